@@ -428,6 +428,23 @@ long long findings_run(struct analysis *a, const struct report *rule, const stru
 	return rows;
 }
 
+void findings_limit(struct findings *fs, size_t first, const struct gain_limit *limit,
+		    long long wall)
+{
+	for (size_t i = first; limit->is_known && i < fs->cnt; i++) {
+		struct finding *f = &fs->list[i];
+
+		if (f->cost_ns > limit->upper) {
+			f->cost_ns = limit->upper;
+			f->share = wall > 0 ? (double)limit->upper / (double)wall : -1;
+		}
+		if (f->severity == SEVERITY_SEVERE && 10 * limit->lower < wall)
+			f->severity = SEVERITY_BAD;
+		if (f->severity == SEVERITY_BAD && f->cost_ns >= 0 && 50 * f->cost_ns < wall)
+			f->severity = SEVERITY_INFO;
+	}
+}
+
 static int by_cost(const void *a, const void *b)
 {
 	const struct finding *x = a, *y = b;

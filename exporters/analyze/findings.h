@@ -95,6 +95,19 @@ long long findings_run(struct analysis *a, const struct report *rule, const stru
 /* Adds a finding; its text and advice are copied, figures in them written for people. 0, or -1: no memory. */
 int findings_add(struct findings *fs, const struct finding *f);
 
+/*
+ * What is known of all that could be won in a report, by replaying it (exporters/why/gains.h): of the largest gain the upper bound,
+ * and the lower one where that is sure.
+ */
+struct gain_limit {
+	bool is_known;
+	long long lower, upper;
+};
+
+/* Findings from number @first on cost no more than that, and are severe only where so much is sure; of @wall ns. */
+void findings_limit(struct findings *fs, size_t first, const struct gain_limit *limit,
+		    long long wall);
+
 /* What costs most first. */
 void findings_rank(struct findings *fs);
 void findings_free(struct findings *fs);

@@ -165,8 +165,23 @@ static bool wants_ranks(const struct analyze *a)
 	return false;
 }
 
+static struct gain_limit limit_of(const struct why *y)
+{
+	struct gain_limit l = {.is_known = y->has_replay && y->gains_cnt};
+
+	for (size_t i = 0; i < y->gains_cnt; i++) {
+		const struct why_gain *g = &y->gains[i];
+
+		if (g->upper > l.upper)
+			l.upper = g->upper;
+		if (g->lower > l.lower && gain_is_sure(y, g))
+			l.lower = g->lower;
+	}
+	return l;
+}
+
 /* Where the time of an input went: the head of the list, unless rules were named. */
-static int run_why(struct analyze *a, size_t in)
+static int run_why(struct analyze *a, size_t in, struct gain_limit *limit)
 {
 	const struct format *format = a->t.jobs[in * a->t.per_input].format;
 	const char *input = a->t.inputs.word[in];
@@ -189,6 +204,7 @@ static int run_why(struct analyze *a, size_t in)
 		else if (out)
 			why_put_text(out, &y, input, true);
 		rc = out && fclose(out) == 0 ? 0 : -1;
+		*limit = limit_of(&y);
 	}
 	if (rc < 0)
 		sl_warn("analyze: %s: %s", input, why);
@@ -201,6 +217,8 @@ static int run_why(struct analyze *a, size_t in)
 static int run_input(struct analyze *a, size_t in, struct ranks *ranks)
 {
 	struct analysis an;
+	struct gain_limit limit = {0};
+	size_t first = a->fs.cnt;
 	char why[TABLES_WHY] = "out of memory";
 	int rc = 0;
 
@@ -210,13 +228,14 @@ static int run_input(struct analyze *a, size_t in, struct ranks *ranks)
 			a->ev[in * a->t.per_input + i].outcome = OUTCOME_FAILED;
 		return SL_EXIT_FAIL;
 	}
-	if (a->t.per_input && run_why(a, in) < 0)
+	if (a->t.per_input && run_why(a, in, &limit) < 0)
 		rc = SL_EXIT_FAIL;
 	for (size_t i = in * a->t.per_input; i < (in + 1) * a->t.per_input; i++) {
 		show_progress(a, &a->t.jobs[i]);
 		if (run_rule(a, &an, i) < 0)
 			rc = SL_EXIT_FAIL;
 	}
+	findings_limit(&a->fs, first, &limit, wall_ns(&an.wall));
 	if (ranks && rc == 0 && ranks_add(ranks, &an, why, sizeof(why)) < 0) {
 		sl_warn("analyze: %s: %s", an.input, why);
 		rc = SL_EXIT_FAIL;

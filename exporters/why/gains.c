@@ -15,7 +15,6 @@
 #define SURE     0.6
 #define SEVERE   0.10
 #define BAD      0.02
-#define UNKNOWN  0.20 /* of the time is not known: nothing is severe */
 
 const char *const gain_severity_names[] = {"note", "bad", "severe"};
 
@@ -147,7 +146,7 @@ static size_t tried(const struct why *y)
 	size_t cnt = 0;
 
 	while (cnt < y->culprits_cnt && cnt < CULPRITS &&
-	       (double)y->culprits[cnt].ns >= LEAST * (double)(y->to - y->from))
+	       (double)y->culprits[cnt].ns >= LEAST * (double)y->ns)
 		cnt++;
 	return cnt;
 }
@@ -173,8 +172,7 @@ static int remove_all(struct why *y, struct replay *r, struct tries *t)
 	y->replay_error = r->end[0] - y->to;
 	for (uint32_t i = 0; i < r->culprits && rc == SQLITE_OK; i++) {
 		const struct why_culprit *c = &y->culprits[i];
-		struct why_gain g = {
-			.culprit = i, .place = c->place, .sure = c->sure, .part_of = WHY_NONE};
+		struct why_gain g = {.culprit = i, .place = c->place, .sure = c->sure};
 
 		g.action = is_behind_lock(y, c) ? GAIN_UNLOCK : GAIN_REMOVE;
 		set_bounds(r, 1 + 2 * i, &g);
@@ -193,14 +191,13 @@ static int add_syncs(struct why *y, struct replay *r, struct tries *t)
 		for (size_t i = 0; i < r->syncs_cnt; i++)
 			if (!best || r->syncs[i].ns > best->ns)
 				best = &r->syncs[i];
-		if (!best || (double)best->ns < LEAST * (double)(y->to - y->from))
+		if (!best || (double)best->ns < LEAST * (double)y->ns)
 			break;
 		for (unsigned i = 0; i < 2; i++)
 			add_try(t)->sync = best->place;
 		if (!add_gain(y, &(struct why_gain){.culprit = WHY_NONE,
 						    .place = best->place,
 						    .sure = 1,
-						    .part_of = WHY_NONE,
 						    .action = GAIN_SYNC}))
 			return SQLITE_NOMEM;
 		best->ns = 0;
@@ -254,8 +251,6 @@ static int improve(struct why *y, struct replay *first)
 	return rc;
 }
 
-/* ---- ranks ---- */
-
 static int by_rank(const void *a, const void *b)
 {
 	const struct why_gain *x = a, *y = b;
@@ -267,15 +262,22 @@ static int by_rank(const void *a, const void *b)
 	return (x->culprit > y->culprit) - (x->culprit < y->culprit);
 }
 
+/* ---- ranks ---- */
+
+bool gain_is_sure(const struct why *y, const struct why_gain *g)
+{
+	return !g->is_up_to && g->sure >= SURE &&
+	       (double)y->of_reason[WHY_UNKNOWN] <= WHY_UNKNOWN_MOST * (double)y->ns;
+}
+
 static void judge(const struct why *y, struct why_gain *g)
 {
-	double all = (double)(y->to - y->from);
-	bool sure = g->sure >= SURE && (double)y->of_reason[WHY_UNKNOWN] <= UNKNOWN * all;
+	double all = (double)y->ns;
 
 	g->is_up_to = g->upper > WIDE * g->lower || !y->has_replay;
 	/* To do without is no fix that the recording can know to be possible. */
 	g->severity =
-		(double)g->lower >= SEVERE * all && sure && !g->is_up_to && g->action != GAIN_REMOVE
+		(double)g->lower >= SEVERE * all && gain_is_sure(y, g) && g->action != GAIN_REMOVE
 			? GAIN_SEVERE
 		: (double)(g->is_up_to ? g->upper : g->lower) >= BAD * all ? GAIN_BAD
 									   : GAIN_NOTE;
@@ -286,11 +288,8 @@ static int bound_gains(struct why *y, size_t cnt)
 {
 	for (uint32_t i = 0; i < cnt; i++) {
 		const struct why_culprit *c = &y->culprits[i];
-		struct why_gain g = {.culprit = i,
-				     .place = c->place,
-				     .upper = c->ns,
-				     .sure = c->sure,
-				     .part_of = WHY_NONE};
+		struct why_gain g = {
+			.culprit = i, .place = c->place, .upper = c->ns, .sure = c->sure};
 
 		if (!add_gain(y, &g))
 			return SQLITE_NOMEM;
@@ -317,7 +316,7 @@ int why_find_gains(struct why *y)
 	replay_free(&r);
 	if (rc != SQLITE_OK)
 		return rc;
-	y->has_replay = (double)llabs(y->replay_error) <= GOOD * (double)(y->to - y->from);
+	y->has_replay = (double)llabs(y->replay_error) <= GOOD * (double)y->ns;
 	for (size_t i = 0; i < y->gains_cnt; i++)
 		judge(y, &y->gains[i]);
 	if (y->gains_cnt)

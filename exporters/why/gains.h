@@ -8,6 +8,8 @@
 
 #include "exporters/why/walk.h"
 
+#define WHY_UNKNOWN_MOST 0.20 /* of the time is not recorded: no gain is sure */
+
 enum gain_action {
 	GAIN_REMOVE,   /* the culprit's spans are gone */
 	GAIN_UNLOCK,   /* likewise; others waited for a lock meanwhile */

@@ -46,7 +46,7 @@ static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
 
 static void put_gain(FILE *out, const struct why *y, const struct why_gain *g, unsigned nr)
 {
-	double all = (double)(y->to - y->from);
+	double all = (double)y->ns;
 	char low[WHY_TIME_MAX], high[WHY_TIME_MAX], range[3 * WHY_TIME_MAX], *unit;
 	char name[96];
 
@@ -75,9 +75,12 @@ static void put_gain(FILE *out, const struct why *y, const struct why_gain *g, u
 
 void why_put_gains(FILE *out, const struct why *y, bool is_brief)
 {
-	double all = (double)(y->to - y->from);
+	double all = (double)y->ns;
 	unsigned nr = 0;
 
+	if (y->gains_cnt && (double)y->of_reason[WHY_UNKNOWN] > WHY_UNKNOWN_MOST * all)
+		fprintf(out, "%.0f %% of the time is not recorded: no gain is sure\n",
+			100 * (double)y->of_reason[WHY_UNKNOWN] / all);
 	for (size_t i = 0; i < y->gains_cnt && nr < (is_brief ? 1 : GAINS_MAX); i++) {
 		const struct why_gain *g = &y->gains[i];
 

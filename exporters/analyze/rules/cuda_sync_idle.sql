@@ -40,8 +40,9 @@ WHERE since < gapStart AND time <= next
 GROUP BY b.gpu, gapStart;
 
 SELECT
-	CASE WHEN 10 * ns > wall THEN 'severe' ELSE 'bad' END AS severity,
-	ns AS cost,
+	'bad' AS severity,
+	-- the gap is what the host did next; without the wait, no more is won than the GPU worked inside of it
+	NULL AS cost,
 	'GPU ' || deviceId || ' ran empty {' || n || ' time|times} (' || printf('%.0f', 1e9 * n / wall)
 		|| ' per second) because a thread waited for it, and was idle for {' || ns || ' ns} in all, {' || (ns / n)
 		|| ' ns} each time on average'

@@ -4,6 +4,7 @@
 -- needs: OSRT_API = OS Runtime trace
 -- uses: names, call_places
 -- default: 480
+-- arg: time=10, seconds from which on it is a finding
 -- arg: share=10, per cent of the wall time from which on it is a finding
 -- advice: Keep one process for many small jobs; put the installation on a local disk; run again: the second time it is in
 -- advice: memory. In Python, import only what is used, and late what is seldom used (python3 -X importtime shows which import loads
@@ -21,8 +22,9 @@ FROM OSRT_API
 WHERE nameId IN (SELECT id FROM StringIds WHERE value IN ('dlopen', 'dlmopen')) AND end > start;
 
 SELECT
-	'bad' AS severity,
-	ns AS cost,
+	'info' AS severity,
+	-- once, at the start: a share of "where the time went", and no gain
+	NULL AS cost,
 	'Thread ' || (globalTid % 0x1000000) || coalesce(' (' || name || ')', '') || ' loaded libraries for {' || ns || ' ns}, '
 		|| CAST(100 * ns / wall AS INTEGER) || ' % of the run, in {' || n || ' call|calls}'
 		|| coalesce((SELECT iif(2 * sum(c.ns) >= l.ns, '; most for ', '; the largest known part for ') || place FROM call_places AS c
@@ -35,7 +37,7 @@ FROM (
 	ORDER BY ns DESC, globalTid
 	LIMIT 1
 ) AS l LEFT JOIN thread_names USING (globalTid)
-WHERE ns >= 50000000 AND 100 * ns > :share * wall;
+WHERE ns >= :time * 1e9 AND 100 * ns > :share * wall;
 
 SELECT
 	sum(ns) AS "Time (ns)",

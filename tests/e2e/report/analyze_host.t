@@ -207,12 +207,12 @@ says 'processes one after the other' silent \
 
 # ---- processes ----
 begin cpu_short_processes
-says 'one program for every item' 'bad 100000000 /bin/sed was started 50 times, 101 per second, for 4 ms each; one or another of them was there for 180 ms.
+says 'one program for every item' 'bad None /bin/sed was started 50 times, 101 per second, for 4 ms each; one or another of them was there for 180 ms.
 180000000|50|4000000.0|101.2|/bin/sed'
 says 'too few' silent "DELETE FROM SL_PROCESS_TREE WHERE globalPid = (1<<48)+(1007<<24)"
 says 'that live for 50 ms are not short' silent "UPDATE SL_PROCESS_TREE SET end = start + 50000000 WHERE exe = '/bin/sed'"
 # four of 2 ms, six of 3, forty of 4: together 186 ms; the fifth lives for 3 ms: 50 * 3 = 150
-says 'the luckiest do not count' 'severe 150000000 /bin/sed was started 50 times, 101 per second, for 4 ms each; one or another of them was there for 186 ms.
+says 'the luckiest do not count' 'bad None /bin/sed was started 50 times, 101 per second, for 4 ms each; one or another of them was there for 186 ms.
 186000000|50|4000000.0|101.2|/bin/sed' "UPDATE SL_PROCESS_TREE SET end = start + 2000000 WHERE exe = '/bin/sed' AND start < 40000000;
 	UPDATE SL_PROCESS_TREE SET end = start + 3000000 WHERE exe = '/bin/sed' AND start BETWEEN 40000000 AND 90000000"
 says '5 % are not worth it' silent "UPDATE SL_PROCESS_TREE SET end = start + 1000000 WHERE exe = '/bin/sed'"
