@@ -1,6 +1,7 @@
 /* functions.c - adds the SQL functions to a connection. */
 #include "exporters/sql/functions.h"
 #include "exporters/sql/hist.h"
+#include "exporters/sql/modules.h"
 #include "exporters/sql/projection.h"
 #include "exporters/sql/sweeps.h"
 
@@ -11,5 +12,7 @@ int sql_functions(sqlite3 *db, const struct percentiles *p)
 
 	if (rc == SQLITE_OK)
 		rc = projection_register(db, tables);
+	if (rc == SQLITE_OK)
+		rc = modules_register(db);
 	return rc == SQLITE_OK ? sweeps_register(db) : rc;
 }

@@ -7,32 +7,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
-
-/* Libraries below a program, by the end of their path. */
-static bool is_library(const char *module)
-{
-	static const char *const names[] = {
-		"libc.so*",   "libc-*",      "libpthread*",   "libdl*",       "libm.so*",
-		"libm-*",     "ld-linux*",   "libcuda.*",     "libcudart*",   "libcublas*",
-		"libcudnn*",  "libnccl*",    "libcufft*",     "libcusparse*", "libcusolver*",
-		"libcufile*", "libtorch*",   "libc10*",       "libstdc++*",   "libgomp*",
-		"libpython*", "python[23]*", "libtrace*.so*", "[[]*",         "libcupti*",
-	};
-	static const char *const parts[] = {"/lib/python[0-9]", "/site-packages/",
-					    "/dist-packages/"};
-	const char *name = strrchr(module, '/');
-
-	if (*module == '<' || strstr(module, parts[1]) || strstr(module, parts[2]))
-		return true;
-	for (const char *at = strstr(module, "/lib/python"); at; at = NULL)
-		if (at[11] >= '0' && at[11] <= '9')
-			return true;
-	name = name ? name + 1 : module;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (fnmatch(names[i], name, 0) == 0)
-			return true;
-	return false;
-}
+#include "exporters/sql/modules.h"
 
 /* Libraries that programs are linked with; there are executables below /usr/lib, too. */
 static bool is_system(const char *module)
@@ -191,7 +166,7 @@ static int rank_of(sqlite3_stmt *s)
 {
 	const char *module = text_of(s, 2);
 	int kind = sqlite3_column_int(s, 0);
-	bool library = !module || is_library(module);
+	bool library = !module || module_is_library(module);
 
 	if (kind == 2 || kind == 4)
 		return RANK_NONE;

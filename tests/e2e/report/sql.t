@@ -45,6 +45,10 @@ is "$(sql --percentiles 50,100 ours.sqlite 'SELECT key, n, total, min, max, mean
 	SELECT sl_stats(column1, column2) FROM (VALUES (1, 3), (2, 10), (1, 5), (1, 10))))')" 'key,n,total,min,max,mean,median,stddev,p0,p1
 1,3,18,3,10,6.0,5.0,3.605551275463989,5,10
 2,1,10,10,10,10.0,10.0,0.0,10,10' 'statistics'
+is "$(sql ours.sqlite "SELECT group_concat(coalesce(sl_is_library(column1), '-'), ' ') AS x FROM (VALUES ('/lib/x86_64-linux-gnu/libc.so.6'),
+	('/opt/lib/libc10_cuda.so'), ('/usr/lib/python3.11/json/decoder.py'), ('/v/site-packages/a.py'), ('<frozen os>'), ('[vdso]'),
+	('/usr/bin/python3.11'), ('/me/lib/python/a.py'), ('/me/libcx.so'), ('/me/a.py'), (''), (NULL))")" 'x
+1 1 1 1 1 1 1 0 0 0 0 -' 'what is a library'
 is "$(sql ours.sqlite 'WITH
 -- include: nvtx_domain
 SELECT count(*) AS x FROM domain')" 'x

@@ -4,18 +4,8 @@
 -- (The views SL_CHAIN_* are the same for all reports: exporters/read/stack_views.c.)
 CREATE TEMP TABLE place_library(id INTEGER PRIMARY KEY);
 INSERT INTO place_library
-WITH word(glob) AS (
-	VALUES ('libc.so*'), ('libc-*'), ('libpthread*'), ('libdl*'), ('ld-linux*'), ('libcuda.*'), ('libcudart*'), ('libcublas*'),
-		('libcudnn*'), ('libnccl*'), ('libcufft*'), ('libcusparse*'), ('libcusolver*'), ('libcufile*'), ('libtorch*'),
-		('libc10*'), ('libstdc++*'), ('libpython*'), ('python[23]*'), ('libtrace*.so*'), ('[[]*')
-), used AS (
-	SELECT DISTINCT module FROM SL_CHAIN_FRAMES
-)
-SELECT DISTINCT id
-FROM used JOIN StringIds ON id = module LEFT JOIN word
-	ON replace(value, rtrim(value, replace(value, '/', '')), '') GLOB glob
-WHERE glob IS NOT NULL OR value GLOB '*/lib/python[0-9]*' OR value GLOB '*/site-packages/*'
-	OR value GLOB '*/dist-packages/*' OR value GLOB '<*';
+SELECT id FROM (SELECT DISTINCT module FROM SL_CHAIN_FRAMES) JOIN StringIds ON id = module
+WHERE sl_is_library(value);
 
 -- Of the frames of each stack the one that is it best; SQLite takes the other columns from that row.
 CREATE TEMP TABLE place_of(stack INTEGER PRIMARY KEY, rank INTEGER, symbol INTEGER, module INTEGER, file INTEGER, line INTEGER,

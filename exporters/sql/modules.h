@@ -1,0 +1,11 @@
+/* modules.h - what a file that code comes from is, by its path. */
+#pragma once
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+/* A library below programs: libc, CUDA, PyTorch, an interpreter and its library, an installed package of Python. */
+bool module_is_library(const char *path);
+
+/* sl_is_library(PATH): 0 or 1; NULL for NULL. SQLite's result code. */
+int modules_register(sqlite3 *db);
