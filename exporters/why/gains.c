@@ -2,6 +2,7 @@
 #include "exporters/why/gains.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector/base/grow.h"
 #include "exporters/why/replay.h"
@@ -44,28 +45,48 @@ struct shape {
 	int64_t lives, from, to; /* from the first to the last span of each: together, and of all */
 };
 
+/* What a thread did at the lines of a gain. */
+static struct replay_sum sum_of(const struct why *y, const struct replay *r,
+				const struct why_gain *g, size_t thread)
+{
+	struct replay_sum sum = {.first = INT64_MAX, .last = INT64_MIN};
+
+	for (size_t k = 0; k < r->culprits; k++) {
+		const struct replay_sum *s = &r->sums[k * y->model.threads_cnt + thread];
+
+		if (!(g->culprits >> k & 1) || !s->cnt)
+			continue;
+		sum.ns += s->ns;
+		sum.waits += s->waits;
+		sum.first = least(sum.first, s->first);
+		sum.last = most(sum.last, s->last);
+	}
+	return sum;
+}
+
 /* A thread that waits for much less than the longest has no part in it: it starts the others, or waits for them. */
 static bool has_part(const struct replay_sum *s, const struct shape *of)
 {
 	return s->waits && 50 * s->waits >= of->longest;
 }
 
-static struct shape shape_of(const struct why *y, const struct replay *r, size_t culprit)
+static struct shape shape_of(const struct why *y, const struct replay *r, const struct why_gain *g)
 {
-	const struct replay_sum *sums = &r->sums[culprit * y->model.threads_cnt];
 	struct shape s = {.from = INT64_MAX, .to = INT64_MIN};
 
 	for (size_t i = 0; i < y->model.threads_cnt; i++)
-		s.longest = most(s.longest, sums[i].waits);
+		s.longest = most(s.longest, sum_of(y, r, g, i).waits);
 	for (size_t i = 0; i < y->model.threads_cnt; i++) {
-		s.all += sums[i].ns;
-		if (!has_part(&sums[i], &s))
+		struct replay_sum sum = sum_of(y, r, g, i);
+
+		s.all += sum.ns;
+		if (!has_part(&sum, &s))
 			continue;
 		s.threads++;
-		s.sum += sums[i].waits;
-		s.lives += sums[i].last - sums[i].first;
-		s.from = least(s.from, sums[i].first);
-		s.to = most(s.to, sums[i].last);
+		s.sum += sum.waits;
+		s.lives += sum.last - sum.first;
+		s.from = least(s.from, sum.first);
+		s.to = most(s.to, sum.last);
 	}
 	return s;
 }
@@ -80,28 +101,31 @@ static bool is_behind_lock(const struct why *y, const struct why_culprit *c)
 }
 
 /* The better action than to do without; GAIN_REMOVE: none. @keep, @of_thread: what is left of the spans. */
-static enum gain_action choose(const struct why *y, const struct replay *r, size_t culprit,
-			       struct shape *s, double *keep, double *of_thread)
+static enum gain_action choose(const struct why *y, const struct replay *r, struct why_gain *g,
+			       double *keep, double *of_thread)
 {
-	const struct replay_sum *sums = &r->sums[culprit * y->model.threads_cnt];
+	struct shape s = shape_of(y, r, g);
+	struct replay_sum own = sum_of(y, r, g, y->focus);
 
-	*s = shape_of(y, r, culprit);
 	/* Computing needs CPUs, which the recording does not give away. */
-	if (s->threads < 2 || 2 * s->sum < s->all)
+	if (s.threads < 2 || 2 * s.sum < s.all)
 		return GAIN_REMOVE;
+	g->cnt = s.threads;
 	/* The focus thread starts the others itself, and waits for them. */
-	if (s->lives <= s->to - s->from && has_part(&sums[y->focus], s))
+	if (s.lives <= s.to - s.from && has_part(&own, &s))
 		return GAIN_REMOVE;
-	if (s->lives <= s->to - s->from) {
-		*keep = (double)s->longest / (double)s->sum;
+	if (s.lives <= s.to - s.from) {
+		*keep = (double)s.longest / (double)s.sum;
 		return GAIN_TOGETHER;
 	}
-	if ((double)s->longest * s->threads < UNEVEN * (double)s->sum)
+	if ((double)s.longest * s.threads < UNEVEN * (double)s.sum)
 		return GAIN_REMOVE;
-	for (size_t i = 0; i < y->model.threads_cnt; i++)
-		of_thread[i] = has_part(&sums[i], s)
-				       ? (double)s->sum / s->threads / (double)sums[i].waits
-				       : 1;
+	for (size_t i = 0; i < y->model.threads_cnt; i++) {
+		struct replay_sum sum = sum_of(y, r, g, i);
+
+		of_thread[i] =
+			has_part(&sum, &s) ? (double)s.sum / s.threads / (double)sum.waits : 1;
+	}
 	return GAIN_LEVEL;
 }
 
@@ -109,46 +133,46 @@ static enum gain_action choose(const struct why *y, const struct replay *r, size
 
 struct tries {
 	struct replay_edit edits[REPLAY_EDITS];
+	size_t gain[REPLAY_EDITS]; /* whose they are */
 	size_t cnt;
 };
 
-static struct replay_edit *add_try(struct tries *t)
+static struct replay_edit *add_try(struct tries *t, size_t gain)
 {
-	t->edits[t->cnt] =
-		(struct replay_edit){.culprit = REPLAY_ANY, .sync = REPLAY_ANY, .keep = 1};
+	t->gain[t->cnt] = gain;
+	t->edits[t->cnt] = (struct replay_edit){.sync = REPLAY_ANY, .keep = 1};
 	return &t->edits[t->cnt++];
 }
 
 /* The cautious and the bold variant of one action. */
-static void add_tries(struct tries *t, uint32_t culprit, double keep, const double *of_thread)
+static void add_tries(struct tries *t, size_t gain, uint64_t culprits, double keep,
+		      const double *of_thread)
 {
 	for (unsigned bold = 0; bold < 2; bold++) {
-		struct replay_edit *e = add_try(t);
+		struct replay_edit *e = add_try(t, gain);
 
-		e->culprit = culprit;
+		e->culprits = culprits;
 		e->keep = keep;
 		e->of_thread = of_thread;
-		e->without_cpu_waits = e->keeps_order = bold;
+		e->without_cpu_waits = e->keeps_order = e->with_imports = bold;
 	}
 }
 
-/* The bounds of the gain whose tries begin at @first. */
-static void set_bounds(const struct replay *r, size_t first, struct why_gain *g)
+/* Replays all; the first two tries of a gain are its bounds. */
+static int replay_all(struct why *y, struct replay *r, const struct tries *t)
 {
-	int64_t a = r->end[0] - r->end[first], b = r->end[0] - r->end[first + 1];
+	int rc;
 
-	g->lower = most(0, least(a, b));
-	g->upper = most(0, most(a, b));
-}
+	r->edits = t->edits;
+	r->cnt = t->cnt;
+	rc = replay_run(y, r);
+	for (size_t k = 1; k + 1 < t->cnt && rc == SQLITE_OK; k += 2) {
+		int64_t a = r->end[0] - r->end[k], b = r->end[0] - r->end[k + 1];
 
-static size_t tried(const struct why *y)
-{
-	size_t cnt = 0;
-
-	while (cnt < y->culprits_cnt && cnt < CULPRITS &&
-	       (double)y->culprits[cnt].ns >= LEAST * (double)y->ns)
-		cnt++;
-	return cnt;
+		y->gains[t->gain[k]].lower = most(0, least(a, b));
+		y->gains[t->gain[k]].upper = most(0, most(a, b));
+	}
+	return rc;
 }
 
 static bool add_gain(struct why *y, const struct why_gain *g)
@@ -159,26 +183,71 @@ static bool add_gain(struct why *y, const struct why_gain *g)
 	return true;
 }
 
-/* What is left of each culprit's time when all do without it. */
-static int remove_all(struct why *y, struct replay *r, struct tries *t)
+/* What a comprehension computes is its function's: "f.<locals>.<genexpr>" is of "f". */
+static bool is_within(const char *inner, const char *outer)
 {
+	size_t len = strlen(outer);
+
+	return strncmp(inner, outer, len) == 0 && strncmp(inner + len, ".<locals>.<", 11) == 0;
+}
+
+/* Lines that one change would be made at. */
+static bool is_same_line(const struct why *y, const struct why_culprit *a,
+			 const struct why_culprit *b)
+{
+	const struct place *x = &y->walk.places.list[a->place], *z = &y->walk.places.list[b->place];
+
+	if (!x->file || !z->file || strcmp(x->file, z->file) != 0)
+		return false;
+	return x->line == z->line ||
+	       (x->function && z->function &&
+		(is_within(x->function, z->function) || is_within(z->function, x->function)));
+}
+
+static size_t looked_at(const struct why *y)
+{
+	size_t cnt = 0;
+
+	while (cnt < y->culprits_cnt && cnt < 64 &&
+	       (double)y->culprits[cnt].ns >= LEAST * (double)y->ns)
+		cnt++;
+	return cnt;
+}
+
+/* A gain for each culprit that is not at the line of a larger one. */
+static int list_gains(struct why *y, size_t cnt)
+{
+	uint64_t seen = 0;
+
+	for (uint32_t i = 0; i < cnt && y->gains_cnt < CULPRITS; i++) {
+		const struct why_culprit *c = &y->culprits[i];
+		struct why_gain g = {
+			.culprit = i, .place = c->place, .sure = c->sure, .upper = c->ns};
+
+		if (seen >> i & 1)
+			continue;
+		for (uint32_t k = i; k < cnt; k++)
+			if (k == i || (!(seen >> k & 1) && is_same_line(y, c, &y->culprits[k])))
+				g.culprits |= UINT64_C(1) << k;
+		seen |= g.culprits;
+		g.action = is_behind_lock(y, c) ? GAIN_UNLOCK : GAIN_REMOVE;
+		if (!add_gain(y, &g))
+			return SQLITE_NOMEM;
+	}
+	return SQLITE_OK;
+}
+
+/* What is won when each is done without. */
+static int remove_all(struct why *y, struct replay *r)
+{
+	struct tries t = {0};
 	int rc;
 
-	for (uint32_t i = 0; i < r->culprits; i++)
-		add_tries(t, i, 0, NULL);
-	r->edits = t->edits;
-	r->cnt = t->cnt;
-	rc = replay_run(y, r);
+	add_try(&t, 0);
+	for (size_t i = 0; i < y->gains_cnt; i++)
+		add_tries(&t, i, y->gains[i].culprits, 0, NULL);
+	rc = replay_all(y, r, &t);
 	y->replay_error = r->end[0] - y->to;
-	for (uint32_t i = 0; i < r->culprits && rc == SQLITE_OK; i++) {
-		const struct why_culprit *c = &y->culprits[i];
-		struct why_gain g = {.culprit = i, .place = c->place, .sure = c->sure};
-
-		g.action = is_behind_lock(y, c) ? GAIN_UNLOCK : GAIN_REMOVE;
-		set_bounds(r, 1 + 2 * i, &g);
-		if (!add_gain(y, &g))
-			rc = SQLITE_NOMEM;
-	}
 	return rc;
 }
 
@@ -194,7 +263,7 @@ static int add_syncs(struct why *y, struct replay *r, struct tries *t)
 		if (!best || (double)best->ns < LEAST * (double)y->ns)
 			break;
 		for (unsigned i = 0; i < 2; i++)
-			add_try(t)->sync = best->place;
+			add_try(t, y->gains_cnt)->sync = best->place;
 		if (!add_gain(y, &(struct why_gain){.culprit = WHY_NONE,
 						    .place = best->place,
 						    .sure = 1,
@@ -205,61 +274,33 @@ static int add_syncs(struct why *y, struct replay *r, struct tries *t)
 	return SQLITE_OK;
 }
 
-static struct why_gain *gain_of(struct why *y, const struct replay_edit *e)
-{
-	size_t i = 0;
-
-	while (i < y->gains_cnt &&
-	       (e->sync == REPLAY_ANY
-			? y->gains[i].culprit != e->culprit
-			: y->gains[i].place != e->sync || y->gains[i].action != GAIN_SYNC))
-		i++;
-	return &y->gains[i];
-}
-
 /* Where something better is known than to do without: what that gives. */
 static int improve(struct why *y, struct replay *first)
 {
-	size_t threads = y->model.threads_cnt;
-	double *of_thread = calloc(first->culprits * threads + 1, sizeof(*of_thread));
+	size_t threads = y->model.threads_cnt, cnt = y->gains_cnt;
+	double *of_thread = calloc(cnt * threads + 1, sizeof(*of_thread));
 	struct replay r = {.culprits = first->culprits};
 	struct tries t = {0};
 	int rc = of_thread ? SQLITE_OK : SQLITE_NOMEM;
 
-	add_try(&t);
-	for (uint32_t i = 0; i < first->culprits && of_thread; i++) {
-		struct shape s;
+	add_try(&t, 0);
+	for (size_t i = 0; i < cnt && of_thread; i++) {
 		double keep = 1, *by_thread = &of_thread[i * threads];
-		enum gain_action action = choose(y, first, i, &s, &keep, by_thread);
+		struct why_gain *g = &y->gains[i];
+		enum gain_action action = choose(y, first, g, &keep, by_thread);
 
 		if (action == GAIN_REMOVE)
 			continue;
-		y->gains[i].action = action;
-		y->gains[i].cnt = s.threads;
-		add_tries(&t, i, keep, action == GAIN_LEVEL ? by_thread : NULL);
+		g->action = action;
+		add_tries(&t, i, g->culprits, keep, action == GAIN_LEVEL ? by_thread : NULL);
 	}
 	if (rc == SQLITE_OK)
 		rc = add_syncs(y, first, &t);
-	r.edits = t.edits;
-	r.cnt = t.cnt;
 	if (rc == SQLITE_OK && t.cnt > 1)
-		rc = replay_run(y, &r);
-	for (size_t k = 1; k < t.cnt && rc == SQLITE_OK; k += 2)
-		set_bounds(&r, k, gain_of(y, &t.edits[k]));
+		rc = replay_all(y, &r, &t);
 	replay_free(&r);
 	free(of_thread);
 	return rc;
-}
-
-static int by_rank(const void *a, const void *b)
-{
-	const struct why_gain *x = a, *y = b;
-
-	if (x->lower != y->lower)
-		return x->lower < y->lower ? 1 : -1;
-	if (x->upper != y->upper)
-		return x->upper < y->upper ? 1 : -1;
-	return (x->culprit > y->culprit) - (x->culprit < y->culprit);
 }
 
 /* ---- ranks ---- */
@@ -283,43 +324,38 @@ static void judge(const struct why *y, struct why_gain *g)
 									   : GAIN_NOTE;
 }
 
-/* Without context switches, nothing is known of what waits for what: no more can be won than the time on the way. */
-static int bound_gains(struct why *y, size_t cnt)
+static int by_rank(const void *a, const void *b)
 {
-	for (uint32_t i = 0; i < cnt; i++) {
-		const struct why_culprit *c = &y->culprits[i];
-		struct why_gain g = {
-			.culprit = i, .place = c->place, .upper = c->ns, .sure = c->sure};
+	const struct why_gain *x = a, *y = b;
 
-		if (!add_gain(y, &g))
-			return SQLITE_NOMEM;
-		judge(y, &y->gains[i]);
-	}
-	return SQLITE_OK;
+	if (x->lower != y->lower)
+		return x->lower < y->lower ? 1 : -1;
+	if (x->upper != y->upper)
+		return x->upper < y->upper ? 1 : -1;
+	return (x->culprit > y->culprit) - (x->culprit < y->culprit);
 }
 
 int why_find_gains(struct why *y)
 {
-	struct replay r = {.culprits = tried(y)};
-	struct tries t = {0};
+	struct replay r = {.culprits = looked_at(y)};
 	int rc;
 
 	/* Of many spans, what lies between them would have to be left out. */
 	if (y->time.spans_cnt != 1)
 		return SQLITE_OK;
-	if (!y->model.threads[y->focus].switches_cnt)
-		return bound_gains(y, r.culprits);
-	add_try(&t);
-	rc = remove_all(y, &r, &t);
-	if (rc == SQLITE_OK)
-		rc = improve(y, &r);
-	replay_free(&r);
-	if (rc != SQLITE_OK)
-		return rc;
-	y->has_replay = (double)llabs(y->replay_error) <= GOOD * (double)y->ns;
+	rc = list_gains(y, r.culprits);
+	/* Without context switches, nothing is known of what waits for what: no more can be won than the time on the way. */
+	if (rc == SQLITE_OK && y->model.threads[y->focus].switches_cnt) {
+		rc = remove_all(y, &r);
+		if (rc == SQLITE_OK)
+			rc = improve(y, &r);
+		replay_free(&r);
+		y->has_replay =
+			rc == SQLITE_OK && (double)llabs(y->replay_error) <= GOOD * (double)y->ns;
+	}
 	for (size_t i = 0; i < y->gains_cnt; i++)
 		judge(y, &y->gains[i]);
 	if (y->gains_cnt)
 		qsort(y->gains, y->gains_cnt, sizeof(*y->gains), by_rank);
-	return SQLITE_OK;
+	return rc;
 }

@@ -27,6 +27,7 @@ enum gain_severity {
 struct why_gain {
 	uint32_t culprit; /* index; WHY_NONE: none, of GAIN_SYNC */
 	uint32_t place;
+	uint64_t culprits;    /* a bit for each: those at its line, too */
 	int64_t lower, upper; /* ns; lower 0: nothing is sure */
 	double sure;          /* as of culprits */
 	uint32_t cnt;         /* threads or processes of GAIN_TOGETHER, GAIN_LEVEL */

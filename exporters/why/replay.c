@@ -54,7 +54,7 @@ static uint32_t pop(struct run *r)
 
 static double kept(const struct replay_edit *e, uint32_t culprit, uint32_t thread)
 {
-	if (culprit == REPLAY_ANY || e->culprit != culprit)
+	if (culprit == REPLAY_ANY || !(e->culprits >> culprit & 1))
 		return 1;
 	return e->of_thread ? e->of_thread[thread] : e->keep;
 }
@@ -101,12 +101,32 @@ static void spend_no_cpu(struct run *r, uint32_t thread, uint32_t culprit, int64
 	}
 }
 
+/* @ns of an import by @culprit: most are made once, at the start. */
+static void spend_import(struct run *r, uint32_t thread, uint32_t culprit, int64_t ns)
+{
+	int64_t *now = now_of(r, thread);
+
+	for (size_t v = 0; v < r->cnt; v++)
+		if (!r->edits[v].with_imports || kept(&r->edits[v], culprit, thread) == 1)
+			now[v] += ns;
+}
+
+/* Waits for something outside of the program: several of them go on at the same time. */
+static bool is_outside(uint32_t reason)
+{
+	return reason == WHY_SLEEP || reason == WHY_FILE || reason == WHY_FSYNC ||
+	       reason == WHY_SOCKET || reason == WHY_PIPE || reason == WHY_POLL ||
+	       reason == WHY_SIGNAL;
+}
+
 static void own_span(void *ctx, const struct why_cause *cause, int64_t ns)
 {
 	struct run *r = ctx;
 	uint32_t culprit = replay_culprit(r, r->y->model.threads[r->own].process, cause);
 
-	if (cause->reason == WHY_NO_CPU)
+	if (cause->reason == WHY_IMPORT)
+		spend_import(r, r->own, replay_of_line(r, cause), ns);
+	else if (cause->reason == WHY_NO_CPU)
 		spend_no_cpu(r, r->own, culprit, ns);
 	else
 		spend(r, r->own, culprit, r->own_at, ns, false);
@@ -225,7 +245,8 @@ static void end_wait(struct run *r, uint32_t thread)
 
 	k->waited = 0;
 	if (waker == WHY_NONE)
-		add_sum(r, culprit, thread, k->at, k->end - k->at, true);
+		add_sum(r, culprit, thread, k->at, k->end - k->at,
+			is_outside(k->wake.cause.reason));
 	else
 		come_to(r, waker, k->end);
 	for (size_t v = 0; v < r->cnt; v++) {

@@ -12,11 +12,12 @@
 #define REPLAY_EDITS 32 /* at most, the one that changes nothing included */
 #define REPLAY_ANY   UINT32_MAX
 
-/* What is changed. Zeroed but for @culprit and @sync = REPLAY_ANY: nothing. */
+/* What is changed. Zeroed but for @keep = 1 and @sync = REPLAY_ANY: nothing. */
 struct replay_edit {
-	uint32_t culprit;        /* index of why.culprits; REPLAY_ANY: none */
+	uint64_t culprits;       /* a bit for each index of why.culprits */
 	double keep;             /* share of its spans that stays */
 	const double *of_thread; /* the same by thread, instead of @keep; NULL: none */
+	bool with_imports;       /* what the culprits import belongs to their spans */
 	bool without_cpu_waits;  /* the waits for a CPU that belong to the spans go with them */
 	bool keeps_order; /* of those that wait for a lock; else each wait for a lock keeps its length */
 	uint32_t sync; /* a place: its waits for the GPU do not happen; REPLAY_ANY: none */

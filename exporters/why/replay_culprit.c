@@ -71,6 +71,13 @@ void replay_release(struct run *r)
 	free(r->streams);
 }
 
+uint32_t replay_of_line(const struct run *r, const struct why_cause *cause)
+{
+	if (cause->place == PLACE_NONE || cause->place >= r->y->places_cnt)
+		return REPLAY_ANY;
+	return with_sums(r, r->y->culprit_of_place[cause->place] - 1);
+}
+
 uint32_t replay_culprit(struct run *r, uint32_t process, const struct why_cause *cause)
 {
 	const struct owner *o;
@@ -78,9 +85,7 @@ uint32_t replay_culprit(struct run *r, uint32_t process, const struct why_cause 
 	if (!is_blamed(cause->reason))
 		return REPLAY_ANY;
 	if (cause->place != PLACE_NONE && r->y->walk.places.list[cause->place].is_own)
-		return with_sums(r, cause->place < r->y->places_cnt
-					    ? r->y->culprit_of_place[cause->place] - 1
-					    : REPLAY_ANY);
+		return replay_of_line(r, cause);
 	o = owner_of(r, process, cause);
 	return o->ns ? o->culprit : REPLAY_ANY;
 }

@@ -113,7 +113,7 @@ static void queue_ops(struct run *r, uint32_t thread, const struct why_call *c, 
 		for (size_t v = 0; v < r->cnt; v++) {
 			const struct replay_edit *e = &r->edits[v];
 			double keep =
-				culprit != REPLAY_ANY && e->culprit == culprit && !e->of_thread
+				culprit != REPLAY_ANY && e->culprits >> culprit & 1 && !e->of_thread
 					? e->keep
 					: 1;
 			int64_t begin =

@@ -52,6 +52,8 @@ struct run {
 bool replay_prepare(struct run *r);
 void replay_release(struct run *r);
 uint32_t replay_culprit(struct run *r, uint32_t process, const struct why_cause *cause);
+/* Of the line alone. */
+uint32_t replay_of_line(const struct run *r, const struct why_cause *cause);
 
 /* replay_gpu.c */
 bool replay_prepare_gpu(struct run *r);
