@@ -145,13 +145,14 @@ static struct replay_edit *add_try(struct tries *t, size_t gain)
 }
 
 /* The cautious and the bold variant of one action. */
-static void add_tries(struct tries *t, size_t gain, uint64_t culprits, double keep,
+static void add_tries(struct tries *t, size_t gain, const struct why_gain *g, double keep,
 		      const double *of_thread)
 {
 	for (unsigned bold = 0; bold < 2; bold++) {
 		struct replay_edit *e = add_try(t, gain);
 
-		e->culprits = culprits;
+		e->culprits = g->culprits;
+		e->sync = g->action == GAIN_SYNC ? g->place : REPLAY_ANY;
 		e->keep = keep;
 		e->of_thread = of_thread;
 		e->without_cpu_waits = e->keeps_order = e->with_imports = bold;
@@ -230,7 +231,9 @@ static int list_gains(struct why *y, size_t cnt)
 			if (k == i || (!(seen >> k & 1) && is_same_line(y, c, &y->culprits[k])))
 				g.culprits |= UINT64_C(1) << k;
 		seen |= g.culprits;
-		g.action = is_behind_lock(y, c) ? GAIN_UNLOCK : GAIN_REMOVE;
+		g.action = is_behind_lock(y, c)                 ? GAIN_UNLOCK
+			   : why_main_reason(c) == WHY_GPU_SYNC ? GAIN_SYNC
+								: GAIN_REMOVE;
 		if (!add_gain(y, &g))
 			return SQLITE_NOMEM;
 	}
@@ -245,10 +248,18 @@ static int remove_all(struct why *y, struct replay *r)
 
 	add_try(&t, 0);
 	for (size_t i = 0; i < y->gains_cnt; i++)
-		add_tries(&t, i, y->gains[i].culprits, 0, NULL);
+		add_tries(&t, i, &y->gains[i], 0, NULL);
 	rc = replay_all(y, r, &t);
 	y->replay_error = r->end[0] - y->to;
 	return rc;
+}
+
+static bool is_tried(const struct why *y, uint32_t sync)
+{
+	for (size_t i = 0; i < y->gains_cnt; i++)
+		if (y->gains[i].action == GAIN_SYNC && y->gains[i].place == sync)
+			return true;
+	return false;
 }
 
 /* The places where the thread waits longest for its GPU. */
@@ -258,7 +269,7 @@ static int add_syncs(struct why *y, struct replay *r, struct tries *t)
 		struct replay_sync *best = NULL;
 
 		for (size_t i = 0; i < r->syncs_cnt; i++)
-			if (!best || r->syncs[i].ns > best->ns)
+			if (!is_tried(y, r->syncs[i].place) && (!best || r->syncs[i].ns > best->ns))
 				best = &r->syncs[i];
 		if (!best || (double)best->ns < LEAST * (double)y->ns)
 			break;
@@ -269,7 +280,6 @@ static int add_syncs(struct why *y, struct replay *r, struct tries *t)
 						    .sure = 1,
 						    .action = GAIN_SYNC}))
 			return SQLITE_NOMEM;
-		best->ns = 0;
 	}
 	return SQLITE_OK;
 }
@@ -289,10 +299,10 @@ static int improve(struct why *y, struct replay *first)
 		struct why_gain *g = &y->gains[i];
 		enum gain_action action = choose(y, first, g, &keep, by_thread);
 
-		if (action == GAIN_REMOVE)
+		if (action == GAIN_REMOVE || g->action == GAIN_SYNC)
 			continue;
 		g->action = action;
-		add_tries(&t, i, g->culprits, keep, action == GAIN_LEVEL ? by_thread : NULL);
+		add_tries(&t, i, g, keep, action == GAIN_LEVEL ? by_thread : NULL);
 	}
 	if (rc == SQLITE_OK)
 		rc = add_syncs(y, first, &t);
@@ -340,8 +350,8 @@ int why_find_gains(struct why *y)
 	struct replay r = {.culprits = looked_at(y)};
 	int rc;
 
-	/* Of many spans, what lies between them would have to be left out. */
-	if (y->time.spans_cnt != 1)
+	/* Of many spans, what lies between them would have to be left out; a GPU has no end that is to come earlier. */
+	if (y->time.spans_cnt != 1 || y->gpu)
 		return SQLITE_OK;
 	rc = list_gains(y, r.culprits);
 	/* Without context switches, nothing is known of what waits for what: no more can be won than the time on the way. */
