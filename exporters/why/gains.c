@@ -266,6 +266,7 @@ static bool is_tried(const struct why *y, uint32_t sync)
 static int add_syncs(struct why *y, struct replay *r, struct tries *t)
 {
 	for (unsigned n = 0; n < SYNCS; n++) {
+		struct why_gain g = {.culprit = WHY_NONE, .sure = 1, .action = GAIN_SYNC};
 		struct replay_sync *best = NULL;
 
 		for (size_t i = 0; i < r->syncs_cnt; i++)
@@ -273,12 +274,9 @@ static int add_syncs(struct why *y, struct replay *r, struct tries *t)
 				best = &r->syncs[i];
 		if (!best || (double)best->ns < LEAST * (double)y->ns)
 			break;
-		for (unsigned i = 0; i < 2; i++)
-			add_try(t, y->gains_cnt)->sync = best->place;
-		if (!add_gain(y, &(struct why_gain){.culprit = WHY_NONE,
-						    .place = best->place,
-						    .sure = 1,
-						    .action = GAIN_SYNC}))
+		g.place = best->place;
+		add_tries(t, y->gains_cnt, &g, 1, NULL);
+		if (!add_gain(y, &g))
 			return SQLITE_NOMEM;
 	}
 	return SQLITE_OK;
@@ -324,14 +322,14 @@ bool gain_is_sure(const struct why *y, const struct why_gain *g)
 static void judge(const struct why *y, struct why_gain *g)
 {
 	double all = (double)y->ns;
+	/* To do without is no fix that the recording can know to be possible; nor is a wait, unless nothing needs it. */
+	bool keeps_work = g->action != GAIN_REMOVE && g->culprit != WHY_NONE;
 
 	g->is_up_to = g->upper > WIDE * g->lower || !y->has_replay;
-	/* To do without is no fix that the recording can know to be possible. */
-	g->severity =
-		(double)g->lower >= SEVERE * all && gain_is_sure(y, g) && g->action != GAIN_REMOVE
-			? GAIN_SEVERE
-		: (double)(g->is_up_to ? g->upper : g->lower) >= BAD * all ? GAIN_BAD
-									   : GAIN_NOTE;
+	g->severity = (double)g->lower >= SEVERE * all && gain_is_sure(y, g) && keeps_work
+			      ? GAIN_SEVERE
+		      : (double)(g->is_up_to ? g->upper : g->lower) >= BAD * all ? GAIN_BAD
+										 : GAIN_NOTE;
 }
 
 static int by_rank(const void *a, const void *b)

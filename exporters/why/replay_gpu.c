@@ -200,7 +200,10 @@ void replay_end_gpu_wait(struct run *r, uint32_t thread)
 		for (size_t i = 0; i < r->streams_cnt && !is_dropped && done > k->at; i++)
 			if (r->streams[i].process == t->process && r->streams[i].end <= k->end)
 				then = later(then, r->streams[i].now[v]);
-		now[v] = then + (is_dropped ? earlier(rest, DROPPED) : rest);
+		/* Until the host had a CPU again. */
+		now[v] =
+			then + (is_dropped && r->edits[v].without_cpu_waits ? earlier(rest, DROPPED)
+									    : rest);
 	}
 	k->at = k->end;
 }
