@@ -10,7 +10,7 @@ def work(n):
     t = 0
     for i in range(n):
         t += i * i % 7  # CULPRIT
-    done.append(t > 0)
+    done.append(t >= 0)
 
 
 threads = [threading.Thread(target=work, args=(600000 if BAD else 1,)) for _ in range(4)]
