@@ -144,9 +144,17 @@ static struct replay_edit *add_try(struct tries *t, size_t gain)
 	return &t->edits[t->cnt++];
 }
 
+/* The lines of main() that compute are one culprit, but not one change. */
+static bool is_whole(const struct why *y, const struct why_gain *g)
+{
+	const char *function = y->walk.places.list[g->place].function;
+
+	return function && strcmp(function, "main") == 0;
+}
+
 /* The cautious and the bold variant of one action. */
-static void add_tries(struct tries *t, size_t gain, const struct why_gain *g, double keep,
-		      const double *of_thread)
+static void add_tries(const struct why *y, struct tries *t, size_t gain, const struct why_gain *g,
+		      double keep, const double *of_thread)
 {
 	for (unsigned bold = 0; bold < 2; bold++) {
 		struct replay_edit *e = add_try(t, gain);
@@ -156,6 +164,7 @@ static void add_tries(struct tries *t, size_t gain, const struct why_gain *g, do
 		e->keep = keep;
 		e->of_thread = of_thread;
 		e->without_cpu_waits = e->keeps_order = e->with_imports = bold;
+		e->only_lines = !bold && is_whole(y, g);
 	}
 }
 
@@ -248,7 +257,7 @@ static int remove_all(struct why *y, struct replay *r)
 
 	add_try(&t, 0);
 	for (size_t i = 0; i < y->gains_cnt; i++)
-		add_tries(&t, i, &y->gains[i], 0, NULL);
+		add_tries(y, &t, i, &y->gains[i], 0, NULL);
 	rc = replay_all(y, r, &t);
 	y->replay_error = r->end[0] - y->to;
 	return rc;
@@ -275,7 +284,7 @@ static int add_syncs(struct why *y, struct replay *r, struct tries *t)
 		if (!best || (double)best->ns < LEAST * (double)y->ns)
 			break;
 		g.place = best->place;
-		add_tries(t, y->gains_cnt, &g, 1, NULL);
+		add_tries(y, t, y->gains_cnt, &g, 1, NULL);
 		if (!add_gain(y, &g))
 			return SQLITE_NOMEM;
 	}
@@ -300,7 +309,7 @@ static int improve(struct why *y, struct replay *first)
 		if (action == GAIN_REMOVE || g->action == GAIN_SYNC)
 			continue;
 		g->action = action;
-		add_tries(&t, i, g, keep, action == GAIN_LEVEL ? by_thread : NULL);
+		add_tries(y, &t, i, g, keep, action == GAIN_LEVEL ? by_thread : NULL);
 	}
 	if (rc == SQLITE_OK)
 		rc = add_syncs(y, first, &t);

@@ -52,9 +52,11 @@ static uint32_t pop(struct run *r)
 
 /* ---- spans ---- */
 
-static double kept(const struct replay_edit *e, uint32_t culprit, uint32_t thread)
+static double kept(const struct run *r, const struct replay_edit *e, uint32_t culprit,
+		   uint32_t thread)
 {
-	if (culprit == REPLAY_ANY || !(e->culprits >> culprit & 1))
+	if (culprit == REPLAY_ANY || (e->only_lines && r->is_joined) ||
+	    !(e->culprits >> culprit & 1))
 		return 1;
 	return e->of_thread ? e->of_thread[thread] : e->keep;
 }
@@ -82,7 +84,7 @@ static void spend(struct run *r, uint32_t thread, uint32_t culprit, int64_t from
 
 	add_sum(r, culprit, thread, from, ns, is_wait);
 	for (size_t v = 0; v < r->cnt; v++) {
-		double share = kept(&r->edits[v], culprit, thread);
+		double share = kept(r, &r->edits[v], culprit, thread);
 
 		now[v] += share == 1 ? ns : (int64_t)(share * (double)ns);
 	}
@@ -95,7 +97,7 @@ static void spend_no_cpu(struct run *r, uint32_t thread, uint32_t culprit, int64
 
 	for (size_t v = 0; v < r->cnt; v++) {
 		const struct replay_edit *e = &r->edits[v];
-		double share = e->without_cpu_waits ? kept(e, culprit, thread) : 1;
+		double share = e->without_cpu_waits ? kept(r, e, culprit, thread) : 1;
 
 		now[v] += share == 1 ? ns : (int64_t)(share * (double)ns);
 	}
@@ -107,7 +109,7 @@ static void spend_import(struct run *r, uint32_t thread, uint32_t culprit, int64
 	int64_t *now = now_of(r, thread);
 
 	for (size_t v = 0; v < r->cnt; v++)
-		if (!r->edits[v].with_imports || kept(&r->edits[v], culprit, thread) == 1)
+		if (!r->edits[v].with_imports || kept(r, &r->edits[v], culprit, thread) == 1)
 			now[v] += ns;
 }
 
@@ -255,7 +257,7 @@ static void end_wait(struct run *r, uint32_t thread)
 		bool waits;
 
 		if (waker == WHY_NONE) {
-			double share = kept(e, culprit, thread);
+			double share = kept(r, e, culprit, thread);
 
 			then = now[v] + (share == 1 ? k->end - k->at
 						    : (int64_t)(share * (double)(k->end - k->at)));
@@ -287,7 +289,7 @@ static void end_back(struct run *r, uint32_t thread)
 
 		if (k->waited & UINT32_C(1) << v)
 			now[v] += e->without_cpu_waits
-					  ? (int64_t)(kept(e, culprit, thread) * (double)ns)
+					  ? (int64_t)(kept(r, e, culprit, thread) * (double)ns)
 					  : ns;
 	}
 	k->at = k->end;

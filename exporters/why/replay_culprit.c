@@ -7,7 +7,7 @@
 /* Spans without a line of the program's are due to the line that waits for them: one for each process and cause. */
 struct owner {
 	struct why_cause cause;
-	uint32_t process, culprit;
+	uint32_t process, culprit, line;
 	int64_t ns; /* 0: free */
 };
 
@@ -31,14 +31,23 @@ static struct owner *owner_of(struct run *r, uint32_t process, const struct why_
 	return &r->owners[i];
 }
 
-static bool is_blamed(uint32_t reason)
-{
-	return reason != WHY_IMPORT && reason != WHY_UNKNOWN;
-}
-
 static uint32_t with_sums(const struct run *r, uint32_t culprit)
 {
 	return culprit < r->out->culprits ? culprit : REPLAY_ANY;
+}
+
+/* The culprit of a line. */
+static uint32_t of_place(struct run *r, uint32_t place)
+{
+	uint32_t culprit = with_sums(r, r->y->culprit_of_place[place] - 1);
+
+	r->is_joined = culprit != REPLAY_ANY && r->y->culprits[culprit].place != place;
+	return culprit;
+}
+
+static bool is_blamed(uint32_t reason)
+{
+	return reason != WHY_IMPORT && reason != WHY_UNKNOWN;
 }
 
 bool replay_prepare(struct run *r)
@@ -53,13 +62,15 @@ bool replay_prepare(struct run *r)
 	for (size_t i = 0; i < w->leaves_cnt; i++) {
 		const struct why_leaf *l = &w->leaves[i];
 		uint32_t culprit = with_sums(r, why_culprit_of(r->y, l));
+		uint32_t process;
 		struct owner *o;
 
 		if (!is_blamed(l->cause.reason))
 			continue;
 		o = owner_of(r, l->process, &l->cause);
 		if (o->ns < l->ns)
-			*o = (struct owner){l->cause, l->process, culprit, l->ns};
+			*o = (struct owner){l->cause, l->process, culprit,
+					    why_line_of(r->y, l, &process), l->ns};
 	}
 	return true;
 }
@@ -71,21 +82,25 @@ void replay_release(struct run *r)
 	free(r->streams);
 }
 
-uint32_t replay_of_line(const struct run *r, const struct why_cause *cause)
+uint32_t replay_of_line(struct run *r, const struct why_cause *cause)
 {
 	if (cause->place == PLACE_NONE || cause->place >= r->y->places_cnt)
 		return REPLAY_ANY;
-	return with_sums(r, r->y->culprit_of_place[cause->place] - 1);
+	return of_place(r, cause->place);
 }
 
 uint32_t replay_culprit(struct run *r, uint32_t process, const struct why_cause *cause)
 {
 	const struct owner *o;
 
+	r->is_joined = false;
 	if (!is_blamed(cause->reason))
 		return REPLAY_ANY;
 	if (cause->place != PLACE_NONE && r->y->walk.places.list[cause->place].is_own)
 		return replay_of_line(r, cause);
 	o = owner_of(r, process, cause);
-	return o->ns ? o->culprit : REPLAY_ANY;
+	if (!o->ns || o->culprit == REPLAY_ANY)
+		return REPLAY_ANY;
+	r->is_joined = o->line != r->y->culprits[o->culprit].place;
+	return o->culprit;
 }

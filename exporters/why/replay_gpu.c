@@ -112,10 +112,11 @@ static void queue_ops(struct run *r, uint32_t thread, const struct why_call *c, 
 		latency = later(0, o->start - later(earlier(at, o->start), s->end));
 		for (size_t v = 0; v < r->cnt; v++) {
 			const struct replay_edit *e = &r->edits[v];
-			double keep =
-				culprit != REPLAY_ANY && e->culprits >> culprit & 1 && !e->of_thread
-					? e->keep
-					: 1;
+			double keep = culprit != REPLAY_ANY && e->culprits >> culprit & 1 &&
+						      !e->of_thread &&
+						      !(e->only_lines && r->is_joined)
+					      ? e->keep
+					      : 1;
 			int64_t begin =
 				later(r->now[(size_t)thread * r->cnt + v] - early, s->now[v]);
 

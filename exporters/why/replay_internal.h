@@ -39,6 +39,7 @@ struct run {
 	struct track *tracks;
 	uint32_t *heap; /* threads, by the ends of their spans */
 	size_t heap_cnt;
+	bool is_joined; /* what replay_culprit() found last is of a line that was joined with the culprit's */
 	uint32_t own; /* of own_span() */
 	int64_t own_at;
 	struct owner *owners; /* culprits of spans without a line of their own; open addressing */
@@ -53,7 +54,7 @@ bool replay_prepare(struct run *r);
 void replay_release(struct run *r);
 uint32_t replay_culprit(struct run *r, uint32_t process, const struct why_cause *cause);
 /* Of the line alone. */
-uint32_t replay_of_line(const struct run *r, const struct why_cause *cause);
+uint32_t replay_of_line(struct run *r, const struct why_cause *cause);
 
 /* replay_gpu.c */
 bool replay_prepare_gpu(struct run *r);
