@@ -75,7 +75,7 @@ export const commands: Command[] = [
 	{ group: "Page", keys: [], label: "Theme: as the system", run: () => theme.choose("auto") },
 	{ group: "Save", keys: [], label: "Save the picture as PNG", run: () => void savePng() },
 	{ group: "Save", keys: [], label: "Save the picture as SVG", run: () => saveSvg() },
-	{ group: "Save", keys: [], label: "Save the span as Chrome JSON", run: () => void saveChrome() },
+	{ group: "Save", keys: [], label: "Save the span as Chrome JSON, which ui.perfetto.dev reads", run: () => void saveChrome() },
 ];
 
 function toggleRow(): void {
