@@ -400,6 +400,21 @@ await test('measure snaps to the edges of an event', async () => {
 	near(got[0].t1 - got[0].t0, kernel.end - kernel.start, got[1], 'within a pixel');
 });
 
+await test('measure by keys: from one event to the next', async () => {
+	const [first, second] = sql(report, "SELECT start FROM NVTX_EVENTS WHERE text = 'set up' OR text = 'step' ORDER BY start LIMIT 2");
+
+	await reset();
+	await find('set up');
+	await page.keyboard.press('Shift+M');
+	await page.keyboard.press('ArrowRight');
+	await until(page, () => __view.model.selected.value?.name === 'step');
+	await page.keyboard.press('Shift+M');
+	const got = await page.evaluate(() => __view.model.measure.value);
+
+	equal(got.t1 - got.t0, second.start - first.start, 'from start to start');
+	truth(/between/.test(await page.textContent('.spoken')), 'the live region has it');
+});
+
 await test('a gap is a thing: its neighbours, its length, why', async () => {
 	const [gap] = sql(report, 'SELECT z AS start, n AS end FROM (SELECT a.end AS z, (SELECT min(b.start) FROM CUPTI_ACTIVITY_KIND_KERNEL b WHERE b.start >= a.end) AS n FROM CUPTI_ACTIVITY_KIND_KERNEL a) ORDER BY n - z DESC LIMIT 1');
 

@@ -374,6 +374,26 @@ export function setRange(t0: number, t1: number, rows: Set<Row> | null): void {
 	say(`Span of ${dur(Math.abs(t1 - t0))} selected`);
 }
 
+let measuredFrom: Event | null = null;
+
+/* By keys: from the start of one event to the start of another; of one event alone, to its end. */
+export function measureFromSelection(): void {
+	const e = m.selected.value;
+
+	if (!e)
+		return say("Select an event first: the measure begins there.");
+	if (!measuredFrom) {
+		measuredFrom = e;
+		m.measure.value = { t0: e.start, t1: e.end };
+		return say(`Measuring from ${point(e.start, 1e-9)}`);
+	}
+	const to = measuredFrom === e ? e.end : e.start;
+
+	m.measure.value = { t0: measuredFrom.start, t1: to };
+	say(`${dur(Math.abs(to - measuredFrom.start))} between them`);
+	measuredFrom = null;
+}
+
 export function followEnd(oldEnd: number): void {
 	if (!m.follow.value)
 		return;

@@ -48,6 +48,7 @@ export const commands: Command[] = [
 	{ group: "Search", keys: ["KeyN"], label: "Next match (Shift: previous)", run: (e) => void a.searchNext(e.shiftKey ? -1 : 1), repeat: true },
 	{ group: "Span", keys: ["KeyR"], label: "Select a span by dragging", run: () => { m.mode.value = "select"; a.say("Drag to select a span"); } },
 	{ group: "Span", keys: ["KeyM"], label: "Measure by dragging", run: () => { m.mode.value = m.mode.value === "measure" ? "select" : "measure"; m.measure.value = null; } },
+	{ group: "Span", keys: ["Shift+KeyM"], label: "Measure from the selected event; again: to the next selected one", run: () => a.measureFromSelection() },
 	{ group: "Span", keys: ["KeyT"], label: "Snap to edges: on or off", run: () => { m.snap.value = !m.snap.value; a.say(m.snap.value ? "Snaps to edges" : "Does not snap"); } },
 	{ group: "Span", keys: ["KeyE"], label: "Select what is on the screen as a span", run: () => a.setRange(view.start, view.start + view.width * view.scale, null) },
 	{ group: "Rows", keys: ["ArrowDown"], label: "Next row", run: () => a.moveRow(1), repeat: true },
