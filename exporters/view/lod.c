@@ -79,11 +79,14 @@ unsigned view_reader_block(struct view_reader *r, uint32_t i, struct view_event 
 		r->blocks = view_page_get(r->v->side, ref, at + 1, r->lane->id, VIEW_LEVEL_BLOCKS);
 	}
 	if (n && r->blocks && at >= VIEW_EXTENT_HEAD)
-		cnt = view_unpack(r->blocks->data + at, r->blocks->used - at, e);
+		cnt = view_unpack_part(r->blocks->data + at, r->blocks->used - at, e, !r->no_rows);
 	r->is_damaged |= cnt == 0;
 	for (unsigned k = 0; k < cnt; k++) {
-		r->is_damaged |= e[k].name >= r->v->name_cnt || e[k].source >= r->v->source_cnt;
+		r->is_damaged |= e[k].name >= r->v->name_cnt;
 		e[k].name = e[k].name < r->v->name_cnt ? e[k].name : 0;
+	}
+	for (unsigned k = 0; k < cnt && !r->no_rows; k++) {
+		r->is_damaged |= e[k].source >= r->v->source_cnt;
 		e[k].source = e[k].source < r->v->source_cnt ? e[k].source : 0;
 	}
 	return cnt;

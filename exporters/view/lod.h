@@ -12,6 +12,7 @@ struct view_reader {
 	const struct view_lane *lane;
 	struct view_page *nodes[VIEW_LEVELS], *blocks;
 	uint32_t extent[VIEW_LEVELS];
+	bool no_rows;    /* rows and sources of events are not wanted */
 	bool is_damaged; /* of the side file: what was asked for is not all there */
 };
 

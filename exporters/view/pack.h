@@ -34,3 +34,5 @@ struct view_event {
 size_t view_pack(const struct view_event *e, unsigned cnt, uint8_t *to);
 /* The number of events, 0 where @len bytes at @from are no block. 16 bytes behind them may be read. */
 unsigned view_unpack(const uint8_t *from, size_t len, struct view_event *e);
+/* The same; without their rows and sources, unless @whole, which is faster. */
+unsigned view_unpack_part(const uint8_t *from, size_t len, struct view_event *e, bool whole);

@@ -77,6 +77,7 @@ static void scan(struct search *s)
 	struct view_event e[VIEW_BLOCK];
 	struct view_reader r = {.v = s->v};
 
+	r.no_rows = true;
 	for (uint32_t lane = 1;; lane++) {
 		pthread_rwlock_rdlock(&s->v->lock);
 		if (lane > s->v->lane_cnt) {
@@ -171,6 +172,10 @@ void view_answer_search(struct view_request *q, struct view_reply *a)
 	pthread_rwlock_unlock(&q->store->lock);
 	if (any)
 		scan(&s);
+	/* Now with its row. */
+	if (s.found)
+		s.found = view_find_named(q->store, s.best.lane, s.best.e.start, s.best.e.name,
+					  &s.best);
 	js_open(&a->body, NULL, '{');
 	js_bool(&a->body, "found", s.found);
 	if (s.found)

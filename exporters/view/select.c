@@ -17,8 +17,8 @@ struct group {
 	uint32_t name;
 	uint64_t cnt;
 	int64_t total, min, max;
-	double mean, squares; /* Welford's: of the differences from the mean */
-	int64_t *kept;        /* durations; a sample of them where there are more */
+	unsigned __int128 squares;
+	int64_t *kept; /* durations; a sample of them where there are more */
 	size_t kept_cnt, kept_room;
 };
 
@@ -77,7 +77,6 @@ static int on_event(void *ctx, const struct view_event *e)
 	int64_t start = e->start > s->from ? e->start : s->from;
 	int64_t end = e->end < s->to ? e->end : s->to;
 	int64_t dur = end > start ? end - start : 0;
-	double off;
 
 	if (!g) {
 		s->failed = true;
@@ -89,29 +88,62 @@ static int on_event(void *ctx, const struct view_event *e)
 		g->total = INT64_MAX;
 	g->min = dur < g->min ? dur : g->min;
 	g->max = dur > g->max ? dur : g->max;
-	off = (double)dur - g->mean;
-	g->mean += off / (double)g->cnt;
-	g->squares += off * ((double)dur - g->mean);
+	g->squares += (unsigned __int128)dur * (uint64_t)dur;
 	keep(s, g, dur);
 	return 0;
 }
 
-static int by_number(const void *a, const void *b)
+static void swap(int64_t *a, int64_t *b)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	int64_t was = *a;
 
-	return (x > y) - (x < y);
+	*a = *b;
+	*b = was;
+}
+
+/* The value that would stand at @want if the list were sorted; those before it are not larger, those after it not smaller. */
+static int64_t select_nth(int64_t *list, size_t cnt, size_t want)
+{
+	size_t low = 0, high = cnt - 1;
+
+	while (low < high) {
+		int64_t a = list[low], b = list[low + (high - low) / 2], c = list[high];
+		int64_t pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
+		size_t below = low, i = low, above = high + 1;
+
+		while (i < above) {
+			if (list[i] < pivot)
+				swap(&list[i++], &list[below++]);
+			else if (list[i] > pivot)
+				swap(&list[i], &list[--above]);
+			else
+				i++;
+		}
+		/* [below, above) are the pivot. */
+		if (want >= below && want < above)
+			break;
+		if (want < below)
+			high = below - 1;
+		else
+			low = above;
+	}
+	return list[want];
 }
 
 static double median_of(struct group *g)
 {
 	size_t n = g->kept_cnt;
+	int64_t upper, lower = INT64_MIN;
 
 	if (n == 0)
 		return 0;
-	qsort(g->kept, n, sizeof(*g->kept), by_number);
-	return n % 2 ? (double)g->kept[n / 2]
-		     : (double)g->kept[n / 2 - 1] / 2 + (double)g->kept[n / 2] / 2;
+	upper = select_nth(g->kept, n, n / 2);
+	if (n % 2)
+		return (double)upper;
+	/* The largest of those before it. */
+	for (size_t i = 0; i < n / 2; i++)
+		lower = g->kept[i] > lower ? g->kept[i] : lower;
+	return (double)lower / 2 + (double)upper / 2;
 }
 
 static int by_total(const void *a, const void *b)
@@ -121,6 +153,19 @@ static int by_total(const void *a, const void *b)
 	if (x->total != y->total)
 		return x->total > y->total ? -1 : 1;
 	return (x->cnt < y->cnt) - (x->cnt > y->cnt);
+}
+
+/* Of the sample: n - 1. In whole numbers, so that nothing is lost where durations are long and alike. */
+static double deviation_of(const struct group *g)
+{
+	unsigned __int128 total = (uint64_t)g->total, mean = total / g->cnt;
+	/* sum((x - mean)^2) = sum(x^2) - mean * (2 total - n mean), for any mean. */
+	unsigned __int128 off = g->squares - mean * (2 * total - g->cnt * mean);
+	double rest = (double)(total - mean * g->cnt) / (double)g->cnt;
+
+	if (g->cnt < 2)
+		return 0;
+	return sqrt(((double)off - (double)g->cnt * rest * rest) / (double)(g->cnt - 1));
 }
 
 static void put_group(struct view_buf *b, struct view_store *v, struct group *g)
@@ -139,7 +184,7 @@ static void put_group(struct view_buf *b, struct view_store *v, struct group *g)
 	js_real(b, "median", median_of(g));
 	js_int(b, "min", g->min);
 	js_int(b, "max", g->max);
-	js_real(b, "sd", g->cnt > 1 ? sqrt(g->squares / (cnt - 1)) : 0);
+	js_real(b, "sd", deviation_of(g));
 	js_bool(b, "exact_median", g->kept_cnt == g->cnt);
 	js_close(b, '}');
 }
@@ -187,6 +232,7 @@ static void look_at(struct select *s, uint32_t lane, struct view_buf *counters)
 {
 	struct view_reader r = {.v = s->v};
 
+	r.no_rows = counters == NULL;
 	pthread_rwlock_rdlock(&s->v->lock);
 	if (view_reader_lane(&r, lane)) {
 		const struct view_row *row = s->v->rows[r.lane->row - 1];

@@ -73,4 +73,6 @@ void view_page_put(struct view_side *s, struct view_page *page);
 /* Bytes that the cache may hold. */
 #define VIEW_CACHE_MAX (96u << 20)
 
+/* CRC-32C; the second without an instruction for it. */
 uint32_t view_crc(uint32_t crc, const void *data, size_t len);
+uint32_t view_crc_plain(uint32_t crc, const void *data, size_t len);

@@ -169,6 +169,7 @@ unsigned view_tile(struct view_reader *r, uint32_t k, int64_t index, struct view
 	if (r->lane->is_counter || !view_tile_span(k, index, &t.from, &t.to))
 		return 0;
 	t.p = INT64_C(1) << k;
+	r->no_rows = true;
 	for (uint32_t i = view_reader_find(r, t.from); i < cnt;) {
 		const struct view_node *n = NULL;
 		unsigned in_block;

@@ -116,6 +116,7 @@ bool view_find_next(struct view_store *v, uint32_t lane, int64_t t, int dir,
 
 struct by_row {
 	int64_t row;
+	uint32_t name;
 	uint8_t source;
 	bool found;
 	struct view_event e;
@@ -130,6 +131,29 @@ static int on_row(void *ctx, const struct view_event *e)
 	b->e = *e;
 	b->found = true;
 	return 1;
+}
+
+static int on_name(void *ctx, const struct view_event *e)
+{
+	struct by_row *b = ctx;
+
+	if (e->name != b->name || e->start != b->row)
+		return 0;
+	b->e = *e;
+	b->found = true;
+	return 1;
+}
+
+bool view_find_named(struct view_store *v, uint32_t lane, int64_t t, uint32_t name,
+		     struct view_place *place)
+{
+	struct by_row b = {.row = t, .name = name};
+	struct view_reader r;
+
+	if (!view_reader_begin(&r, v, lane))
+		return false;
+	view_reader_each(&r, t, add(t, 1), on_name, &b);
+	return done(&r, place, b.found ? &b.e : NULL);
 }
 
 bool view_find_row(struct view_store *v, const char *table, int64_t rowid, int64_t t,

@@ -247,6 +247,21 @@ static void forged(void **state)
 	view_store_free(v);
 }
 
+static void checksum(void **state)
+{
+	uint8_t bytes[256];
+
+	(void)state;
+	/* of RFC 3720 */
+	assert_int_equal(view_crc(0, "123456789", 9), 0xE3069283);
+	memset(bytes, 0, 32);
+	assert_int_equal(view_crc(0, bytes, 32), 0x8A9136AA);
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i * 7);
+	for (size_t len = 0; len < sizeof(bytes); len++)
+		assert_int_equal(view_crc(5, bytes, len), view_crc_plain(5, bytes, len));
+}
+
 static void other_places(void **state)
 {
 	char path[128], cache[96], gone[96];
@@ -291,8 +306,10 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole),   cmocka_unit_test(damage), cmocka_unit_test(cut),
-		cmocka_unit_test(swapped), cmocka_unit_test(forged), cmocka_unit_test(other_places),
+		cmocka_unit_test(whole),    cmocka_unit_test(damage),
+		cmocka_unit_test(cut),      cmocka_unit_test(swapped),
+		cmocka_unit_test(forged),   cmocka_unit_test(other_places),
+		cmocka_unit_test(checksum),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
