@@ -1,8 +1,11 @@
 /* build.c - the walk over a report, and what of it goes where. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "exporters/read/db_read.h"
 #include "exporters/view/build.h"
@@ -66,6 +69,7 @@ static int on_event(void *self, const struct tl_event *e)
 	}
 	b->now = view_time(v, e->ts);
 	v->last = b->now > v->last ? b->now : v->last;
+	v->first = b->now < v->first ? b->now : v->first;
 	switch (e->kind) {
 	case TL_VALUE: {
 		const struct view_track *t = e->track->of_sink;
@@ -164,10 +168,11 @@ static int walk(struct view_builder *b, char *why, size_t len)
 	return view_lanes_publish(v, true);
 }
 
-static void ready(struct view_store *v)
+/* The whole of the report, as it is now, is there. */
+static void ready(struct view_store *v, enum view_state state)
 {
 	pthread_rwlock_wrlock(&v->lock);
-	v->state = VIEW_READY;
+	v->state = state;
 	v->progress = 1;
 	v->indexed = v->last;
 	v->generation++;
@@ -187,20 +192,22 @@ static int take(struct view_store *v, const struct view_identity *id)
 	free(dir);
 	if (rc == 0) {
 		view_store_take(v, found);
-		ready(v);
+		ready(v, VIEW_READY);
 	}
 	view_store_free(found);
 	return rc;
 }
 
-static int make(struct view_store *v, sqlite3 *db, const struct view_identity *id, const bool *stop)
+/* @is_live: the report still grows, so that the index is of no use later. */
+static int make(struct view_store *v, sqlite3 *db, const struct view_identity *id, bool is_live,
+		const bool *stop)
 {
 	struct view_builder b = {.v = v, .db = db, .stop = stop};
 	struct view_side *side;
 	char why[WHY] = "";
 	uint8_t *dir;
 	size_t len;
-	bool is_kept;
+	bool is_kept = !is_live;
 
 	side = view_side_create(v->path, &is_kept);
 	if (!side) {
@@ -218,16 +225,86 @@ static int make(struct view_store *v, sqlite3 *db, const struct view_identity *i
 	if (dir)
 		view_side_finish(side, id, dir, len);
 	free(dir);
-	ready(v);
 	return 0;
+}
+
+/* ---- a report that grows ---- */
+
+/* The collector holds a lock on its report as long as it lives. To be asked before SQLite opens the file. */
+static bool has_writer(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool is_held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is_held;
+}
+
+static bool pause_ns(int64_t ns, const bool *stop)
+{
+	for (int64_t until = clock_ns() + ns; clock_ns() < until;) {
+		if (__atomic_load_n(stop, __ATOMIC_RELAXED))
+			return false;
+		nanosleep(&(struct timespec){0, 50000000}, NULL);
+	}
+	return true;
+}
+
+/* The index anew, of the report as it is now; rows, lanes and names keep their numbers. */
+static void renew(struct view_store *v, sqlite3 *db, const struct view_identity *id, bool is_live,
+		  const bool *stop)
+{
+	struct view_store *next = view_store_seeded(v);
+
+	if (next && make(next, db, id, is_live, stop) == 0) {
+		view_store_take(v, next);
+		ready(v, is_live ? VIEW_LIVE : VIEW_READY);
+	}
+	view_store_free(next);
+}
+
+/*
+ * As long as the report is written to: what came is shown a second later, or as much later as keeps this to a third of a CPU.
+ * What a longer look would show in another place (a call that began before others and ended after them) is never wrong in
+ * what is made anew.
+ */
+static void follow(struct view_store *v, uint64_t rows, const bool *stop)
+{
+	int64_t took = 0;
+
+	for (bool is_live = true;
+	     is_live && pause_ns(took > 500000000 ? 2 * took : ANOTHER_NS - took, stop);) {
+		struct view_identity id;
+		char why[WHY];
+		int64_t start = clock_ns();
+		sqlite3 *db;
+
+		is_live = has_writer(v->path);
+		db = db_read_open(v->path, why, sizeof(why));
+		if (!db || view_identity_of(v->path, &id) < 0) {
+			/* Gone: the picture stays. */
+			fail(v, db ? "the report is gone" : why);
+			sqlite3_close(db);
+			return;
+		}
+		id.rows = rows_of(db);
+		id.activities = TL_ACT_ALL;
+		if (id.rows != rows || !is_live)
+			renew(v, db, &id, is_live, stop);
+		rows = id.rows;
+		sqlite3_close(db);
+		took = clock_ns() - start;
+	}
 }
 
 int view_build(struct view_store *v, const bool *stop)
 {
 	struct view_identity id;
 	char why[WHY];
+	bool is_live = has_writer(v->path);
 	sqlite3 *db = db_read_open(v->path, why, sizeof(why));
-	int rc = 0;
+	int rc = -1;
 
 	if (!db || view_identity_of(v->path, &id) < 0) {
 		fail(v, db ? "the report is gone" : why);
@@ -236,8 +313,15 @@ int view_build(struct view_store *v, const bool *stop)
 	}
 	id.rows = rows_of(db);
 	id.activities = TL_ACT_ALL;
-	if (take(v, &id) < 0)
-		rc = make(v, db, &id, stop);
+	if (!is_live)
+		rc = take(v, &id);
+	if (rc < 0) {
+		rc = make(v, db, &id, is_live, stop);
+		if (rc == 0)
+			ready(v, is_live ? VIEW_LIVE : VIEW_READY);
+	}
 	sqlite3_close(db);
+	if (rc == 0 && is_live)
+		follow(v, id.rows, stop);
 	return rc;
 }

@@ -236,7 +236,12 @@ static void put_lost(struct view_buf *b, sqlite3 *db, const struct view_store *v
 
 static const char *state_of(const struct view_store *v)
 {
-	return v->state == VIEW_BUILDING ? "building" : v->state == VIEW_READY ? "ready" : "failed";
+	static const char *const names[] = {[VIEW_BUILDING] = "building",
+					    [VIEW_LIVE] = "live",
+					    [VIEW_READY] = "ready",
+					    [VIEW_FAILED] = "failed"};
+
+	return names[v->state];
 }
 
 static void put_state(struct view_buf *b, const struct view_store *v)
@@ -250,7 +255,9 @@ static void put_state(struct view_buf *b, const struct view_store *v)
 	js_real(b, "progress", v->progress);
 	js_text(b, "message", v->message);
 	js_int(b, "generation", v->generation);
-	js_bool(b, "live", false);
+	js_bool(b, "live", v->state == VIEW_LIVE);
+	/* A call is written when it has ended: as long as the report grows, no tile is final. */
+	js_int(b, "stable_to", v->state == VIEW_LIVE ? v->first : v->indexed);
 	js_int(b, "events", (int64_t)v->events);
 }
 

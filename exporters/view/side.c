@@ -195,8 +195,7 @@ struct view_side *view_side_create(const char *report, bool *is_kept)
 	char name[PATH_MAX];
 	int fd;
 
-	*is_kept = true;
-	for (int place = 0; place < 2; place++) {
+	for (int place = *is_kept ? 0 : 2; place < 2; place++) {
 		char *path = path_of(report, place);
 
 		if (path && place == 1)

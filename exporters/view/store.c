@@ -79,7 +79,7 @@ void view_store_take(struct view_store *v, struct view_store *from)
 	memcpy((char *)&was + at, (char *)v + at, len);
 	memcpy((char *)v + at, (char *)from + at, len);
 	memcpy((char *)from + at, (char *)&was + at, len);
-	v->generation = from->generation;
+	v->generation = from->generation + 1;
 	pthread_rwlock_unlock(&v->lock);
 }
 
@@ -156,9 +156,12 @@ struct view_row *view_row_add(struct view_store *v, enum view_kind kind, uint32_
 
 struct view_lane *view_lane_add(struct view_store *v, struct view_row *row)
 {
-	struct view_lane *lane = calloc(1, sizeof(*lane));
+	struct view_lane *lane;
 	bool ok;
 
+	if (row->lane_cnt < row->seed_cnt)
+		return v->lanes[row->lanes[row->lane_cnt++] - 1];
+	lane = calloc(1, sizeof(*lane));
 	if (!lane)
 		return NULL;
 	lane->row = row->id;
@@ -257,4 +260,69 @@ int view_source_of(struct view_store *v, const char *table)
 		v->source_cnt++;
 	pthread_rwlock_unlock(&v->lock);
 	return (int)v->source_cnt - 1;
+}
+
+/* ---- the same again ---- */
+
+static bool seed_row(struct view_store *v, const struct view_row *from)
+{
+	struct view_row *r = view_row_add(v, from->kind, from->parent, from->key, from->name,
+					  strlen(from->name));
+	struct view_row made;
+
+	if (!r)
+		return false;
+	made = *r;
+	*r = *from;
+	r->name = made.name;
+	r->key = made.key;
+	r->unit = from->unit ? strdup(from->unit) : NULL;
+	r->seed_cnt = from->lane_cnt > from->seed_cnt ? from->lane_cnt : from->seed_cnt;
+	r->lane_cnt = 0;
+	r->lane_room = r->seed_cnt;
+	r->lanes = malloc((r->seed_cnt + 1) * sizeof(*r->lanes));
+	if (r->lanes && r->seed_cnt)
+		memcpy(r->lanes, from->lanes, r->seed_cnt * sizeof(*r->lanes));
+	return r->lanes != NULL;
+}
+
+static bool seed_lane(struct view_store *v, const struct view_lane *from)
+{
+	struct view_lane *lane = calloc(1, sizeof(*lane));
+
+	if (!lane || !grow(&v->lanes, v->lane_cnt, &v->lane_room, sizeof(struct view_lane *))) {
+		free(lane);
+		return false;
+	}
+	lane->id = from->id;
+	lane->row = from->row;
+	lane->is_counter = from->is_counter;
+	v->lanes[v->lane_cnt++] = lane;
+	return true;
+}
+
+struct view_store *view_store_seeded(struct view_store *from)
+{
+	struct view_store *v = view_store_new(from->path);
+	bool ok = v != NULL;
+
+	pthread_rwlock_rdlock(&from->lock);
+	for (uint32_t i = 0; ok && i < from->row_cnt; i++)
+		ok = seed_row(v, from->rows[i]);
+	for (uint32_t i = 0; ok && i < from->lane_cnt; i++)
+		ok = seed_lane(v, from->lanes[i]);
+	for (uint32_t i = 1; ok && i < from->name_cnt; i++)
+		ok = by_text(v, from->names[i].text, from->names[i].len) == i;
+	for (uint32_t i = 0; ok && i < from->source_cnt; i++)
+		ok = view_source_of(v, from->sources[i]) == (int)i;
+	if (ok) {
+		v->generation = from->generation;
+		v->origin = from->origin;
+		v->has_origin = from->has_origin;
+	}
+	pthread_rwlock_unlock(&from->lock);
+	if (ok)
+		return v;
+	view_store_free(v);
+	return NULL;
 }

@@ -88,6 +88,7 @@ struct view_row {
 	int64_t pid, tid, cpu, device, context, stream;
 	uint32_t *lanes; /* from the outermost to the innermost */
 	uint32_t lane_cnt, lane_room;
+	uint32_t seed_cnt; /* of lanes: those that the store before it had, to be used again */
 };
 
 struct view_name {
@@ -98,6 +99,7 @@ struct view_name {
 
 enum view_state {
 	VIEW_BUILDING,
+	VIEW_LIVE, /* whole, as of a second ago */
 	VIEW_READY,
 	VIEW_FAILED,
 };
@@ -132,6 +134,9 @@ struct view_store *view_store_new(const char *path);
 void view_store_free(struct view_store *v);
 /* What @from has becomes @v's, and the other way round. */
 void view_store_take(struct view_store *v, struct view_store *from);
+
+/* A store of the same report made anew: rows, lanes and names that @from has keep their numbers. NULL: no memory. */
+struct view_store *view_store_seeded(struct view_store *from);
 
 /* For the writer. NULL, 0, -1: no memory. */
 struct view_row *view_row_add(struct view_store *v, enum view_kind kind, uint32_t parent,

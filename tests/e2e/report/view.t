@@ -61,6 +61,47 @@ with Server(sys.argv[1], "waits.sqlite") as s:
 END
 check 'spans, states, wake-ups and causes are those of the tables' "$PY" truth.py "$BIN" "$E2E/report"
 
+# ---- a report that grows ----
+cat >live.py <<'END'
+import os, sqlite3, subprocess, sys, time
+sys.path.insert(0, sys.argv[2])
+from view_client import Server
+program = subprocess.Popen([sys.argv[1], "profile", "-t", "osrt", "--osrt-threshold", "0", "-o", "live", "sh", "-c",
+                            "while [ ! -e enough ]; do sleep 0.2; done"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+try:
+    while not os.path.exists("live.sqlite"):
+        assert program.poll() is None
+        time.sleep(0.05)
+    time.sleep(0.5)
+    with Server(sys.argv[1], "live.sqlite") as s:
+        seen, known, generation = [], {}, -1
+        while len(seen) < 400:
+            live = s.get("/v1/live?gen=%d" % generation)
+            generation = live["generation"]
+            report = s.get("/v1/report")
+            # What the page has by number stays what it is.
+            for row in report["rows"]:
+                before = known.setdefault(row["key"], row)
+                assert row["id"] == before["id"] and (row["lanes"] + before["lanes"])[:len(before["lanes"])] == before["lanes"], (row, before)
+                known[row["key"]] = row if row["lanes"] else before
+            if live["state"] == "live":
+                seen.append(live["events"])
+            if len(set(seen)) >= 4:
+                open("enough", "w").close()
+            if live["state"] in ("ready", "failed"):
+                break
+        assert live["state"] == "ready" and sorted(seen) == seen and len(set(seen)) >= 4, (live, seen)
+        program.wait()
+        got = s.get("/v1/select", '{"lanes": []}')["rows"]
+        with sqlite3.connect("file:live.sqlite?mode=ro", uri=True) as db:
+            want = db.execute("SELECT count(*), sum(end - start) FROM OSRT_API").fetchone()
+        assert (sum(r["count"] for r in got if r["kind"] == "osrt"), sum(r["total"] for r in got if r["kind"] == "osrt")) == want, want
+finally:
+    open("enough", "w").close()
+    program.wait()
+END
+check 'a report that grows: followed to its end, which is all of it' "$PY" live.py "$BIN" "$E2E/report"
+
 # ---- reports that have nothing, or are none ----
 cat >empty.py <<'END'
 import sys

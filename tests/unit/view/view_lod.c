@@ -36,7 +36,7 @@ struct lane {
 static struct view_store *make_store(uint32_t names)
 {
 	struct view_store *v = view_store_new(report);
-	bool is_kept;
+	bool is_kept = true;
 	char name[32];
 
 	assert_non_null(v);

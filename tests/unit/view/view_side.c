@@ -24,7 +24,7 @@ static void make(void)
 	struct view_row *row;
 	struct view_lane *lane;
 	uint8_t *bytes;
-	bool is_kept;
+	bool is_kept = true;
 	size_t len;
 
 	v->side = view_side_create(report, &is_kept);
@@ -266,7 +266,7 @@ static void other_places(void **state)
 {
 	char path[128], cache[96], gone[96];
 	struct view_side *s;
-	bool is_kept = false;
+	bool is_kept = true;
 
 	(void)state;
 	snprintf(cache, sizeof(cache), "%s/cache", dir);
@@ -280,6 +280,7 @@ static void other_places(void **state)
 	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(rmdir(cache), 0);
 	setenv("XDG_CACHE_HOME", "/proc/no", 1);
+	is_kept = true;
 	s = view_side_create(gone, &is_kept);
 	assert_non_null(s);
 	assert_false(is_kept);

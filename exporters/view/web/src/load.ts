@@ -100,7 +100,7 @@ function short(source: Source, json: ReportShort): void {
 	source.start = json.span[0];
 	source.end = Math.max(json.span[1], json.span[0] + 1);
 	source.events = json.events ?? source.events;
-	progress[source.index] = { edge: source.edge, generation: json.generation };
+	progress[source.index] = { edge: json.stable_to ?? source.edge, generation: json.generation };
 }
 
 function spanOfAll(): void {

@@ -94,7 +94,7 @@ export interface RowJson {
 }
 export interface ReportShort {
 	generation: number; unchanged?: boolean; state: "building" | "ready" | "failed" | "live";
-	progress: number; indexed_to: number; span: [number, number]; events: number; message?: string;
+	progress: number; indexed_to: number; stable_to?: number; span: [number, number]; events: number; message?: string;
 }
 export interface ReportJson extends ReportShort {
 	r: number; reports: { path: string; title: string; state: string }[]; path: string; title: string; nsys: boolean; size: number; t0: string;
