@@ -101,9 +101,14 @@ static int on_progress(void *self, uint64_t done, uint64_t total)
 	if (view_lanes_publish(v, false) < 0)
 		return -1;
 	pthread_rwlock_wrlock(&v->lock);
-	v->events = done;
-	v->indexed = b->now;
-	v->progress = total > done ? (double)done / (double)total : 0.99;
+	v->events = b->before + done;
+	if (b->is_second) {
+		v->indexed = v->last;
+		v->progress = 0.95;
+	} else {
+		v->indexed = b->now;
+		v->progress = total > done ? 0.95 * (double)done / (double)total : 0.95;
+	}
 	pthread_rwlock_unlock(&v->lock);
 	return 0;
 }
@@ -135,27 +140,43 @@ static uint64_t rows_of(sqlite3 *db)
 	return hash;
 }
 
-static int walk(struct view_builder *b, char *why, size_t len)
+static int64_t walk_part(struct view_builder *b, uint32_t activities, char *why, size_t len)
 {
 	static const struct tl_sink sink = {on_track, on_event, NULL};
-	const struct tl_options options = {.activities = TL_ACT_ALL,
+	const struct tl_options options = {.activities = activities,
 					   .no_args = true,
 					   .progress = on_progress,
 					   .of_progress = b};
+	int64_t events = timeline_run(b->db, &options, &sink, b, why, len);
+
+	if (events < 0 && !*why)
+		snprintf(why, len, "out of memory, or no room for the side file");
+	if (events >= 0 && view_states_end(b) < 0)
+		events = -1;
+	view_tracks_free(b);
+	return events;
+}
+
+/*
+ * Ranges projected onto the GPU come after all else: to find them takes as long as the rest, and they have lanes of their own.
+ */
+static int walk(struct view_builder *b, char *why, size_t len)
+{
 	struct view_store *v = b->v;
-	int64_t events;
-	int rc;
+	int64_t events, ranges = -1;
 
 	b->states = view_states_new(v, b->db);
 	b->published = clock_ns();
-	events = b->states ? timeline_run(b->db, &options, &sink, b, why, len) : -1;
-	rc = events < 0 ? -1 : view_states_end(b);
+	events = b->states ? walk_part(b, TL_ACT_ALL & ~TL_ACT_NVTX_KERNEL, why, len) : -1;
+	if (events >= 0 && view_lanes_publish(v, false) == 0) {
+		b->is_second = true;
+		b->before = (uint64_t)events;
+		ranges = walk_part(b, TL_ACT_NVTX_KERNEL, why, len);
+	}
 	view_states_free(b->states);
-	view_tracks_free(b);
-	if (events < 0 && !*why)
-		snprintf(why, len, "out of memory, or no room for the side file");
-	if (rc < 0)
+	if (ranges < 0)
 		return -1;
+	events += ranges;
 	pthread_rwlock_wrlock(&v->lock);
 	v->events = (uint64_t)events;
 	if (b->too_deep > 0)
