@@ -1,0 +1,232 @@
+/* view.c - what the page of sightline view, or what claims to be it, may send; and an index beside a report. */
+#include "tests/fuzz/fuzz.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/base/embed.h"
+#include "exporters/view/build.h"
+#include "exporters/view/guard.h"
+#include "exporters/view/lod.h"
+#include "exporters/view/route.h"
+
+/* ---- a small report ---- */
+
+static const char rows[] =
+	"INSERT INTO StringIds VALUES(1, 'read'), (2, 'cudaLaunchKernel'), (3, 'kernel');"
+	"INSERT INTO PROCESSES(globalPid, pid, name) VALUES(281474993487872, 1, 'a');"
+	"WITH RECURSIVE c(n) AS (VALUES(1) UNION ALL SELECT n + 1 FROM c WHERE n < 200) INSERT "
+	"INTO OSRT_API "
+	"SELECT n * 100, n * 100 + 70, 27, 281474993487873, 1, 0, 0, 0, 0, NULL, NULL, NULL, NULL, "
+	"NULL, NULL, NULL FROM c;"
+	"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(50, 90, 0, 281474993487873, 5, 2, 0, NULL);"
+	"INSERT INTO SCHED_EVENTS VALUES(10, 0, 1, 281474993487873, NULL, NULL), (500, 0, 0, "
+	"281474993487873, 2, NULL),"
+	"(900, 0, 1, 281474993487873, NULL, NULL);"
+	"INSERT INTO SL_SCHED_DETAIL VALUES(900, 281474993487873, 0, 800, 281474993487873, 120);";
+
+static struct view_report report = {.lock = PTHREAD_MUTEX_INITIALIZER,
+				    .why_lock = PTHREAD_MUTEX_INITIALIZER};
+static struct view_server server = {.reports = &report, .report_cnt = 1};
+
+static void init(void)
+{
+	static const bool go_on;
+	char path[128];
+	sqlite3 *db;
+
+	if (report.store)
+		return;
+	snprintf(path, sizeof(path), "%s/view.sqlite", fuzz_dir());
+	if (sqlite3_open(path, &db) != SQLITE_OK)
+		abort();
+	for (const struct embedded *e = sl_embedded; e->name; e++)
+		if (strcmp(e->name, "schema.sql") == 0 &&
+		    sqlite3_exec(db, e->text, NULL, NULL, NULL) != SQLITE_OK)
+			abort();
+	if (sqlite3_exec(db, rows, NULL, NULL, NULL) != SQLITE_OK)
+		abort();
+	sqlite3_close(db);
+	report.store = view_store_new(path);
+	if (view_build(report.store, &go_on) < 0 || report.store->events == 0)
+		abort();
+}
+
+/* ---- messages: a line with the path and the query, then the body ---- */
+
+static void run_message(const uint8_t *data, size_t len)
+{
+	const uint8_t *line = memchr(data, '\n', len);
+	size_t head = line ? (size_t)(line - data) : len;
+	char *address = strndup((const char *)data, head), *query;
+	struct view_request q = {.server = &server};
+	struct view_reply a;
+
+	query = strchr(address, '?');
+	if (query)
+		*query++ = '\0';
+	q.path = address;
+	q.query = query;
+	q.is_post = line != NULL;
+	/* A copy that ends where it ends. */
+	q.len = line ? len - head - 1 : 0;
+	q.body = malloc(q.len + 1);
+	if (q.len)
+		memcpy((uint8_t *)q.body, line + 1, q.len);
+	((uint8_t *)q.body)[q.len] = 0;
+	/* Statements end at the first look at the clock; a wait for news ends at once. */
+	server.stop = true;
+	view_route(&q, &a);
+	if (a.status != 200 && (a.body.len == 0 || a.body.data[0] != '{'))
+		abort();
+	view_buf_free(&a.body);
+	free((void *)q.body);
+	free(address);
+}
+
+static size_t seed_message(unsigned i, uint8_t *to)
+{
+	static const char *const texts[] = {
+		"/v1/report?r=0",
+		"/v1/report?r=0&gen=1",
+		"/v1/live?gen=2",
+		"/v1/event?lane=1&t=0&dt=100&dir=1",
+		"/v1/event?lane=2&t=90&dir=-1",
+		"/v1/flow?table=CUPTI_ACTIVITY_KIND_RUNTIME&rowid=1",
+		"/v1/flow?table=SCHED_EVENTS&rowid=3",
+		"/v1/search?q=%3Dread&t=5&dir=-1&lanes=1,2&all=1",
+		"/v1/why?row=3&from=0&to=1000",
+		"/v1/why?lane=1&t=20",
+		"/v1/schema",
+		"/v1/select\n{\"from\":0,\"to\":5000,\"lanes\":[1,2]}",
+		"/v1/select\n{\"table\":\"flame\",\"lanes\":[]}",
+		"/v1/save\n{\"from\":1.5e2,\"to\":900}",
+		"/v1/sql\nWITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT "
+		"count(*) FROM c",
+		"/v1/sql\nATTACH '/tmp/x' AS y",
+		"/v1/sql\nSELECT *, sl_stats(nameId, end - start) FROM OSRT_API",
+		NULL,
+	};
+
+	return fuzz_text_seed(texts, i, to);
+}
+
+const struct fuzz_target fuzz_view_message = {"view_message", run_message, seed_message, init};
+
+/* ---- tiles ---- */
+
+static void run_tiles(const uint8_t *data, size_t len)
+{
+	for (int i = 0; i < 2; i++) {
+		struct view_request q = {.server = &server,
+					 .is_post = true,
+					 .path = i ? "/v1/counters" : "/v1/tiles",
+					 .query = len % 32 ? NULL : "z=1",
+					 .body = data,
+					 .len = len};
+		struct view_reply a;
+
+		view_route(&q, &a);
+		view_buf_free(&a.body);
+	}
+}
+
+static size_t seed_tiles(unsigned i, uint8_t *to)
+{
+	if (i > 20)
+		return 0;
+	memset(to, 0, 32);
+	to[0] = (uint8_t)(1 + i % 5);
+	to[4] = (uint8_t)(3 * i);
+	to[16] = 1;
+	to[24] = 1;
+	return i % 2 ? 16 : 32;
+}
+
+const struct fuzz_target fuzz_view_tiles = {"view_tiles", run_tiles, seed_tiles, init};
+
+/* ---- who asks ---- */
+
+static void run_guard(const uint8_t *data, size_t len)
+{
+	static const char token[] = "00112233445566778899aabbccddeeff";
+	char *text = strndup((const char *)data, len), *rest = text, *field[5] = {NULL};
+	struct view_heads h;
+	const char *why = NULL;
+	int status;
+
+	for (int i = 0; i < 5 && rest; i++)
+		field[i] = strsep(&rest, "\n");
+	h = (struct view_heads){field[0] ? field[0] : "", field[1], field[2], field[3], field[4]};
+	status = view_guard(&h, token, &why);
+	/* Whatever it looks like, without the token there is no way in. */
+	if (status == 0 && (!h.authorization || !strstr(h.authorization, token)))
+		abort();
+	free(text);
+}
+
+static size_t seed_guard(unsigned i, uint8_t *to)
+{
+	static const char *const texts[] = {
+		"GET\n127.0.0.1:8420\nhttp://127.0.0.1:8420\nsame-origin\nBearer "
+		"00112233445566778899aabbccddeeff",
+		"POST\n[::1]:1\n\nnone\nBearer 00112233445566778899aabbccddeefe",
+		"GET\nlocalhost\nnull\ncross-site\nBasic x",
+		NULL,
+	};
+
+	return fuzz_text_seed(texts, i, to);
+}
+
+const struct fuzz_target fuzz_view_guard = {"view_guard", run_guard, seed_guard, NULL};
+
+/* ---- the side file: a directory that names extents, blocks in them; both with good checksums ---- */
+
+static void run_side(const uint8_t *data, size_t len)
+{
+	struct view_store *v = view_store_new("/nowhere/report");
+	struct view_event events[VIEW_BLOCK];
+	struct view_rect rects[VIEW_TILE_MAX];
+	uint8_t *block = calloc(1, len + 16);
+
+	memcpy(block, data, len);
+	view_unpack(block, len, events);
+	if (view_directory_read(v, data, len) == 0) {
+		/* Its extents are those of the small report, or nothing. */
+		v->side = report.store->side;
+		for (uint32_t lane = 1; lane <= v->lane_cnt && lane < 20; lane++) {
+			struct view_reader r;
+
+			if (!view_reader_begin(&r, v, lane))
+				continue;
+			for (uint32_t k = 0; k < 20; k += 3)
+				view_tile(&r, k, 0, rects);
+			view_reader_end(&r);
+		}
+		v->side = NULL;
+	}
+	free(block);
+	view_store_free(v);
+}
+
+static size_t seed_side(unsigned i, uint8_t *to)
+{
+	size_t len;
+	uint8_t *dir;
+
+	if (i > 0)
+		return 0;
+	init();
+	dir = view_directory_write(report.store, &len);
+	if (!dir || len > FUZZ_SEED_MAX)
+		abort();
+	memcpy(to, dir, len);
+	free(dir);
+	return len;
+}
+
+const struct fuzz_target fuzz_view_side = {"view_side", run_side, seed_side, init};
