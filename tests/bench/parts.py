@@ -23,6 +23,7 @@ from toggle_part import part_toggle
 from top_part import part_top
 from tracers import Broken, Run, counts, has_table, none, ours, shim, sqlite, without_collector
 from unwind_part import part_unwind
+from view_part import part_view
 
 FLOOD = int(os.environ.get("FLOOD", "20000000"))
 
@@ -216,4 +217,4 @@ PARTS = {"pread": part_pread, "below": part_below, "off": part_off, "gpu": part_
          "flood": part_flood, "python": part_python, "saturated": part_saturated, "memory": part_memory,
          "step": part_step, "start": part_start, "ctxsw": part_ctxsw, "syscall": part_syscall, "bytes": part_bytes,
          "toggle": part_toggle, "flight": part_flight, "export": part_export, "stats": part_stats, "top": part_top,
-         "record": part_record, "unwind": part_unwind, "stack": part_stack, "sample": part_sample}
+         "record": part_record, "unwind": part_unwind, "stack": part_stack, "sample": part_sample, "view": part_view}
