@@ -41,7 +41,8 @@ static void *build(void *arg)
 {
 	struct builder *b = arg;
 
-	view_build(b->report->store, &b->server->stop);
+	if (view_build(b->report->store, &b->server->stop) == 0)
+		view_watch(b->report->store, &b->server->stop);
 	free(b);
 	return NULL;
 }

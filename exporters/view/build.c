@@ -285,37 +285,71 @@ static void renew(struct view_store *v, sqlite3 *db, const struct view_identity 
 	view_store_free(next);
 }
 
+static void note(struct view_store *v, const char *what)
+{
+	pthread_rwlock_wrlock(&v->lock);
+	if (strcmp(v->message, what) != 0) {
+		snprintf(v->message, sizeof(v->message), "%s", what);
+		v->generation++;
+	}
+	pthread_rwlock_unlock(&v->lock);
+}
+
+/* The report as it is now against what is shown; the index anew where that is of use. False: it could not be read. */
+static bool look_again(struct view_store *v, uint64_t *rows, bool is_live, bool is_wanted,
+		       const bool *stop)
+{
+	struct view_identity id;
+	char why[WHY];
+	sqlite3 *db = db_read_open(v->path, why, sizeof(why));
+
+	if (!db || view_identity_of(v->path, &id) < 0) {
+		note(v, db ? "the report is gone: what is shown is as it was" : why);
+		sqlite3_close(db);
+		return false;
+	}
+	id.rows = rows_of(db);
+	id.activities = TL_ACT_ALL;
+	if (id.rows != *rows || is_wanted)
+		renew(v, db, &id, is_live, stop);
+	*rows = id.rows;
+	sqlite3_close(db);
+	return true;
+}
+
 /*
  * As long as the report is written to: what came is shown a second later, or as much later as keeps this to a third of a CPU.
- * What a longer look would show in another place (a call that began before others and ended after them) is never wrong in
- * what is made anew.
+ * Each time all is made anew, for a call is written when it has ended, after others that began later.
  */
-static void follow(struct view_store *v, uint64_t rows, const bool *stop)
+static void follow(struct view_store *v, uint64_t *rows, const bool *stop)
 {
 	int64_t took = 0;
 
 	for (bool is_live = true;
 	     is_live && pause_ns(took > 500000000 ? 2 * took : ANOTHER_NS - took, stop);) {
-		struct view_identity id;
-		char why[WHY];
 		int64_t start = clock_ns();
-		sqlite3 *db;
 
 		is_live = has_writer(v->path);
-		db = db_read_open(v->path, why, sizeof(why));
-		if (!db || view_identity_of(v->path, &id) < 0) {
-			/* Gone: the picture stays. */
-			fail(v, db ? "the report is gone" : why);
-			sqlite3_close(db);
-			return;
-		}
-		id.rows = rows_of(db);
-		id.activities = TL_ACT_ALL;
-		if (id.rows != rows || !is_live)
-			renew(v, db, &id, is_live, stop);
-		rows = id.rows;
-		sqlite3_close(db);
+		if (!look_again(v, rows, is_live, !is_live, stop))
+			is_live = false;
 		took = clock_ns() - start;
+	}
+}
+
+/* Of a finished report: whether it is still there, and its index whole. */
+static void guard(struct view_store *v, struct view_identity id, const bool *stop)
+{
+	while (pause_ns(ANOTHER_NS, stop)) {
+		struct view_identity now;
+
+		if (__atomic_load_n(&v->is_damaged, __ATOMIC_RELAXED) &&
+		    look_again(v, &id.rows, false, true, stop))
+			__atomic_store_n(&v->is_damaged, false, __ATOMIC_RELAXED);
+		if (view_identity_of(v->path, &now) < 0)
+			note(v, "the report is gone: what is shown is as it was");
+		else if (now.size != id.size || now.head_crc != id.head_crc)
+			note(v, "the report was changed: what is shown is as it was; start again "
+				"to see it");
 	}
 }
 
@@ -332,7 +366,7 @@ int view_build(struct view_store *v, const bool *stop)
 		sqlite3_close(db);
 		return -1;
 	}
-	id.rows = rows_of(db);
+	id.rows = v->rows_then = rows_of(db);
 	id.activities = TL_ACT_ALL;
 	if (!is_live)
 		rc = take(v, &id);
@@ -342,7 +376,18 @@ int view_build(struct view_store *v, const bool *stop)
 			ready(v, is_live ? VIEW_LIVE : VIEW_READY);
 	}
 	sqlite3_close(db);
-	if (rc == 0 && is_live)
-		follow(v, id.rows, stop);
 	return rc;
+}
+
+void view_watch(struct view_store *v, const bool *stop)
+{
+	struct view_identity id;
+	uint64_t rows = v->rows_then;
+
+	if (v->state == VIEW_LIVE)
+		follow(v, &rows, stop);
+	if (v->state == VIEW_FAILED || view_identity_of(v->path, &id) < 0)
+		return;
+	id.rows = rows;
+	guard(v, id, stop);
 }

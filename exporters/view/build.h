@@ -8,6 +8,8 @@
  * to end early. 0, or -1 after v->state and v->message are set.
  */
 int view_build(struct view_store *v, const bool *stop);
+/* After it, until @stop: follows a report that grows, and one that goes away; makes a damaged index anew. */
+void view_watch(struct view_store *v, const bool *stop);
 
 /* ---- inner: tracks.c, states.c ---- */
 

@@ -39,6 +39,8 @@ bool view_reader_lane(struct view_reader *r, uint32_t lane)
 void view_reader_end(struct view_reader *r)
 {
 	put_pages(r);
+	if (r->is_damaged)
+		__atomic_store_n(&r->v->is_damaged, true, __ATOMIC_RELAXED);
 	pthread_rwlock_unlock(&r->v->lock);
 }
 

@@ -125,7 +125,9 @@ struct view_store {
 	uint64_t events;
 	int64_t origin, first, last, indexed; /* origin: absolute, of the others' 0 */
 	bool has_origin;
+	bool is_damaged; /* atomic: a reader met something wrong in the side file */
 	/* the writer's */
+	uint64_t rows_then; /* numbers of rows of the report when it was looked at first */
 	struct tl_map by_key, name_of_id, name_of_text;
 	uint64_t disordered;
 };

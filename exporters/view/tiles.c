@@ -242,8 +242,7 @@ void view_answer_tiles(struct view_request *q, struct view_reply *a)
 	view_reader_end(&r);
 	columns_free(&c);
 	if (r.is_damaged)
-		view_refuse(a, 503,
-			    "the index beside the report is damaged: remove it and start again");
+		view_refuse(a, 503, "the index of the report was damaged: it is made anew");
 	else if (!a->body.failed)
 		deflate_reply(q, a);
 }

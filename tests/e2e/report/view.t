@@ -130,9 +130,10 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 chmod 755 ro
 cat >ports.py <<'END'
-import shutil, sys, os
+import os, shutil, struct, sys, time
 sys.path.insert(0, sys.argv[2])
 from view_client import Server
+seen = []
 with Server(sys.argv[1], "waits.sqlite", options=("--no-open", "--port", "18420")) as a, \
         Server(sys.argv[1], "waits.sqlite", options=("--no-open", "--port", str(a.port))) as b:
     assert b.port > a.port and a.token != b.token
@@ -144,6 +145,24 @@ with open("waits.sqlite.view", "r+b") as f:
     f.write(b"damage")
 with Server(sys.argv[1], "waits.sqlite") as s:
     assert s.ready()["state"] == "ready"
+# Damaged while it is open: noticed, and made anew.
+shutil.copy("waits.sqlite", "torn.sqlite")
+with Server(sys.argv[1], "torn.sqlite") as s:
+    lanes = [lane for r in s.ready()["rows"] for lane in r["lanes"]]
+with open("torn.sqlite.view", "r+b") as f:
+    for at in range(4096, struct.unpack_from("<Q", f.read(64), 48)[0], 1024): # up to the directory
+        f.seek(at + 40)
+        f.write(b"torn")
+with Server(sys.argv[1], "torn.sqlite") as s:
+    s.ready()
+    wanted = b"".join(struct.pack("<IIq", lane, 20, 0) for lane in lanes)
+    for _ in range(100):
+        status = s.ask("/v1/tiles", wanted)[0]
+        seen.append(status)
+        if status == 200:
+            break
+        time.sleep(0.1)
+    assert seen[0] == 503 and seen[-1] == 200, seen
 # Gone while it is open: the picture stays, the details fail with a sentence.
 shutil.copy("waits.sqlite", "gone.sqlite")
 with Server(sys.argv[1], "gone.sqlite") as s:
@@ -152,6 +171,12 @@ with Server(sys.argv[1], "gone.sqlite") as s:
     lane = [r["lanes"][0] for r in rows if r["lanes"]][0]
     s.tiles([(lane, 20, 0)])
     assert s.ask("/v1/sql", b"SELECT 1")[0] == 503
+    for _ in range(100):
+        live = s.get("/v1/report")
+        if live["message"]:
+            break
+        time.sleep(0.1)
+    assert "gone" in live["message"] and live["state"] == "ready" and live["rows"], live
 END
 check 'a port that is taken; a damaged index; a report that goes away' "$PY" ports.py "$BIN" "$E2E/report"
 intact waits.sqlite && result 0 'the report is as it was'
