@@ -49,7 +49,9 @@ try() { # COMMAND DATABASE: 2 when there is no way to try it
 		;;
 	sql) "$BIN" sql "$2" "SELECT key, n, median FROM sl_stats_rows((SELECT sl_stats(nameId, end - start) FROM OSRT_API))" ;;
 	info) "$BIN" info "$2" && "$BIN" info -f json "$2" | "$PY" -m json.tool ;;
-	view | ui) [ -z "$HAS_VIEW" ] || "$PY" "$TOP/tests/e2e/report/view_client.py" "$BIN" look "$2" ;;
+	view | ui) # its index is what it leaves
+		[ -z "$HAS_VIEW" ] || "$PY" "$TOP/tests/e2e/report/view_client.py" "$BIN" look "$2" && rm -f "$2.view"
+		;;
 	why) "$BIN" why "$2" && "$BIN" why -f json "$2" | "$PY" -m json.tool ;;
 	analyze) "$BIN" analyze -q -r "$rules" -f json "$2" | "$PY" -m json.tool && "$BIN" analyze "$2" ;;
 	export)

@@ -4,13 +4,10 @@ import json
 import re
 import signal
 import socket
-import sqlite3
 import struct
 import subprocess
 import sys
 import time
-
-TABLES = {"kernel": "CUPTI_ACTIVITY_KIND_KERNEL"}
 
 
 class Server:
@@ -85,7 +82,7 @@ class Server:
         return result
 
 
-def look(server, path):
+def look(server, _path):
     """Everything that the page asks, of any report: replies, no crash, and figures that agree with one another."""
     report = server.ready()
     assert report["state"] == "ready", report
@@ -109,9 +106,10 @@ def look(server, path):
             event = server.get("/v1/event?lane=%d&t=%d" % (lane, row["span"][0]))
             server.get("/v1/flow?table=%s&rowid=%d" % (event["table"], event["rowid"]))
             if event["rowid"] and event["columns"]:
-                with sqlite3.connect("file:%s?mode=ro" % path, uri=True) as db:
-                    start = db.execute('SELECT start FROM "%s" WHERE rowid = ?' % event["table"], [event["rowid"]]).fetchone()[0]
-                assert event["instant"] or row["kind"] == "state" or start == event["start"] + int(report["t0"]), (event, start)
+                when = "start" if any(c[0] == "start" for c in event["columns"]) else "timestamp"
+                start = server.get("/v1/sql", b'SELECT %s FROM main."%s" WHERE rowid = %d' % (
+                    when.encode(), event["table"].encode(), event["rowid"]))["rows"][0][0]
+                assert event["instant"] or row["kind"] == "state" or int(start) == event["start"] + int(report["t0"]), (event, start)
     body = json.dumps({"from": first, "to": last + 1, "lanes": []})
     names = server.get("/v1/select", body)
     assert names["events"] == sum(r["count"] for r in names["rows"]) or names["more"]
