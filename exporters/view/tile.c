@@ -247,6 +247,26 @@ static float step(struct curve *c, int64_t t, float before, float least, float m
 	return last;
 }
 
+/* The largest node that begins with block @i and lies in one pixel; how many blocks it stands for in @blocks. NULL: none. */
+static const struct view_node *node_in_pixel(const struct tile *t, uint32_t i, uint32_t *blocks)
+{
+	const struct view_node *best = NULL;
+
+	for (uint32_t level = 0; level < VIEW_LEVELS && 3 * level < 32; level++) {
+		const struct view_node *n;
+
+		if (i % (1u << 3 * level) != 0 ||
+		    i >> 3 * level >= t->reader->lane->seen.cnt[level])
+			break;
+		n = view_reader_node(t->reader, level, i >> 3 * level);
+		if (!n || n->start < t->from || n->start >> t->k != n->end >> t->k)
+			break;
+		best = n;
+		*blocks = 1u << 3 * level;
+	}
+	return best;
+}
+
 void view_tile_counter(struct view_reader *r, uint32_t k, int64_t index, float *least, float *most,
 		       float *last)
 {
@@ -265,15 +285,17 @@ void view_tile_counter(struct view_reader *r, uint32_t k, int64_t index, float *
 		value = n ? (float)n->last : value;
 	}
 	for (bool done = false; i < cnt && !done;) {
-		const struct view_node *n = view_reader_node(r, 0, i);
+		const struct view_node *n = view_reader_node(r, 0, i), *whole;
+		uint32_t blocks = 1;
 		unsigned in_block;
 
 		if (!n || n->start >= t.to)
 			break;
-		if (n->start >= t.from && n->start >> k == n->end >> k) {
-			value = step(&c, n->start, value, (float)n->least, (float)n->most,
-				     (float)n->last);
-			i++;
+		whole = node_in_pixel(&t, i, &blocks);
+		if (whole) {
+			value = step(&c, whole->start, value, (float)whole->least,
+				     (float)whole->most, (float)whole->last);
+			i += blocks;
 			continue;
 		}
 		in_block = view_reader_block(r, i++, e);

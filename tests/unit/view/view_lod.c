@@ -276,7 +276,7 @@ static void counters(void **state)
 	(void)state;
 	for (int n = 0; n < 40; n++) {
 		struct view_row *row;
-		uint32_t cnt = 1 + (uint32_t)below(n % 2 ? 3000 : 40);
+		uint32_t cnt = 1 + (uint32_t)below(n % 2 ? 9000 : 40);
 		struct lane l = {.e = calloc(cnt, sizeof(*l.e)), .cnt = cnt};
 		double *value = calloc(cnt, sizeof(*value));
 		int64_t at = (int64_t)below(1000);
