@@ -77,6 +77,7 @@ static void put_lane(struct bytes *b, const struct view_lane *lane)
 	put_int(b, s->busy);
 	put(b, &s->least, sizeof(double));
 	put(b, &s->most, sizeof(double));
+	put(b, s->names, sizeof(s->names));
 	for (int level = 0; level < VIEW_LEVELS; level++) {
 		put_int(b, s->cnt[level]);
 		put_int(b, s->refs[level].cnt);
@@ -235,6 +236,7 @@ static bool get_lane(struct reader *r, struct view_store *v)
 	s->busy = get_int(r);
 	get(r, &s->least, sizeof(double));
 	get(r, &s->most, sizeof(double));
+	get(r, s->names, sizeof(s->names));
 	for (int level = 0; level < VIEW_LEVELS && !r->failed; level++) {
 		struct view_refs *refs = &s->refs[level];
 		int64_t cnt = get_int(r);

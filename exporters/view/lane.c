@@ -293,6 +293,7 @@ int view_lane_put(struct view_store *v, struct view_lane *lane, struct view_even
 	w->now.last = e->flags & VIEW_OPEN ? e->start : e->end;
 	if (!(e->flags & VIEW_OPEN))
 		w->now.busy = sum_of(w->now.busy, e->end - e->start);
+	w->now.names[view_name_bit(e->name) / 64] |= UINT64_C(1) << view_name_bit(e->name) % 64;
 	lane->sources |= 1u << e->source;
 	w->open[w->open_cnt++] = *e;
 	return w->open_cnt == VIEW_BLOCK ? put_block(v, lane) : 0;
@@ -352,6 +353,7 @@ static int publish(struct view_store *v, struct view_lane *lane)
 	seen->first = w->now.first;
 	seen->last = w->now.last;
 	seen->busy = w->now.busy;
+	memcpy(seen->names, w->now.names, sizeof(seen->names));
 	seen->least = w->now.least;
 	seen->most = w->now.most;
 	return rc;

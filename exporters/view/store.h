@@ -59,6 +59,8 @@ struct view_refs {
 	uint32_t cnt, room;
 };
 
+#define VIEW_NAME_WORDS 16
+
 /* What readers see. */
 struct view_seen {
 	uint32_t cnt[VIEW_LEVELS]; /* nodes */
@@ -66,8 +68,14 @@ struct view_seen {
 	uint64_t events;
 	int64_t first, last; /* start; end of what has ended */
 	int64_t busy;
-	double least, most; /* of counters */
+	double least, most;              /* of counters */
+	uint64_t names[VIEW_NAME_WORDS]; /* which may be in it: bits by view_name_bit() */
 };
+
+static inline uint32_t view_name_bit(uint32_t name)
+{
+	return (name * 0x9E3779B1u) >> 22;
+}
 
 struct view_lane_writer;
 

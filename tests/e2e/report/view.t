@@ -61,6 +61,46 @@ with Server(sys.argv[1], "waits.sqlite") as s:
 END
 check 'spans, states, wake-ups and causes are those of the tables' "$PY" truth.py "$BIN" "$E2E/report"
 
+cat "$TOP/tests/golden/corpus/base.sql" "$TOP/tests/golden/corpus/3.28.1.sql" | sqlite3 -bail gpu.sqlite || exit 1
+cat >launch.py <<'END'
+import json, sqlite3, sys
+sys.path.insert(0, sys.argv[2])
+from view_client import Server
+WORK = ("KERNEL", "MEMCPY", "MEMSET", "GRAPH_TRACE")
+with Server(sys.argv[1], "gpu.sqlite") as s:
+    report = s.ready()
+    db = sqlite3.connect("file:gpu.sqlite?mode=ro", uri=True)
+    have = {t for (t,) in db.execute("SELECT name FROM sqlite_master")}
+    found = 0
+    for row in report["rows"]:
+        if row["kind"] not in ("cuda", "stream"):
+            continue
+        for lane in row["lanes"]:
+            t = -1
+            while True:
+                status, data, _ = s.ask("/v1/event?lane=%d&t=%d&dir=1" % (lane, t))
+                if status == 404:
+                    break
+                e = json.loads(data)
+                t = e["start"]
+                columns = {c[0]: c[1] for c in e["columns"]}
+                arrows = s.get("/v1/flow?table=%s&rowid=%d" % (e["table"], e["rowid"]))["arrows"]
+                ends = sorted((a["to" if row["kind"] == "cuda" else "from"][k] for k in ("table", "rowid")) for a in arrows)
+                ends = sorted(tuple(x) for x in ends)
+                if row["kind"] == "cuda":
+                    want = [("CUPTI_ACTIVITY_KIND_" + w, n) for w in WORK if "CUPTI_ACTIVITY_KIND_" + w in have for (n,) in db.execute(
+                        "SELECT rowid FROM CUPTI_ACTIVITY_KIND_%s WHERE correlationId = ? AND globalPid >> 24 = ? >> 24" % w,
+                        (columns["correlationId"], columns["globalTid"]))]
+                else:
+                    want = [("CUPTI_ACTIVITY_KIND_RUNTIME", n) for (n,) in db.execute(
+                        "SELECT rowid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId = ? AND globalTid >> 24 = ? >> 24",
+                        (columns["correlationId"], columns["globalPid"]))]
+                assert ends == sorted(want), (e, ends, want)
+                found += len(ends)
+    assert found > 0
+END
+check 'arrows between calls and GPU work are those of the correlation ids' "$PY" launch.py "$BIN" "$E2E/report"
+
 # ---- a report that grows ----
 cat >live.py <<'END'
 import os, sqlite3, subprocess, sys, time
