@@ -149,7 +149,7 @@ static size_t seed_tiles(unsigned i, uint8_t *to)
 
 const struct fuzz_target fuzz_view_tiles = {"view_tiles", run_tiles, seed_tiles, init};
 
-/* ---- who asks ---- */
+/* ---- heads of requests ---- */
 
 static void run_guard(const uint8_t *data, size_t len)
 {
