@@ -157,6 +157,32 @@ static int64_t walk_part(struct view_builder *b, uint32_t activities, char *why,
 	return events;
 }
 
+/* What the program gave its ranges, by name; where one has several, the last counts. */
+static void take_colors(struct view_builder *b)
+{
+	static const char sql[] =
+		"SELECT DISTINCT coalesce(text, (SELECT value FROM StringIds WHERE id = textId)), "
+		"color & 0xFFFFFF FROM NVTX_EVENTS WHERE color IS NOT NULL AND color <> 0 LIMIT "
+		"100000";
+	struct view_store *v = b->v;
+	sqlite3_stmt *stmt = NULL;
+
+	if (sqlite3_prepare_v2(b->db, sql, -1, &stmt, NULL) != SQLITE_OK)
+		return;
+	while (sqlite3_step(stmt) == SQLITE_ROW) {
+		struct tl_text text = {0, (const char *)sqlite3_column_text(stmt, 0),
+				       (size_t)sqlite3_column_bytes(stmt, 0)};
+		uint32_t name = text.text ? view_name_of(v, &text) : UINT32_MAX;
+
+		if (name == UINT32_MAX)
+			continue;
+		pthread_rwlock_wrlock(&v->lock);
+		v->names[name].color = 1u << 24 | (uint32_t)sqlite3_column_int64(stmt, 1);
+		pthread_rwlock_unlock(&v->lock);
+	}
+	sqlite3_finalize(stmt);
+}
+
 /*
  * Ranges projected onto the GPU come after all else: to find them takes as long as the rest, and they have lanes of their own.
  */
@@ -168,6 +194,8 @@ static int walk(struct view_builder *b, char *why, size_t len)
 	b->states = view_states_new(v, b->db);
 	b->published = clock_ns();
 	events = b->states ? walk_part(b, TL_ACT_ALL & ~TL_ACT_NVTX_KERNEL, why, len) : -1;
+	if (events >= 0)
+		take_colors(b);
 	if (events >= 0 && view_lanes_publish(v, false) == 0) {
 		b->is_second = true;
 		b->before = (uint64_t)events;

@@ -101,6 +101,24 @@ with Server(sys.argv[1], "gpu.sqlite") as s:
 END
 check 'arrows between calls and GPU work are those of the correlation ids' "$PY" launch.py "$BIN" "$E2E/report"
 
+cp gpu.sqlite colors.sqlite
+sqlite3 colors.sqlite "UPDATE NVTX_EVENTS SET color = 0xFF123456, textId = NULL, text = 'painted' WHERE rowid = (SELECT min(rowid) FROM NVTX_EVENTS
+	WHERE eventType = 59)" || exit 1
+cat >colors.py <<'END'
+import struct, sys
+sys.path.insert(0, sys.argv[2])
+from view_client import Server
+with Server(sys.argv[1], "colors.sqlite") as s:
+    s.ready()
+    e = s.get("/v1/search?q=%3Dpainted&t=-1")["event"]
+    data = s.ask("/v1/tiles", struct.pack("<IIq", e["lane"], 0, e["start"] // 256))[1]
+    tiles, n, names = struct.unpack_from("<3I", data, 12)
+    at = 32 + 4 * tiles + 4 * ((2 * n + 3) // 4 * 4) + 2 * ((n + 3) // 4 * 4) + 4 * names
+    colors = struct.unpack_from("<%dI" % names, data, at)
+    assert 0x1123456 in colors, (n, names, [hex(c) for c in colors])
+END
+check 'a range has the color that the program gave it' "$PY" colors.py "$BIN" "$E2E/report"
+
 # ---- a report that grows ----
 cat >live.py <<'END'
 import os, sqlite3, subprocess, sys, time
