@@ -7,9 +7,11 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/options.h"
+#include "exporters/read/db_read.h"
 #include "exporters/sql/report.h"
 
-#define NAME_LEN 256
+#define NAME_LEN    256
+#define NOTICED_MAX 100000 /* ranges */
 
 /* ---- threads ---- */
 
@@ -261,9 +263,23 @@ static const char ranges_sql[] =
 	"coalesce(d.name, '') || ':' || coalesce(e.text, s.value) LIKE :range) ORDER BY 1, 2";
 
 static const char steps_sql[] =
-	"-- include: steps\n"
+	"-- include: step_ranges\n"
 	"SELECT tid, start, end, no, CASE WHEN min(name) OVER o = max(name) OVER o THEN name ELSE "
-	"stem END FROM timed WINDOW o AS (PARTITION BY tid, stem) ORDER BY tid, stem, start";
+	"stem END FROM step WHERE end IS NOT NULL WINDOW o AS (PARTITION BY tid, stem) ORDER BY "
+	"tid, stem, start";
+
+/* More rows than @most in the table of ranges. */
+static bool has_more(sqlite3 *db, int64_t most)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool more = sqlite3_prepare_v2(db, "SELECT 1 FROM NVTX_EVENTS LIMIT 1 OFFSET ?1", -1, &stmt,
+				       NULL) == SQLITE_OK &&
+		    sqlite3_bind_int64(stmt, 1, most) == SQLITE_OK &&
+		    sqlite3_step(stmt) == SQLITE_ROW;
+
+	sqlite3_finalize(stmt);
+	return more;
+}
 
 static int by_length(const void *a, const void *b)
 {
@@ -274,7 +290,7 @@ static int by_length(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static bool find_median(struct why_focus *f)
+static bool find_lengths(struct why_focus *f)
 {
 	int64_t *ns = calloc(f->spans_cnt + 1, sizeof(*ns));
 
@@ -284,6 +300,8 @@ static bool find_median(struct why_focus *f)
 		ns[i] = f->spans[i].end - f->spans[i].start;
 	qsort(ns, f->spans_cnt, sizeof(*ns), by_length);
 	f->median = ns[f->spans_cnt / 2];
+	f->min = ns[0];
+	f->max = ns[f->spans_cnt - 1];
 	free(ns);
 	return true;
 }
@@ -331,11 +349,28 @@ static int steps_of(struct why_focus *f, const struct why_model *m, const struct
 		return -1;
 	}
 	f->cnt = f->spans_cnt;
-	if (!find_median(f)) {
+	if (!find_lengths(f)) {
 		snprintf(text, len, "out of memory");
 		return -1;
 	}
 	return is_number ? only_step(f, strtoll(ask->step, NULL, 10), text, len) : 0;
+}
+
+int why_notice_steps(struct why_focus *f, const struct why_model *m)
+{
+	size_t seen;
+	int rc;
+
+	*f = (struct why_focus){.thread = why_model_root(m), .is_steps = true};
+	/* To search among more takes longer than all of the answer. */
+	if (!db_read_has(m->db, "NVTX_EVENTS") || has_more(m->db, NOTICED_MAX))
+		return SQLITE_OK;
+	rc = search(f, m, steps_sql, NULL, 0, &seen);
+	f->cnt = f->spans_cnt;
+	if (rc == SQLITE_OK && f->cnt >= STEPS_LEAST)
+		return find_lengths(f) ? SQLITE_OK : SQLITE_NOMEM;
+	f->cnt = 0;
+	return rc;
 }
 
 static int whole(struct why_focus *f, const struct why_model *m)

@@ -28,10 +28,12 @@ struct why_focus {
 	char *name;                /* of the ranges or steps; NULL: all of the time */
 	size_t cnt; /* of the ranges, before those within others were left out; of all steps */
 	bool is_steps;
-	int64_t median; /* of all steps; 0: none */
+	int64_t median, min, max; /* of all steps; 0: none */
 };
 
 /* 0, or -1 after one sentence in @text. */
 int why_find_focus(struct why_focus *f, const struct why_model *m, const struct why_ask *ask,
 		   char *text, size_t len);
+/* What looks like steps, for a line about them; cnt 0: nothing does. SQLite's result code. */
+int why_notice_steps(struct why_focus *f, const struct why_model *m);
 void why_focus_free(struct why_focus *f);

@@ -195,6 +195,8 @@ int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct 
 	rc = why_find_gpus(&y->gpus, &y->model);
 	if (rc == SQLITE_OK && focus_gpu(y, ask, why_text, why_len) < 0)
 		return -1;
+	if (rc == SQLITE_OK && !y->time.name && !y->gpu)
+		rc = why_notice_steps(&y->noticed, &y->model);
 	if (rc == SQLITE_OK)
 		rc = answer(y);
 	if (rc != SQLITE_OK)
@@ -207,6 +209,7 @@ void why_free(struct why *y)
 	walk_free(&y->walk);
 	why_model_free(&y->model);
 	why_focus_free(&y->time);
+	why_focus_free(&y->noticed);
 	why_steps_free(&y->steps);
 	why_gpus_free(&y->gpus);
 	free(y->parts);

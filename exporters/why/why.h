@@ -48,6 +48,7 @@ struct why {
 	int64_t ns;            /* what was looked at: every share is one of it */
 	struct why_focus time; /* the spans of it */
 	struct why_steps steps;
+	struct why_focus noticed; /* steps that were not asked for */
 	struct why_gpus gpus;
 	const struct why_gpu *gpu; /* of which this is the answer; NULL: of a thread */
 	WHY_LIST(why_part, parts); /* most time first */

@@ -103,6 +103,16 @@ static void put_steps(FILE *out, const struct why *y)
 {
 	const struct why_steps *s = &y->steps;
 
+	const struct why_focus *f = &y->noticed;
+
+	if (f->cnt) {
+		fprintf(out,
+			",\n \"steps\": {\"count\": %zu, \"median_ns\": %lld, \"min_ns\": %lld, ",
+			f->cnt, (long long)f->median, (long long)f->min);
+		fprintf(out, "\"max_ns\": %lld, ", (long long)f->max);
+		put_text(out, "name", f->name);
+		putc('}', out);
+	}
 	if (!s->cnt)
 		return;
 	fprintf(out,

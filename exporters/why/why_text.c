@@ -132,6 +132,15 @@ static void put_spans(FILE *out, const struct why *y)
 	const struct why_steps *s = &y->steps;
 	char ns[WHY_TIME_MAX], least[WHY_TIME_MAX], most[WHY_TIME_MAX];
 
+	if (y->noticed.cnt) {
+		f = &y->noticed;
+		fprintf(out, "%zu steps ", f->cnt);
+		text_put_people(out, f->name);
+		fprintf(out, ": median %s", why_time_text(f->median, ns));
+		fprintf(out, " (%s .. %s); --step looks at them alone\n",
+			why_time_text(f->min, least), why_time_text(f->max, most));
+		return;
+	}
 	if (!f->name && y->gpu)
 		fprintf(out,
 			"%s from the first launch to the last completion; shares are of this "

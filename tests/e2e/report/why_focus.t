@@ -48,6 +48,13 @@ assert [(p["reason"], p["line"], p["ns"], p["slow_ns"], p["median_ns"]) for p in
 check 'text' sh -c 'grep -qx "20 steps step #: 220 ms in all, median 10 ms (10 ms .. 20 ms); shares are of this time" text &&
 	grep -qx "The slowest 2 steps, 20 ms in the mean, 10 ms more than the median (6, 13)" text &&
 	grep -qx "  *+ *10 ms  sleeping at a.py:2 in f, clock_nanosleep" text'
+"$BIN" why steps.sqlite >text
+is "$(sed -n 2p text)" '20 steps step #: median 10 ms (10 ms .. 20 ms); --step looks at them alone' 'text: steps that were not asked for'
+check 'JSON likewise' sh -c '"$1" why -f json steps.sqlite | "$2" -c "
+import json, sys
+y = json.load(sys.stdin)
+assert y[\"steps\"] == {\"count\": 20, \"median_ns\": 10000000, \"min_ns\": 10000000, \"max_ns\": 20000000, \"name\": \"step #\"}, y[\"steps\"]
+assert y[\"focus\"][\"ns\"] == 220e6"' - "$BIN" "$PY"
 is "$(parts --step 6 steps.sqlite)" 'SLEEP a.py:2 in f 14.0; COMPUTE a.py:1 in f 6.0 of 20.0' 'one step'
 is "$(parts --step=lib:inner steps.sqlite)" 'SLEEP a.py:2 in f 50.0; COMPUTE a.py:1 in f 20.0 of 70.0' 'steps by name'
 is "$("$BIN" why --step=6 steps.sqlite | sed -n 2p)" 'Step 6 of 20 step #: 20 ms in all, median 10 ms; shares are of this time' 'text: one step'
