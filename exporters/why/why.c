@@ -191,7 +191,7 @@ int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct 
 	y->to = y->time.to;
 	y->ns = y->time.ns;
 	if (y->focus == WHY_NONE)
-		return 0;
+		return focus_gpu(y, ask, why_text, why_len);
 	rc = why_find_gpus(&y->gpus, &y->model);
 	if (rc == SQLITE_OK && focus_gpu(y, ask, why_text, why_len) < 0)
 		return -1;

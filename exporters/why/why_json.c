@@ -87,7 +87,7 @@ static void put_spans(FILE *out, const struct why *y)
 {
 	const struct why_focus *f = &y->time;
 
-	fprintf(out, ", \"ns\": %lld", (long long)y->ns);
+	fprintf(out, "%s\"ns\": %lld", y->focus == WHY_NONE ? "" : ", ", (long long)y->ns);
 	if (!f->name)
 		return;
 	fprintf(out, ", \"%s\": ", f->is_steps ? "steps" : "ranges");

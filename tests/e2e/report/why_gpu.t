@@ -111,6 +111,16 @@ sqlite3 lost.sqlite 'DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL; DELETE FROM CUPTI_A
 "$BIN" why --gpu 0 lost.sqlite >out 2>err
 is "$? $(cat err out)" '1 sightline: why: lost.sqlite: no work of a GPU was recorded' 'no work at all'
 
+sqlite3 nothing.sqlite 'CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT)'
+"$BIN" why --gpu 0 nothing.sqlite >out 2>err
+is "$? $(cat err out)" '1 sightline: why: nothing.sqlite: no work of a GPU was recorded' 'a report without events'
+check 'and as JSON, of its thread' sh -c '"$1" why -f json nothing.sqlite | "$2" -m json.tool' - "$BIN" "$PY"
+cp gpu.sqlite far.sqlite
+sqlite3 far.sqlite 'UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = -9223372036854775808 WHERE rowid % 3 = 0; UPDATE CUPTI_ACTIVITY_KIND_KERNEL
+	SET end = 9223372036854775807 WHERE rowid % 3 = 1; UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET deviceId = -1; UPDATE CUPTI_ACTIVITY_KIND_RUNTIME
+	SET start = 9223372036854775807 WHERE rowid % 4 = 0' || exit 1
+is "$(parts far.sqlite | tail -1) $(parts --gpu 0 far.sqlite | tail -1)" 'of 100.0 of 100.0' 'times out of all bounds: still each instant once'
+
 # ---- reports of nsys, against a sweep of their tables ----
 cat >sweep.py <<'END'
 import json, sqlite3, sys
