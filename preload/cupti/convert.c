@@ -63,7 +63,8 @@ static void api(const struct view *v, bool driver)
 	};
 
 	wanted_call(r.correlation);
-	lent_call(r.correlation, r.start);
+	if (v->was_lent)
+		lent_call(r.correlation, r.start);
 	TELL(SL_GPU_REC_API, r);
 }
 
@@ -448,7 +449,7 @@ static bool is_asked(uint32_t kind)
 
 static void convert(struct view *v, uint32_t kind)
 {
-	if (lent_is_programs(v, kind))
+	if (v->was_lent && lent_is_programs(v, kind))
 		return;
 	switch (kind) {
 	case CUPTI_KIND_RUNTIME:
@@ -537,7 +538,8 @@ static bool next_record(struct iterator *it, struct view *v, uint32_t *kind)
 	locate(it);
 	v->bytes = (size_t)((it->next > v->at ? it->next : end) - v->at);
 	memcpy(kind, v->at, sizeof(*kind));
-	return !__atomic_load_n(&guest.broken, __ATOMIC_RELAXED) && believe(v, *kind);
+	return !__atomic_load_n(&guest.broken, __ATOMIC_RELAXED) &&
+	       (!__atomic_load_n(&guest.unchecked, __ATOMIC_RELAXED) || believe(v, *kind));
 }
 
 /* Records that are decided at once, or the others. Returns how many were left. */
@@ -551,7 +553,7 @@ static unsigned convert_some(uint8_t *buffer, size_t valid, struct view *v, bool
 	while (next_record(&it, v, &kind)) {
 		if (!is_asked(kind) || !is_wanted(v, kind))
 			continue;
-		if (lent_is_undecided(v, kind) == decided)
+		if ((v->was_lent && lent_is_undecided(v, kind)) == decided)
 			left++;
 		else
 			convert(v, kind);
@@ -563,7 +565,7 @@ static unsigned convert_some(uint8_t *buffer, size_t valid, struct view *v, bool
 
 void convert_buffer(uint8_t *buffer, size_t valid, uint64_t since)
 {
-	struct view v = {.version = guest.version, .since = since};
+	struct view v = {.version = guest.version, .since = since, .was_lent = lent_before()};
 
 	clock_measure();
 	v.now = guest.host->now();

@@ -28,6 +28,11 @@ static uint32_t kept(void)
 	return all < TIMES ? all : TIMES;
 }
 
+bool lent_before(void)
+{
+	return kept() != 0;
+}
+
 void lent_begin(void)
 {
 	struct lent *l = &lent[cnt % TIMES];

@@ -13,6 +13,7 @@ struct view {
 	uint64_t now;
 	/* Of a buffer of the program's: what began before is its own. 0: the buffer is the shim's. */
 	uint64_t since;
+	bool was_lent;                    /* CUPTI, to the program: the rest matters only then */
 	uint32_t calls, calls_of_program; /* in this buffer so far, of lent_is_programs() */
 };
 
@@ -35,13 +36,14 @@ static inline uint64_t view_load(const struct view *v, unsigned offset, unsigned
 	}
 #include "preload/cupti/layout.def"
 
-/* believe.c: false: not a record of the known layout. One status record; flush() then disables CUPTI. */
+/* believe.c: while guest.unchecked. False: not a record of the known layout. One status record; flush() then disables CUPTI. */
 bool believe(const struct view *v, uint32_t kind);
 
 /*
- * lent_records.c: CUPTI is lent from now on; until a time; a call was recorded, of the shim's own; whether a record is of the program's own
+ * lent_records.c: CUPTI was lent, once; it is from now on; until a time; a call was recorded, of the shim's own; whether a record is of the program's own
  * tracing, and not of the shim's; whether that depends on what else lies in its buffer, as it has no times.
  */
+bool lent_before(void);
 void lent_begin(void);
 void lent_end(uint64_t at);
 void lent_call(uint32_t correlation, uint64_t start);
