@@ -181,7 +181,7 @@ static struct gain_limit limit_of(const struct why *y)
 }
 
 /* Where the time of an input went: the head of the list, unless rules were named. */
-static int run_why(struct analyze *a, size_t in, struct gain_limit *limit)
+static int run_why(struct analyze *a, size_t in, const struct wall *wall, struct gain_limit *limit)
 {
 	const struct format *format = a->t.jobs[in * a->t.per_input].format;
 	const char *input = a->t.inputs.word[in];
@@ -196,8 +196,8 @@ static int run_why(struct analyze *a, size_t in, struct gain_limit *limit)
 	    a->t.filter.nvtx_cnt || a->t.filter.pid_cnt)
 		return 0;
 	db = db_read_open(input, why, sizeof(why));
-	if (db &&
-	    (rc = why_run(&y, db, &a->t.filter, &(struct why_ask){0}, why, sizeof(why))) == 0) {
+	if (db && (rc = why_run(&y, db, &a->t.filter, &(struct why_ask){.wall = wall}, why,
+				sizeof(why))) == 0) {
 		out = open_memstream(&a->head[in], &len);
 		if (out && format == &format_json)
 			why_put_json(out, &y, input);
@@ -228,7 +228,7 @@ static int run_input(struct analyze *a, size_t in, struct ranks *ranks)
 			a->ev[in * a->t.per_input + i].outcome = OUTCOME_FAILED;
 		return SL_EXIT_FAIL;
 	}
-	if (a->t.per_input && run_why(a, in, &limit) < 0)
+	if (a->t.per_input && run_why(a, in, &an.wall, &limit) < 0)
 		rc = SL_EXIT_FAIL;
 	for (size_t i = in * a->t.per_input; i < (in + 1) * a->t.per_input; i++) {
 		show_progress(a, &a->t.jobs[i]);

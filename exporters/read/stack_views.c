@@ -13,23 +13,10 @@
  * Our reports have every distinct stack once, and all events share their numbers. nsys has a table for each kind of
  * event, with numbers of its own, so there the number of the table is made part of the stack's.
  */
+#include <stdio.h>
+
 #include "exporters/read/db_read.h"
 #include "exporters/read/db_views.h"
-
-#define LIBRARY(table, level, cuda)                                                                \
-	" UNION ALL SELECT 4, start, end, globalTid, nameId, " level ", returnValue, NULL, NULL, " \
-	"NULL, " cuda " FROM " #table
-
-#define CALLS(osrt, cuda, syscall)                                                                \
-	"CREATE TEMP VIEW SL_CHAIN_CALLS AS "                                                     \
-	"SELECT 1 AS source, start, end, globalTid, nameId, coalesce(nestingLevel, 0) AS level, " \
-	"returnValue AS result, NULL AS correlationId, bytesDone AS bytes, pathId, " osrt         \
-	" AS stack FROM OSRT_API WHERE coalesce(eventClass, 27) = 27 UNION ALL "                  \
-	"SELECT 2, start, end, globalTid, nameId, 0, returnValue, correlationId, NULL, "          \
-	"NULL, " cuda " FROM CUPTI_ACTIVITY_KIND_RUNTIME UNION ALL "                              \
-	"SELECT 3, start, end, globalTid, nameId, 0, returnValue, NULL, NULL, NULL, " syscall     \
-	" FROM SYSCALL" LIBRARY(CUBLAS_EVENTS, "0", cuda) LIBRARY(CUDNN_EVENTS, "0", cuda)        \
-		LIBRARY(SL_LIBRARY_API, "nestingLevel", cuda) ";"
 
 /* Stacks with cpuCycles 0 were taken when a thread was switched, not when time had passed; ours say until when it was off the CPU. */
 #define SAMPLES(stack)                                                                           \
@@ -42,8 +29,7 @@ static const char ours[] =
 	"CREATE TEMP VIEW SL_CHAIN_FRAMES AS SELECT s.id AS stack, s.depth, f.id AS frame, f.kind, "
 	"f.symbol, f.module, f.file, f.line, f.inlined, f.unresolved, f.originalIP AS ip "
 	"FROM SL_STACKS AS s CROSS JOIN SL_FRAMES AS f ON f.id = s.frameId;" SAMPLES(
-		"nullif(stackId, 0)")
-		CALLS("nullif(callchainId, 0)", "nullif(callchainId, 0)", "nullif(callchainId, 0)");
+		"nullif(stackId, 0)");
 
 /* Frames of Python are known by their file. */
 #define CHAINS(table, number)                                                                     \
@@ -57,9 +43,69 @@ static const char theirs[] =
 		OSRT_CALLCHAINS,
 		1) " UNION ALL " CHAINS(CUDA_CALLCHAINS,
 					2) " UNION ALL " CHAINS(SYSCALL_CALLCHAINS,
-								3) ";" SAMPLES("id * 4")
-		CALLS("nullif(callchainId, 0) * 4 + 1", "nullif(callchainId, 0) * 4 + 2",
-		      "nullif(callchainId, 0) * 4 + 3");
+								3) ";" SAMPLES("id * 4");
+
+/* The parts of SL_CHAIN_CALLS; %s: the number of a stack. */
+static const struct {
+	const char *table, *select;
+	int chains; /* of nsys's reports: as above */
+} calls[] = {
+	{"OSRT_API",
+	 "SELECT 1 AS source, start, end, globalTid, nameId, coalesce(nestingLevel, 0) AS level, "
+	 "+returnValue AS result, NULL AS correlationId, +bytesDone AS bytes, +pathId AS pathId, "
+	 "%s AS stack "
+	 "FROM OSRT_API WHERE coalesce(eventClass, 27) = 27",
+	 1},
+	{"CUPTI_ACTIVITY_KIND_RUNTIME",
+	 "SELECT 2, start, end, globalTid, nameId, 0, +returnValue, +correlationId, NULL, NULL, %s "
+	 "FROM CUPTI_ACTIVITY_KIND_RUNTIME",
+	 2},
+	{"SYSCALL",
+	 "SELECT 3, start, end, globalTid, nameId, 0, +returnValue, NULL, NULL, NULL, %s FROM "
+	 "SYSCALL",
+	 3},
+	{"CUBLAS_EVENTS",
+	 "SELECT 4, start, end, globalTid, nameId, 0, +returnValue, NULL, NULL, NULL, %s FROM "
+	 "CUBLAS_EVENTS",
+	 2},
+	{"CUDNN_EVENTS",
+	 "SELECT 4, start, end, globalTid, nameId, 0, +returnValue, NULL, NULL, NULL, %s FROM "
+	 "CUDNN_EVENTS",
+	 2},
+	{"SL_LIBRARY_API",
+	 "SELECT 4, start, end, globalTid, nameId, +nestingLevel, +returnValue, NULL, NULL, NULL, "
+	 "%s "
+	 "FROM SL_LIBRARY_API",
+	 2},
+};
+
+/*
+ * The first part always, of the others those that the report has: SQLite puts a condition on the view into each of its parts
+ * only where all of these are tables and a column has the same type in each (+x has none), and else makes whole rows first.
+ */
+static int add_calls(sqlite3 *db, bool own)
+{
+	sqlite3_str *sql = sqlite3_str_new(db);
+	char *text;
+	int rc;
+
+	sqlite3_str_appendall(sql, "CREATE TEMP VIEW SL_CHAIN_CALLS AS ");
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		char stack[64];
+
+		if (i && !db_read_has_column(db, calls[i].table, NULL))
+			continue;
+		snprintf(stack, sizeof(stack),
+			 own ? "nullif(callchainId, 0)" : "nullif(callchainId, 0) * 4 + %d",
+			 calls[i].chains);
+		sqlite3_str_appendf(sql, i ? " UNION ALL " : "");
+		sqlite3_str_appendf(sql, calls[i].select, stack);
+	}
+	text = sqlite3_str_finish(sql);
+	rc = text ? sqlite3_exec(db, text, NULL, NULL, NULL) : SQLITE_NOMEM;
+	sqlite3_free(text);
+	return rc;
+}
 
 bool db_read_has_samples(sqlite3 *db)
 {
@@ -87,6 +133,8 @@ int db_read_add_stack_views(sqlite3 *db)
 		whole ? "main." : "");
 	int rc = launches ? sqlite3_exec(db, own ? ours : theirs, NULL, NULL, NULL) : SQLITE_NOMEM;
 
+	if (rc == SQLITE_OK)
+		rc = add_calls(db, own);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, launches, NULL, NULL, NULL);
 	sqlite3_free(launches);

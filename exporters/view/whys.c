@@ -183,7 +183,8 @@ static struct view_why *model_of(struct view_request *q, struct view_reply *a)
 		return NULL;
 	}
 	w->y.time.thread = WHY_NONE;
-	if (why_model_read(&w->y.model, w->db, NULL) != SQLITE_OK || !w->y.model.has_switches) {
+	if (why_model_read(&w->y.model, w->db, &(struct why_scope){.is_all = true}) != SQLITE_OK ||
+	    !w->y.model.has_switches) {
 		view_refuse(a, 404, "the report has no context switches, which this needs");
 		view_why_free(w);
 		return NULL;

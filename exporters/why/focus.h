@@ -12,7 +12,8 @@ struct why_ask {     /* all zero: the main thread of the root process, all of it
 	const char *
 		step; /* NULL: no steps; "": what looks like steps; the number of one; a range as above */
 	bool of_gpu;
-	int64_t gpu; /* device */
+	int64_t gpu;             /* device */
+	const struct wall *wall; /* of the report and filter, where it is known; NULL: it is read */
 };
 
 struct why_span {

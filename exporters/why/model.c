@@ -147,30 +147,7 @@ static bool image_row(struct why_model *m, sqlite3_stmt *stmt)
 
 uint32_t why_model_root(const struct why_model *m)
 {
-	const struct why_process *root = NULL;
-	uint32_t best = WHY_NONE;
-
-	for (size_t i = 0; i < m->processes_cnt; i++) {
-		const struct why_process *p = &m->processes[i];
-		long parent = id_map_find(&m->pids, p->parent);
-
-		if (!p->traced || p->start == WHY_NO_TIME ||
-		    (parent >= 0 && m->processes[parent].traced && parent != (long)i))
-			continue;
-		if (!root || p->start < root->start)
-			root = p;
-	}
-	if (root && root->main_thread != WHY_NONE)
-		return root->main_thread;
-	/* No process tree: the thread with most calls. */
-	for (uint32_t i = 0; i < m->threads_cnt; i++) {
-		const struct why_thread *t = &m->threads[i], *b = &m->threads[best];
-		size_t cnt = t->calls_cnt + t->gpu_cnt + t->switches_cnt;
-
-		if (best == WHY_NONE || cnt > b->calls_cnt + b->gpu_cnt + b->switches_cnt)
-			best = i;
-	}
-	return best;
+	return m->root;
 }
 
 /* ---- context switches ---- */
@@ -279,13 +256,17 @@ static bool lost_row(struct why_model *m, sqlite3_stmt *stmt)
 	return true;
 }
 
-int why_model_read(struct why_model *m, sqlite3 *db, const struct db_filter *f)
+int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *scope)
 {
-	int rc;
+	int rc = SQLITE_OK;
 
 	memset(m, 0, sizeof(*m));
 	m->db = db;
-	rc = wall_read(db, f, &m->wall);
+	m->root = WHY_NONE;
+	if (scope->wall)
+		m->wall = *scope->wall;
+	else
+		rc = wall_read(db, scope->filter, &m->wall);
 	if (rc == SQLITE_OK)
 		rc = why_rows(db,
 			      "SELECT globalPid, parentGlobalPid, start, end, traced, exe "
@@ -293,6 +274,10 @@ int why_model_read(struct why_model *m, sqlite3 *db, const struct db_filter *f)
 			      image_row, m);
 	if (rc == SQLITE_OK)
 		rc = read_switches(m);
+	if (rc == SQLITE_OK)
+		rc = why_read_sends(m);
+	if (rc == SQLITE_OK)
+		rc = why_find_near(m, scope);
 	if (rc == SQLITE_OK)
 		rc = why_read_calls(m);
 	if (rc == SQLITE_OK)

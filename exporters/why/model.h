@@ -58,6 +58,7 @@ struct why_process {
 	char *exe; /* NULL: not known */
 	uint32_t main_thread;
 	bool traced;
+	bool is_near; /* its calls are read: a wait of the focus thread may lead there */
 };
 
 enum why_work {
@@ -103,7 +104,7 @@ struct why_send {
 struct why_model {
 	sqlite3 *db;
 	struct wall wall;
-	bool has_switches, has_samples, has_calls;
+	bool has_switches, has_samples, has_calls, has_peers;
 	bool has_gpu_calls, has_gpu_stacks; /* of calls of CUDA */
 	struct id_map tids, pids, stacks, names, objects;
 	WHY_LIST(why_thread, threads);
@@ -114,10 +115,19 @@ struct why_model {
 	WHY_LIST(why_device, devices);
 	WHY_LIST(why_send, sends); /* in order of start */
 	int64_t lost;              /* events that the report counts as lost */
+	uint32_t root;             /* main thread of the root process; WHY_NONE: none is known */
+};
+
+/* What is read of a report. */
+struct why_scope {
+	const struct db_filter *filter; /* of the wall time; NULL: none */
+	const struct wall *wall;        /* NULL: it is read */
+	int64_t thread; /* globalTid or tid that the walk begins with; 0: the root */
+	bool is_all;    /* calls of all processes, wherever the walk begins */
 };
 
 /* Reads it; filters of @db apply. SQLite's result code. */
-int why_model_read(struct why_model *m, sqlite3 *db, const struct db_filter *f);
+int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *scope);
 void why_model_free(struct why_model *m);
 
 /* The number of a thread, a new one if it has none; WHY_NONE: no memory. */

@@ -128,69 +128,68 @@ static bool sort_thread(struct why_model *m, uint32_t number)
 
 /* ---- messages ---- */
 
-/* Calls of this name send to a peer. */
-static bool is_send(const char *name)
-{
-	static const char *const names[] = {"send",   "sendto",  "sendmsg",  "write",
-					    "writev", "connect", "shutdown", "close"};
-
-	for (size_t i = 0; name && i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
-}
-
-static bool is_socket(const char *path)
-{
-	return path && (!strncmp(path, "tcp:", 4) || !strncmp(path, "unix:", 5) ||
-			!strncmp(path, "udp:", 4) || !strncmp(path, "tcp6:", 5) ||
-			!strncmp(path, "socket:", 7));
-}
-
 /* globalTid, start, end, pathId */
 static bool send_row(struct why_model *m, sqlite3_stmt *stmt)
 {
 	struct why_send s = {
 		.start = why_time(stmt, 1),
 		.end = why_time(stmt, 2),
-		.thread = why_model_find(m, sqlite3_column_int64(stmt, 0)),
+		.thread = why_model_thread(m, sqlite3_column_int64(stmt, 0)),
 		.object = why_number(&m->objects, stmt, 3),
 	};
 
-	if (!is_send((const char *)sqlite3_column_text(stmt, 4)) ||
-	    !is_socket((const char *)sqlite3_column_text(stmt, 5)) || s.thread == WHY_NONE)
-		return true;
-	if (!grow(&m->sends, m->sends_cnt, &m->sends_room, sizeof(s)))
+	if (s.thread == WHY_NONE || !grow(&m->sends, m->sends_cnt, &m->sends_room, sizeof(s)))
 		return false;
 	m->sends[m->sends_cnt++] = s;
 	return true;
 }
 
+#define PEERS                                                                             \
+	"SELECT id FROM StringIds WHERE value GLOB 'tcp:*' OR value GLOB 'tcp6:*' OR "    \
+	"value GLOB 'udp:*' OR value GLOB 'udp6:*' OR value GLOB 'unix:*' OR value GLOB " \
+	"'socket:*'"
+
+static bool any_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	(void)stmt;
+	m->has_peers = true;
+	return true;
+}
+
+/* Calls that send to a peer. Before calls are read: a message leads to a process whose calls are needed, then. */
+int why_read_sends(struct why_model *m)
+{
+	int rc = why_rows(m->db, "SELECT EXISTS (" PEERS ") AS any WHERE any", any_row, m);
+
+	if (rc != SQLITE_OK || !m->has_peers)
+		return rc;
+	rc = why_rows(m->db,
+		      "SELECT globalTid, start, end, pathId FROM OSRT_API WHERE pathId IN (" PEERS
+		      ") AND nameId IN (SELECT id FROM StringIds WHERE value IN ('send', 'sendto', "
+		      "'sendmsg', 'sendmmsg', 'sendfile', 'write', 'writev', 'connect', "
+		      "'shutdown', 'close')) AND globalTid IS NOT NULL",
+		      send_row, m);
+	why_sort(m->sends, m->sends_cnt, sizeof(*m->sends), by_time);
+	return rc;
+}
+
+static const char calls_sql[] =
+	"SELECT source, globalTid, start, end, nameId, stack, pathId, correlationId "
+	"FROM SL_CHAIN_CALLS WHERE level = 0 AND globalTid IS NOT NULL";
+static const char samples_sql[] =
+	"SELECT globalTid, start, periodic, stack FROM SL_CHAIN_SAMPLES WHERE stack IS NOT NULL "
+	"AND globalTid IS NOT NULL";
+
 int why_read_calls(struct why_model *m)
 {
-	int rc = why_rows(m->db,
-			  "SELECT source, globalTid, start, end, nameId, stack, pathId, "
-			  "correlationId FROM SL_CHAIN_CALLS WHERE level = 0 AND globalTid IS NOT "
-			  "NULL",
-			  call_row, m);
+	int rc = why_near_rows(m, calls_sql, "globalTid", call_row);
 
 	if (rc == SQLITE_OK && db_read_has(m->db, "COMPOSITE_EVENTS"))
-		rc = why_rows(m->db,
-			      "SELECT globalTid, start, periodic, stack FROM SL_CHAIN_SAMPLES "
-			      "WHERE stack IS NOT NULL AND globalTid IS NOT NULL",
-			      sample_row, m);
-	if (rc == SQLITE_OK)
-		rc = why_rows(m->db,
-			      "SELECT c.globalTid, c.start, c.end, c.pathId, n.value, p.value "
-			      "FROM OSRT_API c JOIN StringIds p ON p.id = c.pathId "
-			      "JOIN StringIds n ON n.id = c.nameId "
-			      "WHERE c.globalTid IS NOT NULL AND p.value GLOB '*:*'",
-			      send_row, m);
+		rc = why_near_rows(m, samples_sql, "globalTid", sample_row);
 	if (rc != SQLITE_OK)
 		return rc;
 	for (uint32_t i = 0; i < m->threads_cnt; i++)
 		if (!sort_thread(m, i))
 			return SQLITE_NOMEM;
-	why_sort(m->sends, m->sends_cnt, sizeof(*m->sends), by_time);
 	return why_read_gpu(m);
 }

@@ -111,13 +111,59 @@ static void find_launches(struct why_model *m)
 
 #define OPS(name, work, table)                                                             \
 	"SELECT start, end, deviceId, streamId, correlationId, globalPid, " name ", " work \
-	" FROM CUPTI_ACTIVITY_KIND_" table
+	" FROM CUPTI_ACTIVITY_KIND_" table " WHERE end > start"
 
 /* work: enum why_work. Copies from a device or an array to the host: 2, 4. */
-static const char ops_sql[] = OPS("shortName", "0", "KERNEL") " UNION ALL " OPS(
-	"NULL", "1",
-	"GRAPH_TRACE") " UNION ALL " OPS("NULL", "CASE WHEN copyKind IN (2, 4) THEN 3 ELSE 2 END",
-					 "MEMCPY") " UNION ALL " OPS("NULL", "4", "MEMSET");
+static const char *const ops_sql[] = {
+	OPS("shortName", "0", "KERNEL"), OPS("NULL", "1", "GRAPH_TRACE"),
+	OPS("NULL", "CASE WHEN copyKind IN (2, 4) THEN 3 ELSE 2 END", "MEMCPY"),
+	OPS("NULL", "4", "MEMSET")};
+#define TABLES (sizeof(ops_sql) / sizeof(*ops_sql))
+
+struct merge {
+	sqlite3_stmt *stmt[TABLES];
+	int64_t start[TABLES]; /* of the row that comes next */
+	bool has[TABLES];
+};
+
+static int step(struct merge *g, size_t i)
+{
+	int rc = sqlite3_step(g->stmt[i]);
+
+	g->has[i] = rc == SQLITE_ROW;
+	if (g->has[i])
+		g->start[i] = sqlite3_column_int64(g->stmt[i], 0);
+	return g->has[i] || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* Tables are in order of time, mostly: merged, so are all operations. */
+static int read_ops(struct why_model *m)
+{
+	struct merge g = {0};
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; i < TABLES && rc == SQLITE_OK; i++) {
+		char *sql = why_near_sql(m, ops_sql[i], "globalPid");
+
+		rc = sql ? sqlite3_prepare_v2(m->db, sql, -1, &g.stmt[i], NULL) : SQLITE_NOMEM;
+		sqlite3_free(sql);
+		if (rc == SQLITE_OK)
+			rc = step(&g, i);
+	}
+	while (rc == SQLITE_OK) {
+		size_t best = TABLES;
+
+		for (size_t i = 0; i < TABLES; i++)
+			if (g.has[i] && (best == TABLES || g.start[i] < g.start[best]))
+				best = i;
+		if (best == TABLES)
+			break;
+		rc = op_row(m, g.stmt[best]) ? step(&g, best) : SQLITE_NOMEM;
+	}
+	for (size_t i = 0; i < TABLES; i++)
+		sqlite3_finalize(g.stmt[i]);
+	return rc;
+}
 
 int why_read_gpu(struct why_model *m)
 {
@@ -127,7 +173,7 @@ int why_read_gpu(struct why_model *m)
 			  device_row, m);
 
 	if (rc == SQLITE_OK)
-		rc = why_rows(m->db, ops_sql, op_row, m);
+		rc = read_ops(m);
 	if (rc != SQLITE_OK)
 		return rc;
 	why_sort(m->ops, m->ops_cnt, sizeof(*m->ops), by_start);

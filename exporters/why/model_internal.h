@@ -16,7 +16,14 @@ void why_sort(void *list, size_t cnt, size_t size, int (*order)(const void *, co
 int64_t why_time(sqlite3_stmt *stmt, int column);
 uint32_t why_model_process(struct why_model *m, int64_t pid);
 
-/* model_calls.c: calls, samples, messages; GPU work. */
+/* model_near.c: the root, and which processes' calls are read. */
+int why_find_near(struct why_model *m, const struct why_scope *scope);
+/* @sql with the condition that @id, a globalTid or globalPid, is of a process whose calls are read; sqlite3_free(); NULL: no memory. */
+char *why_near_sql(const struct why_model *m, const char *sql, const char *id);
+int why_near_rows(struct why_model *m, const char *sql, const char *id, why_row *row);
+
+/* model_calls.c: messages; calls, samples, messages; GPU work. */
+int why_read_sends(struct why_model *m);
 int why_read_calls(struct why_model *m);
 /* model_gpu.c: what GPUs did, after why_add_launch() of each call that may have started it. */
 bool why_add_launch(struct why_model *m, uint32_t thread, const struct why_call *c);

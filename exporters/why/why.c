@@ -175,11 +175,13 @@ static int focus_gpu(struct why *y, const struct why_ask *ask, char *text, size_
 int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct why_ask *ask,
 	    char *why_text, size_t why_len)
 {
+	struct why_scope scope = {.filter = f, .wall = ask->wall, .thread = ask->tid};
 	int rc;
 
 	memset(y, 0, sizeof(*y));
 	y->focus = y->time.thread = WHY_NONE;
-	rc = why_model_read(&y->model, db, f);
+	scope.is_all = ask->nvtx || ask->step || ask->of_gpu;
+	rc = why_model_read(&y->model, db, &scope);
 	if (rc != SQLITE_OK) {
 		snprintf(why_text, why_len, "%s", sqlite3_errmsg(db));
 		return -1;

@@ -1,0 +1,170 @@
+/*
+ * model_near.c - the root process, and the processes that a walk from it may come to: those whose threads wake each other, however
+ * indirectly, those that send messages, and the ranks of NCCL. Calls of all others are not read.
+ */
+#include "exporters/why/model_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LIST_MAX 64 /* processes: beyond, the calls of all are read */
+
+/* ---- the root ---- */
+
+/* globalTid */
+static bool count_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	uint32_t number = why_model_thread(m, sqlite3_column_int64(stmt, 0));
+
+	if (number == WHY_NONE)
+		return false;
+	m->threads[number].calls_room++; /* nothing is in the list yet */
+	return true;
+}
+
+/* Without a process tree: the thread with most calls and switches. */
+static int find_busiest(struct why_model *m)
+{
+	int rc = why_rows(m->db,
+			  "SELECT globalTid FROM OSRT_API WHERE globalTid IS NOT NULL UNION ALL "
+			  "SELECT globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE globalTid IS "
+			  "NOT NULL",
+			  count_row, m);
+	size_t most = 0;
+
+	for (uint32_t i = 0; i < m->threads_cnt; i++) {
+		struct why_thread *t = &m->threads[i];
+
+		if (m->root == WHY_NONE || t->calls_room + t->switches_cnt > most) {
+			m->root = i;
+			most = t->calls_room + t->switches_cnt;
+		}
+		t->calls_room = 0;
+	}
+	return rc;
+}
+
+static int find_root(struct why_model *m)
+{
+	const struct why_process *root = NULL;
+
+	for (size_t i = 0; i < m->processes_cnt; i++) {
+		const struct why_process *p = &m->processes[i];
+		long parent = id_map_find(&m->pids, p->parent);
+
+		if (!p->traced || p->start == WHY_NO_TIME ||
+		    (parent >= 0 && m->processes[parent].traced && parent != (long)i))
+			continue;
+		if (!root || p->start < root->start)
+			root = p;
+	}
+	if (!root)
+		return find_busiest(m);
+	/* Of a process without switches, no thread is known yet: its main thread has its number. */
+	m->root = why_model_thread(m, root->pid << 24 | (root->pid & 0xffffff));
+	return m->root == WHY_NONE ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+/* ---- which processes belong together ---- */
+
+static uint32_t group_of(uint32_t *group, uint32_t process)
+{
+	while (group[process] != process)
+		process = group[process] = group[group[process]];
+	return process;
+}
+
+/* The group of each process, by its first one; NULL: no memory. */
+static uint32_t *find_groups(const struct why_model *m)
+{
+	uint32_t *group = calloc(m->processes_cnt + 1, sizeof(*group));
+
+	for (uint32_t i = 0; group && i < m->processes_cnt; i++)
+		group[i] = i;
+	for (size_t i = 0; group && i < m->threads_cnt; i++) {
+		const struct why_thread *t = &m->threads[i];
+
+		for (size_t k = 0; k < t->switches_cnt; k++)
+			if (t->switches[k].waker != WHY_NONE)
+				group[group_of(group, m->threads[t->switches[k].waker].process)] =
+					group_of(group, t->process);
+	}
+	return group;
+}
+
+/* globalPid */
+static bool rank_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	uint32_t process = why_model_process(m, sqlite3_column_int64(stmt, 0) >> 24);
+
+	if (process == WHY_NONE)
+		return false;
+	m->processes[process].is_near = true;
+	return true;
+}
+
+/* Kernels of NCCL wait for those of other processes. */
+static int find_ranks(struct why_model *m)
+{
+	return why_rows(m->db,
+			"SELECT globalPid FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE shortName IN "
+			"(SELECT id FROM StringIds WHERE value GLOB 'nccl*Kernel*')",
+			rank_row, m);
+}
+
+int why_find_near(struct why_model *m, const struct why_scope *scope)
+{
+	uint32_t focus = WHY_NONE, *group;
+	int rc = find_root(m);
+
+	if (rc == SQLITE_OK)
+		rc = find_ranks(m);
+	if (rc != SQLITE_OK)
+		return rc;
+	focus = m->root;
+	for (uint32_t i = 0; scope->thread && i < m->threads_cnt; i++)
+		if (m->threads[i].tid == scope->thread ||
+		    (m->threads[i].tid & 0xffffff) == scope->thread)
+			focus = i;
+	group = find_groups(m);
+	if (!group)
+		return SQLITE_NOMEM;
+	for (uint32_t i = 0; i < m->processes_cnt; i++)
+		m->processes[i].is_near |=
+			scope->is_all || focus == WHY_NONE ||
+			group_of(group, i) == group_of(group, m->threads[focus].process);
+	for (size_t i = 0; i < m->sends_cnt; i++)
+		m->processes[m->threads[m->sends[i].thread].process].is_near = true;
+	free(group);
+	return rc;
+}
+
+/* ---- reading ---- */
+
+char *why_near_sql(const struct why_model *m, const char *sql, const char *id)
+{
+	sqlite3_str *text = sqlite3_str_new(m->db);
+	size_t near = 0, cnt = 0;
+
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		near += m->processes[i].is_near;
+	sqlite3_str_appendall(text, sql);
+	if (near < m->processes_cnt && near && near <= LIST_MAX) {
+		sqlite3_str_appendf(text, " AND %s >> 24 IN (", id);
+		for (size_t i = 0; i < m->processes_cnt; i++)
+			if (m->processes[i].is_near)
+				sqlite3_str_appendf(text, "%s%lld", cnt++ ? ", " : "",
+						    (long long)m->processes[i].pid);
+		sqlite3_str_appendchar(text, 1, ')');
+	}
+	return sqlite3_str_finish(text);
+}
+
+int why_near_rows(struct why_model *m, const char *sql, const char *id, why_row *row)
+{
+	char *text = why_near_sql(m, sql, id);
+	int rc = text ? why_rows(m->db, text, row, m) : SQLITE_NOMEM;
+
+	sqlite3_free(text);
+	return rc;
+}
