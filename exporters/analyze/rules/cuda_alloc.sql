@@ -3,7 +3,7 @@
 -- about: of a process's first kernel to the end of its last. Most of them wait for the device; those that take from a
 -- about: pool (cudaMallocAsync) do not, and do not count.
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
--- uses: gpu_span, call_places
+-- uses: gpu_span, call_places, cuda_calls
 -- default: 70
 -- arg: bad=10, per cent of the loop's time above which it is bad
 -- arg: severe=30, per cent of the loop's time above which it is severe
@@ -22,7 +22,7 @@
 CREATE TEMP TABLE found AS
 SELECT r.globalTid, nameId, count(*) AS n, sum(r.end - r.start) AS ns, max(r.end - r.start) AS longest,
 	max(g.ns) AS loop
-FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r JOIN gpu_span AS g ON g.pid = r.globalTid >> 24
+FROM cuda_calls AS r JOIN gpu_span AS g ON g.pid = r.globalTid >> 24
 WHERE r.start >= g.start AND r.start < g.end AND r.end >= r.start AND nameId IN (
 	SELECT id FROM StringIds
 	WHERE value NOT GLOB '*Async*' AND (value GLOB 'cudaMalloc*' OR value GLOB 'cudaFree*' OR value GLOB 'cudaHostAlloc*'

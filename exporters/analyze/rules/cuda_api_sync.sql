@@ -1,7 +1,7 @@
 -- title: CUDA Synchronization APIs
 -- about: Calls that block the calling thread until all work of a stream, a context or the device is done.
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
--- uses: call_places
+-- uses: call_places, cuda_calls
 -- default: 40
 -- advice: Wait for less, later and less often: for an event (cudaEventSynchronize) where the result is needed, and let
 -- advice: streams wait for each other on the device (cudaStreamWaitEvent). What it costs: rule cuda_sync_idle.
@@ -12,7 +12,7 @@
 -- column: API Name = function
 CREATE TEMP TABLE found AS
 SELECT start, end - start AS ns, globalTid, nameId
-FROM CUPTI_ACTIVITY_KIND_RUNTIME
+FROM cuda_calls
 WHERE end >= start AND nameId IN (
 	SELECT id FROM StringIds
 	WHERE value GLOB 'cudaDeviceSynchronize*' OR value GLOB 'cudaStreamSynchronize*' OR value GLOB 'cudaThreadSynchronize*'

@@ -1,7 +1,7 @@
 -- title: CUDA Synchronous Memset
 -- about: Fills of pinned or managed memory by calls that block the calling thread until they are done.
 -- needs: CUPTI_ACTIVITY_KIND_MEMSET = CUDA memset
--- uses: mem_kind
+-- uses: mem_kind, cuda_calls
 -- default: 30
 -- advice: Use cudaMemsetAsync().
 -- column: Duration (ns) = time of the fill on the GPU
@@ -18,7 +18,7 @@ CREATE TEMP TABLE call(pid INTEGER, correlationId INTEGER, start INTEGER, end IN
 	PRIMARY KEY (pid, correlationId)) WITHOUT ROWID;
 INSERT OR IGNORE INTO call
 SELECT globalTid >> 24, correlationId, start, end, globalTid, nameId
-FROM CUPTI_ACTIVITY_KIND_RUNTIME
+FROM cuda_calls
 WHERE nameId IN (SELECT id FROM StringIds WHERE (value GLOB 'cudaMemset*' OR value GLOB 'cuMemset*')
 		AND value NOT GLOB '*Async*')
 	AND correlationId IS NOT NULL AND globalTid IS NOT NULL;

@@ -2,7 +2,7 @@
 -- about: Calls that load or compile code for the GPU after a process's first kernel has begun, and the time that the
 -- about: driver spent on compiling and loading inside other calls.
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME or CUPTI_ACTIVITY_KIND_OVERHEAD = CUDA trace
--- uses: gpu_span
+-- uses: gpu_span, cuda_calls
 -- default: 140
 -- advice: Load before the loop: a step to warm up, CUDA_MODULE_LOADING=EAGER, compiling for the device's architecture
 -- advice: (-arch, TORCH_CUDA_ARCH_LIST) instead of PTX, a compilation cache that outlives the process.
@@ -16,7 +16,7 @@
 CREATE TEMP TABLE found AS
 WITH load AS (
 	SELECT globalTid, start, end, value AS what
-	FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON StringIds.id = nameId
+	FROM cuda_calls JOIN StringIds ON StringIds.id = nameId
 	WHERE nameId IN (SELECT id FROM StringIds WHERE value GLOB 'cuModuleLoad*' OR value GLOB 'cudaModuleLoad*' OR value GLOB 'cuLibraryLoad*'
 		OR value GLOB 'cudaLibraryLoad*' OR value GLOB 'cuLinkAddData*' OR value GLOB 'cuLinkAddFile*' OR value GLOB 'cuLinkComplete*')
 	UNION ALL

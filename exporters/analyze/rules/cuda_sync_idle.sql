@@ -2,7 +2,7 @@
 -- about: Calls that wait until the GPU has done everything, so that it has nothing to do until the thread has sent it
 -- about: new work.
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
--- uses: gpu_busy, call_places
+-- uses: gpu_busy, call_places, cuda_calls
 -- default: 90
 -- arg: rate=10, waits per second above which they are frequent
 -- arg: count=10, waits from which on they are a habit and not the ends of a program's parts
@@ -19,7 +19,7 @@
 -- column: API Name = function
 CREATE TEMP TABLE wait AS
 SELECT globalTid, start, end, nameId
-FROM CUPTI_ACTIVITY_KIND_RUNTIME
+FROM cuda_calls
 WHERE end > start AND globalTid IS NOT NULL AND nameId IN (
 	SELECT id FROM StringIds
 	WHERE value GLOB 'cudaDeviceSynchronize*' OR value GLOB 'cudaStreamSynchronize*' OR value GLOB 'cudaEventSynchronize*'

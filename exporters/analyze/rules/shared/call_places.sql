@@ -24,7 +24,8 @@ CREATE TEMP TABLE call_places AS
 WITH part AS MATERIALIZED (
 	SELECT globalTid, nameId, stack, count(*) AS n, sum(end - start) AS ns
 	FROM SL_CHAIN_CALLS
-	WHERE stack IS NOT NULL AND end >= start AND globalTid IS NOT NULL
+	-- without stacks no call is looked at
+	WHERE EXISTS (SELECT 1 FROM SL_CHAIN_FRAMES) AND stack IS NOT NULL AND end >= start AND globalTid IS NOT NULL
 	GROUP BY 1, 2, 3
 )
 SELECT globalTid, nameId,

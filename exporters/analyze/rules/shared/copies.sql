@@ -3,12 +3,13 @@
 -- copyKind) and the call that asked for it; migrations of unified memory and copies of graphs have no call.
 -- correlation ids are unique within a process only. blocking: 1 the call returns when the copy is done, 0 it may
 -- return before.
+-- uses: cuda_calls
 -- (Columns have types so that the index serves a comparison with columns that have them.)
 CREATE TEMP TABLE copies_call(pid INTEGER, correlationId INTEGER, start INTEGER, end INTEGER, globalTid INTEGER, nameId INTEGER,
 	PRIMARY KEY (pid, correlationId)) WITHOUT ROWID;
 INSERT OR IGNORE INTO copies_call
 SELECT globalTid >> 24, correlationId, start, end, globalTid, nameId
-FROM CUPTI_ACTIVITY_KIND_RUNTIME
+FROM cuda_calls
 WHERE nameId IN (SELECT id FROM StringIds WHERE value GLOB 'cudaMemcpy*' OR value GLOB 'cuMemcpy*')
 	AND correlationId IS NOT NULL AND globalTid IS NOT NULL AND EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_MEMCPY);
 
