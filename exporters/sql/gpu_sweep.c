@@ -60,8 +60,15 @@ struct op { /* of a sorter: by GPU and start */
 };
 #define OP_KEYS 2
 
+/* Numbers of names, in order. SQLite looks a number up in a list of its own more slowly than it reads a row. */
+struct names {
+	int64_t *id;
+	size_t cnt;
+};
+
 struct pass {
 	sqlite3 *db;
+	struct names launchers, nccl;
 	struct sorter *ops;
 	int64_t rows;
 	struct gpu *gpu;
@@ -95,15 +102,62 @@ static bool same(struct sweep_id a, struct sweep_id b)
 	return a.known == b.known && a.value == b.value;
 }
 
+/* ---- names ---- */
+
+static int name_row(void *ctx, sqlite3_stmt *stmt)
+{
+	struct names *n = ctx;
+	int64_t *more = reallocarray(n->id, n->cnt + 1, sizeof(*more));
+
+	if (!more)
+		return SQLITE_NOMEM;
+	n->id = more;
+	n->id[n->cnt++] = sqlite3_column_int64(stmt, 0);
+	return SQLITE_OK;
+}
+
+static bool is_among(const struct names *n, int64_t id)
+{
+	size_t low = 0, high = n->cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (n->id[mid] < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < n->cnt && n->id[low] == id;
+}
+
+static int read_names(struct pass *p)
+{
+	int rc = each_row(p->db,
+			  "SELECT id FROM StringIds WHERE value GLOB 'cudaLaunchKernel*' OR value "
+			  "GLOB 'cuLaunchKernel*' OR value GLOB 'cudaLaunchCooperativeKernel*' OR "
+			  "value GLOB 'cuLaunchCooperativeKernel*' ORDER BY id",
+			  name_row, &p->launchers);
+
+	if (rc == SQLITE_OK)
+		rc = each_row(p->db,
+			      "SELECT id FROM StringIds WHERE value GLOB 'nccl*' ORDER BY id",
+			      name_row, &p->nccl);
+	return rc;
+}
+
 /* ---- what a launch takes ---- */
 
+/* nameId, globalTid >> 24, length */
 static int launch_row(void *ctx, sqlite3_stmt *stmt)
 {
 	struct pass *p = ctx;
-	int64_t pid = sqlite3_column_int64(stmt, 0);
+	int64_t pid = sqlite3_column_int64(stmt, 1);
 	struct launch *l = p->launch;
 	size_t i = 0;
 
+	if (!is_among(&p->launchers, sqlite3_column_int64(stmt, 0)))
+		return SQLITE_OK;
 	while (i < p->launches && l[i].pid != pid)
 		i++;
 	if (i == p->launches) {
@@ -114,7 +168,7 @@ static int launch_row(void *ctx, sqlite3_stmt *stmt)
 		l[p->launches++] = (struct launch){.pid = pid};
 	}
 	l[i].n++;
-	l[i].ns = plus(l[i].ns, sqlite3_column_int64(stmt, 1));
+	l[i].ns = plus(l[i].ns, sqlite3_column_int64(stmt, 2));
 	return SQLITE_OK;
 }
 
@@ -234,7 +288,7 @@ static unsigned kind_of(unsigned what, struct sweep_id detail, bool nccl)
 	return kind;
 }
 
-/* globalPid, deviceId, contextId, streamId, detail, start, end, bytes, of NCCL */
+/* globalPid, deviceId, contextId, streamId, detail, start, end, bytes */
 static int op_row(void *ctx, sqlite3_stmt *stmt)
 {
 	struct pass *p = ctx;
@@ -258,7 +312,8 @@ static int op_row(void *ctx, sqlite3_stmt *stmt)
 	s->small += (double)ns < p->gpu[s->gpu].launch;
 	see_context(&p->gpu[s->gpu], s->key[2]);
 	op.gpu = (int64_t)s->gpu;
-	op.kind = kind_of(p->what, s->key[4], sqlite3_column_int(stmt, 8) == 1);
+	op.kind =
+		kind_of(p->what, s->key[4], s->key[4].known && is_among(&p->nccl, s->key[4].value));
 	p->rows++;
 	return sorter_add(p->ops, (const int64_t *)&op);
 }
@@ -266,14 +321,13 @@ static int op_row(void *ctx, sqlite3_stmt *stmt)
 static int read_ops(struct pass *p)
 {
 	static const char *const sql[] = {
-		"SELECT globalPid, deviceId, contextId, streamId, shortName, start, end, NULL, "
-		"shortName IN (SELECT id FROM StringIds WHERE value GLOB 'nccl*') "
-		"FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE end >= start",
-		"SELECT globalPid, deviceId, contextId, streamId, copyKind, start, end, bytes, 0 "
+		"SELECT globalPid, deviceId, contextId, streamId, shortName, start, end, NULL FROM "
+		"CUPTI_ACTIVITY_KIND_KERNEL WHERE end >= start",
+		"SELECT globalPid, deviceId, contextId, streamId, copyKind, start, end, bytes "
 		"FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE end >= start",
-		"SELECT globalPid, deviceId, contextId, streamId, NULL, start, end, bytes, 0 "
+		"SELECT globalPid, deviceId, contextId, streamId, NULL, start, end, bytes "
 		"FROM CUPTI_ACTIVITY_KIND_MEMSET WHERE end >= start",
-		"SELECT globalPid, deviceId, contextId, streamId, NULL, start, end, NULL, 0 "
+		"SELECT globalPid, deviceId, contextId, streamId, NULL, start, end, NULL "
 		"FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE WHERE end >= start",
 	};
 	int rc = SQLITE_OK;
@@ -440,14 +494,12 @@ int gpu_sweep(sqlite3 *db, int64_t *rows)
 	int rc = p.ops ? SQLITE_OK : SQLITE_NOMEM;
 
 	if (rc == SQLITE_OK)
+		rc = read_names(&p);
+	if (rc == SQLITE_OK)
 		rc = each_row(
 			db,
-			"SELECT globalTid >> 24, end - start FROM CUPTI_ACTIVITY_KIND_RUNTIME "
-			"WHERE end >= start AND globalTid IS NOT NULL AND nameId IN (SELECT id "
-			"FROM StringIds WHERE value GLOB 'cudaLaunchKernel*' "
-			"OR value GLOB 'cuLaunchKernel*' "
-			"OR value GLOB 'cudaLaunchCooperativeKernel*' "
-			"OR value GLOB 'cuLaunchCooperativeKernel*')",
+			"SELECT nameId, globalTid >> 24, end - start FROM "
+			"CUPTI_ACTIVITY_KIND_RUNTIME WHERE end >= start AND globalTid IS NOT NULL",
 			launch_row, &p);
 	if (rc == SQLITE_OK)
 		rc = write_launches(&p);
@@ -466,5 +518,7 @@ int gpu_sweep(sqlite3 *db, int64_t *rows)
 	free(p.sum);
 	free(p.slot);
 	free(p.launch);
+	free(p.launchers.id);
+	free(p.nccl.id);
 	return rc;
 }

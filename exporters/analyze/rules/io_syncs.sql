@@ -1,7 +1,7 @@
 -- title: Frequent Syncs
 -- about: Threads that wait for the disk again and again: fsync and its like in a loop.
 -- needs: OSRT_API or OSRT_FILE_ACCESS_EVENTS = OS Runtime trace
--- uses: file_calls, names, call_places
+-- uses: file_calls, names, call_places, os_calls
 -- default: 410
 -- arg: calls=20, syncs of a thread from which on they are looked at
 -- arg: rate=10, syncs per second, over the time from the thread's first one to its last
@@ -24,7 +24,7 @@ WHERE what = 'sync'
 UNION ALL
 -- those that name no file
 SELECT globalTid, nameId, NULL, start, end
-FROM OSRT_API
+FROM os_calls
 WHERE nameId IN (SELECT id FROM io_functions WHERE what = 'sync') AND pathId IS NULL AND end >= start;
 
 CREATE TEMP TABLE thread AS

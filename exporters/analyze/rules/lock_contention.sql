@@ -2,7 +2,7 @@
 -- about: Threads that waited for mutexes, read-write locks and locked files that others held. The holder of a lock is
 -- about: known from context switches: the thread that woke the one that waited.
 -- needs: OSRT_API = OS Runtime trace
--- uses: names, call_places
+-- uses: names, call_places, os_calls
 -- default: 430
 -- advice: Hold the lock for less: compute, allocate and do I/O before taking it. Split it (one for each
 -- advice: part of the data, or for each thread, merged at the end), or use atomics. Where most only read,
@@ -19,7 +19,7 @@
 -- column: Function = function that waited
 CREATE TEMP TABLE lock_wait AS
 SELECT globalTid, start, end, nameId
-FROM OSRT_API
+FROM os_calls
 WHERE nameId IN (SELECT id FROM StringIds WHERE value IN ('pthread_mutex_lock', 'pthread_mutex_timedlock', 'pthread_mutex_clocklock',
 		'pthread_rwlock_rdlock', 'pthread_rwlock_wrlock', 'pthread_rwlock_timedrdlock',
 		'pthread_rwlock_timedwrlock', 'pthread_rwlock_clockrdlock', 'pthread_rwlock_clockwrlock',

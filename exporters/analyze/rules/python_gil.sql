@@ -3,7 +3,7 @@
 -- about: again every 5 ms: calls of pthread_cond_timedwait that end without success after that time give it away.
 -- about: With --trace=python-gil the waiting itself is recorded, and looked at instead.
 -- needs: OSRT_API or NVTX_EVENTS = OS Runtime trace
--- uses: names, call_places
+-- uses: names, call_places, os_calls
 -- default: 435
 -- arg: waits=5, of a thread that lasted 5 ms, from which on it is looked at
 -- advice: Processes instead of threads for what computes in Python (multiprocessing, DataLoader workers,
@@ -33,7 +33,7 @@ HAVING again >= :waits
 UNION ALL
 SELECT globalTid, count(*) AS n, sum(end - start) AS ns, max(end - start) AS longest,
 	count(*) FILTER (WHERE returnValue = 110 AND end - start BETWEEN 4900000 AND 10000000) AS again
-FROM OSRT_API
+FROM os_calls
 WHERE nameId IN (SELECT id FROM StringIds WHERE value = 'pthread_cond_timedwait') AND end > start
 	AND globalTid / 0x1000000 IN python AND NOT EXISTS (SELECT 1 FROM traced)
 GROUP BY globalTid
