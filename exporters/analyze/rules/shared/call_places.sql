@@ -24,9 +24,10 @@ CREATE TEMP TABLE call_places AS
 WITH part AS MATERIALIZED (
 	SELECT globalTid, nameId, stack, count(*) AS n, sum(end - start) AS ns
 	FROM SL_CHAIN_CALLS
-	-- without stacks no call is looked at
-	WHERE EXISTS (SELECT 1 FROM SL_CHAIN_FRAMES) AND stack IS NOT NULL AND end >= start AND globalTid IS NOT NULL
+	WHERE stack IS NOT NULL AND end >= start AND globalTid IS NOT NULL
 	GROUP BY 1, 2, 3
+	-- without stacks no call is looked at
+	LIMIT CASE WHEN EXISTS (SELECT 1 FROM SL_CHAIN_FRAMES) THEN -1 ELSE 0 END
 )
 SELECT globalTid, nameId,
 	CASE WHEN w.value IS NULL OR p.line IS NULL THEN coalesce(nullif(f.value, ''), '?') || ' in '
