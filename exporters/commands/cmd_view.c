@@ -9,6 +9,7 @@
 #include "collector/base/options.h"
 #include "exporters/read/db_read.h"
 #include "exporters/view/build.h"
+#include "exporters/view/handover.h"
 #include "exporters/view/http.h"
 
 #define WHY_TEXT    2048
@@ -29,7 +30,7 @@ static const char examples[] =
 
 struct asked {
 	int64_t port;
-	bool no_open;
+	bool no_open, perfetto;
 };
 
 struct builder {
@@ -161,6 +162,41 @@ static int show(struct asked *a, int cnt, char **paths)
 	return rc < 0 ? SL_EXIT_FAIL : 0;
 }
 
+static void on_handover(void *ctx, const char *address)
+{
+	const struct asked *a = ctx;
+
+	printf("%s\n", address);
+	fflush(stdout);
+	if (!a->no_open && has_display())
+		open_browser(address);
+}
+
+/* To a page of another host, which reads the trace in the browser: only when that is asked for. */
+static int hand_over(struct asked *a, char *report)
+{
+	const char *tmp = getenv("TMPDIR");
+	char folder[512], trace[544], why[WHY_TEXT] = "";
+	char words[][24] = {"export", "--type=perfetto", "--quiet=true", "-o"};
+	char *args[] = {words[0], words[1], words[2], words[3], trace, report, NULL};
+	int rc;
+
+	snprintf(folder, sizeof(folder), "%s/sightline-view.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (!mkdtemp(folder)) {
+		sl_warn("view: no folder for the trace: %s", folder);
+		return SL_EXIT_FAIL;
+	}
+	snprintf(trace, sizeof(trace), "%s/trace", folder);
+	rc = cmd_export(6, args);
+	if (rc == 0 && view_handover(trace, on_handover, a, why, sizeof(why)) < 0) {
+		sl_warn("view: %s", why);
+		rc = SL_EXIT_FAIL;
+	}
+	unlink(trace);
+	rmdir(folder);
+	return rc;
+}
+
 int cmd_view(int argc, char **argv)
 {
 	struct asked a = {0};
@@ -170,6 +206,8 @@ int cmd_view(int argc, char **argv)
 		 "listen on this port of 127.0.0.1, or the next free one: 8420", &a.port, NULL},
 		{0, "no-open", OPT_FLAG, NULL, NULL, "print the address, open no browser",
 		 &a.no_open, NULL},
+		{0, "perfetto", OPT_FLAG, NULL, NULL,
+		 "hand the trace to https://ui.perfetto.dev instead, once", &a.perfetto, NULL},
 		{0},
 	};
 	const char *type;
@@ -196,6 +234,12 @@ int cmd_view(int argc, char **argv)
 		sl_warn("view: this program was built without libevent, the HTTP library it needs");
 		return SL_EXIT_FAIL;
 	}
+	if (a.perfetto && cnt > 1) {
+		sl_warn("view: --perfetto takes one report");
+		return SL_EXIT_USAGE;
+	}
+	if (a.perfetto)
+		return hand_over(&a, argv[0]);
 	if (!view_asset("/", &len, &type))
 		sl_warn("view: this program was built without its page, which needs npm: only the "
 			"messages are answered");

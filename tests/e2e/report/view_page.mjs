@@ -2,7 +2,7 @@
  * view_page.mjs SIGHTLINE FOLDER - the page of `sightline view` in a browser, each thing that can be done with it once; what it
  * shows is held against SQL on the same report. FOLDER has the reports of view_page.t. TAP on stdout; pictures go to FOLDER.
  */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Browser, equal, finish, near, note, one, serve, settled, skip, sql, test, truth, until } from './page.mjs';
 
@@ -736,6 +736,24 @@ await test('names that want out do nothing', () => withServer(['--port', '18450'
 	await odd.waitForSelector('.tables tbody th');
 	truth(await odd.evaluate(() => document.querySelectorAll('script, img, svg, base, iframe').length) <= 1, 'no element came out of a name');
 }));
+
+await test('--perfetto: the trace to ui.perfetto.dev, once, and to no other page', async () => {
+	const child = spawn(bin, ['view', '--no-open', '--perfetto', report], { stdio: ['ignore', 'pipe', 'inherit'] });
+	const ended = new Promise((done) => child.on('exit', done));
+	const address = await new Promise((done) => child.stdout.on('data', (text) => done(String(text).trim())));
+	const [, url] = /^https:\/\/ui\.perfetto\.dev\/#!\/\?url=(http:\/\/127\.0\.0\.1:9001\/[0-9a-f]{32}\.perfetto-trace)$/.exec(address);
+	const ask = (path, origin) => fetch(path, { headers: origin ? { Origin: origin } : {} });
+
+	equal((await ask(url, 'https://example.com')).status, 403, 'another origin');
+	equal((await ask(url)).status, 403, 'no origin');
+	equal((await ask(url.replace(/[0-9a-f]{32}/, '0'.repeat(32)), 'https://ui.perfetto.dev')).status, 403, 'another name');
+	const answer = await ask(url, 'https://ui.perfetto.dev');
+
+	equal([answer.status, answer.headers.get('access-control-allow-origin')], [200, 'https://ui.perfetto.dev'], 'its page');
+	execFileSync(bin, ['export', '-q', 'true', '-f', 'true', '-t', 'perfetto', '-o', `${folder}/trace`, report], { stdio: 'ignore' });
+	truth(Buffer.from(await answer.arrayBuffer()).equals(readFileSync(`${folder}/trace`)), 'what export writes');
+	equal(await ended, 0, 'it ends by itself');
+});
 
 await test('no error in any console', () => equal(browser.errors, []));
 await test('no request to another host', () => equal(browser.strangers, []));
