@@ -718,7 +718,7 @@ else
 
 	await until(growing, () => window.__view?.model.sources.value[0]?.events > 0, null, 'the first events');
 	await growing.keyboard.press('l');
-	await growing.evaluate(() => { const { limits, show } = __view.view; show(limits.t1 - 2e9, limits.t1); });
+	await growing.evaluate(() => { const { limits, show } = __view.view; show(limits.t1 - (limits.t1 - limits.t0) / 4, limits.t1); });
 	const before = await growing.evaluate(() => [__view.model.sources.value[0].events, __view.view.limits.t1, __view.view.shown().t1]);
 
 	await until(growing, ([n, end]) => __view.model.sources.value[0].events > n && __view.view.limits.t1 > end + 5e8, before, 'more events');
