@@ -113,6 +113,13 @@ static void join_functions(struct why *y, uint32_t *joined)
 	}
 }
 
+/* Calls of CUDA have stacks where they were asked for. */
+static bool lacks_stack(const struct why *y, const struct why_leaf *l)
+{
+	return !y->model.has_gpu_stacks && l->cause.reason >= WHY_GPU &&
+	       l->cause.reason <= WHY_GPU_CALL;
+}
+
 /*
  * The culprit that a leaf belongs to: its line's. Where nothing was sampled, what has no line is its process's: with samples it
  * is the start of a program or of its interpreter. NULL: none; *@rc: not SQLITE_OK: no memory.
@@ -123,7 +130,7 @@ static struct why_culprit *culprit_of(struct why *y, const struct why_leaf *l, i
 			  *number = &y->culprit_of_place[place];
 
 	if (place == PLACE_NONE) {
-		if (y->model.has_samples)
+		if (y->model.has_samples && !lacks_stack(y, l))
 			return NULL;
 		number = &y->culprit_of_process[process];
 	}

@@ -77,6 +77,12 @@ GPU a.py:2 in f 5.0
 GPU_SYNC a.py:3 in f 29.0
 GPU_UNEVEN a.py:2 in f 3.0' 'streams that share the work unevenly'
 
+cp gpu.sqlite lines.sqlite
+sqlite3 lines.sqlite 'UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET callchainId = NULL; UPDATE CUBLAS_EVENTS SET callchainId = NULL' || exit 1
+"$BIN" why lines.sqlite >text
+check 'calls without stacks: the call at least, and the option' sh -c '
+grep -q "^  1 .*main thread, no stack: waiting for the GPU, which then has nothing to do, cudaDeviceSynchronize" text && grep -q -- --cudabacktrace=all text'
+
 # ---- ranks (tests/golden/why/ranks.sql) ----
 sqlite3 ranks.sqlite <"$TOP/collector/schema.sql" && sqlite3 ranks.sqlite <"$TOP/tests/golden/why/ranks.sql" || exit 1
 is "$(parts ranks.sqlite)" 'COMPUTE a.py:1 in f 10.0
