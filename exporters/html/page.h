@@ -64,6 +64,7 @@ void page_progress(const struct page *p, const char *what, const char *name);
 /* Takes over the error of @p->scan. Always -1. */
 int page_scan_failed(struct page *p);
 
+int page_why(struct page *p);
 int page_figures(struct page *p);
 int page_findings(struct page *p);
 int page_over_time(struct page *p);

@@ -1,6 +1,7 @@
 /* why_out.h - between the files that write the answer. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "exporters/why/why.h"
@@ -19,3 +20,8 @@ const char *why_sure_text(double sure);
 /* why_gains.c: what could be won; JSON: a member of the answer. */
 void why_put_gains(FILE *out, const struct why *y, bool is_brief);
 void why_put_json_gains(FILE *out, const struct why *y);
+
+/* Does the @r-th of the reasons, most time first, have a line? Then all before it have one. */
+bool why_shows_reason(const struct why *y, unsigned r);
+/* The part of a reason with most time, if that has a line, too. */
+const struct why_part *why_shown_part(const struct why *y, uint32_t reason);

@@ -241,24 +241,37 @@ static void put_notes(FILE *out, const struct why *y)
 			(long long)m->lost);
 }
 
+bool why_shows_reason(const struct why *y, unsigned r)
+{
+	int64_t ns = y->of_reason[y->order[r]];
+
+	return ns > 0 && (r <= 2 || (double)ns >= LEAST * (double)y->ns);
+}
+
+const struct why_part *why_shown_part(const struct why *y, uint32_t reason)
+{
+	size_t i = 0;
+
+	while (i < y->parts_cnt && y->parts[i].cause.reason != reason)
+		i++;
+	return i < y->parts_cnt && (double)y->parts[i].ns >= MOST * (double)y->ns ? &y->parts[i]
+										  : NULL;
+}
+
 static void put_reasons(FILE *out, const struct why *y, int64_t wall)
 {
 	char ns[WHY_TIME_MAX];
 
 	fputs("Where the time went\n", out);
-	for (unsigned r = 0; r < WHY_REASON_CNT && y->of_reason[y->order[r]] > 0; r++) {
+	for (unsigned r = 0; r < WHY_REASON_CNT && why_shows_reason(y, r); r++) {
 		uint32_t reason = y->order[r];
-		size_t i = 0;
+		const struct why_part *part = why_shown_part(y, reason);
 
-		if ((double)y->of_reason[reason] < LEAST * (double)wall && r > 2)
-			break;
 		fprintf(out, "     %5.1f %%  %8s  %s\n",
 			100.0 * (double)y->of_reason[reason] / (double)wall,
 			why_time_text(y->of_reason[reason], ns), why_reason_text(reason));
-		while (i < y->parts_cnt && y->parts[i].cause.reason != reason)
-			i++;
-		if (i < y->parts_cnt && (double)y->parts[i].ns >= MOST * (double)wall)
-			put_part(out, y, &y->parts[i]);
+		if (part)
+			put_part(out, y, part);
 	}
 }
 

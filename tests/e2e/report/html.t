@@ -11,6 +11,7 @@ page() { "$BIN" report -q -f true "$@"; }
 good() { # NAME: the page of NAME.sqlite is in order, and true
 	check "$1: a page" "$PY" "$E2E/report/html_page.py" "$1.html"
 	check "$1: says what is in the report" "$PY" "$E2E/report/html_truth.py" "$1.sqlite" "$1.html"
+	check "$1: the first card has the numbers of why" "$PY" "$E2E/report/html_why.py" "$BIN" "$1.sqlite" "$1.html"
 }
 
 # ---- everything at once, with names that want out ----
@@ -33,7 +34,7 @@ sys.path.insert(0, sys.argv[1])
 from html_page import Page, rows_of
 page = Page(sys.argv[2])
 ids = [s['attrs']['id'] for s in page.all('section')]
-want = 'figures findings over-time how-long gpu api nvtx os files threads flame processes recording'.split()
+want = 'why figures findings over-time how-long gpu api nvtx os files threads flame processes recording'.split()
 if not page.data():
     assert page.by_id('no-charts')
 assert ids == want, ids

@@ -11,9 +11,10 @@ from html.parser import HTMLParser
 
 VOID = {'meta', 'br', 'link', 'img', 'hr', 'input', 'base', 'col'}
 ALLOWED = set('''html head meta title style body header h1 h2 h3 p code nav ul ol li a main section dl div dt dd figure figcaption
-    table caption thead tbody tr th td span b svg rect text details summary footer pre script noscript input label'''.split())
+    table caption thead tbody tr th td span b svg rect text details summary footer pre script noscript input label
+    defs pattern path'''.split())
 ATTRIBUTES = set('''lang charset name content http-equiv class id href aria-label aria-hidden scope data-v tabindex type
-    width height x y viewbox for checked'''.split())
+    width height x y viewbox for checked role patternunits d fill'''.split())
 
 
 class Page(HTMLParser):
