@@ -210,6 +210,19 @@ bad:
 	return false;
 }
 
+/* Up to where a ring is read that has nothing left, or only what is newer, or held back. */
+static uint64_t read_to(const struct arenas *as)
+{
+	uint64_t to = as->clock->newest;
+
+	if (as->flight.hold && as->flight.hold < to)
+		to = as->flight.hold;
+	/* Of the report that follows. */
+	if (as->report.windows && as->report.windows->hold < to)
+		to = as->report.windows->hold;
+	return to;
+}
+
 static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
 			   size_t limit)
 {
@@ -237,11 +250,8 @@ static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, str
 	}
 	if (t->at.pos != pos || t->at.chunk != chunk_before)
 		t->flags.has_moved = true;
-	/* Nothing was left, or only what is newer. */
 	if (taken < limit)
-		t->at.read_to = as->flight.hold && as->flight.hold < as->clock->newest
-					? as->flight.hold
-					: as->clock->newest;
+		t->at.read_to = read_to(as);
 	return taken;
 }
 

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "collector/collect/positions.h"
+#include "collector/model/ring_reader.h"
 
 static const char *rows(void)
 {
@@ -449,6 +450,37 @@ static void records_after_the_hold_wait(void **state)
 	side_die(&s);
 }
 
+/* A report that follows has begun: its records wait, and are not taken for read when it ends soon after. */
+static void records_of_the_next_report_wait(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct windows windows = {.hold = UINT64_MAX};
+	const struct thread *t;
+	struct side s;
+	uint32_t pos;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	s.arenas.report.windows = &windows;
+	meta(&r, slot, SL_META_IMAGE, 4);
+	side_drain(&s);
+	t = s.arenas.first->threads.at[slot];
+	pos = t->at.pos;
+	windows.hold = sl_mono_ns() - 1000000;
+	meta(&r, slot, SL_META_CLOSE, 1);
+	side_drain(&s);
+	assert_int_equal(t->at.pos, pos);
+	assert_true(ring_read_to(s.arenas.first) == windows.hold);
+	windows.hold = UINT64_MAX;
+	side_drain(&s);
+	assert_int_equal(t->at.pos, pos + 24);
+	assert_true(ring_read_to(s.arenas.first) == s.arenas.clock->newest);
+	s.arenas.report.windows = NULL;
+	side_die(&s);
+}
+
 static void an_arena_without_images_lives_as_long_as_its_process(void **state)
 {
 	struct ring r = ring_new(), gone = ring_new();
@@ -663,6 +695,7 @@ int main(void)
 		TEST(the_same_place_in_another_chunk_is_saved),
 		TEST(what_a_thread_left_is_read_before_it_is_over),
 		TEST(records_after_the_hold_wait),
+		TEST(records_of_the_next_report_wait),
 		TEST(an_arena_without_images_lives_as_long_as_its_process),
 		TEST(those_who_wait_for_room_are_woken),
 		TEST(a_closed_file_is_no_longer_saved),
