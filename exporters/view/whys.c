@@ -11,6 +11,7 @@
 /* Read once, kept with the report. */
 struct view_why {
 	sqlite3 *db;
+	uint32_t generation; /* of the store when it was read */
 	struct why y;
 };
 
@@ -174,14 +175,21 @@ static struct view_why *model_of(struct view_request *q, struct view_reply *a)
 {
 	struct view_report *r = q->report;
 	struct view_why *w = r->why;
+	uint32_t generation;
 
-	if (w)
+	pthread_rwlock_rdlock(&q->store->lock);
+	generation = q->store->generation;
+	pthread_rwlock_unlock(&q->store->lock);
+	if (w && w->generation == generation)
 		return w;
+	view_why_free(w);
+	r->why = NULL;
 	w = calloc(1, sizeof(*w));
 	if (!w || !(w->db = view_db_take(q, a))) {
 		free(w);
 		return NULL;
 	}
+	w->generation = generation;
 	w->y.time.thread = WHY_NONE;
 	if (why_model_read(&w->y.model, w->db, &(struct why_scope){.is_all = true}) != SQLITE_OK ||
 	    !w->y.model.has_switches) {
