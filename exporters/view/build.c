@@ -86,6 +86,12 @@ static int on_event(void *self, const struct tl_event *e)
 	}
 }
 
+/* While the timeline's tracks are still there. */
+static int on_end(void *self)
+{
+	return view_states_end(self);
+}
+
 static int on_progress(void *self, uint64_t done, uint64_t total)
 {
 	struct view_builder *b = self;
@@ -142,7 +148,7 @@ static uint64_t rows_of(sqlite3 *db)
 
 static int64_t walk_part(struct view_builder *b, uint32_t activities, char *why, size_t len)
 {
-	static const struct tl_sink sink = {on_track, on_event, NULL};
+	static const struct tl_sink sink = {on_track, on_event, on_end};
 	const struct tl_options options = {.activities = activities,
 					   .no_args = true,
 					   .progress = on_progress,
@@ -151,8 +157,6 @@ static int64_t walk_part(struct view_builder *b, uint32_t activities, char *why,
 
 	if (events < 0 && !*why)
 		snprintf(why, len, "out of memory, or no room for the side file");
-	if (events >= 0 && view_states_end(b) < 0)
-		events = -1;
 	view_tracks_free(b);
 	return events;
 }
