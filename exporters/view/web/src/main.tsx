@@ -36,10 +36,10 @@ async function main(): Promise<void> {
 	testHook();
 	render(<App />, document.getElementById("app")!);
 	onTiles(() => invalidate(), (why) => {
-		if (why.status === 401)
+		if (why?.status === 401)
 			failed(why);
 		else
-			m.notice.value = why.message;
+			m.notice.value = why?.message ?? "";
 	});
 	start();
 	view.onView(() => {

@@ -56,11 +56,15 @@ let bytes = 0;
 let frame = 0;
 let taken = 0;
 let arrived: () => void = () => {};
-let failed: (why: Refused) => void = () => {};
+let failed: (why: Refused | null) => void = () => {};
+/* One request that fails is asked again: a server may be busy. Several in a row are shown. */
+let failures = 0;
+const FAILURES = 3;
 /* Of each report: what is indexed, and since when. */
 export const progress: { edge: number; generation: number }[] = [];
 
-export function onTiles(f: () => void, g: (why: Refused) => void): void {
+/* @g: requests fail; null: they do not any more. */
+export function onTiles(f: () => void, g: (why: Refused | null) => void): void {
 	arrived = f;
 	failed = g;
 }
@@ -222,14 +226,20 @@ function launch(wishes: Wish[]): void {
 		requests.last = performance.now();
 		(counter ? takeCounters : takeTiles)(wishes, answer, edge);
 		taken++;
+		if (failures >= FAILURES)
+			failed(null);
+		failures = 0;
 		fresh = [...fresh.slice(-8 * BATCH), ...wishes.map((w) => ({ answer: taken, lane: w.of, k: w.k, index: w.index }))];
 		evict();
 	}).catch((e) => {
 		if (flight.stop.signal.aborted)
 			return;
-		pausedUntil = performance.now() + 2000;
-		setTimeout(arrived, 2050);
-		failed(e instanceof Refused ? e : new Refused(0, String(e)));
+		const why = e instanceof Refused ? e : new Refused(0, String(e));
+
+		pausedUntil = performance.now() + 500 * Math.min(++failures, 8);
+		setTimeout(arrived, 550 * Math.min(failures, 8));
+		if (failures === FAILURES || why.status === 401)
+			failed(why);
 	}).finally(() => {
 		flight.keys.forEach((k) => asked.delete(k));
 		flights = flights.filter((f) => f !== flight);
