@@ -64,6 +64,25 @@ sqlite3 far.sqlite 'UPDATE SCHED_EVENTS SET start = 9223372036854775807 WHERE ro
 	WHERE rowid % 3 = 0; UPDATE COMPOSITE_EVENTS SET start = -9223372036854775808 WHERE rowid % 4 = 0' || exit 1
 is "$(parts far.sqlite | tail -1)" 'sum 160.0 of 160.0' 'times out of all bounds: still each instant once'
 
+# ---- places: below the program's line stand a library of the system and a header ----
+cp waits.sqlite header.sqlite
+sqlite3 header.sqlite "INSERT INTO StringIds VALUES (40, '/usr/include/c++/12/bits/x.h'), (41, '/home/me/a.cc'), (42, '/home/me/a'),
+	(43, '/usr/lib/x86_64-linux-gnu/libz.so.1.2'), (44, 'inlined');
+	INSERT INTO SL_FRAMES(id, kind, symbol, module, file, line, inlined, kernelMode, unresolved, specialEntry) VALUES
+	(17, 0, 44, 43, NULL, NULL, 0, 0, 0, 0), (18, 0, 44, 42, 40, 9, 0, 0, 0, 0), (19, 0, 2, 42, 41, 3, 0, 0, 0, 0);
+	INSERT INTO SL_STACKS VALUES (7, 0, 17), (7, 1, 18), (7, 2, 19);
+	UPDATE OSRT_API SET callchainId = 7 WHERE nameId = 13 AND start = 140000000" || exit 1
+is "$(parts header.sqlite | grep -c '^SLEEP a.cc:3 in f 10.0$')" 1 "the line of the program, not of a library's header"
+sqlite3 header.sqlite 'DELETE FROM SL_STACKS WHERE depth = 2' || exit 1
+is "$(parts header.sqlite | grep -c '^SLEEP x.h:9 in inlined 10.0$')" 1 'the header where there is nothing else'
+cp waits.sqlite unsampled.sqlite
+sqlite3 unsampled.sqlite 'DROP TABLE COMPOSITE_EVENTS' || exit 1
+"$BIN" why -f json unsampled.sqlite >out.json
+check 'without samples: what computes is a culprit without a line' "$PY" -c '
+import json
+c = [k for k in json.load(open("out.json"))["culprits"] if k["place"] is None]
+assert len(c) == 1 and round(c[0]["reasons"]["COMPUTE"] / 1e6) >= 28, c'
+
 # ---- what is missing ----
 sqlite3 waits.sqlite 'CREATE TABLE x AS SELECT 1; DROP TABLE x' || exit 1
 cp waits.sqlite without.sqlite
