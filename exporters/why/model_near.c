@@ -114,7 +114,8 @@ static int find_ranks(struct why_model *m)
 
 int why_find_near(struct why_model *m, const struct why_scope *scope)
 {
-	uint32_t focus = WHY_NONE, *group;
+	bool is_all = scope->is_all || scope->thread;
+	uint32_t focus, *group;
 	int rc = find_root(m);
 
 	if (rc == SQLITE_OK)
@@ -122,16 +123,19 @@ int why_find_near(struct why_model *m, const struct why_scope *scope)
 	if (rc != SQLITE_OK)
 		return rc;
 	focus = m->root;
+	/* A thread without switches is not known yet: its calls are among all. */
 	for (uint32_t i = 0; scope->thread && i < m->threads_cnt; i++)
 		if (m->threads[i].tid == scope->thread ||
-		    (m->threads[i].tid & 0xffffff) == scope->thread)
+		    (m->threads[i].tid & 0xffffff) == scope->thread) {
 			focus = i;
+			is_all = scope->is_all;
+		}
 	group = find_groups(m);
 	if (!group)
 		return SQLITE_NOMEM;
 	for (uint32_t i = 0; i < m->processes_cnt; i++)
 		m->processes[i].is_near |=
-			scope->is_all || focus == WHY_NONE ||
+			is_all || focus == WHY_NONE ||
 			group_of(group, i) == group_of(group, m->threads[focus].process);
 	for (size_t i = 0; i < m->sends_cnt; i++)
 		m->processes[m->threads[m->sends[i].thread].process].is_near = true;

@@ -95,6 +95,9 @@ check 'sums up all the same' sh -c '"$1" why -f json without.sqlite | "$2" parts
 is "$? $(grep -c 'Nothing was recorded' text)" '0 1' 'of a time without events'
 "$BIN" why --thread 103 waits.sqlite >out 2>err
 is "$? $(cat err)" '1 sightline: why: waits.sqlite: thread 103 is not in the report; the nearest is 102' 'an unknown thread'
+cp waits.sqlite other.sqlite
+sqlite3 other.sqlite 'DROP TABLE SCHED_EVENTS; DROP TABLE SL_SCHED_DETAIL' || exit 1
+is "$(parts --thread 200 other.sqlite | grep -c '^SLEEP None 34.0$')" 1 'without context switches: a thread of another process'
 "$BIN" why none.sqlite >out 2>err
 is "$?" 1 'no such report'
 "$BIN" why >out 2>err
