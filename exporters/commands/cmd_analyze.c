@@ -174,7 +174,7 @@ static struct gain_limit limit_of(const struct why *y)
 
 		if (g->upper > l.upper)
 			l.upper = g->upper;
-		if (g->lower > l.lower && gain_is_sure(y, g))
+		if (g->lower > l.lower && g->severity == GAIN_SEVERE)
 			l.lower = g->lower;
 	}
 	return l;

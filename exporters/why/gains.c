@@ -159,7 +159,7 @@ static void add_tries(const struct why *y, struct tries *t, size_t gain, const s
 	for (unsigned bold = 0; bold < 2; bold++) {
 		struct replay_edit *e = add_try(t, gain);
 
-		e->culprits = g->culprits;
+		e->culprits = g->action == GAIN_SYNC ? 0 : g->culprits;
 		e->sync = g->action == GAIN_SYNC ? g->place : REPLAY_ANY;
 		e->keep = keep;
 		e->of_thread = of_thread;
@@ -305,6 +305,14 @@ static int improve(struct why *y, struct replay *first)
 		double keep = 1, *by_thread = &of_thread[i * threads];
 		struct why_gain *g = &y->gains[i];
 		enum gain_action action = choose(y, first, g, &keep, by_thread);
+		const struct why_culprit *c = &y->culprits[g->culprit];
+
+		/* The walk knows how long one stream went on alone that could have been shared out. */
+		if (why_main_reason(c) == WHY_GPU_UNEVEN) {
+			g->action = GAIN_LEVEL;
+			g->lower = g->upper = c->of_reason[WHY_GPU_UNEVEN];
+			continue;
+		}
 
 		if (action == GAIN_REMOVE || g->action == GAIN_SYNC)
 			continue;
@@ -322,7 +330,8 @@ static int improve(struct why *y, struct replay *first)
 
 /* ---- ranks ---- */
 
-bool gain_is_sure(const struct why *y, const struct why_gain *g)
+/* Its lower bound holds: it is no "up to", the way to it is recorded, and so is most of the time. */
+static bool is_sure(const struct why *y, const struct why_gain *g)
 {
 	return !g->is_up_to && g->sure >= SURE &&
 	       (double)y->of_reason[WHY_UNKNOWN] <= WHY_UNKNOWN_MOST * (double)y->ns;
@@ -335,10 +344,9 @@ static void judge(const struct why *y, struct why_gain *g)
 	bool keeps_work = g->action != GAIN_REMOVE && g->culprit != WHY_NONE;
 
 	g->is_up_to = g->upper > WIDE * g->lower || !y->has_replay;
-	g->severity = (double)g->lower >= SEVERE * all && gain_is_sure(y, g) && keeps_work
-			      ? GAIN_SEVERE
-		      : (double)(g->is_up_to ? g->upper : g->lower) >= BAD * all ? GAIN_BAD
-										 : GAIN_NOTE;
+	g->severity = (double)g->lower >= SEVERE * all && is_sure(y, g) && keeps_work ? GAIN_SEVERE
+		      : (double)(g->is_up_to ? g->upper : g->lower) >= BAD * all      ? GAIN_BAD
+										      : GAIN_NOTE;
 }
 
 static int by_rank(const void *a, const void *b)

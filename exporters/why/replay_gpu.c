@@ -1,5 +1,6 @@
 /* replay_gpu.c - work of GPUs: it begins when its launch and the work before it in its stream allow. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector/base/grow.h"
 #include "exporters/why/reason.h"
@@ -90,7 +91,58 @@ static struct stream *stream_of(struct run *r, const struct why_op *o)
 	return s;
 }
 
-/* Queues what a call started; the thread is at @at of the recording. */
+/* What is left of an operation of a culprit. */
+static double kept_of_op(const struct run *r, size_t v, uint32_t culprit)
+{
+	const struct replay_edit *e = &r->edits[v];
+
+	if (culprit == REPLAY_ANY || !(e->culprits >> culprit & 1) || e->of_thread ||
+	    (e->only_lines && r->is_joined))
+		return 1;
+	return e->keep;
+}
+
+/* Kernels of NCCL that wait for @o: they and it go on when the last of them has begun, at @begin or later. */
+static void join_ranks(struct run *r, const struct why_op *o, int64_t begin[REPLAY_EDITS])
+{
+	for (size_t i = 0; i < r->streams_cnt; i++) {
+		struct stream *s = &r->streams[i];
+
+		for (size_t v = 0; v < r->cnt && s->waits_for == o; v++) {
+			begin[v] = later(begin[v], s->begin[v]);
+			s->now[v] = begin[v] + s->rest;
+		}
+	}
+}
+
+/* One operation, of a call of a thread that is at @at of the recording, and by @now in each edit. */
+static void queue_op(struct run *r, const struct why_op *o, int64_t at, const int64_t *now)
+{
+	struct why_cause cause = walk_cause_of_op(&r->y->walk, o);
+	uint32_t culprit = replay_culprit(r, o->process, &cause);
+	struct stream *s = stream_of(r, o);
+	int64_t begin[REPLAY_EDITS] = {0}, early, latency;
+
+	if (!s)
+		return;
+	/* An operation may begin before its call has returned. */
+	early = later(0, at - o->start);
+	latency = later(0, o->start - later(earlier(at, o->start), s->end));
+	for (size_t v = 0; v < r->cnt; v++)
+		begin[v] = later(now[v] - early, s->now[v]) + latency;
+	s->waits_for = walk_late_op(&r->y->walk, o);
+	if (s->waits_for) {
+		memcpy(s->begin, begin, sizeof(begin));
+		s->rest = later(0, o->end - later(o->start, s->waits_for->start));
+	} else {
+		join_ranks(r, o, begin);
+	}
+	for (size_t v = 0; v < r->cnt; v++)
+		s->now[v] = begin[v] +
+			    (int64_t)(kept_of_op(r, v, culprit) * (double)(o->end - o->start));
+	s->end = later(s->end, o->end);
+}
+
 static void queue_ops(struct run *r, uint32_t thread, const struct why_call *c, int64_t at)
 {
 	const struct why_model *m = &r->y->model;
@@ -98,32 +150,8 @@ static void queue_ops(struct run *r, uint32_t thread, const struct why_call *c, 
 	uint32_t launch = i == SIZE_MAX ? WHY_NONE : m->ops[r->of_launch[i]].launch;
 
 	for (; launch != WHY_NONE && i < m->ops_cnt && m->ops[r->of_launch[i]].launch == launch;
-	     i++) {
-		const struct why_op *o = &m->ops[r->of_launch[i]];
-		struct why_cause cause = walk_cause_of_op(&r->y->walk, o);
-		uint32_t culprit = replay_culprit(r, o->process, &cause);
-		struct stream *s = stream_of(r, o);
-		int64_t early, latency;
-
-		if (!s)
-			return;
-		/* An operation may begin before its call has returned. */
-		early = later(0, at - o->start);
-		latency = later(0, o->start - later(earlier(at, o->start), s->end));
-		for (size_t v = 0; v < r->cnt; v++) {
-			const struct replay_edit *e = &r->edits[v];
-			double keep = culprit != REPLAY_ANY && e->culprits >> culprit & 1 &&
-						      !e->of_thread &&
-						      !(e->only_lines && r->is_joined)
-					      ? e->keep
-					      : 1;
-			int64_t begin =
-				later(r->now[(size_t)thread * r->cnt + v] - early, s->now[v]);
-
-			s->now[v] = begin + latency + (int64_t)(keep * (double)(o->end - o->start));
-		}
-		s->end = later(s->end, o->end);
-	}
+	     i++)
+		queue_op(r, &m->ops[r->of_launch[i]], at, &r->now[(size_t)thread * r->cnt]);
 }
 
 void replay_launch(struct run *r, uint32_t thread)
@@ -184,27 +212,30 @@ void replay_end_gpu_wait(struct run *r, uint32_t thread)
 	const struct why_call *c = &t->gpu[k->gpu];
 	bool is_copy = first_op(r, t->process, c) != SIZE_MAX;
 	int64_t *now = &r->now[(size_t)thread * r->cnt], done, rest;
-	uint32_t place = PLACE_NONE;
+	uint32_t place = PLACE_NONE, culprit = REPLAY_ANY;
 	uint8_t flags;
 
 	queue_ops(r, thread, c, k->at);
-	if (c->stack != WHY_NONE && !is_copy)
+	if (c->stack != WHY_NONE)
 		place = places_of(&r->y->walk.places, c->stack, m->stacks.ids[c->stack], &flags);
+	if (place != PLACE_NONE)
+		culprit = replay_of_line(r, &(struct why_cause){.place = place});
 	done = done_at(r, t->process, k->end);
 	rest = k->end - later(k->at, done);
-	if (thread == r->y->focus && place != PLACE_NONE && done > k->at)
+	if (thread == r->y->focus && place != PLACE_NONE && !is_copy && done > k->at)
 		add_sync(r, place, done - k->at);
 	for (size_t v = 0; v < r->cnt; v++) {
-		bool is_dropped = place != PLACE_NONE && r->edits[v].sync == place;
+		double keep = kept_of_op(r, v, culprit);
+		bool is_dropped = (place != PLACE_NONE && r->edits[v].sync == place) || keep < 0.5;
 		int64_t then = now[v];
 
 		for (size_t i = 0; i < r->streams_cnt && !is_dropped && done > k->at; i++)
 			if (r->streams[i].process == t->process && r->streams[i].end <= k->end)
 				then = later(then, r->streams[i].now[v]);
-		/* Until the host had a CPU again. */
-		now[v] =
-			then + (is_dropped && r->edits[v].without_cpu_waits ? earlier(rest, DROPPED)
-									    : rest);
+		/* Until the host had a CPU again, or what else the call did. */
+		if (is_dropped && r->edits[v].without_cpu_waits)
+			keep *= (double)earlier(rest, DROPPED) / (double)later(rest, 1);
+		now[v] = then + (int64_t)(keep * (double)rest);
 	}
 	k->at = k->end;
 }

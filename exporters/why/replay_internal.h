@@ -27,6 +27,10 @@ struct stream {
 	uint32_t process, device, stream;
 	int64_t end; /* recorded, of what was launched so far */
 	int64_t now[REPLAY_EDITS];
+	/* Its last operation is a kernel of NCCL that waits for this one of another rank; NULL: it is not. */
+	const struct why_op *waits_for;
+	int64_t begin[REPLAY_EDITS],
+		rest; /* of that kernel; what remains of it when all ranks have begun */
 };
 
 struct run {

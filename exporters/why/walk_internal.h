@@ -40,8 +40,10 @@ uint32_t walk_hop(struct walk *w, const struct at *at, const struct why_cause *c
 /* gpu.c: what a GPU did for a process (WHY_NONE: for all), and where it did nothing, what the thread that launches did. */
 void walk_device(struct walk *w, struct at at, uint32_t process, uint32_t device, int64_t from,
 		 int64_t to);
+/* walk_ranks.c: the kernel of NCCL of the same collective that began last; NULL: @o is it, or it is alone, or none of NCCL's. */
+const struct why_op *walk_late_op(struct walk *w, const struct why_op *o);
 /*
- * walk_ranks.c: of [@from, @to), in which a kernel of NCCL ran, the part in which another rank had not begun: what that one did. Where
+ * of [@from, @to), in which a kernel of NCCL ran, the part in which another rank had not begun: what that one did. Where
  * it ends; @from: no other was late.
  */
 int64_t walk_late_rank(struct walk *w, const struct at *at, const struct why_op *o, int64_t from,

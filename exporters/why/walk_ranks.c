@@ -10,12 +10,14 @@
 #define TOGETHER \
 	50000 /* ns between the ends of kernels of one collective, at most; or a twentieth of its time */
 
-/* The kernel of the same collective that began last; NULL: @o is it, or it is alone. */
-static const struct why_op *late(const struct why_model *m, const struct why_op *o)
+const struct why_op *walk_late_op(struct walk *w, const struct why_op *o)
 {
+	const struct why_model *m = w->m;
 	int64_t slack = later(TOGETHER, (o->end - o->start) / 20);
 	const struct why_op *last = NULL;
 
+	if (o->work != WORK_KERNEL || !reason_is_nccl(w, o->name))
+		return NULL;
 	for (size_t i = (size_t)(o - m->ops) + 1; i < m->ops_cnt && m->ops[i].start < o->end; i++) {
 		const struct why_op *p = &m->ops[i];
 
@@ -33,9 +35,9 @@ int64_t walk_late_rank(struct walk *w, const struct at *at, const struct why_op 
 	struct why_cause cause;
 	struct at next = *at;
 
-	if (o->work != WORK_KERNEL || !reason_is_nccl(w, o->name) || at->depth >= DEPTH_MAX)
+	if (at->depth >= DEPTH_MAX)
 		return from;
-	last = late(w->m, o);
+	last = walk_late_op(w, o);
 	to = last ? earlier(to, last->start) : from;
 	if (to <= from || last->launch == WHY_NONE)
 		return from;

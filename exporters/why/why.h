@@ -78,8 +78,6 @@ uint32_t why_line_of(const struct why *y, const struct why_leaf *l, uint32_t *pr
 uint32_t why_culprit_of(const struct why *y, const struct why_leaf *l);
 /* gains.c. SQLite's result code. */
 int why_find_gains(struct why *y);
-/* Its lower bound holds: it is no "up to", the way to it is recorded, and so is most of the time. */
-bool gain_is_sure(const struct why *y, const struct why_gain *g);
 /* The reason with most time, other than waiting for a CPU. */
 uint32_t why_main_reason(const struct why_culprit *c);
 

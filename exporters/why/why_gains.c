@@ -34,7 +34,10 @@ static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
 		fprintf(out, "all %u at the same time", g->cnt);
 		break;
 	case GAIN_LEVEL:
-		fprintf(out, "equal parts for the %u threads", g->cnt);
+		if (g->cnt)
+			fprintf(out, "equal parts for the %u threads", g->cnt);
+		else
+			fputs("equal parts for the streams", out);
 		break;
 	case GAIN_SYNC:
 		fputs("do not wait for the GPU there", out);
