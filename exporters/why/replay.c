@@ -176,7 +176,7 @@ static const struct why_call *next_gpu_call(struct run *r, uint32_t thread, int6
 	struct track *k = &r->tracks[thread];
 
 	while (k->gpu < t->gpu_cnt &&
-	       (t->gpu[k->gpu].end <= time || !replay_is_gpu_call(r, t->process, &t->gpu[k->gpu])))
+	       (t->gpu[k->gpu].end <= time || !replay_is_gpu_call(r, thread, &t->gpu[k->gpu])))
 		k->gpu++;
 	return k->gpu < t->gpu_cnt ? &t->gpu[k->gpu] : NULL;
 }

@@ -78,7 +78,7 @@ bool replay_prepare(struct run *r)
 void replay_release(struct run *r)
 {
 	free(r->owners);
-	free(r->of_launch);
+	free(r->of_call);
 	free(r->streams);
 }
 

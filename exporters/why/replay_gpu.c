@@ -9,65 +9,60 @@
 
 #define DROPPED 20000 /* ns that remain of a call that has nothing to wait for */
 
-static int by_launch(const void *a, const void *b, void *ctx)
+/* Thread and call that an operation is of; those of unknown ones last. */
+static uint64_t call_of(const struct why_model *m, uint32_t op)
 {
-	const struct why_op *ops = ctx;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct why_launch *l;
 
-	if (ops[x].launch != ops[y].launch)
-		return ops[x].launch < ops[y].launch ? -1 : 1;
-	return (x > y) - (x < y);
+	if (m->ops[op].launch == WHY_NONE)
+		return UINT64_MAX;
+	l = &m->launches[m->ops[op].launch];
+	return (uint64_t)l->thread << 32 | l->call;
+}
+
+static int by_call(const void *a, const void *b, void *ctx)
+{
+	const struct why_model *m = ctx;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint64_t i = call_of(m, x), k = call_of(m, y);
+
+	return i != k ? (i > k) - (i < k) : (x > y) - (x < y);
 }
 
 bool replay_prepare_gpu(struct run *r)
 {
-	const struct why_model *m = &r->y->model;
+	struct why_model *m = &r->y->model;
 
-	r->of_launch = calloc(m->ops_cnt + 1, sizeof(*r->of_launch));
-	if (!r->of_launch)
+	r->of_call = calloc(m->ops_cnt + 1, sizeof(*r->of_call));
+	if (!r->of_call)
 		return false;
 	for (uint32_t i = 0; i < m->ops_cnt; i++)
-		r->of_launch[i] = i;
-	qsort_r(r->of_launch, m->ops_cnt, sizeof(*r->of_launch), by_launch, m->ops);
+		r->of_call[i] = i;
+	qsort_r(r->of_call, m->ops_cnt, sizeof(*r->of_call), by_call, m);
 	return true;
 }
 
-/* The first operation of a call in of_launch; SIZE_MAX: it has none. */
-static size_t first_op(const struct run *r, uint32_t process, const struct why_call *c)
+/* The first operation of a call in of_call; SIZE_MAX: it has none. */
+static size_t first_op(const struct run *r, uint32_t thread, const struct why_call *c)
 {
 	const struct why_model *m = &r->y->model;
-	size_t low = 0, high = m->launches_cnt, launch;
+	uint64_t key = (uint64_t)thread << 32 | (uint32_t)(c - m->threads[thread].gpu);
+	size_t low = 0, high = m->ops_cnt;
 
-	if (!c->correlation)
-		return SIZE_MAX;
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		const struct why_launch *l = &m->launches[mid];
 
-		if (l->process < process ||
-		    (l->process == process && l->correlation < c->correlation))
+		if (call_of(m, r->of_call[mid]) < key)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	if (low == m->launches_cnt || m->launches[low].process != process ||
-	    m->launches[low].correlation != c->correlation)
-		return SIZE_MAX;
-	launch = low;
-	for (low = 0, high = m->ops_cnt; low < high;) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->ops[r->of_launch[mid]].launch < launch)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < m->ops_cnt && m->ops[r->of_launch[low]].launch == launch ? low : SIZE_MAX;
+	return low < m->ops_cnt && call_of(m, r->of_call[low]) == key ? low : SIZE_MAX;
 }
 
-bool replay_is_gpu_call(struct run *r, uint32_t process, const struct why_call *c)
+bool replay_is_gpu_call(struct run *r, uint32_t thread, const struct why_call *c)
 {
-	return reason_is_gpu_wait(&r->y->walk, c) || first_op(r, process, c) != SIZE_MAX;
+	return reason_is_gpu_wait(&r->y->walk, c) || first_op(r, thread, c) != SIZE_MAX;
 }
 
 static struct stream *stream_of(struct run *r, const struct why_op *o)
@@ -146,12 +141,11 @@ static void queue_op(struct run *r, const struct why_op *o, int64_t at, const in
 static void queue_ops(struct run *r, uint32_t thread, const struct why_call *c, int64_t at)
 {
 	const struct why_model *m = &r->y->model;
-	size_t i = first_op(r, m->threads[thread].process, c);
-	uint32_t launch = i == SIZE_MAX ? WHY_NONE : m->ops[r->of_launch[i]].launch;
+	size_t i = first_op(r, thread, c);
+	uint64_t call = i == SIZE_MAX ? UINT64_MAX : call_of(m, r->of_call[i]);
 
-	for (; launch != WHY_NONE && i < m->ops_cnt && m->ops[r->of_launch[i]].launch == launch;
-	     i++)
-		queue_op(r, &m->ops[r->of_launch[i]], at, &r->now[(size_t)thread * r->cnt]);
+	for (; i < m->ops_cnt && call_of(m, r->of_call[i]) == call; i++)
+		queue_op(r, &m->ops[r->of_call[i]], at, &r->now[(size_t)thread * r->cnt]);
 }
 
 void replay_launch(struct run *r, uint32_t thread)
@@ -210,7 +204,7 @@ void replay_end_gpu_wait(struct run *r, uint32_t thread)
 	const struct why_thread *t = &m->threads[thread];
 	struct track *k = &r->tracks[thread];
 	const struct why_call *c = &t->gpu[k->gpu];
-	bool is_copy = first_op(r, t->process, c) != SIZE_MAX;
+	bool is_copy = first_op(r, thread, c) != SIZE_MAX;
 	int64_t *now = &r->now[(size_t)thread * r->cnt], done, rest;
 	uint32_t place = PLACE_NONE, culprit = REPLAY_ANY;
 	uint8_t flags;

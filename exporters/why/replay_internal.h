@@ -48,7 +48,7 @@ struct run {
 	int64_t own_at;
 	struct owner *owners; /* culprits of spans without a line of their own; open addressing */
 	size_t owner_slots;
-	uint32_t *of_launch; /* operations in the order of their launches */
+	uint32_t *of_call; /* operations in the order of the calls that started them */
 	WHY_LIST(stream, streams);
 	bool is_short; /* of memory */
 };
@@ -63,7 +63,7 @@ uint32_t replay_of_line(struct run *r, const struct why_cause *cause);
 /* replay_gpu.c */
 bool replay_prepare_gpu(struct run *r);
 /* A call that waits for the GPU, or gives it work. */
-bool replay_is_gpu_call(struct run *r, uint32_t process, const struct why_call *c);
+bool replay_is_gpu_call(struct run *r, uint32_t thread, const struct why_call *c);
 /* The call of the GPU's that is over now gives it work. */
 void replay_launch(struct run *r, uint32_t thread);
 void replay_end_gpu_wait(struct run *r, uint32_t thread);
