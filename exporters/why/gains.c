@@ -12,6 +12,8 @@
 #define LEAST    0.01 /* of the time looked at: a culprit with less is not tried */
 #define GOOD     0.02 /* of it: no gain follows from a replay of nothing that is more wrong */
 #define WIDE     3    /* upper bound by lower: no more than "up to" */
+#define MANY     10   /* pieces */
+#define LEFT     0.45 /* of them: less than half */
 #define UNEVEN   1.4  /* the longest part by the mean */
 #define SURE     0.6
 #define SEVERE   0.10
@@ -152,6 +154,16 @@ static bool is_whole(const struct why *y, const struct why_gain *g)
 	return function && strcmp(function, "main") == 0;
 }
 
+/* Many calls that cost by themselves: fewer and larger ones are the fix, of which some are left. */
+static bool is_batched(const struct why *y, const struct why_gain *g)
+{
+	const struct why_culprit *c = g->culprit == WHY_NONE ? NULL : &y->culprits[g->culprit];
+	uint32_t reason = c ? why_main_reason(c) : WHY_UNKNOWN;
+
+	return g->action == GAIN_REMOVE && c && c->part.cnt >= MANY &&
+	       (reason == WHY_FSYNC || reason == WHY_GPU_CALL || reason == WHY_GPU_COPY);
+}
+
 /* The cautious and the bold variant of one action. */
 static void add_tries(const struct why *y, struct tries *t, size_t gain, const struct why_gain *g,
 		      double keep, const double *of_thread)
@@ -161,7 +173,7 @@ static void add_tries(const struct why *y, struct tries *t, size_t gain, const s
 
 		e->culprits = g->action == GAIN_SYNC ? 0 : g->culprits;
 		e->sync = g->action == GAIN_SYNC ? g->place : REPLAY_ANY;
-		e->keep = keep;
+		e->keep = !bold && is_batched(y, g) ? LEFT : keep;
 		e->of_thread = of_thread;
 		e->without_cpu_waits = e->keeps_order = e->with_imports = bold;
 		e->only_lines = !bold && is_whole(y, g);

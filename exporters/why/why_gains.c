@@ -16,11 +16,13 @@ static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
 		[WHY_COMPUTE] = "do without, or compute it once",
 		[WHY_KERNEL] = "do without, or in fewer and larger calls",
 		[WHY_FILE] = "do without, or read and write ahead, in larger parts",
-		[WHY_FSYNC] = "do without, or once at the end",
+		[WHY_FSYNC] = "less than half as often, or once at the end",
 		[WHY_SOCKET] = "do without, or ask ahead",
 		[WHY_SLEEP] = "do without, or wait for what it waits for",
 		[WHY_POLL] = "do without, or wait for what it waits for",
 		[WHY_PAGE_IN] = "read ahead, or in the order of the file",
+		[WHY_GPU_CALL] = "less than half as many calls, each for more, or none",
+		[WHY_GPU_COPY] = "less than half as many bytes or calls, or from pinned memory",
 		[WHY_GPU] = "less work for the GPU, or not waited for",
 	};
 	uint32_t reason =
