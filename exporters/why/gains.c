@@ -278,7 +278,7 @@ static int remove_all(struct why *y, struct replay *r)
 static bool is_tried(const struct why *y, uint32_t sync)
 {
 	for (size_t i = 0; i < y->gains_cnt; i++)
-		if (y->gains[i].action == GAIN_SYNC && y->gains[i].place == sync)
+		if (y->gains[i].place == sync)
 			return true;
 	return false;
 }

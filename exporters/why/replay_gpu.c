@@ -220,7 +220,7 @@ void replay_end_gpu_wait(struct run *r, uint32_t thread)
 		add_sync(r, place, done - k->at);
 	for (size_t v = 0; v < r->cnt; v++) {
 		double keep = kept_of_op(r, v, culprit);
-		bool is_dropped = (place != PLACE_NONE && r->edits[v].sync == place) || keep < 0.4;
+		bool is_dropped = (place != PLACE_NONE && r->edits[v].sync == place) || keep < 0.5;
 		int64_t then = now[v];
 
 		for (size_t i = 0; i < r->streams_cnt && !is_dropped && done > k->at; i++)
