@@ -139,6 +139,14 @@ CREATE TABLE OSRT_FILE_ACCESS_DESCRIPTORS (
     filePath     TEXT    NOT NULL  -- path, peer address of a socket, or the link in /proc/PID/fd
 );
 
+-- @table SL_SOCKETS lazy
+CREATE TABLE SL_SOCKETS (
+    -- Own addresses of connected sockets; filePath of OSRT_FILE_ACCESS_DESCRIPTORS is the peer's. Two sockets, each of which
+    -- has the other one's address as its peer's, are the ends of one connection.
+    fileAccessId INTEGER NOT NULL, -- -> OSRT_FILE_ACCESS_DESCRIPTORS.fileAccessId
+    localAddress TEXT    NOT NULL  -- as filePath has the peer's: "tcp:127.0.0.1:80"
+);
+
 -- @table SCHED_EVENTS lazy
 CREATE TABLE SCHED_EVENTS (
     -- Context switches: a row where a thread gets a CPU and a row where it leaves it, in turn per thread.

@@ -80,6 +80,18 @@ static void copy_name(struct arena *a, uint32_t from, uint32_t to)
 
 	if (n)
 		file_name_set(&a->names, to, n->text, n->len);
+	if (n && n->local)
+		file_local_set(&a->names, to, n->local);
+}
+
+static void keep_local(struct arena *a, const struct meta *m)
+{
+	char raw[sizeof(struct sockaddr_storage)], text[TEXT_MAX];
+	uint32_t len = m->len < sizeof(raw) ? m->len : sizeof(raw);
+
+	memcpy(raw, m->bytes, len);
+	decode_sockaddr(raw, len, text, sizeof(text));
+	file_local_set(&a->names, m->serial, text);
 }
 
 static void keep_names(struct arena *a, const struct call *c)
@@ -100,6 +112,8 @@ static void keep_names(struct arena *a, const struct call *c)
 			file_name_set(&a->names, m.serial, text,
 				      decode_sockaddr(text, copy_text(m.bytes, m.len, text), text,
 						      TEXT_MAX));
+		else if (c->hook == SL_META_LOCAL)
+			keep_local(a, &m);
 		else if (c->hook == SL_META_DUP)
 			copy_name(a, m.old_serial, m.serial);
 	} else if (c->shape == SL_SHAPE_PATH && c->io.serial && !c->failed) {
@@ -133,6 +147,8 @@ static void duplicate(struct model *m, struct image *im, uint32_t old_serial, ui
 	struct file_name *n = file_name_find(&im->arena->names, old_serial);
 
 	file_open(m, im, serial, fd, n ? n->text : "", n ? n->len : 0, ns);
+	if (n && n->local)
+		file_local(m, im, serial, n->local);
 }
 
 /* The file behind the call, and the path the row shows. */
@@ -351,7 +367,8 @@ static bool meta_unseen(struct arenas *as, struct thread *t, const struct call *
 		return false;
 	if (c->hook == SL_META_CLOSE)
 		file_close_unseen(as->model, t->image, m->serial, ns);
-	else if (c->hook == SL_META_FILE || c->hook == SL_META_SOCKET || c->hook == SL_META_DUP)
+	else if (c->hook == SL_META_FILE || c->hook == SL_META_SOCKET || c->hook == SL_META_LOCAL ||
+		 c->hook == SL_META_DUP)
 		keep_names(t->image->arena, c);
 	else
 		return false;
@@ -442,6 +459,11 @@ static void take_meta(struct arenas *as, struct thread *t, const struct call *c)
 		m.len = copy_text(m.bytes, m.len, raw);
 		file_open(as->model, t->image, m.serial, m.fd, text,
 			  decode_sockaddr(raw, m.len, text, sizeof(text)), ns);
+		break;
+	case SL_META_LOCAL:
+		m.len = copy_text(m.bytes, m.len, raw);
+		decode_sockaddr(raw, m.len, text, sizeof(text));
+		file_local(as->model, t->image, m.serial, text);
 		break;
 	case SL_META_LOST:
 		lost(as, t, c, &m);

@@ -43,7 +43,7 @@ struct call {
 /* Records that are no calls. */
 struct meta {
 	int64_t pid, ppid, image; /* IMAGE */
-	int64_t fd;               /* FILE, SOCKET, CLOSE; DUP: the new one */
+	int64_t fd;               /* FILE, SOCKET, LOCAL, CLOSE; DUP: the new one */
 	uint32_t serial;          /* of fd */
 	uint32_t old_serial;      /* DUP */
 	uint64_t last, cnt;       /* LOST, OVERHEAD: ticks of the last, how many */

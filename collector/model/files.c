@@ -14,6 +14,7 @@
 
 #define FD_MAX          65536
 #define FILE_NAME_BYTES (64u << 20) /* of an arena */
+#define FILE_LOCAL_MAX  128u
 
 #define NAMES_BYTES sizeof(struct file_name_page)
 #define FILES_BYTES (FILE_PAGE * sizeof(struct file))
@@ -80,6 +81,26 @@ void file_name_set(struct file_names *names, uint32_t serial, const char *text, 
 	n->path_id = DB_NULL;
 }
 
+void file_local_set(struct file_names *names, uint32_t serial, const char *text)
+{
+	struct file_name *n = file_name_find(names, serial);
+
+	/* Of the size of any address: no more memory than its name takes. */
+	if (n && !n->local && strlen(text) < FILE_LOCAL_MAX)
+		n->local = strdup(text);
+}
+
+void file_local(struct model *m, struct image *im, uint32_t serial, const char *text)
+{
+	const struct file *f = file_find(im, serial);
+	const struct file_name *n;
+
+	file_local_set(&im->arena->names, serial, text);
+	n = file_name_find(&im->arena->names, serial);
+	if (n && n->local && f && f->has_row)
+		db_socket(m->db, f->id, n->local);
+}
+
 /* A page of files of which none has a name, unless one is open. */
 static void drop_page(struct arena *a, uint32_t page)
 {
@@ -108,6 +129,7 @@ static void drop_name(struct arena *a, uint32_t serial)
 	budget_give(n->len);
 	a->names.bytes -= n->len < a->names.bytes ? n->len : a->names.bytes;
 	free(n->text);
+	free(n->local);
 	*n = (struct file_name){0};
 	if (--a->names.page[serial / FILE_PAGE]->cnt == 0)
 		drop_page(a, serial / FILE_PAGE);
@@ -154,8 +176,10 @@ void file_names_release(struct file_names *names)
 	for (uint32_t i = 0; i < names->pages; i++) {
 		if (!names->page[i])
 			continue;
-		for (uint32_t k = 0; k < FILE_PAGE; k++)
+		for (uint32_t k = 0; k < FILE_PAGE; k++) {
 			free(names->page[i]->at[k].text);
+			free(names->page[i]->at[k].local);
+		}
 		free_page(names->page[i], NAMES_BYTES);
 	}
 	free(names->page);
@@ -196,6 +220,8 @@ static void describe(struct model *m, struct image *im, struct file *f, uint32_t
 	f->path_id = n->path_id;
 	f->has_row = 1;
 	db_file_opened(m->db, f->id, im->proc->pid, ns, n->text, n->len);
+	if (n->local)
+		db_socket(m->db, f->id, n->local);
 }
 
 static struct file *make(struct model *m, struct image *im, uint32_t serial, int64_t fd, int64_t ns)

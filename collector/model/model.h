@@ -206,6 +206,7 @@ struct file_name {
 	char *text;
 	uint32_t len;
 	int64_t path_id; /* DB_NULL not interned yet */
+	char *local;     /* own address of a socket; NULL: none is known */
 };
 
 struct file_name_page {
@@ -255,4 +256,8 @@ void file_close_unseen(struct model *m, struct image *im, uint32_t serial, int64
 void file_names_release(struct file_names *names);
 /* Gives @serial a name, unless it has one. */
 void file_name_set(struct file_names *names, uint32_t serial, const char *text, uint32_t len);
+/* The own address of a socket that has a name: for each process that has it open. */
+void file_local_set(struct file_names *names, uint32_t serial, const char *text);
+/* The same, and its row for this image. */
+void file_local(struct model *m, struct image *im, uint32_t serial, const char *text);
 struct file_name *file_name_find(const struct file_names *names, uint32_t serial);

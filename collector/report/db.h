@@ -286,6 +286,8 @@ int db_system_env(struct db *db, const char *name, int name_enum, const char *va
 int db_file_opened(struct db *db, int64_t id, int64_t pid, int64_t opened_ns, const char *path,
 		   size_t len);
 int db_file_closed(struct db *db, int64_t id, int64_t closed_ns);
+/* A row of SL_SOCKETS. */
+int db_socket(struct db *db, int64_t id, const char *local);
 
 /*
  * SL_PROCESS_TREE: one row per process image (start, fork, exec), see schema.sql. The same process and

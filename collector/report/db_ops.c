@@ -54,6 +54,8 @@ static const struct {
 		" count = count + excluded.count, totalNs = totalNs + excluded.totalNs,"
 		" minNs = min(minNs, excluded.minNs), maxNs = max(maxNs, excluded.maxNs),"
 		" errorCount = errorCount + excluded.errorCount"},
+	[OP_SOCKET] = {"SL_SOCKETS", "it",
+		"INSERT OR REPLACE INTO main.SL_SOCKETS(rowid, fileAccessId, localAddress) VALUES(?1, ?1, ?2)"},
 	[OP_FILE_TOTAL] = {"SL_FILE_TOTALS", "iiiiii",
 		/* Sums end at FIGURE_MAX: beyond, SQLite would make them floating point. */
 		"INSERT INTO main.SL_FILE_TOTALS VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"

@@ -24,6 +24,10 @@ static const struct {
 	{"PROCESSES", NULL, {0}},
 	{"ThreadNames", NULL, {0}},
 	{"OSRT_FILE_ACCESS_DESCRIPTORS", "closedAt = 0", {"openedAt"}},
+	{"SL_SOCKETS",
+	 "fileAccessId IN (SELECT fileAccessId FROM old.OSRT_FILE_ACCESS_DESCRIPTORS WHERE "
+	 "closedAt = 0)",
+	 {0}},
 	/* Names of categories, threads and domains. */
 	{"NVTX_EVENTS", "eventType IN (33, 39, 75, 76)", {"start"}},
 	{"NVTX_PAYLOAD_SCHEMAS", NULL, {0}},

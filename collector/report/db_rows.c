@@ -144,6 +144,11 @@ int db_call_total(struct db *db, const struct db_total *t)
 			 t->min_ns, t->max_ns, t->err_count);
 }
 
+int db_socket(struct db *db, int64_t id, const char *local)
+{
+	return db_record(db, OP_SOCKET, id, local);
+}
+
 int db_file_total(struct db *db, const struct db_file_total *t)
 {
 	return db_record(db, OP_FILE_TOTAL, t->global_tid, t->file_id, t->type, t->count, t->bytes,

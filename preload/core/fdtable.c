@@ -98,6 +98,18 @@ long sl_fd_link(int fd, char *target, size_t room)
 	return sl_sys4(SYS_readlinkat, AT_FDCWD, link, target, room);
 }
 
+void sl_fd_local(int fd, uint32_t serial)
+{
+	struct sockaddr_storage own;
+	uint64_t word = sl_fd_serial(fd, serial);
+	uint32_t len = sizeof(own);
+
+	/* Those of Unix have none, or the path that names the peer of the others. */
+	if (!sl_global.seccomp && sl_sys3(SYS_getsockname, fd, &own, &len) == 0 && len > 2 &&
+	    len <= sizeof(own) && own.ss_family != AF_UNIX)
+		sl_meta(SL_META_LOCAL, sl_ticks(), &word, 1, &own, len);
+}
+
 uint32_t sl_fd_serial_slow(int fd)
 {
 	char target[512];
@@ -124,9 +136,11 @@ uint32_t sl_fd_serial_slow(int fd)
 	now = sl_ticks();
 	word = sl_fd_serial(fd, serial);
 	if (n > 7 && memcmp(target, "socket:", 7) == 0 &&
-	    sl_sys3(SYS_getpeername, fd, &peer, &len) == 0 && len > 2 && len <= sizeof(peer))
+	    sl_sys3(SYS_getpeername, fd, &peer, &len) == 0 && len > 2 && len <= sizeof(peer)) {
 		sl_meta(SL_META_SOCKET, now, &word, 1, &peer, len);
-	else
+		sl_fd_local(fd, serial);
+	} else {
 		sl_meta(SL_META_FILE, now, &word, 1, target, (size_t)n);
+	}
 	return serial;
 }

@@ -379,6 +379,7 @@ void sl_fd_set(int fd, uint32_t serial); /* 0 clears the entry */
 uint32_t sl_fd_take(int fd);             /* reads and clears the entry */
 void sl_fd_clear_range(unsigned first, unsigned last);
 uint32_t sl_fd_new_serial(void);
+void sl_fd_local(int fd, uint32_t serial); /* records the own address of a connected socket */
 long sl_fd_link(int fd, char *target, size_t room); /* readlink of @fd in /proc; bytes, or -errno */
 
 /* The serial, if known, without a system call: for failed calls, whose descriptor may be invalid. */

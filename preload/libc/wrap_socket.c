@@ -22,8 +22,10 @@ static void leave_peer(const struct sl_call *call, enum sl_hook hook, int rc, bo
 		serial = sl_fd_new_serial();
 	sl_leave_bytes(call, hook, SL_SHAPE_SOCK, rc, failed, sl_fd_serial(fd, serial), peer,
 		       peer ? len : 0, true);
-	if (serial)
-		sl_fd_set(fd, serial);
+	if (!serial)
+		return;
+	sl_fd_local(fd, serial);
+	sl_fd_set(fd, serial);
 }
 
 /* After a failure the kernel may not have read the address. */

@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#define SL_WIRE_VERSION   12u
+#define SL_WIRE_VERSION   13u
 #define SL_NEVER_RETURNED UINT64_MAX
 #define SL_NO_OFFSET      INT64_MIN /* this call has no file offset */
 #define SL_REC_MAX_WORDS  1023u     /* limit of the length field; 4,095-byte paths fit */
@@ -86,6 +86,8 @@ enum sl_meta {
 	SL_META_CLOSE,
 	/* A text that later records refer to by its id, unique in the arena. [0] id, [1] length, [2..] text */
 	SL_META_STRING,
+	/* The own address of a connected socket. [0] fd|serial, [1] length, [2..] struct sockaddr */
+	SL_META_LOCAL,
 	/* Totals of the calls of this thread on a descriptor that have no record (struct sl_file_total), whose place
 	 * another descriptor takes. [0] fd|serial, [1..6] count, bytes, ticks of those that read, the same of those that write */
 	SL_META_FILE_TOTAL,
