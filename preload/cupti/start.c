@@ -247,13 +247,19 @@ static void wait_for_client(void)
 		nanosleep(&step, NULL);
 }
 
+/* Without any use of the GPU, CUPTI may hang, and has no records. */
+static bool has_buffers(void)
+{
+	return buffers_used() ||
+	       (guest.client && __atomic_load_n(&guest.client->buffers_out, __ATOMIC_ACQUIRE));
+}
+
 void flush_all(bool final)
 {
 	uint64_t begun = guest.host->now();
 
 	clock_measure();
-	/* Without any use of the GPU, CUPTI may hang, and has no records. */
-	if (buffers_used())
+	if (has_buffers())
 		guest.cupti.ActivityFlushAll(final ? CUPTI_FLUSH_FORCED : 0);
 	if (final) {
 		buffers_wait();

@@ -31,17 +31,25 @@ static void completed(void *context, uint32_t stream, uint8_t *buffer, size_t by
 	free(buffer);
 }
 
+static void begin_client(void)
+{
+	client.requested = (void *)requested;
+	client.completed = (void *)completed;
+	client.clock = ticks;
+	CHECK(!clocks(ticks));
+	CHECK(!callbacks((void *)requested, (void *)completed));
+	CHECK(!enable(CUPTI_KIND_CONCURRENT_KERNEL));
+	/* The stand-in measures a clock's rate. */
+	usleep(2000);
+}
+
 static void begin_profile(void)
 {
 	client.requested = (void *)requested;
 	client.completed = (void *)completed;
 	client.clock = ticks;
 	CHECK(cuda.yield(&client));
-	CHECK(!clocks(ticks));
-	CHECK(!callbacks((void *)requested, (void *)completed));
-	CHECK(!enable(CUPTI_KIND_CONCURRENT_KERNEL));
-	/* The stand-in measures a clock's rate. */
-	usleep(2000);
+	begin_client();
 }
 
 static void end_profile(void)
@@ -169,6 +177,21 @@ static void a_buffer_of_the_program_in_a_process(void)
 }
 APART(a_buffer_of_the_program)
 
+/* The program was first, and the shim has had no buffer of its own. */
+static void no_buffer_of_its_own_in_a_process(void)
+{
+	setenv("STANDIN_CUPTI_AHEAD", "1", 1);
+	host.client = &client;
+	begin("none");
+	begin_client();
+	launch("theirs");
+	end_profile();
+	launch("mine");
+	cuda.flush(false);
+	CHECK_EQUAL(count(SL_GPU_REC_KERNEL), 1);
+}
+APART(no_buffer_of_its_own)
+
 static void what_the_program_lost_in_a_process(void)
 {
 	uint64_t mine;
@@ -193,9 +216,9 @@ APART(what_the_program_lost)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(work_of_the_program),   cmocka_unit_test(work_without_times),
-		cmocka_unit_test(a_late_buffer),         cmocka_unit_test(a_buffer_of_the_program),
-		cmocka_unit_test(what_the_program_lost),
+		cmocka_unit_test(work_of_the_program),  cmocka_unit_test(work_without_times),
+		cmocka_unit_test(a_late_buffer),        cmocka_unit_test(a_buffer_of_the_program),
+		cmocka_unit_test(no_buffer_of_its_own), cmocka_unit_test(what_the_program_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
