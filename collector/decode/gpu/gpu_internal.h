@@ -98,6 +98,11 @@ struct gpu_alias_table {
 	uint32_t cnt, cap;
 };
 
+struct gpu_lent_event {
+	int64_t ns, calls;
+	bool is_end;
+};
+
 /* gpu_lent_graphs.c */
 struct gpu_lent_graphs {
 	struct gpu_graph_call *call; /* in no order */
@@ -105,6 +110,9 @@ struct gpu_lent_graphs {
 	uint64_t *late; /* instances that CUPTI does not report */
 	size_t late_cnt, late_cap;
 	bool is_whole; /* CUPTI reports graphs as wholes */
+	/* As those below, but kept: the row of a call can come after the report of its time. */
+	struct gpu_lent_event *event;
+	uint32_t event_cnt, event_cap;
 };
 
 struct gpu_process {
@@ -148,10 +156,7 @@ struct gpu_process {
 	struct gpu_queue work;
 	struct {
 		/* CUPTI is lent to the program; it has ended that. In the order of their times. */
-		struct gpu_lent_event {
-			int64_t ns, calls;
-			bool is_end;
-		} * event;
+		struct gpu_lent_event *event;
 		uint32_t cnt, cap;
 		int64_t *call; /* starts of calls that CUPTI has not reported */
 		size_t call_cnt, call_cap;
@@ -342,7 +347,7 @@ void gpu_lent_begin(struct gpu_process *p, int64_t ns);
 void gpu_lent_call(struct gpu_process *p, const struct gpu_hook *h);
 void gpu_lent_end(struct gpu_process *p, int64_t ns, bool has_whole_graphs);
 bool gpu_is_lent(const struct gpu_process *p);
-bool gpu_was_lent(const struct gpu_process *p, int64_t ns); /* unless that has been reported */
+bool gpu_was_lent(const struct gpu_process *p, int64_t ns);
 /*
  * Counts calls before @read_to, up to which all is known, and reports gaps that ended before @settled. INT64_MAX: all, as
  * the process has ended.

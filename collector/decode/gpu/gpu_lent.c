@@ -31,16 +31,21 @@ bool gpu_is_lent(const struct gpu_process *p)
 	return p->lent.cnt && !p->lent.event[p->lent.cnt - 1].is_end;
 }
 
+static void add_to(struct gpu_lent_event *list, uint32_t at, const struct gpu_lent_event *e)
+{
+	for (; at && list[at - 1].ns > e->ns; at--)
+		list[at] = list[at - 1];
+	list[at] = *e;
+}
+
 static void add_event(struct gpu_process *p, const struct gpu_lent_event *e)
 {
-	uint32_t at = p->lent.cnt;
+	struct gpu_lent_graphs *g = &p->lent.graphs;
 
-	if (!grow(&p->lent.event, p->lent.cnt, &p->lent.cap, sizeof(*p->lent.event)))
-		return;
-	for (; at && p->lent.event[at - 1].ns > e->ns; at--)
-		p->lent.event[at] = p->lent.event[at - 1];
-	p->lent.event[at] = *e;
-	p->lent.cnt++;
+	if (grow(&g->event, g->event_cnt, &g->event_cap, sizeof(*g->event)))
+		add_to(g->event, g->event_cnt++, e);
+	if (grow(&p->lent.event, p->lent.cnt, &p->lent.cap, sizeof(*p->lent.event)))
+		add_to(p->lent.event, p->lent.cnt++, e);
 }
 
 void gpu_lent_begin(struct gpu_process *p, int64_t ns)
@@ -68,18 +73,18 @@ void gpu_lent_call(struct gpu_process *p, const struct gpu_hook *h)
 }
 
 /* The begin before @ns, unless an end is between them. */
-static struct gpu_lent_event *find(const struct gpu_process *p, int64_t ns)
+static struct gpu_lent_event *find(struct gpu_lent_event *list, uint32_t cnt, int64_t ns)
 {
 	struct gpu_lent_event *e = NULL;
 
-	for (uint32_t i = 0; i < p->lent.cnt && p->lent.event[i].ns <= ns; i++)
-		e = &p->lent.event[i];
+	for (uint32_t i = 0; i < cnt && list[i].ns <= ns; i++)
+		e = &list[i];
 	return e && !e->is_end ? e : NULL;
 }
 
 bool gpu_was_lent(const struct gpu_process *p, int64_t ns)
 {
-	return find(p, ns) != NULL;
+	return find(p->lent.graphs.event, p->lent.graphs.event_cnt, ns) != NULL;
 }
 
 /* Calls that began before @read_to, when all events are known. */
@@ -89,7 +94,8 @@ static void count_calls(struct gpu_process *p, int64_t read_to)
 
 	for (size_t i = 0; i < p->lent.call_cnt; i++) {
 		int64_t start = p->lent.call[i];
-		struct gpu_lent_event *e = start <= read_to ? find(p, start) : NULL;
+		struct gpu_lent_event *e =
+			start <= read_to ? find(p->lent.event, p->lent.cnt, start) : NULL;
 
 		if (e)
 			e->calls++;

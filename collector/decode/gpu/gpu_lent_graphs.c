@@ -107,10 +107,13 @@ void gpu_lent_graphs_shift(struct gpu_process *p, int64_t by)
 
 	for (size_t i = 0; i < g->call_cnt; i++)
 		g->call[i].start -= by;
+	for (uint32_t i = 0; i < g->event_cnt; i++)
+		g->event[i].ns -= by;
 }
 
 void gpu_lent_graphs_release(struct gpu_process *p)
 {
 	free(p->lent.graphs.call);
 	free(p->lent.graphs.late);
+	free(p->lent.graphs.event);
 }
