@@ -130,6 +130,17 @@ EXTENSION_SRC := $(addprefix exporters/sql/,$(addsuffix .c,extension functions g
 	sweeps vtab))
 EXTENSION_OBJ := $(EXTENSION_SRC:exporters/%.c=$(B)/extension/%.o)
 
+# What was compiled with other flags, or before a library was there (`make deps`), is compiled anew.
+FLAGS := $(CC) $(BASE) $(CFLAGS)
+ifneq ($(filter-out clean help,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(file <$(B)/flags),$(FLAGS))
+$(shell mkdir -p $(B))
+$(file >$(B)/flags,$(FLAGS))
+endif
+endif
+$(PRELOAD_OBJ) $(CUPTI_OBJ) $(LIB_OBJ) $(EXTENSION_OBJ) $(B)/collector/main.o: $(B)/flags
+$(B)/flags: ;
+
 .DELETE_ON_ERROR:
 .PRECIOUS: $(B)/%.o $(B)/bpf/%.bpf.o
 .DEFAULT_GOAL := all
