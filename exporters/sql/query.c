@@ -187,6 +187,10 @@ static long long feed(sqlite3_stmt *stmt, const struct report *r, const struct t
 	for (int i = 0; i < s->cols; i++)
 		column[i] = column_of(r, sqlite3_column_name(stmt, i));
 	while ((*rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		if (s->most && rows >= s->most) {
+			s->more = ++rows - s->most;
+			continue;
+		}
 		for (int i = 0; i < s->cols; i++) {
 			read_cell(stmt, i, column[i] == TIME ? unit->scale : 0, &cells[i]);
 			if (column[i] == MEGABYTES && cells[i].kind == CELL_REAL)

@@ -9,10 +9,12 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "exporters/stats/tables.h"
 
-#define THREADS_MAX 3 /* each takes up to 100 MB for ten million events */
+#define ROWS_ON_TERMINAL 20
+#define THREADS_MAX      3 /* each takes up to 100 MB for ten million events */
 
 /*
  * Lines about what is going on. They go to stdout among tables for people, as with nsys, and to
@@ -87,6 +89,9 @@ static long long write_rows(const struct tables *t, const struct table_job *job,
 		.opt = job->opt,
 	};
 
+	/* The default tables are an overview; a table that is asked for is whole. */
+	if (t->all_defaults && sheet.console && job->format->for_people && isatty(STDOUT_FILENO))
+		sheet.most = ROWS_ON_TERMINAL;
 	query_title(db, job->report, title, sizeof(title));
 	return query_run(db, job->report, t->unit, job->format, &sheet, why, why_len);
 }

@@ -303,6 +303,8 @@ static int end(struct sheet *s)
 		rc = flow(s);
 	if (rc == 0 && t->boxed)
 		rule(s);
+	if (rc == 0 && s->more)
+		fprintf(s->out, " \u2026 %lld more (-r %s)\n", s->more, s->name);
 	if (s->console)
 		putc('\n', s->out);
 	for (size_t i = 0; i < t->rows * (size_t)s->cols; i++)

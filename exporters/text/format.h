@@ -23,7 +23,8 @@ struct sheet {
 	FILE *out;
 	const char *title; /* of the report */
 	const char *name;
-	bool console; /* people see it at once: headings between tables */
+	bool console;         /* people see it at once: headings between tables */
+	long long most, more; /* rows shown at most, 0: all; how many were not */
 	int cols;
 	const char *const *heads;
 	struct format_options opt;

@@ -116,6 +116,19 @@ EOF
 st -q -r osrt_sum -f json random.sqlite >figures.json
 check 'osrt_sum: figures as python computes them' "$PY" figures.py random.sqlite figures.json
 
+# ---- default tables on a terminal: an overview; a table that is asked for is whole ----
+sqlite3 long.sqlite "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);
+	CREATE TABLE OSRT_API(start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, nameId INTEGER, returnValue INTEGER);
+	WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < 57)
+	INSERT INTO StringIds SELECT i, printf('f%02d', i) FROM i;
+	INSERT INTO OSRT_API SELECT 0, 1000 * id, 27, 1, id, 0 FROM StringIds"
+on_terminal() { "$PY" -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$BIN" stats "$@" </dev/null | tr -d '\r'; }
+is "$(on_terminal -q long.sqlite | grep -c ' f[0-9][0-9]$'),$(on_terminal -q long.sqlite | grep -c '^ … 37 more (-r osrt_sum)$')" 20,1 'on a terminal: the top 20 rows'
+is "$(on_terminal -q -r osrt_sum long.sqlite | grep -c ' f[0-9][0-9]$')" 57 'all that is asked for'
+is "$(st -q long.sqlite | grep -c ' f[0-9][0-9]$')" 57 'elsewhere all, too'
+"$BIN" stats -q -r osrt_trace random.sqlite 2>head.err | head -n 1 >/dev/null
+is "$(cat head.err)" '' 'a reader that has enough ends it quietly'
+
 # ---- formats that programs read ----
 for r in osrt_trace file_access_sum process_tree; do
 	st -q -r $r -f json ours.sqlite >r.json
