@@ -20,6 +20,8 @@ struct group {
 	unsigned __int128 squares;
 	int64_t *kept; /* durations; a sample of them where there are more */
 	size_t kept_cnt, kept_room;
+	uint64_t next; /* number of the next one that is kept; 0: all are */
+	double chance;
 };
 
 struct select {
@@ -53,21 +55,41 @@ static struct group *group_of(struct select *s, uint32_t name)
 	return &s->groups[(*of_name)[name] - 1];
 }
 
+/* In (0, 1). */
+static double random_of(struct select *s)
+{
+	s->random = s->random * 6364136223846793005u + 1442695040888963407u;
+	return ((double)(s->random >> 12) + 0.5) / (double)(UINT64_C(1) << 52);
+}
+
+/* How many are passed over, after number @after, until the next one that is kept: Li's algorithm L. */
+static void choose_next(struct select *s, struct group *g, uint64_t after)
+{
+	double skip;
+
+	g->chance *= exp(log(random_of(s)) / (double)g->kept_cnt);
+	skip = log(random_of(s)) / log1p(-g->chance);
+	g->next = skip < 1e15 ? after + 1 + (uint64_t)skip : UINT64_MAX;
+}
+
 /* Of more than can be kept, each has the same chance to be among them. */
 static void keep(struct select *s, struct group *g, int64_t dur)
 {
-	if (g->kept_cnt == g->cnt - 1 && (s->kept < KEPT_MAX || g->kept_cnt < SAMPLE_MIN)) {
+	if (g->next == 0 && (s->kept < KEPT_MAX || g->kept_cnt < SAMPLE_MIN)) {
 		if (grow(&g->kept, g->kept_cnt, &g->kept_room, sizeof(*g->kept))) {
 			g->kept[g->kept_cnt++] = dur;
 			s->kept++;
+			return;
 		}
-		return;
 	}
-	s->random = s->random * 6364136223846793005u + 1442695040888963407u;
-	uint64_t at = (s->random >> 11) % g->cnt;
-
-	if (at < g->kept_cnt)
-		g->kept[at] = dur;
+	if (g->next == 0) {
+		g->chance = 1;
+		choose_next(s, g, g->cnt - 1);
+	}
+	if (g->cnt < g->next || g->kept_cnt == 0)
+		return;
+	g->kept[(size_t)(random_of(s) * (double)g->kept_cnt)] = dur;
+	choose_next(s, g, g->cnt);
 }
 
 static int on_event(void *ctx, const struct view_event *e)
