@@ -40,14 +40,18 @@ bool view_param_int(const struct view_request *q, const char *name, int64_t *val
 	size_t len;
 	const char *text = find(q->query, name, &len);
 	char number[32], *end;
+	int64_t read;
 
 	if (!text || len == 0 || len >= sizeof(number))
 		return false;
 	memcpy(number, text, len);
 	number[len] = '\0';
 	errno = 0;
-	*value = strtoll(number, &end, 10);
-	return errno == 0 && *end == '\0';
+	read = strtoll(number, &end, 10);
+	if (errno != 0 || *end != '\0')
+		return false;
+	*value = read;
+	return true;
 }
 
 static int digit(char c)

@@ -120,7 +120,9 @@ static void parameters(void **state)
 	assert_true(view_param_int(&q, "t", &value) && value == -12);
 	assert_true(view_param_int(&q, "lane", &value) && value == 3);
 	assert_false(view_param_int(&q, "x", &value));
+	value = 7;
 	assert_false(view_param_int(&q, "n", &value));
+	assert_int_equal(value, 7);
 	assert_false(view_param_int(&q, "ane", &value));
 	assert_false(view_param_int(&none, "t", &value));
 	text = view_param_text(&q, "q");
