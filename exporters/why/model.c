@@ -281,6 +281,8 @@ int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *sco
 	if (rc == SQLITE_OK)
 		rc = why_read_calls(m);
 	if (rc == SQLITE_OK)
+		rc = why_read_objects(m);
+	if (rc == SQLITE_OK)
 		rc = why_rows(db, "SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS", lost_row,
 			      m);
 	find_births(m);
@@ -298,6 +300,7 @@ void why_model_free(struct why_model *m)
 		free(t->system);
 		free(t->samples);
 		free(t->offs);
+		free(t->objects);
 	}
 	for (size_t i = 0; i < m->processes_cnt; i++)
 		free(m->processes[i].exe);
@@ -308,6 +311,7 @@ void why_model_free(struct why_model *m)
 	free(m->launches);
 	free(m->devices);
 	free(m->sends);
+	free(m->ends);
 	id_map_free(&m->tids);
 	id_map_free(&m->pids);
 	id_map_free(&m->stacks);

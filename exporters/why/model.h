@@ -30,6 +30,18 @@ struct why_call {
 	uint32_t correlation;         /* of a CUDA call: what it started has the same; 0: none */
 };
 
+/* What a call that begins at @start works on: a lock by its address, or a socket by its file. */
+struct why_object {
+	int64_t start;
+	int64_t object;
+	uint32_t owner; /* number of the thread that had the lock then; WHY_NONE: not known */
+};
+
+/* An end of a connection: the file there; file and process at the other end, and when that is closed. */
+struct why_end {
+	int64_t file, other, pid, until;
+};
+
 struct why_sample {
 	int64_t time;
 	uint32_t stack;
@@ -50,6 +62,7 @@ struct why_thread {
 	WHY_LIST(why_call, system);    /* of the kernel */
 	WHY_LIST(why_sample, samples); /* on a CPU */
 	WHY_LIST(why_sample, offs);    /* stacks with which it left the CPU */
+	WHY_LIST(why_object, objects);
 };
 
 struct why_process {
@@ -99,6 +112,7 @@ struct why_device {
 struct why_send {
 	int64_t start, end;
 	uint32_t thread, object;
+	int64_t file; /* fileAccessId, 0: not known */
 };
 
 struct why_model {
@@ -114,6 +128,7 @@ struct why_model {
 	WHY_LIST(why_launch, launches); /* in order of process, correlation */
 	WHY_LIST(why_device, devices);
 	WHY_LIST(why_send, sends); /* in order of start */
+	WHY_LIST(why_end, ends);   /* in order of file */
 	int64_t lost;              /* events that the report counts as lost */
 	uint32_t root;             /* main thread of the root process; WHY_NONE: none is known */
 };
@@ -139,5 +154,10 @@ uint32_t why_model_root(const struct why_model *m);
 
 /* The last of @cnt elements of @size at @list whose time (their first member) is at most @time; @cnt: none. */
 size_t why_last(const void *list, size_t cnt, size_t size, int64_t time);
+/* The object of a call; NULL: not recorded, or @c is NULL. */
+const struct why_object *why_object_of(const struct why_thread *t, const struct why_call *c);
+/* May what is sent over socket @file arrive in process @pid at @time, at the socket that a call @waits_on (NULL: any)? */
+bool why_reaches(const struct why_model *m, int64_t file, int64_t time, int64_t pid,
+		 const struct why_object *waits_on);
 /* Of the operations: the first that is not over at @time; those before it are. */
 size_t why_reach(const struct why_model *m, int64_t time);

@@ -136,6 +136,7 @@ static bool send_row(struct why_model *m, sqlite3_stmt *stmt)
 		.end = why_time(stmt, 2),
 		.thread = why_model_thread(m, sqlite3_column_int64(stmt, 0)),
 		.object = why_number(&m->objects, stmt, 3),
+		.file = sqlite3_column_int64(stmt, 4),
 	};
 
 	if (s.thread == WHY_NONE || !grow(&m->sends, m->sends_cnt, &m->sends_room, sizeof(s)))
@@ -164,7 +165,8 @@ int why_read_sends(struct why_model *m)
 	if (rc != SQLITE_OK || !m->has_peers)
 		return rc;
 	rc = why_rows(m->db,
-		      "SELECT globalTid, start, end, pathId FROM OSRT_API WHERE pathId IN (" PEERS
+		      "SELECT globalTid, start, end, pathId, fileAccessId FROM OSRT_API WHERE "
+		      "pathId IN (" PEERS
 		      ") AND nameId IN (SELECT id FROM StringIds WHERE value IN ('send', 'sendto', "
 		      "'sendmsg', 'sendmmsg', 'sendfile', 'write', 'writev', 'connect', "
 		      "'shutdown', 'close')) AND globalTid IS NOT NULL",

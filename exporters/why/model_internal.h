@@ -22,6 +22,8 @@ int why_find_near(struct why_model *m, const struct why_scope *scope);
 char *why_near_sql(const struct why_model *m, const char *sql, const char *id);
 int why_near_rows(struct why_model *m, const char *sql, const char *id, why_row *row);
 
+/* model_objects.c: after the threads are known. */
+int why_read_objects(struct why_model *m);
 /* model_calls.c: messages; calls, samples, messages; GPU work. */
 int why_read_sends(struct why_model *m);
 int why_read_calls(struct why_model *m);

@@ -16,6 +16,7 @@
 #define HOPS_MAX   65536u
 #define SAMPLE_FAR 20000000 /* ns: a sample stands for no more time before it */
 #define SEND_SLACK 20000    /* ns between the end of a call that sends and the wake-up by it */
+#define SEND_TRIES 64       /* messages looked through for the one that ended a wait */
 #define GIL_TRIES  200      /* waits for the GIL looked through for the thread that ends them */
 
 /* ---- tables of leaves and hops ---- */
@@ -302,13 +303,17 @@ static void run(struct walk *w, const struct at *at, int64_t from, int64_t to)
 /* ---- waiting ---- */
 
 /* The thread whose message ended a wait for one at @time: of those that sent just then the last. */
-static uint32_t sender(const struct walk *w, uint32_t thread, int64_t time)
+static uint32_t sender(const struct walk *w, uint32_t thread, int64_t time,
+		       const struct why_object *waits_on)
 {
 	const struct why_model *m = w->m;
 	size_t i = why_last(m->sends, m->sends_cnt, sizeof(*m->sends), time);
+	int64_t pid = m->processes[m->threads[thread].process].pid;
 
-	for (unsigned tries = 0; i < m->sends_cnt && tries < 8; i--, tries++)
-		if (m->sends[i].thread != thread && m->sends[i].end >= time - SEND_SLACK)
+	for (unsigned tries = 0; i < m->sends_cnt && tries < SEND_TRIES; i--, tries++)
+		/* Not what others sent to others just then. */
+		if (m->sends[i].thread != thread && m->sends[i].end >= time - SEND_SLACK &&
+		    why_reaches(m, m->sends[i].file, time, pid, waits_on))
 			return m->sends[i].thread;
 	return WHY_NONE;
 }
@@ -336,7 +341,9 @@ void walk_wake(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake)
 	const struct why_thread *t = &w->m->threads[thread];
 	const struct why_switch *back = i + 1 < t->switches_cnt ? &t->switches[i + 1] : NULL;
 	int64_t left = t->switches[i].time;
+	const struct why_object *object;
 
+	object = why_object_of(t, call_at(t->calls, t->calls_cnt, left));
 	*wake = (struct why_wake){.waker = back ? back->waker : WHY_NONE, .edge_sure = SURE};
 	wake->cause = cause_of_wait(w, t, left, t->switches[i].is_on_disk, &wake->sure);
 	wake->woken = !back                         ? INT64_MAX
@@ -344,7 +351,11 @@ void walk_wake(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake)
 						    : back->time;
 	if (wake->waker == WHY_NONE && back &&
 	    (wake->cause.reason == WHY_SOCKET || wake->cause.reason == WHY_POLL)) {
-		wake->waker = sender(w, thread, wake->woken);
+		wake->waker = sender(w, thread, wake->woken, object);
+		wake->edge_sure = MATCHED;
+	}
+	if (wake->waker == WHY_NONE && wake->cause.reason == WHY_LOCK) {
+		wake->waker = object ? object->owner : WHY_NONE;
 		wake->edge_sure = MATCHED;
 	}
 	if (wake->waker == WHY_NONE && wake->cause.reason == WHY_GIL) {
