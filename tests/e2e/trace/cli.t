@@ -102,14 +102,21 @@ done
 for c in $commands; do
 	check "sightline(1) has $c" grep -q "^\\.It Ic $c\\b" "$TOP/scripts/man/sightline.1"
 done
+fits() { # PAGE: no line of it is wider than a terminal
+	mandoc -T utf8 -O width=80 "$1" 2>/dev/null | col -bx >page.txt
+	[ "$(wc -l <page.txt)" -gt 10 ] && ! LC_ALL=C.UTF-8 grep -E '^.{81}' page.txt
+}
 if command -v mandoc >/dev/null; then
 	for page in "$TOP"/scripts/man/*.[1-8]; do
 		check "${page##*/} is good mdoc" mandoc -Tlint -W error "$page"
+		check "${page##*/} fits 80 columns" fits "$page"
 	done
 	sh "$TOP/scripts/schema-man" "$TOP/collector/schema.sql" "$TOP/scripts/man/sightline-schema.5.in" >schema.5
 	check 'sightline-schema.5 is good mdoc' mandoc -Tlint -W error schema.5
+	check 'sightline-schema.5 fits 80 columns' fits schema.5
 	sh "$TOP/scripts/hook-man" "$SHIM" "$TOP/scripts/man/libtrace.7.in" "$TOP"/preload/libc/*.def >libtrace.7
 	check 'libtrace.7 is good mdoc' mandoc -Tlint -W error libtrace.7
+	check 'libtrace.7 fits 80 columns' fits libtrace.7
 	check 'libtrace.7 names hooked functions' sh -c 'grep -q "^.Fn pread64$" libtrace.7 && grep -q "^.Fn sem_wait$" libtrace.7'
 else
 	skip 'manuals are good mdoc' 'mandoc is not installed'
