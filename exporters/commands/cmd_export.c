@@ -259,6 +259,11 @@ static int check_flame(struct export *x)
 	static const char *const words[] = {"function", "line", "module"};
 	int rc = 0;
 
+	if (x->python_only && !x->flame) {
+		sl_warn("export: --python-only is for stacks: --flame names what is added up by "
+			"them");
+		return SL_EXIT_USAGE;
+	}
 	if (x->flame && x->activities) {
 		sl_warn("export: --activities is for ranges and calls as they nest, --flame for "
 			"stacks: name one of them");
@@ -357,6 +362,7 @@ static void fill_job(struct export *x)
 	o->anonymize = x->anonymize;
 	o->normalize = x->normalize;
 	o->quiet = x->quiet;
+	o->python_only = x->python_only;
 	o->time = x->time;
 	o->times = x->times;
 	o->nvtx = x->nvtx;

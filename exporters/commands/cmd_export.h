@@ -13,7 +13,7 @@ struct export
 {
 	const char *type, *output, *activities, *tables, *times, *time, *nvtx, *pid, *shift,
 		*dynamic, *flame, *frames;
-	bool force, append, lazy, normalize, blobs, json, separate, anonymize, quiet;
+	bool force, append, lazy, normalize, blobs, json, separate, anonymize, quiet, python_only;
 	char *input, *target; /* target: "-" is stdout */
 	const struct exporter *exporter;
 	enum out_packing packing;

@@ -118,6 +118,9 @@ int export_parse(struct export *x, int argc, char **argv)
 		 "of folded, speedscope: frames are called function, function (file:line), "
 		 "function (module)",
 		 &x->frames, NULL},
+		{0, "python-only", OPT_BOOL, NULL, "true|false",
+		 "of --flame: leave out native frames; a stack without Python is [no Python]",
+		 &x->python_only, NULL},
 		{0, "tables", OPT_LIST, NULL, "REGEX[,...]",
 		 "of tables: those whose whole name fits one of these regular expressions",
 		 &x->tables, NULL},

@@ -27,6 +27,7 @@ struct export_options {
 	bool quiet;
 	unsigned flame;           /* COST_BIT()s; 0: not given */
 	enum stack_frames frames; /* how frames are called */
+	bool python_only;         /* of stacks: frames of Python alone */
 	/* As they were given, for those who note it down; the views of @db follow them already. NULL: none. */
 	const char *time, *nvtx, *pid, *times;
 	const char *given_shift; /* --ts-shift */

@@ -262,6 +262,10 @@ int fold_weigh(struct stack_costs *w, struct export_job *job, char *why, size_t 
 		sl_warn("export: %s: no stacks were recorded; sightline profile %s does, or %s",
 			job->input, stack_cost_kinds[COST_CPU].record,
 			stack_cost_kinds[COST_GPU].record);
+	if (w->python_only && w->has_stack && !w->has_python && !job->opt.quiet)
+		sl_warn("export: %s: no stack has frames of Python; sightline profile "
+			"--python-sampling=true and --python-backtrace record them",
+			job->input);
 	job->events = w->entry_cnt;
 	return 0;
 }

@@ -148,7 +148,9 @@ static void put_weighed(struct stack_costs *w, struct out *o, const struct stack
 
 static int run_weighed(struct export_job *job, enum stack_cost what, char *why, size_t why_len)
 {
-	struct stack_costs w = {.frames = job->opt.frames, .by = OWNER_BY_NAME};
+	struct stack_costs w = {.frames = job->opt.frames,
+				.by = OWNER_BY_NAME,
+				.python_only = job->opt.python_only};
 	unsigned asked = job->opt.flame;
 	int rc;
 

@@ -417,7 +417,10 @@ static void put_head(struct pprof *p, const struct export_job *job, int64_t peri
 
 static int run(struct export_job *job, char *why, size_t why_len)
 {
-	struct pprof p = {.w = {.frames = FRAMES_BY_EXACT, .by = OWNER_BY_THREAD}, .out = job->out};
+	struct pprof p = {.w = {.frames = FRAMES_BY_EXACT,
+				.by = OWNER_BY_THREAD,
+				.python_only = job->opt.python_only},
+			  .out = job->out};
 	int rc = fold_weigh(&p.w, job, why, why_len);
 	int64_t rate;
 

@@ -273,7 +273,9 @@ static void put_name(struct out *o, const char *name)
 
 static int run_weighed(struct export_job *job, char *why, size_t why_len)
 {
-	struct stack_costs w = {.frames = job->opt.frames, .by = OWNER_BY_NAME};
+	struct stack_costs w = {.frames = job->opt.frames,
+				.by = OWNER_BY_NAME,
+				.python_only = job->opt.python_only};
 	struct out *o = job->out;
 	const char *comma = "\n";
 

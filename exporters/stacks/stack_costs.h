@@ -87,7 +87,8 @@ struct stack_costs {
 	unsigned what; /* COST_BIT()s */
 	enum stack_frames frames;
 	enum stack_by by;
-	bool no_leaves; /* without the calls, kernels and files below the innermost functions */
+	bool python_only; /* frames of Python, and what they led to; else [no Python] */
+	bool no_leaves;   /* without the calls, kernels and files below the innermost functions */
 	/* results */
 	unsigned has;       /* of what there were events */
 	unsigned has_stack; /* and of what any had a stack */
@@ -105,7 +106,8 @@ struct stack_costs {
 		leaf_of;
 	sqlite3_stmt *string;
 	bool unsorted;
-	bool failed; /* no memory */
+	bool has_python; /* any frame is Python's */
+	bool failed;     /* no memory */
 	char *why;
 	size_t why_len;
 };

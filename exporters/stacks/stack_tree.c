@@ -204,6 +204,18 @@ struct pass {
 	unsigned cnt;
 };
 
+/* Native frames go, with the interpreter's; a stack that has no others is one frame. */
+static uint32_t python_node(struct pass *p)
+{
+	uint32_t node = 0;
+
+	for (unsigned i = p->cnt; i-- > 0;)
+		if (p->w->frame[p->frame[i]].kind == FRAME_PYTHON)
+			node = node_of(p->w, node, p->frame[i]);
+	p->w->has_python |= node != 0;
+	return node ? node : stack_leaf(p->w, 0, FRAME_REMARK, "[no Python]");
+}
+
 static void end_stack(struct pass *p)
 {
 	uint64_t *at = p->cnt ? tl_map_at(&p->w->node_of, (uint64_t)p->stack, true) : NULL;
@@ -215,7 +227,9 @@ static void end_stack(struct pass *p)
 		return;
 	/* Its frames did not lie together. */
 	p->w->unsorted |= *at != 0;
-	for (unsigned i = p->cnt; i-- > 0;)
+	if (p->w->python_only)
+		node = python_node(p);
+	for (unsigned i = p->w->python_only ? 0 : p->cnt; i-- > 0;)
 		node = node_of(p->w, node, p->frame[i]);
 	*at = node;
 	p->cnt = 0;

@@ -75,6 +75,34 @@ is "$(folded --flame=gpu --time=7us-7.35us chains.sqlite)" 'python;python;Py_Run
 	'a filter: the launch outside it still has its stack'
 is "$(folded --flame=cpu --pid=100 chains.sqlite)" "$want_cpu" '--pid'
 
+# ---- frames of Python alone ----
+only() { folded --python-only=true --flame="$1" "$2" 2>err; }
+want_python_cpu='python;loader;[no stack] 1
+python;loader;train;load 1
+python;python;train;load 1
+python;python;train;step 6'
+want_python_gpu='python;loader;train;load;[CUDA memcpy Host-to-Device] 70
+python;python;train;step;gemm_kernel 800
+python;thread;[no stack];gemm_kernel 40'
+for what in cpu gpu; do
+	eval "want=\$want_python_$what"
+	for db in chains nsys; do
+		is "$(only $what $db.sqlite)" "$want" "folded, $what, Python alone, $db"
+	done
+	ex speedscope --python-only=true --flame=$what -o s.json chains.sqlite
+	is "$("$PY" "$E2E/report/speedscope.py" s.json | sed 's/.* | //' | LC_ALL=C sort)" "$want" "speedscope, $what, Python alone"
+done
+sqlite3 chains.sqlite .dump | sqlite3 native.sqlite
+sqlite3 native.sqlite 'UPDATE SL_FRAMES SET kind = 0'
+is "$(only cpu native.sqlite)" 'python;loader;[no Python] 1
+python;loader;[no stack] 1
+python;python;[no Python] 7' 'a stack without Python is one frame'
+"$BIN" export -f true -t folded --python-only=true --flame=cpu -o out native.sqlite 2>err
+is "$?:$(grep -c -- '--python-sampling' err)" 0:1 'and one line names the option that records Python'
+"$BIN" export -t folded --python-only=true -o - chains.sqlite >out 2>err
+is "$?:$(grep -c -- '--flame' err)" 2:1 '--python-only is for stacks'
+rm native.sqlite
+
 # ---- stacks that do not lie in order ----
 sqlite3 nsys.sqlite .dump | sed '/^CREATE TABLE SAMPLING_CALLCHAINS/,/;$/s/, PRIMARY KEY (id, stackDepth)//' | sqlite3 shuffled.sqlite
 sqlite3 shuffled.sqlite 'CREATE TABLE c AS SELECT * FROM SAMPLING_CALLCHAINS ORDER BY stackDepth % 2, id DESC, stackDepth DESC;
