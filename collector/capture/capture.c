@@ -384,6 +384,9 @@ static void set_program_side(struct collector *c)
 	memcpy(s->nvtx_range, o->nvtx_range, sizeof(s->nvtx_range));
 	memcpy(s->nvtx_domain, o->nvtx_domain, sizeof(s->nvtx_domain));
 	__atomic_store_n(&s->capture_by, o->by, __ATOMIC_RELEASE);
+	c->capture->sought =
+		(struct sought_range){.range = o->nvtx_range, .domain = o->nvtx_domain};
+	c->arenas.sought = o->by & SL_CAPTURE_BY_NVTX ? &c->capture->sought : NULL;
 }
 
 int capture_new(struct collector *c)
@@ -517,6 +520,7 @@ void capture_release(struct collector *c)
 	for (size_t i = 0; i < p->reports.cnt; i++)
 		free(p->reports.list[i]);
 	free(p->reports.list);
+	c->arenas.sought = NULL;
 	free(p);
 	c->capture = NULL;
 }
@@ -575,6 +579,7 @@ void capture_tick(struct collector *c)
 		/* The last report: it is completed with the session. */
 		p->state = CAPTURE_OVER;
 		c->end = RUN_CUT;
+		capture_say_shutdown(c);
 	} else if (p->state == CAPTURE_ENDING && is_read(c)) {
 		capture_report_end(c);
 		answer(c);

@@ -26,6 +26,7 @@
 
 #include "collector/options/capture_options.h"
 #include "collector/base/capture_window.h"
+#include "collector/model/arena.h"
 
 struct collector;
 struct hello;
@@ -145,6 +146,7 @@ struct capture {
 	struct capture_queued next;
 	struct capture_clients clients;
 	struct capture_reports reports;
+	struct sought_range sought;
 	const struct capture_recorder *recorder; /* NULL: the rings have all */
 };
 
@@ -201,6 +203,8 @@ bool capture_is_on(const struct collector *c);
 /* The report begins at this moment: names it, moves time 0. 0, or -errno and a sentence. */
 int capture_report_begin(struct collector *c, const struct capture_ask *ask, char *why,
 			 size_t why_len);
+/* One line: the program is ended with its range, and the option that lets it run on. */
+void capture_say_shutdown(struct collector *c);
 /* All is read: completes the report in a child and goes on with a successor. */
 void capture_report_end(struct collector *c);
 /* Writes the rows that are known only at the report's end. */

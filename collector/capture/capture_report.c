@@ -177,6 +177,25 @@ static void say_range(struct collector *c, enum capture_source source, const cha
 		sl_warn("Capture range %s in the application.", what);
 }
 
+/* Ending the program is the default of nsys, and surprises. */
+void capture_say_shutdown(struct collector *c)
+{
+	const struct capture *p = c->capture;
+	const char *end = p->options->end == CAPTURE_END_REPEAT_SHUTDOWN ? "repeat:N" : "stop";
+
+	if (c->report.is_quiet ||
+	    (p->ended == CAPTURE_SOURCE_DURATION && !p->options->by && !p->options->by_hotkey))
+		return;
+	if (c->options->program.kill_signal)
+		sl_warn("%s; the program is ended with it (--capture-range-end=%s lets it run on).",
+			p->ended == CAPTURE_SOURCE_CUDA || p->ended == CAPTURE_SOURCE_NVTX
+				? "Capture range ended in the application"
+				: "The capture ended",
+			end);
+	else
+		say_range(c, p->ended, "ended");
+}
+
 int capture_report_begin(struct collector *c, const struct capture_ask *ask, char *why,
 			 size_t why_len)
 {
@@ -260,14 +279,40 @@ static void note_windows(struct collector *c)
 				   : clock_map_ns(&c->clocks.map, w->list[i].to));
 }
 
-static const char *why_none(const struct capture *p)
+/* What was opened that is nearly the range, and the option that makes it count. */
+static const char *why_no_range(const struct capture *p, char *text, size_t size)
+{
+	const struct sought_range *s = &p->sought;
+	const char *none = "--capture-range=nvtx, and no process opened that range";
+
+	if (s->near == SOUGHT_PLAIN)
+		snprintf(text, size,
+			 "%s: '%.200s' was opened, but its message is no registered string; "
+			 "SIGHTLINE_NVTX_REGISTER_ONLY=0 makes it count",
+			 none, s->range);
+	else if (s->near == SOUGHT_DOMAIN && s->text[0])
+		snprintf(text, size,
+			 "%s: '%.200s' was opened in the domain '%s'; --nvtx-capture=%.200s@%s",
+			 none, s->range, s->text, s->range, s->text);
+	else if (s->near == SOUGHT_DOMAIN)
+		snprintf(text, size,
+			 "%s: '%.200s' was opened in the default domain; --nvtx-capture=%.200s",
+			 none, s->range, s->range);
+	else if (s->near == SOUGHT_NAME)
+		snprintf(text, size, "%s; '%s' was opened", none, s->text);
+	else
+		snprintf(text, size, "%s", none);
+	return text;
+}
+
+static const char *why_none(const struct capture *p, char *text, size_t size)
 {
 	if (!p->options)
 		return "its collector was killed before";
 	if (p->options->by & SL_CAPTURE_BY_CUDA)
 		return "--capture-range=cudaProfilerApi, and no process called cudaProfilerStart";
 	if (p->options->by & SL_CAPTURE_BY_NVTX)
-		return "--capture-range=nvtx, and no process opened that range";
+		return why_no_range(p, text, size);
 	if (p->options->by_hotkey)
 		return "--capture-range=hotkey, and the key was not pressed";
 	return p->at.delay ? "the program ended before --delay was over"
@@ -278,6 +323,7 @@ void capture_report_contents(struct collector *c)
 {
 	struct capture *p = c->capture;
 	bool cut = p->ended != CAPTURE_SOURCE_EXIT && p->has_begun;
+	char why[768];
 
 	for (struct arena *a = c->arenas.first; a; a = a->next) {
 		families_settle(&c->arenas, a, true);
@@ -292,7 +338,7 @@ void capture_report_contents(struct collector *c)
 		notes_say(c, 2,
 			  "nothing was recorded: no capture began (%s); the report has the "
 			  "processes only",
-			  why_none(p));
+			  why_none(p, why, sizeof(why)));
 }
 
 static void finish_in_child(struct collector *c, char *report, int64_t ns)

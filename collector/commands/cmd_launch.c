@@ -157,8 +157,8 @@ static void on_session(struct watch *w)
 		return;
 	if (!w->end_err && w->end.cnt == 2 && strcmp(w->end.word[0], "hotkey") == 0) {
 		hotkey_close(&w->key);
-		if (w->end.word[1][0])
-			hotkey_open(&w->key, w->end.word[1]);
+		if (w->end.word[1][0] && hotkey_open(&w->key, w->end.word[1]) == 0)
+			sl_warn("The key %s begins a capture, and ends it.", w->end.word[1]);
 		return;
 	}
 	close(w->session);

@@ -188,6 +188,19 @@ struct gpu_report {
 	uint32_t said_cnt;
 };
 
+/* An NVTX range that is to begin a capture, and what was opened nearly like it (collector/decode/nvtx/). */
+struct sought_range {
+	const char *range, *domain; /* domain "*": any */
+	enum {
+		SOUGHT_NONE,
+		SOUGHT_NAME,   /* @text is spelt nearly so */
+		SOUGHT_DOMAIN, /* the range, but in the domain @text; "": the default one */
+		SOUGHT_PLAIN,  /* the range, but its message is no registered string */
+	} near;
+	char text[64];
+	uint32_t compared; /* messages, of which the first thousands count */
+};
+
 struct arenas {
 	struct model *model;
 	struct db *db;
@@ -228,7 +241,8 @@ struct arenas {
 		uint32_t epoch;                /* number of the report; 0 any */
 	} report;
 	struct gpu_report gpu;
-	struct python *python; /* NULL: not asked for */
+	struct python *python;       /* NULL: not asked for */
+	struct sought_range *sought; /* NULL: no range is waited for */
 };
 
 /* Is @ref a chunk of the ring? References in shared memory are not trusted. */

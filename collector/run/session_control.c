@@ -435,8 +435,20 @@ void session_control_take_key(struct collector *c)
 {
 	const struct capture_options *o = &c->options->capture;
 
+	bool has_key;
+
+	if (!o->by_hotkey)
+		return;
 	/* Without a terminal there are signals and commands. */
-	if (o->by_hotkey && hotkey_open(&c->control->hotkey, o->hotkey) == 0)
+	has_key = hotkey_open(&c->control->hotkey, o->hotkey) == 0;
+	if (!c->report.is_quiet && has_key)
+		sl_warn("The key %s begins a capture, and ends it.", o->hotkey);
+	else if (!c->report.is_quiet)
+		sl_warn("There is no terminal for the key %s: SIGUSR1 to process %d begins a "
+			"capture, "
+			"SIGUSR2 ends it.",
+			o->hotkey, (int)getpid());
+	if (has_key)
 		session_control_tick(c);
 }
 

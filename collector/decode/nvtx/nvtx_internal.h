@@ -5,6 +5,7 @@
  *   nvtx.c          pairs pushes with pops, starts with ends
  *   nvtx_gil.c      ranges of Python's interpreter lock
  *   nvtx_row.c      writes rows
+ *   nvtx_sought.c   looks for what is nearly the range that begins a capture
  *   nvtx_schema.c   layouts of payloads
  *   nvtx_json.c     payloads by these as JSON
  */
@@ -110,6 +111,11 @@ struct nvtx_stack *nvtx_stack_find(struct nvtx_arena *n, int64_t use, uint32_t d
 struct nvtx_event *nvtx_stack_next(struct nvtx_stack *s);
 /* Whether this ends a range that a previous collector left in the report without an end. */
 bool nvtx_end_left(struct arenas *as, int type, const struct thread *t, int64_t which, int64_t ns);
+
+/* ---- nvtx_sought.c ---- */
+
+/* Of a range that no capture holds: is it nearly the one that would have begun one? */
+void nvtx_sought(struct sought_range *s, const struct arena *a, const struct nvtx_event *e);
 
 /* ---- nvtx_gil.c ---- */
 

@@ -106,8 +106,11 @@ void nvtx_row(struct arenas *as, struct arena *a, struct nvtx_event *e, int type
 		return;
 	}
 	if (type == NVTX_MARK ? !windows_have_ns(as->report.windows, as->clock->zero, start)
-			      : !cut(as, e, &start, &until))
+			      : !cut(as, e, &start, &until)) {
+		if (as->sought && type != NVTX_MARK)
+			nvtx_sought(as->sought, a, e);
 		return;
+	}
 	row = (struct db_nvtx_event){
 		.start = start,
 		.end = until,

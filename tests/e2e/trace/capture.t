@@ -35,14 +35,20 @@ try 'cuda, end none: from the first on' "$CUDA --capture-range-end=none" "$steps
 try 'cuda, end stop: the first' "$CUDA --capture-range-end=stop" "$steps" 10
 names ./case.sqlite 'its name'
 try 'cuda, end stop-shutdown: the first, and the program is ended' "$CUDA" "$steps sleep 20000" 10 143
+ends() { # VALUE COUNT NAME: that many lines name the option that lets the program run on
+	is "$(grep -c "the program is ended with it (--capture-range-end=$1 lets it run on)" err)" "$2" "$3"
+}
+ends stop 1 'and one line names the option that lets it run on'
 try 'the same by SIGKILL' "$CUDA --kill=sigkill" "$steps sleep 20000" 10 137
 try 'the same, and no process is killed' "$CUDA --kill=none" "$steps" 10
+ends stop 0 'and no line says that it is'
 try 'cuda, end repeat: a report for each' "$CUDA --capture-range-end=repeat" "$steps start call 3 stop" '10 30 3'
 names './case.1.sqlite ./case.2.sqlite ./case.3.sqlite' 'their names'
 try 'cuda, end repeat, one range' "$CUDA --capture-range-end=repeat" 'call 5 start call 10 stop call 20' 10
 names ./case.1.sqlite 'has its number too'
 try 'cuda, end repeat:2: no more than that' "$CUDA --capture-range-end=repeat:2" "$steps start call 3 stop call 9" '10 30'
 try 'cuda, end repeat-shutdown:2' "$CUDA --capture-range-end=repeat-shutdown:2" "$steps sleep 20000" '10 30' 143
+ends repeat:N 1 'and which option lets it run on'
 try 'cuda, end repeat-shutdown:3, of two' "$CUDA --capture-range-end=repeat-shutdown:3" "$steps" '10 30'
 try 'cuda, end pause: one report of all' "$CUDA --capture-range-end=pause" "$steps start call 3 stop" 43
 names ./case.sqlite 'its name'
@@ -72,6 +78,18 @@ try 'of the default domain' '-c nvtx -p step --capture-range-end=stop' 'push =st
 try 'of any domain' '-c nvtx -p step@* --capture-range-end=repeat' \
 	'push =step@test call 5 pop @test push =step call 9 pop push =other call 3 pop' '5 9'
 try 'a plain string is none of it' "$NVTX" 'push step@train call 9 pop @train' -
+near() { # TEXT NAME
+	check "$2" grep -Fq -- "no process opened that range$1)" err
+}
+near ": 'step' was opened, but its message is no registered string; SIGHTLINE_NVTX_REGISTER_ONLY=0 makes it count" 'and why is said'
+try 'a range of another domain' "$NVTX" 'push =load@train pop @train push =step@other call 9 pop @other' -
+near ": 'step' was opened in the domain 'other'; --nvtx-capture=step@other" 'and the option that takes it'
+try 'a range of the default domain' "$NVTX" 'push =step call 9 pop' -
+near ": 'step' was opened in the default domain; --nvtx-capture=step" 'and the option that takes it'
+try 'a range spelt otherwise' "$NVTX" 'range =load@train range =steps@train call 9' -
+near "; 'steps' was opened" 'and the nearest name'
+try 'ranges that are not like it' "$NVTX" 'push =load@train call 9 pop @train' -
+near '' 'and no other is named'
 try 'a mark is no range' "$NVTX" 'mark =step@train call 9' -
 export NSYS_NVTX_PROFILER_REGISTER_ONLY=0
 env=REGISTER_ONLY=0

@@ -117,6 +117,7 @@ def profile(*more):
 def toggles():
     t = run(*profile(), *PHASES)
     phase("a")
+    shown(lambda: t.has(b"The key F12 begins a capture"))
     shown(lambda: t.modes() == TAKEN)
     t.type(b"x\033[2" + F12)  # other keys before it, and half of another one
     shown(lambda: state() == ["Collection"])
@@ -141,6 +142,7 @@ def toggles():
 def character():
     t = run(*profile("--hotkey-capture=q"), *PHASES)
     phase("a")
+    shown(lambda: t.has(b"The key q begins a capture"))
     shown(lambda: t.modes() == TAKEN)
     t.type(b"q")
     shown(lambda: state() == ["Collection"])
