@@ -269,9 +269,9 @@ bool proc_origin(uint32_t pid, struct proc_origin *o)
 		return false;
 	end = strrchr(line, ')');
 	return end && sscanf(end + 1,
-			     " %*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+			     " %*c %u %*d %*d %d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
 			     "%*d %*d %" SCNu64,
-			     &o->parent, &o->start) == 2;
+			     &o->parent, &o->terminal, &o->start) == 3;
 }
 
 uint32_t proc_parent(uint32_t pid)

@@ -31,6 +31,7 @@ char proc_state(uint32_t pid);
 uint32_t proc_parent(uint32_t pid);
 struct proc_origin {
 	uint32_t parent;
+	int terminal; /* number of the controlling one, 0: none */
 	uint64_t
 		start; /* clock ticks since the machine's start: a pid that is used again has another */
 };

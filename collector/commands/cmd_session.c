@@ -1,15 +1,62 @@
 /* cmd_session.c - sightline stop, cancel, shutdown and dump: one question to a session's collector each. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
+#include "collector/base/proc.h"
 #include "collector/options/profile_options.h"
 #include "collector/run/report_lines.h"
+#include "collector/session/session_list.h"
 #include "collector/session/sessions.h"
 
 #define QUICK_MS 20000
+
+/*
+ * Of the collector where it has a terminal, else of the program: a collector in the background has none. Where no program
+ * runs, nothing is lost.
+ */
+static bool is_of_this_terminal(const struct session_info *s)
+{
+	struct proc_origin own, collector = {0}, root = {0};
+
+	if (!proc_origin((uint32_t)getpid(), &own))
+		return true;
+	if (proc_origin((uint32_t)s->at.pid, &collector) && collector.terminal)
+		return collector.terminal == own.terminal;
+	/* It is in the background, or was begun without a terminal itself. */
+	if (!s->root_runs || (!own.terminal && strcmp(s->kind, "attach") == 0))
+		return true;
+	return proc_origin(s->root, &root) && root.terminal == own.terminal;
+}
+
+/*
+ * A session that no option names may be another terminal's, or another job's, which the command would end. 0: go on; else an
+ * exit status.
+ */
+static int confirm(const char *cmd, const struct session_entry *e)
+{
+	static struct session_info s;
+	char line[16];
+
+	s = (struct session_info){.at = *e};
+	if (!session_info_ask(&s) || is_of_this_terminal(&s))
+		return 0;
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
+		sl_warn("%s: session '%s' was not begun in this terminal; if it is meant: "
+			"sightline "
+			"%s --session=%s",
+			cmd, e->name, cmd, e->name);
+		return SL_EXIT_USAGE;
+	}
+	sl_warn("%s: session '%s' (process %u: %s) was not begun in this terminal; %s it? [y/N]",
+		cmd, e->name, s.root, s.program, cmd);
+	if (fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y'))
+		return 0;
+	return SL_EXIT_FAIL;
+}
 
 /* Sends the command to the session's collector and prints the answer. */
 static int ask(const char *cmd, const char *session, const char *argument, int timeout_ms)
@@ -18,6 +65,8 @@ static int ask(const char *cmd, const char *session, const char *argument, int t
 	struct session_entry e;
 	int status = session_choose(session, cmd, &e);
 
+	if (!status && !session && strcmp(cmd, "dump") != 0)
+		status = confirm(cmd, &e);
 	if (status)
 		return status;
 	command_begin(&p);

@@ -139,6 +139,25 @@ is "$(cat race.*.status | sort | uniq -c | tr -s ' \n' ' ')" ' 1 0 5 1 ' 'of six
 is "$(ls /tmp/sightline-*.lock "/run/user/$(id -u)/"sightline-*.lock 2>/dev/null)" '' 'no lock stays behind'
 
 # ---- start before launch ----
+# ---- a session of another terminal ----
+on_terminal() { # COMMAND...: on a terminal of its own, which gets what comes on stdin
+	"$PY" -c 'import os, pty, sys
+status = pty.spawn(sys.argv[1:])
+sys.exit(os.waitstatus_to_exitcode(status))' "$@"
+}
+on_terminal "$BIN" launch --session-new=other sh -c 'echo $$ >program; exec sleep 60' </dev/null >launch.out 2>&1 &
+check 'a program on another terminal' wait_for 20 in_state other Active
+check 'start' silent sl start --session=other -o other
+for c in stop cancel shutdown; do
+	check "$c needs its name" says 2 "session 'other' was not begun in this terminal; if it is meant: sightline $c --session=other" sl $c
+done
+{ sleep 1; echo n; sleep 1; } | on_terminal "$BIN" stop >out 2>&1
+is "$? $(grep -c "session 'other' .* was not begun in this terminal; stop it? \[y/N\]" out)" '1 1' 'stop asks on a terminal'
+is "$(state other)" Collection 'and no is no'
+{ sleep 1; echo y; sleep 1; } | on_terminal "$BIN" stop >out 2>&1
+is "$? $(grep -c "report: $W/other.sqlite" out)" '0 1' 'yes is yes'
+check 'with its name it ends' silent sl shutdown --session=other
+check 'nothing is left' wait_for 20 none
 check 'stop without any session' says 1 'there is no session (begin one: sightline launch)' sl stop
 check 'start makes a session' says 0 'a new session waits for its program' sl start --session-new=early -o early
 is "$(state early)" Available 'that waits'
