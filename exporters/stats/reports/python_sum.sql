@@ -1,7 +1,8 @@
 -- title: Python Summary
 -- about: What lines of Python cost: calls, time in the C library, time on GPUs, bytes read and written, samples. All but
 -- about: the last column count for the innermost line of Python in a stack, so that they add up; what has no Python in
--- about: its stack, or no stack, is in one row of its own.
+-- about: its stack, or no stack, is in one row of its own, and so is the import system. Sorted by time: on GPUs, in the
+-- about: C library and, as far as samples have it, on CPUs.
 -- needs: SL_STACKS or OSRT_CALLCHAINS or CUDA_CALLCHAINS or SAMPLING_CALLCHAINS = stacks
 -- arg: function, sum up by function, whatever the line
 -- column: Calls = calls of the C library, CUDA and its libraries
@@ -18,9 +19,18 @@
 -- The views SL_CHAIN_* are the same for all reports that have stacks (exporters/read/stack_views.c).
 DROP TABLE IF EXISTS temp.py_frame;
 CREATE TEMP TABLE py_frame AS
-SELECT stack, depth, symbol, coalesce(file, module) AS file, CASE WHEN NOT coalesce(:function, 0) THEN line END AS line
-FROM SL_CHAIN_FRAMES
-WHERE kind = 1;
+WITH importlib AS (
+	SELECT id FROM StringIds
+	WHERE value GLOB '<frozen importlib*' OR value GLOB '*/importlib/*.py'
+), frame AS (
+	SELECT *, coalesce(file, module) AS source, coalesce(file, module) IN importlib AS imports
+	FROM SL_CHAIN_FRAMES
+	WHERE kind = 1
+)
+-- All of the import system is one place: which of its functions reads or compiles a file is nothing to act on.
+SELECT stack, depth, iif(imports, -1, symbol) AS symbol, iif(imports, NULL, source) AS file,
+	CASE WHEN NOT imports AND NOT coalesce(:function, 0) THEN line END AS line
+FROM frame;
 DROP TABLE IF EXISTS temp.place;
 CREATE TEMP TABLE place (id INTEGER PRIMARY KEY, symbol INTEGER, file INTEGER, line INTEGER);
 INSERT INTO place (symbol, file, line) SELECT DISTINCT symbol, file, line FROM py_frame;
@@ -77,7 +87,11 @@ SELECT place, sum(calls), sum(os), sum(ops), sum(gpu), sum(got), sum(put), sum(s
 FROM each LEFT JOIN inner_place USING (stack)
 GROUP BY place;
 
-WITH sampled AS MATERIALIZED (
+WITH period AS MATERIALIZED (
+	-- ns of a thread's time on a CPU that one sample stands for; not known in reports of nsys
+	SELECT coalesce((SELECT 1000000000 / nullif(CAST(value AS INTEGER), 0) FROM META_DATA_CAPTURE
+		WHERE name = 'LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY'), 0) AS ns
+), sampled AS MATERIALIZED (
 	SELECT stack, count(*) AS n FROM SL_CHAIN_SAMPLES WHERE periodic AND stack IS NOT NULL GROUP BY 1
 ), total AS MATERIALIZED (
 	SELECT id AS place, sum(n) AS total
@@ -97,10 +111,10 @@ SELECT
 	coalesce(put, 0) AS "Written (bytes)",
 	coalesce(self, 0) AS "Self",
 	coalesce(total, self, 0) AS "Total",
-	CASE WHEN p.id IS NULL THEN '[no Python]' ELSE coalesce(f.value, '[unknown]') END AS "Function",
+	CASE WHEN p.id IS NULL THEN '[no Python]' WHEN p.symbol = -1 THEN '[importlib]' ELSE coalesce(f.value, '[unknown]') END AS "Function",
 	coalesce(w.value || coalesce(':' || p.line, ''), '') AS "Line"
 FROM listed AS l LEFT JOIN cost AS c ON c.place IS l.place LEFT JOIN total AS t ON t.place = l.place
 	LEFT JOIN place AS p ON p.id = l.place LEFT JOIN StringIds AS f ON f.id = p.symbol
 	LEFT JOIN StringIds AS w ON w.id = p.file
 WHERE EXISTS (SELECT 1 FROM py_frame)
-ORDER BY p.id IS NULL, coalesce(gpu, 0) + coalesce(os, 0) DESC, "Total" DESC, "Calls" DESC, "Function", "Line";
+ORDER BY p.id IS NULL, coalesce(gpu, 0) + coalesce(os, 0) + coalesce(self, 0) * (SELECT ns FROM period) DESC, "Total" DESC, "Calls" DESC, "Function", "Line";

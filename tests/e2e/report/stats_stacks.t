@@ -32,6 +32,15 @@ is "$(sum 'OS Time (ns)')" "$(sqlite3 chains.sqlite 'SELECT sum(end - start) FRO
 is "$(sum Self)" "$(sqlite3 chains.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS WHERE cpuCycles = 1')" 'samples: all of them'
 is "$(st -r python_sum --filter-time 7us/7.35us chains.sqlite | sed 1d)" '0,0,1,300,0,0,0,0,step,/home/eva/train.py:20' 'a filter: the launch outside it still has its line'
 
+# The import system: load() of data.py, and the frames of train() at line 11, which call it.
+sqlite3 chains.sqlite .dump | sqlite3 imports.sqlite
+sqlite3 imports.sqlite "UPDATE StringIds SET value = '<frozen importlib._bootstrap_external>' WHERE id = 21;
+	UPDATE SL_FRAMES SET file = 21 WHERE line = 11"
+is "$(st -r python_sum imports.sqlite | grep importlib)" '6,1500,1,70,300,50,2,2,[importlib],""' 'the import system is one row'
+sqlite3 imports.sqlite "DELETE FROM META_DATA_CAPTURE WHERE name = 'LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY'"
+is "$(st -r python_sum imports.sqlite | sed -n 2p)" '6,1500,1,70,300,50,2,2,[importlib],""' 'without the time of a sample, other times decide'
+rm imports.sqlite
+
 # ---- what is not there ----
 sqlite3 none.sqlite <"$TOP/collector/schema.sql"
 for r in python_sum callers_sum sample_sum; do
