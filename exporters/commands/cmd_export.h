@@ -6,19 +6,22 @@
 #include "collector/base/options.h"
 #include "exporters/read/db_filter.h"
 #include "exporters/formats/export.h"
+#include "exporters/why/tracks.h"
 
 #define EXPORT_WHY 2048
 
 struct export
 {
 	const char *type, *output, *activities, *tables, *times, *time, *nvtx, *pid, *shift,
-		*dynamic, *flame, *frames;
+		*dynamic, *flame, *frames, *explain;
 	bool force, append, lazy, normalize, blobs, json, separate, anonymize, quiet, python_only;
 	char *input, *target; /* target: "-" is stdout */
 	const struct exporter *exporter;
 	enum out_packing packing;
 	struct db_filter filter;
 	struct export_job job;
+	sqlite3 *all; /* the report without filters, for tracks */
+	struct why_tracks tracks;
 	struct timespec began, told;
 	bool show; /* progress */
 	char why[EXPORT_WHY];

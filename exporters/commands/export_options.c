@@ -111,6 +111,10 @@ int export_parse(struct export *x, int argc, char **argv)
 		{0, NULL, OPT_GROUP, NULL, NULL, "What is exported:", NULL, NULL},
 		{'a', "activities", OPT_LIST, activity_names(), "LIST",
 		 "of timelines: kinds of events, see below", &x->activities, NULL},
+		{0, "why", OPT_ENUM, "true,false", "true|false",
+		 "of chrome and perfetto: a track of where the time of the main thread and of each "
+		 "GPU went (default true; with --activities and for reports above 128 MiB false)",
+		 &x->explain, NULL},
 		{0, "flame", OPT_LIST, flame_names(), "WHAT[,...]",
 		 "of folded, speedscope, pprof: by which weight stacks are added up, see below",
 		 &x->flame, NULL},

@@ -573,5 +573,6 @@ const struct exporter exporter_chrome = {
 		 "PyTorch's traces",
 	.shape = EXPORT_STREAM,
 	.activities = TL_ACT_DEFAULT,
+	.explains = true,
 	.run = run,
 };

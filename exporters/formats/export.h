@@ -55,6 +55,7 @@ struct exporter {
 	bool repairs;        /* also takes a damaged report */
 	bool flames;         /* takes --flame and --frames */
 	bool packs;          /* is gzip whatever its name */
+	bool explains;       /* shows job->timeline.made */
 	/* 0, or -1 after one sentence in @why ("" where job->out->err has it). */
 	int (*run)(struct export_job *job, char *why, size_t why_len);
 };

@@ -378,5 +378,6 @@ const struct exporter exporter_perfetto = {
 		"trace_processor",
 	.shape = EXPORT_STREAM,
 	.activities = TL_ACT_DEFAULT,
+	.explains = true,
 	.run = run,
 };

@@ -109,9 +109,26 @@ static uint64_t rows_of(sqlite3 *db, const char *table)
 	return rows;
 }
 
+static int open_made(struct tl_run *r)
+{
+	const struct tl_made *made = r->opt->made;
+
+	for (size_t i = 0; made && i < made->tracks_cnt; i++) {
+		int rc = tl_made_open(made, i, &r->source[r->source_cnt]);
+
+		if (rc <= 0)
+			tl_made_close(&r->source[r->source_cnt]);
+		if (rc < 0)
+			return -1;
+		r->source_cnt += rc > 0;
+		r->total += made->tracks[i].slices_cnt;
+	}
+	return 0;
+}
+
 static int open_sources(struct tl_run *r)
 {
-	size_t cnt = 2;
+	size_t cnt = 2 + (r->opt->made ? r->opt->made->tracks_cnt : 0);
 	int rc;
 
 	for (const struct tl_source_def *d = tl_source_defs; d->table; d++)
@@ -130,6 +147,8 @@ static int open_sources(struct tl_run *r)
 		r->source_cnt += rc > 0;
 		r->total += rc > 0 ? rows_of(r->db, d->table) : 0;
 	}
+	if (open_made(r) < 0)
+		return -1;
 	if (!(r->opt->activities & TL_ACT_IO))
 		return 0;
 	rc = tl_io_open(r, &r->source[r->source_cnt]);
@@ -155,6 +174,18 @@ static void settle(struct tl_source **order, size_t cnt)
 	order[at] = s;
 }
 
+static int step(struct tl_source *s)
+{
+	switch (s->def->place) {
+	case TL_AT_IO:
+		return tl_io_step(s);
+	case TL_AT_MADE:
+		return tl_made_step(s);
+	default:
+		return tl_source_step(s);
+	}
+}
+
 /* Sources in the order of their next rows: the first has the next event. */
 static int merge(struct tl_run *r)
 {
@@ -171,7 +202,7 @@ static int merge(struct tl_run *r)
 
 		rc = tl_place_row(r, s);
 		if (rc == 0)
-			rc = s->def->place == TL_AT_IO ? tl_io_step(s) : tl_source_step(s);
+			rc = step(s);
 		tl_stacks_trim(r, tl_names_trim(r->names));
 		if (rc > 0)
 			settle(order, cnt);
@@ -187,6 +218,8 @@ static void close_run(struct tl_run *r)
 	for (size_t i = 0; i < r->source_cnt; i++) {
 		if (r->source[i].def->place == TL_AT_IO)
 			tl_io_close(&r->source[i]);
+		else if (r->source[i].def->place == TL_AT_MADE)
+			tl_made_close(&r->source[i]);
 		else
 			tl_source_close(&r->source[i]);
 	}

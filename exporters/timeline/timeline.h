@@ -46,6 +46,7 @@ enum tl_track_kind {
 	TL_CPU,      /* which thread ran; only named by events of kind TL_SCHED */
 	TL_COUNTER,  /* parent: process, device or machine */
 	TL_GIL,      /* when a thread held Python's lock, or waited for it; parent: the thread */
+	TL_MADE,     /* of slices that no table has; parent: thread or device */
 	TL_TRACK_KINDS
 };
 
@@ -158,9 +159,9 @@ struct tl_event {
 		category; /* Kineto's word where it has one: kernel, gpu_memcpy, cuda_runtime, user_annotation */
 	struct tl_track *track; /* SCHED: the thread's; cpu is where */
 	const char *table;      /* where it stands in the report; a constant */
-	int64_t row;            /* its rowid there; 0: not known, of tables that are made or filtered */
-	int64_t ts, dur;        /* ns; dur of a slice: >= 0 or TL_OPEN */
-	struct tl_text name;    /* SLICE, INSTANT */
+	int64_t row;     /* its rowid there; 0: not known, of tables that are made or filtered */
+	int64_t ts, dur; /* ns; dur of a slice: >= 0 or TL_OPEN */
+	struct tl_text name; /* SLICE, INSTANT */
 	/*
 	 * An arrow leads from the event with flow_out to those with the same flow_in. Only where GPU work for
 	 * the call is in what is exported (flow_out), and the call came by before (flow_in). 0: none; below 2^53.
@@ -187,6 +188,38 @@ struct tl_event {
 	const struct tl_frame *frames;
 };
 
+/* ---- slices that no table has ---- */
+
+#define TL_MADE_ARGS 7
+#define TL_MADE_GAP  UINT32_MAX
+
+/* What slices have in common. */
+struct tl_made_kind {
+	struct tl_text name;
+	uint32_t arg_cnt;
+	struct tl_arg args[TL_MADE_ARGS];
+};
+
+struct tl_made_slice { /* lasts until the next one begins */
+	int64_t start;
+	uint32_t kind; /* number of it; TL_MADE_GAP: nothing is shown */
+};
+
+struct tl_made_track {
+	const char *name, *category; /* constants */
+	int64_t thread;              /* globalTid */
+	int64_t device;              /* as its process sees it; -1: the thread's own track */
+	/* In order of time, none without duration; the last is a gap. */
+	struct tl_made_slice *slices;
+	size_t slices_cnt, slices_room;
+};
+
+struct tl_made {
+	struct tl_made_track *tracks;
+	struct tl_made_kind *kinds;
+	size_t tracks_cnt, tracks_room, kinds_cnt, kinds_room;
+};
+
 /* ---- running ---- */
 
 struct tl_sink {
@@ -199,9 +232,10 @@ struct tl_sink {
 
 struct tl_options {
 	uint32_t activities;
-	int64_t shift; /* added to every time */
-	bool filtered; /* db_filter_apply() was at work on the database */
-	bool no_args;  /* sinks that show none: reads less */
+	int64_t shift;              /* added to every time */
+	bool filtered;              /* db_filter_apply() was at work on the database */
+	bool no_args;               /* sinks that show none: reads less */
+	const struct tl_made *made; /* shown besides; NULL: nothing */
 	/* Called every few thousand events; may be NULL. @total: an estimate. Returns -1 to stop. */
 	int (*progress)(void *of_progress, uint64_t done, uint64_t total);
 	void *of_progress;

@@ -72,6 +72,9 @@ int tl_tracks_name_thread(struct tl_tracks *t, int64_t global, const char *name)
 struct tl_track *tl_track_process(struct tl_tracks *t, int64_t global);
 struct tl_track *tl_track_thread(struct tl_tracks *t, int64_t global);
 struct tl_track *tl_track_gil(struct tl_tracks *t, int64_t global);
+/* Of a thread, or with @device >= 0 of that device of its process. */
+struct tl_track *tl_track_made(struct tl_tracks *t, int64_t thread, int64_t device,
+			       const char *name);
 struct tl_track *tl_track_async(struct tl_tracks *t, int64_t global);
 struct tl_track *tl_track_device(struct tl_tracks *t, int64_t global, int64_t device);
 #define TL_SYNC_STREAM (-2) /* of a context: all waits */
@@ -106,6 +109,7 @@ enum tl_place {
 	TL_AT_PROCESS,
 	TL_AT_LOST,
 	TL_AT_IO,
+	TL_AT_MADE,
 };
 
 struct tl_source_def {
@@ -230,6 +234,13 @@ int tl_io_open(struct tl_run *r, struct tl_source *s); /* as tl_source_open */
 int tl_io_step(struct tl_source *s);
 int tl_io_row(struct tl_run *r, struct tl_source *s, struct tl_event *e);
 void tl_io_close(struct tl_source *s);
+
+/* ---- slices that no table has (tl_made.c) ---- */
+int tl_made_open(const struct tl_made *made, size_t track,
+		 struct tl_source *s); /* as tl_source_open */
+int tl_made_step(struct tl_source *s);
+int tl_made_row(struct tl_run *r, struct tl_source *s, struct tl_event *e);
+void tl_made_close(struct tl_source *s);
 
 /* The whole of a run; r->db, opt, sink, self, args_for, why are set. 0, or -1. (timeline.c) */
 int tl_run(struct tl_run *r);

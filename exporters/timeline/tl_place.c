@@ -331,6 +331,8 @@ int tl_place_row(struct tl_run *r, struct tl_source *s)
 
 	if (s->def->place == TL_AT_IO)
 		return tl_io_row(r, s, &e);
+	if (s->def->place == TL_AT_MADE)
+		return tl_made_row(r, s, &e);
 	e.row = sqlite3_column_int64(s->stmt, 0);
 	e.name = tl_source_name(r, s);
 	if (s->arg_cnt > 0)

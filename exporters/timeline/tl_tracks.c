@@ -238,6 +238,21 @@ struct tl_track *tl_track_gil(struct tl_tracks *t, int64_t global)
 	return announce(t, made, hash);
 }
 
+struct tl_track *tl_track_made(struct tl_tracks *t, int64_t thread, int64_t device,
+			       const char *name)
+{
+	struct tl_track *parent =
+		device < 0 ? tl_track_thread(t, thread) : tl_track_device(t, thread, device);
+	struct track *made = parent ? make(TL_MADE, parent, name, strlen(name)) : NULL;
+
+	if (!made)
+		return NULL;
+	made->pub.device = device;
+	made->pub.tid = number(t, &t->tids, parent->id, -1);
+	made->pub.sort = device < 0 ? parent->sort : -1;
+	return announce(t, made, 0);
+}
+
 struct tl_track *tl_track_async(struct tl_tracks *t, int64_t global)
 {
 	struct key key = {{TL_ASYNC, TL_PROCESS_OF(global), -1, -1, -1, 0}};

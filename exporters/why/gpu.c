@@ -191,11 +191,18 @@ static void clip(struct why_gpus *g, const struct why_model *m)
 	g->list_cnt = kept;
 }
 
-int why_find_gpus(struct why_gpus *g, const struct why_model *m)
+int why_list_gpus(struct why_gpus *g, const struct why_model *m)
 {
 	int rc = list_gpus(g, m) ? SQLITE_OK : SQLITE_NOMEM;
 
 	clip(g, m);
+	return rc;
+}
+
+int why_find_gpus(struct why_gpus *g, const struct why_model *m)
+{
+	int rc = why_list_gpus(g, m);
+
 	for (size_t i = 0; rc == SQLITE_OK && i < g->list_cnt; i++) {
 		struct why_gpu *gpu = &g->list[i];
 

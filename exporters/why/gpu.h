@@ -21,6 +21,8 @@ struct why_gpus {
 	WHY_LIST(why_gpu, list); /* in order of device */
 };
 
+/* All that worked in the wall time, without their partition. SQLite's result code; why_gpus_free(), too. */
+int why_list_gpus(struct why_gpus *g, const struct why_model *m);
 /* Their partition, each with a walk of its own. SQLite's result code. */
 int why_find_gpus(struct why_gpus *g, const struct why_model *m);
 void why_gpus_free(struct why_gpus *g);

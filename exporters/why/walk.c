@@ -103,6 +103,8 @@ static void add_leaf(struct walk *w, const struct at *at, const struct why_cause
 		w->span(w->span_ctx, cause, ns);
 		return;
 	}
+	if (w->seen)
+		w->seen(w->seen_ctx, at->thread, cause, ns);
 	if (!room_for_leaf(w)) {
 		w->is_short = true;
 		return;

@@ -55,6 +55,9 @@ struct why_wake {
 
 typedef void walk_span(void *ctx, const struct why_cause *cause, int64_t ns);
 
+/* Of each leaf, in the order of time. */
+typedef void walk_seen(void *ctx, uint32_t thread, const struct why_cause *cause, int64_t ns);
+
 struct walk {
 	const struct why_model *m;
 	struct places places;
@@ -66,6 +69,8 @@ struct walk {
 	uint8_t *object_is; /* likewise by number of an object */
 	walk_span *span;    /* of walk_own() */
 	void *span_ctx;
+	walk_seen *seen; /* NULL: only sums are kept */
+	void *seen_ctx;
 	bool is_short; /* of memory */
 	bool keeps_pieces;
 	uint32_t span_no; /* of the span that is covered now */

@@ -55,7 +55,7 @@ INSERT INTO OSRT_API (start, end, eventClass, globalTid, nameId, returnValue, ne
 	SELECT 30000000 + i * 10, 30000000 + i * 10 + 5, 27, 281476654432356 + i % 300, iif(i % 3, 1, iif(i % 2, 17000000, 9000000000)), i, 0, 0, 0, 3 FROM n;
 WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
 INSERT INTO SCHED_EVENTS SELECT 40000000 + i / 2 * 20, i / 2 % 3, i % 2 = 0, 281476654432356 + i / 2 % 100, 2, NULL FROM n WHERE i > 1"
-ex -o many.pf many.sqlite
+ex --why=false -o many.pf many.sqlite
 check 'every slice, every switch, every name is defined before it is used' "$PY" "$E2E/report/perfetto.py" . many.pf compare many.sqlite
 dump many.pf >many.dump
 is "$(grep -c 'slice .*: iteration ' many.dump) $(grep 'slice .*: iteration ' many.dump | sed 's/.*: iteration \([0-9]*\) .*/\1/' | sort -u | wc -l)" \
@@ -81,7 +81,7 @@ if [ -d "$REAL" ]; then
 	for f in "$REAL"/*.sqlite; do
 		name=$(basename "$f" .sqlite)
 		cp "$f" real.sqlite && chmod u+w real.sqlite
-		ex -f true -o real.pf real.sqlite
+		ex --why=false -f true -o real.pf real.sqlite
 		check "$name: counts, times and arrows equal SQL's" "$PY" "$E2E/report/perfetto.py" . real.pf compare real.sqlite
 	done
 else
