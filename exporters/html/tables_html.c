@@ -19,8 +19,9 @@ enum unit {
 
 struct state {
 	int rows, rows_max;
-	int lead; /* this column stands first: the name that all others are about */
-	int bar;  /* this one gets a bar; -1: none */
+	int lead;                     /* the name that all others are about */
+	int order[FORMAT_WIDTHS_MAX]; /* of the columns, as the page shows them */
+	int bar;                      /* this one gets a bar; -1: none */
 	enum unit units[FORMAT_WIDTHS_MAX];
 };
 
@@ -46,7 +47,7 @@ static enum unit unit_of(const char *head)
 									  : AS_IT_IS;
 }
 
-/* The column that identifies rows stands last in reports, where long names do no harm; here first. */
+/* The column that identifies rows stands last in reports, where long names do no harm; here first. -1: none does. */
 static int lead_of(const struct sheet *s)
 {
 	static const char *const names[] = {"Name", "Range", "Operation", "Path",      "Function",
@@ -55,13 +56,30 @@ static int lead_of(const struct sheet *s)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (ends_with(s->heads[s->cols - 1], names[i]))
 			return s->cols - 1;
-	return 0;
+	return -1;
 }
 
-/* The i-th column as the page shows them. */
-static int place(const struct state *st, int i)
+/* Pid and Tid, which identify the rows of tables of threads, come first, then the name. */
+static void put_in_order(struct state *st, const struct sheet *s)
 {
-	return i == 0 ? st->lead : i <= st->lead ? i - 1 : i;
+	static const char *const ids[] = {"Pid", "Tid"};
+	bool is_first[FORMAT_WIDTHS_MAX] = {false};
+	int lead = lead_of(s), cnt = 0;
+
+	for (size_t k = 0; k < sizeof(ids) / sizeof(ids[0]); k++)
+		for (int i = 0; i < s->cols; i++)
+			if (strcmp(s->heads[i], ids[k]) == 0 && !is_first[i]) {
+				is_first[i] = true;
+				st->order[cnt++] = i;
+			}
+	if (lead >= 0 && !is_first[lead]) {
+		is_first[lead] = true;
+		st->order[cnt++] = lead;
+	}
+	for (int i = 0; i < s->cols; i++)
+		if (!is_first[i])
+			st->order[cnt++] = i;
+	st->lead = lead >= 0 ? lead : st->order[0];
 }
 
 static void put_head(FILE *out, const char *head, enum unit unit)
@@ -86,7 +104,7 @@ static int begin(struct sheet *s)
 
 	if (s->cols > FORMAT_WIDTHS_MAX)
 		s->cols = FORMAT_WIDTHS_MAX;
-	st->lead = lead_of(s);
+	put_in_order(st, s);
 	st->bar = -1;
 	for (int i = 0; i < s->cols; i++) {
 		st->units[i] = unit_of(s->heads[i]);
@@ -95,7 +113,7 @@ static int begin(struct sheet *s)
 	}
 	fputs("<thead><tr>", s->out);
 	for (int i = 0; i < s->cols; i++) {
-		int col = place(st, i);
+		int col = st->order[i];
 
 		fputs("<th scope=\"col\">", s->out);
 		put_head(s->out, s->heads[col], st->units[col]);
@@ -165,9 +183,9 @@ static int row(struct sheet *s, const struct cell *cells)
 		return 0;
 	fputs("<tr>", s->out);
 	for (int i = 0; i < s->cols; i++) {
-		int col = place(st, i);
+		int col = st->order[i];
 		const struct cell *c = &cells[col];
-		bool lead = i == 0 && c->kind == CELL_TEXT;
+		bool lead = col == st->lead && c->kind == CELL_TEXT;
 
 		if (lead)
 			fputs("<th scope=\"row\">", s->out);

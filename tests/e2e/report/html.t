@@ -43,6 +43,9 @@ tree = [r for t in page.all('table') if 'below the one that started it' in t['te
 assert [r[0][0] for r in tree] == ['train', 'worker', 'killed'], tree
 assert 'signal 9' in [c[0] for c in tree[2]] and tree[0][-1][0] == 'train <b>--x</b> "y"'
 assert any('17' == c[0] for t in page.all('table') if 'What was lost' in t['text'] for r in rows_of(t) for c in r)
+heads = [[c['text'] for c in next(e for e in t['below'] if e['tag'] == 'thead')['below'][0]['below']] for t in page.all('table')]
+assert [h[:3] for h in heads if 'Blocked Time' in h] == [['Pid', 'Tid', 'Thread Name']], heads
+assert [h[:2] for h in heads if 'Grid' in ' '.join(h) or 'Instances' in h][0][0] == 'Name', heads
 titles = [e['text'] for e in page.all('title')]
 assert titles[0] == 'all.sqlite', titles[0]
 EOP
