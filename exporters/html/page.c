@@ -186,10 +186,10 @@ static int make_parts(struct page *p)
 	p->scan.part = db_filter_any(p->filter);
 	if (scan_report(&p->scan) < 0)
 		page_scan_failed(p);
-	else if (page_why(p) == 0 && page_figures(p) == 0 && (!p->findings || page_findings(p) == 0) &&
-		 page_over_time(p) == 0 && page_distributions(p) == 0 &&
-		 page_tables(p, tables) == 0 && page_flame(p) == 0 && page_processes(p) == 0 &&
-		 page_recording(p) == 0)
+	else if (page_why(p) == 0 && page_figures(p) == 0 &&
+		 (!p->findings || page_findings(p) == 0) && page_over_time(p) == 0 &&
+		 page_distributions(p) == 0 && page_tables(p, tables) == 0 && page_flame(p) == 0 &&
+		 page_processes(p) == 0 && page_recording(p) == 0)
 		rc = 0;
 	page_tables_end(tables);
 	page_progress(p, NULL, NULL);

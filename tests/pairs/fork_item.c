@@ -11,7 +11,8 @@ static void work(volatile long *sum)
 int main(int argc, char **argv)
 {
 	bool bad = is_bad(argc, argv);
-	volatile long *sum = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile long *sum =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	char *memory = malloc(128 << 20);
 
 	memset(memory, 1, 128 << 20);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* In the line that waits. */
-#define wait_ms(ms) ((void)usleep((ms) * 1000))
+#define wait_ms(ms) ((void)usleep((ms)*1000))
 
 static inline bool is_bad(int argc, char **argv)
 {

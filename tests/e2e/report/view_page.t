@@ -1,6 +1,6 @@
 #!/bin/sh
 # view_page.t - the page of `sightline view` in a headless Chromium: each thing that can be done with it once, held against SQL on
-# the same report. view_page.mjs has the tests, tests/web/page.mjs what drives the browser, view_make.py the report.
+# the same report. view_page.mjs and view_others.mjs have the tests, tests/web/page.mjs what drives the browser, view_make.py the report.
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
 command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
@@ -21,7 +21,7 @@ mkdir -p "$B/tests/web"
 		"${NPM:-npm}" ci --ignore-scripts --no-audit --no-fund >npm.log 2>&1 || { rm -f package-lock.json; exit 1; }
 	fi
 ) 9>"$B/tests/web/lock" || skip_all 'playwright-core cannot be installed (no registry)'
-mkdir run && ln -s "$B/tests/web/node_modules" run/node_modules && cp "$TOP/tests/web/page.mjs" "$E2E/report/view_page.mjs" run || exit 1
+mkdir run && ln -s "$B/tests/web/node_modules" run/node_modules && cp "$TOP/tests/web/page.mjs" "$E2E"/report/view_*.mjs run || exit 1
 
 schema=$TOP/collector/schema.sql
 "$PY" "$E2E/report/view_make.py" "$schema" train.sqlite 20 && "$PY" "$E2E/report/view_make.py" "$schema" slow.sqlite 20 40 &&

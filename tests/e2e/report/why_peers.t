@@ -42,6 +42,7 @@ E2
 profile noise -t osrt "$PY" noise.py >out 2>err
 [ "$(q "$R" 'SELECT count(*) FROM SCHED_EVENTS' 2>/dev/null)" -gt 0 ] 2>/dev/null || skip_all 'no context switches here'
 "$BIN" why "$R" >why 2>&1
+# shellcheck disable=SC2034 # in eval
 line=$(grep -n CULPRIT noise.py | cut -d: -f1)
 check 'the thread at the other end is to blame' eval 'sed -n "/^By what/,/^Could be/p" why | sed -n 2p | grep -q "noise.py:$line in slow: sleeping"'
 check 'and nothing of the processes that talk to each other' eval 'for p in $(q "$R" "SELECT globalPid >> 24 & 0xffffff FROM SL_PROCESS_TREE WHERE kind = 1"); do ! grep -q "$p\\]" why || exit 1; done'

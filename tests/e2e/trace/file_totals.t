@@ -37,6 +37,7 @@ fi
 sum=$(awk 'BEGIN { for (i = 0; i < 1500; i++) s += i % 64; print s }')
 for how in '' fork kill; do
 	times=$([ "$how" = fork ] && echo 2 || echo 1)
+	# shellcheck disable=SC3045 # dash has it, too
 	ulimit -n 4096
 	profile many --osrt-threshold=1000000000 "$PROG/many_files" "$W/data" 1500 3 $how >out 2>err
 	is "$(calls '%/data' 3)" "$((times * 2 * 1500 * 3)) $((times * 2 * 3 * sum))" "3,000 files, two threads${how:+, $how}: reads"

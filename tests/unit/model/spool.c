@@ -65,7 +65,8 @@ static unsigned files(void)
 	char cmd[256], text[32] = "";
 	FILE *f;
 
-	snprintf(cmd, sizeof(cmd), "ls '%s' '%s/rings' 2>/dev/null | grep -c '[.]spool$'", dir, dir);
+	snprintf(cmd, sizeof(cmd), "ls '%s' '%s/rings' 2>/dev/null | grep -c '[.]spool$'", dir,
+		 dir);
 	f = popen(cmd, "r");
 	assert_non_null(f);
 	assert_non_null(fgets(text, sizeof(text), f));
