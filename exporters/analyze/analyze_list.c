@@ -55,7 +55,7 @@ static void put_finding(const struct analyze *a, const struct finding *f, size_t
 {
 	static const char *const colours[SEVERITY_CNT] = {"\033[1m", "\033[1;33m", "\033[1;31m"};
 	size_t width = line_width(out);
-	char cost[32];
+	char cost[32], lines[128];
 
 	fprintf(out, "%3zu. %s%s%s  ", nr, colour ? colours[f->severity] : "",
 		severity_names[f->severity], colour ? "\033[0m" : "");
@@ -72,6 +72,10 @@ static void put_finding(const struct analyze *a, const struct finding *f, size_t
 	put_wrapped(out, "     ", f->text, width);
 	if (*f->advice)
 		put_wrapped(out, "     > ", f->advice, width);
+	if (*f->lines) {
+		snprintf(lines, sizeof(lines), "No stack names a line: %s records more.", f->lines);
+		put_wrapped(out, "     > ", lines, width);
+	}
 	putc('\n', out);
 }
 

@@ -378,7 +378,8 @@ int findings_add(struct findings *fs, const struct finding *f)
 static int add_verdict(void *ctx, sqlite3_stmt *stmt)
 {
 	struct verdict *h = ctx;
-	int severity = find_severity(text_of(stmt, "severity")), cost = column_called(stmt, "cost");
+	int severity = find_severity(text_of(stmt, "severity")), cost = column_called(stmt, "cost"),
+	    made_at = column_called(stmt, "made_at");
 	const char *text = text_of(stmt, "finding"), *advice = text_of(stmt, "advice");
 	char *own = advice ? NULL : head_advice(h->rule);
 	struct finding f = {.input = h->a->input, .cost_ns = -1, .share = -1};
@@ -396,6 +397,8 @@ static int add_verdict(void *ctx, sqlite3_stmt *stmt)
 		f.share = (double)f.cost_ns / (double)wall_ns(&h->a->wall);
 	snprintf(f.rule, sizeof(f.rule), "%s", h->rule->name);
 	snprintf(f.title, sizeof(f.title), "%s", h->rule->title);
+	if (made_at >= 0 && sqlite3_column_type(stmt, made_at) == SQLITE_NULL)
+		report_field(h->rule->sql, "lines", 0, f.lines, sizeof(f.lines));
 	f.text = (char *)(uintptr_t)text;
 	f.advice = advice ? (char *)(uintptr_t)advice : own;
 	rc = f.advice && findings_add(h->fs, &f) == 0 ? SQLITE_OK : SQLITE_NOMEM;

@@ -6,6 +6,7 @@
  *
  *   default:  place in the set that runs without -r (a number that no other rule has)
  *   advice:   what to do about it; may be repeated
+ *   lines:    the option that records stacks of the calls that it is about
  *   uses:     NAME[, ...]: temporary tables made by exporters/analyze/rules/shared/NAME.sql, once for all rules
  *
  * Its statements run in turn; temporary tables and views it makes are dropped after it.
@@ -17,6 +18,7 @@
  *     finding   one sentence with figures. {N ns}, {N B}, {N} and {N gap|gaps} are written for people:
  *               12.3 ms, 4.56 MB, 7,890, 1 gap
  *     advice    (may be left out) instead of the one in the head
+ *     made_at   (may be left out) NULL: no stack names a line; then the option of the head's "lines" is named
  *   A row is a finding; no row: the rule is silent. It gives none where nothing can be won, and
  *   then its evidence is not shown either unless the rule was asked for by name.
  *
@@ -54,7 +56,8 @@ struct finding {
 	long long cost_ns; /* -1: not known */
 	double share;      /* of the wall time, 0...1; -1: not known */
 	char *text, *advice;
-	size_t order; /* in which they were found */
+	char lines[64]; /* the option that would give it a line; "": it has one, or none would */
+	size_t order;   /* in which they were found */
 };
 
 /* Zeroed, then filled by findings_run(), also for several inputs. */

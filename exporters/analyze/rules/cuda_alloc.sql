@@ -4,6 +4,7 @@
 -- about: pool (cudaMallocAsync) do not, and do not count.
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
 -- uses: gpu_span, call_places, cuda_calls
+-- lines: --cudabacktrace=all
 -- default: 70
 -- arg: bad=10, per cent of the loop's time above which it is bad
 -- arg: severe=30, per cent of the loop's time above which it is severe
@@ -63,7 +64,7 @@ SELECT
 	'Memory was allocated and freed {' || n || ' time|times} while kernels ran (' || printf('%.1f', 1e9 * n / loop)
 		|| ' per second); one thread spent ' || printf('%.1f', 100.0 * cost / loop) || ' % of that time on it, {' || cost
 		|| ' ns}' || coalesce('; allocated GPU memory went up and down {' || nullif(teeth, 0) || ' time|times}', '')
-		|| coalesce(made_at, '') || '.' AS finding
+		|| coalesce(made_at, '') || '.' AS finding, made_at
 FROM (
 	SELECT max(ns) AS cost, sum(n) AS n, max(loop) AS loop, (SELECT max(n) FROM teeth WHERE globalPid >> 24 = pid) AS teeth,
 		(SELECT '; its longest calls are made at ' || place FROM call_places AS c

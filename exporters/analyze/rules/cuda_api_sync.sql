@@ -2,6 +2,7 @@
 -- about: Calls that block the calling thread until all work of a stream, a context or the device is done.
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
 -- uses: call_places, cuda_calls
+-- lines: --cudabacktrace=all
 -- default: 40
 -- advice: Wait for less, later and less often: for an event (cudaEventSynchronize) where the result is needed, and let
 -- advice: streams wait for each other on the device (cudaStreamWaitEvent). What it costs: rule cuda_sync_idle.
@@ -24,7 +25,7 @@ SELECT
 	NULL AS cost,
 	'{' || n || ' call|calls} waited for all work of a stream or device, the thread that waited longest for {' || most
 		|| ' ns} (' || printf('%.1f', 100.0 * most / (SELECT ns FROM wall)) || ' % of the time'
-		|| coalesce(made_at, '') || ').' AS finding
+		|| coalesce(made_at, '') || ').' AS finding, made_at
 FROM (
 	SELECT sum(n) AS n, max(ns) AS most, (SELECT '; {' || sum(c.ns) || ' ns} of it at ' || place FROM call_places AS c
 			WHERE c.globalTid = thread AND c.nameId IN (SELECT nameId FROM found)

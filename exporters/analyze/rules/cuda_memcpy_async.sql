@@ -3,6 +3,7 @@
 -- about: does not return at once.
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY = CUDA memcpy
 -- uses: copies, mem_kind, call_places
+-- lines: --cudabacktrace=all
 -- default: 10
 -- advice: Use pinned memory: cudaMallocHost(), cudaHostRegister(), pin_memory=True in PyTorch.
 -- column: Duration (ns) = time of the copy on the GPU
@@ -26,7 +27,7 @@ SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' WHEN 50 * cost > wall THEN 'bad' ELSE 'info' END AS severity,
 	cost,
 	'{' || n || ' copy|copies} of {' || bytes || ' B} altogether, asked for asynchronously, used pageable memory: the '
-		|| 'calls took {' || calls || ' ns}' || coalesce(made_at, '') || '.' AS finding
+		|| 'calls took {' || calls || ' ns}' || coalesce(made_at, '') || '.' AS finding, made_at
 FROM (
 	SELECT max(cost) AS cost, sum(n) AS n, sum(bytes) AS bytes, sum(calls) AS calls, (SELECT ns FROM wall) AS wall,
 		(SELECT '; the longest calls are made at ' || place FROM call_places AS c

@@ -3,6 +3,7 @@
 -- about: 64000 bytes to a device, for which the call does not wait.
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY = CUDA memcpy
 -- uses: copies, mem_kind, call_places
+-- lines: --cudabacktrace=all
 -- default: 20
 -- advice: Use cudaMemcpyAsync() with pinned memory in a stream of its own, so that the host and other kernels go on
 -- advice: meanwhile; wait for it where the data is needed.
@@ -28,7 +29,7 @@ SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' WHEN 50 * cost > wall THEN 'bad' ELSE 'info' END AS severity,
 	cost,
 	'{' || n || ' synchronous copy|synchronous copies} of {' || bytes || ' B} altogether blocked their threads for {' || calls
-		|| ' ns}; the copies themselves took {' || ns || ' ns}' || coalesce(made_at, '') || '.' AS finding
+		|| ' ns}; the copies themselves took {' || ns || ' ns}' || coalesce(made_at, '') || '.' AS finding, made_at
 FROM (
 	SELECT max(cost) AS cost, sum(n) AS n, sum(bytes) AS bytes, sum(calls) AS calls, sum(ns) AS ns,
 		(SELECT ns FROM wall) AS wall,

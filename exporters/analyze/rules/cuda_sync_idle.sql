@@ -3,6 +3,7 @@
 -- about: new work.
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
 -- uses: gpu_busy, call_places, cuda_calls
+-- lines: --cudabacktrace=all
 -- default: 90
 -- arg: rate=10, waits per second above which they are frequent
 -- arg: count=10, waits from which on they are a habit and not the ends of a program's parts
@@ -46,7 +47,7 @@ SELECT
 	'GPU ' || deviceId || ' ran empty {' || n || ' time|times} (' || printf('%.0f', 1e9 * n / wall)
 		|| ' per second) because a thread waited for it, and was idle for {' || ns || ' ns} in all, {' || (ns / n)
 		|| ' ns} each time on average'
-		|| coalesce(made_at, '') || '.' AS finding
+		|| coalesce(made_at, '') || '.' AS finding, made_at
 FROM (
 	SELECT deviceId, sum(ns) AS ns, count(*) AS n, (SELECT wall.ns FROM wall) AS wall,
 		(SELECT '; it waited longest at ' || place FROM call_places AS c

@@ -4,6 +4,7 @@
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL or CUPTI_ACTIVITY_KIND_MEMCPY or CUPTI_ACTIVITY_KIND_GRAPH_TRACE = GPU work
 -- needs: OSRT_API.pathId or OSRT_FILE_ACCESS_EVENTS = file access
 -- uses: gpu_busy, file_calls, call_places
+-- lines: --osrt-backtrace-threshold=1000
 -- default: 390
 -- alias: dataloader
 -- arg: gap=50, microseconds from which on a GPU counts as idle
@@ -126,7 +127,7 @@ SELECT
 	'GPU ' || deviceId || ' of process ' || (globalPid / 0x1000000 % 0x1000000) || ' had nothing to do for {' || cost
 		|| ' ns} while files were read for it, ' || CAST(100 * cost / span AS INTEGER)
 		|| ' % of the time it was in use: {' || calls || '} calls on {' || files || ' file|files}'
-		|| coalesce(named, '') || coalesce(made_at, '') || '.' AS finding
+		|| coalesce(named, '') || coalesce(made_at, '') || '.' AS finding, made_at
 FROM (
 	SELECT globalPid, deviceId, ns AS cost,
 		(SELECT max(end) - min(start) FROM gpu_busy AS b

@@ -4,6 +4,7 @@
 -- about: are none: reads that took longer than 0.1 ms and were slower than 500 MB/s.
 -- needs: OSRT_API.pathId or OSRT_FILE_ACCESS_EVENTS = file access
 -- uses: file_calls, sched_threads, names, call_places
+-- lines: --osrt-backtrace-threshold=1000
 -- default: 420
 -- advice: Read ahead while something else is being computed: a prefetching thread, posix_fadvise
 -- advice: (POSIX_FADV_WILLNEED) or readahead for the files that come next, larger pieces, several reads
@@ -67,7 +68,7 @@ SELECT
 			ELSE '; so did ' || (threads - 1) || ' other threads, for less' END
 		|| CASE WHEN 2 * path_ns > cost THEN '. Most of it was for ' || path
 			ELSE '. There are {' || files || '} such files, most in ' || folder END
-		|| coalesce(made_at, '') || '.' AS finding
+		|| coalesce(made_at, '') || '.' AS finding, made_at
 FROM (
 	SELECT *, (SELECT ns FROM wall) AS wall,
 		(SELECT path FROM file WHERE file.globalTid = thread.globalTid ORDER BY ns DESC, path LIMIT 1) AS path,

@@ -2,6 +2,7 @@
 -- about: Files that are read in so small pieces that the calls cost more than the data.
 -- needs: OSRT_API.pathId or OSRT_FILE_ACCESS_EVENTS or SL_OSRT_TOTALS = file access
 -- uses: file_calls, names, call_places
+-- lines: --osrt-backtrace-threshold=1000
 -- default: 400
 -- arg: small=4096, bytes per call below which a read is small
 -- arg: calls=1000, reads of a thread from which on they are looked at
@@ -56,7 +57,7 @@ SELECT
 		|| (globalTid & 0xFFFFFF) || coalesce(' (' || name || ')', '')
 		|| CASE threads WHEN 1 THEN '' WHEN 2 THEN ', and there is another such thread'
 			ELSE ', and there are ' || (threads - 1) || ' more such threads' END
-		|| coalesce(named, '') || coalesce(made_at, '') || '.' AS finding
+		|| coalesce(named, '') || coalesce(made_at, '') || '.' AS finding, made_at
 FROM (
 	SELECT globalTid, sum(n) AS n, sum(bytes) AS bytes, sum(ns) AS ns, count(*) OVER () AS threads,
 		CAST(sum(ns) * (1 - (sum(bytes) / 65536 + 1.0) / sum(n)) AS INTEGER) AS cost,

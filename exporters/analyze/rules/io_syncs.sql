@@ -2,6 +2,7 @@
 -- about: Threads that wait for the disk again and again: fsync and its like in a loop.
 -- needs: OSRT_API or OSRT_FILE_ACCESS_EVENTS = OS Runtime trace
 -- uses: file_calls, names, call_places, os_calls
+-- lines: --osrt-backtrace-threshold=1000
 -- default: 410
 -- arg: calls=20, syncs of a thread from which on they are looked at
 -- arg: rate=10, syncs per second, over the time from the thread's first one to its last
@@ -39,7 +40,7 @@ SELECT
 	cost,
 	'Thread ' || (globalTid & 0xFFFFFF) || coalesce(' (' || name || ')', '') || ' waited {' || ns || ' ns} in {'
 		|| n || '} syncs, {' || (ns / n) || ' ns} each, {' || CAST(n * 1e9 / max(span, 1) AS INTEGER)
-		|| '} per second' || coalesce(named, '') || coalesce(made_at, '') || '.' AS finding
+		|| '} per second' || coalesce(named, '') || coalesce(made_at, '') || '.' AS finding, made_at
 FROM (
 	SELECT *, CAST(ns * (1 - 1.0 / n) AS INTEGER) AS cost, (SELECT ns FROM wall) AS wall,
 		(SELECT iif(2 * sum(end - start) >= thread.ns, '; most are of ', '; the largest known part of ') || path FROM sync WHERE sync.globalTid = thread.globalTid AND path IS NOT NULL

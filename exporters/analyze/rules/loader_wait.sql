@@ -4,6 +4,7 @@
 -- about: uses a GPU, that may be busy meanwhile with what it was given before: then rules data_loading and gpu_gaps show what is lost.
 -- needs: SL_STACKS or OSRT_CALLCHAINS = stacks
 -- uses: gpu_cover, names, call_places
+-- lines: --osrt-backtrace-threshold=1000
 -- default: 380
 -- advice: More workers (num_workers, up to the CPUs there are), persistent_workers=True where epochs are short, a larger
 -- advice: prefetch_factor; less work per sample: decoded once and stored, small files packed into few large ones.
@@ -56,7 +57,7 @@ SELECT
 	'Thread ' || (globalTid % 0x1000000) || coalesce(' (' || name || ')', '') || ' waited {' || ns
 		|| ' ns} for its DataLoader, in {' || n || ' long call|long calls}' || coalesce(made_at, '')
 		|| coalesce((SELECT '. Its workers were longest in ' || function || ' at ' || place || ', {' || ns || ' ns} together'
-			FROM busy ORDER BY ns DESC, place LIMIT 1), '') || '.' AS finding
+			FROM busy ORDER BY ns DESC, place LIMIT 1), '') || '.' AS finding, made_at
 FROM (
 	SELECT globalTid, sum(ns) AS ns, count(*) AS n, (SELECT ns FROM wall) AS wall,
 		(SELECT name FROM thread_names AS t WHERE t.globalTid = l.globalTid) AS name,

@@ -3,6 +3,7 @@
 -- about: known from context switches: the thread that woke the one that waited.
 -- needs: OSRT_API = OS Runtime trace
 -- uses: names, call_places, os_calls
+-- lines: --osrt-backtrace-threshold=1000
 -- default: 430
 -- advice: Hold the lock for less: compute, allocate and do I/O before taking it. Split it (one for each
 -- advice: part of the data, or for each thread, merged at the end), or use atomics. Where most only read,
@@ -55,7 +56,7 @@ SELECT
 		|| coalesce(' (' || name || ')', '') || ' waited {' || cost || ' ns} in {' || n || ' call|calls}, '
 		|| function || coalesce(', for what thread ' || (holder & 0xFFFFFF)
 		|| coalesce(' (' || holder_name || ')', '') || ' held', '')
-		|| coalesce(made_at, '') || '.' AS finding
+		|| coalesce(made_at, '') || '.' AS finding, made_at
 FROM (
 	SELECT *, (SELECT name FROM thread_names AS t WHERE t.globalTid = holder) AS holder_name
 	FROM (

@@ -4,6 +4,7 @@
 -- about: With --trace=python-gil the waiting itself is recorded, and looked at instead.
 -- needs: OSRT_API or NVTX_EVENTS = OS Runtime trace
 -- uses: names, call_places, os_calls
+-- lines: --osrt-backtrace-threshold=1000
 -- default: 435
 -- arg: waits=5, of a thread that lasted 5 ms, from which on it is looked at
 -- advice: Processes instead of threads for what computes in Python (multiprocessing, DataLoader workers,
@@ -47,7 +48,7 @@ SELECT
 	n || ' threads of process ' || (globalTid / 0x1000000 % 0x1000000)
 		|| coalesce(' (' || (SELECT name FROM process_names WHERE pid = globalTid / 0x1000000) || ')', '')
 		|| ' waited {' || whole || ' ns} altogether for Python''s interpreter lock, thread ' || (globalTid % 0x1000000)
-		|| ' {' || longest || ' ns}' || coalesce(made_at, '') || '.' AS finding
+		|| ' {' || longest || ' ns}' || coalesce(made_at, '') || '.' AS finding, made_at
 FROM (
 	SELECT *, CAST(longest * (1 - 1.0 / max(1, min(n, cpus))) AS INTEGER) AS cost, (SELECT ns FROM wall) AS wall,
 		(SELECT iif(2 * sum(c.ns) >= longest, ', most of it at ', ', the largest known part at ') || place FROM call_places AS c

@@ -50,6 +50,9 @@ is "$(grep -o '^ \*\* .*' out)" ' ** GPU Gaps (gpu_gaps):
  ** Copies and Kernels in the Default Stream (cuda_default_stream):
  ** CUDA Synchronization APIs (cuda_api_sync):
  ** GPU Time Utilization (gpu_time_util):' 'evidence follows in the same order'
+no_line() { tr -s '\n ' ' ' <out | grep -c 'on the device (cudaStreamWaitEvent). What it costs: rule cuda_sync_idle. > No stack names a line: --cudabacktrace=all records more.'; }
+is "$(no_line)" 1 'a finding without a line names the option that gives one'
+is "$(grep -c 'No stack names' out)" 1 'one that no stack would help does not'
 check 'it says what was silent, and what had no data' sh -c 'tr -s "\\n " " " <out >flat
 	grep -q "looked and clean: [a-z_, ]*cuda_memcpy_sync" flat && ! grep -q "looked and clean: [a-z_, ]*gpu_gaps" flat &&
 		grep -q "not recorded: .*io_syncs (OS Runtime trace)" flat'
