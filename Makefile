@@ -131,7 +131,7 @@ EXTENSION_SRC := $(addprefix exporters/sql/,$(addsuffix .c,extension functions g
 EXTENSION_OBJ := $(EXTENSION_SRC:exporters/%.c=$(B)/extension/%.o)
 
 # What was compiled with other flags, or before a library was there (`make deps`), is compiled anew.
-FLAGS := $(CC) $(BASE) $(CFLAGS)
+FLAGS := $(CC) $(filter-out -I$(B)/gen,$(BASE)) $(CFLAGS)
 ifneq ($(filter-out clean help,$(or $(MAKECMDGOALS),all)),)
 ifneq ($(file <$(B)/flags),$(FLAGS))
 $(shell mkdir -p $(B))

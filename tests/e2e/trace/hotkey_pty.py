@@ -249,7 +249,7 @@ def background():
 
 def launch():
     """The collector has no terminal, launch has."""
-    t = run(SIGHTLINE, "launch", *PHASES)
+    t = run(SIGHTLINE, "launch", "--session-new=keys", *PHASES)
     phase("a")
     time.sleep(0.3)
     same(t.modes(), ORDINARY)
@@ -260,7 +260,7 @@ def launch():
     phase("b")
     t.type(F12)
     shown(lambda: glob.glob("l.1.sqlite") and state() == ["DelayedCollection"])
-    subprocess.run([SIGHTLINE, "cancel"], check=True)
+    subprocess.run([SIGHTLINE, "cancel", "--session=keys"], check=True)
     shown(lambda: t.modes() == ORDINARY)
     phase("end")
     same(t.wait(), 7)
