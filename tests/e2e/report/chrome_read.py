@@ -67,6 +67,7 @@ def check(path):
             at[e['pid'], e['tid'], e['ts']] = e['args']['correlation']
             if e['cat'] in ('kernel', 'gpu_memcpy', 'gpu_memset'):
                 shared[e['args']['correlation']].add(e['pid'])
+    mixed = set().union(*(pids for pids in shared.values() if len(pids) > 1))
     for e in events:
         if not isinstance(e['pid'], int) or ('tid' in e and not isinstance(e['tid'], int)):
             wrong.append(f'pid or tid is no integer: {e}')
@@ -91,9 +92,9 @@ def check(path):
             if stack and (flat or end > stack[-1]):
                 wrong.append(f'does not nest: {e}')
             stack.append(end)
-        # Readers (TraceLens) join by the correlation id itself; several processes may share one.
+        # Readers (TraceLens) join by the correlation id itself; where processes share some, one has others.
         if e['ph'] in 'sf' and e['id'] != (correlation := at.get((e['pid'], e['tid'], e['ts']))):
-            if len(shared[correlation]) < 2:
+            if not shared[correlation] & mixed:
                 wrong.append(f'an arrow whose id is not the correlation id {correlation}: {e}')
         if e['ph'] == 's':
             if e['id'] in arrows:

@@ -95,7 +95,10 @@ for r in calls:
     name = re.sub(r'_v\d{4,}$', '', strings[r['nameId']])
     slice_(r, 'cuda_driver' if r['eventClass'] == 1 else 'cuda_runtime', name, on_thread(r['globalTid']),
            args(r, 'correlation=correlationId', 'result?returnValue'))
+has_tree = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'SL_PROCESS_TREE'").fetchone()[0]
 for r in table('OSRT_API'):
+    if r.get('eventClass') in (31, 32) and not has_tree:  # where a call of nsys's began and ended: no calls
+        continue
     slice_(r, 'osrt', strings[r['nameId']], on_thread(r['globalTid']), args(r, 'result?returnValue'))
 for name in ('CUPTI_ACTIVITY_KIND_OVERHEAD', 'PROFILER_OVERHEAD'):
     for r in table(name):

@@ -179,11 +179,13 @@ def compare(r, path):
     total = collections.Counter()
     tables = {'CUPTI_ACTIVITY_KIND_KERNEL': 'kernel', 'CUPTI_ACTIVITY_KIND_GRAPH_TRACE': 'kernel',
               'CUPTI_ACTIVITY_KIND_MEMCPY': 'gpu_memcpy', 'CUPTI_ACTIVITY_KIND_MEMSET': 'gpu_memset',
-              'CUPTI_ACTIVITY_KIND_SYNCHRONIZATION': 'cuda_sync', 'CUPTI_ACTIVITY_KIND_RUNTIME': 'cuda_api',
+              'CUPTI_ACTIVITY_KIND_RUNTIME': 'cuda_api',
               'CUPTI_ACTIVITY_KIND_OVERHEAD': 'overhead', 'PROFILER_OVERHEAD': 'overhead', 'OSRT_API': 'osrt'}
     for table, category in tables.items():
         if table in have:
-            n, ns = db.execute(f'SELECT count(*), ifnull(sum(end - start), 0) FROM {table}').fetchone()
+            # Rows of nsys for where a call began and ended are no calls.
+            where = 'eventClass NOT IN (31, 32)' if table == 'OSRT_API' and 'SL_PROCESS_TREE' not in have else '1'
+            n, ns = db.execute(f'SELECT count(*), ifnull(sum(end - start), 0) FROM {table} WHERE {where}').fetchone()
             want[category] += n
             total[category] += ns
     if 'NVTX_EVENTS' in have:
