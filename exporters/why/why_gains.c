@@ -97,18 +97,8 @@ void why_put_gains(FILE *out, const struct why *y, bool is_brief)
 	}
 }
 
-static void put_text(FILE *out, const char *name, const char *text)
-{
-	fprintf(out, "\"%s\": ", name);
-	if (text)
-		json_string(out, text, strlen(text));
-	else
-		fputs("null", out);
-}
-
 static void put_json_gain(FILE *out, const struct why *y, const struct why_gain *g)
 {
-	const struct place *p = &y->walk.places.list[g->place];
 	char *action = NULL;
 	size_t len;
 	FILE *words = open_memstream(&action, &len);
@@ -126,13 +116,8 @@ static void put_json_gain(FILE *out, const struct why *y, const struct why_gain 
 		json_string(out, action, len);
 	free(action);
 	fputs("], ", out);
-	put_text(out, "place", p->text), fputs(", ", out);
-	put_text(out, "file", p->file), fputs(", ", out);
-	put_text(out, "function", p->function);
-	if (p->line)
-		fprintf(out, ", \"line\": %d}", p->line);
-	else
-		fputs(", \"line\": null}", out);
+	why_put_json_place(out, y, g->place);
+	putc('}', out);
 }
 
 void why_put_json_gains(FILE *out, const struct why *y)

@@ -6,7 +6,7 @@
 
 #include "exporters/text/format.h"
 
-static void put_text(FILE *out, const char *name, const char *text)
+void why_put_json_text(FILE *out, const char *name, const char *text)
 {
 	fprintf(out, "\"%s\": ", name);
 	if (text)
@@ -15,22 +15,28 @@ static void put_text(FILE *out, const char *name, const char *text)
 		fputs("null", out);
 }
 
-static void put_cause(FILE *out, const struct why *y, const struct why_cause *c)
+void why_put_json_place(FILE *out, const struct why *y, uint32_t place)
 {
-	const struct place *p = &y->walk.places.list[c->place];
-	char *name = why_string(y, &y->model.names, c->name);
-	char *object = why_string(y, &y->model.objects, c->object);
+	const struct place *p = &y->walk.places.list[place];
 
-	put_text(out, "reason", why_reason_name(c->reason)), fputs(", ", out);
-	put_text(out, "call", name), fputs(", ", out);
-	put_text(out, "object", object), fputs(", ", out);
-	put_text(out, "place", p->text), fputs(", ", out);
-	put_text(out, "file", p->file), fputs(", ", out);
-	put_text(out, "function", p->function);
+	why_put_json_text(out, "place", p->text), fputs(", ", out);
+	why_put_json_text(out, "file", p->file), fputs(", ", out);
+	why_put_json_text(out, "function", p->function);
 	if (p->line)
 		fprintf(out, ", \"line\": %d", p->line);
 	else
 		fputs(", \"line\": null", out);
+}
+
+static void put_cause(FILE *out, const struct why *y, const struct why_cause *c)
+{
+	char *name = why_string(y, &y->model.names, c->name);
+	char *object = why_string(y, &y->model.objects, c->object);
+
+	why_put_json_text(out, "reason", why_reason_name(c->reason)), fputs(", ", out);
+	why_put_json_text(out, "call", name), fputs(", ", out);
+	why_put_json_text(out, "object", object), fputs(", ", out);
+	why_put_json_place(out, y, c->place);
 	free(name);
 	free(object);
 }
@@ -40,7 +46,7 @@ static void put_thread(FILE *out, const struct why *y, uint32_t thread)
 	char buf[96];
 
 	fprintf(out, "\"tid\": %lld, ", (long long)y->model.threads[thread].tid);
-	put_text(out, "thread", why_thread_text(y, thread, buf, sizeof(buf)));
+	why_put_json_text(out, "thread", why_thread_text(y, thread, buf, sizeof(buf)));
 }
 
 static void put_part(FILE *out, const struct why *y, const struct why_part *p)
@@ -66,9 +72,9 @@ static void put_culprit(FILE *out, const struct why *y, const struct why_culprit
 	const struct place *p = &y->walk.places.list[c->place];
 
 	fprintf(out, "{\"ns\": %lld, \"confidence\": %.3f, ", (long long)c->ns, c->sure);
-	put_text(out, "place", p->text), fputs(", ", out);
-	put_text(out, "file", p->file), fputs(", ", out);
-	put_text(out, "function", p->function);
+	why_put_json_text(out, "place", p->text), fputs(", ", out);
+	why_put_json_text(out, "file", p->file), fputs(", ", out);
+	why_put_json_text(out, "function", p->function);
 	if (p->line)
 		fprintf(out, ", \"line\": %d, \"reasons\": {", p->line);
 	else
@@ -110,7 +116,7 @@ static void put_steps(FILE *out, const struct why *y)
 			",\n \"steps\": {\"count\": %zu, \"median_ns\": %lld, \"min_ns\": %lld, ",
 			f->cnt, (long long)f->median, (long long)f->min);
 		fprintf(out, "\"max_ns\": %lld, ", (long long)f->max);
-		put_text(out, "name", f->name);
+		why_put_json_text(out, "name", f->name);
 		putc('}', out);
 	}
 	if (!s->cnt)
@@ -164,13 +170,13 @@ void why_put_json(FILE *out, const struct why *y, const char *report)
 	for (size_t i = 0; i < y->parts_cnt; i++)
 		sum += y->parts[i].ns;
 	putc('{', out);
-	put_text(out, "report", report);
+	why_put_json_text(out, "report", report);
 	fprintf(out,
 		",\n \"wall\": {\"start\": %lld, \"end\": %lld, \"ns\": %lld, \"recorded_ns\": "
 		"%lld, ",
 		(long long)w->start, (long long)w->end, (long long)wall_ns(w),
 		(long long)w->recorded);
-	put_text(out, "basis", wall_basis_text(w->basis));
+	why_put_json_text(out, "basis", wall_basis_text(w->basis));
 	fputs("},\n \"focus\": {", out);
 	if (y->focus != WHY_NONE) {
 		put_thread(out, y, y->focus);
