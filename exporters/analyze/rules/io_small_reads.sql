@@ -53,7 +53,7 @@ SELECT * FROM short;
 SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' ELSE 'bad' END AS severity,
 	cost,
-	'{' || n || '} reads of {' || (bytes / n) || ' B} on average took {' || ns || ' ns} of thread '
+	'{' || n || '} reads of {' || ((bytes + n / 2) / n) || ' B} on average took {' || ns || ' ns} of thread '
 		|| (globalTid & 0xFFFFFF) || coalesce(' (' || name || ')', '')
 		|| CASE threads WHEN 1 THEN '' WHEN 2 THEN ', and there is another such thread'
 			ELSE ', and there are ' || (threads - 1) || ' more such threads' END
