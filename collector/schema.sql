@@ -8,8 +8,8 @@
 --     raw = made with its first row, dropped when a report is finished, read by recover,
 --     private = the collector's own, dropped likewise.
 --   * Comments stand inside the parentheses of CREATE TABLE: only there do they reach `.schema`.
---   * Tables that take batches (enum db_table in db.h) have INTEGER columns only, save one TEXT at the
---     end that is the same in all rows, no PRIMARY KEY, no index and no DEFAULT (reason: row_batch.c).
+--   * Tables that take batches (enum db_table in db.h) have INTEGER columns, save REAL ones at the end, or one
+--     TEXT that is the same in all rows, no PRIMARY KEY, no index and no DEFAULT (reason: row_batch.c).
 --
 -- Units: all times are ns since the start of the session unless the comment names another unit.
 -- "->" means "refers to". globalTid packs, from high to low: 8 bits hardware id, 8 bits VM id, 24 bits
@@ -876,6 +876,85 @@ CREATE TABLE TARGET_INFO_CUDA_STREAM (
     contextId INTEGER NOT NULL, -- TARGET_INFO_CUDA_CONTEXT_INFO.contextId
     priority  INTEGER NOT NULL, -- as an unsigned number: -5 stands as 4294967291
     flag      INTEGER NOT NULL  -- -> ENUM_CUPTI_STREAM_TYPE.id
+);
+
+-- @table TARGET_INFO_GPU_METRICS lazy
+CREATE TABLE TARGET_INFO_GPU_METRICS (
+    -- Names of the metrics in GPU_METRICS, per GPU. Where they come from: SL_GPU_METRIC_SETS.
+    typeId     INTEGER NOT NULL, -- packed: 8 bits hardware id, 8 bits VM id, 16 bits source, 32 bits GPU; low 8 bits -> TARGET_INFO_GPU.id
+    sourceId   INTEGER NOT NULL, -- typeId with its low 32 bits 0, the same for all GPUs
+    typeName   TEXT    NOT NULL, -- 'GPU Metrics [product name]'
+    metricId   INTEGER NOT NULL, -- one number per name, on all GPUs of this report
+    metricName TEXT    NOT NULL  -- with its unit: 'SMs Active [Throughput %]'
+);
+
+-- @table GPU_METRICS lazy
+CREATE TABLE GPU_METRICS (
+    -- Samples of hardware metrics, in order of time; all metrics of a sample have one timestamp. A sample is about the time
+    -- from its timestamp to that of the next one of its typeId, unless SL_GPU_METRIC_GAPS has a gap between.
+    rawTimestamp INTEGER NOT NULL, -- ns of the clock of the source (CLOCK_REALTIME)
+    timestamp    INTEGER NOT NULL, -- begin of the sample, ns
+    typeId       INTEGER NOT NULL, -- GPU, as in TARGET_INFO_GPU_METRICS
+    metricId     INTEGER NOT NULL, -- -> TARGET_INFO_GPU_METRICS.metricId
+    value        INTEGER NOT NULL, -- rounded; the unit is in the metric's name, clocks are in Hz whatever it says
+    exact        REAL              -- the value as it was measured; NULL: value is it
+);
+
+-- @table SL_GPU_METRIC_SETS lazy
+CREATE TABLE SL_GPU_METRIC_SETS (
+    -- What was sampled on a GPU from when on. A GPU whose source or rate changed has several rows, in order of time.
+    id           INTEGER NOT NULL PRIMARY KEY, -- number of the row
+    typeId       INTEGER NOT NULL,             -- GPU, as in GPU_METRICS
+    start        INTEGER NOT NULL,             -- ns
+    uuid         TEXT,                         -- of the GPU or of its MIG instance, without GPU- in front
+    source       TEXT    NOT NULL,             -- pm: PM sampling of CUPTI; gpm: GPM of NVML
+    chip         TEXT,                         -- name of the chip: GH100; NULL: not known
+    setName      TEXT    NOT NULL,             -- metric set, as in --gpu-metrics-set=help
+    askedHz      REAL    NOT NULL,             -- samples per second as asked for
+    realHz       REAL    NOT NULL,             -- as set up
+    clocksLocked INTEGER,                      -- 1: the SM clock changed by over 3 % when sampling began; NULL: not known
+    reason       TEXT                          -- why no better source or rate; NULL: there is none, or it was asked for
+);
+
+-- @table SL_GPU_METRIC_GAPS lazy
+CREATE TABLE SL_GPU_METRIC_GAPS (
+    -- Spans of time in which a GPU was not sampled though it was to be.
+    typeId INTEGER NOT NULL, -- GPU, as in GPU_METRICS
+    start  INTEGER NOT NULL, -- end of the last sample before, ns
+    end    INTEGER NOT NULL, -- begin of the first one behind it, or end of the recording, ns
+    why    TEXT    NOT NULL  -- overflow, restart, paused, lost, late
+);
+
+-- @table SL_COUNTERS lazy
+CREATE TABLE SL_COUNTERS (
+    -- Curves in SL_COUNTER_SAMPLES: of GPUs (NVML) and of the machine.
+    id        INTEGER NOT NULL PRIMARY KEY, -- counterId there
+    scope     TEXT    NOT NULL,             -- of what: gpu, process, host, core, disk, nic, cgroup, link
+    scopeId   INTEGER,                      -- gpu: TARGET_INFO_GPU.id; process: globalPid; core, link: number; NULL: scopeName has it
+    scopeName TEXT,                         -- name of the GPU, disk, interface, cgroup; NULL: none
+    gpuId     INTEGER,                      -- -> TARGET_INFO_GPU.id, of what belongs to a GPU; NULL: nothing of a GPU
+    name      TEXT    NOT NULL,             -- what: 'Power', 'Memory Used'
+    unit      TEXT    NOT NULL,             -- %, W, J, Hz, B, ns, C or a count
+    isSum     INTEGER NOT NULL              -- 1: a value is what came together since the sample before; 0: it is a level at its time
+);
+
+-- @table SL_COUNTER_SAMPLES lazy
+CREATE TABLE SL_COUNTER_SAMPLES (
+    -- Values of SL_COUNTERS. Nothing between two samples is interpolated.
+    counterId INTEGER NOT NULL, -- -> SL_COUNTERS.id
+    timestamp INTEGER NOT NULL, -- ns
+    value     REAL              -- NULL: not known from here to the next sample (or, of a sum, since the one before)
+);
+
+-- @table SL_GPU_EVENTS lazy
+CREATE TABLE SL_GPU_EVENTS (
+    -- Things that happened to GPUs, as the driver reports them.
+    timestamp       INTEGER NOT NULL, -- ns
+    gpuId           INTEGER NOT NULL, -- -> TARGET_INFO_GPU.id
+    kind            TEXT    NOT NULL, -- xid, ecc, clock, power, recovery, lost
+    code            INTEGER,          -- xid: its number; clock: bits of the reasons; ecc: errors so far; NULL: none
+    gpuInstance     INTEGER,          -- MIG; NULL: the whole GPU
+    computeInstance INTEGER           -- MIG; NULL: the whole GPU, or GPU instance
 );
 
 -- @table SL_STATE private

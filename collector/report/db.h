@@ -53,6 +53,9 @@ enum db_table {
 	DB_CUBLAS_EVENTS,
 	DB_SL_LIBRARY_API,
 	DB_SL_GPU_ARGUMENTS,
+	/* Columns: db_counters.h. */
+	DB_GPU_METRICS,
+	DB_SL_COUNTER_SAMPLES,
 	/* Made by db_finish() alone. */
 	DB_SL_STACKS,
 	DB_SL_FRAMES,

@@ -168,6 +168,8 @@ int db_resume(struct db *db)
 	if (!err)
 		err = db_nvtx_load(db);
 	if (!err)
+		err = db_counters_load(db);
+	if (!err)
 		err = db_stacks_load(db);
 	/* Its sums were in memory: they begin anew. */
 	if (!err)

@@ -9,6 +9,7 @@
  *   db_map.c      ids to rowids
  *   db_stacks.c   stacks as they come
  *   db_nvtx.c     rows of NVTX tables
+ *   db_counters.c hardware metrics and counters
  *   db_strings.c  StringIds
  *   db_finish.c   resume and finish
  *   db_symbolize_prefetch.c    looks up addresses of stacks while others still come
@@ -30,7 +31,7 @@
 #define DB_GLOBAL_VID     (INT64_C(1) << 48)
 #define DB_SCHEMA_VERSION "3.28.1"
 #define DB_PRODUCT        "Sightline"
-#define DB_TABLES_MAX     128 /* tables in schema.sql */
+#define DB_TABLES_MAX     160 /* tables in schema.sql */
 
 /* ---- db_sql.c ---- */
 
@@ -142,13 +143,17 @@ struct db_ops {
 	int64_t *image_start; /* by image: start_ns */
 	struct db_state *state;
 	struct db_opened recent[DB_RECENT]; /* by id */
+	struct {
+		int64_t counter, metric, set;
+	} ids; /* given out so far: of SL_COUNTERS and the like */
 };
 
 /* clang-format off */
 enum db_op { OP_PROCESS, OP_THREAD, OP_DIAGNOSTIC, OP_OVERHEAD, OP_CAPTURE, OP_EXPORT, OP_EXPORT_SET,
        OP_ENV, OP_FILE_OPENED, OP_FILE_CLOSED, OP_IMAGE, OP_IMAGE_END, OP_TOTAL, OP_CALL_TOTAL, OP_FILE_TOTAL, OP_SOCKET, OP_LOST, OP_CLOCK,
        OP_STATE, OP_GPU_TARGET, OP_GPU_DEVICE, OP_GPU_CONTEXT, OP_GPU_STREAM, OP_GPU_MEMORY, OP_GPU_JIT, OP_STATE_DROP, OP_PENDING_GPU, OP_PENDING_GPU_DROP,
-       OP_LIVE_SESSION, OP_LIVE_THREAD, OP_LIVE_CALLS, OP_LIVE_FILE, OP_LIVE_GPU, OP_CAPTURES, OP_SPACE, OP_MODULE, OP_CODE, OP_STACK, OP_EVENT_REQUEST, OP_FUNCTION, OP_CNT };
+       OP_LIVE_SESSION, OP_LIVE_THREAD, OP_LIVE_CALLS, OP_LIVE_FILE, OP_LIVE_GPU, OP_CAPTURES, OP_SPACE, OP_MODULE, OP_CODE, OP_STACK, OP_EVENT_REQUEST, OP_FUNCTION,
+       OP_METRIC_NAME, OP_METRIC_SET, OP_METRIC_GAP, OP_COUNTER, OP_GPU_EVENT, OP_CNT };
 /* clang-format on */
 
 /*
@@ -209,9 +214,13 @@ void db_nvtx_free(struct db *db);
 void db_nvtx_move(struct db *db, struct db *old); /* ids given out, ranges that were left open */
 size_t db_nvtx_pending(const struct db *db);
 
+/* ---- db_counters.c ---- */
+
+int db_counters_load(struct db *db); /* resume */
+
 /* ---- db.c ---- */
 
-#define DB_STMTS   48
+#define DB_STMTS   64
 #define DB_BUSY_MS 10000 /* another writer is rare, e.g. a CREATE INDEX by hand */
 
 struct db {

@@ -104,6 +104,15 @@ static const struct {
 	[OP_EVENT_REQUEST] = {"PMU_EVENT_REQUESTS", "iiittii",
 		"INSERT OR REPLACE INTO main.PMU_EVENT_REQUESTS VALUES(?1, ?2, ?3, 1, ?4, ?5, ?6, ?7)"},
 	[OP_FUNCTION] = {"SL_FUNCTIONS", "iii", "INSERT OR REPLACE INTO main.SL_FUNCTIONS VALUES(?, ?, ?)"},
+	[OP_METRIC_NAME] = {"TARGET_INFO_GPU_METRICS", "iitit",
+		"INSERT INTO main.TARGET_INFO_GPU_METRICS VALUES(?, ?, ?, ?, ?)"},
+	/* Rates are in thousandths. */
+	[OP_METRIC_SET] = {"SL_GPU_METRIC_SETS", "iiittttiiit",
+		"INSERT OR REPLACE INTO main.SL_GPU_METRIC_SETS VALUES(?, ?, ?, ?, ?, ?, ?, ? / 1000.0, ? / 1000.0, ?, ?)"},
+	[OP_METRIC_GAP] = {"SL_GPU_METRIC_GAPS", "iiit", "INSERT INTO main.SL_GPU_METRIC_GAPS VALUES(?, ?, ?, ?)"},
+	[OP_COUNTER] = {"SL_COUNTERS", "itititti",
+		"INSERT OR REPLACE INTO main.SL_COUNTERS VALUES(?, ?, ?, ?, ?, ?, ?, ?)"},
+	[OP_GPU_EVENT] = {"SL_GPU_EVENTS", "iitiii", "INSERT INTO main.SL_GPU_EVENTS VALUES(?, ?, ?, ?, ?, ?)"},
 	[OP_STACK] = {"SL_RAW_STACKS", "iiib", "INSERT OR IGNORE INTO main.SL_RAW_STACKS VALUES(?, ?, ?, ?)"},
 };
 /* clang-format on */

@@ -41,6 +41,10 @@ static const struct {
 	{"TARGET_INFO_CUDA_DEVICE", NULL, {0}},
 	{"TARGET_INFO_CUDA_CONTEXT_INFO", NULL, {0}},
 	{"TARGET_INFO_CUDA_STREAM", NULL, {0}},
+	/* Of samplers that go on. */
+	{"TARGET_INFO_GPU_METRICS", NULL, {0}},
+	{"SL_GPU_METRIC_SETS", NULL, {"start"}},
+	{"SL_COUNTERS", NULL, {0}},
 	/* Of graphs that were made before, and run now. */
 	{"CUDA_GRAPH_NODE_EVENTS", NULL, {"start", "end"}},
 	{"CUDA_GRAPH_EVENTS", NULL, {"start", "end"}},
@@ -191,6 +195,7 @@ static void move_memory(struct db *db, struct db *old)
 	to->image_cap = from->image_cap;
 	to->image_start = from->image_start;
 	to->state = from->state;
+	to->ids = from->ids;
 	from->process = from->thread = from->image = (struct db_map){0};
 	from->image_start = NULL;
 	from->state = NULL;

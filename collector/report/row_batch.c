@@ -1,5 +1,5 @@
 /*
- * row_batch.c - rows of integers on their way into the file.
+ * row_batch.c - rows of numbers on their way into the file.
  *
  * Rows are encoded at once, as the cells of a table's b-tree, into a small image of a SQLite database
  * in memory (the file format is documented and frozen: https://www.sqlite.org/fileformat2.html). The
@@ -14,6 +14,7 @@
  * theirs: a third of what single INSERTs take). NOT NULL is not
  * checked on this way, so encode() does.
  */
+#include "collector/report/db_counters.h"
 #include "collector/report/db_gpu.h"
 #include "collector/report/db_internal.h"
 
@@ -68,6 +69,8 @@ static const struct {
 	[DB_CUBLAS_EVENTS] = {"CUBLAS_EVENTS", BLAS_COL_CNT, NULL},
 	[DB_SL_LIBRARY_API] = {"SL_LIBRARY_API", LIB_COL_CNT, NULL},
 	[DB_SL_GPU_ARGUMENTS] = {"SL_GPU_ARGUMENTS", ARG_COL_CNT, NULL},
+	[DB_GPU_METRICS] = {"GPU_METRICS", METRIC_COL_CNT, NULL},
+	[DB_SL_COUNTER_SAMPLES] = {"SL_COUNTER_SAMPLES", COUNTER_COL_CNT, NULL},
 	[DB_SL_STACKS] = {"SL_STACKS", STACKS_COL_CNT, NULL},
 	[DB_SL_FRAMES] = {"SL_FRAMES", FRAME_COL_CNT, NULL},
 	[DB_OSRT_CALLCHAINS] = {"OSRT_CALLCHAINS", CHAIN_COL_CNT, NULL},
@@ -127,6 +130,24 @@ static inline uint8_t *put_value(uint8_t *type, uint8_t *p, int64_t v)
 	return p + len;
 }
 
+/*
+ * Writes the number that db_real() made @v of. As SQLite does, whole numbers as integers: reading a column of type REAL
+ * gives them back as what they are. (Limit: what SQLite itself stores so, 48 bits.)
+ */
+static uint8_t *put_real(uint8_t *type, uint8_t *p, int64_t v)
+{
+	uint64_t be;
+	double d;
+
+	memcpy(&d, &v, sizeof(d));
+	if (d > -1e14 && d < 1e14 && (double)(int64_t)d == d)
+		return put_value(type, p, (int64_t)d);
+	be = __builtin_bswap64((uint64_t)v);
+	memcpy(p, &be, 8);
+	*type = 7;
+	return p + 8;
+}
+
 /* Pages of the image by number. */
 static uint8_t *page_at(const struct db *db, uint32_t no)
 {
@@ -171,6 +192,7 @@ static void leaf_open(struct db *db, struct row_batch_table *b, enum db_table t)
 
 static void encode(struct row_batch_table *b, unsigned cols, const char *tail)
 {
+	unsigned ints = b->ints;
 	unsigned types = cols + (tail != NULL);
 	uint8_t *cell = b->page + b->at, *type, *p, id[9];
 	size_t id_len = (size_t)(put_varint(id, b->rows + 1) - id), payload;
@@ -179,7 +201,7 @@ static void encode(struct row_batch_table *b, unsigned cols, const char *tail)
 	type = cell + 1 + id_len;
 	*type++ = (uint8_t)(1 + types);
 	p = type + types;
-	for (unsigned i = 0; i < cols; i++) {
+	for (unsigned i = 0; i < ints; i++) {
 		int64_t v = b->row[i];
 
 		if (v == DB_NULL && b->not_null >> i & 1)
@@ -188,6 +210,11 @@ static void encode(struct row_batch_table *b, unsigned cols, const char *tail)
 			type[i] = 0;
 		else
 			p = put_value(&type[i], p, v);
+	}
+	for (unsigned i = ints; i < cols; i++) {
+		type[i] = 0;
+		if (b->row[i] != DB_NULL)
+			p = put_real(&type[i], p, b->row[i]);
 	}
 	if (tail) {
 		size_t len = strlen(tail);
@@ -287,6 +314,7 @@ static void root_close(struct db *db, enum db_table t)
 /* CREATE TABLE with the types and NOT NULL of schema.sql, but without keys. False: other columns than TABLE has. */
 static bool table_sql(struct db *db, enum db_table t, char sql[SQL_MAX])
 {
+	struct row_batch_table *b = &db->batch.table[t];
 	unsigned cols = 0, want = TABLE[t].cols + (TABLE[t].tail ? 1u : 0);
 	const char *line = db_schema_sql(db, TABLE[t].name);
 	int len = snprintf(sql, SQL_MAX, "CREATE TABLE %s", TABLE[t].name);
@@ -296,14 +324,18 @@ static bool table_sql(struct db *db, enum db_table t, char sql[SQL_MAX])
 		return false;
 	for (line = strchr(line + 1, '\n') + 1; *line != ')'; line = strchr(line, '\n') + 1) {
 		char name[64], type[16], not [8] = "", null[8] = "";
-		bool is_set;
+		bool is_set, is_real;
 
 		if (sscanf(line, " %63s %15s %7s %7s", name, type, not, null) < 2 ||
 		    !strcmp(name, "--") || !strcmp(name, "PRIMARY"))
 			continue;
 		is_set = !strcmp(not, "NOT") && !strncmp(null, "NULL", 4);
+		is_real = !strncmp(type, "REAL", 4);
 		if (is_set)
-			db->batch.table[t].not_null |= UINT64_C(1) << cols % 64;
+			b->not_null |= UINT64_C(1) << cols % 64;
+		if (b->ints < cols && !is_real && cols < TABLE[t].cols)
+			return false;
+		b->ints += !is_real && cols < TABLE[t].cols;
 		len += snprintf(sql + len, SQL_MAX - (size_t)len, "%cc%u %.*s%s", cols ? ',' : '(',
 				cols, (int)strcspn(type, ","), type, is_set ? " NOT NULL" : "");
 		if (++cols > want || len + 1 >= (int)SQL_MAX)

@@ -1,5 +1,6 @@
 /* db.c - the report's writer: every table and function, what is stored and what is refused. */
 #include "tests/unit/report/db_test.h"
+#include "collector/report/db_counters.h"
 #include "collector/report/db_gpu.h"
 #include "collector/report/db_internal.h"
 
@@ -70,6 +71,8 @@ static void fill_rows(struct db *db, int64_t first)
 		[DB_CUBLAS_EVENTS] = BLAS_COL_CNT,
 		[DB_SL_LIBRARY_API] = LIB_COL_CNT,
 		[DB_SL_GPU_ARGUMENTS] = ARG_COL_CNT,
+		[DB_GPU_METRICS] = METRIC_COL_CNT,
+		[DB_SL_COUNTER_SAMPLES] = COUNTER_COL_CNT,
 		[DB_SL_STACKS] = STACKS_COL_CNT,
 		[DB_SL_FRAMES] = FRAME_COL_CNT,
 		[DB_OSRT_CALLCHAINS] = CHAIN_COL_CNT,
@@ -165,7 +168,7 @@ static void columns_are_the_documented_ones(void **state)
 		"0");
 	assert_string_equal(
 		ask("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name LIKE 'SL_%'"),
-		"10");
+		"11");
 }
 
 static void enumerations_have_their_rows(void **state)
