@@ -139,8 +139,10 @@ struct db_ops {
 	uint64_t cnt;
 	uint64_t dropped; /* given up while the disk was full for too long */
 	struct db_map process, thread, image;
-	int64_t process_cnt, thread_cnt, image_cnt, image_cap;
-	int64_t *image_start; /* by image: start_ns */
+	int64_t process_cnt, thread_cnt, image_cnt;
+	struct {
+		int64_t cap, *start; /* by image: start_ns */
+	} images;
 	struct db_state *state;
 	struct db_opened recent[DB_RECENT]; /* by id */
 	struct {

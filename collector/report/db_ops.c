@@ -395,15 +395,16 @@ static int load_images(struct db *db)
 
 	if (err)
 		return err;
-	ops->image_cap = ops->image_cnt ? ops->image_cnt : 1;
-	ops->image_start = calloc((size_t)ops->image_cap, sizeof(int64_t));
-	if (!ops->image_start)
+	ops->images.cap = ops->image_cnt ? ops->image_cnt : 1;
+	ops->images.start = calloc((size_t)ops->images.cap, sizeof(int64_t));
+	if (!ops->images.start)
 		return -ENOMEM;
 	err = db_prepare(db, "SELECT rowid, start FROM main.SL_PROCESS_TREE", &stmt);
 	if (err)
 		return err;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
-		ops->image_start[sqlite3_column_int64(stmt, 0) - 1] = sqlite3_column_int64(stmt, 1);
+		ops->images.start[sqlite3_column_int64(stmt, 0) - 1] =
+			sqlite3_column_int64(stmt, 1);
 	sqlite3_finalize(stmt);
 	return db_errno(rc);
 }
@@ -432,7 +433,7 @@ void db_ops_free(struct db *db)
 	db_map_free(&ops->process);
 	db_map_free(&ops->thread);
 	db_map_free(&ops->image);
-	free(ops->image_start);
+	free(ops->images.start);
 	free(ops->buf);
 	db_stacks_forget(db);
 }

@@ -192,12 +192,12 @@ static void move_memory(struct db *db, struct db *old)
 	to->process_cnt = from->process_cnt;
 	to->thread_cnt = from->thread_cnt;
 	to->image_cnt = from->image_cnt;
-	to->image_cap = from->image_cap;
-	to->image_start = from->image_start;
+	to->images.cap = from->images.cap;
+	to->images.start = from->images.start;
 	to->state = from->state;
 	to->ids = from->ids;
 	from->process = from->thread = from->image = (struct db_map){0};
-	from->image_start = NULL;
+	from->images.start = NULL;
 	from->state = NULL;
 	db_nvtx_move(db, old);
 }
@@ -222,7 +222,7 @@ int db_retime(struct db *db, int64_t shift, int64_t utc_epoch_ns, int64_t system
 	if (err)
 		return db_commit(db, 0); /* reports the error, and begins anew */
 	for (int64_t i = 0; i < db->ops.image_cnt; i++)
-		db->ops.image_start[i] -= shift;
+		db->ops.images.start[i] -= shift;
 	return db_commit(db, 0);
 }
 

@@ -178,19 +178,19 @@ int db_image(struct db *db, const struct db_image *image)
 
 	if (!row)
 		return -ENOMEM;
-	if (!*row || ops->image_start[*row - 1] != image->start_ns) {
-		if (ops->image_cnt == ops->image_cap) {
-			int64_t cap = ops->image_cap ? ops->image_cap * 2 : 64;
-			int64_t *list = realloc(ops->image_start, (size_t)cap * sizeof(*list));
+	if (!*row || ops->images.start[*row - 1] != image->start_ns) {
+		if (ops->image_cnt == ops->images.cap) {
+			int64_t cap = ops->images.cap ? ops->images.cap * 2 : 64;
+			int64_t *list = realloc(ops->images.start, (size_t)cap * sizeof(*list));
 
 			if (!list)
 				return -ENOMEM;
-			ops->image_start = list;
-			ops->image_cap = cap;
+			ops->images.start = list;
+			ops->images.cap = cap;
 		}
 		if (*row && image->kind == 2)
 			err = db_record(db, OP_IMAGE_END, *row, image->start_ns, DB_NULL);
-		ops->image_start[ops->image_cnt++] = image->start_ns;
+		ops->images.start[ops->image_cnt++] = image->start_ns;
 		*row = ops->image_cnt;
 	}
 	if (err)
