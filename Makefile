@@ -2,6 +2,7 @@
 #
 #   preload/     -> build/libtrace.so   (goes into programs; needs nothing but libc)
 #   preload/cupti/ -> build/libtrace-cuda.so (loaded by it where CUDA is used; finds CUPTI at run time)
+#   collector/probe/ -> build/sl-gpu (samples GPUs for the collector; finds the driver's libraries at run time)
 #   collector/   \
 #   exporters/    > build/sightline     (the commands)
 #   exporters/sql -> build/libsightline_sql.so (the SQL functions, for sqlite3)
@@ -54,7 +55,7 @@ FIGURES := -fwrapv
 
 # ---- the command ----
 MAIN_SRC := collector/main.c
-LIB_SRC := $(sort $(filter-out $(MAIN_SRC) %.bpf.c %/extension.c,$(shell find collector exporters -name '*.c')))
+LIB_SRC := $(sort $(filter-out $(MAIN_SRC) collector/probe/% %.bpf.c %/extension.c,$(shell find collector exporters -name '*.c')))
 BPF_SRC := $(sort $(wildcard collector/kernel/bpf/*.bpf.c))
 HAVE_BPF := $(shell command -v $(CLANG) >/dev/null 2>&1 && $(BPFTOOL) version >/dev/null 2>&1 && $(PKG_CONFIG) --exists libbpf && echo 1)
 # Compiled once, linked into libtrace.so and into the command: unwinding tables, CPython's layout, the hook tables.

@@ -1,0 +1,83 @@
+/*
+ * source.h - what samples a GPU, and how it hands on what it has: the parts of sl-gpu.
+ *
+ * A source is opened for one GPU by the thread that then polls it and closes it at last. Which source a GPU gets is decided in
+ * choose.c: the best one that opens. Sources load libraries by dlopen() and print nothing: what is to be known goes
+ * through out.h's functions, declared here.
+ */
+#pragma once
+
+#include "collector/probe/frame.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct nvml;
+struct out;
+
+struct probe_gpu {
+	struct probe_gpu_info info;
+	unsigned
+		index; /* of NVML: in the order of PCI addresses; of a MIG instance that of its GPU */
+	const struct nvml *nvml;
+	void *device; /* nvmlDevice_t; of a MIG instance its own */
+	void *parent; /* of a MIG instance: the GPU's */
+};
+
+/* What is asked for, of one GPU. */
+struct source_want {
+	const char *set; /* --gpu-metrics-set: alias or "file:PATH"; NULL: the first that fits */
+	int64_t hz; /* --gpu-metrics-frequency; of all that the ring and the report take: choose.c divides */
+	unsigned gpus; /* how many are sampled by this source at once */
+};
+
+#define SOURCE_WHY 384
+/* Why a source could not be opened, or ended. */
+struct source_why {
+	char text
+		[SOURCE_WHY]; /* one line without a full stop: what failed, then what the user can do about it */
+	bool is_final; /* no other source need be tried: the GPU is gone, or the set is not known */
+};
+
+struct source {
+	const char *name; /* pm, gpm, nvml */
+	/*
+	 * Begins to sample: describes its stream(s), then frames may come. NULL: it cannot, see @why. What takes long
+	 * (loading a driver) stands between out_patience() calls.
+	 */
+	void *(*open)(struct probe_gpu *gpu, const struct source_want *want, struct out *out,
+		      struct source_why *why);
+	/* Hands on what there is. CLOCK_MONOTONIC of the next call; -1: it has ended (@why), and only close() follows. */
+	int64_t (*poll)(void *source, struct source_why *why);
+	void (*close)(void *source);
+};
+
+/* sets: prints one line for each value of --gpu-metrics-set, in the form that nsys has (metrics.md, section 4). */
+extern const struct source source_pm, source_gpm, source_nvml;
+void source_pm_print_sets(FILE *to);
+/* Can PM sampling sample this GPU at all, whatever the permissions? Its chip (may be ""), or why not. */
+bool source_pm_supports(struct probe_gpu *gpu, char chip[16], char *why, size_t why_len);
+
+/* ---- what sources write (out.c). All may be called from any thread. ---- */
+
+/* The clock of PROBE_MONOTONIC, ns. */
+int64_t out_now(void);
+/* A number for a stream that is new; @stream's number is set, its names follow it. False: there are too many. */
+bool out_stream(struct out *o, struct probe_stream *stream, const struct probe_name *name,
+		unsigned cnt);
+/* False: no room in the ring; the frame is counted as dropped, and a gap is written before the next one that fits. */
+bool out_values(struct out *o, unsigned stream, int64_t t0, int64_t t1, const double *value,
+		unsigned cnt);
+void out_gap(struct out *o, unsigned stream, int64_t t0, int64_t t1, enum probe_why why);
+/* The pair of a stream's clock: @its, read between @before and @after of out_now(). */
+void out_clock(struct out *o, unsigned stream, int64_t its, int64_t before, int64_t after);
+void out_event(struct out *o, const struct probe_event *event);
+void out_note(struct out *o, unsigned severity, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The calling thread lives. Called by the thread's loop around poll(); a source with a long poll calls it, too. */
+void out_beat(struct out *o);
+/* The calling thread may be silent for @ms from here on (0: as usual, PROBE_PATIENCE_MS). */
+#define PROBE_PATIENCE_MS 2000
+void out_patience(struct out *o, unsigned ms);
+/* The collector is gone, or wants an end: sources return as soon as they can. */
+bool out_is_over(const struct out *o);
