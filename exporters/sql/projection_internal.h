@@ -8,26 +8,8 @@
 
 #include "exporters/sql/hist_internal.h"
 #include "exporters/sql/projection.h"
+#include "exporters/sql/range_texts.h"
 #include "exporters/sql/sweep.h"
-
-/* ---- texts of ranges, as numbers: few in memory, the rest in a file ---- */
-
-struct texts {
-	struct pool pool;
-	size_t bytes;
-	FILE *file;
-	int64_t at; /* end of the file */
-	char *buf;
-	size_t room;
-};
-
-/* What is kept in memory of them. Tests make it small. */
-extern size_t texts_bytes_max;
-
-/* 0 stands for NULL. SQLite's result codes. */
-int texts_add(struct texts *t, const char *text, size_t len, int64_t *number);
-int texts_get(struct texts *t, int64_t number, const char **text, size_t *len);
-void texts_free(struct texts *t);
 
 /* ---- a range ---- */
 

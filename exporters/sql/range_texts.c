@@ -1,8 +1,10 @@
 /* range_texts.c - texts of ranges, as numbers. */
+#include "exporters/sql/range_texts.h"
+
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "exporters/sql/projection_internal.h"
 #include "exporters/sql/spill.h"
 
 size_t texts_bytes_max = 4 << 20;

@@ -76,6 +76,8 @@ uint32_t tl_activities_parse(const char *list, char *why, size_t why_len)
 
 int tl_emit(struct tl_run *r, struct tl_event *e)
 {
+	if (r->projector && tl_projector_event(r->projector, e) < 0)
+		return -1;
 	if (__builtin_add_overflow(e->ts, r->opt->shift, &e->ts))
 		e->ts = r->opt->shift < 0 ? INT64_MIN : INT64_MAX;
 	e->ts = e->ts > TL_TIME_MAX ? TL_TIME_MAX : e->ts < -TL_TIME_MAX ? -TL_TIME_MAX : e->ts;
@@ -128,7 +130,7 @@ static int open_made(struct tl_run *r)
 
 static int open_sources(struct tl_run *r)
 {
-	size_t cnt = 2 + (r->opt->made ? r->opt->made->tracks_cnt : 0);
+	size_t cnt = 3 + (r->opt->made ? r->opt->made->tracks_cnt : 0);
 	int rc;
 
 	for (const struct tl_source_def *d = tl_source_defs; d->table; d++)
@@ -149,6 +151,12 @@ static int open_sources(struct tl_run *r)
 	}
 	if (open_made(r) < 0)
 		return -1;
+	if (r->spans && !r->projector) {
+		rc = tl_spans_open(r, &r->source[r->source_cnt]);
+		if (rc < 0)
+			return -1;
+		r->source_cnt += rc > 0;
+	}
 	if (!(r->opt->activities & TL_ACT_IO))
 		return 0;
 	rc = tl_io_open(r, &r->source[r->source_cnt]);
@@ -181,6 +189,8 @@ static int step(struct tl_source *s)
 		return tl_io_step(s);
 	case TL_AT_MADE:
 		return tl_made_step(s);
+	case TL_AT_PROJECTED:
+		return tl_spans_step(s);
 	default:
 		return tl_source_step(s);
 	}
@@ -213,6 +223,40 @@ static int merge(struct tl_run *r)
 	return rc < 0 ? -1 : 0;
 }
 
+/* Ranges on the GPU, after all else. */
+static int merge_projected(struct tl_run *r)
+{
+	struct tl_source s;
+	int rc = tl_projector_end(r->projector);
+
+	r->projector = NULL;
+	if (rc == 0)
+		rc = tl_spans_open(r, &s);
+	while (rc > 0) {
+		rc = tl_place_row(r, &s);
+		if (rc == 0)
+			rc = tl_spans_step(&s);
+		tl_stacks_trim(r, tl_names_trim(r->names));
+	}
+	return rc;
+}
+
+/* What is projected is known before anything else is read, or is made of this run's own events. */
+static int begin_projection(struct tl_run *r)
+{
+	uint32_t activities = r->opt->activities;
+
+	if (!(activities & TL_ACT_NVTX_KERNEL))
+		return 0;
+	r->spans = tl_spans_new();
+	if (!r->spans)
+		return -1;
+	if (!r->opt->ranges_last || (activities & TL_ACT_PROJECTED) != TL_ACT_PROJECTED)
+		return tl_project(r);
+	r->projector = tl_projector_new(r, r->spans);
+	return r->projector ? 0 : -1;
+}
+
 static void close_run(struct tl_run *r)
 {
 	for (size_t i = 0; i < r->source_cnt; i++) {
@@ -220,10 +264,13 @@ static void close_run(struct tl_run *r)
 			tl_io_close(&r->source[i]);
 		else if (r->source[i].def->place == TL_AT_MADE)
 			tl_made_close(&r->source[i]);
-		else
+		else if (r->source[i].def->place != TL_AT_PROJECTED)
 			tl_source_close(&r->source[i]);
 	}
 	free(r->source);
+	if (r->projector)
+		tl_projector_end(r->projector);
+	tl_spans_free(r->spans);
 	tl_stacks_close(r);
 	for (size_t i = 0; i < r->text_cnt; i++)
 		free(r->texts[i]);
@@ -256,8 +303,7 @@ static void explain(struct tl_run *r)
 int tl_run(struct tl_run *r)
 {
 	static const char drop[] =
-		"DROP TABLE IF EXISTS temp.SL_TL_CHAINS; DROP TABLE IF EXISTS temp.SL_TL_NVTX_GPU; "
-		"DROP TABLE IF EXISTS temp.SL_TL_EVENTS";
+		"DROP TABLE IF EXISTS temp.SL_TL_CHAINS; DROP TABLE IF EXISTS temp.SL_TL_EVENTS";
 	uint32_t activities = r->opt->activities;
 	int rc = -1;
 
@@ -266,15 +312,16 @@ int tl_run(struct tl_run *r)
 	r->tracks = r->names ? tl_tracks_new(r->db, r->names, r->sink, r->self) : NULL;
 	r->flows = r->tracks ? tl_flows_new(r->db, activities) : NULL;
 	if (r->flows && tl_names_of_domains(r) == 0 && tl_stacks_open(r) == 0 &&
-	    (!(activities & TL_ACT_NVTX_KERNEL) || tl_project(r) == 0) && tl_counters(r) == 0 &&
-	    open_sources(r) == 0)
+	    begin_projection(r) == 0 && tl_counters(r) == 0 && open_sources(r) == 0)
 		rc = merge(r);
+	if (rc == 0 && r->projector)
+		rc = merge_projected(r);
 	if (r->tracks && r->sink->end && r->sink->end(r->self) < 0)
 		rc = -1;
 	if (rc < 0)
 		explain(r);
 	close_run(r);
-	if (activities & (TL_ACT_SAMPLE | TL_ACT_NVTX_KERNEL))
+	if (activities & (TL_ACT_SAMPLE | TL_ACT_METRIC))
 		sqlite3_exec(r->db, drop, NULL, NULL, NULL);
 	return rc;
 }

@@ -232,9 +232,10 @@ struct tl_sink {
 
 struct tl_options {
 	uint32_t activities;
-	int64_t shift;              /* added to every time */
-	bool filtered;              /* db_filter_apply() was at work on the database */
-	bool no_args;               /* sinks that show none: reads less */
+	int64_t shift; /* added to every time */
+	bool filtered; /* db_filter_apply() was at work on the database */
+	bool no_args;  /* sinks that show none: reads less */
+	bool ranges_last; /* ranges on the GPU after all else instead of in order: spares a run for them alone */
 	const struct tl_made *made; /* shown besides; NULL: nothing */
 	/* Called every few thousand events; may be NULL. @total: an estimate. Returns -1 to stop. */
 	int (*progress)(void *of_progress, uint64_t done, uint64_t total);

@@ -167,6 +167,8 @@ struct tl_run {
 	struct tl_stacks *stacks;    /* of samples; NULL: they are not asked for */
 	bool own_stacks;             /* all kinds of events share the numbers of stacks */
 	bool has_gil;                /* there is the domain of Python's lock */
+	struct tl_projector *projector; /* of this run's own events; NULL: it has none */
+	struct tl_spans *spans;         /* what is projected */
 	struct tl_source *source;
 	size_t source_cnt;
 	uint64_t events, total;
@@ -248,5 +250,33 @@ int tl_run(struct tl_run *r);
 /* ---- event counters (tl_counters.c): fills the temporary table SL_TL_EVENTS. 0, or -1. ---- */
 int tl_counters(struct tl_run *r);
 
-/* ---- ranges on the GPU (tl_project.c): fills the temporary table SL_TL_NVTX_GPU ---- */
+/* ---- ranges on the GPU (tl_project.c) ---- */
+
+/* What the projection is made of. */
+#define TL_ACT_PROJECTED (TL_ACT_NVTX | TL_ACT_CUDA_API | TL_ACT_KERNEL | TL_ACT_GPU_MEM)
+
+/* Fills r->spans: by a run of its own, or, from tl_projector_new() to tl_projector_end(), by the events of this one. 0, or -1. */
 int tl_project(struct tl_run *r);
+struct tl_projector *tl_projector_new(struct tl_run *r, struct tl_spans *to);
+int tl_projector_event(struct tl_projector *p, const struct tl_event *e);
+int tl_projector_end(struct tl_projector *p); /* frees it */
+
+/* ---- spans, sorted by their start (tl_spans.c) ---- */
+
+struct tl_span {
+	int64_t start, end;
+	int64_t row; /* of NVTX_EVENTS; 0: not known */
+	int64_t operations;
+	struct tl_text name, domain; /* domain: without text where there is none */
+	int64_t thread;
+	const struct tl_track *stream; /* of any run */
+};
+struct tl_spans;
+struct tl_spans *tl_spans_new(void);
+void tl_spans_free(struct tl_spans *s);
+/* What encloses another at the same times comes after it. 0, -1. */
+int tl_spans_add(struct tl_spans *s, const struct tl_span *span);
+/* As tl_source_open; nothing is added after it. */
+int tl_spans_open(struct tl_run *r, struct tl_source *s);
+int tl_spans_step(struct tl_source *s);
+int tl_spans_row(struct tl_run *r, struct tl_source *s, struct tl_event *e);

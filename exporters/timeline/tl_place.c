@@ -157,13 +157,6 @@ static int at_gpu(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 				     stream == TL_NONE ? 0 : stream));
 }
 
-static int at_projected(struct tl_run *r, struct tl_source *s, struct tl_event *e)
-{
-	return slice(r, s, e,
-		     tl_track_projected(r->tracks, tl_key(s, 0), tl_key(s, 1), tl_key(s, 2),
-					tl_key(s, 3), tl_key(s, 4)));
-}
-
 static int at_sched(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 {
 	int64_t thread = tl_key(s, 0), state = tl_key(s, 3);
@@ -333,6 +326,8 @@ int tl_place_row(struct tl_run *r, struct tl_source *s)
 		return tl_io_row(r, s, &e);
 	if (s->def->place == TL_AT_MADE)
 		return tl_made_row(r, s, &e);
+	if (s->def->place == TL_AT_PROJECTED)
+		return tl_spans_row(r, s, &e);
 	e.row = sqlite3_column_int64(s->stmt, 0);
 	e.name = tl_source_name(r, s);
 	if (s->arg_cnt > 0)
@@ -347,8 +342,6 @@ int tl_place_row(struct tl_run *r, struct tl_source *s)
 	case TL_AT_STREAM:
 	case TL_AT_SYNC:
 		return at_gpu(r, s, &e);
-	case TL_AT_PROJECTED:
-		return at_projected(r, s, &e);
 	case TL_AT_SCHED:
 		return at_sched(r, s, &e);
 	case TL_AT_SAMPLE:

@@ -3,8 +3,8 @@
  * in a range to the end of the last, on each stream.
  *
  * That is known only when the last piece has run, which is long after the first; yet ranges shall come in the
- * order of their start. So one run over the ranges, calls and GPU work writes them to a temporary table, which
- * then is a source like any other. Kept in memory are ranges that are open or whose work has not all run.
+ * order of their start. So one run over the ranges, calls and GPU work collects them (tl_spans.c), and they are a
+ * source like any other after that. Kept in memory are ranges that are open or whose work has not all run.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,8 @@ struct span {
 struct range {
 	struct range *parent; /* the one it was opened in */
 	size_t refs;          /* it is open, ranges in it, calls whose work has not all run */
-	int64_t start, end, thread, text_id;
-	char *text, *domain; /* NULL: text_id has it; none */
+	int64_t start, end, thread, row;
+	struct tl_text name, domain; /* copies, but for a name with an id */
 	struct span *span;
 	size_t span_cnt;
 };
@@ -32,48 +32,50 @@ struct call {
 	uint32_t left; /* pieces of work to come */
 };
 
-struct projector {
+struct tl_projector {
 	struct tl_run *run; /* over what is projected */
-	sqlite3_stmt *insert;
+	struct tl_spans *spans;
 	struct tl_map open;  /* globalTid -> innermost open range */
 	struct tl_map calls; /* flow -> struct call * */
 };
 
-static char *copy(const struct tl_text *t)
+static bool copy(struct tl_text *to, const struct tl_text *from)
 {
-	char *text = malloc(t->len + 1);
+	char *text = malloc(from->len + 1);
 
-	if (text) {
-		memcpy(text, t->text, t->len);
-		text[t->len] = '\0';
-	}
-	return text;
+	if (!text)
+		return false;
+	memcpy(text, from->text, from->len);
+	text[from->len] = '\0';
+	*to = (struct tl_text){0, text, from->len};
+	return true;
 }
 
-static int write_span(struct projector *p, const struct range *g, const struct span *s)
+static int write_span(struct tl_projector *p, const struct range *g, const struct span *s)
 {
-	const int64_t numbers[] = {s->start,          s->end,
-				   g->thread,         s->stream->parent->global,
-				   s->stream->device, s->stream->context,
-				   s->stream->stream, s->operations};
-	sqlite3_stmt *i = p->insert;
+	return tl_spans_add(p->spans, &(struct tl_span){
+					      .start = s->start,
+					      .end = s->end,
+					      .row = g->row,
+					      .operations = s->operations,
+					      .name = g->name,
+					      .domain = g->domain,
+					      .thread = g->thread,
+					      .stream = s->stream,
+				      });
+}
 
-	for (int k = 0; k < 8; k++)
-		sqlite3_bind_int64(i, k + 1, numbers[k]);
-	if (g->text) {
-		sqlite3_bind_text(i, 9, g->text, -1, SQLITE_STATIC);
-		sqlite3_bind_null(i, 10);
-	} else {
-		sqlite3_bind_null(i, 9);
-		sqlite3_bind_int64(i, 10, g->text_id);
-	}
-	sqlite3_bind_text(i, 11, g->domain, -1, SQLITE_STATIC);
-	sqlite3_step(i);
-	return sqlite3_reset(i) == SQLITE_OK ? 0 : -1;
+static void range_free(struct range *g)
+{
+	free(g->span);
+	free((char *)g->domain.text);
+	if (g->name.id == 0)
+		free((char *)g->name.text);
+	free(g);
 }
 
 /* Gives up one reference; a range that nothing holds any more is complete. */
-static int release(struct projector *p, struct range *g)
+static int release(struct tl_projector *p, struct range *g)
 {
 	int rc = 0;
 
@@ -82,17 +84,14 @@ static int release(struct projector *p, struct range *g)
 
 		for (size_t i = 0; i < g->span_cnt && rc == 0; i++)
 			rc = write_span(p, g, &g->span[i]);
-		free(g->span);
-		free(g->text);
-		free(g->domain);
-		free(g);
+		range_free(g);
 		g = parent;
 	}
 	return rc;
 }
 
 /* The thread's innermost range that is open at @ts. */
-static int innermost(struct projector *p, int64_t thread, int64_t ts, uint64_t **slot)
+static int innermost(struct tl_projector *p, int64_t thread, int64_t ts, uint64_t **slot)
 {
 	int rc = 0;
 
@@ -110,7 +109,7 @@ static int innermost(struct projector *p, int64_t thread, int64_t ts, uint64_t *
 	return rc;
 }
 
-static int open_range(struct projector *p, const struct tl_event *e)
+static int open_range(struct tl_projector *p, const struct tl_event *e)
 {
 	struct range *g = calloc(1, sizeof(*g));
 	uint64_t *slot;
@@ -126,17 +125,19 @@ static int open_range(struct projector *p, const struct tl_event *e)
 	g->start = e->ts;
 	g->end = e->dur == TL_OPEN ? INT64_MAX : e->ts + e->dur;
 	g->thread = e->track->global;
-	g->text_id = e->name.id - 1;
-	if (e->name.id == 0)
-		g->text = copy(&e->name);
-	for (uint32_t i = 0; i < e->arg_cnt; i++)
-		if (strcmp(e->args[i].key, "domain") == 0 && e->args[i].kind == TL_TEXT)
-			g->domain = copy(&e->args[i].text);
+	g->row = e->row;
+	g->name.id = e->name.id;
 	*slot = (uintptr_t)g;
+	if (e->name.id == 0 && !copy(&g->name, &e->name))
+		return -1;
+	for (uint32_t i = 0; i < e->arg_cnt; i++)
+		if (strcmp(e->args[i].key, "domain") == 0 && e->args[i].kind == TL_TEXT &&
+		    !copy(&g->domain, &e->args[i].text))
+			return -1;
 	return 0;
 }
 
-static int add_call(struct projector *p, const struct tl_event *e)
+static int add_call(struct tl_projector *p, const struct tl_event *e)
 {
 	uint64_t *slot;
 	struct call *c;
@@ -187,7 +188,7 @@ static int add_to_range(struct range *g, const struct tl_event *e)
 	return 0;
 }
 
-static int add_work(struct projector *p, const struct tl_event *e)
+static int add_work(struct tl_projector *p, const struct tl_event *e)
 {
 	uint64_t *slot = tl_map_at(&p->calls, e->flow_in, false);
 	struct call *c = slot ? (struct call *)(uintptr_t)*slot : NULL;
@@ -207,17 +208,8 @@ static int add_work(struct projector *p, const struct tl_event *e)
 	return release(p, innermost_range);
 }
 
-static int on_track(void *self, struct tl_track *track)
+int tl_projector_event(struct tl_projector *p, const struct tl_event *e)
 {
-	(void)self;
-	(void)track;
-	return 0;
-}
-
-static int on_event(void *self, const struct tl_event *e)
-{
-	struct projector *p = self;
-
 	if (e->kind != TL_SLICE)
 		return 0;
 	if (e->activity == TL_ACT_NVTX)
@@ -227,10 +219,20 @@ static int on_event(void *self, const struct tl_event *e)
 	return e->flow_in ? add_work(p, e) : 0;
 }
 
-/* Ranges that are still open, and those whose calls found no work: at the end nothing more will come. */
-static int finish(void *self)
+struct tl_projector *tl_projector_new(struct tl_run *r, struct tl_spans *to)
 {
-	struct projector *p = self;
+	struct tl_projector *p = calloc(1, sizeof(*p));
+
+	if (p) {
+		p->run = r;
+		p->spans = to;
+	}
+	return p;
+}
+
+/* Ranges that are still open, and those whose calls found no work: at the end nothing more will come. */
+int tl_projector_end(struct tl_projector *p)
+{
 	int rc = 0;
 
 	for (size_t i = 0; i < p->calls.size; i++) {
@@ -255,21 +257,40 @@ static int finish(void *self)
 	}
 	tl_map_free(&p->calls);
 	tl_map_free(&p->open);
+	free(p);
+	return rc;
+}
+
+/* ---- a run of its own ---- */
+
+static int on_track(void *self, struct tl_track *track)
+{
+	(void)self;
+	(void)track;
+	return 0;
+}
+
+static int on_event(void *self, const struct tl_event *e)
+{
+	struct tl_projector **p = self;
+
+	return tl_projector_event(*p, e);
+}
+
+static int on_end(void *self)
+{
+	struct tl_projector **p = self;
+	int rc = tl_projector_end(*p);
+
+	*p = NULL;
 	return rc;
 }
 
 int tl_project(struct tl_run *r)
 {
-	static const struct tl_sink sink = {on_track, on_event, finish};
-	static const char create[] = "DROP TABLE IF EXISTS temp.SL_TL_NVTX_GPU; CREATE TEMP TABLE "
-				     "SL_TL_NVTX_GPU(start, \"end\", globalTid, "
-				     "globalPid, deviceId, contextId, streamId, operations, text, "
-				     "textId, domain); SAVEPOINT projection";
-	struct tl_options opt = {
-		.activities = TL_ACT_NVTX | TL_ACT_CUDA_API | TL_ACT_KERNEL | TL_ACT_GPU_MEM,
-		.filtered = r->opt->filtered,
-	};
-	struct projector p = {0};
+	static const struct tl_sink sink = {on_track, on_event, on_end};
+	struct tl_options opt = {.activities = TL_ACT_PROJECTED, .filtered = r->opt->filtered};
+	struct tl_projector *p;
 	struct tl_run inner = {
 		.db = r->db,
 		.opt = &opt,
@@ -279,17 +300,13 @@ int tl_project(struct tl_run *r)
 		.why = r->why,
 		.why_len = r->why_len,
 	};
-	int rc = -1;
+	int rc;
 
-	p.run = &inner;
-	if (sqlite3_exec(r->db, create, NULL, NULL, NULL) == SQLITE_OK &&
-	    sqlite3_prepare_v2(
-		    r->db,
-		    "INSERT INTO temp.SL_TL_NVTX_GPU VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
-		    -1, &p.insert, NULL) == SQLITE_OK)
-		rc = tl_run(&inner);
-	sqlite3_finalize(p.insert);
-	if (rc == 0 && sqlite3_exec(r->db, "RELEASE projection", NULL, NULL, NULL) != SQLITE_OK)
-		rc = -1;
+	p = tl_projector_new(&inner, r->spans);
+	if (!p)
+		return -1;
+	rc = tl_run(&inner);
+	if (p)
+		rc |= tl_projector_end(p);
 	return rc;
 }

@@ -188,9 +188,6 @@ static char *select_text(struct tl_source *s, sqlite3_str *sql, bool whole, bool
 		sqlite3_str_appendf(sql, " ORDER BY \"%w\"", start);
 	if (!sorted && end)
 		sqlite3_str_appendf(sql, ", ifnull(\"%w\", 0x7FFFFFFFFFFFFFFF) DESC", end);
-	/* What encloses another range is written after it (tl_project.c), also where both take the same time. */
-	if (s->def->place == TL_AT_PROJECTED)
-		sqlite3_str_appendall(sql, ", rowid DESC");
 	return sqlite3_str_finish(sql);
 }
 

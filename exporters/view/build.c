@@ -68,6 +68,7 @@ static int on_event(void *self, const struct tl_event *e)
 		v->has_origin = true;
 	}
 	b->now = view_time(v, e->ts);
+	b->has_all |= e->activity == TL_ACT_NVTX_KERNEL;
 	v->last = b->now > v->last ? b->now : v->last;
 	v->first = b->now < v->first ? b->now : v->first;
 	switch (e->kind) {
@@ -107,14 +108,9 @@ static int on_progress(void *self, uint64_t done, uint64_t total)
 	if (view_lanes_publish(v, false) < 0)
 		return -1;
 	pthread_rwlock_wrlock(&v->lock);
-	v->events = b->before + done;
-	if (b->is_second) {
-		v->indexed = v->last;
-		v->progress = 0.95;
-	} else {
-		v->indexed = b->now;
-		v->progress = total > done ? 0.95 * (double)done / (double)total : 0.95;
-	}
+	v->events = done;
+	v->indexed = b->has_all ? v->last : b->now;
+	v->progress = total > done ? 0.95 * (double)done / (double)total : 0.95;
 	pthread_rwlock_unlock(&v->lock);
 	return 0;
 }
@@ -146,21 +142,6 @@ static uint64_t rows_of(sqlite3 *db)
 	return hash;
 }
 
-static int64_t walk_part(struct view_builder *b, uint32_t activities, char *why, size_t len)
-{
-	static const struct tl_sink sink = {on_track, on_event, on_end};
-	const struct tl_options options = {.activities = activities,
-					   .no_args = true,
-					   .progress = on_progress,
-					   .of_progress = b};
-	int64_t events = timeline_run(b->db, &options, &sink, b, why, len);
-
-	if (events < 0 && !*why)
-		snprintf(why, len, "out of memory, or no room for the side file");
-	view_tracks_free(b);
-	return events;
-}
-
 /* What the program gave its ranges, by name; where one has several, the last counts. */
 static void take_colors(struct view_builder *b)
 {
@@ -187,28 +168,29 @@ static void take_colors(struct view_builder *b)
 	sqlite3_finalize(stmt);
 }
 
-/*
- * Ranges projected onto the GPU come after all else: to find them takes as long as the rest, and they have lanes of their own.
- */
 static int walk(struct view_builder *b, char *why, size_t len)
 {
+	static const struct tl_sink sink = {on_track, on_event, on_end};
+	/* Ranges projected onto the GPU come after all else: they have lanes of their own. */
+	const struct tl_options options = {.activities = TL_ACT_ALL,
+					   .no_args = true,
+					   .ranges_last = true,
+					   .progress = on_progress,
+					   .of_progress = b};
 	struct view_store *v = b->v;
-	int64_t events, ranges = -1;
+	int64_t events = -1;
 
-	b->states = view_states_new(v, b->db);
 	b->published = clock_ns();
-	events = b->states ? walk_part(b, TL_ACT_ALL & ~TL_ACT_NVTX_KERNEL, why, len) : -1;
-	if (events >= 0)
-		take_colors(b);
-	if (events >= 0 && view_lanes_publish(v, false) == 0) {
-		b->is_second = true;
-		b->before = (uint64_t)events;
-		ranges = walk_part(b, TL_ACT_NVTX_KERNEL, why, len);
-	}
+	b->states = view_states_new(v, b->db);
+	if (b->states)
+		events = timeline_run(b->db, &options, &sink, b, why, len);
+	if (events < 0 && !*why)
+		snprintf(why, len, "out of memory, or no room for the side file");
+	view_tracks_free(b);
 	view_states_free(b->states);
-	if (ranges < 0)
+	if (events < 0)
 		return -1;
-	events += ranges;
+	take_colors(b);
 	pthread_rwlock_wrlock(&v->lock);
 	v->events = (uint64_t)events;
 	if (b->too_deep > 0)

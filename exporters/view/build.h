@@ -48,8 +48,7 @@ struct view_builder {
 	struct view_track *tracks;
 	struct view_states *states;
 	uint64_t too_deep;
-	bool is_second;  /* walk over the report */
-	uint64_t before; /* events of the first */
+	bool has_all; /* but for ranges on the GPU, which come last */
 	int64_t now;
 	int64_t published; /* monotonic, ns */
 	uint32_t publications;

@@ -101,6 +101,36 @@ with Server(sys.argv[1], "gpu.sqlite") as s:
 END
 check 'arrows between calls and GPU work are those of the correlation ids' "$PY" launch.py "$BIN" "$E2E/report"
 
+"$PY" "$E2E/report/view_make.py" "$TOP/collector/schema.sql" train.sqlite 4 || exit 1
+cat >ranges.py <<'END'
+import json, sqlite3, sys
+sys.path.insert(0, sys.argv[2])
+from view_client import Server
+with Server(sys.argv[1], "train.sqlite") as s:
+    report = s.ready()
+    db = sqlite3.connect("file:train.sqlite?mode=ro", uri=True)
+    work = " UNION ALL ".join("SELECT start, end, globalPid, contextId, streamId, correlationId FROM CUPTI_ACTIVITY_KIND_" + w for w in ("KERNEL", "MEMCPY"))
+    want = sorted(db.execute("""SELECT n.rowid, min(w.start), max(w.end) - min(w.start), w.streamId FROM NVTX_EVENTS AS n
+        JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r ON r.globalTid = n.globalTid AND r.start >= n.start AND r.start < n.end
+        JOIN (%s) AS w ON w.correlationId = r.correlationId AND w.globalPid >> 24 = r.globalTid >> 24
+        WHERE n.eventType = 59 GROUP BY n.rowid, w.contextId, w.streamId""" % work))
+    got = []
+    for row in report["rows"]:
+        for lane in row["lanes"] if row["kind"] == "nvtx_gpu" else ():
+            t = report["span"][0] - 1
+            while True:
+                status, data, _ = s.ask("/v1/event?lane=%d&t=%d&dir=1" % (lane, t))
+                if status == 404:
+                    break
+                e = json.loads(data)
+                t = e["start"]
+                columns = {c[0]: c[1] for c in e["columns"]}
+                assert e["table"] == "NVTX_EVENTS" and columns["text"] == e["name"], e
+                got.append((e["rowid"], e["start"] + int(report["t0"]), e["dur"], row["stream"]))
+    assert len(want) > 50 and sorted(got) == want, (len(got), len(want))
+END
+check 'ranges on the GPU are as long as the work in them, and have the row of the range' "$PY" ranges.py "$BIN" "$E2E/report"
+
 cp gpu.sqlite colors.sqlite
 sqlite3 colors.sqlite "UPDATE NVTX_EVENTS SET color = 0xFF123456, textId = NULL, text = 'painted' WHERE rowid = (SELECT min(rowid) FROM NVTX_EVENTS
 	WHERE eventType = 59)" || exit 1
