@@ -47,6 +47,10 @@ PRELOAD_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-p
 # Or the compiler makes calls of a function inside of its own definition.
 $(B)/preload/base/strings.o: PRELOAD_FLAGS += -fno-builtin
 
+# A program of its own, with libc alone: what it needs of a driver it loads, which a static sightline could not.
+PROBE_SRC := $(sort $(wildcard collector/probe/*.c))
+PROBE_OBJ := $(PROBE_SRC:%.c=$(B)/%.o)
+
 CUPTI_SRC := $(sort $(wildcard preload/cupti/*.c))
 CUPTI_OBJ := $(CUPTI_SRC:%.c=$(B)/%.o)
 
@@ -139,14 +143,14 @@ $(shell mkdir -p $(B))
 $(file >$(B)/flags,$(FLAGS))
 endif
 endif
-$(PRELOAD_OBJ) $(CUPTI_OBJ) $(LIB_OBJ) $(EXTENSION_OBJ) $(B)/collector/main.o: $(B)/flags
+$(PRELOAD_OBJ) $(CUPTI_OBJ) $(LIB_OBJ) $(PROBE_OBJ) $(EXTENSION_OBJ) $(B)/collector/main.o: $(B)/flags
 $(B)/flags: ;
 
 .DELETE_ON_ERROR:
 .PRECIOUS: $(B)/%.o $(B)/bpf/%.bpf.o
 .DEFAULT_GOAL := all
 
-all: $(B)/sightline $(B)/libtrace.so $(B)/libtrace-cuda.so $(B)/libsightline_sql.so $(PYTHON_OUT) ## build build/sightline, build/libtrace.so and build/libtrace-cuda.so
+all: $(B)/sightline $(B)/sl-gpu $(B)/libtrace.so $(B)/libtrace-cuda.so $(B)/libsightline_sql.so $(PYTHON_OUT) ## build build/sightline, build/libtrace.so and build/libtrace-cuda.so
 	$(if $(HAVE_BPF),,@echo 'built without eBPF (needs clang, bpftool and libbpf-dev): context switches come from perf_event_open')
 	$(if $(HAVE_LIBEVENT),,@echo 'built without libevent (libevent-dev): there is no sightline view')
 	$(if $(HAVE_LIBDW),,@echo 'built without libdw (libdw-dev): stacks have names of functions, but no lines')
@@ -160,6 +164,10 @@ $(B)/libtrace-cuda.so: $(CUPTI_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -shared -nostartfiles $(if $(findstring -fsanitize,$(CFLAGS)),,-Wl$(comma)-z$(comma)defs) -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,--hash-style=gnu \
 		-Wl,-soname,libtrace-cuda.so $(LDFLAGS) -o $@ $(CUPTI_OBJ)
+
+$(B)/sl-gpu: $(PROBE_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -Wl,-z,now -Wl,-z,relro $(LDFLAGS) -o $@ $(PROBE_OBJ) -lpthread -ldl -lm
 
 $(PYTHON_OUT): $(B)/%: scripts/%
 	@mkdir -p $(@D)

@@ -27,8 +27,10 @@ struct probe_gpu {
 /* What is asked for, of one GPU. */
 struct source_want {
 	const char *set; /* --gpu-metrics-set: alias or "file:PATH"; NULL: the first that fits */
-	int64_t hz; /* --gpu-metrics-frequency; of all that the ring and the report take: choose.c divides */
-	unsigned gpus; /* how many are sampled by this source at once */
+	int64_t hz;      /* --gpu-metrics-frequency */
+	int64_t rows; /* values per second at most: a source that would give more lowers its rate (stream.reason) */
+	const char *
+		reason; /* why this source and no better one, for stream.reason; NULL: it is the best */
 };
 
 #define SOURCE_WHY 384
