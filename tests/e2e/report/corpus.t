@@ -63,6 +63,10 @@ try() { # COMMAND DATABASE: 2 when there is no way to try it
 		done
 		;;
 	compare) "$BIN" compare "$2" "$2" && "$BIN" compare -f json "$2" db/3.25.0.sqlite | "$PY" -m json.tool ;;
+	ncu) # without kernels there is nothing to profile
+		"$BIN" ncu --top 3 --list -f json "$2" >out/n 2>out/err && "$PY" -m json.tool <out/n && "$BIN" ncu --replay-mode kernel "$2" ||
+			grep -q 'the report has no kernels' out/err
+		;;
 	top) "$BIN" top --once "$2" && "$BIN" top --once -f json "$2" | "$PY" -m json.tool ;;
 	report) "$BIN" report -o out/r.html "$2" ;;
 	# These read no report, or none that is finished.

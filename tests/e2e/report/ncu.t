@@ -1,0 +1,124 @@
+#!/bin/sh
+# ncu.t - sightline ncu: the number of a launch on reports where it is known (ncu_make.py), and of all launches in real reports
+# against one counted another way (ncu_truth.py); a stand-in for ncu that counts must stop at the launch; what is not known has a note.
+. tests/lib.sh
+[ -x "$PY" ] || skip_all 'no python3'
+"$PY" "$E2E/report/ncu_make.py" "$TOP/collector/schema.sql" "$W" || exit 1
+md5sum ./*.sqlite >before.md5
+truth() { mode=$1 db=$2; shift 2; "$PY" "$E2E/report/ncu_truth.py" "$mode" "$db" "$BIN" "$@"; }
+ncu() { "$BIN" ncu "$@"; }
+
+# ---- numbers ----
+is "$(truth list two.sqlite)" '40 launches of 2 kernels' 'streams that overtake, equal ids in two processes'
+is "$(ncu --kernel step --pid 100 --list -f json two.sqlite | "$PY" -c '
+import json, sys
+print([r["skip"] for r in sorted(json.load(sys.stdin), key=lambda r: r["start"])][:6])')" '[1, 2, 3, 0, 4, 5]' \
+	'by the call, not by the GPU'
+for which in median longest shortest first last 3; do
+	is "$(truth play two.sqlite --top 5 --instance $which)" '4 commands' "the stand-in stops at the launch: $which"
+done
+is "$(truth play two.sqlite --kernel step --nvtx phase --instance last)" '1 commands' 'in a range of a thread'
+is "$(truth play two.sqlite --kernel step --nvtx phase@a/b --instance 0)" '1 commands' 'in a range of a domain'
+is "$(truth play two.sqlite --kernel step --nvtx 'all of it' --instance last)" '1 commands' 'in a range that any thread may end'
+skips() { ncu -f json "$@" | "$PY" -c '
+import json, sys
+print([(c["launches"], c["launch"]["skip"], c["ncu"][c["ncu"].index("--nvtx-include") + 1]) for c in json.load(sys.stdin)["commands"]])'; }
+is "$(skips --kernel step --nvtx phase --instance last two.sqlite)" "[(3, 2, 'phase/')]" 'nested ranges count once, and one without an end to the end'
+is "$(skips --kernel step --nvtx phase@a/b --instance last two.sqlite)" "[(1, 0, 'a\\\\/b@phase/')]" 'what ncu would take for an operator'
+is "$(skips --kernel step --nvtx 'all of it' --instance last two.sqlite)" "[(4, 3, 'all of it')]" 'all threads of the process, of a start/end range'
+
+# ---- what is not known ----
+notes() { ncu -f json "$@" | "$PY" -c '
+import json, sys
+for c in json.load(sys.stdin)["commands"]: print(c["launch"]["skip"], c["sure"], c["replay"], *[n["kind"] for n in c["notes"]])'; }
+is "$(notes --instance last cuts.sqlite)" '5 False kernel late lost missing graphs nodes calls program' 'all that may be missing'
+is "$(notes --instance first cuts.sqlite)" '0 False kernel late lost calls program' 'only what may be missing before it'
+is "$(ncu --instance last cuts.sqlite | grep -c '^# note: 1 launches before it have no kernel')" 1 'a call that failed is no launch'
+is "$(notes --kernel plain ask.sqlite)" '0 True kernel' 'nothing is missing'
+is "$(notes --kernel gemm ask.sqlite)" '0 True kernel chosen' 'what a library may choose otherwise'
+is "$(notes --kernel ncclDevKernel_AllReduce ask.sqlite)" '0 True application replay' 'NCCL alone'
+is "$(notes --kernel coop ask.sqlite)" '0 True application replay' 'a cooperative launch'
+is "$(notes --kernel full ask.sqlite)" '0 True application replay' 'memory nearly full'
+is "$(notes --kernel full --replay-mode kernel ask.sqlite)" '0 True kernel' 'a mode that is named stands'
+is "$(notes --kernel nccl ranks.sqlite; ncu --kernel nccl ranks.sqlite >out; echo $? "$(grep -vc '^#' out)" "$(grep -c lockstep out)")" \
+	'0 True None rank waits
+0 True None rank waits
+1 1 2' 'NCCL of several processes: no command, and why'
+is "$(notes --kernel nccl --replay-mode range ranks.sqlite | cut -d' ' -f3 | tr '\n' ' ')" 'range range ' 'unless a mode is named'
+is "$(notes range.sqlite)" '0 True kernel range masked' 'a report of a capture range'
+is "$(ncu range.sqlite | grep -c -e '--profile-from-start off')" 1 'ncu counts from the same beginning'
+
+# ---- for sh ----
+mkdir bin
+cat >bin/ncu <<'EOP'
+#!/usr/bin/env python3
+import json, os, sys
+with open(os.environ['NCU_OUT'], 'a') as f: f.write(json.dumps([os.getcwd(), sys.argv[1:]]) + '\n')
+sys.exit(int(os.environ.get('NCU_STATUS', 0)))
+EOP
+chmod +x bin/ncu
+PATH_WITHOUT=$PATH PATH=$W/bin:$PATH
+NCU_OUT=$W/ran
+export NCU_OUT
+ncu --kernel plain ask.sqlite >script
+check 'the output is a script' sh -e script
+check 'run by --run: the same' sh -c '"$1" ncu --kernel plain --run ask.sqlite >out' - "$BIN"
+is "$("$PY" -c '
+import json
+(at, script), (there, run) = map(json.loads, open("ran"))
+print(script == run, at, there, run[-7:], run[:-7])' | sed "s|$W|W|g")" "True W W/work dir ['./a program', \"it's\", '', '\$HOME', 'two\\nlines', 'a\\x1b[31mb', 'x=1'] \
+['--target-processes', 'all', '--kernel-name-base', 'mangled', '--kernel-name', '_Z5plainv', '--launch-skip', '0', '--launch-count', '1', \
+'--set', 'full', '--replay-mode', 'kernel', '--clock-control', 'none', '-o', 'ncu-plain-0']" 'arguments arrive as they were, in the folder'
+is "$(tr -d '\n' <script | tr -cd '\001-\037' | wc -c)" 0 'nothing steers a terminal'
+is "$(NCU_STATUS=7 ncu --kernel plain --run ask.sqlite >out; echo $?)" 7 'the status of ncu'
+is "$(ncu --kernel plain --run ranks.sqlite 2>&1 >out | head -n 1)" \
+	'sightline: ncu: not run: several processes launch that kernel: let the launcher run the command above' '--run of ranks'
+is "$(ncu --run range.sqlite 2>&1 >out; echo $?)" 'sightline: ncu: not run: an argument of the program was hidden when it was recorded
+1' '--run without an argument'
+rm ran
+ncu --kernel plain ranks.sqlite | sed 's/PROGRAM ARGUMENTS[.]*/echo other/' >ranks
+is "$(RANK=1 sh ranks)" 'other' 'ranks: ncu runs on one of them, the program on the other'
+is "$("$PY" -c '
+import json
+print(*[json.loads(x)[1][-3:] for x in open("ran")])')" "['ncu-plain-0-rank1', 'echo', 'other']" 'and gets the program'
+PATH=$PATH_WITHOUT
+is "$(ncu --kernel plain --run ask.sqlite 2>&1 >out | cut -c1-40; ncu --kernel plain --run ask.sqlite >out 2>&1; echo $?)" \
+	'sightline: ncu: no ncu in PATH: it comes
+1' 'no ncu'
+
+# ---- copies ----
+is "$(ncu --kernel '[CUDA memcpy Host-to-Device]' ask.sqlite)" '# ncu profiles kernels, not copies; this is how fast they were:
+# [CUDA memcpy Host-to-Device]
+# process 60, GPU 0: 2 copies, 6000000 bytes in 6.00 us: 1000.00 GB/s; the fastest of at least 1 MB 1000.00 GB/s' 'copies'
+is "$(ncu --kernel '[CUDA memcpy Device-to-Device' ask.sqlite | tail -n 1)" \
+	"# each byte is read and written: 2000.00 of the 1000.00 GB/s of the GPU's memory" "against the GPU's memory"
+
+# ---- wrong use ----
+refused() { # STATUS TEXT OPTION...
+	refused_rc=$1 refused_text=$2
+	shift 2
+	is "$(ncu "$@" 2>&1 >out; echo $?)" "sightline: ncu: $refused_text
+$refused_rc" "refused: $*"
+}
+refused 1 "two.sqlite: no kernel is called 'nix'; those that took most time: step, init" --kernel nix two.sqlite
+refused 1 "two.sqlite: 'step' has no such launch" --kernel step --instance 99 two.sqlite
+refused 1 "two.sqlite: 'step' was not launched by that process" --kernel step --pid 4 two.sqlite
+refused 1 "two.sqlite: there is no NVTX range 'nix' in the default domain" --nvtx nix two.sqlite
+refused 2 '--kernel and --top cannot stand together' --kernel step --top 2 two.sqlite
+refused 2 '--instance=often: it takes median, longest, shortest, first, last or a number from 0' --instance often two.sqlite
+refused 2 '--nvtx=phase/2: ncu takes RANGE or RANGE@DOMAIN, neither a number nor any domain' --nvtx phase/2 two.sqlite
+refused 2 'no report is named: sightline ncu [options] REPORT.sqlite' --kernel step
+check 'no report was changed' md5sum -c before.md5
+
+# ---- real reports ----
+real=$TOP/../shared/data/nsys
+[ -d "$real" ] || skip 'real databases' 'they are not here'
+for db in "$real"/*.sqlite; do
+	[ -f "$db" ] || continue
+	cp "$db" real.sqlite
+	chmod u+w real.sqlite
+	check "all launches of $(basename "$db")" truth list real.sqlite
+	diag <check.log
+	check "commands for all kernels of $(basename "$db")" truth play real.sqlite --top 1000
+done
+done_testing
