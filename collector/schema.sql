@@ -929,8 +929,8 @@ CREATE TABLE SL_GPU_METRIC_GAPS (
 CREATE TABLE SL_COUNTERS (
     -- Curves in SL_COUNTER_SAMPLES: of GPUs (NVML) and of the machine.
     id        INTEGER NOT NULL PRIMARY KEY, -- counterId there
-    scope     TEXT    NOT NULL,             -- of what: gpu, process, host, core, disk, nic, cgroup, link
-    scopeId   INTEGER,                      -- gpu: TARGET_INFO_GPU.id; process: globalPid; core, link: number; NULL: scopeName has it
+    scope     TEXT    NOT NULL,             -- of what: gpu, process, host, core, package, disk, nic, cgroup, link
+    scopeId   INTEGER,                      -- gpu: TARGET_INFO_GPU.id; process: globalPid; core, package, link: number; NULL: scopeName has it
     scopeName TEXT,                         -- name of the GPU, disk, interface, cgroup; NULL: none
     gpuId     INTEGER,                      -- -> TARGET_INFO_GPU.id, of what belongs to a GPU; NULL: nothing of a GPU
     name      TEXT    NOT NULL,             -- what: 'Power', 'Memory Used'

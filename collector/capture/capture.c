@@ -14,6 +14,7 @@
 
 #include "collector/base/message.h"
 #include "collector/collect/collect_counters.h"
+#include "collector/collect/collect_host.h"
 #include "collector/collect/pump.h"
 #include "collector/decode/gpu/gpu.h"
 #include "collector/base/proc.h"
@@ -69,6 +70,7 @@ static struct clock_snapshot open_gate(struct collector *c, bool new_report)
 	    (c->options->kernel.cpuctxsw != SCHED_MODE_NONE || c->options->kernel.syscalls))
 		sched_resume(c->kernel.sched.open, (uint64_t)now.mono);
 	collect_counters_begin(c, now.mono);
+	collect_host_begin(c);
 	if (c->kernel.sample.open)
 		sample_record(c->kernel.sample.open, true);
 	return now;
@@ -77,8 +79,12 @@ static struct clock_snapshot open_gate(struct collector *c, bool new_report)
 /* Here, too: a call that began before that moment has seen the gate open. */
 static struct clock_snapshot close_gate(struct collector *c)
 {
-	struct clock_snapshot now = set_gate(c, false);
+	struct clock_snapshot now;
 
+	/* The flight recorder goes on. */
+	if (!c->options->capture.flight_ns)
+		collect_host_end(c);
+	now = set_gate(c, false);
 	if (c->kernel.sample.open)
 		sample_pause(c->kernel.sample.open, true);
 	if (c->kernel.sched.open && !c->options->capture.flight_ns)

@@ -20,6 +20,7 @@ struct capture;
 struct collector;
 struct flight;
 struct hello;
+struct host;
 struct session_control;
 
 /* The report that is being written. */
@@ -72,6 +73,11 @@ struct kernel_side {
 		int timer;             /* -1: none */
 		uint64_t lost_before;
 	} counters;
+	struct {
+		struct host *open; /* NULL: no counters of the machine */
+		int timer;         /* -1: none */
+		uint64_t lost_before;
+	} host;
 	const struct kernel_sink *sink; /* NULL: into the report */
 };
 

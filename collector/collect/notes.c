@@ -14,6 +14,7 @@
 #include "collector/base/mask.h"
 #include "collector/base/message.h"
 #include "collector/collect/collect_counters.h"
+#include "collector/collect/collect_host.h"
 #include "collector/decode/function_table.h"
 #include "preload/wire/clock.h"
 
@@ -333,6 +334,7 @@ static void say_losses(struct collector *c)
 	}
 	say_samples(c);
 	collect_counters_say(c);
+	collect_host_say(c);
 	say_off_cpu(c);
 	say_gpus(c);
 	if (as->lost.corrupt)

@@ -11,6 +11,7 @@
 
 #include "collector/base/message.h"
 #include "collector/collect/collect_counters.h"
+#include "collector/collect/collect_host.h"
 #include "collector/collect/intake.h"
 #include "collector/collect/positions.h"
 #include "collector/collect/record_families.h"
@@ -136,6 +137,7 @@ int pump_poll(struct collector *c)
 {
 	pump_samples(c, false);
 	collect_counters(c);
+	collect_host(c);
 	if (!c->kernel.sched.open)
 		return 0;
 	return c->kernel.sink ? c->kernel.sink->switches(c)

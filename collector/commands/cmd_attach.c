@@ -95,6 +95,11 @@ static const struct opt opts[] = {
 	 "shorter ones get no row of their own; they are counted exactly,\n"
 	 "per thread and call (default: 1000)",
 	 &ask.o.kernel.syscall_threshold_ns, NULL},
+	{0, "host-counters", OPT_INT, "0:100", "HZ",
+	 "read counters of the machine so often per second: processors,\n"
+	 "memory, pressure, the cgroup of the first process, disks,\n"
+	 "network, energy; 0: not (default: 0)",
+	 &ask.o.kernel.host_hz, NULL},
 	{0, "mask-arguments", OPT_ENUM, "secrets,all,none", "WHICH",
 	 "arguments whose values the report does not have. secrets: those\n"
 	 "called password, token, key, secret or the like; all: each one but\n"

@@ -41,6 +41,7 @@ struct profile_options {
 		int64_t off_cpu_ns; /* threads without a CPU for so long have their stack; -1: none */
 		struct event_options events; /* what is counted */
 		int64_t event_ms;            /* so often */
+		int64_t host_hz; /* counters of the machine are read so often per second; 0: not */
 	} kernel;
 	struct {
 		const char *

@@ -15,6 +15,7 @@
 #include "collector/capture/capture.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/collect/collect_counters.h"
+#include "collector/collect/collect_host.h"
 #include "collector/collect/intake.h"
 #include "collector/collect/notes.h"
 #include "collector/collect/positions.h"
@@ -64,6 +65,7 @@ void collect_watch(struct collector *c, uint32_t root, bool is_child)
 	identity_root(&c->model, root, c->clocks.now);
 	watch_samples(c, root, is_child);
 	collect_counters_follow(c, root, is_child);
+	collect_host_follow(c, root);
 	if (!c->kernel.sched.open)
 		return;
 	err = sched_follow(c->kernel.sched.open, (pid_t)root);
@@ -230,6 +232,8 @@ int collect_finish(struct collector *c)
 	capture_close(c);
 	collect_counters_end(c, 0);
 	collect_counters(c);
+	collect_host_end(c);
+	collect_host(c);
 	if (c->session.control)
 		__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
 	if (c->kernel.sample.open) {
@@ -250,6 +254,7 @@ int collect_finish(struct collector *c)
 	while (c->arenas.first)
 		arena_detach(&c->arenas, c->arenas.first);
 	collect_counters_close(c);
+	collect_host_close(c);
 	sched_close(c->kernel.sched.open);
 	sample_close(c->kernel.sample.open);
 	setup_spool_end(c);
@@ -285,6 +290,7 @@ void collect_abandon(struct collector *c, bool keep_report)
 	sched_close(c->kernel.sched.open);
 	sample_close(c->kernel.sample.open);
 	collect_counters_close(c);
+	collect_host_close(c);
 	if (c->intake.keeper >= 0) {
 		keeper_send(c->intake.keeper, &done, -1);
 		close(c->intake.keeper);

@@ -16,6 +16,7 @@
 #include "collector/base/privilege.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/collect/collect_counters.h"
+#include "collector/collect/collect_host.h"
 #include "collector/collect/intake.h"
 #include "collector/collect/notes.h"
 #include "collector/collect/pump.h"
@@ -227,7 +228,7 @@ int collect_prepare(struct collector *c, const struct profile_options *options)
 	c->options = options;
 	mask_set(mask_mode_of(options->program.mask_arguments));
 	c->intake.keeper = c->intake.reserve_fd = c->pace.uptime = -1;
-	c->root.signal_fd = c->kernel.counters.timer = -1;
+	c->root.signal_fd = c->kernel.counters.timer = c->kernel.host.timer = -1;
 	c->root.status = -1;
 	c->session.listen_fd = -1;
 	c->report.next_from_mono = INT64_MAX;
@@ -303,6 +304,8 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 		setup_changed(c);
 	else
 		collect_counters_begin(c, clock_snapshot_take(mode, false).mono);
+	if (capture_is_on(c) || c->flight)
+		collect_host_begin(c);
 	return 0;
 }
 

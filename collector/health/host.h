@@ -1,0 +1,56 @@
+/*
+ * host.h - counters of the machine (--host-counters): processors, memory, pressure (PSI), the program's cgroup, disks,
+ * network, energy, clocks.
+ *
+ * Files of /proc and /sys are opened once and read at each tick; the program is not touched. What has a running sum in the
+ * kernel becomes the difference to the reading before, so nothing that happens between two ticks is missed. Where a file is
+ * not there, or not permitted, its counters are missing, and a sentence has the reason where there is something to do.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct db;
+struct windows;
+struct host;
+
+#define HOST_HZ_MOST 100
+
+struct host_ask {
+	const char *root; /* in front of /proc and /sys; "": this machine */
+	int64_t hz; /* ticks per second; ticks of processors have 10 ms, so these are read twice a second at most */
+	int64_t keep_ns; /* samples outside of all windows are kept so long (flight recorder); 0: not at all */
+};
+
+/* NULL: no memory. */
+struct host *host_open(const struct host_ask *ask);
+/* Counters of the cgroup of @pid, and of its network namespace, from now on. */
+void host_follow(struct host *h, pid_t pid);
+/* The next sentence about what is missing, each once; false: no more. */
+bool host_why(struct host *h, char *why, size_t why_len);
+
+/* Reading begins and ends; both are idempotent, and both read. */
+void host_begin(struct host *h);
+void host_end(struct host *h);
+void host_tick(struct host *h);
+
+/* Rows of a report, so far. */
+struct host_rows {
+	size_t cnt;
+	int64_t first, last; /* session ns */
+};
+
+/*
+ * Samples become rows, if they lie in @windows; what was taken at @hold (CLOCK_MONOTONIC) or later waits for the next report.
+ * @zero: CLOCK_MONOTONIC at session time 0.
+ */
+struct host_rows host_write(struct host *h, struct db *db, const struct windows *windows,
+			    int64_t zero, int64_t hold);
+/* Reports follow each other: the next one has no samples yet. */
+void host_renew(struct host *h);
+/* Samples that there was no memory for; monotonic. */
+uint64_t host_lost(const struct host *h);
+void host_close(struct host *h);
