@@ -442,7 +442,11 @@ CREATE TABLE SL_CLOCK_SNAPSHOTS (
     ticks     INTEGER NOT NULL, -- clock of the traced program: CPU's time-stamp counter, or CLOCK_MONOTONIC
     monotonic INTEGER NOT NULL, -- CLOCK_MONOTONIC, ns
     realtime  INTEGER NOT NULL, -- CLOCK_REALTIME, ns since 1970
-    boottime  INTEGER NOT NULL  -- CLOCK_BOOTTIME, ns: counts on while the machine sleeps
+    boottime  INTEGER NOT NULL, -- CLOCK_BOOTTIME, ns: counts on while the machine sleeps
+    -- What the kernel knows of realtime (adjtimex); NULL: it did not answer.
+    isSynchronized INTEGER,     -- 1: NTP or PTP keeps it
+    errorNs        INTEGER,     -- estimated error, ns
+    maxErrorNs     INTEGER      -- bound of the error, ns
 );
 
 -- @table SL_PROCESS_TREE lazy
@@ -777,6 +781,32 @@ CREATE TABLE SL_LIBRARY_API (
                                    -- 2147483647), or an error below 0
     nestingLevel INTEGER NOT NULL, -- 0 = called by the program, 1 = by a recorded call of a library of level 0, ...
     callchainId  INTEGER           -- its stack: CUDA_CALLCHAINS.id; NULL: none
+);
+
+-- @table SL_RANK_VARIABLES lazy
+CREATE TABLE SL_RANK_VARIABLES (
+    -- Variables of the environment by which launchers name a rank (torchrun, SLURM, MPI, PMI, Kubernetes), as a program
+    -- began with them; nothing else of the environment is kept. Forked children have those of their parent.
+    globalPid INTEGER NOT NULL, -- packed id
+    name      TEXT NOT NULL,    -- RANK, WORLD_SIZE, SLURM_PROCID, ...
+    value     TEXT NOT NULL,    -- at most 128 bytes with the name
+    PRIMARY KEY (globalPid, name)
+);
+
+-- @table SL_NCCL_COMMUNICATORS lazy
+CREATE TABLE SL_NCCL_COMMUNICATORS (
+    -- Communicators that programs made while their calls of NCCL were recorded. Collectives refer to them by the handle
+    -- (SL_GPU_ARGUMENTS, role comm) and time.
+    globalPid  INTEGER NOT NULL, -- packed id
+    comm       INTEGER NOT NULL, -- handle: ncclComm_t
+    commHash   INTEGER,          -- equal on all its ranks: of the ncclUniqueId; of a split, of the parent's, the number of the
+                                 -- split and the colour. NULL: not known
+    parentHash INTEGER,          -- commHash of the one it was split from; NULL: of none, or not known
+    nRanks     INTEGER,          -- NULL: not known (splits)
+    rank       INTEGER,          -- own rank in it; NULL: not known (splits)
+    start      INTEGER NOT NULL, -- end of the call that made it, ns
+    end        INTEGER,          -- start of the call that destroys it, ns; NULL: not seen
+    PRIMARY KEY (globalPid, comm, start)
 );
 
 -- @table SL_GPU_ARGUMENTS lazy
@@ -1611,7 +1641,10 @@ INSERT INTO ENUM_SL_GPU_ROLE VALUES
     (38,'btype','type of B'),
     (39,'ctype','type of C'),
     (40,'compute','type computed in'),
-    (41,'offset','offset in a file');
+    (41,'offset','offset in a file'),
+    (42,'unique','hash (FNV-1a) of an ncclUniqueId: equal on all ranks'),
+    (43,'color','color of a split: ranks with the same one share a communicator'),
+    (44,'key','order of the ranks of a split');
 
 -- @table ENUM_STACK_UNWIND_METHOD always
 CREATE TABLE ENUM_STACK_UNWIND_METHOD (

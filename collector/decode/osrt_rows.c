@@ -477,6 +477,10 @@ static void take_meta(struct arenas *as, struct thread *t, const struct call *c)
 		m.len = copy_text(m.bytes, m.len, raw);
 		string_known(t->image->arena, (uint32_t)m.kind, raw, m.len);
 		break;
+	case SL_META_RANK:
+		copy_text(m.bytes, m.len, raw);
+		model_on_rank(as->model, t->image, raw, m.len);
+		break;
 	case SL_META_NOTE:
 		note(as, t, &m, ns);
 		break;

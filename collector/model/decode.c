@@ -153,14 +153,14 @@ bool decode_meta(const struct call *c, struct meta *m)
 		[SL_META_IMAGE] = 3,    [SL_META_FILE] = 2,  [SL_META_SOCKET] = 2,
 		[SL_META_LOST] = 3,     [SL_META_EXEC] = 2,  [SL_META_NOTE] = 2,
 		[SL_META_OVERHEAD] = 2, [SL_META_DUP] = 2,   [SL_META_CLOSE] = 1,
-		[SL_META_STRING] = 2,   [SL_META_LOCAL] = 2,
+		[SL_META_STRING] = 2,   [SL_META_LOCAL] = 2, [SL_META_RANK] = 2,
 	};
 	const uint64_t *p = c->data.payload;
 	uint64_t first;
 
 	memset(m, 0, sizeof(*m));
 	m->fd = DECODE_NONE;
-	if (c->hook >= sizeof(min) / sizeof(*min) || c->data.words < min[c->hook])
+	if (c->hook >= sizeof(min) / sizeof(*min) || !min[c->hook] || c->data.words < min[c->hook])
 		return false;
 	first = p[0];
 	switch (c->hook) {

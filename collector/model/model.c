@@ -415,6 +415,25 @@ void model_on_image(struct model *m, struct image *im, const struct meta *meta, 
 	free(text);
 }
 
+void model_on_rank(struct model *m, const struct image *im, const char *text, size_t len)
+{
+	const char *end = text + len;
+	char name[64], value[256];
+
+	for (; text < end; text += strnlen(text, (size_t)(end - text)) + 1) {
+		size_t entry = strnlen(text, (size_t)(end - text));
+		size_t at = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+
+		/* The shim's names only: a ring may hold anything. */
+		if (!at || at >= entry || text[at] != '=' || at >= sizeof(name) ||
+		    entry - at > sizeof(value))
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)at, text);
+		snprintf(value, sizeof(value), "%.*s", (int)(entry - at - 1), text + at + 1);
+		db_rank_variable(m->db, GLOBAL_PID(im->proc->pid), name, value);
+	}
+}
+
 void model_on_exec(struct model *m, struct image *im, const struct meta *meta, int64_t ns)
 {
 	struct proc *p = im->proc;

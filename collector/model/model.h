@@ -181,6 +181,8 @@ void model_found(struct model *m, uint32_t pid, uint32_t parent_pid, int64_t sta
 void model_on_image(struct model *m, struct image *im, const struct meta *meta, int64_t ns);
 void model_on_exec(struct model *m, struct image *im, const struct meta *meta, int64_t ns);
 void model_on_exec_failed(struct image *im);
+/* SL_META_RANK: "NAME=value" '\0' ..., @len bytes. */
+void model_on_rank(struct model *m, const struct image *im, const char *text, size_t len);
 
 /* Session time 0 moves by so many ns. Images are the caller's, by arena. */
 void model_shift(struct model *m, int64_t shift);

@@ -51,7 +51,8 @@ struct record_families {
 static inline const struct record_family *record_family_of(const struct record_families *all,
 							   const struct call *c)
 {
-	bool is_stack = c->shape == SL_SHAPE_META && c->hook >= SL_META_CHAIN;
+	bool is_stack = c->shape == SL_SHAPE_META && c->hook >= SL_META_CHAIN &&
+			c->hook <= SL_META_CODE_LINES;
 
 	return all->by_shape[is_stack ? SHAPE_STACK : c->shape];
 }

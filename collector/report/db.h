@@ -292,6 +292,15 @@ int db_file_closed(struct db *db, int64_t id, int64_t closed_ns);
 /* A row of SL_SOCKETS. */
 int db_socket(struct db *db, int64_t id, const char *local);
 
+/* A row of SL_RANK_VARIABLES; the same name of the process again replaces it. */
+int db_rank_variable(struct db *db, int64_t global_pid, const char *name, const char *value);
+/* A row of SL_NCCL_COMMUNICATORS; what is not known is DB_NULL. Its end follows, when the program destroys it. */
+struct db_communicator {
+	int64_t global_pid, comm, hash, parent_hash, ranks, rank, start;
+};
+int db_communicator(struct db *db, const struct db_communicator *c);
+int db_communicator_ended(struct db *db, int64_t global_pid, int64_t comm, int64_t ns);
+
 /*
  * SL_PROCESS_TREE: one row per process image (start, fork, exec), see schema.sql. The same process and
  * start_ns again replaces the row; kind 2 also ends the process's image before.
@@ -354,7 +363,11 @@ int db_event_request(struct db *db, const struct db_event_request *request);
 
 int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *what,
 	    int64_t count);
-int db_clock_snapshot(struct db *db, int64_t ticks, int64_t mono, int64_t real, int64_t boot);
+struct db_clock {
+	int64_t ticks, mono, real, boot;
+	int64_t is_synchronized, error_ns, max_error_ns; /* of real; DB_NULL: not known */
+};
+int db_clock_snapshot(struct db *db, const struct db_clock *c);
 
 /* Commits everything given since the last commit, at session time @now (ANALYSIS_DETAILS follows). */
 int db_commit(struct db *db, int64_t now_ns);

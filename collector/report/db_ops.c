@@ -56,6 +56,12 @@ static const struct {
 		" errorCount = errorCount + excluded.errorCount"},
 	[OP_SOCKET] = {"SL_SOCKETS", "it",
 		"INSERT OR REPLACE INTO main.SL_SOCKETS(rowid, fileAccessId, localAddress) VALUES(?1, ?1, ?2)"},
+	[OP_RANK_VARIABLE] = {"SL_RANK_VARIABLES", "itt",
+		"INSERT OR REPLACE INTO main.SL_RANK_VARIABLES VALUES(?, ?, ?)"},
+	[OP_COMMUNICATOR] = {"SL_NCCL_COMMUNICATORS", "iiiiiii",
+		"INSERT OR REPLACE INTO main.SL_NCCL_COMMUNICATORS VALUES(?, ?, ?, ?, ?, ?, ?, NULL)"},
+	[OP_COMMUNICATOR_END] = {"SL_NCCL_COMMUNICATORS", "iii",
+		"UPDATE main.SL_NCCL_COMMUNICATORS SET end = ?3 WHERE globalPid = ?1 AND comm = ?2 AND end IS NULL"},
 	[OP_FILE_TOTAL] = {"SL_FILE_TOTALS", "iiiiii",
 		/* Sums end at FIGURE_MAX: beyond, SQLite would make them floating point. */
 		"INSERT INTO main.SL_FILE_TOTALS VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
@@ -63,8 +69,8 @@ static const struct {
 		" bytes = min(bytes + excluded.bytes, 4611686018427387903),"
 		" totalNs = min(totalNs + excluded.totalNs, 4611686018427387903)"},
 	[OP_LOST] = {"SL_LOST_EVENTS", "iiiti", "INSERT INTO main.SL_LOST_EVENTS VALUES(?, ?, ?, ?, ?)"},
-	[OP_CLOCK] = {"SL_CLOCK_SNAPSHOTS", "iiii",
-		"INSERT INTO main.SL_CLOCK_SNAPSHOTS VALUES(?, ?, ?, ?)"},
+	[OP_CLOCK] = {"SL_CLOCK_SNAPSHOTS", "iiiiiii",
+		"INSERT INTO main.SL_CLOCK_SNAPSHOTS VALUES(?, ?, ?, ?, ?, ?, ?)"},
 	[OP_STATE] = {"SL_STATE", "tb", "INSERT OR REPLACE INTO main.SL_STATE VALUES(?, ?)"},
 	[OP_CAPTURES] = {"SL_CAPTURES", "iii", "INSERT OR REPLACE INTO main.SL_CAPTURES VALUES(?, ?, ?)"},
 	[OP_STATE_DROP] = {"SL_STATE", "t", "DELETE FROM main.SL_STATE WHERE key = ?"},

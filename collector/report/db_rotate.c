@@ -28,6 +28,8 @@ static const struct {
 	 "fileAccessId IN (SELECT fileAccessId FROM old.OSRT_FILE_ACCESS_DESCRIPTORS WHERE "
 	 "closedAt = 0)",
 	 {0}},
+	{"SL_RANK_VARIABLES", NULL, {0}},
+	{"SL_NCCL_COMMUNICATORS", "end IS NULL", {"start"}},
 	/* Names of categories, threads and domains. */
 	{"NVTX_EVENTS", "eventType IN (33, 39, 75, 76)", {"start"}},
 	{"NVTX_PAYLOAD_SCHEMAS", NULL, {0}},

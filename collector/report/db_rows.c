@@ -149,6 +149,22 @@ int db_socket(struct db *db, int64_t id, const char *local)
 	return db_record(db, OP_SOCKET, id, local);
 }
 
+int db_rank_variable(struct db *db, int64_t global_pid, const char *name, const char *value)
+{
+	return db_record(db, OP_RANK_VARIABLE, global_pid, name, value);
+}
+
+int db_communicator(struct db *db, const struct db_communicator *c)
+{
+	return db_record(db, OP_COMMUNICATOR, c->global_pid, c->comm, c->hash, c->parent_hash,
+			 c->ranks, c->rank, c->start);
+}
+
+int db_communicator_ended(struct db *db, int64_t global_pid, int64_t comm, int64_t ns)
+{
+	return db_record(db, OP_COMMUNICATOR_END, global_pid, comm, ns);
+}
+
 int db_file_total(struct db *db, const struct db_file_total *t)
 {
 	return db_record(db, OP_FILE_TOTAL, t->global_tid, t->file_id, t->type, t->count, t->bytes,
@@ -161,9 +177,10 @@ int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const
 	return db_record(db, OP_LOST, start, end, global_tid, what, count);
 }
 
-int db_clock_snapshot(struct db *db, int64_t ticks, int64_t mono, int64_t real, int64_t boot)
+int db_clock_snapshot(struct db *db, const struct db_clock *c)
 {
-	return db_record(db, OP_CLOCK, ticks, mono, real, boot);
+	return db_record(db, OP_CLOCK, c->ticks, c->mono, c->real, c->boot, c->is_synchronized,
+			 c->error_ns, c->max_error_ns);
 }
 
 /*

@@ -11,6 +11,7 @@
 #include "preload/core/environment.h"
 #include "preload/core/hook.h"
 #include "preload/core/part.h"
+#include "preload/core/rank_variables.h"
 #include "preload/core/seccomp.h"
 #include "preload/core/stack.h"
 
@@ -465,6 +466,8 @@ void sl_announce(void)
 		}
 	}
 	sl_meta(SL_META_IMAGE, sl_ticks(), p, 2, text, (size_t)n);
+	if (p[1] == SL_IMAGE_START)
+		sl_rank_announce();
 }
 
 /* ---- constructor and destructor ---- */

@@ -24,12 +24,14 @@
 
 /* How the recorded value is derived from an argument word. */
 enum sl_gpu_how {
-	SL_GPU_HOW_WORD,   /* all 64 bits */
-	SL_GPU_HOW_LOW,    /* 32 bits */
-	SL_GPU_HOW_HIGH,   /* the upper 32 */
-	SL_GPU_HOW_AT,     /* the word it points to, after success */
-	SL_GPU_HOW_INT_AT, /* the int it points to, after success */
-	SL_GPU_HOW_SUM,    /* the sum of words in an array that it points to, after success */
+	SL_GPU_HOW_WORD,    /* all 64 bits */
+	SL_GPU_HOW_LOW,     /* 32 bits */
+	SL_GPU_HOW_HIGH,    /* the upper 32 */
+	SL_GPU_HOW_AT,      /* the word it points to, after success */
+	SL_GPU_HOW_INT_AT,  /* the int it points to, after success */
+	SL_GPU_HOW_SUM,     /* the sum of words in an array that it points to, after success */
+	SL_GPU_HOW_HASH,    /* hash of a structure that is passed by value, on the stack */
+	SL_GPU_HOW_HASH_AT, /* hash of the structure it points to, after success */
 };
 /* Meaning of a function's return value. */
 enum sl_gpu_returns {
@@ -41,7 +43,7 @@ struct sl_gpu_arg {
 	uint8_t where;  /* 0.. integer registers, then words of the stack from SL_GPU_STACK on */
 	uint8_t how;    /* enum sl_gpu_how */
 	uint8_t offset; /* from the address in the argument, for _AT, _INT_AT and _SUM */
-	uint8_t step; /* size of the array's elements; their number is the argument recorded before */
+	uint8_t step; /* size of the array's elements; their number is the argument recorded before. Bytes to be hashed */
 };
 #define SL_GPU_STACK     16u
 #define SL_GPU_ENTRY_MAX 4096 /* number of entries; a plain number, as the assembler reads it */

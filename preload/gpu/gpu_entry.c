@@ -88,6 +88,16 @@ static uint64_t sum_at(uint64_t at, const struct sl_gpu_arg *a, uint64_t cnt)
 	return sum;
 }
 
+/* FNV-1a. */
+static uint64_t hash_of(const void *at, size_t bytes)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (const uint8_t *p = at, *end = p + bytes; p < end; p++)
+		hash = (hash ^ *p) * 0x100000001b3u;
+	return hash;
+}
+
 static void put_args(const struct frame *f, const struct sl_gpu_function_state *fn, bool ok,
 		     uint64_t *to)
 {
@@ -110,6 +120,12 @@ static void put_args(const struct frame *f, const struct sl_gpu_function_state *
 			break;
 		case SL_GPU_HOW_SUM:
 			v = ok && v ? sum_at(v, a, to[i - 1]) : 0;
+			break;
+		case SL_GPU_HOW_HASH:
+			v = hash_of(&f->stack[a->where - SL_GPU_STACK], a->step);
+			break;
+		case SL_GPU_HOW_HASH_AT:
+			v = ok && v ? hash_of((const void *)v, a->step) : 0;
 			break;
 		}
 		to[i] = v;

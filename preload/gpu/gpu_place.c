@@ -3,11 +3,13 @@
 #include "preload/wire/gpu_parse.h"
 
 #if defined(__x86_64__)
-#define INT_REGISTERS 6u
-#define SSE_REGISTERS 8u
+#define INT_REGISTERS      6u
+#define SSE_REGISTERS      8u
+#define IS_COPY_POINTED_TO 0 /* large structures are on the stack */
 #else
-#define INT_REGISTERS 8u
-#define SSE_REGISTERS 8u
+#define INT_REGISTERS      8u
+#define SSE_REGISTERS      8u
+#define IS_COPY_POINTED_TO 1
 #endif
 
 /* Location of each argument: integer registers, then stack words from SL_GPU_STACK on. */
@@ -58,6 +60,8 @@ static bool place(const char *abi, struct sl_gpu_type types[SL_GPU_PARAMETERS + 
 /* 32 bits for types narrower than a register, and for the parts of a dim3. */
 static enum sl_gpu_how how(const struct sl_gpu_use *use, char letter)
 {
+	if (use->hashed)
+		return use->is_pointer || IS_COPY_POINTED_TO ? SL_GPU_HOW_HASH_AT : SL_GPU_HOW_HASH;
 	if (use->step)
 		return SL_GPU_HOW_SUM;
 	if (use->is_pointer)
@@ -101,7 +105,7 @@ bool sl_gpu_place(const struct sl_gpu_line *line, struct sl_gpu_function_state *
 			.where = (uint8_t)(at + (uses[i].part == 2)),
 			.how = (uint8_t)how(&uses[i], types[uses[i].argument].letter),
 			.offset = uses[i].offset,
-			.step = uses[i].step};
+			.step = uses[i].hashed ? uses[i].hashed : uses[i].step};
 	}
 	return true;
 }

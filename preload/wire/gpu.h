@@ -20,6 +20,8 @@
  *   *n=5:i      the int that it points to
  *   *m=1:i+12   the int at offset 12 of that; *grid=1:i three of them
  *   *bytes=3+32*64  the sum of such words, 64 bytes apart; their number is the word recorded before ("count=2 *bytes=...")
+ *   unique=4#128, *unique=1#128  hash (FNV-1a, 64 bits) of a structure of so many bytes: the argument itself (an m128), or
+ *                 what it points to
  * Role names: SL_GPU_ROLE below. "skip" instead: known, but not recorded (queries of errors, versions, strings).
  *
  * Some functions changed their arguments between major versions of a library. The first line is that of the newest
@@ -60,49 +62,52 @@ enum sl_gpu_library {
 };
 
 /* Role, and the meaning of its words. Stored by number in SL_GPU_ARGUMENTS (ENUM_SL_GPU_ROLE): append only. */
-#define SL_GPU_ROLES(ROLE)                                               \
-	ROLE(bytes, "bytes moved, allocated or asked for")               \
-	ROLE(kind, "direction: cudaMemcpyKind")                          \
-	ROLE(stream, "stream handle, 0: default")                        \
-	ROLE(device, "device ordinal or CUdevice")                       \
-	ROLE(peer, "second device, or the rank at the other end")        \
-	ROLE(event, "event handle")                                      \
-	ROLE(graph, "graph or graph exec handle")                        \
-	ROLE(node, "graph node handle")                                  \
-	ROLE(kernel, "function: host address, CUfunction or CUkernel")   \
-	ROLE(gridx, "blocks of the grid")                                \
-	ROLE(gridy, "blocks of the grid")                                \
-	ROLE(gridz, "blocks of the grid")                                \
-	ROLE(blockx, "threads of a block")                               \
-	ROLE(blocky, "threads of a block")                               \
-	ROLE(blockz, "threads of a block")                               \
-	ROLE(shared, "bytes of dynamic shared memory")                   \
-	ROLE(dst, "address written to")                                  \
-	ROLE(src, "address read from")                                   \
-	ROLE(addr, "address allocated or freed")                         \
-	ROLE(value, "fill value")                                        \
-	ROLE(pitch, "bytes per row of memory")                           \
-	ROLE(width, "bytes or elements per row")                         \
-	ROLE(height, "rows")                                             \
-	ROLE(flags, "flags")                                             \
-	ROLE(context, "context or library handle (cublasHandle_t, ...)") \
-	ROLE(pool, "memory pool handle")                                 \
-	ROLE(count, "elements (NCCL), calls or ids")                     \
-	ROLE(type, "element type: the library's enumeration")            \
-	ROLE(op, "operation: transposition, reduction, ...")             \
-	ROLE(root, "root rank")                                          \
-	ROLE(comm, "communicator handle")                                \
-	ROLE(ranks, "number of ranks")                                   \
-	ROLE(rank, "own rank")                                           \
-	ROLE(m, "rows of the result")                                    \
-	ROLE(n, "columns of the result")                                 \
-	ROLE(k, "length of the sum")                                     \
-	ROLE(batch, "matrices or transforms in one call")                \
-	ROLE(atype, "type of A: cudaDataType")                           \
-	ROLE(btype, "type of B")                                         \
-	ROLE(ctype, "type of C")                                         \
-	ROLE(compute, "type computed in")                                \
-	ROLE(offset, "offset in a file")
+#define SL_GPU_ROLES(ROLE)                                                            \
+	ROLE(bytes, "bytes moved, allocated or asked for")                            \
+	ROLE(kind, "direction: cudaMemcpyKind")                                       \
+	ROLE(stream, "stream handle, 0: default")                                     \
+	ROLE(device, "device ordinal or CUdevice")                                    \
+	ROLE(peer, "second device, or the rank at the other end")                     \
+	ROLE(event, "event handle")                                                   \
+	ROLE(graph, "graph or graph exec handle")                                     \
+	ROLE(node, "graph node handle")                                               \
+	ROLE(kernel, "function: host address, CUfunction or CUkernel")                \
+	ROLE(gridx, "blocks of the grid")                                             \
+	ROLE(gridy, "blocks of the grid")                                             \
+	ROLE(gridz, "blocks of the grid")                                             \
+	ROLE(blockx, "threads of a block")                                            \
+	ROLE(blocky, "threads of a block")                                            \
+	ROLE(blockz, "threads of a block")                                            \
+	ROLE(shared, "bytes of dynamic shared memory")                                \
+	ROLE(dst, "address written to")                                               \
+	ROLE(src, "address read from")                                                \
+	ROLE(addr, "address allocated or freed")                                      \
+	ROLE(value, "fill value")                                                     \
+	ROLE(pitch, "bytes per row of memory")                                        \
+	ROLE(width, "bytes or elements per row")                                      \
+	ROLE(height, "rows")                                                          \
+	ROLE(flags, "flags")                                                          \
+	ROLE(context, "context or library handle (cublasHandle_t, ...)")              \
+	ROLE(pool, "memory pool handle")                                              \
+	ROLE(count, "elements (NCCL), calls or ids")                                  \
+	ROLE(type, "element type: the library's enumeration")                         \
+	ROLE(op, "operation: transposition, reduction, ...")                          \
+	ROLE(root, "root rank")                                                       \
+	ROLE(comm, "communicator handle")                                             \
+	ROLE(ranks, "number of ranks")                                                \
+	ROLE(rank, "own rank")                                                        \
+	ROLE(m, "rows of the result")                                                 \
+	ROLE(n, "columns of the result")                                              \
+	ROLE(k, "length of the sum")                                                  \
+	ROLE(batch, "matrices or transforms in one call")                             \
+	ROLE(atype, "type of A: cudaDataType")                                        \
+	ROLE(btype, "type of B")                                                      \
+	ROLE(ctype, "type of C")                                                      \
+	ROLE(compute, "type computed in")                                             \
+	ROLE(offset, "offset in a file")                                              \
+	ROLE(unique, "hash (FNV-1a) of an ncclUniqueId: equal on all ranks")          \
+	ROLE(color, "color of a split: ranks with the same one share a communicator") \
+	ROLE(key, "order of the ranks of a split")
 
 enum sl_gpu_role {
 #define SL_GPU_ROLE_ONE(name, what) SL_GPU_ROLE_##name,

@@ -137,6 +137,7 @@ struct sl_gpu_use {
 	bool is_int;      /* 32 bits of that */
 	uint8_t offset;   /* bytes from there */
 	uint8_t step;     /* sum over an array with so many bytes per element; 0: one word */
+	uint8_t hashed;   /* hash of so many bytes; 0: the word itself */
 };
 
 /* Names of the roles in order, each with its NUL; no pointers, as for the tables. */
@@ -179,11 +180,11 @@ static inline unsigned sl_gpu_number_at(const char **text)
 	return n;
 }
 
-/* Parses one "*ROLE=ARGUMENT:i+OFFSET*STEP"; a dim3 makes three uses. Returns their number, or -1. @next: what follows. */
+/* Parses one "*ROLE=ARGUMENT:i+OFFSET*STEP" or "*ROLE=ARGUMENT#BYTES"; a dim3 makes three uses. Returns their number, or -1. @next: what follows. */
 static inline int sl_gpu_use(const char *text, const char **next, struct sl_gpu_use use[3])
 {
 	struct sl_gpu_use u = {.is_pointer = *text == '*'};
-	unsigned argument, offset = 0, step = 0, cnt = 1;
+	unsigned argument, offset = 0, step = 0, hashed = 0, cnt = 1;
 	const char *name;
 	size_t len;
 
@@ -214,12 +215,19 @@ static inline int sl_gpu_use(const char *text, const char **next, struct sl_gpu_
 		if (!step || step % 8)
 			return -1;
 	}
-	if (offset > 240 || step > 240)
+	if (*text == '#') {
+		text++;
+		hashed = sl_gpu_number_at(&text);
+		if (!hashed || hashed % 8)
+			return -1;
+	}
+	if (offset > 240 || step > 240 || hashed > 240)
 		return -1;
 	if (!argument || argument > SL_GPU_PARAMETERS || (*text && *text != ' '))
 		return -1;
 	u.argument = (uint8_t)argument;
 	u.step = (uint8_t)step;
+	u.hashed = (uint8_t)hashed;
 	for (unsigned i = 0; i < cnt; i++) {
 		use[i] = u;
 		use[i].role = (uint8_t)(u.role + i);

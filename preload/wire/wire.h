@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#define SL_WIRE_VERSION   13u
+#define SL_WIRE_VERSION   14u
 #define SL_NEVER_RETURNED UINT64_MAX
 #define SL_NO_OFFSET      INT64_MIN /* this call has no file offset */
 #define SL_REC_MAX_WORDS  1023u     /* limit of the length field; 4,095-byte paths fit */
@@ -106,6 +106,9 @@ enum sl_meta {
 	SL_META_CODE,
 	/* More of a line table. [0] id of the code, [1] position, [2] length, [3..] bytes */
 	SL_META_CODE_LINES,
+	/* Variables of the environment that name the rank of this process: rank_variables.c. [0] 0, [1] length,
+	 * [2..] NAME=value '\0' ... */
+	SL_META_RANK,
 };
 
 enum sl_image {

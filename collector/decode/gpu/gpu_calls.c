@@ -226,7 +226,7 @@ void gpu_alias_release(struct gpu_process *p)
 static bool is_signed(uint8_t role)
 {
 	return role == SL_GPU_ROLE_device || role == SL_GPU_ROLE_op || role == SL_GPU_ROLE_peer ||
-	       role == SL_GPU_ROLE_root;
+	       role == SL_GPU_ROLE_root || role == SL_GPU_ROLE_color;
 }
 
 static bool has_failed(const struct gpu_hook *h)
@@ -370,5 +370,7 @@ void gpu_write_library(struct arenas *as, struct arena *a, struct gpu_process *p
 	live_named(&as->model->live, &p->calls.live, p->id.global_pid, LIVE_LIBRARY, name,
 		   h->end - h->start, has_failed(h));
 	write_arguments(as, p, h, id);
+	if (library == SL_GPU_nccl && !has_failed(h))
+		gpu_nccl_call(as, p, h);
 	gpu_count_row(a->family.gpu, h->start, h->end);
 }

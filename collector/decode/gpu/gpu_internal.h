@@ -172,6 +172,10 @@ struct gpu_process {
 	bool has_reported_all; /* CUPTI has handed over its last record */
 	bool is_missing_noted; /* it never did, and the report has that diagnostic */
 	struct {
+		struct gpu_comm *list; /* communicators of NCCL */
+		uint32_t cnt, cap;
+	} comms;
+	struct {
 		struct gpu_named *named; /* streams */
 		struct db_map calls;     /* from ids of calls to those */
 		uint32_t cnt, open;      /* those; and of them without a row */
@@ -409,6 +413,12 @@ void gpu_stream_seen(struct arenas *as, struct gpu_process *p, int64_t id, int64
 		     uint32_t context, uint32_t stream);
 void gpu_streams_shift(struct gpu_process *p, int64_t by); /* see gpu_shift() */
 void gpu_streams_release(struct gpu_process *p);
+
+/* ---- gpu_nccl.c ---- */
+
+/* A call of NCCL that succeeded: keeps communicators. */
+void gpu_nccl_call(struct arenas *as, struct gpu_process *p, const struct gpu_hook *h);
+void gpu_nccl_release(struct gpu_process *p);
 /* For recover; part of gpu_save() and the like. */
 int gpu_streams_save(struct arenas *as, struct arena *a);
 void gpu_streams_restore(struct arenas *as, struct arena *a);

@@ -194,6 +194,46 @@ static void libraries_are_around_what_they_call(void **state)
 	gpu_end(&f);
 }
 
+/* Two processes' splits get the same names from the same parents, numbers and colours. */
+static void communicators_have_names_that_their_ranks_share(void **state)
+{
+	struct gpu_fixture f;
+	const int none = -1;
+
+	(void)state;
+	gpu_begin(&f);
+	/* handle, ranks, rank, hash of the id */
+	API(&f.r, f.program, ncclCommInitRank, 1000, 2000, 0, 0, 0xa0, 8, 3, 77);
+	API(&f.r, f.program, ncclCommInitRank, 3000, 4000, 0, 0, 0xb0, 8, 5, 77);
+	API(&f.r, f.program, ncclCommInitRank, 4100, 4200, 0, 5, 0xb8, 8, 5, 78); /* failed */
+	/* of, handle, colour, key */
+	API(&f.r, f.program, ncclCommSplit, 5000, 6000, 0, 0, 0xa0, 0xa1, 1, 0);
+	API(&f.r, f.program, ncclCommSplit, 7000, 8000, 0, 0, 0xb0, 0xb1, 1, 0);
+	API(&f.r, f.program, ncclCommSplit, 9000, 9100, 0, 0, 0xa0, 0, (uint32_t)none, 0);
+	API(&f.r, f.program, ncclCommSplit, 9200, 9300, 0, 0, 0xb0, 0xb2, 1, 0);
+	API(&f.r, f.program, ncclCommDestroy, 9400, 9500, 0, 0, 0xa0);
+	/* Of one that is not known. */
+	API(&f.r, f.program, ncclCommSplit, 9600, 9700, 0, 0, 0xa0, 0xa3, 1, 0);
+	gpu_tick(&f);
+	assert_string_equal(
+		ask("SELECT group_concat(t, ', ') FROM (SELECT printf('%x %s %s/%s %s', comm, "
+		    "iif(parentHash IS NULL, coalesce(commHash, '?'), 'split of ' || parentHash), "
+		    "coalesce(rank, '-'), coalesce(nRanks, '-'), coalesce(end - start, '-')) AS t "
+		    "FROM "
+		    "SL_NCCL_COMMUNICATORS ORDER BY start)"),
+		"a0 77 3/8 7400, b0 77 5/8 -, a1 split of 77 -/- -, b1 split of 77 -/- -, b2 split "
+		"of 77 "
+		"-/- -, a3 ? -/- -");
+	assert_string_equal(
+		ask("SELECT count(DISTINCT commHash) FROM SL_NCCL_COMMUNICATORS WHERE comm "
+		    "IN (161, 177)"),
+		"1");
+	assert_string_equal(
+		ask("SELECT count(DISTINCT commHash) FROM SL_NCCL_COMMUNICATORS WHERE parentHash"),
+		"2");
+	gpu_end(&f);
+}
+
 /* Names may lie in a ring that is read later; nothing is written before they are known. */
 static void texts_that_come_late_are_waited_for(void **state)
 {
@@ -522,6 +562,7 @@ int main(void)
 		TEST(a_static_runtime_is_reported_by_cupti),
 		TEST(unreported_calls_are_not_made_up),
 		TEST(libraries_are_around_what_they_call),
+		TEST(communicators_have_names_that_their_ranks_share),
 		TEST(texts_that_come_late_are_waited_for),
 		TEST(work_without_a_call_is_written),
 		TEST(ids_are_unique_in_the_report),

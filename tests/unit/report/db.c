@@ -114,7 +114,7 @@ static void fill_everything(struct db *db)
 	assert_int_equal(db_image(db, &image), 0);
 	assert_int_equal(db_total(db, &total), 0);
 	assert_int_equal(db_lost(db, 1, 2, DB_NULL, "ring full", 3), 0);
-	assert_int_equal(db_clock_snapshot(db, 1, 2, 3, 4), 0);
+	assert_int_equal(db_clock_snapshot(db, &(struct db_clock){1, 2, 3, 4, 1, 5, 6}), 0);
 }
 
 /* Columns as the documented schema 3.28.1 has them: name:notnull, all INTEGER unless marked "t". */
@@ -463,8 +463,9 @@ static void files_totals_and_the_rest(void **state)
 			    "1 2 1 ring full 3");
 	assert_string_equal(
 		ask("SELECT ticks || ' ' || monotonic || ' ' || realtime || ' ' || boottime "
+		    "|| ' ' || isSynchronized || ' ' || errorNs || ' ' || maxErrorNs "
 		    "FROM SL_CLOCK_SNAPSHOTS"),
-		"1 2 3 4");
+		"1 2 3 4 1 5 6");
 	assert_string_equal(ask("SELECT start || ' ' || end || ' ' || globalTid || ' ' || value "
 				"FROM PROFILER_OVERHEAD "
 				"JOIN StringIds ON id = nameId"),
