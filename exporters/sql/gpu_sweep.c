@@ -1,7 +1,7 @@
 /*
  * gpu_sweep.c - sl_gpu_sweep(): when GPUs were busy, the union of each kind of operation, sums by stream.
  *
- * Fills cuda_launch, gpu_busy, gpu_cover and gpu_sums (described in analyze/rules/shared/).
+ * Fills gpu_busy, gpu_life, gpu_cover and gpu_sums (described in analyze/rules/shared/), after cuda_launch.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -40,6 +40,7 @@ struct gpu {
 	struct sweep_id context_min, context_max; /* the lowest that is not 0 */
 	int64_t nr;                               /* in the order of process, GPU */
 	double launch;                            /* < 0: not known */
+	size_t first, busy;                       /* rows of gpu_busy */
 	struct cover cover[COVERS];
 };
 
@@ -52,11 +53,12 @@ struct sum {
 };
 
 struct launch {
-	int64_t pid, n, ns;
+	int64_t pid;
+	double ns;
 };
 
 struct op { /* of a sorter: by GPU and start */
-	int64_t gpu, start, end, ns, kind;
+	int64_t gpu, start, end, kind;
 };
 #define OP_KEYS 2
 
@@ -68,7 +70,7 @@ struct names {
 
 struct pass {
 	sqlite3 *db;
-	struct names launchers, nccl;
+	struct names nccl;
 	struct sorter *ops;
 	int64_t rows;
 	struct gpu *gpu;
@@ -131,60 +133,20 @@ static bool is_among(const struct names *n, int64_t id)
 	return low < n->cnt && n->id[low] == id;
 }
 
-static int read_names(struct pass *p)
-{
-	int rc = each_row(p->db,
-			  "SELECT id FROM StringIds WHERE value GLOB 'cudaLaunchKernel*' OR value "
-			  "GLOB 'cuLaunchKernel*' OR value GLOB 'cudaLaunchCooperativeKernel*' OR "
-			  "value GLOB 'cuLaunchCooperativeKernel*' ORDER BY id",
-			  name_row, &p->launchers);
-
-	if (rc == SQLITE_OK)
-		rc = each_row(p->db,
-			      "SELECT id FROM StringIds WHERE value GLOB 'nccl*' ORDER BY id",
-			      name_row, &p->nccl);
-	return rc;
-}
-
 /* ---- what a launch takes ---- */
 
-/* nameId, globalTid >> 24, length */
+/* pid, ns */
 static int launch_row(void *ctx, sqlite3_stmt *stmt)
 {
 	struct pass *p = ctx;
-	int64_t pid = sqlite3_column_int64(stmt, 1);
-	struct launch *l = p->launch;
-	size_t i = 0;
+	struct launch *more = reallocarray(p->launch, p->launches + 1, sizeof(*more));
 
-	if (!is_among(&p->launchers, sqlite3_column_int64(stmt, 0)))
-		return SQLITE_OK;
-	while (i < p->launches && l[i].pid != pid)
-		i++;
-	if (i == p->launches) {
-		l = reallocarray(p->launch, i + 1, sizeof(*l));
-		if (!l)
-			return SQLITE_NOMEM;
-		p->launch = l;
-		l[p->launches++] = (struct launch){.pid = pid};
-	}
-	l[i].n++;
-	l[i].ns = plus(l[i].ns, sqlite3_column_int64(stmt, 2));
+	if (!more)
+		return SQLITE_NOMEM;
+	p->launch = more;
+	more[p->launches++] =
+		(struct launch){sqlite3_column_int64(stmt, 0), sqlite3_column_double(stmt, 1)};
 	return SQLITE_OK;
-}
-
-static int write_launches(struct pass *p)
-{
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(p->db, "INSERT INTO temp.cuda_launch VALUES (?1, ?2)", -1,
-				    &stmt, NULL);
-
-	for (size_t i = 0; i < p->launches && rc == SQLITE_OK; i++) {
-		sqlite3_bind_int64(stmt, 1, p->launch[i].pid);
-		sqlite3_bind_double(stmt, 2, (double)p->launch[i].ns / (double)p->launch[i].n);
-		rc = sweep_insert(stmt);
-	}
-	sqlite3_finalize(stmt);
-	return rc;
 }
 
 /* ---- reading ---- */
@@ -204,7 +166,7 @@ static size_t gpu_of(struct pass *p, const struct sweep_id *key)
 	*g = (struct gpu){.pid = key[0], .device = key[1], .launch = -1};
 	for (size_t i = 0; i < p->launches; i++)
 		if (g->pid.known && p->launch[i].pid == g->pid.value >> 24)
-			g->launch = (double)p->launch[i].ns / (double)p->launch[i].n;
+			g->launch = p->launch[i].ns;
 	return p->gpus++;
 }
 
@@ -296,7 +258,7 @@ static int op_row(void *ctx, sqlite3_stmt *stmt)
 	int64_t start = sqlite3_column_int64(stmt, 5), end = sqlite3_column_int64(stmt, 6);
 	int64_t ns = minus(end, start);
 	struct sweep_id bytes = sweep_id(stmt, 7);
-	struct op op = {.start = start, .end = end, .ns = ns};
+	struct op op = {.start = start, .end = end};
 
 	for (int i = 0; i < 5; i++)
 		like.key[i] = sweep_id(stmt, i);
@@ -364,20 +326,6 @@ static struct sweep_id context_of(const struct gpu *g)
 									    : (struct sweep_id){0};
 }
 
-/* A row of gpu_busy, when it is known what comes after it. */
-static int write_island(sqlite3_stmt *stmt, const struct gpu *g, int64_t start, int64_t end,
-			struct sweep_id next)
-{
-	sqlite3_bind_int64(stmt, 1, g->nr);
-	sweep_bind(stmt, 2, g->pid);
-	sweep_bind(stmt, 3, g->device);
-	sweep_bind(stmt, 4, context_of(g));
-	sqlite3_bind_int64(stmt, 5, start);
-	sqlite3_bind_int64(stmt, 6, end);
-	sweep_bind(stmt, 7, next);
-	return sweep_insert(stmt);
-}
-
 static void cover_op(struct gpu *g, const struct op *op)
 {
 	int64_t start = op->start, end = op->end;
@@ -395,21 +343,30 @@ static void cover_op(struct gpu *g, const struct op *op)
 			c->ns = plus(c->ns, minus(end, start > c->end ? start : c->end));
 			c->end = end;
 		}
-		c->total = plus(c->total, op->ns);
+		c->total = plus(c->total, minus(end, start));
 	}
 }
 
-static int go_through(struct pass *p)
+/* A time that is over, when it is known what comes after it; ROWS_NULL: nothing. */
+static int add_busy(struct rows *busy, int64_t *sum, int64_t start, int64_t end, int64_t next)
 {
-	sqlite3_stmt *stmt = NULL;
-	const struct gpu *last = NULL;
-	const int64_t *record = NULL;
-	int64_t start = 0, end = 0;
-	int rc = sqlite3_prepare_v2(p->db, "INSERT INTO temp.gpu_busy VALUES (?, ?, ?, ?, ?, ?, ?)",
-				    -1, &stmt, NULL);
+	int64_t record[BUSY_WORDS] = {
+		[BUSY_END] = end,
+		[BUSY_START] = start,
+		[BUSY_IDLE] = next == ROWS_NULL ? ROWS_NULL : minus(next, end),
+		[BUSY_SUM] = *sum = plus(*sum, minus(end, start)),
+	};
 
-	if (rc == SQLITE_OK)
-		rc = sorter_rewind(p->ops);
+	return rows_add(busy, record);
+}
+
+static int go_through(struct pass *p, struct rows *busy)
+{
+	struct gpu *last = NULL;
+	const int64_t *record = NULL;
+	int64_t start = 0, end = 0, sum = 0;
+	int rc = sorter_rewind(p->ops);
+
 	while (rc == SQLITE_OK && (rc = sweep_next(p->ops, &record)) == SQLITE_OK && record) {
 		const struct op *op = (const void *)record;
 		struct gpu *g = &p->gpu[op->gpu];
@@ -420,19 +377,102 @@ static int go_through(struct pass *p)
 			continue;
 		}
 		if (last)
-			rc = write_island(stmt, last, start, end,
-					  (struct sweep_id){op->start, g == last});
+			rc = add_busy(busy, &sum, start, end, g == last ? op->start : ROWS_NULL);
+		if (g != last) {
+			sum = 0;
+			g->first = rows_cnt(busy);
+		}
 		last = g;
 		start = op->start;
 		end = op->end;
+		last->busy++;
 	}
-	if (last && rc == SQLITE_OK)
-		rc = write_island(stmt, last, start, end, (struct sweep_id){0});
-	sqlite3_finalize(stmt);
+	return last && rc == SQLITE_OK ? add_busy(busy, &sum, start, end, ROWS_NULL) : rc;
+}
+
+/* By the number of the GPU. Takes @busy. */
+static int show_busy(struct sweeps *s, const struct pass *p, struct rows *busy)
+{
+	int rc = rows_end(busy);
+
+	free(s->gpu);
+	s->gpu = calloc(p->gpus + 1, sizeof(*s->gpu));
+	rc = s->gpu ? rc : SQLITE_NOMEM;
+	for (size_t nr = 0; nr < p->gpus && rc == SQLITE_OK; nr++) {
+		const struct gpu *g = p->gpu;
+
+		while (g->nr != (int64_t)nr)
+			g++;
+		s->gpu[nr] = (struct swept_gpu){sweep_word(g->pid), sweep_word(g->device),
+						sweep_word(context_of(g))};
+		rc = rows_shown_add(&s->busy, &(struct rows_stretch){(int64_t)nr, busy, g->first,
+								     g->first + g->busy});
+	}
+	if (s->busy.cnt == 0)
+		rows_free(busy);
 	return rc;
 }
 
+/* gpu, globalPid, deviceId, contextId, start, end, next, idle, busy */
+static void give_busy(sqlite3_context *out, const struct sweeps *sweeps,
+		      const struct rows_stretch *s, const int64_t *record, int column)
+{
+	const struct swept_gpu *g = &sweeps->gpu[s->number];
+	const int64_t words[] = {
+		s->number,
+		g->pid,
+		g->device,
+		g->context,
+		record[BUSY_START],
+		record[BUSY_END],
+		record[BUSY_IDLE] == ROWS_NULL ? ROWS_NULL
+					       : plus(record[BUSY_END], record[BUSY_IDLE]),
+		record[BUSY_IDLE],
+		record[BUSY_SUM],
+	};
+
+	rows_give(out, words[column]);
+}
+
+struct rows_table gpu_busy_table(struct sweeps *s)
+{
+	return (struct rows_table){
+		.name = "sl_gpu_busy",
+		.columns = "CREATE TABLE x(gpu INTEGER, globalPid INTEGER, deviceId INTEGER, "
+			   "contextId INTEGER, start INTEGER, end INTEGER, next INTEGER, idle "
+			   "INTEGER, busy INTEGER)",
+		.number = 0,
+		.first = 5,
+		.other = 7,
+		.other_word = BUSY_IDLE,
+		.column = give_busy,
+		.sweeps = s,
+		.shown = &s->busy,
+	};
+}
+
 /* ---- writing ---- */
+
+static int write_lives(const struct pass *p)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(p->db, "INSERT INTO temp.gpu_life VALUES (?, ?, ?, ?, ?, ?)",
+				    -1, &stmt, NULL);
+
+	for (size_t i = 0; i < p->gpus && rc == SQLITE_OK; i++) {
+		const struct gpu *g = &p->gpu[i];
+
+		sqlite3_bind_int64(stmt, 1, g->nr);
+		sweep_bind(stmt, 2, g->pid);
+		sweep_bind(stmt, 3, g->device);
+		sweep_bind(stmt, 4, context_of(g));
+		sqlite3_bind_int64(stmt, 5, g->cover[0].start);
+		sqlite3_bind_int64(stmt, 6, g->cover[0].end);
+		rc = sweep_insert(stmt);
+	}
+	sqlite3_finalize(stmt);
+	return rc;
+}
 
 static int write_covers(struct pass *p)
 {
@@ -488,37 +528,38 @@ static int write_sums(struct pass *p)
 	return rc;
 }
 
-int gpu_sweep(sqlite3 *db, int64_t *rows)
+int gpu_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 {
 	struct pass p = {.db = db, .ops = sorter_new(sizeof(struct op) / 8, OP_KEYS)};
-	int rc = p.ops ? SQLITE_OK : SQLITE_NOMEM;
+	struct rows *busy = rows_new(BUSY_WORDS);
+	int rc = p.ops && busy ? rows_shown_clear(&s->busy) : SQLITE_NOMEM;
 
 	if (rc == SQLITE_OK)
-		rc = read_names(&p);
+		rc = each_row(db, "SELECT id FROM StringIds WHERE value GLOB 'nccl*' ORDER BY id",
+			      name_row, &p.nccl);
 	if (rc == SQLITE_OK)
-		rc = each_row(
-			db,
-			"SELECT nameId, globalTid >> 24, end - start FROM "
-			"CUPTI_ACTIVITY_KIND_RUNTIME WHERE end >= start AND globalTid IS NOT NULL",
-			launch_row, &p);
-	if (rc == SQLITE_OK)
-		rc = write_launches(&p);
+		rc = each_row(db, "SELECT pid, ns FROM temp.cuda_launch", launch_row, &p);
 	if (rc == SQLITE_OK)
 		rc = read_ops(&p);
 	number_gpus(&p);
 	if (rc == SQLITE_OK)
-		rc = go_through(&p);
+		rc = go_through(&p, busy);
+	if (rc == SQLITE_OK)
+		rc = write_lives(&p);
 	if (rc == SQLITE_OK)
 		rc = write_covers(&p);
 	if (rc == SQLITE_OK)
 		rc = write_sums(&p);
+	if (rc == SQLITE_OK)
+		rc = show_busy(s, &p, busy);
+	else
+		rows_free(busy);
 	*rows = p.rows;
 	sorter_free(p.ops);
 	free(p.gpu);
 	free(p.sum);
 	free(p.slot);
 	free(p.launch);
-	free(p.launchers.id);
 	free(p.nccl.id);
 	return rc;
 }

@@ -318,7 +318,7 @@ static int write_levels(struct pass *p)
 	return rc;
 }
 
-int sched_sweep(sqlite3 *db, int64_t *rows)
+int sched_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 {
 	struct pass p = {
 		.db = db,
@@ -327,6 +327,7 @@ int sched_sweep(sqlite3 *db, int64_t *rows)
 	};
 	int rc = p.switches && p.edges ? SQLITE_OK : SQLITE_NOMEM;
 
+	(void)s;
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(
 			db, "INSERT INTO temp.sched_threads VALUES (?, ?, ?, ?, ?, ?, ?)", -1,

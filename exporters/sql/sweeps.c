@@ -1,8 +1,9 @@
-/* sweeps.c - the SQL functions sl_gpu_sweep() and sl_sched_sweep(). */
-#include <stddef.h>
+/* sweeps.c - the SQL functions sl_..._sweep(), and what a connection keeps of them. */
+#include "exporters/sql/sweeps.h"
+
+#include <stdlib.h>
 
 #include "exporters/sql/hist_internal.h"
-#include "exporters/sql/sweeps.h"
 
 struct sweep_id sweep_id(sqlite3_stmt *stmt, int col)
 {
@@ -37,31 +38,68 @@ static void give(sqlite3_context *out, int rc, int64_t rows)
 		sqlite3_result_int64(out, rows);
 }
 
-static void sql_gpu_sweep(sqlite3_context *out, int argc, sqlite3_value **argv)
-{
-	int64_t rows = 0;
-	int rc = gpu_sweep(sqlite3_context_db_handle(out), &rows);
+#define SWEEP(name)                                                                           \
+	static void sql_##name(sqlite3_context *out, int argc, sqlite3_value **argv)          \
+	{                                                                                     \
+		int64_t rows = 0;                                                             \
+		int rc = name(sqlite3_context_db_handle(out), sqlite3_user_data(out), &rows); \
+                                                                                              \
+		(void)argc, (void)argv;                                                       \
+		give(out, rc, rows);                                                          \
+	}
+SWEEP(cuda_sweep)
+SWEEP(os_sweep)
+SWEEP(gpu_sweep)
+SWEEP(sched_sweep)
 
-	(void)argc, (void)argv;
-	give(out, rc, rows);
+static const struct {
+	const char *name;
+	void (*run)(sqlite3_context *out, int argc, sqlite3_value **argv);
+} functions[] = {
+	{"sl_cuda_sweep", sql_cuda_sweep},
+	{"sl_os_sweep", sql_os_sweep},
+	{"sl_gpu_sweep", sql_gpu_sweep},
+	{"sl_sched_sweep", sql_sched_sweep},
+};
+
+/* When the connection is closed: no table is open any more. */
+static void sweeps_free(void *of)
+{
+	struct sweeps *s = ((const struct rows_table *)of)->sweeps;
+
+	rows_shown_clear(&s->busy);
+	rows_shown_clear(&s->cuda_calls);
+	rows_shown_clear(&s->os_calls);
+	free(s->gpu);
+	free(s);
 }
 
-static void sql_sched_sweep(sqlite3_context *out, int argc, sqlite3_value **argv)
+/* Registered anew, a function would lose what it swept, which tables show. */
+static bool is_registered(sqlite3 *db)
 {
-	int64_t rows = 0;
-	int rc = sched_sweep(sqlite3_context_db_handle(out), &rows);
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, "SELECT sl_sched_sweep()", -1, &stmt, NULL);
 
-	(void)argc, (void)argv;
-	give(out, rc, rows);
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_OK;
 }
 
 int sweeps_register(sqlite3 *db)
 {
-	int rc = sqlite3_create_function(db, "sl_gpu_sweep", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY,
-					 NULL, sql_gpu_sweep, NULL, NULL);
+	struct sweeps *s = is_registered(db) ? NULL : calloc(1, sizeof(*s));
+	int rc = SQLITE_OK;
 
-	return rc != SQLITE_OK ? rc
-			       : sqlite3_create_function(db, "sl_sched_sweep", 0,
-							 SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL,
-							 sql_sched_sweep, NULL, NULL);
+	if (!s)
+		return is_registered(db) ? SQLITE_OK : SQLITE_NOMEM;
+	s->tables[0] = cuda_calls_table(s);
+	s->tables[1] = os_calls_table(s);
+	s->tables[2] = gpu_busy_table(s);
+	/* A module owns all: it is closed after its tables. */
+	for (size_t i = 0; rc == SQLITE_OK && i < 3; i++)
+		rc = rows_table_register(db, &s->tables[i], i == 0 ? sweeps_free : NULL);
+	for (size_t i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(*functions); i++)
+		rc = sqlite3_create_function(db, functions[i].name, 0,
+					     SQLITE_UTF8 | SQLITE_DIRECTONLY, s, functions[i].run,
+					     NULL, NULL);
+	return rc;
 }

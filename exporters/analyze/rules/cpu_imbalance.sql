@@ -29,7 +29,7 @@ WITH thread AS MATERIALIZED (
 ), waits AS MATERIALIZED (
 	SELECT globalTid, sum(end - start) AS ns
 	FROM os_calls
-	WHERE nameId IN (SELECT id FROM StringIds WHERE value = 'pthread_barrier_wait') AND end >= start
+	WHERE what = 'barrier' AND end >= start
 	GROUP BY 1
 ), child AS (
 	SELECT globalPid, max(parentGlobalPid) AS parent, min(start) AS start,
@@ -75,7 +75,7 @@ CREATE TEMP TABLE job AS
 WITH joins AS MATERIALIZED (
 	SELECT globalTid / 0x1000000 AS pid, sum(end - start) AS ns
 	FROM os_calls
-	WHERE nameId IN (SELECT id FROM StringIds WHERE value = 'pthread_join')
+	WHERE what = 'join' AND nameId IN (SELECT id FROM StringIds WHERE value = 'pthread_join')
 	GROUP BY 1
 )
 SELECT what, job, count(*) AS n, max(name) AS name, min(ran) AS least, max(ran) AS most, avg(ran) AS mean,

@@ -19,7 +19,7 @@ WITH create_id AS MATERIALIZED (
 	SELECT id FROM StringIds WHERE value IN ('pthread_create', 'thrd_create')
 ), part AS (
 	SELECT globalTid, count(*) AS n, sum(end - start) AS ns FROM os_calls
-	WHERE nameId IN create_id AND end >= start GROUP BY 1
+	WHERE what = 'create' AND end >= start GROUP BY 1
 	UNION ALL
 	SELECT globalTid, count, totalNs FROM SL_OSRT_TOTALS WHERE nameId IN create_id
 )

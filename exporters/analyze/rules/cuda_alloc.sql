@@ -24,14 +24,7 @@ CREATE TEMP TABLE found AS
 SELECT r.globalTid, nameId, count(*) AS n, sum(r.end - r.start) AS ns, max(r.end - r.start) AS longest,
 	max(g.ns) AS loop
 FROM cuda_calls AS r JOIN gpu_span AS g ON g.pid = r.globalTid >> 24
-WHERE r.start >= g.start AND r.start < g.end AND r.end >= r.start AND nameId IN (
-	SELECT id FROM StringIds
-	WHERE value NOT GLOB '*Async*' AND (value GLOB 'cudaMalloc*' OR value GLOB 'cudaFree*' OR value GLOB 'cudaHostAlloc*'
-		OR value GLOB 'cudaHostRegister*' OR value GLOB 'cudaHostUnregister*'
-		OR value GLOB 'cuMemAlloc*' OR value GLOB 'cuMemFree*' OR value GLOB 'cuMemHostAlloc*'
-		OR value GLOB 'cuMemHostRegister*' OR value GLOB 'cuMemHostUnregister*'
-		OR value GLOB 'cuMemCreate*' OR value GLOB 'cuMemRelease*' OR value GLOB 'cuMemMap*'
-		OR value GLOB 'cuMemUnmap*'))
+WHERE r.what = 'alloc' AND r.start >= g.start AND r.start < g.end AND r.end >= r.start
 GROUP BY r.globalTid, nameId;
 
 -- How often what is allocated fell from a peak by at least a fifth of the highest level and rose again by as much.

@@ -14,10 +14,8 @@
 CREATE TEMP TABLE found AS
 SELECT start, end - start AS ns, globalTid, nameId
 FROM cuda_calls
-WHERE end >= start AND nameId IN (
-	SELECT id FROM StringIds
-	WHERE value GLOB 'cudaDeviceSynchronize*' OR value GLOB 'cudaStreamSynchronize*' OR value GLOB 'cudaThreadSynchronize*'
-		OR value GLOB 'cuCtxSynchronize*' OR value GLOB 'cuStreamSynchronize*');
+WHERE what = 'sync' AND end >= start
+	AND nameId NOT IN (SELECT id FROM StringIds WHERE value GLOB 'cudaEventSynchronize*' OR value GLOB 'cuEventSynchronize*');
 
 -- To wait is no loss as long as the GPU works: what can be won is another rule's matter.
 SELECT

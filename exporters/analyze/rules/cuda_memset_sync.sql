@@ -19,9 +19,7 @@ CREATE TEMP TABLE call(pid INTEGER, correlationId INTEGER, start INTEGER, end IN
 INSERT OR IGNORE INTO call
 SELECT globalTid >> 24, correlationId, start, end, globalTid, nameId
 FROM cuda_calls
-WHERE nameId IN (SELECT id FROM StringIds WHERE (value GLOB 'cudaMemset*' OR value GLOB 'cuMemset*')
-		AND value NOT GLOB '*Async*')
-	AND correlationId IS NOT NULL AND globalTid IS NOT NULL;
+WHERE what = 'set' AND correlationId IS NOT NULL AND globalTid IS NOT NULL;
 
 -- managed static memory is managed memory
 CREATE TEMP TABLE found AS

@@ -17,8 +17,7 @@ CREATE TEMP TABLE found AS
 WITH load AS (
 	SELECT globalTid, start, end, value AS what
 	FROM cuda_calls JOIN StringIds ON StringIds.id = nameId
-	WHERE nameId IN (SELECT id FROM StringIds WHERE value GLOB 'cuModuleLoad*' OR value GLOB 'cudaModuleLoad*' OR value GLOB 'cuLibraryLoad*'
-		OR value GLOB 'cudaLibraryLoad*' OR value GLOB 'cuLinkAddData*' OR value GLOB 'cuLinkAddFile*' OR value GLOB 'cuLinkComplete*')
+	WHERE cuda_calls.what = 'load'
 	UNION ALL
 	SELECT globalTid, start, end, CASE overheadType WHEN 2 THEN '[compiling]' WHEN 6 THEN '[loading a module]'
 		ELSE '[loading a function]' END

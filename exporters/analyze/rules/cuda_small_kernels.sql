@@ -28,9 +28,9 @@ SELECT
 		|| ' ns}); GPU ' || deviceId || ' waited {' || pause || ' ns} in {' || pauses
 		|| ' pause|pauses} between kernels.' AS finding
 FROM (
-	SELECT globalPid, deviceId, sum(next - end) AS pause, count(*) AS pauses, (SELECT wall.ns FROM wall) AS wall
+	SELECT globalPid, deviceId, sum(idle) AS pause, count(*) AS pauses, (SELECT wall.ns FROM wall) AS wall
 	FROM gpu_busy
-	WHERE next - end BETWEEN 1 AND :gap * 1000
+	WHERE idle BETWEEN 1 AND :gap * 1000
 	GROUP BY gpu
 ) JOIN (
 	SELECT globalPid AS kernelPid, sum(small) AS small, sum(n) AS n, max(launch) AS launch FROM kernel GROUP BY 1

@@ -21,11 +21,7 @@
 CREATE TEMP TABLE wait AS
 SELECT globalTid, start, end, nameId
 FROM cuda_calls
-WHERE end > start AND globalTid IS NOT NULL AND nameId IN (
-	SELECT id FROM StringIds
-	WHERE value GLOB 'cudaDeviceSynchronize*' OR value GLOB 'cudaStreamSynchronize*' OR value GLOB 'cudaEventSynchronize*'
-		OR value GLOB 'cudaThreadSynchronize*' OR value GLOB 'cuCtxSynchronize*' OR value GLOB 'cuStreamSynchronize*'
-		OR value GLOB 'cuEventSynchronize*');
+WHERE what = 'sync' AND end > start AND globalTid IS NOT NULL;
 
 -- A gap is put down to a wait that began before the gap and ended in it: of several, to the last. In which gap a wait
 -- ended, if in any, is found by the last interval that was over by then.
@@ -33,10 +29,10 @@ CREATE TEMP TABLE idle AS
 WITH last AS (
 	SELECT gpu, w.start AS since, w.end AS time, globalTid, nameId,
 		(SELECT b.end FROM gpu_busy AS b WHERE b.gpu = d.gpu AND b.end <= w.end ORDER BY b.end DESC LIMIT 1) AS gapStart
-	FROM wait AS w CROSS JOIN (SELECT gpu, globalPid FROM gpu_busy GROUP BY gpu) AS d ON d.globalPid >> 24 = globalTid >> 24
+	FROM wait AS w CROSS JOIN gpu_life AS d ON d.globalPid >> 24 = globalTid >> 24
 )
 SELECT globalPid, deviceId, gapStart AS start, next - gapStart AS ns, globalTid, nameId, max(time) AS time
-FROM last JOIN gpu_busy AS b ON b.gpu = last.gpu AND b.end = gapStart
+FROM last CROSS JOIN gpu_busy AS b ON b.gpu = last.gpu AND b.end = gapStart
 WHERE since < gapStart AND time <= next
 GROUP BY b.gpu, gapStart;
 

@@ -16,12 +16,15 @@
 -- Time that the tracer took from a thread is no fault of the program: it ends a gap, or begins one.
 CREATE TEMP TABLE gap AS
 WITH gpu AS (
-	SELECT globalPid, deviceId, min(start) AS start, max(end) AS end FROM gpu_busy GROUP BY gpu
+	SELECT globalPid, deviceId, start, end FROM gpu_life
 ), stretch AS (
 	-- in which there is no such gap
 	SELECT gpu, globalPid, deviceId, contextId, lag(next) OVER (PARTITION BY gpu ORDER BY end) AS start, end
-	FROM gpu_busy
-	WHERE next IS NULL OR next - end > :gap * 1000000
+	FROM (
+		SELECT gpu, globalPid, deviceId, contextId, next, end FROM gpu_busy WHERE idle > :gap * 1000000
+		UNION ALL
+		SELECT gpu, globalPid, deviceId, contextId, NULL, end FROM gpu_life
+	)
 ), used AS (
 	SELECT s.globalPid, s.deviceId, contextId, coalesce(s.start, gpu.start) AS start, s.end
 	FROM stretch AS s JOIN gpu ON gpu.globalPid IS s.globalPid AND gpu.deviceId IS s.deviceId

@@ -17,11 +17,8 @@
 -- column: Context ID = CUDA context; empty where several were in use
 CREATE TEMP TABLE chunk AS
 WITH RECURSIVE whole AS (
-	SELECT gpu, globalPid, deviceId, CASE WHEN min(contextId) = max(contextId) THEN min(contextId) END AS contextId,
-		min(start) AS start, max(end) AS end,
-		max((max(end) - min(start) + max(1, min(1000, :chunks)) - 1) / max(1, min(1000, :chunks)), 1) AS size
-	FROM gpu_busy
-	GROUP BY gpu
+	SELECT *, max((end - start + max(1, min(1000, :chunks)) - 1) / max(1, min(1000, :chunks)), 1) AS size
+	FROM gpu_life
 ), number AS (
 	SELECT gpu, globalPid, deviceId, contextId, start, end, size, 0 AS nr FROM whole
 	UNION ALL
@@ -30,12 +27,14 @@ WITH RECURSIVE whole AS (
 	SELECT gpu, globalPid, deviceId, contextId, nr, start + nr * size AS start, min(end, start + (nr + 1) * size) AS end
 	FROM number
 )
--- what ends inside of the chunk, and what reaches over its end
+-- what was over by the end of the chunk or reaches over it, without that of its start
 SELECT globalPid, deviceId, contextId, nr, start, end,
-	coalesce((SELECT sum(b.end - max(b.start, cut.start)) FROM gpu_busy AS b
-		WHERE b.gpu = cut.gpu AND b.end > cut.start AND b.end <= cut.end), 0)
-	+ coalesce((SELECT max(0, cut.end - max(b.start, cut.start)) FROM gpu_busy AS b
-		WHERE b.gpu = cut.gpu AND b.end > cut.end ORDER BY b.end LIMIT 1), 0) AS ns
+	coalesce((SELECT busy FROM gpu_busy AS b WHERE b.gpu = cut.gpu AND b.end <= cut.end ORDER BY b.end DESC LIMIT 1), 0)
+	+ coalesce((SELECT max(0, cut.end - b.start) FROM gpu_busy AS b
+		WHERE b.gpu = cut.gpu AND b.end > cut.end ORDER BY b.end LIMIT 1), 0)
+	- coalesce((SELECT busy FROM gpu_busy AS b WHERE b.gpu = cut.gpu AND b.end <= cut.start ORDER BY b.end DESC LIMIT 1), 0)
+	- coalesce((SELECT max(0, cut.start - b.start) FROM gpu_busy AS b
+		WHERE b.gpu = cut.gpu AND b.end > cut.start ORDER BY b.end LIMIT 1), 0) AS ns
 FROM cut;
 
 CREATE TEMP TABLE low AS

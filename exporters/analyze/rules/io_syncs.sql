@@ -26,7 +26,7 @@ UNION ALL
 -- those that name no file
 SELECT globalTid, nameId, NULL, start, end
 FROM os_calls
-WHERE nameId IN (SELECT id FROM io_functions WHERE what = 'sync') AND pathId IS NULL AND end >= start;
+WHERE what = 'sync' AND nameId IN (SELECT id FROM io_functions WHERE what = 'sync') AND pathId IS NULL AND end >= start;
 
 CREATE TEMP TABLE thread AS
 SELECT globalTid, count(*) AS n, sum(end - start) AS ns, max(end) - min(start) AS span

@@ -19,7 +19,7 @@ CREATE TEMP TABLE loaded AS
 SELECT globalTid, end - start AS length, max(0, end - max(start, coalesce(max(end) OVER (PARTITION BY globalTid
 	ORDER BY start, end DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start))) AS ns
 FROM os_calls
-WHERE nameId IN (SELECT id FROM StringIds WHERE value IN ('dlopen', 'dlmopen')) AND end > start;
+WHERE what = 'library' AND end > start;
 
 SELECT
 	'info' AS severity,

@@ -21,11 +21,7 @@
 CREATE TEMP TABLE lock_wait AS
 SELECT globalTid, start, end, nameId
 FROM os_calls
-WHERE nameId IN (SELECT id FROM StringIds WHERE value IN ('pthread_mutex_lock', 'pthread_mutex_timedlock', 'pthread_mutex_clocklock',
-		'pthread_rwlock_rdlock', 'pthread_rwlock_wrlock', 'pthread_rwlock_timedrdlock',
-		'pthread_rwlock_timedwrlock', 'pthread_rwlock_clockrdlock', 'pthread_rwlock_clockwrlock',
-		'pthread_spin_lock', 'mtx_lock', 'mtx_timedlock', 'flockfile', 'flock', 'lockf', 'lockf64'))
-	AND end > start;
+WHERE what = 'lock' AND end > start;
 
 -- In the order of threads and time: of the wakeups before a moment, the last one has the highest rowid.
 CREATE TEMP TABLE wakeup AS

@@ -35,8 +35,7 @@ UNION ALL
 SELECT globalTid, count(*) AS n, sum(end - start) AS ns, max(end - start) AS longest,
 	count(*) FILTER (WHERE returnValue = 110 AND end - start BETWEEN 4900000 AND 10000000) AS again
 FROM os_calls
-WHERE nameId IN (SELECT id FROM StringIds WHERE value = 'pthread_cond_timedwait') AND end > start
-	AND globalTid / 0x1000000 IN python AND NOT EXISTS (SELECT 1 FROM traced)
+WHERE what = 'condition' AND end > start AND globalTid / 0x1000000 IN python AND NOT EXISTS (SELECT 1 FROM traced)
 GROUP BY globalTid
 -- other conditions have other times
 HAVING again >= :waits AND 2 * again >= count(*) FILTER (WHERE returnValue = 110);

@@ -1,4 +1,4 @@
-/* sweeps.c - sl_gpu_sweep() and sl_sched_sweep() fill the tables of rules: of small reports by hand, and of random ones. */
+/* sweeps.c - sl_..._sweep() fill the tables of rules: of small reports by hand, and of random ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 
 #include "collector/base/embed.h"
 #include "exporters/sql/functions.h"
+#include "exporters/sql/rows.h"
 #include "exporters/sql/sorter.h"
 
 static sqlite3 *db;
@@ -38,7 +39,9 @@ static int make(void **state)
 	    "streamId, bytes);"
 	    "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start, end, globalPid, deviceId, "
 	    "contextId, streamId);"
-	    "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, end, globalTid, nameId);"
+	    "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, end, globalTid, nameId, "
+	    "correlationId);"
+	    "CREATE TABLE OSRT_API(start, end, globalTid, nameId, returnValue, pathId);"
 	    "CREATE TABLE SCHED_EVENTS(start, isSchedIn, globalTid, threadState);"
 	    "CREATE TABLE SL_SCHED_DETAIL(start, globalTid, preempted, wakeupTime);"
 	    "CREATE TABLE SL_PROCESS_TREE(globalPid, traced, kind);"
@@ -92,6 +95,37 @@ static const char *rows(const char *sql)
 	return *text;
 }
 
+/* ---- random events ---- */
+
+static unsigned rnd(unsigned below)
+{
+	static unsigned long long seed;
+
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(seed >> 33) % below;
+}
+
+static void random_events(void)
+{
+	char sql[256];
+
+	for (unsigned i = 0; i < 300; i++) {
+		unsigned start = 5 * i + rnd(40), tid = rnd(4);
+		static unsigned in[4];
+
+		snprintf(sql, sizeof(sql),
+			 "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (%u, %u, %u, %u, %u, %u, "
+			 "%u)",
+			 start, start + rnd(12), (1 + rnd(2)) << 24, rnd(2), rnd(2), rnd(3),
+			 1 + rnd(2));
+		run(sql);
+		in[tid] = !in[tid];
+		snprintf(sql, sizeof(sql), "INSERT INTO SCHED_EVENTS VALUES (%u, %u, %u, %u)",
+			 3 * i, in[tid], (1 + tid / 2) << 24 | tid, rnd(4));
+		run(sql);
+	}
+}
+
 /* ---- GPUs ---- */
 
 /*
@@ -107,14 +141,15 @@ static const char gpu_events[] =
 	"58, 0x1000000, 0, 1, 7, 24, 1);"
 	"INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (5, 6, 0x2000000, 0, 1, 7, NULL);"
 	"INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (150, 160, 0x1000000, 1, 3, 7);"
-	"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (0, 6, 0x1000001, 4), (10, 30, 0x1000001, "
-	"4), (40, 30, 0x1000001, 4),"
-	" (50, 90, 0x1000001, 5), (60, 64, 0x2000001, 4)";
+	"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (0, 6, 0x1000001, 4, 1), (10, 30, "
+	"0x1000001, 4, 2), (40, 30, 0x1000001, 4, 3),"
+	" (50, 90, 0x1000001, 5, 4), (60, 64, 0x2000001, 4, 5)";
 
 static void gpus(void **state)
 {
 	(void)state;
 	run(gpu_events);
+	step("cuda_calls");
 	step("gpu_sweep");
 	/* (6 + 20) / 2; neither one that ends before its start, nor other calls */
 	assert_string_equal(rows("SELECT * FROM cuda_launch ORDER BY 1"), "1 13.0\n2 4.0\n");
@@ -123,6 +158,11 @@ static void gpus(void **state)
 		rows("SELECT gpu, globalPid >> 24, deviceId, contextId, start, end, next FROM "
 		     "gpu_busy ORDER BY 1, 5"),
 		"0 1 0 1 10 40 50\n0 1 0 1 50 60 -\n1 1 1 - 100 200 -\n2 2 0 1 5 6 -\n");
+	assert_string_equal(rows("SELECT idle, busy FROM gpu_busy ORDER BY gpu, end"),
+			    "10 30\n- 40\n- 100\n- 1\n");
+	assert_string_equal(rows("SELECT gpu, globalPid >> 24, deviceId, contextId, start, end "
+				 "FROM gpu_life ORDER BY 1"),
+			    "0 1 0 1 10 60\n1 1 1 - 100 200\n2 2 0 1 5 6\n");
 	/* n, the union, all together, from, to */
 	assert_string_equal(rows("SELECT what, n, ns, total, start, end FROM gpu_cover WHERE "
 				 "globalPid = 0x1000000 AND deviceId = 0 "
@@ -148,11 +188,93 @@ static void gpus(void **state)
 static void no_gpu(void **state)
 {
 	(void)state;
+	step("cuda_calls");
 	step("gpu_sweep");
 	assert_string_equal(
 		rows("SELECT (SELECT count(*) FROM gpu_busy) + (SELECT count(*) FROM gpu_cover) + "
 		     "(SELECT count(*) FROM gpu_sums) + (SELECT count(*) FROM cuda_launch)"),
 		"0\n");
+}
+
+/* What is looked up in it is what a table with the same rows gives. */
+static void busy_is_a_table(void **state)
+{
+	static const char *const queries[] = {
+		"SELECT * FROM gpu_busy WHERE gpu = 1 AND end <= 300 ORDER BY end DESC LIMIT 3",
+		"SELECT * FROM gpu_busy WHERE gpu = 1 AND end > 300 ORDER BY end LIMIT 3",
+		"SELECT * FROM gpu_busy WHERE gpu = 0 AND end BETWEEN 299.5 AND 500 ORDER BY end",
+		"SELECT count(*) FROM gpu_busy WHERE gpu = 2 AND end = (SELECT max(end) FROM "
+		"gpu_busy WHERE "
+		"gpu = 2 AND end < 400.5)",
+		"SELECT gpu, count(*), sum(start) FROM gpu_busy WHERE idle BETWEEN 2 AND 20 GROUP "
+		"BY gpu",
+		"SELECT count(*) FROM gpu_busy WHERE idle > 'x'",
+		"SELECT count(*), sum(idle) FROM gpu_busy WHERE idle < 5.5 AND idle >= 1.5",
+		"SELECT count(*) FROM gpu_busy WHERE gpu = 9 OR gpu = NULL OR end < NULL",
+		"SELECT count(*) FROM gpu_busy WHERE gpu IN (0, 3) AND end > 100 AND end > 200",
+		"SELECT DISTINCT gpu, globalPid, deviceId FROM gpu_busy ORDER BY gpu, end",
+		"SELECT gpu, end FROM gpu_busy ORDER BY gpu DESC, end DESC LIMIT 5",
+		"SELECT count(*) FROM gpu_busy AS a JOIN gpu_busy AS b ON b.gpu = a.gpu AND "
+		"b.start = a.next",
+	};
+
+	char *ours[sizeof(queries) / sizeof(queries[0])];
+
+	(void)state;
+	random_events();
+	step("cuda_calls");
+	for (size_t pass = 0; pass < 2; pass++) {
+		/* in memory, then in a file */
+		rows_bytes_max = pass ? 100 : 1 << 20;
+		run("DROP TABLE IF EXISTS temp.gpu_cover; DROP TABLE IF EXISTS temp.gpu_sums; DROP "
+		    "TABLE IF EXISTS temp.gpu_life; DROP TABLE IF EXISTS main.gpu_busy");
+		step("gpu_sweep");
+		for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++)
+			ours[i] = strdup(rows(queries[i]));
+		run("CREATE TABLE main.gpu_busy AS SELECT * FROM temp.gpu_busy; DROP TABLE "
+		    "temp.gpu_busy");
+		for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+			assert_string_equal(ours[i], rows(queries[i]));
+			free(ours[i]);
+		}
+	}
+	rows_bytes_max = 1 << 20;
+	run("CREATE VIRTUAL TABLE temp.gpu_busy USING sl_gpu_busy");
+	/* While it is read, it cannot be filled anew. */
+	assert_int_equal(sqlite3_exec(db, "SELECT sl_gpu_sweep() FROM gpu_busy", NULL, NULL, NULL),
+			 SQLITE_LOCKED);
+	/* Functions that are added again leave it. */
+	assert_int_equal(sql_functions(db, NULL), SQLITE_OK);
+	assert_string_equal(rows("SELECT count(*) FROM gpu_busy"),
+			    rows("SELECT count(*) FROM main.gpu_busy"));
+}
+
+/* ---- calls ---- */
+
+static void calls(void **state)
+{
+	(void)state;
+	run("INSERT INTO StringIds VALUES (10, 'cudaMemcpyAsync_v3020'), (11, "
+	    "'cudaFreeAsync'), (12, 'cuStreamSynchronize'), (13, 'cudaMemset2D'), (14, "
+	    "'cudaMemsetAsync'), (20, 'pthread_mutex_lock'), (21, 'fsync'), (22, 'read'), (23, "
+	    "'pthread_join'), (24, NULL);"
+	    "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 2, 3, 10, 4), (9, 8, NULL, 10, "
+	    "NULL), (5, 6, 7, 11, 8), (2, 3, 4, 12, 5), (3, 4, 5, 13, 6), (4, 5, 6, 14, 7), (6, "
+	    "7, 8, 5, 9), (7, 8, 9, NULL, 1), (7, 8, 9, 99, 1);"
+	    "INSERT INTO OSRT_API VALUES (1, 2, 3, 21, -1, 4), (2, 3, 3, 20, 0, NULL), (3, 4, 3, "
+	    "22, 0, 5), (4, 5, 3, 23, 0, NULL), (5, 6, 3, 20, 1, NULL)");
+	step("cuda_calls");
+	step("os_calls");
+	assert_string_equal(rows("SELECT * FROM cuda_calls"),
+			    "sync 12 2 3 4 5\nalloc 5 6 7 8 9\ncopy 10 1 2 3 4\ncopy 10 9 8 - "
+			    "-\nset 13 3 4 5 6\n");
+	assert_string_equal(rows("SELECT start FROM cuda_calls WHERE what = 'copy'"), "1\n9\n");
+	assert_string_equal(rows("SELECT count(*) FROM cuda_calls WHERE what = 'Copy'"), "0\n");
+	assert_string_equal(
+		rows("SELECT count(*) FROM cuda_calls WHERE what = 'Copy' COLLATE NOCASE"), "2\n");
+	assert_string_equal(
+		rows("SELECT * FROM os_calls"),
+		"lock 20 2 3 3 0 -\nlock 20 5 6 3 1 -\njoin 23 4 5 3 0 -\nsync 21 1 2 3 -1 4\n");
 }
 
 /* ---- context switches ---- */
@@ -215,44 +337,16 @@ static void traced_only(void **state)
 
 /* ---- random: against each moment, and in little memory ---- */
 
-static unsigned rnd(unsigned below)
-{
-	static unsigned long long seed;
-
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(seed >> 33) % below;
-}
-
 static void sweep_anew(void)
 {
-	run("DROP TABLE IF EXISTS cuda_launch; DROP TABLE IF EXISTS gpu_busy; DROP TABLE IF EXISTS "
-	    "gpu_cover;"
+	run("DROP TABLE IF EXISTS cuda_launch; DROP TABLE IF EXISTS cuda_calls; DROP TABLE IF "
+	    "EXISTS gpu_busy; DROP TABLE IF EXISTS gpu_life; DROP TABLE IF EXISTS gpu_cover;"
 	    "DROP TABLE IF EXISTS gpu_sums; DROP TABLE IF EXISTS sched_threads; DROP TABLE IF "
 	    "EXISTS sched_level;"
 	    "DROP TABLE IF EXISTS sched_disk");
+	step("cuda_calls");
 	step("gpu_sweep");
 	step("sched_sweep");
-}
-
-static void random_events(void)
-{
-	char sql[256];
-
-	for (unsigned i = 0; i < 300; i++) {
-		unsigned start = 5 * i + rnd(40), tid = rnd(4);
-		static unsigned in[4];
-
-		snprintf(sql, sizeof(sql),
-			 "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (%u, %u, %u, %u, %u, %u, "
-			 "%u)",
-			 start, start + rnd(12), (1 + rnd(2)) << 24, rnd(2), rnd(2), rnd(3),
-			 1 + rnd(2));
-		run(sql);
-		in[tid] = !in[tid];
-		snprintf(sql, sizeof(sql), "INSERT INTO SCHED_EVENTS VALUES (%u, %u, %u, %u)",
-			 3 * i, in[tid], (1 + tid / 2) << 24 | tid, rnd(4));
-		run(sql);
-	}
 }
 
 static void random_reports(void **state)
@@ -287,9 +381,9 @@ static void random_reports(void **state)
 	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
 		const char *want = rows(queries[i]);
 
-		sorter_bytes_max = 500;
+		sorter_bytes_max = rows_bytes_max = 500;
 		sweep_anew();
-		sorter_bytes_max = 1 << 20;
+		sorter_bytes_max = rows_bytes_max = 1 << 20;
 		assert_true(strlen(want) > 20);
 		assert_string_equal(rows(queries[i]), want);
 	}
@@ -317,6 +411,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(gpus, make, drop),
 		cmocka_unit_test_setup_teardown(no_gpu, make, drop),
+		cmocka_unit_test_setup_teardown(busy_is_a_table, make, drop),
+		cmocka_unit_test_setup_teardown(calls, make, drop),
 		cmocka_unit_test_setup_teardown(threads, make, drop),
 		cmocka_unit_test_setup_teardown(details, make, drop),
 		cmocka_unit_test_setup_teardown(traced_only, make, drop),

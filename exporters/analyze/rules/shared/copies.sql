@@ -10,8 +10,7 @@ CREATE TEMP TABLE copies_call(pid INTEGER, correlationId INTEGER, start INTEGER,
 INSERT OR IGNORE INTO copies_call
 SELECT globalTid >> 24, correlationId, start, end, globalTid, nameId
 FROM cuda_calls
-WHERE nameId IN (SELECT id FROM StringIds WHERE value GLOB 'cudaMemcpy*' OR value GLOB 'cuMemcpy*')
-	AND correlationId IS NOT NULL AND globalTid IS NOT NULL AND EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_MEMCPY);
+WHERE what = 'copy' AND correlationId IS NOT NULL AND globalTid IS NOT NULL AND EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_MEMCPY);
 
 CREATE TEMP TABLE copies AS
 SELECT globalPid, deviceId, contextId, greenContextId, streamId, m.start, m.end, bytes, copyKind AS kind, srcKind,

@@ -1,7 +1,6 @@
--- cuda_calls(start, end, globalTid, correlationId, nameId): calls of CUDA other than those that launch kernels, which are most:
--- rules that look for some of the others need not look at each launch.
-CREATE TEMP TABLE cuda_calls AS
-SELECT start, end, globalTid, correlationId, nameId
-FROM CUPTI_ACTIVITY_KIND_RUNTIME
-WHERE nameId NOT IN (SELECT id FROM StringIds WHERE value GLOB 'cudaLaunchKernel*' OR value GLOB 'cuLaunchKernel*'
-	OR value GLOB 'cudaLaunchCooperativeKernel*' OR value GLOB 'cuLaunchCooperativeKernel*');
+-- cuda_calls(what, nameId, start, end, globalTid, correlationId): calls of CUDA that rules look for, in the order of the report
+-- within each what: 'sync', 'alloc', 'load', 'copy', 'set'; names of each: exporters/sql/calls_sweep.c. One pass over all calls
+-- finds them, and what cuda_launch describes.
+CREATE TEMP TABLE cuda_launch(pid INTEGER PRIMARY KEY, ns REAL);
+CREATE VIRTUAL TABLE temp.cuda_calls USING sl_cuda_calls;
+SELECT sl_cuda_sweep();

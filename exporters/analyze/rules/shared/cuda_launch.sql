@@ -1,2 +1,2 @@
 -- cuda_launch(pid, ns): what launching a kernel takes in a process, on average. pid: the upper bits of its ids.
--- uses: gpu_sweep
+-- uses: cuda_calls

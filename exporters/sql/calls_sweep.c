@@ -1,0 +1,341 @@
+/*
+ * calls_sweep.c - sl_cuda_sweep() and sl_os_sweep(): of all calls, those that rules look for, by what they are; what a launch
+ * takes.
+ *
+ * They fill cuda_calls, os_calls and cuda_launch (described in analyze/rules/shared/).
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/sql/projection_internal.h"
+#include "exporters/sql/sweeps.h"
+
+#define KINDS_MAX 8
+
+/* Names of a kind: those that @glob fits, other than those of which @not is a part. The first that fits counts. */
+struct pattern {
+	unsigned kind;
+	const char *glob, *not ;
+};
+
+static const char *const cuda_kinds[] = {"launch", "sync", "alloc", "load", "copy", "set", NULL};
+enum {
+	LAUNCH,
+	SYNC,
+	ALLOC,
+	LOAD,
+	COPY,
+	SET
+};
+static const struct pattern cuda_patterns[] = {
+	{LAUNCH, "cudaLaunchKernel*", NULL},
+	{LAUNCH, "cuLaunchKernel*", NULL},
+	{LAUNCH, "cudaLaunchCooperativeKernel*", NULL},
+	{LAUNCH, "cuLaunchCooperativeKernel*", NULL},
+	{SYNC, "cudaDeviceSynchronize*", NULL},
+	{SYNC, "cudaStreamSynchronize*", NULL},
+	{SYNC, "cudaEventSynchronize*", NULL},
+	{SYNC, "cudaThreadSynchronize*", NULL},
+	{SYNC, "cuCtxSynchronize*", NULL},
+	{SYNC, "cuStreamSynchronize*", NULL},
+	{SYNC, "cuEventSynchronize*", NULL},
+	{COPY, "cudaMemcpy*", NULL},
+	{COPY, "cuMemcpy*", NULL},
+	{SET, "cudaMemset*", "Async"},
+	{SET, "cuMemset*", "Async"},
+	{ALLOC, "cudaMalloc*", "Async"},
+	{ALLOC, "cudaFree*", "Async"},
+	{ALLOC, "cudaHostAlloc*", "Async"},
+	{ALLOC, "cudaHostRegister*", "Async"},
+	{ALLOC, "cudaHostUnregister*", "Async"},
+	{ALLOC, "cuMemAlloc*", "Async"},
+	{ALLOC, "cuMemFree*", "Async"},
+	{ALLOC, "cuMemHostAlloc*", "Async"},
+	{ALLOC, "cuMemHostRegister*", "Async"},
+	{ALLOC, "cuMemHostUnregister*", "Async"},
+	{ALLOC, "cuMemCreate*", "Async"},
+	{ALLOC, "cuMemRelease*", "Async"},
+	{ALLOC, "cuMemMap*", "Async"},
+	{ALLOC, "cuMemUnmap*", "Async"},
+	{LOAD, "cuModuleLoad*", NULL},
+	{LOAD, "cudaModuleLoad*", NULL},
+	{LOAD, "cuLibraryLoad*", NULL},
+	{LOAD, "cudaLibraryLoad*", NULL},
+	{LOAD, "cuLinkAddData*", NULL},
+	{LOAD, "cuLinkAddFile*", NULL},
+	{LOAD, "cuLinkComplete*", NULL},
+	{0, NULL, NULL},
+};
+
+static const char *const os_kinds[] = {"lock",   "condition", "barrier", "join",
+				       "create", "library",   "sync",    NULL};
+enum {
+	LOCK,
+	CONDITION,
+	BARRIER,
+	JOIN,
+	CREATE,
+	LIBRARY,
+	DISK
+};
+static const struct pattern os_patterns[] = {
+	{LOCK, "pthread_mutex_lock", NULL},
+	{LOCK, "pthread_mutex_timedlock", NULL},
+	{LOCK, "pthread_mutex_clocklock", NULL},
+	{LOCK, "pthread_rwlock_rdlock", NULL},
+	{LOCK, "pthread_rwlock_wrlock", NULL},
+	{LOCK, "pthread_rwlock_timedrdlock", NULL},
+	{LOCK, "pthread_rwlock_timedwrlock", NULL},
+	{LOCK, "pthread_rwlock_clockrdlock", NULL},
+	{LOCK, "pthread_rwlock_clockwrlock", NULL},
+	{LOCK, "pthread_spin_lock", NULL},
+	{LOCK, "mtx_lock", NULL},
+	{LOCK, "mtx_timedlock", NULL},
+	{LOCK, "flockfile", NULL},
+	{LOCK, "flock", NULL},
+	{LOCK, "lockf", NULL},
+	{LOCK, "lockf64", NULL},
+	{CONDITION, "pthread_cond_timedwait", NULL},
+	{BARRIER, "pthread_barrier_wait", NULL},
+	{JOIN, "pthread_join", NULL},
+	{JOIN, "pthread_timedjoin_np", NULL},
+	{JOIN, "pthread_clockjoin_np", NULL},
+	{JOIN, "thrd_join", NULL},
+	{CREATE, "pthread_create", NULL},
+	{CREATE, "thrd_create", NULL},
+	{LIBRARY, "dlopen", NULL},
+	{LIBRARY, "dlmopen", NULL},
+	{DISK, "*sync*", NULL},
+	{0, NULL, NULL},
+};
+
+/* ---- names ---- */
+
+struct name {
+	int64_t id;
+	unsigned kind;
+};
+
+struct launches {
+	int64_t pid, n, ns;
+};
+
+struct pass {
+	const struct pattern *patterns;
+	unsigned words;
+	struct name *name; /* in the order of ids */
+	size_t names;
+	struct rows *rows[KINDS_MAX];
+	struct launches *launch;
+	size_t launches;
+	int64_t cnt;
+};
+
+static int name_row(void *ctx, sqlite3_stmt *stmt)
+{
+	struct pass *p = ctx;
+	const char *text = (const char *)sqlite3_column_text(stmt, 1);
+	const struct pattern *fits = p->patterns;
+	struct name *more;
+
+	while (text && fits->glob &&
+	       (sqlite3_strglob(fits->glob, text) != 0 || (fits->not &&strstr(text, fits->not ))))
+		fits++;
+	if (!text || !fits->glob)
+		return SQLITE_OK;
+	more = reallocarray(p->name, p->names + 1, sizeof(*more));
+	if (!more)
+		return SQLITE_NOMEM;
+	p->name = more;
+	more[p->names++] = (struct name){sqlite3_column_int64(stmt, 0), fits->kind};
+	return SQLITE_OK;
+}
+
+static const struct name *name_of(const struct pass *p, int64_t id)
+{
+	size_t low = 0, high = p->names;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (p->name[mid].id < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < p->names && p->name[low].id == id ? &p->name[low] : NULL;
+}
+
+/* ---- calls ---- */
+
+static int launched(struct pass *p, sqlite3_stmt *stmt)
+{
+	struct sweep_id start = sweep_id(stmt, 1), end = sweep_id(stmt, 2), tid = sweep_id(stmt, 3);
+	struct launches *l = p->launch;
+	size_t i = 0;
+
+	if (!start.known || !end.known || !tid.known || end.value < start.value)
+		return SQLITE_OK;
+	while (i < p->launches && l[i].pid != tid.value >> 24)
+		i++;
+	if (i == p->launches) {
+		l = reallocarray(p->launch, i + 1, sizeof(*l));
+		if (!l)
+			return SQLITE_NOMEM;
+		p->launch = l;
+		l[p->launches++] = (struct launches){.pid = tid.value >> 24};
+	}
+	l[i].n++;
+	/* figures of damaged reports may be any */
+	l[i].ns = (int64_t)((uint64_t)l[i].ns + (uint64_t)end.value - (uint64_t)start.value);
+	return SQLITE_OK;
+}
+
+/* nameId, start, end, globalTid and what else the table shows */
+static int call_row(void *ctx, sqlite3_stmt *stmt)
+{
+	struct pass *p = ctx;
+	const struct name *name = name_of(p, sqlite3_column_int64(stmt, 0));
+	int64_t record[KINDS_MAX];
+	struct rows **to;
+
+	p->cnt++;
+	if (!name || sqlite3_column_type(stmt, 0) == SQLITE_NULL)
+		return SQLITE_OK;
+	if (p->patterns == cuda_patterns && name->kind == LAUNCH)
+		return launched(p, stmt);
+	to = &p->rows[name->kind];
+	if (!*to)
+		*to = rows_new(p->words);
+	if (!*to)
+		return SQLITE_NOMEM;
+	for (unsigned i = 0; i < p->words; i++)
+		record[i] = sweep_word(sweep_id(stmt, (int)i));
+	return rows_add(*to, record);
+}
+
+static int write_launches(sqlite3 *db, const struct pass *p)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, "INSERT INTO temp.cuda_launch VALUES (?1, ?2)", -1, &stmt,
+				    NULL);
+
+	for (size_t i = 0; i < p->launches && rc == SQLITE_OK; i++) {
+		sqlite3_bind_int64(stmt, 1, p->launch[i].pid);
+		sqlite3_bind_double(stmt, 2, (double)p->launch[i].ns / (double)p->launch[i].n);
+		rc = sweep_insert(stmt);
+	}
+	sqlite3_finalize(stmt);
+	return rc;
+}
+
+static int show(struct pass *p, struct rows_shown *shown)
+{
+	int rc = SQLITE_OK;
+
+	for (unsigned i = 0; i < KINDS_MAX && rc == SQLITE_OK; i++) {
+		struct rows_stretch s = {.number = i, .rows = p->rows[i]};
+
+		if (!s.rows)
+			continue;
+		rc = rows_end(s.rows);
+		s.last = rows_cnt(s.rows);
+		if (rc == SQLITE_OK)
+			rc = rows_shown_add(shown, &s);
+		if (rc == SQLITE_OK)
+			p->rows[i] = NULL;
+	}
+	return rc;
+}
+
+static int read_calls(sqlite3 *db, struct pass *p, const char *names, const char *calls,
+		      struct rows_shown *shown)
+{
+	int rc = rows_shown_clear(shown);
+
+	if (rc == SQLITE_OK)
+		rc = each_row(db, names, name_row, p);
+	if (rc == SQLITE_OK)
+		rc = each_row(db, calls, call_row, p);
+	return rc == SQLITE_OK ? show(p, shown) : rc;
+}
+
+static void free_pass(struct pass *p)
+{
+	for (unsigned i = 0; i < KINDS_MAX; i++)
+		rows_free(p->rows[i]);
+	free(p->name);
+	free(p->launch);
+}
+
+int cuda_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
+{
+	struct pass p = {.patterns = cuda_patterns, .words = 5};
+	int rc = read_calls(db, &p,
+			    "SELECT id, value FROM StringIds WHERE value GLOB 'cu*' ORDER BY id",
+			    "SELECT nameId, start, end, globalTid, correlationId FROM "
+			    "CUPTI_ACTIVITY_KIND_RUNTIME",
+			    &s->cuda_calls);
+
+	if (rc == SQLITE_OK)
+		rc = write_launches(db, &p);
+	*rows = p.cnt;
+	free_pass(&p);
+	return rc;
+}
+
+int os_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
+{
+	struct pass p = {.patterns = os_patterns, .words = 6};
+	int rc = read_calls(
+		db, &p, "SELECT id, value FROM StringIds WHERE length(value) < 28 ORDER BY id",
+		"SELECT nameId, start, end, globalTid, returnValue, pathId FROM OSRT_API",
+		&s->os_calls);
+
+	*rows = p.cnt;
+	free_pass(&p);
+	return rc;
+}
+
+/* ---- the tables ---- */
+
+/* Columns from the second on are the words after the name, then that. */
+static void give_call(sqlite3_context *out, const struct sweeps *sweeps,
+		      const struct rows_stretch *s, const int64_t *record, int column)
+{
+	(void)sweeps, (void)s;
+	rows_give(out, record[column - 1]);
+}
+
+struct rows_table cuda_calls_table(struct sweeps *s)
+{
+	return (struct rows_table){
+		.name = "sl_cuda_calls",
+		.columns = "CREATE TABLE x(what TEXT, nameId INTEGER, start INTEGER, end INTEGER, "
+			   "globalTid INTEGER, correlationId INTEGER)",
+		.number = 0,
+		.first = -1,
+		.other = -1,
+		.names = cuda_kinds,
+		.column = give_call,
+		.sweeps = s,
+		.shown = &s->cuda_calls,
+	};
+}
+
+struct rows_table os_calls_table(struct sweeps *s)
+{
+	return (struct rows_table){
+		.name = "sl_os_calls",
+		.columns = "CREATE TABLE x(what TEXT, nameId INTEGER, start INTEGER, end INTEGER, "
+			   "globalTid INTEGER, returnValue INTEGER, pathId INTEGER)",
+		.number = 0,
+		.first = -1,
+		.other = -1,
+		.names = os_kinds,
+		.column = give_call,
+		.sweeps = s,
+		.shown = &s->os_calls,
+	};
+}

@@ -1,0 +1,41 @@
+/*
+ * rows.h - records of whole numbers, written once and then read by their place: in memory while they are few, in a file when
+ * they are many.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct rows;
+
+/* What stays in memory, about. Tests make it small. */
+extern size_t rows_bytes_max;
+
+/* Records of @words numbers. NULL without memory. */
+struct rows *rows_new(unsigned words);
+void rows_free(struct rows *r);
+
+/* SQLite's result code. */
+int rows_add(struct rows *r, const int64_t *record);
+/* No more will be added. SQLite's result code. */
+int rows_end(struct rows *r);
+size_t rows_cnt(const struct rows *r);
+
+/* Of one reader: zeroed before, rows_close() after. */
+struct rows_reader {
+	const struct rows *of;
+	int64_t *block;
+	size_t first, cnt; /* records in it */
+};
+
+/* The record at place @i < rows_cnt(), which stays until the reader's next call; NULL: could not be read. */
+const int64_t *rows_at(const struct rows *r, struct rows_reader *at, size_t i);
+void rows_close(struct rows_reader *at);
+
+/*
+ * Of the records at @first to @last (not with), which are in the order of their first word, the first that has at least @value
+ * there; @last: none. SQLite's result code.
+ */
+int rows_find(const struct rows *r, struct rows_reader *at, size_t first, size_t last,
+	      int64_t value, size_t *place);
