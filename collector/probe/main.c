@@ -7,6 +7,7 @@
 #include "collector/probe/choose.h"
 #include "collector/probe/gpus.h"
 #include "collector/probe/out.h"
+#include "collector/probe/pm_find.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -182,6 +183,8 @@ int main(int argc, char **argv)
 		return list();
 	if (argc == 2 && !strcmp(argv[1], "sets"))
 		return sets();
+	if (argc == 3 && !strcmp(argv[1], PM_FIND_TRY))
+		return pm_find_try(argv[2]);
 	if (argc < 2 || strcmp(argv[1], "sample") != 0) {
 		fprintf(stderr, "usage: sl-gpu list|sets\n");
 		return 2;

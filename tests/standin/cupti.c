@@ -1,5 +1,5 @@
 /* cupti.c - the stand-in for libcupti: the functions that CUPTI exports. */
-#include "tests/standin/cupti.h"
+#include "tests/standin/cupti_pm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -443,7 +443,9 @@ EXPORT int cuptiActivityRegisterTimestampCallback(cupti_timestamp *now)
 EXPORT int cuptiGetTimestamp(uint64_t *now)
 {
 	FAIL("GetTimestamp", 0);
-	*now = standin_timestamp ? standin_timestamp() : standin_default_clock();
+	*now = standin_timestamp         ? standin_timestamp()
+	       : standin_pm_sets_clock() ? standin_pm_time((int64_t)standin_now())
+					 : standin_default_clock();
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* cupti_work.c - the stand-in for libcupti: reports of the stand-in driver become records. */
-#include "tests/standin/cupti.h"
+#include "tests/standin/cupti_pm.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -305,6 +305,7 @@ static void record(const struct standin_activity *a)
 		return;
 	switch (a->kind) {
 	case STANDIN_KERNEL:
+		standin_pm_kernel((int64_t)a->start, (int64_t)a->end);
 		kernel(a);
 		break;
 	case STANDIN_MEMCPY:
