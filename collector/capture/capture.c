@@ -14,6 +14,7 @@
 
 #include "collector/base/message.h"
 #include "collector/collect/collect_counters.h"
+#include "collector/collect/collect_health.h"
 #include "collector/collect/collect_host.h"
 #include "collector/collect/pump.h"
 #include "collector/decode/gpu/gpu.h"
@@ -71,6 +72,7 @@ static struct clock_snapshot open_gate(struct collector *c, bool new_report)
 		sched_resume(c->kernel.sched.open, (uint64_t)now.mono);
 	collect_counters_begin(c, now.mono);
 	collect_host_begin(c);
+	collect_health_begin(c);
 	if (c->kernel.sample.open)
 		sample_record(c->kernel.sample.open, true);
 	return now;
@@ -336,6 +338,8 @@ static bool is_read(struct collector *c)
 	for (const struct arena *a = c->arenas.first; a; a = a->next)
 		if (ring_read_to(a) < to)
 			return false;
+	if (!collect_health_is_read(c, p->at.ended))
+		return false;
 	if (c->kernel.sched.open && !sched_has_told(c->kernel.sched.open, (uint64_t)p->at.ended))
 		return false;
 	/* The wait for CUPTI begins when all else is read: on a busy machine that alone may take long. */

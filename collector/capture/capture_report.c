@@ -21,6 +21,7 @@
 
 #include "collector/base/message.h"
 #include "collector/collect/collect_counters.h"
+#include "collector/collect/collect_health.h"
 #include "collector/collect/collect_host.h"
 #include "collector/collect/notes.h"
 #include "collector/collect/pump.h"
@@ -403,6 +404,7 @@ static void begin_counting(struct collector *c)
 		sample_renew(c->kernel.sample.open);
 	collect_counters_renew(c);
 	collect_host_renew(c);
+	collect_health_renew(c);
 	c->kernel.sched.dead = 0;
 	c->report.has_said_disk_full = false;
 }
@@ -418,6 +420,7 @@ void capture_report_end(struct collector *c)
 	pump_samples(c, true);
 	collect_counters(c);
 	collect_host(c);
+	collect_health(c, true);
 	drain_totals(&c->arenas, true);
 	model_settle(&c->model, c->clocks.now, false);
 	pump_losses(c);

@@ -19,6 +19,7 @@
 struct capture;
 struct collector;
 struct flight;
+struct health;
 struct hello;
 struct host;
 struct session_control;
@@ -78,6 +79,7 @@ struct kernel_side {
 		int timer;         /* -1: none */
 		uint64_t lost_before;
 	} host;
+	struct health *health;          /* NULL: GPUs are not sampled */
 	const struct kernel_sink *sink; /* NULL: into the report */
 };
 

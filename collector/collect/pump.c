@@ -12,6 +12,7 @@
 
 #include "collector/base/message.h"
 #include "collector/collect/collect_counters.h"
+#include "collector/collect/collect_health.h"
 #include "collector/collect/collect_host.h"
 #include "collector/collect/intake.h"
 #include "collector/collect/positions.h"
@@ -157,6 +158,7 @@ int pump_poll(struct collector *c)
 	pump_samples(c, false);
 	collect_counters(c);
 	collect_host(c);
+	collect_health(c, false);
 	if (!c->kernel.sched.open)
 		return 0;
 	return c->kernel.sink ? c->kernel.sink->switches(c)

@@ -41,6 +41,7 @@ static struct {
 		bool cpuctxsw, syscall, sample, frequency, python_backtrace;
 	} has; /* given by the user */
 	int64_t frequency, python_frequency;
+	struct health_words health;
 	uint32_t pid[PIDS_MAX];
 	size_t cnt;
 } ask;
@@ -95,6 +96,18 @@ static const struct opt opts[] = {
 	 "shorter ones get no row of their own; they are counted exactly,\n"
 	 "per thread and call (default: 1000)",
 	 &ask.o.kernel.syscall_threshold_ns, NULL},
+	{0, "gpu-metrics-devices", OPT_LIST, ",none,all,cuda-visible,help", "IDS",
+	 "sample hardware metrics of these GPUs, whoever uses them:\n"
+	 "numbers, all, cuda-visible, none, or help, which lists them",
+	 &ask.health.devices, NULL},
+	{0, "gpu-metrics-set", OPT_LIST, ",help", "NAME",
+	 "which metrics (default: the first that fits)", &ask.health.set, NULL},
+	{0, "gpu-metrics-frequency", OPT_STRING, NULL, "HZ",
+	 "samples per second, 10 to 200000 (default: 10000)", &ask.health.frequency, NULL},
+	{0, "gpu-health", OPT_INT, "0:100", "HZ",
+	 "readings per second of the GPUs' power, clocks, memory, ...\n"
+	 "(default: 0; 10 with --gpu-metrics-devices)",
+	 &ask.health.hz, NULL},
 	{0, "host-counters", OPT_INT, "0:100", "HZ",
 	 "read counters of the machine so often per second: processors,\n"
 	 "memory, pressure, the cgroup of the first process, disks,\n"
@@ -173,6 +186,7 @@ static int read_options(int argc, char **argv)
 	ask.syscall = "none";
 	ask.sample = "process-tree";
 	ask.frequency = 1000;
+	ask.health.hz = -1;
 	first = opt_parse(opts, argc, argv, "attach");
 	if (first == OPT_HELP_SHOWN)
 		return 1;
@@ -197,6 +211,9 @@ static int read_options(int argc, char **argv)
 	if (profile_read_off_cpu(ask.off_cpu, &ask.o.kernel.off_cpu_ns, "attach"))
 		return SL_EXIT_USAGE + 1;
 	read_samples();
+	rc = health_options_read(&ask.o.cuda.health, &ask.health, false, true, "attach");
+	if (rc)
+		return rc == OPT_HELP_SHOWN ? 1 : -rc + 1;
 	if (ask.o.kernel.cpuctxsw == SCHED_MODE_NONE && !ask.o.kernel.syscalls &&
 	    ask.o.kernel.sample == SCHED_MODE_NONE && ask.o.kernel.off_cpu_ns < 0) {
 		sl_warn("attach: nothing to record: neither context switches, nor system calls, "

@@ -172,6 +172,7 @@ struct gpu_report {
 	int64_t blocks; /* of ids given out, see gpu_internal.h */
 	uint32_t gpus;
 	uint8_t uuid[64][16];
+	uint64_t seen; /* bit by number: no process has reported the GPU yet, see gpu_seen_number() */
 	bool has_changed;                        /* since it was saved for recover */
 	bool no_um_cpu_faults, no_um_gpu_faults; /* not asked for, though CUPTI reports them */
 	struct {

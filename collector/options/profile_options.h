@@ -11,6 +11,7 @@
 
 #include "collector/options/capture_options.h"
 #include "collector/options/event_options.h"
+#include "collector/options/health_options.h"
 #include "collector/kernel/sched/sched.h"
 #include "collector/options/stack_options.h"
 #include "preload/wire/session.h"
@@ -28,6 +29,7 @@ struct profile_options {
 		bool um_cpu_faults, um_gpu_faults;
 		int64_t flush_ms; /* 0: when buffers are full */
 		bool flush_on_profiler_stop;
+		struct health_options health;
 	} cuda;
 	struct {
 		enum sched_mode cpuctxsw;

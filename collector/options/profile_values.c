@@ -60,6 +60,7 @@ void profile_words_init(struct profile_words *w, enum option_side side)
 	w->word.export = "sqlite";
 	w->word.cuda_cupti = "auto";
 	w->word.cuda_event_trace = "auto";
+	w->health.hz = -1;
 	w->stacks = (struct stack_words){.osrt_ns = STACK_OSRT_NS, .depth = STACK_DEPTH};
 }
 
@@ -298,6 +299,10 @@ int profile_words_settle(struct profile_words *w, const char *cmd, struct profil
 		return -SL_EXIT_USAGE;
 	}
 	read_trace(w);
+	rc = health_options_read(&o->cuda.health, &w->health, o->trace & SL_TRACE_CUDA, w->may_help,
+				 w->parse.cmd);
+	if (rc)
+		return rc;
 	if (o->capture.flight_ns)
 		leave_out(o, w->parse.cmd);
 	if (check_triggers(o, w->parse.cmd))

@@ -21,6 +21,7 @@ struct profile_words {
 	struct capture_words capture;
 	struct stack_words stacks;
 	struct event_words events;
+	struct health_words health;
 	bool may_help; /* lists may be printed: stdout is read by a user */
 	const char *session;
 	struct {

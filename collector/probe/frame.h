@@ -127,8 +127,7 @@ struct probe_stream {
 	char reason[384];            /* why no better source or rate; "": there is none */
 	int64_t asked_mhz, real_mhz; /* samples per 1000 s */
 	int32_t clocks_locked;       /* 1, 0; -1: not known */
-	int32_t pid; /* what a counter is about: a process with its GPU, 0: the GPU; -1: a link (number) */
-	int64_t number;
+	int32_t pid; /* what a counter is about: a process with its GPU; 0: the GPU */
 	struct probe_name name[];
 };
 

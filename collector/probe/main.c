@@ -119,6 +119,8 @@ static void *run(void *arg)
 	struct sample *s = arg;
 
 	choose_run(s->out, &s->ask);
+	if (!out_is_over(s->out)) /* there is nothing to sample */
+		_exit(0);
 	return NULL;
 }
 

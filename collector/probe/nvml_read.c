@@ -223,7 +223,9 @@ static void keep(struct nvml_reader *r, enum tier tier, struct reading *reading)
 				      .gpu = r->gpu->info.gpu,
 				      .source = "nvml",
 				      .asked_mhz = r->asked_mhz,
-				      .real_mhz = r->asked_mhz,
+				      .real_mhz = tier == FAST     ? r->asked_mhz
+						  : tier == MIDDLE ? 2000
+								   : 1000,
 				      .clocks_locked = -1};
 	unsigned kept = 0;
 

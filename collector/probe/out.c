@@ -216,7 +216,7 @@ static struct probe_frame *room(struct out *o, uint32_t bytes)
 		if (left >= sizeof(struct probe_frame))
 			*(struct probe_frame *)(o->data + at) =
 				(struct probe_frame){.bytes = (uint32_t)left, .kind = PROBE_PAD};
-		o->ring->head = head + left;
+		__atomic_store_n(&o->ring->head, head + left, __ATOMIC_RELEASE);
 		at = 0;
 	}
 	return (struct probe_frame *)(o->data + at);

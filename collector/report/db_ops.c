@@ -87,11 +87,11 @@ static const struct {
 	[OP_LIVE_GPU] = {"SL_LIVE_GPUS", "iiiiiiiiii",
 		"INSERT OR REPLACE INTO main.SL_LIVE_GPUS VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
 	[OP_GPU_TARGET] = {"TARGET_INFO_GPU", "iittiiiiiitiiiiiiiiiiiii",
-		"INSERT INTO main.TARGET_INFO_GPU(vmId, id, name, busLocation, isDiscrete, l2CacheSize,"
+		"INSERT OR REPLACE INTO main.TARGET_INFO_GPU(rowid, vmId, id, name, busLocation, isDiscrete, l2CacheSize,"
 		" totalMemory, memoryBandwidth, clockRate, smCount, uuid, cuDevice, constantMemory,"
 		" maxRegistersPerBlock, maxShmemPerBlock, threadsPerWarp, asyncEngines, maxWarpsPerSm,"
 		" maxBlocksPerSm, maxThreadsPerBlock, computeMajor, computeMinor, smMajor, smMinor)"
-		" VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+		" VALUES(?2 + 1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)"},
 	[OP_GPU_DEVICE] = {"TARGET_INFO_CUDA_DEVICE", "iiiti",
 		"INSERT INTO main.TARGET_INFO_CUDA_DEVICE VALUES(?, ?, ?, ?, ?)"},
 	[OP_GPU_CONTEXT] = {"TARGET_INFO_CUDA_CONTEXT_INFO", "iiiiii",

@@ -15,6 +15,7 @@
 #include "collector/capture/capture.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/collect/collect_counters.h"
+#include "collector/collect/collect_health.h"
 #include "collector/collect/collect_host.h"
 #include "collector/collect/intake.h"
 #include "collector/collect/notes.h"
@@ -229,11 +230,13 @@ int collect_finish(struct collector *c)
 		usleep(1000);
 	}
 	flight_close(c);
+	collect_health_end(c); /* its last samples are of before the end */
 	capture_close(c);
 	collect_counters_end(c, 0);
 	collect_counters(c);
 	collect_host_end(c);
 	collect_host(c);
+	collect_health(c, true);
 	if (c->session.control)
 		__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
 	if (c->kernel.sample.open) {
@@ -255,6 +258,7 @@ int collect_finish(struct collector *c)
 		arena_detach(&c->arenas, c->arenas.first);
 	collect_counters_close(c);
 	collect_host_close(c);
+	collect_health_close(c);
 	sched_close(c->kernel.sched.open);
 	sample_close(c->kernel.sample.open);
 	setup_spool_end(c);
@@ -291,6 +295,7 @@ void collect_abandon(struct collector *c, bool keep_report)
 	sample_close(c->kernel.sample.open);
 	collect_counters_close(c);
 	collect_host_close(c);
+	collect_health_close(c);
 	if (c->intake.keeper >= 0) {
 		keeper_send(c->intake.keeper, &done, -1);
 		close(c->intake.keeper);

@@ -16,6 +16,7 @@
 #include "collector/base/privilege.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/collect/collect_counters.h"
+#include "collector/collect/collect_health.h"
 #include "collector/collect/collect_host.h"
 #include "collector/collect/intake.h"
 #include "collector/collect/notes.h"
@@ -290,9 +291,11 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	intake_open(c);
 	notes_begin(c);
 	python_open(c, ask->preload);
+	collect_health_open(c);
 	open_sched(c);
 	open_samples(c);
 	collect_counters_open(c);
+	collect_health_ready(c);
 	err = capture_open(c);
 	if (!err)
 		err = flight_open(c);

@@ -27,6 +27,15 @@
 
 extern const struct record_family gpu_records;
 
+/* A GPU of the machine, whether or not a traced program uses it. */
+struct gpu_seen {
+	const char *name, *bus; /* bus NULL: not known */
+	uint64_t memory;        /* bytes; 0: not known */
+	int32_t major, minor;   /* -1: not known */
+};
+/* Its TARGET_INFO_GPU.id, with a row that a process which uses it completes; -1: there are too many. */
+int64_t gpu_seen_number(struct arenas *as, const uint8_t uuid[16], const struct gpu_seen *seen);
+
 /* SL_SHAPE_API and SL_SHAPE_GPU. */
 void gpu_call(struct arenas *as, struct thread *t, const struct call *c);
 void gpu_record(struct arenas *as, struct thread *t, const struct call *c);

@@ -27,6 +27,53 @@ static int64_t gpu_number(struct arenas *as, const uint8_t uuid[16], bool *is_ne
 	return r->gpus++;
 }
 
+static void uuid_text(const uint8_t *u, char text[40])
+{
+	snprintf(text, 40, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+		 u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12],
+		 u[13], u[14], u[15]);
+}
+
+int64_t gpu_seen_number(struct arenas *as, const uint8_t uuid[16], const struct gpu_seen *seen)
+{
+	char text[40];
+	const char *texts[] = {seen->name, seen->bus, text};
+	bool is_new;
+	int64_t id = gpu_number(as, uuid, &is_new);
+	int64_t major = seen->major < 0 ? DB_NULL : seen->major;
+	int64_t minor = seen->minor < 0 ? DB_NULL : seen->minor;
+	int64_t row[] = {GLOBAL_VM,
+			 id,
+			 DB_NULL,
+			 DB_NULL,
+			 seen->memory ? gpu_or_null(seen->memory) : DB_NULL,
+			 DB_NULL,
+			 DB_NULL,
+			 DB_NULL,
+			 DB_NULL,
+			 DB_NULL,
+			 DB_NULL,
+			 DB_NULL,
+			 DB_NULL,
+			 DB_NULL,
+			 DB_NULL,
+			 DB_NULL,
+			 DB_NULL,
+			 major,
+			 minor,
+			 major,
+			 minor};
+
+	if (id >= (int64_t)(sizeof(as->gpu.uuid) / sizeof(as->gpu.uuid[0])))
+		return -1;
+	if (!is_new)
+		return id;
+	uuid_text(uuid, text);
+	as->gpu.seen |= UINT64_C(1) << id;
+	db_gpu_row(as->db, DB_GPU_TARGET, row, texts);
+	return id;
+}
+
 static bool is_gpu(const char *root, const char *name, const char *uuid)
 {
 	char path[512], line[256];
@@ -99,10 +146,11 @@ void gpu_device_write(struct arenas *as, struct arena *a, struct gpu_process *p,
 	const int64_t of_process[] = {id, d->id, p->id.pid, d->sm_cnt};
 
 	snprintf(bus, sizeof(bus), "%04x:%02x:%02x.0", d->pci_domain, d->pci_bus, d->pci_device);
-	snprintf(uuid, sizeof(uuid),
-		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
-		 u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
-		 u[15]);
+	uuid_text(u, uuid);
+	if (id < 64 && as->gpu.seen >> id & 1) {
+		as->gpu.seen &= ~(UINT64_C(1) << id);
+		is_new = true;
+	}
 	/* CUPTI does not report the bus; the driver's folders name it by the UUID. */
 	if (d->pci_bus == SL_GPU_NONE &&
 	    !(is_new && gpu_bus_find("/proc/driver/nvidia/gpus", uuid, bus, sizeof(bus))))

@@ -332,7 +332,7 @@ static void profile_takes_a_command_line_of_nsys(void **state)
 					   SL_TRACE_CUBLAS);
 	assert_int_equal(po.program.kill_signal, 0);
 	assert_string_equal(said, "sightline: profile: accepted, but not yet in effect: "
-				  "--gpu-metrics-device, --trace-fork-before-exec\n"
+				  "--trace-fork-before-exec\n"
 				  "sightline: profile: not yet traced: opengl, vulkan\n");
 }
 
