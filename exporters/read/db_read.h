@@ -26,7 +26,7 @@ bool db_read_is_spent(void);
 
 /*
  * True when the file itself has such a table with at least one row; for "TABLE.column", one in which
- * that column is not NULL.
+ * that column is not NULL; for "TABLE.column=text", one in which it is that.
  */
 bool db_read_has(sqlite3 *db, const char *what);
 /* CPU samples, and not only threads without a CPU. */

@@ -245,18 +245,26 @@ int db_read_add_views(sqlite3 *db)
 bool db_read_has(sqlite3 *db, const char *what)
 {
 	size_t len = strcspn(what, ".");
-	const char *column = what[len] ? what + len + 1 : NULL;
-	char table[128];
+	const char *column = what[len] ? what + len + 1 : NULL, *value = strchr(what, '=');
+	char table[128], name[128];
 	sqlite3_stmt *stmt = NULL;
 	bool has = false;
 	char *sql;
 
 	snprintf(table, sizeof(table), "%.*s", (int)len, what);
+	if (column && value) {
+		snprintf(name, sizeof(name), "%.*s", (int)(value - column), column);
+		column = name;
+	}
 	if (!db_read_has_column(db, table, column))
 		return false;
-	sql = column ? sqlite3_mprintf("SELECT 1 FROM main.\"%w\" WHERE \"%w\" IS NOT NULL LIMIT 1",
-				       table, column)
-		     : sqlite3_mprintf("SELECT 1 FROM main.\"%w\" LIMIT 1", table);
+	sql = column && value
+		      ? sqlite3_mprintf("SELECT 1 FROM main.\"%w\" WHERE \"%w\" = %Q LIMIT 1",
+					table, column, value + 1)
+	      : column ? sqlite3_mprintf(
+				 "SELECT 1 FROM main.\"%w\" WHERE \"%w\" IS NOT NULL LIMIT 1",
+				 table, column)
+		       : sqlite3_mprintf("SELECT 1 FROM main.\"%w\" LIMIT 1", table);
 	if (sql && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK)
 		has = sqlite3_step(stmt) !=
 		      SQLITE_DONE; /* an error shows again in the report itself */

@@ -3,7 +3,7 @@
  *
  *   title:    heading above the table (needed)
  *   about:    what it shows; may be repeated
- *   needs:    TABLE or TABLE.column [or ...] = what such data is called; without any, the report is skipped
+ *   needs:    TABLE or TABLE.column or TABLE.column=text [or ...] = what such data is called; without any, the report is skipped
  *   default:  place in the set that runs without -r; "quiet" after it: not a word when data is absent
  *   alias:    another name
  *   arg:      name, name=<value> or name=DEFAULT, what it does; bound to :name ('-' becomes '_'), a bare
