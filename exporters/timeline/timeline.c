@@ -308,7 +308,7 @@ int tl_run(struct tl_run *r)
 	int rc = -1;
 
 	*r->why = '\0';
-	r->names = tl_names_new(r->db);
+	r->names = tl_each_begin(r->db) == 0 ? tl_names_new(r->db) : NULL;
 	r->tracks = r->names ? tl_tracks_new(r->db, r->names, r->sink, r->self) : NULL;
 	r->flows = r->tracks ? tl_flows_new(r->db, activities) : NULL;
 	if (r->flows && tl_names_of_domains(r) == 0 && tl_stacks_open(r) == 0 &&

@@ -99,35 +99,44 @@ static void set_bit(uint64_t *words, uint64_t flow)
 	words[(flow >> 6) & (PAGE_WORDS - 1)] |= (uint64_t)1 << (flow & 63);
 }
 
+struct reader {
+	struct tl_each each; /* first */
+	struct tl_flows *f;
+};
+
+/* A piece of work: globalPid, correlationId. */
+static bool on_work(struct tl_each *e, int cnt, sqlite3_value **v)
+{
+	struct tl_flows *f = ((struct reader *)e)->f;
+	int64_t global =
+		sqlite3_value_type(v[0]) == SQLITE_NULL ? TL_NONE : sqlite3_value_int64(v[0]);
+	uint64_t flow = cnt == 2 ? flow_of(f, global, sqlite3_value_int64(v[1]), true) : 0;
+	struct page *page = flow ? page_of(f, flow, true) : NULL;
+
+	if (!page)
+		return false;
+	if (test_bit(page->work, flow)) {
+		uint64_t *times = tl_map_at(&f->several, flow, true);
+
+		if (times)
+			*times += *times == 0 ? 2 : 1;
+	}
+	set_bit(page->work, flow);
+	return false;
+}
+
 static int add_work(struct tl_flows *f, sqlite3 *db, const char *table)
 {
-	char *sql = sqlite3_mprintf("SELECT globalPid, correlationId FROM \"%w\"", table);
+	struct reader reader = {{on_work}, f};
 	sqlite3_stmt *stmt = NULL;
-	int rc = SQLITE_NOMEM;
+	char *sql = sqlite3_mprintf(
+		"SELECT 1 FROM \"%w\" WHERE sl_tl_each(?1, globalPid, correlationId)", table);
+	int rc = -1;
 
-	if (sql)
-		rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-	sqlite3_free(sql);
-	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		int64_t global = TL_NONE;
-
-		tl_number(stmt, 0, &global);
-		uint64_t flow = flow_of(f, global, sqlite3_column_int64(stmt, 1), true);
-		struct page *page = flow ? page_of(f, flow, true) : NULL;
-
-		rc = SQLITE_OK;
-		if (!page)
-			continue;
-		if (test_bit(page->work, flow)) {
-			uint64_t *cnt = tl_map_at(&f->several, flow, true);
-
-			if (cnt)
-				*cnt += *cnt == 0 ? 2 : 1;
-		}
-		set_bit(page->work, flow);
-	}
+	if (tl_each_prepare(db, &reader.each, sql, &stmt) == 0)
+		rc = sqlite3_step(stmt) == SQLITE_DONE ? 0 : -1;
 	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE ? 0 : -1;
+	return rc;
 }
 
 /* Old databases do not say which process GPU work belongs to; they have one. */

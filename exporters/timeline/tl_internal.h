@@ -129,16 +129,24 @@ struct tl_arg_def {
 	bool again;     /* the same key as the one before: only one of them counts */
 };
 
+#define TL_COLS 24
+
 struct tl_source {
 	const struct tl_source_def *def;
-	sqlite3_stmt *stmt;         /* on the current row: one of these two */
-	sqlite3_stmt *scan, *fetch; /* all rows; the one with a number */
-	struct tl_late *late;       /* rows that lie after their place in time, by time */
+	const int64_t *
+		row; /* numbers of the current row, TL_NONE for NULL: up to where arguments begin */
+	int64_t own[TL_COLS], scanned[TL_COLS];
+	int col_cnt;
+	struct tl_rows *rows; /* all rows; or, where more than numbers and a text is wanted, */
+	sqlite3_stmt *scan;   /* this */
+	sqlite3_stmt *fetch;  /* the one with a number */
+	sqlite3_stmt *stmt;   /* on the current row: one of these two; NULL: rows is */
+	const int64_t *ahead; /* of rows or scan: the row whose turn has not come */
+	struct tl_late *late; /* rows that lie after their place in time, by time */
 	size_t late_cnt, late_at;
 	uint64_t *is_late; /* by the number of the row */
 	int64_t late_row;  /* the last one */
 	bool scan_done;
-	bool has_scan;   /* scan is on a row whose turn has not come */
 	int64_t ts, dur; /* of the current row, without shift */
 	int64_t end;     /* as merged: INT64_MAX when open */
 	bool instant;
@@ -200,20 +208,42 @@ static inline bool tl_number(sqlite3_stmt *stmt, int col, int64_t *num)
 
 static inline int64_t tl_key(const struct tl_source *s, int i)
 {
-	int64_t num;
-
-	return tl_number(s->stmt, s->key_col + i, &num) ? num : TL_NONE;
+	return s->row[s->key_col + i];
 }
+
+/* The next row of those that are not late: 1, 0 at the end, -1. */
+int tl_source_ahead(struct tl_source *s);
+/* Of a statement that is on a row. */
+void tl_source_decode(const struct tl_source *s, sqlite3_stmt *stmt, int64_t *row);
+
+/* ---- rows, many at a time (tl_rows.c) ---- */
+
+/* What sl_tl_each(?1, ...) in a statement calls with the values after the first; true: the statement gives this row. */
+struct tl_each {
+	bool (*row)(struct tl_each *e, int cnt, sqlite3_value **values);
+};
+int tl_each_begin(sqlite3 *db);
+/* Frees @sql. 0, -1. */
+int tl_each_prepare(sqlite3 *db, struct tl_each *e, char *sql, sqlite3_stmt **stmt);
+
+/* "@columns" begins with a comma; the value of @text_col (-1: none) is a text. NULL: no memory, or the database's error. */
+struct tl_rows *tl_rows_new(sqlite3 *db, const struct tl_source *s, int text_col,
+			    const char *columns, const char *where);
+void tl_rows_free(struct tl_rows *r);
+/* SQLite's result codes. The row stays until the next one is asked for. */
+int tl_rows_next(struct tl_rows *r, const int64_t **row);
+struct tl_text tl_rows_text(const struct tl_rows *r, const int64_t *row);
 
 /* Puts the current row on its track and hands it to the sink. 0, or -1. (tl_place.c) */
 bool tl_has_column(sqlite3 *db, const char *table, const char *column);
 /* 1: the rows lie in the order of the timeline (@end may be NULL), 0: they do not, -1: failed. */
 int tl_in_order(sqlite3 *db, const char *table, const char *start, const char *end);
-/* tl_late.c: finds late rows. 1: few enough to be fetched one by one, 0: not, -1: failed. */
+/* tl_late.c: finds late rows (s->late). 1: few enough to be fetched one by one, 0: not, -1: failed. */
 int tl_late_find(sqlite3 *db, struct tl_source *s, const char *start, const char *end);
 static inline bool tl_is_late(const struct tl_source *s, int64_t row)
 {
-	return s->is_late[row >> 6] >> (row & 63) & 1;
+	return s->late_cnt > 0 && row >= 0 && row <= s->late_row &&
+	       s->is_late[row >> 6] >> (row & 63) & 1;
 }
 /* The row that comes next becomes s->stmt. SQLITE_ROW, SQLITE_DONE, an error. */
 int tl_late_step(struct tl_source *s);

@@ -86,28 +86,49 @@ static int mark(struct tl_source *s, size_t *room, size_t *words, const struct t
 	return 0;
 }
 
-/* One pass over the times. */
-static int find(sqlite3_stmt *stmt, struct tl_source *s, bool has_end)
+/* One pass over the times: what begins before, or with, a row that comes before it. */
+struct finder {
+	struct tl_each each; /* first */
+	int64_t last;
+	uint32_t last_dur;
+};
+
+static bool is_before(struct tl_each *e, int cnt, sqlite3_value **v)
 {
-	int64_t last = INT64_MIN;
-	uint32_t last_dur = UINT32_MAX;
+	struct finder *f = (struct finder *)e;
+	uint32_t dur = UINT32_MAX;
+	int64_t ts;
+
+	if (sqlite3_value_type(v[0]) == SQLITE_NULL)
+		return false;
+	ts = sqlite3_value_int64(v[0]);
+	if (ts < f->last)
+		return true;
+	/* Without their ends all that begin together are late but for the first: then only what is fetched is compared. */
+	if (ts == f->last && cnt == 1)
+		return true;
+	if (cnt == 2 && sqlite3_value_type(v[1]) != SQLITE_NULL)
+		dur = dur_of(ts, sqlite3_value_int64(v[1]));
+	if (ts == f->last && dur > f->last_dur)
+		return true;
+	f->last = ts;
+	f->last_dur = dur;
+	return false;
+}
+
+/* 1, 0: they are too many, -1. */
+static int collect(sqlite3_stmt *stmt, struct tl_source *s, bool has_end)
+{
 	size_t room = 0, words = 0;
 	int rc;
 
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		int64_t row, ts, end;
+		int64_t row = sqlite3_column_int64(stmt, 0), end,
+			ts = sqlite3_column_int64(stmt, 1);
 		uint32_t dur = 0;
 
-		if (!tl_number(stmt, 1, &ts))
-			continue;
 		if (has_end)
 			dur = tl_number(stmt, 2, &end) ? dur_of(ts, end) : UINT32_MAX;
-		if (ts > last || (ts == last && dur <= last_dur)) {
-			last = ts;
-			last_dur = dur;
-			continue;
-		}
-		row = sqlite3_column_int64(stmt, 0);
 		if (row < 0 || row >= ROWS_MAX || s->late_cnt >= LATE_MAX)
 			return 0;
 		if (mark(s, &room, &words, &(struct tl_late){ts, (uint32_t)row, dur}) < 0)
@@ -116,76 +137,81 @@ static int find(sqlite3_stmt *stmt, struct tl_source *s, bool has_end)
 	return rc == SQLITE_DONE ? 1 : -1;
 }
 
-int tl_late_find(sqlite3 *db, struct tl_source *s, const char *start, const char *end)
+static int find(sqlite3 *db, struct tl_source *s, const char *start, const char *end,
+		const char *compared)
 {
-	const char *table = s->def->table;
-	char *sql = end ? sqlite3_mprintf("SELECT rowid, \"%w\", \"%w\" FROM main.\"%w\"", start,
-					  end, table)
-			: sqlite3_mprintf("SELECT rowid, \"%w\" FROM main.\"%w\"", start, table);
+	struct finder f = {{is_before}, INT64_MIN, UINT32_MAX};
 	sqlite3_stmt *stmt = NULL;
-	int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
+	char *sql = sqlite3_mprintf(
+		"SELECT rowid, \"%w\", \"%w\" FROM main.\"%w\" WHERE sl_tl_each(?1, %s)", start,
+		end ? end : start, s->def->table, compared);
+	int rc = tl_each_prepare(db, &f.each, sql, &stmt);
 
-	sqlite3_free(sql);
-	rc = rc == SQLITE_OK ? find(stmt, s, end != NULL) : -1;
+	if (rc == 0)
+		rc = collect(stmt, s, end != NULL);
 	sqlite3_finalize(stmt);
 	if (rc != 1)
 		tl_late_free(s);
-	else if (s->late_cnt > 1)
-		qsort(s->late, s->late_cnt, sizeof(*s->late), by_time);
 	return rc;
 }
 
-static bool late_first(struct tl_source *s, const struct tl_late *l)
+int tl_late_find(sqlite3 *db, struct tl_source *s, const char *start, const char *end)
 {
-	struct tl_late here = {.start = sqlite3_column_int64(s->scan, 1)};
+	char *first = sqlite3_mprintf("\"%w\"", start),
+	     *both = sqlite3_mprintf("\"%w\", \"%w\"", start, end ? end : start);
+	int rc = first && both ? 0 : -1;
+
+	if (rc == 0 && end)
+		rc = find(db, s, start, end, first);
+	/* Many that begin together; or instants, which may. */
+	if (rc == 0)
+		rc = find(db, s, start, end, both);
+	if (rc == 1 && s->late_cnt > 1)
+		qsort(s->late, s->late_cnt, sizeof(*s->late), by_time);
+	sqlite3_free(first);
+	sqlite3_free(both);
+	return rc;
+}
+
+static bool late_first(const struct tl_source *s, const struct tl_late *l)
+{
+	const int64_t *row = s->ahead;
+	struct tl_late here = {.start = row[1]};
 
 	if (here.start != l->start)
 		return l->start < here.start;
 	if (!s->instant)
-		here.dur = sqlite3_column_type(s->scan, 2) == SQLITE_NULL
-				   ? UINT32_MAX
-				   : dur_of(here.start, sqlite3_column_int64(s->scan, 2));
-	here.row = (uint32_t)sqlite3_column_int64(s->scan, 0);
+		here.dur = row[2] == TL_NONE ? UINT32_MAX : dur_of(here.start, row[2]);
+	here.row = (uint32_t)row[0];
 	return by_time(l, &here) < 0;
-}
-
-static int next_in_order(struct tl_source *s)
-{
-	int64_t row;
-	int rc;
-
-	do {
-		rc = sqlite3_step(s->scan);
-		if (rc != SQLITE_ROW)
-			return rc;
-		row = sqlite3_column_int64(s->scan, 0);
-	} while (row >= 0 && row <= s->late_row && tl_is_late(s, row));
-	s->has_scan = true;
-	return rc;
 }
 
 int tl_late_step(struct tl_source *s)
 {
-	int rc = SQLITE_ROW;
+	int rc = 1;
 
-	if (!s->has_scan && !s->scan_done)
-		rc = next_in_order(s);
-	s->scan_done |= rc == SQLITE_DONE;
-	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+	if (!s->ahead && !s->scan_done)
+		rc = tl_source_ahead(s);
+	s->scan_done |= rc == 0;
+	if (rc < 0)
 		return rc;
-	while (s->late_at < s->late_cnt && (!s->has_scan || late_first(s, &s->late[s->late_at]))) {
+	while (s->late_at < s->late_cnt && (!s->ahead || late_first(s, &s->late[s->late_at]))) {
 		sqlite3_reset(s->fetch);
 		sqlite3_bind_int64(s->fetch, 1, s->late[s->late_at++].row);
-		s->stmt = s->fetch;
 		rc = sqlite3_step(s->fetch);
-		if (rc != SQLITE_DONE) /* DONE: the row is gone, or of a kind that is left out */
-			return rc;
+		if (rc == SQLITE_DONE) /* the row is gone, or of a kind that is left out */
+			continue;
+		if (rc != SQLITE_ROW)
+			return -1;
+		s->stmt = s->fetch;
+		tl_source_decode(s, s->fetch, s->own);
+		s->row = s->own;
+		return 1;
 	}
-	if (!s->has_scan)
-		return SQLITE_DONE;
-	s->has_scan = false;
 	s->stmt = s->scan;
-	return SQLITE_ROW;
+	s->row = s->ahead;
+	s->ahead = NULL;
+	return s->row ? 1 : 0;
 }
 
 void tl_late_free(struct tl_source *s)

@@ -328,7 +328,7 @@ int tl_place_row(struct tl_run *r, struct tl_source *s)
 		return tl_made_row(r, s, &e);
 	if (s->def->place == TL_AT_PROJECTED)
 		return tl_spans_row(r, s, &e);
-	e.row = sqlite3_column_int64(s->stmt, 0);
+	e.row = s->row[0] == TL_NONE ? 0 : s->row[0];
 	e.name = tl_source_name(r, s);
 	if (s->arg_cnt > 0)
 		tl_source_args(r, s, &e);

@@ -191,14 +191,21 @@ static char *select_text(struct tl_source *s, sqlite3_str *sql, bool whole, bool
 	return sqlite3_str_finish(sql);
 }
 
-/* Filters are views, which have no row numbers: what they leave is sorted by SQLite, and so is what the timeline makes. */
-static int prepare(struct tl_run *r, struct tl_source *s, const char *columns, const char *start,
-		   const char *end)
+/* All rows in order, decoded many at a time. */
+static int prepare_rows(struct tl_run *r, struct tl_source *s, const char *columns,
+			const char *where)
 {
-	const char *where = rows_meant(r, s); /* before what may fail, whose message is kept */
-	bool is_temp = strcmp(schema_of(s->def->table), "temp") == 0;
-	bool whole = !r->opt->filtered && !is_temp;
-	int late = whole ? tl_late_find(r->db, s, start, end) : 0;
+	int text_col = s->name_kind == 'n' || s->name_kind == 't' ? s->name_col : -1;
+
+	s->rows = tl_rows_new(r->db, s, text_col, columns, where);
+	return s->rows ? 0 : -1;
+}
+
+/* Filters are views, which have no row numbers: what they leave is sorted by SQLite, and so is what the timeline makes. */
+static int prepare_scan(struct tl_run *r, struct tl_source *s, const char *columns,
+			const char *where, bool whole, bool sorted, const char *start,
+			const char *end)
+{
 	sqlite3_str *sql = sqlite3_str_new(r->db);
 	char *text;
 	int rc;
@@ -206,13 +213,27 @@ static int prepare(struct tl_run *r, struct tl_source *s, const char *columns, c
 	sqlite3_str_appendall(sql, "SELECT ");
 	sqlite3_str_appendall(sql, whole ? "rowid" : "NULL");
 	sqlite3_str_appendall(sql, columns);
-	text = select_text(s, sql, whole, late == 1, where, start, end);
-	if (late < 0 || !text) {
-		sqlite3_free(text);
+	text = select_text(s, sql, whole, sorted, where, start, end);
+	rc = text ? sqlite3_prepare_v2(r->db, text, -1, &s->scan, NULL) : SQLITE_NOMEM;
+	sqlite3_free(text);
+	return rc == SQLITE_OK ? 0 : -1;
+}
+
+static int prepare(struct tl_run *r, struct tl_source *s, const char *columns, const char *start,
+		   const char *end)
+{
+	const char *where = rows_meant(r, s); /* before what may fail, whose message is kept */
+	bool is_temp = strcmp(schema_of(s->def->table), "temp") == 0;
+	bool whole = !r->opt->filtered && !is_temp;
+	int late = whole ? tl_late_find(r->db, s, start, end) : 0, rc;
+
+	if (late < 0)
 		return -1;
-	}
-	rc = sqlite3_prepare_v2(r->db, text, -1, &s->scan, NULL);
-	if (rc == SQLITE_OK && s->late_cnt > 0) {
+	if (late == 1 && s->arg_cnt == 0)
+		rc = prepare_rows(r, s, columns, where);
+	else
+		rc = prepare_scan(r, s, columns, where, whole, late == 1, start, end);
+	if (rc == 0 && s->late_cnt > 0) {
 		char *one =
 			sqlite3_mprintf("SELECT rowid%s FROM main.\"%w\" WHERE rowid = ?1 AND %s",
 					columns, s->def->table, where);
@@ -220,9 +241,35 @@ static int prepare(struct tl_run *r, struct tl_source *s, const char *columns, c
 		rc = one ? sqlite3_prepare_v2(r->db, one, -1, &s->fetch, NULL) : SQLITE_NOMEM;
 		sqlite3_free(one);
 	}
-	s->stmt = s->scan;
-	sqlite3_free(text);
 	return rc == SQLITE_OK ? 0 : -1;
+}
+
+/* Columns that only sinks with arguments look at. */
+static bool is_spared(const struct tl_run *r, const char *column, int len)
+{
+	static const char *const spared[] = {"callchainId", "category"};
+
+	for (size_t i = 0; r->opt->no_args && i < sizeof(spared) / sizeof(spared[0]); i++)
+		if (strlen(spared[i]) == (size_t)len &&
+		    strncmp(spared[i], column, (size_t)len) == 0)
+			return true;
+	return false;
+}
+
+/* Where an event lies. */
+static void add_keys(struct tl_run *r, struct tl_source *s, struct columns *c)
+{
+	for (const char *p = s->def->keys; *p; p += *p == ' ') {
+		int len = (int)strcspn(p, " ");
+
+		if (is_spared(r, p, len) ||
+		    (s->def->place == TL_AT_CUDA_CALL && r->opt->no_args && p[0] == 'e') ||
+		    (s->def->place == TL_AT_NVTX && !r->has_gil && r->opt->no_args && p[0] == 'd'))
+			add_column(c, "-", 1);
+		else
+			add_column(c, p, len);
+		p += len;
+	}
 }
 
 int tl_source_open(struct tl_run *r, const struct tl_source_def *def, struct tl_source *s)
@@ -246,27 +293,57 @@ int tl_source_open(struct tl_run *r, const struct tl_source_def *def, struct tl_
 	add_column(&c, start, (int)strlen(start));
 	add_column(&c, end[0] ? end : "-", end[0] ? (int)strlen(end) : 1);
 	s->key_col = c.cnt;
-	add_columns(&c, def->keys, (int)strlen(def->keys));
+	add_keys(r, s, &c);
 	s->corr_col = c.cnt;
 	if (def->correlation[0])
 		add_columns(&c, def->correlation + 2, (int)strlen(def->correlation + 2));
 	add_name(s, &c);
-	rc = add_args(r, s, &c);
+	s->col_cnt = c.cnt;
+	rc = s->col_cnt <= TL_COLS ? add_args(r, s, &c) : -1;
 	columns = sqlite3_str_finish(c.sql);
 	if (rc == 0)
 		rc = columns ? prepare(r, s, columns, start, end[0] ? end : NULL) : -1;
+	s->stmt = s->scan;
 	sqlite3_free(columns);
 	return rc < 0 ? -1 : tl_source_step(s);
 }
 
 void tl_source_close(struct tl_source *s)
 {
+	tl_rows_free(s->rows);
 	sqlite3_finalize(s->scan);
 	sqlite3_finalize(s->fetch);
 	tl_late_free(s);
 	free(s->args);
 	s->scan = s->fetch = s->stmt = NULL;
+	s->rows = NULL;
 	s->args = NULL;
+}
+
+void tl_source_decode(const struct tl_source *s, sqlite3_stmt *stmt, int64_t *row)
+{
+	for (int i = 0; i < s->col_cnt; i++)
+		if (!tl_number(stmt, i, &row[i]))
+			row[i] = TL_NONE;
+}
+
+int tl_source_ahead(struct tl_source *s)
+{
+	int rc;
+
+	if (s->rows) {
+		rc = tl_rows_next(s->rows, &s->ahead);
+	} else {
+		do
+			rc = sqlite3_step(s->scan);
+		while (rc == SQLITE_ROW && tl_is_late(s, sqlite3_column_int64(s->scan, 0)));
+		if (rc == SQLITE_ROW)
+			tl_source_decode(s, s->scan, s->scanned);
+		s->ahead = s->scanned;
+	}
+	if (rc != SQLITE_ROW)
+		s->ahead = NULL;
+	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : -1;
 }
 
 int tl_source_step(struct tl_source *s)
@@ -275,14 +352,20 @@ int tl_source_step(struct tl_source *s)
 	int rc;
 
 	do {
-		rc = s->late_cnt > 0 ? tl_late_step(s) : sqlite3_step(s->stmt);
-		if (rc != SQLITE_ROW)
-			return rc == SQLITE_DONE ? 0 : -1;
-	} while (!tl_number(s->stmt, START, &s->ts));
+		if (s->late_cnt > 0) {
+			rc = tl_late_step(s);
+		} else {
+			rc = tl_source_ahead(s);
+			s->row = s->ahead;
+		}
+		if (rc != 1)
+			return rc;
+		s->ts = s->row[START];
+	} while (s->ts == TL_NONE);
 	if (s->instant) {
 		s->dur = 0;
 		s->end = s->ts;
-	} else if (!tl_number(s->stmt, END, &end)) {
+	} else if ((end = s->row[END]) == TL_NONE) {
 		s->dur = TL_OPEN;
 		s->end = INT64_MAX;
 	} else {
@@ -298,8 +381,13 @@ int tl_source_step(struct tl_source *s)
 
 static struct tl_text column_text(struct tl_source *s, int col)
 {
-	struct tl_text t = {0, (const char *)sqlite3_column_blob(s->stmt, col), 0};
+	struct tl_text t = {0, NULL, 0};
 
+	if (s->row[s->name_col] == TL_NONE && !s->stmt)
+		return (struct tl_text){0, "", 0};
+	if (!s->stmt)
+		return tl_rows_text(s->rows, s->row);
+	t.text = (const char *)sqlite3_column_blob(s->stmt, col);
 	t.len = (size_t)sqlite3_column_bytes(s->stmt, col);
 	if (!t.text)
 		t.text = "";
@@ -311,11 +399,11 @@ static int64_t made_key(struct tl_source *s)
 	int64_t key = 0;
 
 	for (int i = 0; i < s->name_cols; i++) {
-		int col = s->name_col + i;
 		/* 7: unknown, of kinds of memory */
-		int64_t part = sqlite3_column_type(s->stmt, col) == SQLITE_NULL
-				       ? 7
-				       : sqlite3_column_int64(s->stmt, col);
+		int64_t part = s->row[s->name_col + i];
+
+		if (part == TL_NONE)
+			part = 7;
 
 		key = key << 8 | (part >= 0 && part < 256 ? part : 255);
 	}
@@ -333,14 +421,14 @@ struct tl_text tl_source_name(struct tl_run *r, struct tl_source *s)
 	case 'm':
 		return tl_name_made(r->names, s->maker, s->make, made_key(s));
 	case 'n':
-		if (sqlite3_column_type(s->stmt, col) == SQLITE_NULL &&
-		    sqlite3_column_type(s->stmt, col + 1) != SQLITE_NULL)
-			return tl_name(r->names, sqlite3_column_int64(s->stmt, col + 1), false);
+		if (s->row[col] == TL_NONE && s->row[col + 1] != TL_NONE)
+			return tl_name(r->names, s->row[col + 1], false);
 		return column_text(s, col);
 	case 't':
 		return column_text(s, col);
 	default:
-		if (!tl_number(s->stmt, col, &num))
+		num = s->row[col];
+		if (num == TL_NONE)
 			return (struct tl_text){0, "", 0};
 		return tl_name(r->names, num, s->name_kind == 'a');
 	}

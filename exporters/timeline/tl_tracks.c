@@ -28,8 +28,8 @@ struct tl_tracks {
 	struct tl_names *names;
 	const struct tl_sink *sink;
 	void *self;
-	/* Threads and streams found last: few are busy at a time. */
-	struct track *recent[2][RECENT];
+	/* Threads, streams and CPUs found last: few are busy at a time. */
+	struct track *recent[3][RECENT];
 	struct tl_map by_key;       /* hash of the key -> struct track *; see find() */
 	struct tl_map thread_names; /* globalTid -> nameId + 1 */
 	struct tl_map given_names;  /* globalTid -> char *: by the program */
@@ -437,7 +437,7 @@ struct tl_track *tl_track_machine(struct tl_tracks *t)
 	return announce(t, made, hash);
 }
 
-struct tl_track *tl_track_cpu(struct tl_tracks *t, int64_t cpu)
+static struct tl_track *make_cpu(struct tl_tracks *t, int64_t cpu)
 {
 	struct key key = {{TL_CPU, cpu, 0, 0, 0, 0}};
 	struct tl_track *machine;
@@ -457,6 +457,15 @@ struct tl_track *tl_track_cpu(struct tl_tracks *t, int64_t cpu)
 	made->pub.tid = number(t, &t->tids, machine->id, cpu);
 	made->pub.sort = (int)cpu;
 	return announce(t, made, hash);
+}
+
+struct tl_track *tl_track_cpu(struct tl_tracks *t, int64_t cpu)
+{
+	struct track **recent = &t->recent[2][(uint64_t)cpu & (RECENT - 1)];
+
+	if (!*recent || (*recent)->pub.cpu != cpu)
+		*recent = (struct track *)make_cpu(t, cpu);
+	return *recent ? &(*recent)->pub : NULL;
 }
 
 struct tl_track *tl_track_counter(struct tl_tracks *t, struct tl_track *parent, int64_t key_no,

@@ -27,6 +27,40 @@ static int on_track(void *self, struct tl_track *t)
 	return view_track_of(self, t) ? 0 : -1;
 }
 
+/* Names of tables are constants: the same place is the same table. */
+static int source_of(struct view_builder *b, const char *table)
+{
+	size_t at = (uintptr_t)table / 8 % VIEW_SOURCES;
+
+	if (b->table[at] != table) {
+		int source = view_source_of(b->v, table ? table : "OSRT_API");
+
+		if (source < 0)
+			return -1;
+		b->table[at] = table;
+		b->source[at] = source;
+	}
+	return b->source[at];
+}
+
+/* Most names have small numbers. */
+static uint32_t name_of(struct view_builder *b, const struct tl_text *text)
+{
+	uint32_t *known;
+
+	if (text->id <= 0 || text->id >= VIEW_NEAR)
+		return view_name_of(b->v, text);
+	known = &b->near[text->id];
+	if (*known == 0) {
+		uint32_t name = view_name_of(b->v, text);
+
+		if (name == UINT32_MAX)
+			return name;
+		*known = name + 1;
+	}
+	return *known - 1;
+}
+
 static int on_slice(struct view_builder *b, const struct tl_event *e, int source)
 {
 	struct view_store *v = b->v;
@@ -45,9 +79,9 @@ static int on_slice(struct view_builder *b, const struct tl_event *e, int source
 	if (e->flow_in || e->flow_out)
 		out.flags |= VIEW_FLOW;
 	if (e->kind == TL_SAMPLE)
-		out.name = e->frame_cnt > 0 ? view_name_of(v, &e->frames[0].symbol) : 0;
+		out.name = e->frame_cnt > 0 ? name_of(b, &e->frames[0].symbol) : 0;
 	else
-		out.name = view_name_of(v, &e->name);
+		out.name = name_of(b, &e->name);
 	if (out.name == UINT32_MAX)
 		return -1;
 	if (out.end != VIEW_TIME_MAX && out.end > v->last)
@@ -59,7 +93,7 @@ static int on_event(void *self, const struct tl_event *e)
 {
 	struct view_builder *b = self;
 	struct view_store *v = b->v;
-	int source = view_source_of(v, e->table ? e->table : "OSRT_API");
+	int source = source_of(b, e->table);
 
 	if (source < 0)
 		return -1;
@@ -182,12 +216,14 @@ static int walk(struct view_builder *b, char *why, size_t len)
 
 	b->published = clock_ns();
 	b->states = view_states_new(v, b->db);
-	if (b->states)
+	b->near = calloc(VIEW_NEAR, sizeof(*b->near));
+	if (b->states && b->near)
 		events = timeline_run(b->db, &options, &sink, b, why, len);
 	if (events < 0 && !*why)
 		snprintf(why, len, "out of memory, or no room for the side file");
 	view_tracks_free(b);
 	view_states_free(b->states);
+	free(b->near);
 	if (events < 0)
 		return -1;
 	take_colors(b);

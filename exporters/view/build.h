@@ -14,6 +14,7 @@ void view_watch(struct view_store *v, const bool *stop);
 /* ---- inner: tracks.c, states.c ---- */
 
 #define VIEW_DEPTH_MAX 256
+#define VIEW_NEAR      (1 << 16)
 
 /* Events of a kind on a track: a lane for each depth. */
 struct view_nest {
@@ -47,6 +48,9 @@ struct view_builder {
 	const bool *stop;
 	struct view_track *tracks;
 	struct view_states *states;
+	const char *table[VIEW_SOURCES]; /* found last, and their numbers */
+	int source[VIEW_SOURCES];
+	uint32_t *near; /* by number of a text below VIEW_NEAR: name + 1 */
 	uint64_t too_deep;
 	bool has_all; /* but for ranges on the GPU, which come last */
 	int64_t now;
@@ -60,7 +64,16 @@ struct view_track *view_track_of(struct view_builder *b, struct tl_track *t);
 struct view_lane *view_track_state_lane(struct view_builder *b, struct view_track *t);
 int view_track_slice(struct view_builder *b, const struct tl_event *e, struct view_event *out);
 void view_tracks_free(struct view_builder *b);
-int64_t view_time(const struct view_store *v, int64_t ts);
+
+/* As the store has times. */
+static inline int64_t view_time(const struct view_store *v, int64_t ts)
+{
+	int64_t t;
+
+	if (__builtin_sub_overflow(ts, v->origin, &t))
+		t = ts < 0 ? -VIEW_TIME_MAX : VIEW_TIME_MAX;
+	return t > VIEW_TIME_MAX ? VIEW_TIME_MAX : t < -VIEW_TIME_MAX ? -VIEW_TIME_MAX : t;
+}
 
 /* states.c */
 struct view_states *view_states_new(struct view_store *v, sqlite3 *db);

@@ -5,15 +5,6 @@
 
 #include "exporters/view/build.h"
 
-int64_t view_time(const struct view_store *v, int64_t ts)
-{
-	int64_t t;
-
-	if (__builtin_sub_overflow(ts, v->origin, &t))
-		t = ts < 0 ? -VIEW_TIME_MAX : VIEW_TIME_MAX;
-	return t > VIEW_TIME_MAX ? VIEW_TIME_MAX : t < -VIEW_TIME_MAX ? -VIEW_TIME_MAX : t;
-}
-
 static void number_row(struct view_row *r, const struct tl_track *t)
 {
 	bool is_thread = t->kind == TL_THREAD || t->kind == TL_GIL;

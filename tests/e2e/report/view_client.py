@@ -109,7 +109,7 @@ def look(server, _path):
                 when = "start" if any(c[0] == "start" for c in event["columns"]) else "timestamp"
                 start = server.get("/v1/sql", b'SELECT %s FROM main."%s" WHERE rowid = %d' % (
                     when.encode(), event["table"].encode(), event["rowid"]))["rows"][0][0]
-                assert event["instant"] or row["kind"] == "state" or int(start) == event["start"] + int(report["t0"]), (event, start)
+                assert event["instant"] or row["kind"] in ("state", "nvtx_gpu") or int(start) == event["start"] + int(report["t0"]), (event, start)
     body = json.dumps({"from": first, "to": last + 1, "lanes": []})
     names = server.get("/v1/select", body)
     assert names["events"] == sum(r["count"] for r in names["rows"]) or names["more"]
