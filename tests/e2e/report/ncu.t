@@ -1,6 +1,7 @@
 #!/bin/sh
 # ncu.t - sightline ncu: the number of a launch on reports where it is known (ncu_make.py), and of all launches in real reports
 # against one counted another way (ncu_truth.py); a stand-in for ncu that counts must stop at the launch; what is not known has a note.
+# shellcheck disable=SC2016
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
 "$PY" "$E2E/report/ncu_make.py" "$TOP/collector/schema.sql" "$W" || exit 1
