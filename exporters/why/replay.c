@@ -158,6 +158,8 @@ static void come_to(struct run *r, uint32_t thread, int64_t time)
 
 	if (t->kind == TRACK_OWN && !t->is_birth)
 		go_on(r, thread, earlier(time, t->end));
+	/* What it does now follows from how far it has come. */
+	memset(&r->polled[(size_t)thread * r->cnt], 0, r->cnt * sizeof(*r->polled));
 }
 
 static int64_t when(struct run *r, uint32_t thread, int64_t time, size_t v)
@@ -238,10 +240,18 @@ static bool next_span(struct run *r, uint32_t thread)
 
 /* ---- the end of a span ---- */
 
+/* A wait that another thread could have ended, and a time limit did. */
+static bool is_poll(const struct why_wake *w)
+{
+	return w->waker == WHY_NONE &&
+	       (w->cause.reason == WHY_QUEUE || w->cause.reason == WHY_POLL);
+}
+
 static void end_wait(struct run *r, uint32_t thread)
 {
 	struct track *k = &r->tracks[thread];
 	int64_t *now = now_of(r, thread), *begun = &r->begun[(size_t)thread * r->cnt];
+	int64_t *polled = &r->polled[(size_t)thread * r->cnt];
 	uint32_t process = r->y->model.threads[thread].process, waker = k->wake.waker;
 	uint32_t culprit = replay_culprit(r, process, &k->wake.cause);
 
@@ -262,10 +272,14 @@ static void end_wait(struct run *r, uint32_t thread)
 			then = now[v] + (share == 1 ? k->end - k->at
 						    : (int64_t)(share * (double)(k->end - k->at)));
 			waits = share > 0.5;
+			polled[v] = is_poll(&k->wake) ? polled[v] + then - now[v] : 0;
 		} else {
 			then = when(r, waker, k->end, v);
 			if (is_contended(&k->wake.cause) && !e->keeps_order)
 				then = now[v] + later(0, then - begun[v]);
+			else
+				now[v] -= polled[v];
+			polled[v] = 0;
 			waits = then > now[v] || k->end == k->at;
 		}
 		now[v] = later(now[v], then);
@@ -378,9 +392,11 @@ int replay_run(struct why *y, struct replay *out)
 	out->sums = calloc(out->culprits * threads + 1, sizeof(*out->sums));
 	r.now = calloc(threads * out->cnt + 1, sizeof(*r.now));
 	r.begun = calloc(threads * out->cnt + 1, sizeof(*r.begun));
+	r.polled = calloc(threads * out->cnt + 1, sizeof(*r.polled));
 	r.tracks = calloc(threads + 1, sizeof(*r.tracks));
 	r.heap = calloc(threads + 1, sizeof(*r.heap));
-	if (!out->sums || !r.now || !r.begun || !r.tracks || !r.heap || !replay_prepare(&r))
+	if (!out->sums || !r.now || !r.begun || !r.polled || !r.tracks || !r.heap ||
+	    !replay_prepare(&r))
 		goto out;
 	begin(&r);
 	while (r.heap_cnt) {
@@ -397,6 +413,7 @@ out:
 	replay_release(&r);
 	free(r.now);
 	free(r.begun);
+	free(r.polled);
 	free(r.tracks);
 	free(r.heap);
 	return rc;

@@ -39,7 +39,8 @@ struct run {
 	const struct replay_edit *edits;
 	size_t cnt;
 	int64_t *now,
-		*begun; /* by thread and edit; begun: where the waker was when a wait for a lock began */
+		*begun, /* by thread and edit; begun: where the waker was when a wait for a lock began */
+		*polled; /* waits that ended by a time limit, since one did not: fewer if that had come earlier */
 	struct track *tracks;
 	uint32_t *heap; /* threads, by the ends of their spans */
 	size_t heap_cnt;

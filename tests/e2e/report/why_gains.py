@@ -135,3 +135,18 @@ for i in range(10):
     r.cuda(MAIN, "cudaDeviceSynchronize_v3020", 52, a + 2, a + 6, 2 * i + 2)
 r.runs(MAIN, 60, 60.001)
 r.done()
+
+# The main thread sleeps for 54 ms, and ends thread 101, which looks every 10 ms, for 1 ms, whether it shall: 5 times.
+r = Report("poll", 100)
+r.runs(OTHER, 0, 1, MAIN)
+for i in range(5):
+    r.call(OTHER, "pthread_cond_timedwait", 61, 10 * i + 1, 10 * i + 10)
+    r.runs(OTHER, 10 * i + 10, 10 * i + 11)
+r.call(OTHER, "pthread_cond_timedwait", 61, 51, 55.5)
+r.runs(OTHER, 55.5, 58, MAIN)
+r.runs(MAIN, 0, 1)
+r.call(MAIN, "usleep", 60, 1, 55)
+r.runs(MAIN, 55, 56)
+r.call(MAIN, "pthread_join", 62, 56, 58)
+r.runs(MAIN, 58, 100, OTHER)
+r.done()

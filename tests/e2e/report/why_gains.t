@@ -28,6 +28,8 @@ is "$(gains lock.sqlite | head -1)" 'g.py:10 unlock 75.0..75.0 severe' 'a lock: 
 is "$(gains children.sqlite | head -1)" 'g.py:30 together 49.5..49.5 severe' 'children one after the other: all but the longest'
 is "$(gains level.sqlite | head -1)" 'g.py:40 level 50.0..50.0 severe' 'threads with unequal parts: the longest becomes the mean'
 is "$(gains sync.sqlite | grep sync)" 'g.py:52 sync 18.0..18.0 severe' 'waits for the GPU: what the host does meanwhile'
+# The thread's six times on a CPU stay.
+is "$(gains poll.sqlite | head -1)" 'g.py:60 remove 49.5..49.5 bad' 'a thread that looks again and again: less often'
 "$BIN" why lock.sqlite >text
 check 'text: the gain, its share, what to do' grep -q '^  1  severe  75 ms (75.0 %)  g.py:10 in f10: not while the lock is held  sure$' text
 "$BIN" why waits.sqlite >text
