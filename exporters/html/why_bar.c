@@ -39,6 +39,7 @@ static const char *class_of(uint32_t reason)
 	case WHY_SIGNAL:
 	case WHY_SLEEP:
 		return "k4";
+	case WHY_TRACER:
 	case WHY_BLOCKED:
 	case WHY_UNKNOWN:
 		return "unknown";

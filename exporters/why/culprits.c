@@ -27,7 +27,8 @@ uint32_t why_line_of(const struct why *y, const struct why_leaf *l, uint32_t *pr
 
 static bool counts(const struct why_leaf *l)
 {
-	return l->cause.reason != WHY_IMPORT && l->cause.reason != WHY_UNKNOWN;
+	return l->cause.reason != WHY_IMPORT && l->cause.reason != WHY_UNKNOWN &&
+	       l->cause.reason != WHY_TRACER;
 }
 
 static void add_to(struct why_culprit *c, const struct why_leaf *l)

@@ -23,7 +23,8 @@ const char *const gain_severity_names[] = {"note", "bad", "severe"};
 
 const char *gain_action_name(enum gain_action action)
 {
-	static const char *const names[] = {"remove", "unlock", "together", "level", "sync"};
+	static const char *const names[] = {"remove", "unlock", "together",
+					    "level",  "sync",   "batch"};
 
 	return names[action];
 }
@@ -155,13 +156,18 @@ static bool is_whole(const struct why *y, const struct why_gain *g)
 }
 
 /* Many calls that cost by themselves: fewer and larger ones are the fix, of which some are left. */
-static bool is_batched(const struct why *y, const struct why_gain *g)
+static bool is_many(const struct why_culprit *c)
 {
-	const struct why_culprit *c = g->culprit == WHY_NONE ? NULL : &y->culprits[g->culprit];
-	uint32_t reason = c ? why_main_reason(c) : WHY_UNKNOWN;
+	uint32_t reason = why_main_reason(c);
 
-	return g->action == GAIN_REMOVE && c && c->part.cnt >= MANY &&
+	return c->part.cnt >= MANY &&
 	       (reason == WHY_FSYNC || reason == WHY_GPU_CALL || reason == WHY_GPU_COPY);
+}
+
+/* Samples of what computes are spread over the lines of a loop; a call is made in the line that is known. */
+static bool is_exact(const struct why *y, const struct why_gain *g)
+{
+	return g->culprit != WHY_NONE && why_main_reason(&y->culprits[g->culprit]) != WHY_COMPUTE;
 }
 
 /* The cautious and the bold variant of one action. */
@@ -173,10 +179,11 @@ static void add_tries(const struct why *y, struct tries *t, size_t gain, const s
 
 		e->culprits = g->action == GAIN_SYNC ? 0 : g->culprits;
 		e->sync = g->action == GAIN_SYNC ? g->place : REPLAY_ANY;
-		e->keep = !bold && is_batched(y, g) ? LEFT : keep;
+		e->keep = !bold && g->action == GAIN_BATCH ? LEFT : keep;
+		e->keeps_kernels = g->action == GAIN_BATCH;
 		e->of_thread = of_thread;
 		e->without_cpu_waits = e->keeps_order = e->with_imports = bold;
-		e->only_lines = !bold && is_whole(y, g);
+		e->only_lines = (!bold || is_exact(y, g)) && is_whole(y, g);
 	}
 }
 
@@ -254,6 +261,7 @@ static int list_gains(struct why *y, size_t cnt)
 		seen |= g.culprits;
 		g.action = is_behind_lock(y, c)                 ? GAIN_UNLOCK
 			   : why_main_reason(c) == WHY_GPU_SYNC ? GAIN_SYNC
+			   : is_many(c)                         ? GAIN_BATCH
 								: GAIN_REMOVE;
 		if (!add_gain(y, &g))
 			return SQLITE_NOMEM;
@@ -353,7 +361,8 @@ static void judge(const struct why *y, struct why_gain *g)
 {
 	double all = (double)y->ns;
 	/* To do without is no fix that the recording can know to be possible; nor is a wait, unless nothing needs it. */
-	bool keeps_work = g->action != GAIN_REMOVE && g->culprit != WHY_NONE;
+	bool keeps_work =
+		g->action != GAIN_REMOVE && g->action != GAIN_BATCH && g->culprit != WHY_NONE;
 
 	g->is_up_to = g->upper > WIDE * g->lower || !y->has_replay;
 	g->severity = (double)g->lower >= SEVERE * all && is_sure(y, g) && keeps_work ? GAIN_SEVERE

@@ -204,8 +204,38 @@ static uint8_t flags_of(sqlite3_stmt *s, bool is_first)
 	return flags;
 }
 
+/* For whom the innermost frames ran, as far as they are known. */
+enum runs_for {
+	FOR_KERNEL, /* nothing yet: all are the kernel's */
+	FOR_SYSTEM, /* libc's, which the program or the tracer called */
+	FOR_HOOK,   /* libc was called by the tracer: on behalf of its caller */
+	FOR_TRACER, /* the tracer's own code, or CUPTI's */
+	FOR_PROGRAM,
+};
+
+/* With one frame more. */
+static enum runs_for runs_for(enum runs_for so_far, sqlite3_stmt *s)
+{
+	const char *module = text_of(s, 2), *name = module ? base_of(module) : "";
+
+	if (so_far == FOR_TRACER || so_far == FOR_PROGRAM)
+		return so_far;
+	if (sqlite3_column_int(s, 0) == 2)
+		return so_far;
+	if (fnmatch("libcupti*", name, 0) == 0)
+		return FOR_TRACER;
+	if (fnmatch("libtrace*.so*", name, 0) == 0)
+		return so_far == FOR_KERNEL ? FOR_TRACER : FOR_HOOK;
+	if (so_far != FOR_HOOK &&
+	    (fnmatch("libc.so*", name, 0) == 0 || fnmatch("libc-*", name, 0) == 0 ||
+	     fnmatch("ld-linux*", name, 0) == 0 || strcmp(name, "[vdso]") == 0))
+		return FOR_SYSTEM;
+	return FOR_PROGRAM;
+}
+
 static uint32_t read_place(struct places *p, int64_t id, uint8_t *flags)
 {
+	enum runs_for who = FOR_KERNEL;
 	struct place best = {0};
 	uint32_t number = PLACE_NONE;
 	bool is_first = true;
@@ -216,11 +246,14 @@ static uint32_t read_place(struct places *p, int64_t id, uint8_t *flags)
 		int r = rank_of(p->frames);
 
 		*flags |= flags_of(p->frames, is_first);
+		who = runs_for(who, p->frames);
 		is_first = false;
 		if (r > rank && describe(&best, p->frames, r == RANK_NATIVE || r == RANK_PYTHON))
 			rank = r;
 	}
 	sqlite3_reset(p->frames);
+	if (who == FOR_TRACER)
+		*flags |= PLACE_TRACER;
 	if (best.text)
 		number = intern(p, &best);
 	free(best.text);

@@ -18,11 +18,12 @@ struct place {
 	bool is_own; /* in neither an interpreter's library nor an installed package nor the system's */
 };
 
-enum {                    /* what a stack gives away */
-	PLACE_IMPORT = 1, /* Python's import */
-	PLACE_KERNEL = 2, /* the innermost frame is the kernel's */
-	PLACE_GIL = 4,    /* inside CPython's take_gil() */
-	PLACE_PYTHON = 8, /* the innermost frame is the interpreter's */
+enum {                     /* what a stack gives away */
+	PLACE_IMPORT = 1,  /* Python's import */
+	PLACE_KERNEL = 2,  /* the innermost frame is the kernel's */
+	PLACE_GIL = 4,     /* inside CPython's take_gil() */
+	PLACE_PYTHON = 8,  /* the innermost frame is the interpreter's */
+	PLACE_TRACER = 16, /* what ran was not there for the program, but to record it */
 };
 
 struct places {

@@ -47,7 +47,7 @@ static uint32_t of_place(struct run *r, uint32_t place)
 
 static bool is_blamed(uint32_t reason)
 {
-	return reason != WHY_IMPORT && reason != WHY_UNKNOWN;
+	return reason != WHY_IMPORT && reason != WHY_UNKNOWN && reason != WHY_TRACER;
 }
 
 bool replay_prepare(struct run *r)

@@ -8,6 +8,8 @@
 #include "exporters/why/walk_internal.h"
 
 #define DROPPED 20000 /* ns that remain of a call that has nothing to wait for */
+#define LATENCY \
+	10000 /* ns from the end of a call to the begin of its work: longer, and the stream was not free before */
 
 /* Thread and call that an operation is of; those of unknown ones last. */
 static uint64_t call_of(const struct why_model *m, uint32_t op)
@@ -116,15 +118,18 @@ static void queue_op(struct run *r, const struct why_op *o, int64_t at, const in
 	struct why_cause cause = walk_cause_of_op(&r->y->walk, o);
 	uint32_t culprit = replay_culprit(r, o->process, &cause);
 	struct stream *s = stream_of(r, o);
-	int64_t begin[REPLAY_EDITS] = {0}, early, latency;
+	int64_t begin[REPLAY_EDITS] = {0}, lag, gap = 0;
 
 	if (!s)
 		return;
-	/* An operation may begin before its call has returned. */
-	early = later(0, at - o->start);
-	latency = later(0, o->start - later(earlier(at, o->start), s->end));
+	/* It may begin before its call has returned. Of many launches, each has its lag at the same time as the others. */
+	lag = o->start - at;
+	if (lag > LATENCY && s->end > at) {
+		lag = 0;
+		gap = later(0, o->start - s->end);
+	}
 	for (size_t v = 0; v < r->cnt; v++)
-		begin[v] = later(now[v] - early, s->now[v]) + latency;
+		begin[v] = later(now[v] + lag, s->now[v] + gap);
 	s->waits_for = walk_late_op(&r->y->walk, o);
 	if (s->waits_for) {
 		memcpy(s->begin, begin, sizeof(begin));
@@ -132,9 +137,13 @@ static void queue_op(struct run *r, const struct why_op *o, int64_t at, const in
 	} else {
 		join_ranks(r, o, begin);
 	}
-	for (size_t v = 0; v < r->cnt; v++)
-		s->now[v] = begin[v] +
-			    (int64_t)(kept_of_op(r, v, culprit) * (double)(o->end - o->start));
+	for (size_t v = 0; v < r->cnt; v++) {
+		bool is_whole = r->edits[v].keeps_kernels &&
+				(o->work == WORK_KERNEL || o->work == WORK_GRAPH);
+		double share = is_whole ? 1 : kept_of_op(r, v, culprit);
+
+		s->now[v] = begin[v] + (int64_t)(share * (double)(o->end - o->start));
+	}
 	s->end = later(s->end, o->end);
 }
 

@@ -270,12 +270,41 @@ static void compute(struct walk *w, const struct at *at, int64_t from, int64_t t
 		}
 		if (s)
 			cause.place = place_of(w, s->stack, &flags);
-		if (flags & PLACE_IMPORT)
+		if (flags & PLACE_TRACER)
+			cause.reason = WHY_TRACER;
+		else if (flags & PLACE_IMPORT)
 			cause.reason = WHY_IMPORT;
 		else if (flags & PLACE_KERNEL)
 			cause.reason = WHY_KERNEL;
 		add_leaf(w, at, &cause, end - x, s ? SURE : GUESSED);
 	}
+}
+
+/* On a CPU in a call: it is due to @cause but where a sample shows the tracer, or CUPTI. */
+static void in_call(struct walk *w, const struct at *at, const struct why_cause *cause,
+		    int64_t from, int64_t to)
+{
+	const struct why_thread *t = &w->m->threads[at->thread];
+	struct why_cause tracer = *cause;
+	size_t i = why_last(t->samples, t->samples_cnt, sizeof(*t->samples), from);
+	int64_t begin = from, x = from;
+	uint8_t flags;
+
+	tracer.reason = WHY_TRACER;
+	for (i = i == t->samples_cnt ? 0 : i + 1; i < t->samples_cnt && x < to; i++) {
+		int64_t end = earlier(to, t->samples[i].time);
+
+		if (t->samples[i].time - x >= SAMPLE_FAR)
+			break;
+		place_of(w, t->samples[i].stack, &flags);
+		if (flags & PLACE_TRACER) {
+			add_leaf(w, at, cause, x - begin, SURE);
+			add_leaf(w, at, &tracer, end - x, SURE);
+			begin = end;
+		}
+		x = end;
+	}
+	add_leaf(w, at, cause, to - begin, SURE);
 }
 
 /* On a CPU: in a call, or computing. */
@@ -293,7 +322,7 @@ static void run(struct walk *w, const struct at *at, int64_t from, int64_t to)
 		if (c) {
 			end = earlier(to, c->end);
 			cause = cause_of_call(w, t, c, reason, x);
-			add_leaf(w, at, &cause, end - x, SURE);
+			in_call(w, at, &cause, x, end);
 			continue;
 		}
 		end = earlier(to, earlier(next_call(t->gpu, t->gpu_cnt, x),

@@ -41,6 +41,18 @@ class Report:
             self.add("SL_STACKS", n, 0, n)
         return self.places[line]
 
+    def inner(self, line, *modules):
+        """A stack whose innermost frames are of native modules, the innermost first, called by `line`."""
+        if modules and (line, modules) not in self.places:
+            frame = self.stack(line)
+            self.places[line, modules] = n = 100 * (len(self.places) + 1)
+            for depth, module in enumerate(modules):
+                self.db.execute("INSERT INTO SL_FRAMES(id, kind, symbol, module, line, inlined, kernelMode, unresolved, specialEntry) "
+                                "VALUES (?, 0, ?, ?, 0, 0, 0, 0, 0)", (n + depth, self.text("f"), self.text("/lib/" + module)))
+                self.add("SL_STACKS", n, depth, n + depth)
+            self.add("SL_STACKS", n, len(modules), frame)
+        return self.places[line, modules] if modules else self.stack(line)
+
     def tid(self, thread):
         return HOST | thread[0] << 24 | thread[1]
 
@@ -58,10 +70,10 @@ class Report:
                         "VALUES (?, ?, 27, ?, ?, 0, 0, ?, 0)", (int(begin * MS), int(end * MS), self.tid(thread), self.text(name),
                                                              self.stack(line) if line else 0))
 
-    def samples(self, thread, line, begin, end):
+    def samples(self, thread, line, begin, end, *modules):
         for t in range(int(begin) + 1, int(end) + 1):
             self.db.execute("INSERT INTO COMPOSITE_EVENTS(start, cpu, threadState, globalTid, cpuCycles, stackId) VALUES (?, 0, 1, ?, 1, ?)",
-                            (t * MS, self.tid(thread), self.stack(line)))
+                            (t * MS, self.tid(thread), self.inner(line, *modules)))
 
     def cuda(self, thread, name, line, begin, end, correlation):
         self.db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME(start, end, eventClass, globalTid, correlationId, nameId, returnValue, "
@@ -149,4 +161,28 @@ r.call(MAIN, "usleep", 60, 1, 55)
 r.runs(MAIN, 55, 56)
 r.call(MAIN, "pthread_join", 62, 56, 58)
 r.runs(MAIN, 58, 100, OTHER)
+r.done()
+
+# Twelve launches of 4 ms; kernels of 1 ms begin 3 ms after each; 8 ms on the CPU after the last.
+r = Report("launches", 60)
+r.runs(MAIN, 0, 60)
+for i in range(12):
+    r.cuda(MAIN, "cudaLaunchKernel_v7000", 70, 4 * i, 4 * i + 4, i + 1)
+    r.kernel(4 * i + 7, 4 * i + 8, i + 1)
+r.cuda(MAIN, "cudaDeviceSynchronize_v3020", 71, 48, 52, 13)
+r.samples(MAIN, 72, 52, 60)
+r.done()
+
+# What records a program takes 40 of 120 ms. 60-70, libc is called for the program, 70-80 for CUPTI.
+r = Report("tracer", 120)
+r.runs(MAIN, 0, 120)
+r.samples(MAIN, 80, 0, 40)
+r.samples(MAIN, 80, 40, 60, "libtrace.so")
+r.samples(MAIN, 80, 60, 70, "libc.so.6", "libtrace.so")
+r.samples(MAIN, 80, 70, 80, "libc.so.6", "libtrace.so", "libcupti.so.13", "libcuda.so.1")
+r.samples(MAIN, 81, 80, 100)
+r.cuda(MAIN, "cudaMalloc_v3020", 82, 100, 120, 1)
+r.samples(MAIN, 82, 100, 105, "libcuda.so.1")
+r.samples(MAIN, 82, 105, 115, "libtrace-cuda.so", "libcupti.so.13", "libcuda.so.1")
+r.samples(MAIN, 82, 115, 120, "libcuda.so.1")
 r.done()

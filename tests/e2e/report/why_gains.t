@@ -30,6 +30,13 @@ is "$(gains level.sqlite | head -1)" 'g.py:40 level 50.0..50.0 severe' 'threads 
 is "$(gains sync.sqlite | grep sync)" 'g.py:52 sync 18.0..18.0 severe' 'waits for the GPU: what the host does meanwhile'
 # The thread's six times on a CPU stay.
 is "$(gains poll.sqlite | head -1)" 'g.py:60 remove 49.5..49.5 bad' 'a thread that looks again and again: less often'
+# All launches: 3 ms, then one kernel after the other; .45 of them: 21.6 ms, then the last 3 and 1.
+is "$(gains launches.sqlite | head -1)" 'g.py:70 batch 26.4..37.0 bad' 'many launches: each has its lag, all at once, and kernels stay'
+is "$(gains tracer.sqlite)" 'g.py:80 remove 50.0..50.0 bad
+g.py:81 remove 20.0..20.0 bad
+g.py:82 remove 10.0..10.0 bad' 'what records the program cannot be won'
+is "$("$BIN" why -f json tracer.sqlite | "$PY" -c 'import json, sys
+print(sum(p["ns"] for p in json.load(sys.stdin)["partition"] if p["reason"] == "TRACER"))')" 40000000 'it has a reason of its own'
 "$BIN" why lock.sqlite >text
 check 'text: the gain, its share, what to do' grep -q '^  1  severe  75 ms (75.0 %)  g.py:10 in f10: not while the lock is held  sure$' text
 "$BIN" why waits.sqlite >text
