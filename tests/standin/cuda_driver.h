@@ -114,6 +114,7 @@ struct CUmemPoolHandle_st {
 	struct object object;
 	int device;
 	uint64_t threshold, used, high;
+	uint64_t reserved; /* grows by POOL_STEP, and falls when it is trimmed */
 };
 
 enum node_kind {

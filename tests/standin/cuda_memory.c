@@ -69,18 +69,45 @@ static uint8_t memory_kind(const struct memory *m)
 	return m->type == CUDA_MEMORY_DEVICE ? 3 : 2;
 }
 
+#define POOL_STEP (2u << 20)
+
+static void tell_pool(struct standin_activity *a, const struct CUmemPoolHandle_st *pool)
+{
+	a->pool.address = (uint64_t)(uintptr_t)pool;
+	a->pool.size = pool->reserved;
+	a->pool.used = pool->used;
+	a->pool.threshold = pool->threshold;
+}
+
+/* 1 made, 2 destroyed, 3 trimmed to @keep. */
+static void pool_changed(const struct CUmemPoolHandle_st *pool, uint32_t what, uint64_t keep)
+{
+	struct standin_activity a = {.kind = STANDIN_POOL,
+				     .start = now(),
+				     .device = (uint32_t)pool->device,
+				     .value = what,
+				     .bytes = keep};
+
+	tell_pool(&a, pool);
+	tell(&a);
+}
+
 static void tell_memory(const struct memory *m, bool made, const struct CUstream_st *s)
 {
 	struct CUctx_st *c = context_current();
 
-	tell(&(struct standin_activity){.kind = made ? STANDIN_ALLOC : STANDIN_FREE,
-					.start = now(),
-					.device = (uint32_t)m->device,
-					.context = c ? c->id : 0,
-					.stream = s ? s->id : 0,
-					.bytes = m->bytes,
-					.address = m->address,
-					.memory_kind = memory_kind(m)});
+	struct standin_activity a = {.kind = made ? STANDIN_ALLOC : STANDIN_FREE,
+				     .start = now(),
+				     .device = (uint32_t)m->device,
+				     .context = c ? c->id : 0,
+				     .stream = s ? s->id : 0,
+				     .bytes = m->bytes,
+				     .address = m->address,
+				     .memory_kind = memory_kind(m)};
+
+	if (m->pool)
+		tell_pool(&a, m->pool);
+	tell(&a);
 }
 
 /* ---- making and freeing ---- */
@@ -110,6 +137,8 @@ static int make(uint64_t *address, size_t bytes, int type, struct CUmemPoolHandl
 		pool->used += bytes;
 		if (pool->used > pool->high)
 			pool->high = pool->used;
+		if (pool->used > pool->reserved)
+			pool->reserved = (pool->used + POOL_STEP - 1) / POOL_STEP * POOL_STEP;
 	}
 	insert(&m);
 	*address = m.address;
@@ -489,6 +518,7 @@ static int pool_create(CUmemoryPool *pool, const int *properties)
 		return CUDA_INVALID_VALUE;
 	*pool = object_make(OBJECT_POOL, sizeof(**pool));
 	(*pool)->device = properties[3];
+	pool_changed(*pool, 1, 0);
 	return CUDA_OK;
 }
 
@@ -506,6 +536,7 @@ static int pool_destroy(CUmemoryPool pool)
 	for (i = 0; i < all_cnt; i++)
 		if (all[i].pool == pool)
 			all[i].pool = NULL;
+	pool_changed(pool, 2, 0);
 	object_drop(pool);
 	return CUDA_OK;
 }
@@ -515,10 +546,22 @@ int cuMemPoolDestroy(CUmemoryPool pool)
 	return CALL(pool_destroy(pool));
 }
 
+static int pool_trim(CUmemoryPool pool, size_t keep)
+{
+	uint64_t least;
+
+	if (!object_find(pool, OBJECT_POOL))
+		return CUDA_INVALID_VALUE;
+	least = pool->used > keep ? pool->used : keep;
+	if (pool->reserved > least)
+		pool->reserved = least;
+	pool_changed(pool, 3, keep);
+	return CUDA_OK;
+}
+
 int cuMemPoolTrimTo(CUmemoryPool pool, size_t keep)
 {
-	(void)keep;
-	return CALL(object_find(pool, OBJECT_POOL) ? CUDA_OK : CUDA_INVALID_VALUE);
+	return CALL(pool_trim(pool, keep));
 }
 
 /* CUmemPool_attribute: 1-3 switches of how memory is used again, 4 threshold, 5, 6 reserved, 7, 8 used. */

@@ -221,7 +221,19 @@ static void allocation(const struct standin_activity *a)
 	     V(MEMORY_kind, a->memory_kind ? a->memory_kind : 3),
 	     V(MEMORY_correlation, a->correlation), V(MEMORY_address, a->address),
 	     V(MEMORY_bytes, a->bytes), V(MEMORY_process, getpid()), V(MEMORY_device, a->device),
-	     V(MEMORY_context, a->context), V(MEMORY_stream, a->stream));
+	     V(MEMORY_context, a->context), V(MEMORY_stream, a->stream),
+	     V(MEMORY_is_async, a->pool.address != 0), V(MEMORY_pool_type, a->pool.address != 0),
+	     V(MEMORY_pool_address, a->pool.address), V(MEMORY_pool_threshold, a->pool.threshold),
+	     V(MEMORY_pool_size, a->pool.size), V(MEMORY_pool_used, a->pool.used));
+}
+
+static void memory_pool(const struct standin_activity *a)
+{
+	EMIT(MEMORY_POOL, 0, F_POOL_time, a->start, a->start, V(POOL_operation, a->value),
+	     V(POOL_type, 1), V(POOL_correlation, a->correlation), V(POOL_process, getpid()),
+	     V(POOL_device, a->device), V(POOL_min_bytes, a->bytes),
+	     V(POOL_address, a->pool.address), V(POOL_size, a->pool.size),
+	     V(POOL_threshold, a->pool.threshold), V(POOL_used, a->pool.used));
 }
 
 void standin_dump_device(void)
@@ -333,6 +345,9 @@ static void record(const struct standin_activity *a)
 	case STANDIN_ALLOC:
 	case STANDIN_FREE:
 		allocation(a);
+		break;
+	case STANDIN_POOL:
+		memory_pool(a);
 		break;
 	case STANDIN_CONTEXT:
 		context(a);

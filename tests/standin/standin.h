@@ -31,6 +31,7 @@ enum standin_kind {
 	STANDIN_GRAPH_NODE, /* made */
 	STANDIN_MODULE,     /* loaded: start, end of the loading (overhead) */
 	STANDIN_COMPILE,    /* PTX became machine code */
+	STANDIN_POOL,       /* of memory; value: 1 made, 2 destroyed, 3 trimmed to bytes */
 };
 
 /* Fields that a kind does not have are 0; enumerations are those of CUPTI's public headers. */
@@ -47,6 +48,9 @@ struct standin_activity {
 	uint32_t sync_type, event;
 	uint64_t graph_node, original_node;
 	uint32_t graph, graph_exec;
+	struct {
+		uint64_t address, size, used, threshold; /* address 0: none */
+	} pool;
 };
 
 struct standin_observer {
