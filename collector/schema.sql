@@ -922,7 +922,7 @@ CREATE TABLE TARGET_INFO_GPU_METRICS (
 CREATE TABLE GPU_METRICS (
     -- Samples of hardware metrics, in order of time; all metrics of a sample have one timestamp. A sample is about the time
     -- from its timestamp to that of the next one of its typeId, unless SL_GPU_METRIC_GAPS has a gap between.
-    rawTimestamp INTEGER NOT NULL, -- ns of the clock of the source (CLOCK_REALTIME)
+    rawTimestamp INTEGER NOT NULL, -- begin of the sample, ns of CLOCK_MONOTONIC
     timestamp    INTEGER NOT NULL, -- begin of the sample, ns
     typeId       INTEGER NOT NULL, -- GPU, as in TARGET_INFO_GPU_METRICS
     metricId     INTEGER NOT NULL, -- -> TARGET_INFO_GPU_METRICS.metricId

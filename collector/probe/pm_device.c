@@ -168,7 +168,7 @@ bool pm_device_check(struct pm_device *d, struct source_why *why)
 		result = name_chip(d, &name);
 	pm_unlock();
 	if (result || !name.chip) {
-		pm_explain(d, why, "the chip's name", result);
+		pm_explain(d, why, "the chip's name", result, false);
 		return false;
 	}
 	snprintf(d->chip, sizeof(d->chip), "%s", name.chip);
@@ -189,7 +189,7 @@ bool pm_device_available(struct pm_device *d, struct source_why *why)
 	}
 	pm_unlock();
 	if (result)
-		pm_explain(d, why, "counter availability", result);
+		pm_explain(d, why, "counter availability", result, false);
 	return !result;
 }
 

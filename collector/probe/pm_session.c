@@ -14,11 +14,11 @@
 #define STOP_ROUNDS   8
 
 /* What a round of 100 ms has, and a quarter. */
-static uint32_t samples_of(const struct pm_rate *r)
+unsigned pm_session_samples(const struct pm_rate *r)
 {
 	int64_t cnt = r->hz / 8;
 
-	return (uint32_t)(cnt < LEAST_SAMPLES  ? LEAST_SAMPLES
+	return (unsigned)(cnt < LEAST_SAMPLES  ? LEAST_SAMPLES
 			  : cnt > MOST_SAMPLES ? MOST_SAMPLES
 					       : cnt);
 }
@@ -27,7 +27,7 @@ static int configure(struct pm_session *s)
 {
 	struct pm_set_config set =
 		PM(pm_set_config, append, .object = s->object, .config_size = s->config->image_size,
-		   .config = s->config->image, .buffer_size = BUFFER_BYTES);
+		   .config = s->config->image, .buffer_size = s->buffer ? s->buffer : BUFFER_BYTES);
 	const struct pm_library *l = s->device->library;
 	int result;
 
@@ -48,7 +48,7 @@ static int make_image(struct pm_session *s)
 	const struct pm_api *api = &s->device->library->api;
 	struct pm_data_size size =
 		PM(pm_data_size, size, .object = s->object, .names = s->config->spellings,
-		   .cnt = s->config->cnt, .samples = samples_of(&s->rate));
+		   .cnt = s->config->cnt, .samples = pm_session_samples(&s->rate));
 	struct pm_data_init init = PM(pm_data_init, image, .object = s->object);
 	int result = api->PmSamplingGetCounterDataSize(&size);
 
@@ -92,7 +92,7 @@ bool pm_session_start(struct pm_session *s, struct source_why *why)
 	pm_unlock();
 	if (result) {
 		pm_session_stop(s);
-		pm_explain(s->device, why, step, result);
+		pm_explain(s->device, why, step, result, false);
 	}
 	return !result;
 }

@@ -31,8 +31,9 @@ void pm_device_close(struct pm_device *d);
 void pm_lock(void);
 void pm_unlock(void);
 
-/* pm_why.c: what a result of CUPTI means for the user of this machine: "STEP: what; what to do". */
-void pm_explain(const struct pm_device *d, struct source_why *why, const char *step, int result);
+/* pm_why.c: what a result of CUPTI means for the user of this machine: "STEP: what; what to do". is_sampled: it has begun, so no other is in the way. */
+void pm_explain(const struct pm_device *d, struct source_why *why, const char *step, int result,
+		bool is_sampled);
 
 /* pm_rate.c: how often. */
 struct pm_rate {
@@ -56,8 +57,11 @@ struct pm_session {
 	void *object;
 	uint8_t *image, *blank; /* blank: as initialized, copied back after each round */
 	size_t image_size;
+	uint64_t buffer; /* bytes of the hardware's; 0: as many as are usual */
 	bool is_started;
 };
+/* Samples of a round, at most. */
+unsigned pm_session_samples(const struct pm_rate *r);
 bool pm_session_start(struct pm_session *s, struct source_why *why);
 void pm_session_stop(struct pm_session *s);
 

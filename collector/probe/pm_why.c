@@ -118,7 +118,8 @@ static void remedy(char *text, size_t size)
 			 self);
 }
 
-void pm_explain(const struct pm_device *d, struct source_why *why, const char *step, int result)
+void pm_explain(const struct pm_device *d, struct source_why *why, const char *step, int result,
+		bool is_sampled)
 {
 	const char *text = NULL;
 	char more[SOURCE_WHY - 80];
@@ -133,6 +134,8 @@ void pm_explain(const struct pm_device *d, struct source_why *why, const char *s
 	case PM_INVALID_OPERATION:
 	case PM_HARDWARE_BUSY:
 	case PM_UNKNOWN:
+		if (is_sampled)
+			break;
 		find_rival(more, sizeof(more));
 		if (*more)
 			snprintf(why->text, sizeof(why->text), "another profiler holds GPU %u: %s",

@@ -238,6 +238,11 @@ static void *open_pm(struct probe_gpu *gpu, const struct source_want *want, stru
 	    !configure(p, why))
 		goto fail;
 	note_lacks(p);
+	if (p->device.has_context)
+		out_note(out, 1,
+			 "GPU %u: the driver names the chip for a process with a context alone: "
+			 "sl-gpu has made one, which takes some of the GPU's memory",
+			 gpu->index);
 	p->session.device = &p->device;
 	limit_rate(p, want);
 	clock = sm_clock(p);
@@ -311,7 +316,7 @@ static int64_t poll_pm(void *source, struct source_why *why)
 	if (result == PM_OUT_OF_MEMORY || (!result && p->flow.is_overflow)) {
 		ok = overflowed(p, why);
 	} else if (result) {
-		pm_explain(&p->device, why, "its samples cannot be read", result);
+		pm_explain(&p->device, why, "its samples cannot be read any more", result, true);
 		ok = false;
 	} else {
 		ok = settle(p, why);

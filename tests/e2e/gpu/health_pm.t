@@ -1,0 +1,133 @@
+#!/bin/sh
+# PM sampling (--gpu-metrics-devices) on the stand-in for libcupti, through sl-gpu, ring and report: rows against the stand-in's
+# curves, gaps against the samples that are missing, and what is recorded where it is refused, breaks, or belongs to another.
+. tests/lib.sh
+STANDIN=$B/tests/standin
+[ -f "$STANDIN/nvml/libnvidia-ml.so.1" ] || skip_all 'the stand-ins are not built'
+[ -x "$B/sl-gpu" ] || skip_all 'no sl-gpu'
+LD_LIBRARY_PATH=$STANDIN:$STANDIN/nvml
+SIGHTLINE_CUPTI=$STANDIN/libcupti.so.13
+export LD_LIBRARY_PATH SIGHTLINE_CUPTI
+rows() { "$PY" "$E2E/gpu/health_pm.py" "$@"; }
+metrics() { # REPORT OPTION... PROGRAM: profiled with hardware metrics, without CUDA
+	metrics_to=$1
+	shift
+	profile "$metrics_to" -t none --gpu-metrics-devices=all "$@" >out 2>err
+}
+line() { grep -v '^sightline: report: ' err; }
+
+# ---- rows ----
+metrics curves sleep 2.5
+is "$?$(line)" 0 'a machine is sampled without a CUDA program, and nothing is to be said'
+check 'every value is that of its curve, and no sample is missing' rows curves "$R" 5000
+is "$(q "$R" 'SELECT source, chip, setName, askedHz, realHz, reason IS NULL FROM SL_GPU_METRIC_SETS')" 'pm|GH100|gh100|10000.0|10000.0|1' \
+	'what was sampled is in the report'
+is "$(q "$R" "SELECT count(DISTINCT metricName) FROM TARGET_INFO_GPU_METRICS WHERE metricName LIKE '%[Throughput \%]' ESCAPE '\\'")" 13 \
+	"names have nsys's units"
+metrics slow --gpu-metrics-frequency=1000 --gpu-metrics-set=gh100-full sleep 1.2
+check 'at another rate, with another set' rows curves "$R" 300 1000000
+is "$(q "$R" 'SELECT setName, realHz FROM SL_GPU_METRIC_SETS')" 'gh100-full|1000.0' 'both are kept'
+
+: >kernels
+STANDIN_PM_KERNELS=$W/kernels profile kernels -t cuda --gpu-metrics-devices=all "$B/tests/gpu/ptx" ahead 150 >out 2>err
+is "$?" 0 'a program with kernels runs'
+check 'metrics and kernels are on one clock' rows kernels "$R"
+SL_STANDIN_PM=step=600 metrics step sleep 1.5
+check 'samples stay in place where the clock is set forward' rows curves "$R" 3000
+SL_STANDIN_PM=back=600 metrics back sleep 1.5
+check 'and back' rows curves "$R" 3000
+
+STANDIN_PM_SAMPLES=300 metrics overflow sleep 2.5
+check 'what a full buffer lost is a gap' rows holes "$R" 3 overflow
+is "$(line)" 'sightline: GPU 0: its buffer of samples overflows at 10000 Hz: it is sampled more slowly' 'it is reported once'
+is "$(q "$R" "SELECT count(*) > 0 FROM SL_GPU_METRIC_SETS WHERE askedHz = 10000 AND realHz <= 2500 AND reason LIKE 'the buffer overflowed: %'")" 1 \
+	'and the rate is halved until it fits'
+
+STANDIN_PM_CHIPS=GA100 metrics cycles sleep 2.5
+is "$(q "$R" 'SELECT min(realHz) > 9000 AND max(realHz) < 11000 FROM SL_GPU_METRIC_SETS')" 1 'a chip that counts cycles is sampled at the rate'
+
+STANDIN_DEVICES=2 SL_STANDIN_NVML=gpus=2 STANDIN_PM_CHIPS=GH100,GA102 metrics two --gpu-metrics-frequency=2000 sleep 1.5
+check 'two GPUs, as readers of these tables ask for them' rows two "$R" 500000
+STANDIN_DEVICES=2 SL_STANDIN_NVML=gpus=2 STANDIN_CUPTI_VERSION=24 metrics mixed sleep 1
+is "$(q "$R" "SELECT count(DISTINCT typeId) || ' ' || group_concat(source, ' ') FROM (SELECT typeId, source FROM SL_GPU_METRIC_SETS ORDER BY source)")" \
+	'2 gpm pm' 'of CUDA 12.6, one GPU only'
+is "$(line | grep -c 'CUPTI before CUDA 12.8 mixes the samples of several GPUs up')" 1 'and why'
+
+# ---- what is in the way: one line with what can be done, GPM instead, the program as it was ----
+instead() { # NAME MOOD TEXT [VARIABLE=VALUE...]
+	instead_name=$1 mood=$2 text=$3
+	shift 3
+	env "$@" SL_STANDIN_PM="$mood" "$BIN" profile -f true -o "$W/instead" -t none --gpu-metrics-devices=all sh -c 'sleep 0.6; echo done; exit 7' >out 2>err
+	is "$?/$(cat out)" 7/done "$instead_name: the program runs as it would"
+	is "$(line | wc -l)/$(line | grep -c "GPU 0: hardware metrics come from GPM, .*$text")" 1/1 "$instead_name: one line" || diag <err
+	is "$(q "$W/instead.sqlite" "SELECT source || ' ' || (reason LIKE 'PM sampling: %') FROM SL_GPU_METRIC_SETS")" 'gpm 1' "$instead_name: GPM instead, and why"
+}
+instead 'no permission' denied 'the driver permits it to administrators only: ' A=
+instead 'no permission in a container' denied 'start the container with --cap-add=PERFMON' KUBERNETES_SERVICE_HOST=x
+instead 'no permission to ask' denied-early 'the driver permits it to administrators only: ' A=
+instead 'taken' held=7 'another profiler ' A=
+instead 'a virtual GPU' vgpu 'virtual GPUs (vGPU) cannot be sampled' A=
+instead 'no libcupti' '' '/nowhere/libcupti.so.13: no such file' SIGHTLINE_CUPTI=/nowhere/libcupti.so.13
+instead 'an old libcupti' '' 'is older than CUDA 12.6' STANDIN_CUPTI_VERSION=22
+instead 'a libcupti alone' nochip 'has no libnvperf_host.so beside it' A=
+
+# One that samples already, of this machine: it is found by its name.
+mkdir lock
+export STANDIN_PM_LOCK="$W/lock"
+"$BIN" profile -f true -o first -t none --gpu-metrics-devices=all sleep 30 >/dev/null 2>&1 &
+first=$!
+n=0
+until { [ -e lock/gpu0 ] && ! flock -n lock/gpu0 true; } || [ $n -gt 100 ]; do
+	sleep 0.1
+	n=$((n + 1))
+done
+metrics second sleep 0.6
+is "$(line | grep -c 'GPU 0: hardware metrics come from GPM, .*another profiler holds GPU 0: sl-gpu (PID [0-9]*): end it')" 1 \
+	'a second sampler names the first, and takes GPM' || diag <err
+kill "$first"
+wait "$first"
+unset STANDIN_PM_LOCK
+check 'the first has its rows' rows curves first.sqlite 1000
+
+# ---- it breaks while it samples ----
+breaks() { # NAME MOOD TEXT SECONDS
+	SL_STANDIN_PM=$2 "$BIN" profile -f true -o broken -t osrt --gpu-metrics-devices=all sh -c "sleep $4; echo done; exit 7" >out 2>err
+	is "$?/$(cat out)" 7/done "$1: the program runs as it would"
+	is "$(line | wc -l)/$(line | grep -c "$3")" 1/1 "$1: one line" || diag <err
+	is "$(q broken.sqlite 'SELECT count(*) > 100 FROM GPU_METRICS')/$(q broken.sqlite 'SELECT count(*) > 5 FROM OSRT_API')" 1/1 "$1: the rest is there"
+	is "$(q broken.sqlite 'SELECT count(*) FROM SL_GPU_METRIC_GAPS WHERE end - start > 100000000')" 1 "$1: what is missing is a gap"
+}
+breaks 'CUPTI crashes' crash=3 'sl-gpu was killed by signal 11 .*; the recording goes on' 1.5
+breaks 'CUPTI hangs' hang=3 'sl-gpu gave no sign of life for 2.0 s and was ended; the recording goes on' 4
+breaks 'the GPU is lost' lost=400 'hardware metrics come from GPM, .*: its samples cannot be read any more: .*999' 1.5
+
+# ---- lists, names that are not known, files ----
+"$BIN" profile --gpu-metrics-set=help >out 2>err
+is "$?$(cat err)" 0 'sets can be listed'
+is "$(sed -n '1p;/gh100/p;$p' out)" "Possible --gpu-metrics-set values are:
+    gh100        : General Metrics for NVIDIA GH100 (any frequency)
+    gh100-nvlink : General Metrics, NVLink by kind of packet, for NVIDIA GH100 (any frequency)
+    gh100-full   : General Metrics, bytes and pipes for NVIDIA GH100 (any frequency)
+    file:<file name> : use metric set from a given file" 'as nsys does'
+STANDIN_DEVICES=2 SL_STANDIN_NVML=gpus=2 STANDIN_PM_CHIPS=GH100,GA102 "$BIN" profile --gpu-metrics-devices=help >out 2>err
+is "$?$(cat err)" 0 'GPUs can be listed'
+is "$(cat out)" "Possible --gpu-metrics-devices values are:
+    0: GH100 | Stand-in H100 PCI[0000:10:00.0]
+    1: GA102 | Stand-in H100 PCI[0000:11:00.0]
+    all: Select all supported GPUs
+    cuda-visible: Select GPUs that match CUDA_VISIBLE_DEVICES
+    none: Disable GPU Metrics [Default]" 'with their chips'
+metrics set --gpu-metrics-set=ga100 sleep 0.5
+is "$(line)/$(q "$R" 'SELECT setName FROM SL_GPU_METRIC_SETS')" \
+	'sightline: GPU 0 is a GH100: ga100 is a set of another chip: gh100 instead/gh100' "another chip's set"
+
+printf 'SMs Active [Throughput %%]\nL2 bytes [Bytes] = lts__t_bytes.sum\nsm__cycles_activ.avg\n' >list
+metrics own --gpu-metrics-set="file:$W/list" sleep 0.5
+is "$(line)" 'sightline: GPU 0 (GH100): sm__cycles_activ.avg is not sampled: unknown' 'a metric that the chip does not have is one line'
+is "$(q "$R" 'SELECT metricName FROM TARGET_INFO_GPU_METRICS ORDER BY metricId')" "SMs Active [Throughput %]
+L2 bytes [Bytes]" 'the others are sampled'
+printf 'SMs Active [Throughput %%]\nSMs busy\n' >list
+metrics wrong --gpu-metrics-set="file:$W/list" sh -c 'exit 5'
+is "$?/$(line | wc -l)/$(line | grep -c "$W/list:2: neither the name of a metric of sets nor one of CUPTI's")" 5/1/1 \
+	'a bad line of a file is one line, and the rest is recorded' || diag <err
+done_testing
