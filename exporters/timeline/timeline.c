@@ -96,21 +96,6 @@ int tl_emit(struct tl_run *r, struct tl_event *e)
 	return 0;
 }
 
-/* About how many rows there are: row numbers cost nothing to ask for. */
-static uint64_t rows_of(sqlite3 *db, const char *table)
-{
-	char *sql = sqlite3_mprintf("SELECT max(rowid) FROM main.\"%w\"", table);
-	sqlite3_stmt *stmt = NULL;
-	uint64_t rows = 0;
-
-	if (sql && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW)
-		rows = (uint64_t)sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	sqlite3_free(sql);
-	return rows;
-}
-
 static int open_made(struct tl_run *r)
 {
 	const struct tl_made *made = r->opt->made;
@@ -147,7 +132,7 @@ static int open_sources(struct tl_run *r)
 		if (rc < 0)
 			return -1;
 		r->source_cnt += rc > 0;
-		r->total += rc > 0 ? rows_of(r->db, d->table) : 0;
+		r->total += rc > 0 ? tl_rows_cnt(r->db, d->table) : 0;
 	}
 	if (open_made(r) < 0)
 		return -1;
@@ -310,7 +295,7 @@ int tl_run(struct tl_run *r)
 	*r->why = '\0';
 	r->names = tl_each_begin(r->db) == 0 ? tl_names_new(r->db) : NULL;
 	r->tracks = r->names ? tl_tracks_new(r->db, r->names, r->sink, r->self) : NULL;
-	r->flows = r->tracks ? tl_flows_new(r->db, activities) : NULL;
+	r->flows = r->tracks ? tl_flows_new(r) : NULL;
 	if (r->flows && tl_names_of_domains(r) == 0 && tl_stacks_open(r) == 0 &&
 	    begin_projection(r) == 0 && tl_counters(r) == 0 && open_sources(r) == 0)
 		rc = merge(r);

@@ -236,6 +236,8 @@ struct tl_options {
 	bool filtered; /* db_filter_apply() was at work on the database */
 	bool no_args;  /* sinks that show none: reads less */
 	bool ranges_last; /* ranges on the GPU after all else instead of in order: spares a run for them alone */
+	/* > 0: no more than this part of the rows of each table, its first; calls that end later are left out. */
+	double part;
 	const struct tl_made *made; /* shown besides; NULL: nothing */
 	/* Called every few thousand events; may be NULL. @total: an estimate. Returns -1 to stop. */
 	int (*progress)(void *of_progress, uint64_t done, uint64_t total);

@@ -125,15 +125,18 @@ static bool on_work(struct tl_each *e, int cnt, sqlite3_value **v)
 	return false;
 }
 
-static int add_work(struct tl_flows *f, sqlite3 *db, const char *table)
+static int add_work(struct tl_flows *f, const struct tl_run *r, const char *table)
 {
 	struct reader reader = {{on_work}, f};
 	sqlite3_stmt *stmt = NULL;
-	char *sql = sqlite3_mprintf(
-		"SELECT 1 FROM \"%w\" WHERE sl_tl_each(?1, globalPid, correlationId)", table);
+	char bound[48], *sql;
 	int rc = -1;
 
-	if (tl_each_prepare(db, &reader.each, sql, &stmt) == 0)
+	tl_bound(r, table, bound, sizeof(bound));
+	sql = sqlite3_mprintf(
+		"SELECT 1 FROM \"%w\" WHERE %s sl_tl_each(?1, globalPid, correlationId)", table,
+		bound);
+	if (tl_each_prepare(r->db, &reader.each, sql, &stmt) == 0)
 		rc = sqlite3_step(stmt) == SQLITE_DONE ? 0 : -1;
 	sqlite3_finalize(stmt);
 	return rc;
@@ -253,9 +256,11 @@ static int name_ids(struct tl_flows *f)
 	return rc;
 }
 
-struct tl_flows *tl_flows_new(sqlite3 *db, uint32_t activities)
+struct tl_flows *tl_flows_new(const struct tl_run *r)
 {
 	struct tl_flows *f = calloc(1, sizeof(*f));
+	uint32_t activities = r->opt->activities;
+	sqlite3 *db = r->db;
 	int rc = 0;
 
 	if (!f)
@@ -266,7 +271,7 @@ struct tl_flows *tl_flows_new(sqlite3 *db, uint32_t activities)
 		    (activities & TL_ACT_CUDA_API) &&
 		    sqlite3_table_column_metadata(db, "main", d->table, NULL, NULL, NULL, NULL,
 						  NULL, NULL) == SQLITE_OK)
-			rc = add_work(f, db, d->table);
+			rc = add_work(f, r, d->table);
 	if (rc == 0 && name_ids(f) == 0)
 		return f;
 	tl_flows_free(f);

@@ -49,7 +49,8 @@ tl_maker tl_make_memcpy, tl_make_memset, tl_make_sync;
 /* Which calls started GPU work: bits by (process, correlation id). */
 struct tl_flows;
 /* Reads which work there is. NULL: no memory, or an error of sqlite3_errmsg(db). */
-struct tl_flows *tl_flows_new(sqlite3 *db, uint32_t activities);
+struct tl_run;
+struct tl_flows *tl_flows_new(const struct tl_run *r);
 /* The globalPid of GPU work that has none. */
 int64_t tl_flows_process(const struct tl_flows *f);
 void tl_flows_free(struct tl_flows *f);
@@ -137,6 +138,7 @@ struct tl_source {
 		row; /* numbers of the current row, TL_NONE for NULL: up to where arguments begin */
 	int64_t own[TL_COLS], scanned[TL_COLS];
 	int col_cnt;
+	char bound[48];       /* "rowid <= N AND ", or nothing */
 	struct tl_rows *rows; /* all rows; or, where more than numbers and a text is wanted, */
 	sqlite3_stmt *scan;   /* this */
 	sqlite3_stmt *fetch;  /* the one with a number */
@@ -273,6 +275,11 @@ int tl_made_open(const struct tl_made *made, size_t track,
 int tl_made_step(struct tl_source *s);
 int tl_made_row(struct tl_run *r, struct tl_source *s, struct tl_event *e);
 void tl_made_close(struct tl_source *s);
+
+/* About how many rows there are: row numbers cost nothing to ask for. */
+uint64_t tl_rows_cnt(sqlite3 *db, const char *table);
+/* Numbers of rows that a run reads of a table, as a condition that others follow: tl_options.part. */
+void tl_bound(const struct tl_run *r, const char *table, char *buf, size_t len);
 
 /* The whole of a run; r->db, opt, sink, self, args_for, why are set. 0, or -1. (timeline.c) */
 int tl_run(struct tl_run *r);

@@ -143,8 +143,8 @@ static int find(sqlite3 *db, struct tl_source *s, const char *start, const char 
 	struct finder f = {{is_before}, INT64_MIN, UINT32_MAX};
 	sqlite3_stmt *stmt = NULL;
 	char *sql = sqlite3_mprintf(
-		"SELECT rowid, \"%w\", \"%w\" FROM main.\"%w\" WHERE sl_tl_each(?1, %s)", start,
-		end ? end : start, s->def->table, compared);
+		"SELECT rowid, \"%w\", \"%w\" FROM main.\"%w\" WHERE %s sl_tl_each(?1, %s)", start,
+		end ? end : start, s->def->table, s->bound, compared);
 	int rc = tl_each_prepare(db, &f.each, sql, &stmt);
 
 	if (rc == 0)

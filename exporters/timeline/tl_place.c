@@ -36,10 +36,14 @@ int tl_names_of_domains(struct tl_run *r)
 	static const char sql[] = "SELECT eventType, globalTid, ifnull(domainId, 0), category, "
 				  "coalesce(text, s.value) "
 				  "FROM NVTX_EVENTS LEFT JOIN StringIds AS s ON s.id = textId "
-				  "WHERE eventType IN (33, 39, 75)";
+				  "WHERE %s%s eventType IN (33, 39, 75)";
 	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(r->db, sql, -1, &stmt, NULL);
+	char bound[48], bounded[512];
+	int rc;
 
+	tl_bound(r, "NVTX_EVENTS", bound, sizeof(bound));
+	snprintf(bounded, sizeof(bounded), sql, *bound ? "NVTX_EVENTS." : "", bound);
+	rc = sqlite3_prepare_v2(r->db, bounded, -1, &stmt, NULL);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		uint64_t process = tl_hash((uint64_t)TL_PROCESS_OF(sqlite3_column_int64(stmt, 1)));
 		uint64_t key = process ^ (uint64_t)sqlite3_column_int64(stmt, 2);

@@ -2,6 +2,7 @@
  * tl_rows.c - rows of a table, many at a time: a function in the WHERE of a statement takes their values as SQLite decodes them,
  * which spares a step and a call for each value; the statement gives a row only when there is no room for more.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,28 @@ int tl_each_prepare(sqlite3 *db, struct tl_each *e, char *sql, sqlite3_stmt **st
 	if (rc == SQLITE_OK)
 		rc = sqlite3_bind_pointer(*stmt, 1, e, POINTER, NULL);
 	return rc == SQLITE_OK ? 0 : -1;
+}
+
+uint64_t tl_rows_cnt(sqlite3 *db, const char *table)
+{
+	char *sql = sqlite3_mprintf("SELECT max(rowid) FROM main.\"%w\"", table);
+	sqlite3_stmt *stmt = NULL;
+	uint64_t rows = 0;
+
+	if (sql && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		rows = (uint64_t)sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	sqlite3_free(sql);
+	return rows;
+}
+
+void tl_bound(const struct tl_run *r, const char *table, char *buf, size_t len)
+{
+	*buf = '\0';
+	if (r->opt->part > 0)
+		snprintf(buf, len, "rowid <= %lld AND ",
+			 (long long)((double)tl_rows_cnt(r->db, table) * r->opt->part));
 }
 
 /* ---- rows that are kept until their turn ---- */
@@ -109,12 +132,12 @@ struct tl_rows *tl_rows_new(sqlite3 *db, const struct tl_source *s, int text_col
 	r->cols = (uint32_t)s->col_cnt;
 	r->text_col = text_col;
 	if (strcmp(where, "1") == 0)
-		sql = sqlite3_mprintf("SELECT 1 FROM main.\"%w\" WHERE sl_tl_each(?1, rowid%s)",
-				      s->def->table, columns);
+		sql = sqlite3_mprintf("SELECT 1 FROM main.\"%w\" WHERE %s sl_tl_each(?1, rowid%s)",
+				      s->def->table, s->bound, columns);
 	else
-		sql = sqlite3_mprintf("SELECT 1 FROM main.\"%w\" WHERE CASE WHEN %s THEN "
+		sql = sqlite3_mprintf("SELECT 1 FROM main.\"%w\" WHERE %s CASE WHEN %s THEN "
 				      "sl_tl_each(?1, rowid%s) END",
-				      s->def->table, where, columns);
+				      s->def->table, s->bound, where, columns);
 	if (tl_each_prepare(db, &r->each, sql, &r->stmt) == 0)
 		return r;
 	tl_rows_free(r);

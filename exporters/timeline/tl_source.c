@@ -182,8 +182,8 @@ static char *select_text(struct tl_source *s, sqlite3_str *sql, bool whole, bool
 {
 	sqlite3_str_appendf(sql, whole ? " FROM %s.\"%w\"" : " FROM %.0s\"%w\"",
 			    schema_of(s->def->table), s->def->table);
-	if (strcmp(where, "1") != 0)
-		sqlite3_str_appendf(sql, " WHERE %s", where);
+	if (strcmp(where, "1") != 0 || *s->bound)
+		sqlite3_str_appendf(sql, " WHERE %s %s", s->bound, where);
 	if (!sorted)
 		sqlite3_str_appendf(sql, " ORDER BY \"%w\"", start);
 	if (!sorted && end)
@@ -225,8 +225,11 @@ static int prepare(struct tl_run *r, struct tl_source *s, const char *columns, c
 	const char *where = rows_meant(r, s); /* before what may fail, whose message is kept */
 	bool is_temp = strcmp(schema_of(s->def->table), "temp") == 0;
 	bool whole = !r->opt->filtered && !is_temp;
-	int late = whole ? tl_late_find(r->db, s, start, end) : 0, rc;
+	int late, rc;
 
+	if (whole)
+		tl_bound(r, s->def->table, s->bound, sizeof(s->bound));
+	late = whole ? tl_late_find(r->db, s, start, end) : 0;
 	if (late < 0)
 		return -1;
 	if (late == 1 && s->arg_cnt == 0)

@@ -14,6 +14,8 @@
 #define ANOTHER_NS 1000000000
 #define WHY        512
 
+int64_t view_first_part = 200000;
+
 static int64_t clock_ns(void)
 {
 	struct timespec ts;
@@ -97,6 +99,8 @@ static int on_event(void *self, const struct tl_event *e)
 
 	if (source < 0)
 		return -1;
+	if (e->ts >= b->until)
+		return 0;
 	if (!v->has_origin) {
 		v->origin = e->ts;
 		v->has_origin = true;
@@ -127,6 +131,17 @@ static int on_end(void *self)
 	return view_states_end(self);
 }
 
+/* What was made of a part gives way to what is made of all; rows, lanes and names have the same numbers in both. */
+static void show(struct view_builder *b)
+{
+	struct view_store *v = b->shown, *first = b->v;
+
+	view_store_take(v, first);
+	b->v = v;
+	b->shown = NULL;
+	view_store_free(first);
+}
+
 static int on_progress(void *self, uint64_t done, uint64_t total)
 {
 	struct view_builder *b = self;
@@ -146,6 +161,8 @@ static int on_progress(void *self, uint64_t done, uint64_t total)
 	v->indexed = b->has_all ? v->last : b->now;
 	v->progress = total > done ? 0.95 * (double)done / (double)total : 0.95;
 	pthread_rwlock_unlock(&v->lock);
+	if (b->shown && v->indexed >= b->shown->indexed)
+		show(b);
 	return 0;
 }
 
@@ -202,20 +219,24 @@ static void take_colors(struct view_builder *b)
 	sqlite3_finalize(stmt);
 }
 
-static int walk(struct view_builder *b, char *why, size_t len)
+/* @part: of the rows; 0: all. How many events, or -1. */
+static int64_t run(struct view_builder *b, double part, char *why, size_t len)
 {
 	static const struct tl_sink sink = {on_track, on_event, on_end};
 	/* Ranges projected onto the GPU come after all else: they have lanes of their own. */
-	const struct tl_options options = {.activities = TL_ACT_ALL,
-					   .no_args = true,
-					   .ranges_last = true,
-					   .progress = on_progress,
-					   .of_progress = b};
-	struct view_store *v = b->v;
+	struct tl_options options = {.activities = TL_ACT_ALL,
+				     .no_args = true,
+				     .ranges_last = true,
+				     .part = part,
+				     .progress = on_progress,
+				     .of_progress = b};
 	int64_t events = -1;
 
+	/* These need a look at the whole of a table. */
+	if (part > 0)
+		options.activities &= ~(TL_ACT_IO | TL_ACT_METRIC | TL_ACT_SAMPLE);
 	b->published = clock_ns();
-	b->states = view_states_new(v, b->db);
+	b->states = view_states_new(b->v, part > 0 ? NULL : b->db);
 	b->near = calloc(VIEW_NEAR, sizeof(*b->near));
 	if (b->states && b->near)
 		events = timeline_run(b->db, &options, &sink, b, why, len);
@@ -224,9 +245,18 @@ static int walk(struct view_builder *b, char *why, size_t len)
 	view_tracks_free(b);
 	view_states_free(b->states);
 	free(b->near);
+	return events;
+}
+
+static int walk(struct view_builder *b, char *why, size_t len)
+{
+	int64_t events = run(b, 0, why, len);
+	struct view_store *v;
+
 	if (events < 0)
 		return -1;
 	take_colors(b);
+	v = b->v;
 	pthread_rwlock_wrlock(&v->lock);
 	v->events = (uint64_t)events;
 	if (b->too_deep > 0)
@@ -236,7 +266,78 @@ static int walk(struct view_builder *b, char *why, size_t len)
 	else if (events == 0)
 		snprintf(v->message, sizeof(v->message), "the report has no events to show");
 	pthread_rwlock_unlock(&v->lock);
-	return view_lanes_publish(v, true);
+	if (view_lanes_publish(v, true) < 0)
+		return -1;
+	if (b->shown)
+		show(b);
+	return 0;
+}
+
+/* ---- a first part, while the whole of a large report is looked through for rows that are late ---- */
+
+static int64_t number_of(sqlite3 *db, const char *sql, const char *table, int64_t row)
+{
+	char *text = sqlite3_mprintf(sql, table, row);
+	sqlite3_stmt *stmt = NULL;
+	int64_t number = INT64_MIN;
+
+	if (text && sqlite3_prepare_v2(db, text, -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+		number = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	sqlite3_free(text);
+	return number;
+}
+
+/* Which part of the rows is about view_first_part events, and up to when all tables are in it; 0: the report is small. */
+static double part_of(sqlite3 *db, int64_t *until)
+{
+	double all = 0, part;
+
+	for (const struct tl_source_def *d = tl_source_defs; d->table; d++) {
+		int64_t rows = number_of(db, "SELECT max(rowid) FROM main.\"%w\"", d->table, 0);
+
+		all += rows > 0 ? (double)rows : 0;
+	}
+	if (all < 10 * (double)view_first_part)
+		return 0;
+	part = (double)view_first_part / all;
+	*until = INT64_MAX;
+	for (const struct tl_source_def *d = tl_source_defs; d->table; d++) {
+		int64_t rows = number_of(db, "SELECT max(rowid) FROM main.\"%w\"", d->table, 0);
+		int64_t start = number_of(db, "SELECT start FROM main.\"%w\" WHERE rowid = %lld",
+					  d->table, (int64_t)((double)rows * part));
+
+		/* Of short tables there may be none. */
+		if (start != INT64_MIN && (double)rows * part >= 100 && start < *until)
+			*until = start;
+	}
+	return *until < INT64_MAX ? part : 0;
+}
+
+/* True: @v shows it. */
+static bool show_part(struct view_store *v, sqlite3 *db, const bool *stop)
+{
+	struct view_builder b = {.db = db, .stop = stop, .until = INT64_MAX};
+	bool is_kept = false, ok = false;
+	char why[WHY] = "";
+	int64_t until;
+	double part = part_of(db, &until);
+
+	if (part <= 0)
+		return false;
+	b.v = view_store_new(v->path);
+	if (b.v && (b.v->side = view_side_create(v->path, &is_kept)) != NULL) {
+		b.until = until;
+		ok = run(&b, part, why, sizeof(why)) > 0 && view_lanes_publish(b.v, true) == 0;
+	}
+	if (ok) {
+		b.v->indexed = b.v->last = view_time(b.v, until);
+		b.v->progress = 0;
+		view_store_take(v, b.v);
+	}
+	view_store_free(b.v);
+	return ok;
 }
 
 /* The whole of the report, as it is now, is there. */
@@ -273,22 +374,30 @@ static int take(struct view_store *v, const struct view_identity *id)
 static int make(struct view_store *v, sqlite3 *db, const struct view_identity *id, bool is_live,
 		const bool *stop)
 {
-	struct view_builder b = {.v = v, .db = db, .stop = stop};
+	struct view_builder b = {.v = v, .db = db, .stop = stop, .until = INT64_MAX};
 	struct view_side *side;
 	char why[WHY] = "";
 	uint8_t *dir;
 	size_t len;
 	bool is_kept = !is_live;
 
-	side = view_side_create(v->path, &is_kept);
+	if (!is_live && v->row_cnt == 0 && show_part(v, db, stop)) {
+		b.shown = v;
+		b.v = view_store_seeded(v);
+	}
+	side = b.v ? view_side_create(v->path, &is_kept) : NULL;
 	if (!side) {
+		if (b.shown)
+			view_store_free(b.v);
 		fail(v, "there is no folder where the index of the report could be written");
 		return -1;
 	}
-	pthread_rwlock_wrlock(&v->lock);
-	v->side = side;
-	pthread_rwlock_unlock(&v->lock);
+	pthread_rwlock_wrlock(&b.v->lock);
+	b.v->side = side;
+	pthread_rwlock_unlock(&b.v->lock);
 	if (walk(&b, why, sizeof(why)) < 0) {
+		if (b.shown)
+			view_store_free(b.v);
 		fail(v, why);
 		return -1;
 	}
@@ -416,7 +525,7 @@ int view_build(struct view_store *v, const bool *stop)
 		sqlite3_close(db);
 		return -1;
 	}
-	id.rows = v->rows_then = rows_of(db);
+	id.rows = rows_of(db);
 	id.activities = TL_ACT_ALL;
 	if (!is_live)
 		rc = take(v, &id);
@@ -425,6 +534,7 @@ int view_build(struct view_store *v, const bool *stop)
 		if (rc == 0)
 			ready(v, is_live ? VIEW_LIVE : VIEW_READY);
 	}
+	v->rows_then = id.rows;
 	sqlite3_close(db);
 	return rc;
 }

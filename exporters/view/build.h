@@ -3,6 +3,8 @@
 
 #include "exporters/view/store.h"
 
+/* Events that are shown first of a report with ten times as many. Tests make it small. */
+extern int64_t view_first_part;
 /*
  * Takes the side file where it is of this report; else walks the report and makes it, with @v growing meanwhile. @stop: set
  * to end early. 0, or -1 after v->state and v->message are set.
@@ -52,7 +54,9 @@ struct view_builder {
 	int source[VIEW_SOURCES];
 	uint32_t *near; /* by number of a text below VIEW_NEAR: name + 1 */
 	uint64_t too_deep;
-	bool has_all; /* but for ranges on the GPU, which come last */
+	int64_t until;            /* of the report: where a first part ends; INT64_MAX */
+	struct view_store *shown; /* what has the first part, until v has as much; NULL: v is it */
+	bool has_all;             /* but for ranges on the GPU, which come last */
 	int64_t now;
 	int64_t published; /* monotonic, ns */
 	uint32_t publications;
@@ -76,6 +80,7 @@ static inline int64_t view_time(const struct view_store *v, int64_t ts)
 }
 
 /* states.c */
+/* @db: NULL where no more than switches is wanted. */
 struct view_states *view_states_new(struct view_store *v, sqlite3 *db);
 void view_states_free(struct view_states *s);
 int view_states_switch(struct view_builder *b, const struct tl_event *e, int source);

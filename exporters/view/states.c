@@ -62,9 +62,9 @@ struct view_states *view_states_new(struct view_store *v, sqlite3 *db)
 		return NULL;
 	for (int i = 0; i < STATES; i++)
 		s->names[i] = view_name_of(v, &(struct tl_text){0, texts[i], strlen(texts[i])});
-	if (sqlite3_prepare_v2(
-		    db, tl_in_order(db, "SL_SCHED_DETAIL", "start", NULL) == 1 ? sql : sorted, -1,
-		    &s->stmt, NULL) == SQLITE_OK)
+	if (db && sqlite3_prepare_v2(
+			  db, tl_in_order(db, "SL_SCHED_DETAIL", "start", NULL) == 1 ? sql : sorted,
+			  -1, &s->stmt, NULL) == SQLITE_OK)
 		read_ahead(s);
 	return s;
 }
@@ -200,15 +200,16 @@ int view_states_switch(struct view_builder *b, const struct tl_event *e, int sou
 
 int view_states_end(struct view_builder *b)
 {
+	int64_t until = b->until < INT64_MAX ? view_time(b->v, b->until) : VIEW_TIME_MAX;
 	int source = view_source_of(b->v, "SCHED_EVENTS"), rc = 0;
 
 	for (struct view_track *t = b->tracks; t; t = t->next) {
 		if (!t->is_known)
 			continue;
 		if (t->track->kind == TL_CPU)
-			rc |= close_cpu(b, t, VIEW_TIME_MAX, source);
+			rc |= close_cpu(b, t, until, source);
 		else
-			rc |= close_state(b, t, VIEW_TIME_MAX, INT64_MIN, source);
+			rc |= close_state(b, t, until, INT64_MIN, source);
 	}
 	return rc;
 }

@@ -18,6 +18,8 @@ def part_view(bench, table):
     events = figures["events"] / 1e6
     table.add("view, %.0f M events: index, events per second of CPU" % events, figures["build_rate"], None,
               "", "M", ">= 2.5 M")
+    if "first_part" in figures:
+        table.add("the same, CPU until a first part is shown", figures["first_part"], None, "", "s", "<= 1.5 s at 100 M")
     table.add("the same, memory", figures["build_rss"] / 1024, None, "", "MiB", "<= 64 MiB")
     table.add("the same, bytes per event beside the report", figures["bytes_per_event"], None, "", "B", "<= 12")
     table.add("opening a finished index", figures["open"], None, "", "ms")
