@@ -397,6 +397,7 @@ void health_end(struct health *h)
 	if (h->ended_at)
 		return;
 	h->process.is_ending = true;
+	h->asked_at = health_now();
 	shutdown(h->process.socket, SHUT_WR);
 	while (health_frames(h) && health_now() < until) {
 		struct pollfd p = {.fd = h->process.socket, .events = POLLIN};

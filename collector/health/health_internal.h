@@ -97,6 +97,7 @@ struct health {
 	unsigned metrics;
 	size_t bytes;     /* of all queues */
 	int64_t ended_at; /* CLOCK_MONOTONIC; 0: sl-gpu works */
+	int64_t asked_at; /* to end; 0: it was not */
 };
 
 /* ---- health_intake.c ---- */

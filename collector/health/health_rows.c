@@ -155,8 +155,8 @@ static void write_last_gaps(struct writer *w)
 			if (w->windows->list[k].from_mono == g->window &&
 			    w->windows->list[k].to_mono < end)
 				end = w->windows->list[k].to_mono;
-		if (w->h->ended_at && w->h->process.is_ending && end > w->h->ended_at)
-			end = w->h->ended_at;
+		if (w->h->asked_at && end > w->h->asked_at)
+			end = w->h->asked_at;
 		if (end - g->written_to > g->period + g->period / 2)
 			mark_gap(w, g, db_metric_type((unsigned)g->target, 0), end, PROBE_LOST);
 		g->written_to = 0;

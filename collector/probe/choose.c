@@ -15,9 +15,7 @@
 
 #define DRIVER_MS  30000 /* without persistence mode the driver initialises the GPU first */
 #define DEFAULT_HZ 10000
-#define LINES      512
-
-#pragma weak source_pm
+#define LINES      512 /* at least SOURCE_WHY */
 
 /* A source at work on a GPU; none: source NULL. */
 struct work {
@@ -269,12 +267,8 @@ static void open_all(struct choice *c, struct out *o, const struct choose_ask *a
 	for (unsigned i = 0; i < c->gpus.cnt && is_asked; i++) {
 		struct one *g = &c->one[i];
 
-		if (!g->is_meant)
-			continue;
-		if (&source_pm)
+		if (g->is_meant)
 			pm_start(g);
-		else
-			g->pm = PM_FAILED;
 	}
 	for (unsigned i = 0; i < c->gpus.cnt; i++) {
 		struct one *g = &c->one[i];
@@ -327,10 +321,11 @@ static void look_at_pm(struct choice *c, struct out *o)
 		enum pm_state state = pm_get(g);
 
 		waits |= state == PM_OPENS;
+		if (state == PM_RUNS && !c->is_ready)
+			out_reason(o, g->gpu->info.gpu, g->line);
 		if (state != PM_FAILED && state != PM_ENDED)
 			continue;
-		if (&source_pm)
-			pthread_join(g->thread, NULL);
+		pthread_join(g->thread, NULL);
 		g->pm = PM_NONE;
 		try_gpm(g, true);
 	}

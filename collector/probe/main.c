@@ -22,9 +22,6 @@
 
 #define END_MS 700 /* for the last samples; then the process ends, whatever its threads do */
 
-#pragma weak source_pm_print_sets
-#pragma weak source_pm_supports
-
 /* No library is to load tools into this process; GPUs have the order of their PCI addresses, and all are there. */
 static void clean_environment(void)
 {
@@ -68,9 +65,8 @@ static int list(void)
 		struct nvml_gpm_support gpm = {.version = 1};
 		struct probe_gpu *g = &gpus.gpu[i];
 
-		if (source_pm_supports)
-			about[i].is_supported = source_pm_supports(g, about[i].chip, about[i].why,
-								   sizeof(about[i].why));
+		about[i].is_supported =
+			source_pm_supports(g, about[i].chip, about[i].why, sizeof(about[i].why));
 		if (n->gpm_support &&
 		    n->gpm_support(g->parent ? g->parent : g->device, &gpm) == NVML_SUCCESS &&
 		    gpm.supported)
@@ -101,8 +97,7 @@ static int list(void)
 static int sets(void)
 {
 	puts("Possible --gpu-metrics-set values are:");
-	if (source_pm_print_sets)
-		source_pm_print_sets(stdout);
+	source_pm_print_sets(stdout);
 	puts("    file:<file name> : use metric set from a given file");
 	return 0;
 }

@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#define GPUS 64
+
 /* What is known of a stream. */
 struct stream {
 	int64_t missing,
@@ -32,6 +34,7 @@ struct out {
 	uint8_t *data;
 	uint64_t mask; /* of the ring's bytes, which the collector cannot change afterwards */
 	unsigned threads, streams;
+	char reason[GPUS][SOURCE_WHY]; /* of the newest stream of hardware metrics */
 	struct stream stream[PROBE_STREAMS];
 };
 
@@ -175,10 +178,19 @@ bool out_stream(struct out *o, struct probe_stream *stream, const struct probe_n
 		memcpy(message, stream, sizeof(*stream));
 		memcpy(message + sizeof(*stream), name, names);
 		out_send(o, message, sizeof(*stream) + names);
+		if (stream->what == PROBE_METRICS && stream->gpu < GPUS)
+			memcpy(o->reason[stream->gpu], stream->reason, SOURCE_WHY);
 		ok = true;
 	}
 	pthread_mutex_unlock(&o->lock);
 	return ok;
+}
+
+void out_reason(struct out *o, unsigned gpu, char reason[SOURCE_WHY])
+{
+	pthread_mutex_lock(&o->lock);
+	memcpy(reason, gpu < GPUS ? o->reason[gpu] : "", gpu < GPUS ? SOURCE_WHY : 1);
+	pthread_mutex_unlock(&o->lock);
 }
 
 void out_event(struct out *o, const struct probe_event *event)

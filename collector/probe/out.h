@@ -7,6 +7,8 @@
 struct out *out_open(int socket, int ring);
 /* The collector wants an end. */
 void out_end(struct out *o);
+/* The reason of the newest stream of hardware metrics of a GPU. */
+void out_reason(struct out *o, unsigned gpu, char reason[SOURCE_WHY]);
 /* Sends a message as it is. */
 void out_send(struct out *o, const void *message, size_t bytes);
 /* The calling thread ends: it is not watched any more. */

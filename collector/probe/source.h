@@ -34,6 +34,7 @@ struct source_want {
 };
 
 #define SOURCE_WHY 384
+_Static_assert(sizeof(((struct probe_stream *)0)->reason) == SOURCE_WHY, "a reason is a stream's");
 /* Why a source could not be opened, or ended. */
 struct source_why {
 	char text

@@ -210,7 +210,6 @@ static void limit_rate(struct pm *p, const struct source_want *want)
 		snprintf(p->reason, sizeof(p->reason),
 			 "%u metrics at %lld Hz are more than the report takes: %lld Hz",
 			 p->session.config->cnt, (long long)want->hz, (long long)hz);
-		out_note(p->flow.out, 2, "GPU %u: %s", p->device.gpu->index, p->reason);
 	}
 	pm_rate_init(&p->session.rate, p->device.chip, hz);
 }
