@@ -133,8 +133,14 @@ def compare_metrics(db, given, g, gpu, zero):
         wrong(f"{name}: the stand-in has no such metric")
 
 
+def has_metrics(db):
+    return db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'GPU_METRICS'").fetchone()[0]
+
+
 def order(report):
     db = sqlite3.connect(report)
+    if not has_metrics(db):  # it ended before the first one
+        return
     last = None
     for t, in db.execute("SELECT timestamp FROM GPU_METRICS ORDER BY rowid"):
         if last is not None and t < last:
@@ -195,10 +201,12 @@ def gap(report):
     db = sqlite3.connect(report)
     gaps = gaps_of(db)
     end = db.execute("SELECT duration FROM ANALYSIS_DETAILS").fetchone()[0]
-    last = db.execute("SELECT max(timestamp) FROM GPU_METRICS").fetchone()[0]
+    last = db.execute("SELECT max(timestamp) FROM GPU_METRICS").fetchone()[0] if has_metrics(db) else None
     if last is not None and end - last > 450_000_000 and not any(b >= end - 450_000_000 for _, a, b in gaps):
         wrong(f"no sample from {last} to {end}, and no gap reaches there: {gaps}")
     # Levels end: the last row of each is NULL.
+    if not db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'SL_COUNTERS'").fetchone()[0]:
+        return
     for name, value in db.execute("SELECT name, (SELECT value FROM SL_COUNTER_SAMPLES WHERE counterId = c.id ORDER BY timestamp DESC "
                                   "LIMIT 1) FROM SL_COUNTERS c WHERE name IN ('Power', 'SM Clock')"):
         if value is not None:
