@@ -124,7 +124,8 @@ static int open_sources(struct tl_run *r)
 	if (!r->source)
 		return -1;
 	for (const struct tl_source_def *d = tl_source_defs; d->table; d++) {
-		if (!(d->activity & r->opt->activities))
+		if (!(d->activity & r->opt->activities) ||
+		    (r->opt->only_table && strcmp(r->opt->only_table, d->table) != 0))
 			continue;
 		rc = tl_source_open(r, d, &r->source[r->source_cnt]);
 		if (rc <= 0)

@@ -238,6 +238,9 @@ struct tl_options {
 	bool ranges_last; /* ranges on the GPU after all else instead of in order: spares a run for them alone */
 	/* > 0: no more than this part of the rows of each table, its first; calls that end later are left out. */
 	double part;
+	const char *
+		only_table; /* the event of one row of this table; names of domains are looked for among the first rows */
+	int64_t only_row;
 	const struct tl_made *made; /* shown besides; NULL: nothing */
 	/* Called every few thousand events; may be NULL. @total: an estimate. Returns -1 to stop. */
 	int (*progress)(void *of_progress, uint64_t done, uint64_t total);

@@ -14,6 +14,7 @@
 #define CLASS_DRIVER  1
 #define MEMORY_FREE   1
 #define GIL_DOMAIN    "GIL Trace"
+#define FIRST_ROWS    50000 /* that names of domains are looked for in when one event is wanted */
 
 /* ---- names of NVTX domains, categories and threads: some rows among those of ranges ---- */
 
@@ -41,7 +42,10 @@ int tl_names_of_domains(struct tl_run *r)
 	char bound[48], bounded[512];
 	int rc;
 
-	tl_bound(r, "NVTX_EVENTS", bound, sizeof(bound));
+	if (r->opt->only_table)
+		snprintf(bound, sizeof(bound), "rowid <= %d AND ", FIRST_ROWS);
+	else
+		tl_bound(r, "NVTX_EVENTS", bound, sizeof(bound));
 	snprintf(bounded, sizeof(bounded), sql, *bound ? "NVTX_EVENTS." : "", bound);
 	rc = sqlite3_prepare_v2(r->db, bounded, -1, &stmt, NULL);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {

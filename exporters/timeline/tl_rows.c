@@ -59,10 +59,14 @@ uint64_t tl_rows_cnt(sqlite3 *db, const char *table)
 
 void tl_bound(const struct tl_run *r, const char *table, char *buf, size_t len)
 {
+	const struct tl_options *opt = r->opt;
+
 	*buf = '\0';
-	if (r->opt->part > 0)
+	if (opt->only_table && strcmp(opt->only_table, table) == 0)
+		snprintf(buf, len, "rowid = %lld AND ", (long long)opt->only_row);
+	else if (opt->part > 0)
 		snprintf(buf, len, "rowid <= %lld AND ",
-			 (long long)((double)tl_rows_cnt(r->db, table) * r->opt->part));
+			 (long long)((double)tl_rows_cnt(r->db, table) * opt->part));
 }
 
 /* ---- rows that are kept until their turn ---- */

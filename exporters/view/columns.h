@@ -1,7 +1,8 @@
 /* columns.h - what the schema's comments have on a column: what its numbers stand for. */
 #pragma once
 
-#include "exporters/read/db_read.h"
+#include "exporters/timeline/tl_internal.h"
+#include "exporters/view/buf.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,3 +22,8 @@ bool view_has_own_stacks(sqlite3 *db);
 int view_stack_kind(const char *table);
 /* Frames of stack ?1, the innermost first: symbol, module, file (StringIds), line, of the kernel, of Python, inlined. */
 sqlite3_stmt *view_frames_open(sqlite3 *db, int kind);
+
+/* ---- args.c ---- */
+
+/* "args": what the timelines of exports have on the event of a row. */
+void view_put_args(struct view_buf *b, sqlite3 *db, const char *table, int64_t row);

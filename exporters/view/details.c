@@ -146,8 +146,7 @@ static void put_event(struct view_request *q, struct view_buf *b, sqlite3 *db,
 		js_close(b, ']');
 	}
 	sqlite3_finalize(stmt);
-	js_open(b, "args", '[');
-	js_close(b, ']');
+	view_put_args(b, db, table, place->e.row);
 }
 
 void view_answer_event(struct view_request *q, struct view_reply *a)

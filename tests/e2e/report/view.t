@@ -103,7 +103,7 @@ check 'arrows between calls and GPU work are those of the correlation ids' "$PY"
 
 "$PY" "$E2E/report/view_make.py" "$TOP/collector/schema.sql" train.sqlite 4 || exit 1
 cat >ranges.py <<'END'
-import json, sqlite3, sys
+import json, sqlite3, sys, urllib.parse
 sys.path.insert(0, sys.argv[2])
 from view_client import Server
 with Server(sys.argv[1], "train.sqlite") as s:
@@ -128,8 +128,14 @@ with Server(sys.argv[1], "train.sqlite") as s:
                 assert e["table"] == "NVTX_EVENTS" and columns["text"] == e["name"], e
                 got.append((e["rowid"], e["start"] + int(report["t0"]), e["dur"], row["stream"]))
     assert len(want) > 50 and sorted(got) == want, (len(got), len(want))
+    # Arguments, as exports name them.
+    for name, of in (("=read", [["path", "/data/"], ["fd", "5"], ["bytes asked", "65536"]]), ("=cudaMemcpyAsync", [["correlation", ""]]),
+                     ("=Memcpy HtoD (Pinned -> Device)", [["bytes", "9633792"], ["stream", "13"]]), ("=softmax_warp_forward", [["grid", "128 x 1 x 1"]])):
+        found = s.get("/v1/search?t=-1&q=" + urllib.parse.quote(name))["event"]
+        args = dict(s.get("/v1/event?lane=%d&t=%d" % (found["lane"], found["start"]))["args"])
+        assert all(args.get(k, "no").startswith(v) for k, v in of), (name, args)
 END
-check 'ranges on the GPU are as long as the work in them, and have the row of the range' "$PY" ranges.py "$BIN" "$E2E/report"
+check 'ranges on the GPU are as long as the work in them, and have the row of the range; arguments of events' "$PY" ranges.py "$BIN" "$E2E/report"
 
 cp gpu.sqlite colors.sqlite
 sqlite3 colors.sqlite "UPDATE NVTX_EVENTS SET color = 0xFF123456, textId = NULL, text = 'painted' WHERE rowid = (SELECT min(rowid) FROM NVTX_EVENTS
