@@ -204,7 +204,7 @@ static uint8_t flags_of(sqlite3_stmt *s, bool is_first)
 	return flags;
 }
 
-/* For whom the innermost frames ran, as far as they are known. */
+/* On whose behalf the innermost frames ran, as far as they are known. */
 enum runs_for {
 	FOR_KERNEL, /* nothing yet: all are the kernel's */
 	FOR_SYSTEM, /* libc's, which the program or the tracer called */

@@ -17,7 +17,6 @@
 #define SAMPLE_FAR 20000000 /* ns: a sample stands for no more time before it */
 #define SEND_SLACK 20000    /* ns between the end of a call that sends and the wake-up by it */
 #define SEND_TRIES 64       /* messages looked through for the one that ended a wait */
-#define GIL_TRIES  200      /* waits for the GIL looked through for the thread that ends them */
 
 /* ---- tables of leaves and hops ---- */
 
@@ -203,12 +202,12 @@ static struct why_cause cause_of_call(struct walk *w, const struct why_thread *t
 {
 	struct why_cause cause = {.reason = reason, .name = c->name, .object = c->object};
 	const struct why_sample *s;
-	uint8_t flags;
+	uint8_t flags, more = 0;
 
 	cause.place = place_of(w, c->stack, &flags);
 	if (cause.place == PLACE_NONE && (s = sample_at(t, time)))
-		cause.place = place_of(w, s->stack, &flags);
-	if (flags & PLACE_IMPORT)
+		cause.place = place_of(w, s->stack, &more);
+	if ((flags | more) & PLACE_IMPORT)
 		cause.reason = WHY_IMPORT;
 	else if (reason == WHY_QUEUE && is_for_gil(w, c, flags))
 		cause.reason = WHY_GIL;
@@ -349,18 +348,6 @@ static uint32_t sender(const struct walk *w, uint32_t thread, int64_t time,
 	return WHY_NONE;
 }
 
-/* The thread that gives up the GIL in the end: a wait for it ends every 5 ms, and begins again. */
-static uint32_t gil_holder(const struct walk *w, const struct why_thread *t, size_t i)
-{
-	for (size_t k = i + 1; k < t->switches_cnt && k < i + 2 * GIL_TRIES; k++) {
-		uint32_t waker = t->switches[k].is_in ? t->switches[k].waker : WHY_NONE;
-
-		if (waker != WHY_NONE && w->m->threads[waker].process == t->process)
-			return waker;
-	}
-	return WHY_NONE;
-}
-
 static bool can_follow(const struct walk *w, uint32_t waker, uint32_t thread, int64_t end)
 {
 	return waker != WHY_NONE && waker != thread && w->m->threads[waker].switches_cnt &&
@@ -390,7 +377,7 @@ void walk_wake(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake)
 		wake->edge_sure = MATCHED;
 	}
 	if (wake->waker == WHY_NONE && wake->cause.reason == WHY_GIL) {
-		wake->waker = gil_holder(w, t, i);
+		wake->waker = walk_gil_holder(w->m, thread, left, wake->woken);
 		wake->edge_sure = MATCHED;
 	}
 	if (wake->cause.reason == WHY_SLEEP || !can_follow(w, wake->waker, thread, wake->woken))
@@ -479,6 +466,7 @@ static void states(struct walk *w, const struct at *at, int64_t from, int64_t to
 {
 	const struct why_thread *t = &w->m->threads[at->thread];
 	struct why_cause unknown = {WHY_UNKNOWN, PLACE_NONE, WHY_NONE, WHY_NONE};
+	struct why_cause no_cpu = {WHY_NO_CPU, PLACE_NONE, WHY_NONE, WHY_NONE};
 	size_t i = why_last(t->switches, t->switches_cnt, sizeof(*t->switches), from);
 	int64_t x = from;
 
@@ -490,10 +478,15 @@ static void states(struct walk *w, const struct at *at, int64_t from, int64_t to
 		/* Before its first switch: on the CPU if it leaves one there. */
 		int64_t end = earlier(to, t->switches[0].time);
 
-		if (!t->switches[0].is_in)
+		if (!t->switches[0].is_in) {
 			run(w, at, from, end);
-		else
-			add_leaf(w, at, &unknown, end - from, 0);
+		} else {
+			/* It was new, and waited for its first CPU. */
+			int64_t ready = later(from, earlier(t->birth, end));
+
+			add_leaf(w, at, &unknown, ready - from, 0);
+			add_leaf(w, at, &no_cpu, end - ready, SURE);
+		}
 		x = end;
 		i = 0;
 	}

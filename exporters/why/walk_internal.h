@@ -48,6 +48,8 @@ const struct why_op *walk_late_op(struct walk *w, const struct why_op *o);
  */
 int64_t walk_late_rank(struct walk *w, const struct at *at, const struct why_op *o, int64_t from,
 		       int64_t to);
+/* walk_gil.c: of the threads of the same process, the one that runs while @thread waits for the GIL; WHY_NONE: none does. */
+uint32_t walk_gil_holder(const struct why_model *m, uint32_t thread, int64_t from, int64_t to);
 /*
  * walk_uneven.c: in [@from, @to) kernels of a process ran in several streams, of which one went on alone, from the time returned until
  * *@until: as long as it would not have, had each stream had the same share. INT64_MAX: no such time.

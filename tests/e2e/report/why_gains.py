@@ -186,3 +186,20 @@ r.samples(MAIN, 82, 100, 105, "libcuda.so.1")
 r.samples(MAIN, 82, 105, 115, "libtrace-cuda.so", "libcupti.so.13", "libcuda.so.1")
 r.samples(MAIN, 82, 115, 120, "libcuda.so.1")
 r.done()
+
+# Thread 101 waits for the GIL, four times 5 ms, while thread 102 runs; the main thread waits for 101. Thread 103 waited for a CPU first.
+r = Report("gil", 50)
+r.runs(MAIN, 0, 1)
+r.call(MAIN, "sem_wait", 92, 1, 41)
+r.runs(MAIN, 41, 50, OTHER)
+r.runs(OTHER, 0, 1, MAIN)
+for i in range(4):
+    r.db.execute("INSERT INTO OSRT_API(start, end, eventClass, globalTid, nameId, returnValue, nestingLevel, callchainId, argumentsId) "
+                 "VALUES (?, ?, 27, ?, ?, 0, 0, ?, 0)", ((1 + 5 * i) * MS, (6 + 5 * i) * MS, r.tid(OTHER), r.text("pthread_cond_timedwait"),
+                                                      r.inner(91, "libpython3.11.so.1.0")))
+    r.runs(OTHER, 6 + 5 * i, 6.001 + 5 * i if i < 3 else 41)
+r.samples(OTHER, 91, 21, 41)
+r.runs((100, 102), 0.5, 21, MAIN)
+r.samples((100, 102), 90, 0, 21)
+r.runs((100, 103), 30, 31, MAIN, 20)
+r.done()

@@ -37,6 +37,11 @@ g.py:81 remove 20.0..20.0 bad
 g.py:82 remove 10.0..10.0 bad' 'what records the program cannot be won'
 is "$("$BIN" why -f json tracer.sqlite | "$PY" -c 'import json, sys
 print(sum(p["ns"] for p in json.load(sys.stdin)["partition"] if p["reason"] == "TRACER"))')" 40000000 'it has a reason of its own'
+is "$(gains gil.sqlite)" 'g.py:91 remove 20.0..20.0 bad
+g.py:90 remove 20.0..20.0 bad' 'a wait for the GIL: what the thread that runs does'
+is "$("$BIN" why -f json --thread 103 gil.sqlite | "$PY" -c 'import json, sys
+print(*["%s %.0f" % (p["reason"], p["ns"] / 1e6) for p in json.load(sys.stdin)["partition"][:3]])')" 'UNKNOWN 20 BLOCKED 19 NO_CPU 10' \
+	'a new thread waits for its first CPU'
 "$BIN" why lock.sqlite >text
 check 'text: the gain, its share, what to do' grep -q '^  1  severe  75 ms (75.0 %)  g.py:10 in f10: not while the lock is held  sure$' text
 "$BIN" why waits.sqlite >text
