@@ -4,7 +4,7 @@
 -- about: Ranges in which it moved less than 10 times have no figure, nor those with a gap in it.
 -- about: Ranges are times of the host: kernels that a range launches may run later, unless it waits for them.
 -- needs: SL_COUNTERS.name=Energy = counters of GPUs
--- default: 80 quiet
+-- default: 903 quiet
 -- arg: range=<name>, the ranges that are steps: text or domain:text, % stands for anything
 -- arg: ranges, rows for NVTX ranges by name, too
 -- column: GPU = number of the GPU

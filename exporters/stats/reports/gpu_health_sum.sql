@@ -2,7 +2,7 @@
 -- about: Counters of GPUs by NVML (--gpu-health): clocks, power, temperature, time throttled by reason, memory, utilization, PCIe and
 -- about: NVLink; and events of the driver (XID errors, ECC, resets), by kind. A level counts until its next sample; sums are per second.
 -- needs: SL_COUNTERS.gpuId or SL_GPU_EVENTS = counters of GPUs
--- default: 75 quiet
+-- default: 902 quiet
 -- column: GPU = number of the GPU
 -- column: Samples = how many; of events: how many happened
 -- column: Covered (%) = share of the recording of which the value is known

@@ -4,7 +4,7 @@
 -- about: Ranges are times of the host: kernels that a range launches may run later, unless it waits for them.
 -- about: Ranges shorter than 10 samples are left out: they would show their neighbours.
 -- needs: GPU_METRICS = GPU metrics
--- default: 70 quiet
+-- default: 901 quiet
 -- arg: range=<name>, the ranges that are steps: text or domain:text, % stands for anything
 -- arg: ranges, rows for NVTX ranges by name, too
 -- column: GPU = number of the GPU

@@ -1,0 +1,7 @@
+-- SM clock of GPU 0, twice a second for 10 s: 600 MHz before its first kernel at 1 s and for half a second after, then 1.2 GHz
+-- until 2 s, then 2 GHz. In the first 2 s from 1 s on: 600, 1200, 2000, 2000 MHz, on average 1450; the median is 2000.
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (0, 1000, 0xA00000A, 1, 1), (999999000, 1000000000, 0xA00000A, 2, 1);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000000000, 9000000000, 0, 1, 7, 1, 0xA000000, 31, 30);
+INSERT INTO SL_COUNTERS VALUES (1, 'gpu', 0, 'X', 0, 'SM Clock', 'Hz', 0);
+WITH RECURSIVE i(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM i WHERE i < 20)
+INSERT INTO SL_COUNTER_SAMPLES SELECT 1, i * 500000000, CASE WHEN i < 3 THEN 6e8 WHEN i < 4 THEN 1.2e9 ELSE 2e9 END FROM i;

@@ -1,0 +1,7 @@
+-- DRAM of GPU 0: read 50 %, written 30 % while its kernel runs, from 0.2 to 0.7 s.
+INSERT INTO TARGET_INFO_GPU_METRICS VALUES ((1 << 48) + (1 << 32) + 0, (1 << 48) + (1 << 32), 'GPU Metrics [X]', 1, 'DRAM Read Bandwidth [Throughput %]');
+INSERT INTO TARGET_INFO_GPU_METRICS VALUES ((1 << 48) + (1 << 32) + 0, (1 << 48) + (1 << 32), 'GPU Metrics [X]', 2, 'DRAM Write Bandwidth [Throughput %]');
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (0, 1000, 0xA00000A, 1, 1), (999999000, 1000000000, 0xA00000A, 2, 1);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (200000000, 700000000, 0, 1, 7, 1, 0xA000000, 31, 30);
+WITH RECURSIVE i(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM i WHERE i < 99)
+INSERT INTO GPU_METRICS SELECT i * 10000000, i * 10000000, (1 << 48) + (1 << 32), m, iif(i < 20 OR i > 70, 0, iif(m = 1, 50, 30)), NULL FROM i, (SELECT 1 AS m UNION SELECT 2);
