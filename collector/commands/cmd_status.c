@@ -20,6 +20,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "collector/base/beside.h"
 #include "collector/base/clock_map.h"
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
@@ -408,6 +409,46 @@ static void check_cuda(struct finding *f)
 	}
 }
 
+/* Whether the driver keeps PM sampling for the administrator. */
+static bool is_restricted(void)
+{
+	char line[160];
+	FILE *f = fopen("/proc/driver/nvidia/params", "re");
+	bool is = false;
+
+	while (f && fgets(line, sizeof(line), f))
+		is |= !strncmp(line, "RmProfilingAdminOnly: 1", 23);
+	if (f)
+		fclose(f);
+	return is && geteuid() != 0 && !privilege_has(CAP_PERFMON_BIT) &&
+	       !privilege_has(CAP_SYS_ADMIN_BIT);
+}
+
+static void check_metrics(struct finding *f)
+{
+	char *helper = beside_find("sl-gpu", "SIGHTLINE_SL_GPU");
+	bool is_there = helper != NULL;
+
+	free(helper);
+	if (!is_there) {
+		found(f, NO, "sl-gpu is neither beside this program nor in ../lib/sightline");
+		FIX(f, "make install PREFIX=... (or build it: make)");
+	} else if (access("/proc/driver/nvidia/version", F_OK) < 0 &&
+		   access("/dev/dxg", F_OK) < 0) {
+		found(f, NO, "no NVIDIA driver is loaded");
+	} else if (is_restricted()) {
+		found(f, LIMITED,
+		      "health, and hardware metrics by GPM (Hopper and later): the driver keeps PM "
+		      "sampling for root");
+		FIX(f, "setcap cap_perfmon+ep .../lib/sightline/sl-gpu, or "
+		       "NVreg_RestrictProfilingToAdminUsers=0");
+	} else {
+		found(f, OK,
+		      "health and hardware metrics: sightline profile --gpu-metrics-devices=help "
+		      "lists the GPUs");
+	}
+}
+
 static struct check {
 	const char *key, *title;
 	bool needed;
@@ -428,6 +469,7 @@ static struct check {
 	{"open_files", "Open files", false, check_files},
 	{"disk", "Disk", false, check_disk},
 	{"cuda", "CUDA", false, check_cuda},
+	{"gpu_metrics", "GPU metrics", false, check_metrics},
 };
 
 #define CHECK_CNT (sizeof(checks) / sizeof(checks[0]))

@@ -398,6 +398,11 @@ void health_end(struct health *h)
 		return;
 	h->process.is_ending = true;
 	h->asked_at = health_now();
+	/* A driver that is still being initialised is not waited for unless it was asked for. */
+	if (h->ask.options.is_default && !h->process.is_ready) {
+		take_leave(h, true);
+		return;
+	}
 	shutdown(h->process.socket, SHUT_WR);
 	while (health_frames(h) && health_now() < until) {
 		struct pollfd p = {.fd = h->process.socket, .events = POLLIN};

@@ -11,6 +11,7 @@
  *   hostpids           utilisation has pids of another namespace
  *   slow=MS            a call for fields takes so long; hang=MS, crash=MS: the one that comes so long after init
  *   link=N             generation of PCIe (4)
+ *   cupti              UUIDs are those that the stand-in for CUPTI reports
  *
  * $SL_STANDIN_NVML_LOG: every value that was given is a line there: "gpu what ns value" (CLOCK_MONOTONIC); a broken rule is a
  * line VIOLATION, and the end. $SL_STANDIN_NVML_PIDS: a file with the pids that use the GPUs.
@@ -175,6 +176,8 @@ EXPORT enum nvml_return nvmlDeviceGetUUID(nvml_device d, char *to, unsigned len)
 {
 	if (d->part)
 		snprintf(to, len, "MIG-7374616e-642d-696e-2067-70754d49%02x%02x", d->gpu, d->part);
+	else if (has("cupti")) /* as the stand-in for CUPTI has it (cupti_work.c) */
+		snprintf(to, len, "GPU-53696768-746c-696e-6501-0203040506%02x", 7 + d->gpu);
 	else
 		snprintf(to, len, "GPU-7374616e-642d-696e-2067-7075202020%02x", d->gpu);
 	return enter(d);

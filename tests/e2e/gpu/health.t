@@ -68,6 +68,20 @@ is "$(sqlite3 "$R" "SELECT count(DISTINCT value) FROM SL_COUNTER_SAMPLES JOIN SL
 	'utilization under pids of another namespace is not taken for ours'
 rm -f pids
 
+# ---- with a CUDA program ----
+
+S=$B/tests/standin
+if [ -e "$S/libcupti.so.13" ] && [ -x "$B/tests/gpu/train" ]; then
+	LD_LIBRARY_PATH=$NVML:$S SIGHTLINE_CUPTI=$S/libcupti.so.13 SL_STANDIN_NVML=gpus=2,cupti profile cuda -t cuda --gpu-health=10 \
+		sh -c "sleep 0.3; exec '$B/tests/gpu/train'" >out 2>err
+	is "$(sqlite3 cuda.sqlite "SELECT group_concat(id || ' ' || name || ' ' || coalesce(smCount, '-') || ' ' || coalesce(cuDevice, '-'), ', ')
+		FROM TARGET_INFO_GPU") $(sqlite3 cuda.sqlite "SELECT group_concat(gpuId) FROM TARGET_INFO_CUDA_DEVICE") $(sqlite3 cuda.sqlite "SELECT
+		count(DISTINCT gpuId) FROM SL_COUNTERS")" '0 Stand-in GPU 80 0, 1 Stand-in H100 - - 0 2' 'a GPU that the program uses, too, is one GPU'
+	is "$(sqlite3 cuda.sqlite "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL")" 30 '... and the trace is as without'
+else
+	skip 'with a CUDA program' 'its stand-ins are not built'
+fi
+
 # ---- MIG ----
 
 gpus mig parts -t none --gpu-metrics-devices=all sleep 0.8
