@@ -2,10 +2,12 @@
  * memory.c - allocations whose peak, leaks and pool are known:
  *
  *   memory          STEPS steps: each takes and gives back memory of the device; LEAK bytes of each are never given back
- *   memory tight    the peak is close to the device's memory
+ *   memory clean    they are given back, too
+ *   memory tight    the peak is close to the device's memory, and an allocation fails
  *
  * Peak of the device: weights, STEPS - 1 leaks, one step, by grow() in step(), in the last step.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -26,6 +28,7 @@
 	F(int, cudaMallocFromPoolAsync, (void **, size_t, CUmemoryPool, CUstream)) \
 	F(int, cudaFreeAsync, (void *, CUstream))
 #include "tests/gpu/tally.h"
+#include "tests/prog/nvtx_loader.h"
 
 enum {
 	WEIGHTS = 8 << 20,
@@ -34,6 +37,8 @@ enum {
 	STEPS = 12,
 	POOLED = 5 << 20,
 };
+
+static bool is_clean, has_nvtx;
 
 static void *made(void *p, int err)
 {
@@ -68,8 +73,9 @@ __attribute__((noinline)) static void step(void)
 
 	CALL(cudaMemset, p, 0, STEP);
 	CALL(cudaFree, p);
-	forget(LEAK);
-	__asm__ volatile("");
+	p = forget(LEAK);
+	if (is_clean)
+		CALL(cudaFree, p);
 }
 
 /* A pool that gets 5 MiB twice, one after the other, so it holds 6 and 5 are in use at most; then it is trimmed to nothing. */
@@ -96,7 +102,11 @@ int main(int argc, char **argv)
 	size_t weights = WEIGHTS, left = 0, all = 0;
 	void *host = NULL, *managed = NULL, *p;
 
-	if (argc > 1 && strcmp(argv[1], "tight") == 0) {
+	bool is_tight = argc > 1 && strcmp(argv[1], "tight") == 0;
+
+	is_clean = argc > 1 && strcmp(argv[1], "clean") == 0;
+	has_nvtx = nvtx_load();
+	if (is_tight) {
 		CALL(cudaMemGetInfo, &left, &all);
 		weights = left - all / 100 - STEP - (size_t)STEPS * LEAK;
 	}
@@ -104,12 +114,20 @@ int main(int argc, char **argv)
 	p = grow(weights);
 	made(&host, CALL(cudaMallocHost, &host, 12345));
 	made(&managed, CALL(cudaMallocManaged, &managed, 54321, 1));
-	for (int i = 0; i < STEPS; i++)
+	for (int i = 0; i < STEPS; i++) {
+		if (has_nvtx)
+			push("step");
 		step();
+		if (has_nvtx)
+			pop();
+	}
+	if (is_tight && CALL(cudaMalloc, &host, STEP + (size_t)STEPS * LEAK + all / 50) != 2)
+		return 1;
 	CALL(cudaFree, managed);
 	CALL(cudaFree, p);
-	printf("peak %zu\nleak %d\nhost %d\n", weights + 54321 + (STEPS - 1) * (size_t)LEAK + STEP,
-	       STEPS * LEAK, 12345);
+	printf("peak %zu\nleak %d\nhost %d\n",
+	       weights + 54321 + STEP + (is_clean ? 0 : (STEPS - 1) * (size_t)LEAK),
+	       is_clean ? 0 : STEPS * LEAK, 12345);
 	tally_print();
 	return 0;
 }

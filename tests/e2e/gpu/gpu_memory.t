@@ -34,6 +34,20 @@ is "$("$PY" -c '
 import json
 values = [v for e in json.load(open("line.json"))["traceEvents"] if e["ph"] == "C" and e["name"].startswith("GPU memory: device") for v in e["args"].values()]
 print(max(values), values[-1])')" "$((8388608 + 3145728 + 11 * 1048576)) $(of leak)" 'the track in a time line: its peak and its end'
+# ---- rules ----
+finds() { "$BIN" analyze -q -f json -r cuda_mem_full,cuda_mem_growth "$R" | "$PY" -c '
+import json, re, sys
+for f in json.load(sys.stdin)["findings"]: print(f["rule"], f["severity"], re.sub(r":[0-9]+|; at that rate.*steps", "", f["finding"]))'; }
+profile grows -t cuda,nvtx --cuda-memory-usage=true --cudabacktrace=all:0 "$GPU/memory" >said 2>err
+is "$(finds)" 'cuda_mem_growth info Allocated memory of GPU 0 grew by 1.05 MB per step: 12.6 MB at the end of step 4, 21.0 MB at the end of step 12. Most of it is allocated by forget (memory.c) <- step (memory.c) <- main (memory.c).' \
+	'what each step keeps, and where'
+profile clean -t cuda,nvtx --cuda-memory-usage=true --cudabacktrace=all:0 "$GPU/memory" clean >said 2>err
+is "$(finds)$(st cuda_mem_leaks | cut -d, -f1)" "$(of host)" 'the same steps that free what they take: nothing'
+profile tight -t cuda,nvtx --cuda-memory-usage=true --cudabacktrace=all:0 "$GPU/memory" tight >said 2>err
+is "$(finds | grep full)" 'cuda_mem_full bad 1 allocation failed because no memory was left on the GPU.
+cuda_mem_full info 99.0 % of the memory of GPU 0 was allocated at its peak: 17.0 GB of 17.2 GB; it was reached by grow (memory.c) <- step (memory.c) <- main (memory.c).' \
+	'memory nearly full, and an allocation that fails'
+
 profile none -t cuda "$GPU/memory" >said 2>err
 is "$("$BIN" stats -r cuda_mem_peak "$R" | grep -c SKIPPED)" 1 'without --cuda-memory-usage there is none'
 done_testing
