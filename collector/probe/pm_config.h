@@ -32,3 +32,6 @@ struct pm_config *pm_config_new(const struct pm_api *api, const char *chip,
 void pm_config_free(const struct pm_api *api, struct pm_config *c);
 /* The reason for a want that is not sampled: "unknown", "2 passes", ... */
 void pm_lack_text(int lack, char *text, size_t size);
+/* " (there is NAME, NAME)": metrics with names like one that the chip does not have; "": none. */
+void pm_near(const struct pm_api *api, const struct pm_config *c, const char *metric, char *text,
+	     size_t size);

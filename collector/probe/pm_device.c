@@ -36,7 +36,7 @@ static bool load(struct source_why *why)
 	struct pm_none begin = PM(pm_none, priv);
 	int result;
 
-	if (pm_find(&library, getenv("SIGHTLINE_CUPTI_OF_PROGRAM"), why->text, sizeof(why->text)))
+	if (pm_find(&library, why->text, sizeof(why->text)))
 		return false;
 	if (!library.api.Init || !library.api.DeviceGetCount || !library.api.DeviceGet ||
 	    !library.api.DeviceGetUuid) {

@@ -186,7 +186,7 @@ static void add_pattern(struct search *s, const char *root, const char *tail)
 	globfree(&found);
 }
 
-/* The folder above the bin of a program in PATH, links resolved: /opt/venv stays /opt/venv, whose python3 is a link. */
+/* Wheels of the Pythons in PATH: of the folder that has the name, not of what a link there leads to (/opt/venv/bin/python3). */
 static void add_pythons(struct search *s)
 {
 	const char *path = secure_getenv("PATH");
@@ -205,7 +205,7 @@ static void add_pythons(struct search *s)
 	free(words);
 }
 
-static void collect(struct search *s, const char *of_program)
+static void collect(struct search *s)
 {
 	static const char *const variables[] = {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"};
 	static const char *const prefixes[] = {"VIRTUAL_ENV", "CONDA_PREFIX", "HOME"};
@@ -213,8 +213,6 @@ static void collect(struct search *s, const char *of_program)
 	static const char in_wheels[] =
 		"/{,.local/}lib/python3*/site-packages/nvidia/{cu1[3-9],cuda_cupti}/lib";
 
-	if (of_program)
-		add(s, of_program);
 	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
 		add_pattern(s, secure_getenv(variables[i]), in_toolkit);
 	add_pattern(s, "/usr/local/cuda", in_toolkit);
@@ -230,7 +228,7 @@ static void collect(struct search *s, const char *of_program)
 	add_pattern(s, "/usr", "/lib{64,/x86_64-linux-gnu,/aarch64-linux-gnu,}");
 }
 
-int pm_find(struct pm_library *l, const char *of_program, char *why, size_t why_size)
+int pm_find(struct pm_library *l, char *why, size_t why_size)
 {
 	struct search s = {.is_secure = getauxval(AT_SECURE) != 0};
 	const char *named = secure_getenv("SIGHTLINE_CUPTI");
@@ -240,7 +238,7 @@ int pm_find(struct pm_library *l, const char *of_program, char *why, size_t why_
 	if (named)
 		add(&s, named);
 	else
-		collect(&s, of_program);
+		collect(&s);
 	for (unsigned i = 0; i < s.cnt; i++) {
 		s.at[i].version = try_in_child(s.at[i].path);
 		/* 24 and 26 of CUDA 12, 130000 of CUDA 13. */

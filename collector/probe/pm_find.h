@@ -1,6 +1,6 @@
 /*
- * pm_find.h - selects and loads libcupti: the newest that works with the driver, of the program's, of toolkits, wheels and
- * the system's folders. SIGHTLINE_CUPTI names another.
+ * pm_find.h - selects and loads libcupti: the newest that works with the driver, of toolkits, wheels and the system's
+ * folders. It need not be the traced program's. SIGHTLINE_CUPTI names another.
  */
 #pragma once
 
@@ -15,10 +15,10 @@ struct pm_library {
 /*
  * Each candidate is first tried in a process of its own, which is this program with the arguments PM_FIND_TRY PATH: main()
  * hands them to pm_find_try(), whose result is the exit status.
- * @of_program: path of the one that the traced program has, or NULL. 0 or -errno; why: what is missing.
+ * 0 or -errno; why: what is missing.
  */
 #define PM_FIND_TRY "try-cupti"
 int pm_find_try(const char *path);
-int pm_find(struct pm_library *l, const char *of_program, char *why, size_t why_size);
+int pm_find(struct pm_library *l, char *why, size_t why_size);
 /* Without a child, this path alone. For tests, and for what is known to work. */
 int pm_load(struct pm_library *l, const char *path, char *why, size_t why_size);

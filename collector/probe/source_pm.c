@@ -59,13 +59,10 @@ static bool choose_set(struct pm *p, const char *set, struct source_why *why)
 	} else {
 		pm_alias(chip, p->set, sizeof(p->set));
 		groups = pm_groups_of(chip, p->set);
-		if (set) {
-			snprintf(p->reason, sizeof(p->reason), "%s is %s: %s instead", set,
-				 pm_is_set(set) ? "a set of another chip" : "no set of metrics",
+		if (set)
+			snprintf(p->reason, sizeof(p->reason), "%s is %s %s: %s instead", set,
+				 pm_is_set(set) ? "a set of another chip than" : "no set of", chip,
 				 p->set);
-			out_note(p->flow.out, 2, "GPU %u is a %s: %s", p->device.gpu->index, chip,
-				 p->reason);
-		}
 	}
 	if (pm_wants_of_groups(&p->wants, groups) == 0)
 		return true;
@@ -76,16 +73,22 @@ static bool choose_set(struct pm *p, const char *set, struct source_why *why)
 /* Metrics of the user's own that are not sampled. */
 static void note_lacks(const struct pm *p)
 {
-	char text[64];
+	char text[64], near[384] = "";
 
 	if (strcmp(p->set, "file") != 0)
 		return;
 	for (unsigned i = 0; i < p->wants.cnt; i++) {
-		if (p->session.config->lacks[i] == PM_THERE)
+		int lack = p->session.config->lacks[i];
+
+		if (lack == PM_THERE)
 			continue;
-		pm_lack_text(p->session.config->lacks[i], text, sizeof(text));
-		out_note(p->flow.out, 2, "GPU %u (%s): %s is not sampled: %s", p->device.gpu->index,
-			 p->device.chip, p->wants.at[i].name, text);
+		pm_lack_text(lack, text, sizeof(text));
+		*near = 0;
+		if (lack == PM_NO_SUCH)
+			pm_near(&p->device.library->api, p->session.config,
+				p->wants.at[i].spellings[0], near, sizeof(near));
+		out_note(p->flow.out, 2, "GPU %u (%s): %s is not sampled: %s%s",
+			 p->device.gpu->index, p->device.chip, p->wants.at[i].name, text, near);
 	}
 }
 

@@ -166,14 +166,19 @@ PM_EXPORT int cuptiProfilerHostGetNumOfPasses(struct pm_passes *p)
 	return PM_OK;
 }
 
+/* Without rollups; all as counters. */
 PM_EXPORT int cuptiProfilerHostGetBaseMetrics(struct pm_base_metrics *p)
 {
 	static const char *names[METRIC_CNT];
 
 	PM_CHECK("ProfilerHostGetBaseMetrics", p, 48, 0);
-	for (size_t i = 0; i < METRIC_CNT; i++)
-		names[i] = metrics[i].name;
+	p->cnt = 0;
 	p->names = names;
-	p->cnt = METRIC_CNT;
+	for (size_t i = 0; i < METRIC_CNT && p->type == 0; i++) {
+		const char *dot = strchr(strstr(metrics[i].name, "__"), '.');
+
+		free((char *)(uintptr_t)names[p->cnt]);
+		names[p->cnt++] = strndup(metrics[i].name, (size_t)(dot - metrics[i].name));
+	}
 	return PM_OK;
 }

@@ -20,6 +20,7 @@ mkdir -p bare wheels/nvidia/cu13/lib wheels/nvidia/cuda_cupti/lib
 for f in "$STANDIN"/*.so* "$STANDIN/count"; do
 	case $f in */libcupti*) ;; *) ln -s "$f" bare ;; esac
 done
+ln -s "$STANDIN/nvml/libnvidia-ml.so.1" bare
 cp "$STANDIN/libcupti.so.13" wheels/nvidia/cu13/lib
 cp "$STANDIN/libcupti.so.12" wheels/nvidia/cuda_cupti/lib
 hidden=

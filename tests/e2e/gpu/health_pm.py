@@ -121,8 +121,10 @@ def kernels(db):
 
 def two(db, period):
     """As readers of nsys's tables ask: by typeId & 255, by metricId alone, nsys's documentation."""
-    chips = dict(db.execute("SELECT typeId & 255, chip FROM SL_GPU_METRIC_SETS"))
-    if chips != {0: "GH100", 1: "GA102"}:
+    # The driver's number is the last byte of the stand-in's uuid.
+    chips = dict(db.execute("SELECT substr(s.uuid, -2), chip FROM SL_GPU_METRIC_SETS s"
+                            " JOIN TARGET_INFO_GPU t ON t.id = typeId & 255 AND t.uuid = s.uuid"))
+    if chips != {"00": "GH100", "01": "GA102"}:
         bad("chips: %r", chips)
     for gpu in 0, 1:
         rows = samples(db, gpu)

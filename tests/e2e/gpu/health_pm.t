@@ -71,6 +71,22 @@ instead 'no libcupti' '' '/nowhere/libcupti.so.13: no such file' SIGHTLINE_CUPTI
 instead 'an old libcupti' '' 'is older than CUDA 12.6' STANDIN_CUPTI_VERSION=22
 instead 'a libcupti alone' nochip 'has no libnvperf_host.so beside it' A=
 
+# Without a word on where libcupti is: the newest that works, of toolkits and of wheels.
+mkdir -p cuda/lib64 venv/lib/python3.12/site-packages/nvidia/cu13/lib
+cp "$STANDIN/libcupti.so.12" cuda/lib64
+cp "$STANDIN/libcupti.so.13" venv/lib/python3.12/site-packages/nvidia/cu13/lib
+found() { # VARIABLE=VALUE...
+	env -u SIGHTLINE_CUPTI PATH=/usr/bin:/bin HOME=/nowhere "$@" "$BIN" profile -f true -o "$W/found" -t none --gpu-metrics-devices=all sleep 0.4 >out 2>err
+	q "$W/found.sqlite" 'SELECT source FROM SL_GPU_METRIC_SETS'
+}
+is "$(found CUDA_HOME="$W/cuda" VIRTUAL_ENV="$W/venv")" pm 'libcupti is found in wheels'
+if ls /usr/local/cuda*/lib64/libcupti.so* /opt/cuda /usr/lib/*/libcupti.so* >/dev/null 2>&1; then
+	skip 'one that is too old is reported' 'a toolkit is installed'
+else
+	is "$(found CUDA_HOME="$W/cuda")/$(line | grep -c "$W/cuda/lib64/libcupti.so.12 does not work with this driver, is older than CUDA 12.6")" gpm/1 \
+		'one that is too old is reported' || diag <err
+fi
+
 # One that samples already, of this machine: it is found by its name.
 mkdir lock
 export STANDIN_PM_LOCK="$W/lock"
@@ -119,11 +135,12 @@ is "$(cat out)" "Possible --gpu-metrics-devices values are:
     none: Disable GPU Metrics [Default]" 'with their chips'
 metrics set --gpu-metrics-set=ga100 sleep 0.5
 is "$(line)/$(q "$R" 'SELECT setName FROM SL_GPU_METRIC_SETS')" \
-	'sightline: GPU 0 is a GH100: ga100 is a set of another chip: gh100 instead/gh100' "another chip's set"
+	'sightline: GPU 0: ga100 is a set of another chip than GH100: gh100 instead/gh100' "another chip's set"
 
 printf 'SMs Active [Throughput %%]\nL2 bytes [Bytes] = lts__t_bytes.sum\nsm__cycles_activ.avg\n' >list
 metrics own --gpu-metrics-set="file:$W/list" sleep 0.5
-is "$(line)" 'sightline: GPU 0 (GH100): sm__cycles_activ.avg is not sampled: unknown' 'a metric that the chip does not have is one line'
+is "$(line)" 'sightline: GPU 0 (GH100): sm__cycles_activ.avg is not sampled: unknown (there is sm__cycles_active, gr__cycles_active)' \
+	'a metric that the chip does not have is one line, with those that are near'
 is "$(q "$R" 'SELECT metricName FROM TARGET_INFO_GPU_METRICS ORDER BY metricId')" "SMs Active [Throughput %]
 L2 bytes [Bytes]" 'the others are sampled'
 printf 'SMs Active [Throughput %%]\nSMs busy\n' >list

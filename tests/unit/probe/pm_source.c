@@ -432,11 +432,10 @@ static void sets_are_chosen_by_name(void **state)
 	assert_int_equal(record->stream[0].names, 24);
 	sample(&other);
 	assert_string_equal(record->stream[0].set, "gh100");
-	assert_string_equal(record->note[0],
-			    "GPU 0 is a GH100: ga100 is a set of another chip: gh100 instead");
+	assert_string_equal(record->stream[0].reason,
+			    "ga100 is a set of another chip than GH100: gh100 instead");
 	sample(&unknown);
-	assert_string_equal(record->note[0],
-			    "GPU 0 is a GH100: best is no set of metrics: gh100 instead");
+	assert_string_equal(record->stream[0].reason, "best is no set of GH100: gh100 instead");
 	sample(&few);
 	assert_int_equal(record->stream[0].real_mhz, 1000000);
 	assert_string_equal(record->stream[0].reason,
