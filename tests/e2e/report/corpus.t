@@ -67,6 +67,14 @@ try() { # COMMAND DATABASE: 2 when there is no way to try it
 		"$BIN" ncu --top 3 --list -f json "$2" >out/n 2>out/err && "$PY" -m json.tool <out/n && "$BIN" ncu --replay-mode kernel "$2" ||
 			grep -q 'the report has no kernels' out/err
 		;;
+	ranks)
+		"$BIN" ranks add -d out/dataset --run corpus --node node --rank 0 -f "$2" 2>out/err || {
+			grep -q 'the report has no processes' out/err
+			return
+		}
+		"$BIN" ranks check -d out/dataset -f json | "$PY" -m json.tool &&
+			"$BIN" ranks check -d out/dataset --fail-on files
+		;;
 	top) "$BIN" top --once "$2" && "$BIN" top --once -f json "$2" | "$PY" -m json.tool ;;
 	report) "$BIN" report -o out/r.html "$2" ;;
 	# These read no report, or none that is finished.

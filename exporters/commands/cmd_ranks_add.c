@@ -1,0 +1,243 @@
+/* cmd_ranks_add.c - sightline ranks add: puts the reports of a node into a dataset. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/base/message.h"
+#include "collector/base/options.h"
+#include "exporters/commands/cmd_ranks.h"
+#include "exporters/ranks/manifests.h"
+#include "exporters/ranks/rollup.h"
+
+#define WHY_TEXT 2048
+
+static const char usage[] = "sightline ranks add -d DATASET [options] REPORT.sqlite...";
+static const char examples[] =
+	"All reports of a node are given at once: they are one part of the dataset, which a later "
+	"call for the "
+	"same node\n"
+	"and run replaces. Files appear when they are whole.\n"
+	"\n"
+	"Examples:\n"
+	"  sightline ranks add -d /shared/dataset /scratch/$SLURM_JOB_ID-*.sqlite\n"
+	"  sightline ranks add -d dataset --run before --rank-from 'rank%r' exports/*.sqlite   # "
+	"of nsys\n";
+
+struct add {
+	const char *folder, *run, *node, *rank_from, *range;
+	int64_t rank;
+	bool force;
+	char run_text[160], node_text[256];
+};
+
+/* The number where the pattern has %r, in the file's name; -1: none. */
+static int64_t rank_of_name(const char *pattern, const char *path)
+{
+	const char *at = strstr(pattern, "%r"), *name = strrchr(path, '/');
+	size_t before = (size_t)(at - pattern), after = strlen(at + 2);
+
+	for (name = name ? name + 1 : path; *name; name++) {
+		char *end;
+		long long n;
+
+		if (strncmp(name, pattern, before) != 0 || name[before] < '0' || name[before] > '9')
+			continue;
+		n = strtoll(name + before, &end, 10);
+		if (strncmp(end, at + 2, after) == 0)
+			return n;
+	}
+	return -1;
+}
+
+static int read_reports(struct add *o, struct dataset *d, int cnt, char **paths, char *job,
+			size_t job_len)
+{
+	size_t unnamed = 0, unmatched = 0, ranks = 0, steps = 0, collectives = 0;
+	char why[WHY_TEXT];
+
+	for (int i = 0; i < cnt; i++) {
+		struct rollup_ask ask = {.rank = o->rank, .from = "option", .range = o->range};
+		struct rollup_found found;
+
+		if (o->rank_from) {
+			ask.rank = rank_of_name(o->rank_from, paths[i]);
+			ask.from = "file name";
+			if (ask.rank < 0) {
+				sl_warn("ranks add: %s: no number where --rank-from=%s has %%r",
+					paths[i], o->rank_from);
+				return SL_EXIT_USAGE;
+			}
+		}
+		if (rollup_add(d, paths[i], &ask, &found, why, sizeof(why)) < 0) {
+			sl_warn("ranks add: %s: %s", paths[i], why);
+			return SL_EXIT_FAIL;
+		}
+		if (!*job)
+			snprintf(job, job_len, "%s", found.job);
+		if (!*o->node_text)
+			snprintf(o->node_text, sizeof(o->node_text), "%s", found.host);
+		unnamed += found.unnamed;
+		unmatched += found.unmatched;
+		ranks += found.ranks;
+		steps += found.steps;
+		collectives += found.collectives;
+	}
+	fprintf(stderr, "sightline: ranks: %zu, steps: %zu, collectives: %zu\n", ranks, steps,
+		collectives);
+	if (!steps)
+		sl_warn("ranks add: no step was found (an NVTX range that repeats; --step=RANGE "
+			"names one): "
+			"questions about steps have no answer");
+	if (unnamed)
+		sl_warn("ranks add: %zu collectives are on communicators that were made before the "
+			"recording began: "
+			"other ranks do not know them",
+			unnamed);
+	if (unmatched)
+		sl_warn("ranks add: %zu collectives have no kernel (CUDA graphs, or work of the "
+			"GPU was not recorded)",
+			unmatched);
+	return 0;
+}
+
+/* Where the dataset has something else under this run. True: go on. */
+static bool may_write(const struct add *o, const struct dataset *d, const char *job)
+{
+	static const char sql[] = "SELECT CASE WHEN job <> ?1 THEN 'job ' || job WHEN node = ?2 "
+				  "AND start > ?3 THEN 'newer' END "
+				  "AS other FROM manifest WHERE other IS NOT NULL";
+	char why[WHY_TEXT];
+	sqlite3_stmt *first = NULL, *stmt = NULL;
+	sqlite3 *db = access(o->folder, F_OK) == 0
+			      ? manifests_read(o->folder, o->run, why, sizeof(why))
+			      : NULL;
+	bool may = true;
+
+	if (!db)
+		return true;
+	sqlite3_prepare_v2(d->db, "SELECT min(start) FROM SL_RANKS", -1, &first, NULL);
+	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK && first &&
+	    sqlite3_step(first) == SQLITE_ROW) {
+		if (*job)
+			sqlite3_bind_text(stmt, 1, job, -1, SQLITE_STATIC);
+		sqlite3_bind_text(stmt, 2, o->node, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(stmt, 3, sqlite3_column_int64(first, 0));
+		if (sqlite3_step(stmt) == SQLITE_ROW) {
+			const char *other = (const char *)sqlite3_column_text(stmt, 0);
+
+			may = false;
+			if (strcmp(other, "newer") == 0)
+				sl_warn("ranks add: node %s has newer reports under run %s; "
+					"--force replaces them",
+					o->node, o->run);
+			else
+				sl_warn("ranks add: run %s is that of another %s: give it another "
+					"name (--run), or "
+					"--force",
+					o->run, other);
+		}
+	}
+	sqlite3_finalize(first);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return may;
+}
+
+/* NULL: not known yet. */
+static bool may_name(const char *word)
+{
+	if (!word || dataset_word(word))
+		return true;
+	sl_warn("ranks add: '%s' cannot be the name of a folder: letters, digits and -_.+ only",
+		word);
+	return false;
+}
+
+static int write_part(struct add *o, struct dataset *d, const char *job)
+{
+	struct dataset_part part = {.folder = o->folder, .job = *job ? job : NULL};
+	char why[WHY_TEXT];
+
+	if (!o->run)
+		o->run = *job ? job : NULL;
+	if (!o->node)
+		o->node = *o->node_text ? o->node_text : NULL;
+	if (!o->run) {
+		sl_warn("ranks add: no launcher gave this run a name: --run=NAME");
+		return SL_EXIT_USAGE;
+	}
+	if (!o->node) {
+		sl_warn("ranks add: the reports do not have the name of their node: --node=NAME");
+		return SL_EXIT_USAGE;
+	}
+	if (!may_name(o->run) || !may_name(o->node))
+		return SL_EXIT_USAGE;
+	if (!o->force && !may_write(o, d, job))
+		return SL_EXIT_FAIL;
+	part.run = o->run;
+	part.node = o->node;
+	if (dataset_write(d, &part, why, sizeof(why)) < 0) {
+		sl_warn("ranks add: %s", why);
+		return SL_EXIT_FAIL;
+	}
+	fprintf(stderr, "sightline: run %s, node %s: in %s\n", o->run, o->node, o->folder);
+	return 0;
+}
+
+int cmd_ranks_add(int argc, char **argv)
+{
+	struct add o = {.rank = -1};
+	const struct opt opts[] = {
+		{'d', "dataset", OPT_STRING, NULL, "FOLDER",
+		 "the dataset; it is made where it is not there", &o.folder, NULL},
+		{0, "run", OPT_STRING, NULL, "NAME",
+		 "name of the run, the same on all nodes (default: the launcher's number of the "
+		 "job)",
+		 &o.run, NULL},
+		{0, "node", OPT_STRING, NULL, "NAME",
+		 "name of the node (default: the reports' host)", &o.node, NULL},
+		{0, "rank", OPT_INT, "0:10000000", "N",
+		 "rank of all processes of the reports, where they do not show it", &o.rank, NULL},
+		{0, "rank-from", OPT_STRING, NULL, "PATTERN",
+		 "the rank is the number where the pattern has %r, in the file's name: rank%r",
+		 &o.rank_from, NULL},
+		{0, "step", OPT_STRING, NULL, "RANGE",
+		 "NVTX ranges that are the steps: text or domain:text, % stands for\n"
+		 "anything (default: what looks like steps)",
+		 &o.range, NULL},
+		{'f', "force", OPT_FLAG, NULL, NULL, "replaces what is of another job, or newer",
+		 &o.force, NULL},
+		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
+		{0},
+	};
+	char job[160] = "";
+	struct dataset d;
+	int first = opt_parse(opts, argc, argv, "ranks add"), status;
+
+	if (first == OPT_HELP_SHOWN)
+		return 0;
+	if (first < 0)
+		return -first;
+	if (!o.folder || first == argc) {
+		sl_warn("ranks add: %s (see 'sightline ranks add --help')",
+			o.folder ? "no report was given" : "-d DATASET is missing");
+		return SL_EXIT_USAGE;
+	}
+	if (o.rank_from && !strstr(o.rank_from, "%r")) {
+		sl_warn("ranks add: --rank-from=%s has no %%r", o.rank_from);
+		return SL_EXIT_USAGE;
+	}
+	if (!may_name(o.run) || !may_name(o.node))
+		return SL_EXIT_USAGE;
+	if (dataset_begin(&d) != SQLITE_OK) {
+		sl_warn("ranks add: %s", sqlite3_errmsg(d.db));
+		dataset_end(&d);
+		return SL_EXIT_FAIL;
+	}
+	status = read_reports(&o, &d, argc - first, argv + first, job, sizeof(job));
+	if (status == 0)
+		status = write_part(&o, &d, job);
+	dataset_end(&d);
+	return status;
+}

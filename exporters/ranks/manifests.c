@@ -1,0 +1,210 @@
+/* manifests.c - reads the manifests of a dataset. */
+#include "exporters/ranks/manifests.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "exporters/ranks/dataset.h"
+
+#define MANIFEST_MAX (64 << 20) /* bytes */
+
+static const char tables_sql[] = "CREATE TABLE text(run, node, json);"
+				 "CREATE TABLE bad(run, node, why);"
+				 "CREATE VIEW manifest AS SELECT run, node, json ->> 'job' AS job, "
+				 "json ->> 'start' AS start, json ->> 'end' "
+				 "AS \"end\", json ->> 'lost' AS lost, json ->> 'synchronized' AS "
+				 "synchronized, json ->> 'maxErrorNs' AS "
+				 "maxErrorNs, json ->> 'version' AS version FROM text;"
+				 "CREATE VIEW rank AS SELECT run, node, value ->> 'rank' AS rank, "
+				 "value ->> 'restart' AS restart, value ->> "
+				 "'worldSize' AS worldSize, value ->> 'host' AS host, value ->> "
+				 "'complete' AS complete, value ->> 'lost' AS "
+				 "lost, value ->> 'steps' AS steps, value ->> 'collectives' AS "
+				 "collectives, value ->> 'gpu' AS gpu, value "
+				 "->> 'report' AS report, value ->> 'version' AS version FROM "
+				 "text, json_each(text.json, '$.ranks');"
+				 "CREATE VIEW file AS SELECT run, node, value ->> 'table' AS name, "
+				 "value ->> 'rows' AS rows, value ->> "
+				 "'bytes' AS bytes FROM text, json_each(text.json, '$.files');";
+
+static int bad(sqlite3 *db, const char *run, const char *node, const char *why)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, "INSERT INTO bad VALUES(?, ?, ?)", -1, &stmt, NULL);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_text(stmt, 1, run, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(stmt, 2, node, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(stmt, 3, why, -1, SQLITE_TRANSIENT);
+	rc = sqlite3_step(stmt);
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* The whole file; malloc'd, NULL: errno. */
+static char *read_file(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	struct stat st;
+	char *text = NULL;
+	size_t len = 0;
+
+	if (!f)
+		return NULL;
+	if (fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode) && st.st_size < MANIFEST_MAX &&
+	    (text = malloc((size_t)st.st_size + 1))) {
+		len = fread(text, 1, (size_t)st.st_size, f);
+		text[len] = 0;
+	}
+	fclose(f);
+	return text;
+}
+
+static int add_one(sqlite3 *db, const char *run, const char *node, const char *path)
+{
+	sqlite3_stmt *stmt = NULL;
+	char *json = read_file(path);
+	int rc;
+
+	if (!json)
+		return bad(db, run, node, "its manifest cannot be read");
+	rc = sqlite3_prepare_v2(db, "INSERT INTO text SELECT ?1, ?2, ?3 WHERE json_valid(?3)", -1,
+				&stmt, NULL);
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_text(stmt, 1, run, -1, SQLITE_STATIC);
+		sqlite3_bind_text(stmt, 2, node, -1, SQLITE_STATIC);
+		sqlite3_bind_text(stmt, 3, json, -1, SQLITE_STATIC);
+		rc = sqlite3_step(stmt);
+		rc = rc == SQLITE_DONE ? SQLITE_OK : rc;
+	}
+	sqlite3_finalize(stmt);
+	free(json);
+	if (rc == SQLITE_OK && !sqlite3_changes(db))
+		rc = bad(db, run, node, "its manifest is no JSON");
+	return rc;
+}
+
+/* "node=NAME.json" */
+static int add_run(sqlite3 *db, const char *folder, const char *run)
+{
+	char path[4096];
+	DIR *dir;
+	const struct dirent *e;
+	int rc = SQLITE_OK;
+
+	snprintf(path, sizeof(path), "%s/_nodes/run=%s", folder, run);
+	dir = opendir(path);
+	while (rc == SQLITE_OK && dir && (e = readdir(dir))) {
+		char node[256];
+		size_t len = strlen(e->d_name);
+
+		if (strncmp(e->d_name, "node=", 5) != 0 || len < 11 ||
+		    strcmp(e->d_name + len - 5, ".json") != 0)
+			continue;
+		snprintf(node, sizeof(node), "%.*s", (int)(len - 10), e->d_name + 5);
+		snprintf(path, sizeof(path), "%s/_nodes/run=%s/%s", folder, run, e->d_name);
+		rc = add_one(db, run, node, path);
+	}
+	if (dir)
+		closedir(dir);
+	return rc;
+}
+
+sqlite3 *manifests_read(const char *folder, const char *run, char *why, size_t why_len)
+{
+	char path[4096];
+	sqlite3 *db;
+	DIR *dir;
+	const struct dirent *e;
+	int rc = sqlite3_open(":memory:", &db);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, tables_sql, NULL, NULL, NULL);
+	if (access(folder, F_OK) < 0) {
+		snprintf(why, why_len, "%s: %s", folder, strerror(errno));
+		sqlite3_close(db);
+		return NULL;
+	}
+	snprintf(path, sizeof(path), "%s/_nodes", folder);
+	dir = opendir(path);
+	while (rc == SQLITE_OK && dir && (e = readdir(dir)))
+		if (strncmp(e->d_name, "run=", 4) == 0 && (!run || strcmp(e->d_name + 4, run) == 0))
+			rc = add_run(db, folder, e->d_name + 4);
+	if (dir)
+		closedir(dir);
+	if (rc == SQLITE_OK)
+		return db;
+	snprintf(why, why_len, "%s", sqlite3_errmsg(db));
+	sqlite3_close(db);
+	return NULL;
+}
+
+/* ---- files ---- */
+
+/* What is wrong with a file of so many bytes; NULL: nothing. */
+static const char *wrong_with(const char *path, int64_t bytes)
+{
+	FILE *f = fopen(path, "re");
+	char marks[8] = "";
+	struct stat st;
+	bool ok;
+
+	if (!f)
+		return "is not there";
+	ok = fstat(fileno(f), &st) == 0 && st.st_size == bytes && fread(marks, 1, 4, f) == 4 &&
+	     fseek(f, -4, SEEK_END) == 0 && fread(marks + 4, 1, 4, f) == 4 &&
+	     memcmp(marks, "PAR1PAR1", 8) == 0;
+	fclose(f);
+	return ok ? NULL : "is cut off, or has been changed";
+}
+
+/* ".../SL_STEPS/run=R/node=N/part-0.parquet" -> "FOLDER/_bad/SL_STEPS-R-N.parquet" */
+static void move_aside(const char *folder, const char *table, const char *run, const char *node,
+		       const char *path)
+{
+	char to[4096];
+
+	snprintf(to, sizeof(to), "%s/_bad", folder);
+	if (mkdir(to, 0777) < 0 && errno != EEXIST)
+		return;
+	snprintf(to, sizeof(to), "%s/_bad/%s-%s-%s.parquet", folder, table, run, node);
+	rename(path, to);
+}
+
+int manifests_check_files(sqlite3 *db, const char *folder)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, "SELECT run, node, name, bytes FROM file", -1, &stmt, NULL);
+
+	while (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
+		const char *run = (const char *)sqlite3_column_text(stmt, 0);
+		const char *node = (const char *)sqlite3_column_text(stmt, 1);
+		const char *table = (const char *)sqlite3_column_text(stmt, 2);
+		const char *wrong;
+		char text[512], *path;
+
+		/* A manifest may hold anything. */
+		if (!run || !node || !table || !dataset_word(table) || !dataset_word(run) ||
+		    !dataset_word(node))
+			continue;
+		path = dataset_file(folder, table, run, node);
+		wrong = path ? wrong_with(path, sqlite3_column_int64(stmt, 3)) : "is not there";
+		if (wrong) {
+			snprintf(text, sizeof(text), "%s %s", table, wrong);
+			if (strcmp(wrong, "is not there") != 0) {
+				move_aside(folder, table, run, node, path);
+				snprintf(text, sizeof(text), "%s %s; moved to _bad", table, wrong);
+			}
+			rc = bad(db, run, node, text);
+		}
+		free(path);
+	}
+	sqlite3_finalize(stmt);
+	return rc;
+}

@@ -1,0 +1,18 @@
+/* manifests.h - what the nodes of a dataset say of their files, in a database: run, node and each rank by SQL. */
+#pragma once
+
+#include <sqlite3.h>
+#include <stddef.h>
+
+/*
+ * Tables of the database: manifest(run, node, job, start, end, lost, synchronized, maxErrorNs, version), rank(run, node, rank,
+ * restart, worldSize, host, complete, lost, steps, collectives, gpu, report, version), file(run, node, name, rows, bytes), bad(run,
+ * node, why). @run NULL: of all. NULL after one sentence in @why; a folder without any gives empty tables.
+ */
+sqlite3 *manifests_read(const char *folder, const char *run, char *why, size_t why_len);
+
+/*
+ * Looks at each file that the manifests name: size, and Parquet's marks at both ends. One that is cut or not there gets a row
+ * in bad, and is moved to FOLDER/_bad, as one such file makes each query fail. SQLite's result code.
+ */
+int manifests_check_files(sqlite3 *db, const char *folder);

@@ -1,0 +1,26 @@
+/*
+ * rollup.h - what of a report goes into a dataset: a report is read once, its ranks found, and their steps, collectives,
+ * kernels, files and calls put into the scratch database.
+ */
+#pragma once
+
+#include "exporters/ranks/dataset.h"
+
+struct rollup_ask {
+	int64_t rank;      /* of all processes of the report; -1: found in it */
+	const char *from;  /* where that number is from */
+	const char *range; /* NVTX ranges that are the steps; NULL: what looks like steps */
+};
+
+/* What was found, besides the rows. */
+struct rollup_found {
+	size_t ranks, steps, collectives;
+	size_t unmatched; /* collectives without a kernel */
+	size_t unnamed; /* with a communicator that was made before the recording: in no other report known by this name */
+	char job[160]; /* that the launcher gave; "" none */
+	char host[256];
+};
+
+/* 0, or -1 after one sentence in @why, which does not name the file. */
+int rollup_add(struct dataset *d, const char *path, const struct rollup_ask *ask,
+	       struct rollup_found *found, char *why, size_t why_len);

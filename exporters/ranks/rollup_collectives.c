@@ -1,0 +1,448 @@
+/*
+ * rollup_collectives.c - each collective call with its communicator, its place in the order of that, and its kernel.
+ *
+ * A kernel is found by the correlation id of the launch inside the call; inside a group the launches are in ncclGroupEnd().
+ * Where a group has as many kernels as collectives, each is taken to be of one, in order; otherwise all have the time from the
+ * first to the last. Sends and receives have no common end, and are no collectives.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "exporters/ranks/rollup_internal.h"
+#include "exporters/read/id_map.h"
+
+struct collective {
+	int64_t tid, start, end; /* the call */
+	int64_t comm, bytes;
+	char op[24];
+	size_t span; /* whose launches are its own */
+	size_t rank; /* of the rollup */
+	/* of the communicator */
+	int64_t hash, ranks, comm_rank, seq;
+};
+
+/* A call outside of groups, or a whole group. */
+struct span {
+	int64_t tid, start, end;
+	size_t first, cnt; /* collectives */
+	size_t kernels;
+	int64_t from, to; /* of the kernels */
+};
+
+struct kernel {
+	int64_t start, end;
+	size_t span;
+	size_t order; /* of its launch */
+};
+
+struct comm {
+	int64_t pid, handle, hash, ranks, rank, start, end;
+	int64_t seq; /* collectives so far */
+};
+
+struct launch {
+	int64_t correlation;
+	size_t span, order;
+};
+
+struct collectives {
+	struct rollup *r;
+	struct collective *list;
+	size_t cnt, room;
+	struct span *spans;
+	size_t spans_cnt, spans_room;
+	struct comm *comms;
+	size_t comms_cnt, comms_room;
+	struct launch *launches;
+	size_t launches_cnt, launches_room;
+	struct kernel *kernels;
+	size_t kernels_cnt, kernels_room;
+	/* While calls are read: of the thread whose calls come now. */
+	int64_t tid;
+	unsigned depth; /* of groups */
+	size_t group;   /* index of its span */
+};
+
+/* ---- calls ---- */
+
+/* Bytes of ncclDataType_t. */
+static int64_t bytes_of(int64_t type)
+{
+	static const uint8_t bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+
+	return type >= 0 && type < (int64_t)sizeof(bytes) ? bytes[type] : 0;
+}
+
+static bool is_collective(const char *name)
+{
+	static const char *const names[] = {"ncclAllReduce", "ncclBroadcast", "ncclBcast",
+					    "ncclReduce",    "ncclAllGather", "ncclReduceScatter",
+					    "ncclAlltoAll",  "ncclGather",    "ncclScatter"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t len = strlen(names[i]);
+
+		if (strncmp(name, names[i], len) == 0 &&
+		    (!name[len] || strcmp(name + len, "Config") == 0))
+			return true;
+	}
+	return false;
+}
+
+static size_t open_span(struct collectives *c, int64_t tid, int64_t start, int64_t end)
+{
+	if (!grow(&c->spans, c->spans_cnt, &c->spans_room, sizeof(*c->spans)))
+		return SIZE_MAX;
+	c->spans[c->spans_cnt] =
+		(struct span){.tid = tid, .start = start, .end = end, .first = c->cnt};
+	return c->spans_cnt++;
+}
+
+/* globalTid, start, end, name, comm, count, type; only calls of level 0: in order of thread and start */
+static int call_row(void *ctx, sqlite3_stmt *stmt)
+{
+	struct collectives *c = ctx;
+	int64_t tid = sqlite3_column_int64(stmt, 0), start = sqlite3_column_int64(stmt, 1);
+	int64_t end = sqlite3_column_int64(stmt, 2);
+	const char *name = (const char *)sqlite3_column_text(stmt, 3);
+	struct rank *k = rollup_rank(c->r, tid >> 24);
+	struct collective *x;
+
+	if (!name || !k)
+		return SQLITE_OK;
+	if (tid != c->tid) {
+		c->tid = tid;
+		c->depth = 0;
+	}
+	if (strcmp(name, "ncclGroupStart") == 0) {
+		if (!c->depth++)
+			c->group = open_span(c, tid, start, end);
+		return c->group == SIZE_MAX ? SQLITE_NOMEM : SQLITE_OK;
+	}
+	if (strcmp(name, "ncclGroupEnd") == 0) {
+		if (c->depth && !--c->depth)
+			c->spans[c->group].end = end;
+		return SQLITE_OK;
+	}
+	if (!is_collective(name))
+		return SQLITE_OK;
+	if (!c->depth)
+		c->group = open_span(c, tid, start, end);
+	if (c->group == SIZE_MAX || !grow(&c->list, c->cnt, &c->room, sizeof(*c->list)))
+		return SQLITE_NOMEM;
+	x = &c->list[c->cnt++];
+	*x = (struct collective){
+		.tid = tid,
+		.start = start,
+		.end = end,
+		.comm = sqlite3_column_int64(stmt, 4),
+		.bytes = sqlite3_column_int64(stmt, 5) * bytes_of(sqlite3_column_int64(stmt, 6)),
+		.span = c->group,
+		.rank = (size_t)(k - c->r->ranks),
+		.hash = DATASET_NULL,
+		.ranks = DATASET_NULL,
+		.comm_rank = DATASET_NULL,
+	};
+	snprintf(x->op, sizeof(x->op), "%.*s", (int)strcspn(name + 4, "C"), name + 4);
+	c->spans[c->group].cnt++;
+	return SQLITE_OK;
+}
+
+/* Roles: 26 count, 27 type, 30 comm (ENUM_SL_GPU_ROLE). */
+static const char calls_sql[] =
+	"WITH call AS (SELECT * FROM SL_LIBRARY_API WHERE library IN (SELECT id FROM StringIds WHERE value = "
+	"'nccl') AND returnValue = 0), argument AS (SELECT callId, max(value) FILTER (WHERE role = 30) AS comm, "
+	"max(value) FILTER (WHERE role = 26) AS cnt, max(value) FILTER (WHERE role = 27) AS type FROM "
+	"SL_GPU_ARGUMENTS WHERE role IN (26, 27, 30) AND callId IN (SELECT callId FROM call) GROUP BY callId) "
+	"SELECT globalTid, start, end, s.value, comm, cnt, type FROM call JOIN StringIds AS s ON s.id = nameId "
+	"LEFT JOIN argument USING (callId) ORDER BY globalTid, start, end DESC";
+
+/* ---- communicators ---- */
+
+static int64_t number_at(sqlite3_stmt *stmt, int i)
+{
+	return sqlite3_column_type(stmt, i) == SQLITE_INTEGER ? sqlite3_column_int64(stmt, i)
+							      : DATASET_NULL;
+}
+
+/* globalPid, comm, commHash, nRanks, rank, start, end: in order of start */
+static int comm_row(void *ctx, sqlite3_stmt *stmt)
+{
+	struct collectives *c = ctx;
+
+	if (!grow(&c->comms, c->comms_cnt, &c->comms_room, sizeof(*c->comms)))
+		return SQLITE_NOMEM;
+	c->comms[c->comms_cnt++] = (struct comm){
+		.pid = sqlite3_column_int64(stmt, 0) >> 24,
+		.handle = sqlite3_column_int64(stmt, 1),
+		.hash = number_at(stmt, 2),
+		.ranks = number_at(stmt, 3),
+		.rank = number_at(stmt, 4),
+		.start = sqlite3_column_int64(stmt, 5),
+		.end = number_at(stmt, 6),
+	};
+	return SQLITE_OK;
+}
+
+/* That with the handle at the time of the call; a new one where it was made before the recording. NULL: no memory. */
+static struct comm *comm_of(struct collectives *c, const struct collective *x)
+{
+	for (size_t i = c->comms_cnt; i-- > 0;) {
+		struct comm *m = &c->comms[i];
+
+		if (m->pid == x->tid >> 24 && m->handle == x->comm && m->start <= x->start &&
+		    (m->end == DATASET_NULL || m->end >= x->start))
+			return m;
+	}
+	if (!grow(&c->comms, c->comms_cnt, &c->comms_room, sizeof(*c->comms)))
+		return NULL;
+	c->comms[c->comms_cnt] = (struct comm){.pid = x->tid >> 24,
+					       .handle = x->comm,
+					       .hash = DATASET_NULL,
+					       .ranks = DATASET_NULL,
+					       .rank = DATASET_NULL,
+					       .start = INT64_MIN,
+					       .end = DATASET_NULL};
+	return &c->comms[c->comms_cnt++];
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct collective *x = a, *y = b;
+	int order = (x->start > y->start) - (x->start < y->start);
+
+	return order ? order : (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* ---- kernels ---- */
+
+/* The span of the thread that @time is in; SIZE_MAX: none. Spans are in order of thread and start. */
+static size_t span_at(const struct collectives *c, int64_t tid, int64_t time)
+{
+	size_t low = 0, high = c->spans_cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct span *s = &c->spans[mid];
+
+		if (s->tid < tid || (s->tid == tid && s->start <= time))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && c->spans[low - 1].tid == tid && time < c->spans[low - 1].end ? low - 1
+										   : SIZE_MAX;
+}
+
+/* globalTid, start, correlationId */
+static int launch_row(void *ctx, sqlite3_stmt *stmt)
+{
+	struct collectives *c = ctx;
+	size_t span = span_at(c, sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1));
+
+	if (span == SIZE_MAX)
+		return SQLITE_OK;
+	if (!grow(&c->launches, c->launches_cnt, &c->launches_room, sizeof(*c->launches)))
+		return SQLITE_NOMEM;
+	c->launches[c->launches_cnt] =
+		(struct launch){sqlite3_column_int64(stmt, 2), span, c->launches_cnt};
+	c->launches_cnt++;
+	return SQLITE_OK;
+}
+
+static int by_correlation(const void *a, const void *b)
+{
+	const struct launch *x = a, *y = b;
+	int order = (x->correlation > y->correlation) - (x->correlation < y->correlation);
+
+	return order ? order : (x->order > y->order) - (x->order < y->order);
+}
+
+/* start, end, correlationId, globalPid */
+static int kernel_row(void *ctx, sqlite3_stmt *stmt)
+{
+	struct collectives *c = ctx;
+	struct launch key = {.correlation = sqlite3_column_int64(stmt, 2)};
+	int64_t pid = sqlite3_column_int64(stmt, 3) >> 24;
+	size_t low = 0, high = c->launches_cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (c->launches[mid].correlation < key.correlation)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < c->launches_cnt && c->launches[low].correlation == key.correlation; low++) {
+		const struct launch *l = &c->launches[low];
+
+		/* Ids are unique within a process only. */
+		if (c->spans[l->span].tid >> 24 != pid)
+			continue;
+		if (!grow(&c->kernels, c->kernels_cnt, &c->kernels_room, sizeof(*c->kernels)))
+			return SQLITE_NOMEM;
+		c->kernels[c->kernels_cnt++] =
+			(struct kernel){sqlite3_column_int64(stmt, 0),
+					sqlite3_column_int64(stmt, 1), l->span, l->order};
+		break;
+	}
+	return SQLITE_OK;
+}
+
+static int by_span(const void *a, const void *b)
+{
+	const struct kernel *x = a, *y = b;
+
+	if (x->span != y->span)
+		return (x->span > y->span) - (x->span < y->span);
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+static int find_kernels(struct collectives *c)
+{
+	/* Threads are followed by others in the order of calls, so spans are in order already. */
+	int rc = rollup_sql(
+		c->r,
+		"SELECT globalTid, start, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE "
+		"correlationId IS NOT NULL AND globalTid >> 24 IN (SELECT pid FROM rank_process)",
+		launch_row, c);
+
+	if (rc != SQLITE_OK || !c->launches_cnt)
+		return rc;
+	qsort(c->launches, c->launches_cnt, sizeof(*c->launches), by_correlation);
+	rc = rollup_sql(c->r,
+			"SELECT start, end, correlationId, globalPid FROM "
+			"CUPTI_ACTIVITY_KIND_KERNEL WHERE end "
+			">= start AND correlationId IS NOT NULL",
+			kernel_row, c);
+	if (c->kernels_cnt)
+		qsort(c->kernels, c->kernels_cnt, sizeof(*c->kernels), by_span);
+	for (size_t i = 0; i < c->kernels_cnt; i++) {
+		const struct kernel *k = &c->kernels[i];
+		struct span *s = &c->spans[k->span];
+
+		s->from = !s->kernels || k->start < s->from ? k->start : s->from;
+		s->to = !s->kernels || k->end > s->to ? k->end : s->to;
+		s->kernels++;
+	}
+	return rc;
+}
+
+/* ---- rows ---- */
+
+/* When the collective, the @nth of its span, was done; false: no kernel is known. @first_kernel: of the span. */
+static bool time_of(const struct collectives *c, const struct span *s, size_t nth,
+		    size_t first_kernel, int64_t *start, int64_t *end, int64_t *grouped)
+{
+	if (!s->kernels)
+		return false;
+	*start = s->from;
+	*end = s->to;
+	*grouped = (int64_t)s->cnt;
+	if (s->kernels != s->cnt)
+		return true;
+	*start = c->kernels[first_kernel + nth].start;
+	*end = c->kernels[first_kernel + nth].end;
+	*grouped = 1;
+	return true;
+}
+
+static int put_collective(struct collectives *c, const struct collective *x, size_t nth,
+			  size_t first_kernel)
+{
+	struct rollup *r = c->r;
+	struct rank *k = &r->ranks[x->rank];
+	const struct rank_step *step = rollup_step(k, x->start);
+	int64_t start = 0, end = 0, grouped = DATASET_NULL;
+	bool has_kernel = time_of(c, &c->spans[x->span], nth, first_kernel, &start, &end, &grouped);
+	const union dataset_value v[] = {
+		{.number = k->rank},
+		{.number = step ? step->no : DATASET_NULL},
+		{.number = x->hash},
+		{.number = x->seq},
+		{.text = x->op},
+		{.number = x->bytes},
+		{.number = x->ranks},
+		{.number = x->comm_rank},
+		{.number = x->start + r->epoch},
+		{.number = has_kernel ? start + r->epoch : DATASET_NULL},
+		{.number = has_kernel ? end + r->epoch : DATASET_NULL},
+		{.number = grouped},
+	};
+
+	k->collectives++;
+	r->found->unmatched += !has_kernel;
+	r->found->unnamed += x->hash == DATASET_NULL;
+	return dataset_values(r->d, DATASET_SL_COLLECTIVES, v);
+}
+
+/* Numbers collectives by communicator, in the order of their calls, whatever thread made them. */
+static int number_them(struct collectives *c)
+{
+	struct collective *sorted = malloc((c->cnt + 1) * sizeof(*sorted));
+	int rc = sorted ? SQLITE_OK : SQLITE_NOMEM;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < c->cnt; i++) {
+		sorted[i] = c->list[i];
+		sorted[i].seq = (int64_t)i; /* its place in the list */
+	}
+	if (rc == SQLITE_OK)
+		qsort(sorted, c->cnt, sizeof(*sorted), by_start);
+	for (size_t i = 0; rc == SQLITE_OK && i < c->cnt; i++) {
+		struct collective *x = &c->list[sorted[i].seq];
+		struct comm *m = comm_of(c, x);
+
+		if (!m) {
+			rc = SQLITE_NOMEM;
+			break;
+		}
+		x->hash = m->hash;
+		x->ranks = m->ranks;
+		x->comm_rank = m->rank;
+		x->seq = ++m->seq;
+	}
+	free(sorted);
+	return rc;
+}
+
+static int put_them(struct collectives *c)
+{
+	size_t kernel = 0;
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < c->spans_cnt; i++) {
+		const struct span *s = &c->spans[i];
+
+		for (size_t n = 0; rc == SQLITE_OK && n < s->cnt; n++)
+			rc = put_collective(c, &c->list[s->first + n], n, kernel);
+		kernel += s->kernels;
+	}
+	return rc;
+}
+
+int rollup_collectives(struct rollup *r)
+{
+	struct collectives c = {.r = r, .tid = -1};
+	int rc = rollup_sql(r, calls_sql, call_row, &c);
+
+	if (rc == SQLITE_OK)
+		rc = rollup_sql(r,
+				"SELECT globalPid, comm, commHash, nRanks, rank, start, end FROM "
+				"SL_NCCL_COMMUNICATORS ORDER BY start",
+				comm_row, &c);
+	if (rc == SQLITE_OK && c.cnt)
+		rc = number_them(&c);
+	if (rc == SQLITE_OK && c.cnt)
+		rc = find_kernels(&c);
+	if (rc == SQLITE_OK)
+		rc = put_them(&c);
+	free(c.list);
+	free(c.spans);
+	free(c.comms);
+	free(c.launches);
+	free(c.kernels);
+	return rc;
+}

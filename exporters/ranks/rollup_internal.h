@@ -1,0 +1,54 @@
+/* rollup_internal.h - parts of a roll-up. */
+#pragma once
+
+#include "exporters/ranks/rollup.h"
+#include "exporters/read/wall.h"
+
+struct rank_step {
+	int64_t start, end, no;
+	int64_t tid;
+};
+
+struct rank {
+	int64_t rank, restart, local, world; /* DATASET_NULL: not known */
+	int64_t pid;                         /* upper bits of ids: the main process */
+	char *source;
+	struct rank_step *steps; /* in order, none overlaps another */
+	size_t steps_cnt, steps_room;
+	size_t collectives;
+	int64_t first, last; /* times of its events, session axis */
+};
+
+struct rank_process {
+	int64_t pid; /* upper bits of ids */
+	size_t rank; /* index */
+};
+
+struct rollup {
+	sqlite3 *db;
+	struct dataset *d;
+	const struct rollup_ask *ask;
+	struct rollup_found *found;
+	int64_t epoch; /* session time 0, ns since 1970 */
+	struct rank *ranks;
+	size_t ranks_cnt, ranks_room;
+	struct rank_process *processes; /* in order of pid */
+	size_t processes_cnt, processes_room;
+};
+
+/*
+ * Runs the statements of a text one after the other, with :rank, :from, :epoch and :range; rows of the last go to @row.
+ * SQLite's result code.
+ */
+typedef int rollup_row(void *ctx, sqlite3_stmt *stmt);
+int rollup_sql(struct rollup *r, const char *sql, rollup_row *row, void *ctx);
+
+/* Of a process; NULL: of no rank. */
+struct rank *rollup_rank(struct rollup *r, int64_t pid);
+/* The step that @time is in; NULL: none. */
+const struct rank_step *rollup_step(const struct rank *k, int64_t time);
+
+/* rollup_steps.c, rollup_collectives.c. SQLite's result codes. */
+int rollup_find_steps(struct rollup *r);
+int rollup_steps(struct rollup *r);
+int rollup_collectives(struct rollup *r);

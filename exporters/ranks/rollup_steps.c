@@ -1,0 +1,328 @@
+/*
+ * rollup_steps.c - the steps of each rank: where the time of the thread that makes them went, by the walk of why, and what its
+ * GPUs did meanwhile.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "exporters/ranks/rollup_internal.h"
+#include "exporters/why/reason.h"
+#include "exporters/why/walk.h"
+
+/* ---- which ---- */
+
+/* rank, restart, tid, start, end, no, name */
+struct named_step {
+	struct rollup *r;
+	struct rank *rank;
+	bool is_numbered; /* so far, each step of it has a number in its name */
+	int64_t last;
+};
+
+/* The only number in the text, -1: it has none, or several. */
+static int64_t number_in(const char *text)
+{
+	int64_t found = -1;
+
+	while (*text) {
+		char *end;
+
+		if (!isdigit((unsigned char)*text)) {
+			text++;
+			continue;
+		}
+		if (found >= 0)
+			return -1;
+		found = strtoll(text, &end, 10);
+		text = end;
+	}
+	return found;
+}
+
+static void finish_numbers(struct named_step *s)
+{
+	/* Otherwise counted from 1 on. */
+	for (size_t i = 0; s->rank && !s->is_numbered && i < s->rank->steps_cnt; i++)
+		s->rank->steps[i].no = (int64_t)i + 1;
+}
+
+static int step_row(void *ctx, sqlite3_stmt *stmt)
+{
+	struct named_step *s = ctx;
+	struct rank *k = rollup_rank(s->r, sqlite3_column_int64(stmt, 0) >> 24);
+	const char *name = (const char *)sqlite3_column_text(stmt, 3);
+	struct rank_step step = {
+		.start = sqlite3_column_int64(stmt, 1),
+		.end = sqlite3_column_int64(stmt, 2),
+		.no = number_in(name ? name : ""),
+		.tid = sqlite3_column_int64(stmt, 0),
+	};
+
+	if (!k)
+		return SQLITE_OK;
+	if (k != s->rank) {
+		finish_numbers(s);
+		s->rank = k;
+		s->is_numbered = true;
+		s->last = -1;
+	}
+	s->is_numbered = s->is_numbered && step.no > s->last;
+	s->last = step.no;
+	if (k->steps_cnt && step.start < k->steps[k->steps_cnt - 1].end)
+		step.start = k->steps[k->steps_cnt - 1].end;
+	if (step.end <= step.start)
+		return SQLITE_OK;
+	if (!grow(&k->steps, k->steps_cnt, &k->steps_room, sizeof(step)))
+		return SQLITE_NOMEM;
+	k->steps[k->steps_cnt++] = step;
+	return SQLITE_OK;
+}
+
+/* Of each rank the steps of the thread that spends most time in them. */
+static const char steps_sql[] = "-- include: step_ranges\n"
+				"CREATE TEMP TABLE step_thread AS SELECT tid, stem FROM (SELECT "
+				"tid, stem, row_number() OVER (PARTITION "
+				"BY rank, restart ORDER BY sum(end - start) DESC, tid, stem) AS "
+				"best FROM step JOIN rank_process ON pid = "
+				"tid >> 24 WHERE end > start GROUP BY tid, stem) WHERE best = 1;\n"
+				"SELECT tid, start, end, name FROM step JOIN step_thread USING "
+				"(tid, stem) WHERE end > start "
+				"ORDER BY tid, start";
+
+int rollup_find_steps(struct rollup *r)
+{
+	struct named_step s = {.r = r};
+	int rc = rollup_sql(r, steps_sql, step_row, &s);
+
+	finish_numbers(&s);
+	return rc;
+}
+
+/* ---- what GPUs did ---- */
+
+enum busy {
+	BUSY_ALL,
+	BUSY_NCCL,
+	BUSY_OTHER,
+	BUSY_CNT
+};
+
+struct busy_step {
+	int64_t ns[BUSY_CNT];
+	int64_t until[BUSY_CNT]; /* what is counted already ends there */
+};
+
+static void add_busy(struct busy_step *b, const struct rank_step *s, enum busy kind, int64_t start,
+		     int64_t end)
+{
+	start = start > s->start ? start : s->start;
+	start = start > b->until[kind] ? start : b->until[kind];
+	end = end < s->end ? end : s->end;
+	if (end <= start)
+		return;
+	b->ns[kind] += end - start;
+	b->until[kind] = end;
+}
+
+/* The first step that ends after @time. */
+static size_t step_after(const struct rank *k, int64_t time)
+{
+	size_t low = 0, high = k->steps_cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (k->steps[mid].end <= time)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Operations are in order of start. @first: index of each rank's first step in @busy. */
+static void cover_gpus(struct rollup *r, struct walk *w, const size_t *first,
+		       struct busy_step *busy)
+{
+	const struct why_model *m = w->m;
+
+	for (size_t i = 0; i < m->ops_cnt; i++) {
+		const struct why_op *o = &m->ops[i];
+		struct rank *k = rollup_rank(r, m->processes[o->process].pid);
+		bool is_nccl = k && o->work == WORK_KERNEL && reason_is_nccl(w, o->name);
+
+		for (size_t n = k ? step_after(k, o->start) : 0;
+		     k && n < k->steps_cnt && k->steps[n].start < o->end; n++) {
+			struct busy_step *b = &busy[first[k - r->ranks] + n];
+
+			add_busy(b, &k->steps[n], BUSY_ALL, o->start, o->end);
+			add_busy(b, &k->steps[n], is_nccl ? BUSY_NCCL : BUSY_OTHER, o->start,
+				 o->end);
+		}
+	}
+}
+
+/* ---- what the thread did ---- */
+
+/* Columns of SL_STEPS from cpuNs on. */
+enum part {
+	PART_CPU,
+	PART_RUNNABLE,
+	PART_GPU,
+	PART_FILE,
+	PART_NETWORK,
+	PART_LOCK,
+	PART_GIL,
+	PART_SLEEP,
+	PART_OTHER,
+	PART_CNT
+};
+
+static const uint8_t part_of[WHY_REASON_CNT] = {
+	[WHY_COMPUTE] = PART_CPU,     [WHY_KERNEL] = PART_CPU,    [WHY_IMPORT] = PART_CPU,
+	[WHY_NO_CPU] = PART_RUNNABLE, [WHY_GPU] = PART_GPU,       [WHY_GPU_RANK] = PART_GPU,
+	[WHY_GPU_UNEVEN] = PART_GPU,  [WHY_GPU_COPY] = PART_GPU,  [WHY_GPU_SYNC] = PART_GPU,
+	[WHY_GPU_KERNEL] = PART_GPU,  [WHY_GPU_ONLY] = PART_GPU,  [WHY_GPU_LATENCY] = PART_GPU,
+	[WHY_GPU_LAUNCH] = PART_GPU,  [WHY_GPU_CALL] = PART_GPU,  [WHY_FILE] = PART_FILE,
+	[WHY_FSYNC] = PART_FILE,      [WHY_PAGE_IN] = PART_FILE,  [WHY_SOCKET] = PART_NETWORK,
+	[WHY_LOCK] = PART_LOCK,       [WHY_GIL] = PART_GIL,       [WHY_SLEEP] = PART_SLEEP,
+	[WHY_PIPE] = PART_OTHER,      [WHY_QUEUE] = PART_OTHER,   [WHY_JOIN] = PART_OTHER,
+	[WHY_CHILD] = PART_OTHER,     [WHY_POLL] = PART_OTHER,    [WHY_SIGNAL] = PART_OTHER,
+	[WHY_BLOCKED] = PART_OTHER,   [WHY_UNKNOWN] = PART_OTHER,
+};
+
+struct thread_step {
+	int64_t ns[PART_CNT];
+	int64_t data; /* of other threads and processes, GPUs apart */
+	int64_t read; /* bytes */
+};
+
+static void cover_threads(struct rollup *r, struct walk *w, struct thread_step *to)
+{
+	size_t at = 0;
+
+	w->keeps_pieces = true;
+	for (size_t i = 0; i < r->ranks_cnt; i++)
+		for (size_t n = 0; n < r->ranks[i].steps_cnt; n++, at++) {
+			const struct rank_step *s = &r->ranks[i].steps[n];
+			uint32_t thread = why_model_find(w->m, s->tid);
+
+			w->span_no = (uint32_t)at;
+			if (thread == WHY_NONE)
+				to[at].ns[PART_OTHER] = s->end - s->start;
+			else
+				walk_cover(w, thread, s->start, s->end);
+		}
+	for (size_t i = 0; i < w->pieces_cnt; i++) {
+		const struct why_piece *p = &w->pieces[i];
+		const struct why_leaf *l = &w->leaves[p->leaf];
+		unsigned part = part_of[l->cause.reason];
+
+		to[p->span].ns[part] += p->ns;
+		if (l->hop && part != PART_GPU)
+			to[p->span].data += p->ns;
+	}
+}
+
+struct reads {
+	struct rollup *r;
+	const size_t *first;
+	struct thread_step *to;
+};
+
+/* pid, start, bytes */
+static int read_row(void *ctx, sqlite3_stmt *stmt)
+{
+	struct reads *x = ctx;
+	struct rank *k = rollup_rank(x->r, sqlite3_column_int64(stmt, 0));
+	const struct rank_step *s = k ? rollup_step(k, sqlite3_column_int64(stmt, 1)) : NULL;
+
+	if (s)
+		x->to[x->first[k - x->r->ranks] + (size_t)(s - k->steps)].read +=
+			sqlite3_column_int64(stmt, 2);
+	return SQLITE_OK;
+}
+
+static const char reads_sql[] =
+	"WITH\n"
+	"-- include: io_functions\n"
+	"SELECT globalTid >> 24, start, bytesDone FROM OSRT_API WHERE bytesDone > 0 AND globalTid "
+	">> 24 IN "
+	"(SELECT pid FROM rank_process) AND nameId IN (SELECT id FROM kind WHERE type = 3)";
+
+static int put_step(struct rollup *r, const struct rank *k, const struct rank_step *s,
+		    const struct busy_step *b, const struct thread_step *t, bool has_gpu)
+{
+	union dataset_value v[5 + PART_CNT + 5] = {
+		{.number = k->rank},
+		{.number = s->no},
+		{.number = s->start + r->epoch},
+		{.number = s->end + r->epoch},
+		{.number = has_gpu ? b->ns[BUSY_ALL] : DATASET_NULL},
+		{.number = has_gpu ? b->ns[BUSY_NCCL] : DATASET_NULL},
+		{.number = has_gpu ? b->ns[BUSY_ALL] - b->ns[BUSY_OTHER] : DATASET_NULL},
+	};
+	size_t at = 7;
+
+	for (unsigned i = 0; i < PART_CNT; i++)
+		v[at++].number = t->ns[i];
+	v[at++].number = t->data;
+	v[at++].number = t->read;
+	return dataset_values(r->d, DATASET_SL_STEPS, v);
+}
+
+static int all_steps(struct rollup *r, struct why_model *m, const size_t *first, size_t cnt)
+{
+	struct busy_step *busy = calloc(cnt + 1, sizeof(*busy));
+	struct thread_step *threads = calloc(cnt + 1, sizeof(*threads));
+	struct reads reads = {r, first, threads};
+	struct walk w;
+	int rc = busy && threads ? walk_open(&w, m) : SQLITE_NOMEM;
+
+	if (rc == SQLITE_OK) {
+		for (size_t i = 0; i < cnt; i++)
+			for (unsigned kind = 0; kind < BUSY_CNT; kind++)
+				busy[i].until[kind] = INT64_MIN;
+		cover_threads(r, &w, threads);
+		cover_gpus(r, &w, first, busy);
+		rc = walk_end(&w);
+	}
+	if (rc == SQLITE_OK)
+		rc = rollup_sql(r, reads_sql, read_row, &reads);
+	for (size_t i = 0; rc == SQLITE_OK && i < r->ranks_cnt; i++)
+		for (size_t n = 0; rc == SQLITE_OK && n < r->ranks[i].steps_cnt; n++)
+			rc = put_step(r, &r->ranks[i], &r->ranks[i].steps[n], &busy[first[i] + n],
+				      &threads[first[i] + n], m->ops_cnt > 0);
+	if (busy && threads)
+		walk_free(&w);
+	free(busy);
+	free(threads);
+	return rc;
+}
+
+int rollup_steps(struct rollup *r)
+{
+	struct why_scope scope = {.is_all = true};
+	size_t *first = calloc(r->ranks_cnt + 1, sizeof(*first));
+	struct why_model m;
+	size_t cnt = 0;
+	int rc;
+
+	if (!first)
+		return SQLITE_NOMEM;
+	for (size_t i = 0; i < r->ranks_cnt; i++) {
+		first[i] = cnt;
+		cnt += r->ranks[i].steps_cnt;
+	}
+	rc = SQLITE_OK;
+	if (cnt) {
+		rc = why_model_read(&m, r->db, &scope);
+		if (rc == SQLITE_OK)
+			rc = all_steps(r, &m, first, cnt);
+		why_model_free(&m);
+	}
+	free(first);
+	return rc;
+}

@@ -1,0 +1,1 @@
+SELECT monotonic, realtime, isSynchronized, errorNs, maxErrorNs FROM SL_CLOCK_SNAPSHOTS;

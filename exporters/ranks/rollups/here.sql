@@ -1,0 +1,79 @@
+-- What all roll-ups use, in temporary tables; :rank, :from and :epoch are bound.
+-- rank_process(pid, rank, restart, is_main): processes of ranks, pid: the upper bits of their ids. Helpers (workers of a
+-- DataLoader, shells around) are of the rank of the process that started them.
+-- rank(rank, restart, localRank, worldSize, source, pid): pid: the main process.
+CREATE TEMP TABLE rank_variable AS
+WITH value AS (
+	SELECT globalPid >> 24 AS pid, name, CASE WHEN value NOT GLOB '*[^0-9]*' AND length(value) BETWEEN 1 AND 9
+		THEN CAST(value AS INTEGER) END AS number
+	FROM SL_RANK_VARIABLES
+), wide AS (
+	SELECT pid, max(number) FILTER (WHERE name = 'RANK') AS torch,
+		coalesce(max(number) FILTER (WHERE name = 'OMPI_COMM_WORLD_RANK'), max(number) FILTER (WHERE name = 'PMIX_RANK'),
+			max(number) FILTER (WHERE name = 'PMI_RANK'), max(number) FILTER (WHERE name = 'MV2_COMM_WORLD_RANK'),
+			max(number) FILTER (WHERE name = 'PALS_RANKID'), max(number) FILTER (WHERE name = 'FLUX_TASK_RANK')) AS mpi,
+		max(number) FILTER (WHERE name = 'SLURM_PROCID') AS slurm, max(number) FILTER (WHERE name = 'SLURM_NTASKS') AS tasks,
+		max(number) FILTER (WHERE name = 'JOB_COMPLETION_INDEX') AS job,
+		coalesce(max(number) FILTER (WHERE name = 'LOCAL_RANK'), max(number) FILTER (WHERE name = 'OMPI_COMM_WORLD_LOCAL_RANK'),
+			max(number) FILTER (WHERE name = 'MV2_COMM_WORLD_LOCAL_RANK'), max(number) FILTER (WHERE name = 'SLURM_LOCALID')) AS localRank,
+		max(number) FILTER (WHERE name = 'WORLD_SIZE') AS torchSize,
+		coalesce(max(number) FILTER (WHERE name = 'OMPI_COMM_WORLD_SIZE'), max(number) FILTER (WHERE name = 'PMI_SIZE'),
+			max(number) FILTER (WHERE name = 'MV2_COMM_WORLD_SIZE')) AS mpiSize,
+		max(number) FILTER (WHERE name = 'TORCHELASTIC_RESTART_COUNT') AS restart
+	FROM value GROUP BY pid
+), nccl AS (
+	-- the largest communicator
+	SELECT globalPid >> 24 AS pid, max(nRanks) AS size, rank FROM SL_NCCL_COMMUNICATORS
+	WHERE rank IS NOT NULL AND nRanks > 1 GROUP BY globalPid
+)
+SELECT pid, coalesce(torch, nccl.rank, mpi, CASE WHEN tasks > 1 THEN slurm END, job) AS rank,
+	coalesce(restart, 0) AS restart, localRank,
+	CASE WHEN torch IS NOT NULL THEN torchSize WHEN nccl.rank IS NOT NULL THEN nccl.size WHEN mpi IS NOT NULL THEN mpiSize
+		WHEN tasks > 1 AND slurm IS NOT NULL THEN tasks END AS worldSize,
+	CASE WHEN torch IS NOT NULL THEN 'RANK' WHEN nccl.rank IS NOT NULL THEN 'NCCL' WHEN mpi IS NOT NULL THEN 'MPI'
+		WHEN tasks > 1 AND slurm IS NOT NULL THEN 'SLURM_PROCID' WHEN job IS NOT NULL THEN 'JOB_COMPLETION_INDEX' END AS source
+FROM (SELECT pid FROM wide UNION SELECT pid FROM nccl) LEFT JOIN wide USING (pid) LEFT JOIN nccl USING (pid);
+
+CREATE TEMP TABLE rank_process(pid INTEGER PRIMARY KEY, rank INTEGER, restart INTEGER, localRank INTEGER, worldSize INTEGER,
+	source TEXT, parent INTEGER, work INTEGER);
+INSERT OR IGNORE INTO rank_process(pid, rank, restart, localRank, worldSize, source, parent)
+WITH RECURSIVE process AS MATERIALIZED (
+	SELECT globalPid >> 24 AS pid, max(parentGlobalPid >> 24) AS parent FROM SL_PROCESS_TREE GROUP BY 1
+	UNION
+	SELECT pid, NULL FROM rank_variable WHERE pid NOT IN (SELECT globalPid >> 24 FROM SL_PROCESS_TREE)
+	UNION
+	SELECT globalPid >> 24, NULL FROM PROCESSES WHERE globalPid >> 24 NOT IN (SELECT globalPid >> 24 FROM SL_PROCESS_TREE)
+	UNION
+	SELECT globalTid >> 24, NULL FROM ThreadNames WHERE globalTid >> 24 NOT IN (SELECT globalPid >> 24 FROM SL_PROCESS_TREE)
+	UNION
+	SELECT DISTINCT globalPid >> 24, NULL FROM CUPTI_ACTIVITY_KIND_KERNEL
+	WHERE globalPid >> 24 NOT IN (SELECT globalPid >> 24 FROM SL_PROCESS_TREE)
+), own(pid, parent, rank, restart, localRank, worldSize, source) AS (
+	SELECT pid, parent, coalesce(:rank, rank), coalesce(restart, 0), localRank, worldSize,
+		CASE WHEN :rank IS NULL THEN source ELSE :from END
+	FROM process LEFT JOIN rank_variable USING (pid)
+), down(pid, rank, restart, localRank, worldSize, source, parent, depth) AS (
+	SELECT pid, rank, restart, localRank, worldSize, source, parent, 0 FROM own WHERE rank IS NOT NULL
+	UNION
+	SELECT o.pid, d.rank, d.restart, d.localRank, d.worldSize, d.source, o.parent, depth + 1
+	FROM down AS d JOIN own AS o ON o.parent = d.pid
+	WHERE o.rank IS NULL AND depth < 100
+)
+SELECT pid, rank, restart, localRank, worldSize, source, parent FROM down ORDER BY depth;
+
+-- The main process: what talks to the GPU, else what has steps, else the first.
+UPDATE rank_process SET work =
+	(SELECT 1000000000 FROM SL_NCCL_COMMUNICATORS WHERE globalPid >> 24 = pid LIMIT 1);
+UPDATE rank_process SET work = 1000000 + n
+FROM (SELECT globalPid >> 24 AS at, count(*) AS n FROM CUPTI_ACTIVITY_KIND_KERNEL GROUP BY 1) WHERE at = pid AND work IS NULL;
+UPDATE rank_process SET work = n
+FROM (SELECT globalTid >> 24 AS at, min(count(*), 900000) AS n FROM NVTX_EVENTS WHERE eventType IN (59, 60) GROUP BY 1)
+WHERE at = pid AND work IS NULL;
+
+CREATE TEMP TABLE rank AS
+SELECT rank, restart, localRank, worldSize, source, pid
+FROM (
+	SELECT *, row_number() OVER (PARTITION BY rank, restart ORDER BY coalesce(work, 0) DESC, coalesce(localRank, -1) DESC, pid) AS no
+	FROM rank_process
+)
+WHERE no = 1;

@@ -1,0 +1,92 @@
+#!/bin/sh
+# A dataset of reports: which ranks there are, their steps and collectives, equal to what the reports have; what is written
+# twice, cut off or missing.
+. tests/lib.sh
+GPU=$B/tests/gpu
+STANDIN=$B/tests/standin
+[ -f "$STANDIN/libnccl.so.2" ] || skip_all 'the stand-ins are not built'
+LD_LIBRARY_PATH=$STANDIN${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+SIGHTLINE_CUPTI=$STANDIN/libcupti.so.13
+export LD_LIBRARY_PATH SIGHTLINE_CUPTI
+for v in RANK LOCAL_RANK WORLD_SIZE SLURM_PROCID SLURM_JOB_ID TORCHELASTIC_RUN_ID OMPI_COMM_WORLD_RANK PMI_RANK; do unset "$v"; done
+ranks() { "$BIN" ranks "$@" >out 2>err; }
+json() { # EXPRESSION of d
+	"$BIN" ranks check -d ds -f json 2>&1 | "$PY" -c "import json, sys; d = json.load(sys.stdin); print($1)"
+}
+[ -x "$PY" ] || skip_all 'no python3'
+
+profile two -t cuda,nccl,osrt "$GPU/two" reduce spawn >said 2>err
+check 'a report of two ranks' ranks add -d ds --run one "$R"
+is "$(json "[(r['rank'], r['worldSize'], r['source'], r['complete']) for n in d['runs'][0]['nodes'] for r in n['ranks']]")" \
+	"[(0, 2, 'NCCL', 1), (1, 2, 'NCCL', 1)]" 'its ranks are those of NCCL'
+is "$(json "{f['table']: f['rows'] for f in d['runs'][0]['nodes'][0]['files']}['SL_COLLECTIVES']")" \
+	"$(q "$R" "SELECT count(*) FROM SL_LIBRARY_API JOIN StringIds ON id = nameId WHERE returnValue = 0 AND value IN ('ncclAllReduce', 'ncclBroadcast', 'ncclReduce',
+		'ncclAllGather', 'ncclReduceScatter', 'ncclBcast')")" 'each collective has a row, sends have none'
+is "$(grep -c 'have no kernel\|made before' err)" 0 'each has its kernel and its communicator'
+
+# ---- another node, steps ----
+RANK=2 WORLD_SIZE=4 profile steps -t cuda,nvtx,osrt "$GPU/steps" 20 >said 2>err
+check 'a report of another rank' ranks add -d ds --run one --node other "$R"
+is "$(json "[(r['rank'], r['steps'], r['source']) for n in d['runs'][0]['nodes'] for r in n['ranks'] if n['node'] == 'other']")" \
+	"[(2, 20, 'RANK')]" 'with its steps'
+is "$(json "[f['text'] for f in d['found'] if f['kind'] == 'missing']")" "['1 of 4 ranks are missing: 3']" 'the fourth is missing'
+"$BIN" ranks check -d ds --fail-on missing >out 2>err
+is $? 3 'and is a reason to fail'
+"$BIN" ranks check -d ds --fail-on files,cut >out 2>err
+is $? 0 'others are not'
+
+# ---- what DuckDB reads ----
+duck() { # SQL
+	"$PY" - "$1" <<'E'
+import duckdb, sys
+for t in ('SL_RANKS', 'SL_STEPS', 'SL_COLLECTIVES', 'SL_KERNELS'):
+    duckdb.sql(f"CREATE VIEW {t} AS SELECT * FROM read_parquet('ds/{t}/*/*/*.parquet', hive_partitioning = true, hive_types_autocast = false)")
+print(duckdb.sql(sys.argv[1]).fetchall())
+E
+}
+if "$PY" -c 'import duckdb' 2>/dev/null; then
+	is "$(duck 'SELECT count(*), max(abs("end" - "start" - cpuNs - runnableNs - gpuNs - fileNs - networkNs - lockNs - gilNs - sleepNs - otherNs)),
+		min(gpuBusyNs) > 0, max(gpuBusyNs) <= max("end" - "start") FROM SL_STEPS')" '[(20, 0, True, True)]' 'DuckDB: parts of a step are the step'
+	is "$(duck 'SELECT count(*), count(DISTINCT commHash), min(n), max(n), bool_and(bytes) FROM (SELECT commHash, seq, count(*) AS n,
+		min(op) = max(op) AND min(bytes) = max(bytes) AND max("rank") = 1 AS bytes FROM SL_COLLECTIVES GROUP BY commHash, seq)')" \
+		"[($(q "$W/two.sqlite" "SELECT count(*) / 2 FROM SL_LIBRARY_API JOIN StringIds ON id = nameId WHERE returnValue = 0 AND value IN ('ncclAllReduce',
+			'ncclBroadcast', 'ncclReduce', 'ncclAllGather', 'ncclReduceScatter', 'ncclBcast')"), 1, 2, 2, True)]" \
+		'DuckDB: the collectives of two ranks meet'
+	is "$(duck "SELECT sum(n), sum(ns) FROM SL_KERNELS WHERE node = 'other'")" \
+		"$(q "$R" "SELECT printf('[(%d, %d)]', count(*), sum(end - start)) FROM CUPTI_ACTIVITY_KIND_KERNEL")" 'DuckDB: all kernels are there'
+else
+	skip 'what DuckDB reads' 'no duckdb for python3'
+fi
+
+# ---- the same again, and bad input ----
+check 'the same again replaces it' ranks add -d ds --run one --node other "$R"
+is "$(json "len(d['runs'][0]['nodes'])")" 2 'nothing is there twice'
+"$BIN" ranks add -d ds --run one --node other "$W/two.sqlite" >out 2>err
+is $? 1 'older reports do not replace newer ones'
+is "$(cat err | grep -v '^sightline: ranks: ')" "sightline: ranks add: no step was found (an NVTX range that repeats; --step=RANGE names one): questions about steps have no answer
+sightline: ranks add: node other has newer reports under run one; --force replaces them" 'which is said'
+SLURM_JOB_ID=17 SLURM_PROCID=0 SLURM_NTASKS=4 profile job /bin/true 2>err
+check 'the name of a run may be the job' ranks add -d jobs "$R"
+SLURM_JOB_ID=18 SLURM_PROCID=1 SLURM_NTASKS=4 profile job2 /bin/true 2>err
+"$BIN" ranks add -d jobs --run 17 --node b "$R" >out 2>err
+is "$? $(grep -c 'run 17 is that of another job 17' err)" '1 1' 'two jobs do not become one run'
+profile none /bin/true 2>err
+"$BIN" ranks add -d ds --run one "$R" >out 2>err
+is "$? $(grep -c 'does not show which rank it is of: --rank=N' err)" '1 1' 'a report of no rank'
+cp "$R" name-rank7.sqlite
+check 'the rank from the name' ranks add -d names --run x --rank-from 'rank%r' name-rank7.sqlite
+"$BIN" ranks add -d ds --run a/b "$R" >out 2>err
+is $? 2 'a run that is no name'
+"$BIN" ranks add -d ds --run one missing.sqlite >out 2>err
+is "$? $(wc -l <err)" '1 1' 'a report that is not there'
+head -c 100 ds/SL_STEPS/run=one/node=other/part-0.parquet >cut && cp cut ds/SL_STEPS/run=one/node=other/part-0.parquet
+"$BIN" ranks check -d ds --fail-on files >out 2>err
+is "$? $(grep -c 'SL_STEPS is cut off, or has been changed; moved to _bad' out)" '3 1' 'a file that is cut off is named'
+is "$(ls ds/_bad)" SL_STEPS-one-other.parquet 'and moved away'
+"$BIN" ranks check -d nowhere >out 2>err
+is "$? $(wc -l <err)" '1 1' 'a dataset that is not there'
+"$BIN" ranks ad -d x >out 2>err
+is "$? $(cat err)" "2 sightline: ranks: there is no command 'ad'; did you mean 'add'?" 'a command that is not there'
+(ulimit -f 0 && exec "$BIN" ranks add -d full --run one "$W/two.sqlite") >out 2>err
+is "$(find full -name '*.parquet' 2>/dev/null | wc -l)" 0 'a disk that is full leaves no file that is not whole'
+done_testing
