@@ -68,19 +68,43 @@ const struct view_node *view_reader_node(struct view_reader *r, uint32_t level, 
 	return (const struct view_node *)(page->data + VIEW_EXTENT_HEAD) + at;
 }
 
-unsigned view_reader_block(struct view_reader *r, uint32_t i, struct view_event *e)
+/* Where a block lies in r->blocks; 0: damaged. */
+static uint32_t block_at(struct view_reader *r, uint32_t i)
 {
 	const struct view_node *n = view_reader_node(r, 0, i);
 	uint32_t at = n ? (uint32_t)(n->where & 0xFFFF) : 0;
 	view_ref ref = n ? n->where >> 16 : 0;
-	unsigned cnt = 0;
 
 	if (n && (!r->blocks || r->blocks->ref != ref || r->blocks->used <= at)) {
 		if (r->blocks)
 			view_page_put(r->v->side, r->blocks);
 		r->blocks = view_page_get(r->v->side, ref, at + 1, r->lane->id, VIEW_LEVEL_BLOCKS);
 	}
-	if (n && r->blocks && at >= VIEW_EXTENT_HEAD)
+	return n && r->blocks && at >= VIEW_EXTENT_HEAD ? at : 0;
+}
+
+unsigned view_reader_durations(struct view_reader *r, uint32_t i, uint64_t *dur, uint32_t *name)
+{
+	uint32_t at = block_at(r, i), most = 0;
+	unsigned cnt = 0;
+
+	if (at)
+		cnt = view_unpack_durations(r->blocks->data + at, r->blocks->used - at, dur, name);
+	for (unsigned k = 0; k < cnt; k++)
+		most = name[k] > most ? name[k] : most;
+	if (cnt == 0 || most >= r->v->name_cnt) {
+		r->is_damaged = true;
+		return 0;
+	}
+	return cnt;
+}
+
+unsigned view_reader_block(struct view_reader *r, uint32_t i, struct view_event *e)
+{
+	uint32_t at = block_at(r, i);
+	unsigned cnt = 0;
+
+	if (at)
 		cnt = view_unpack_part(r->blocks->data + at, r->blocks->used - at, e, !r->no_rows);
 	r->is_damaged |= cnt == 0;
 	for (unsigned k = 0; k < cnt; k++) {

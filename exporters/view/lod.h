@@ -25,6 +25,8 @@ bool view_reader_lane(struct view_reader *r, uint32_t lane);
 const struct view_node *view_reader_node(struct view_reader *r, uint32_t level, uint32_t i);
 /* The events of a block; how many, 0: damaged. */
 unsigned view_reader_block(struct view_reader *r, uint32_t i, struct view_event *e);
+/* The same for one that lies in a span as a whole, and in which all has ended: what view_unpack_durations() gives of it. */
+unsigned view_reader_durations(struct view_reader *r, uint32_t i, uint64_t *dur, uint32_t *name);
 /* The first block that ends at @t or later; their number when there is none. */
 uint32_t view_reader_find(struct view_reader *r, int64_t t);
 

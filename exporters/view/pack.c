@@ -144,21 +144,45 @@ static void get_times(const struct head *h, const uint64_t *gap, const uint64_t 
 	}
 }
 
+static bool get_head(const uint8_t *from, size_t len, struct head *h)
+{
+	if (len < sizeof(*h))
+		return false;
+	memcpy(h, from, sizeof(*h));
+	if (h->cnt == 0 || h->cnt > VIEW_BLOCK)
+		return false;
+	for (int c = 0; c < COLUMNS; c++)
+		if (h->width[c] > 64)
+			return false;
+	return bytes_of(h) <= len - sizeof(*h);
+}
+
+unsigned view_unpack_durations(const uint8_t *from, size_t len, uint64_t dur[VIEW_BLOCK],
+			       uint32_t name[VIEW_BLOCK])
+{
+	uint64_t names[VIEW_BLOCK];
+	struct head h;
+	size_t bit;
+
+	if (!get_head(from, len, &h))
+		return 0;
+	from += sizeof(h);
+	bit = (size_t)h.width[GAP] * h.cnt;
+	get_column(from, bit, h.width[DUR], h.cnt, dur);
+	bit += (size_t)h.width[DUR] * h.cnt;
+	get_column(from, bit, h.width[NAME], h.cnt, names);
+	for (unsigned i = 0; i < h.cnt; i++)
+		name[i] = h.name + (uint32_t)names[i];
+	return h.cnt;
+}
+
 unsigned view_unpack_part(const uint8_t *from, size_t len, struct view_event *e, bool whole)
 {
 	uint64_t col[COLUMNS][VIEW_BLOCK];
 	struct head h;
 	size_t bit = 0;
 
-	if (len < sizeof(h))
-		return 0;
-	memcpy(&h, from, sizeof(h));
-	if (h.cnt == 0 || h.cnt > VIEW_BLOCK)
-		return 0;
-	for (int c = 0; c < COLUMNS; c++)
-		if (h.width[c] > 64)
-			return 0;
-	if (bytes_of(&h) > len - sizeof(h))
+	if (!get_head(from, len, &h))
 		return 0;
 	from += sizeof(h);
 	for (int c = 0; c < COLUMNS; c++) {

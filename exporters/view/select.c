@@ -92,27 +92,82 @@ static void keep(struct select *s, struct group *g, int64_t dur)
 	choose_next(s, g, g->cnt);
 }
 
-static int on_event(void *ctx, const struct view_event *e)
+static inline void add(struct select *s, struct group *g, int64_t dur)
 {
-	struct select *s = ctx;
-	struct group *g = group_of(s, e->name);
-	int64_t start = e->start > s->from ? e->start : s->from;
-	int64_t end = e->end < s->to ? e->end : s->to;
-	int64_t dur = end > start ? end - start : 0;
-
-	if (!g) {
-		s->failed = true;
-		return -1;
-	}
-	s->events++;
 	g->cnt++;
 	if (__builtin_add_overflow(g->total, dur, &g->total))
 		g->total = INT64_MAX;
 	g->min = dur < g->min ? dur : g->min;
 	g->max = dur > g->max ? dur : g->max;
 	g->squares += (unsigned __int128)dur * (uint64_t)dur;
-	keep(s, g, dur);
+	/* Of most that come when a name has its sample, none is kept. */
+	if (g->cnt >= g->next)
+		keep(s, g, dur);
+}
+
+static int on_event(void *ctx, const struct view_event *e)
+{
+	struct select *s = ctx;
+	struct group *g = group_of(s, e->name);
+	int64_t start = e->start > s->from ? e->start : s->from;
+	int64_t end = e->end < s->to ? e->end : s->to;
+
+	if (!g) {
+		s->failed = true;
+		return -1;
+	}
+	s->events++;
+	add(s, g, end > start ? end - start : 0);
 	return 0;
+}
+
+/* A block that lies in the span as a whole. False: no more. */
+static bool add_block(struct select *s, struct view_reader *r, uint32_t i)
+{
+	uint64_t dur[VIEW_BLOCK];
+	uint32_t name[VIEW_BLOCK], *of_name = s->of_name[s->kind];
+	unsigned cnt = view_reader_durations(r, i, dur, name);
+
+	for (unsigned k = 0; k < cnt; k++) {
+		if (of_name && name[k] < s->name_cnt && of_name[name[k]])
+			continue;
+		if (!group_of(s, name[k])) {
+			s->failed = true;
+			return false;
+		}
+		of_name = s->of_name[s->kind];
+	}
+	/* Damage may be anything. */
+	for (unsigned k = 0; k < cnt; k++)
+		add(s, &s->groups[of_name[name[k]] - 1],
+		    dur[k] < VIEW_TIME_MAX ? (int64_t)dur[k] : VIEW_TIME_MAX);
+	s->events += cnt;
+	return cnt > 0;
+}
+
+static void add_lane(struct select *s, struct view_reader *r)
+{
+	uint32_t cnt = r->lane->seen.cnt[0];
+	struct view_event e[VIEW_BLOCK];
+
+	for (uint32_t i = view_reader_find(r, s->from); i < cnt && !s->failed; i++) {
+		const struct view_node *n = view_reader_node(r, 0, i);
+		unsigned events;
+
+		if (!n || n->start >= s->to)
+			return;
+		if (n->start >= s->from && n->end < s->to && !(n->flags & VIEW_OPEN)) {
+			if (!add_block(s, r, i))
+				return;
+			continue;
+		}
+		events = view_reader_block(r, i, e);
+		for (unsigned k = 0; k < events && !s->failed; k++)
+			if (view_overlaps(&e[k], s->from, s->to))
+				on_event(s, &e[k]);
+		if (events == 0)
+			return;
+	}
 }
 
 static void swap(int64_t *a, int64_t *b)
@@ -266,7 +321,7 @@ static void look_at(struct select *s, uint32_t lane, struct view_buf *counters)
 			view_reader_each(&r, s->from, s->to, on_value, &c);
 			put_values(counters, row, lane, &c);
 		} else if (!r.lane->is_counter && !counters) {
-			view_reader_each(&r, s->from, s->to, on_event, s);
+			add_lane(s, &r);
 		}
 	}
 	view_reader_end(&r);
