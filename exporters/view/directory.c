@@ -250,7 +250,8 @@ static bool get_lane(struct reader *r, struct view_store *v)
 		}
 		get(r, refs->ref, refs->cnt * sizeof(view_ref));
 		if (cnt < 0 || cnt > UINT32_MAX ||
-		    (cnt > 0 && view_node_extent((uint32_t)cnt - 1, &at) >= refs->cnt))
+		    (cnt > 0 &&
+		     view_node_extent((uint32_t)level, (uint32_t)cnt - 1, &at) >= refs->cnt))
 			return false;
 		s->cnt[level] = (uint32_t)cnt;
 	}

@@ -24,22 +24,29 @@ struct view_lane_writer {
 	struct view_lane *next_dirty;
 };
 
-uint32_t view_node_extent(uint32_t i, uint32_t *at)
+/* A level above the first has an eighth of its nodes: large extents would take more memory while they fill than they spare. */
+static unsigned class_max(uint32_t level)
 {
-	for (uint32_t k = 0; k < VIEW_CLASSES - 1; k++) {
-		uint32_t cnt = (view_class_bytes[k] - VIEW_EXTENT_HEAD) / sizeof(struct view_node);
+	return level > 0 && level != VIEW_LEVEL_BLOCKS ? VIEW_CLASSES - 2 : VIEW_CLASSES - 1;
+}
 
+uint32_t view_node_extent(uint32_t level, uint32_t i, uint32_t *at)
+{
+	unsigned most = class_max(level);
+	uint32_t cnt = 0;
+
+	for (uint32_t k = 0; k <= most; k++) {
+		cnt = (view_class_bytes[k] - VIEW_EXTENT_HEAD) / sizeof(struct view_node);
+		if (k == most)
+			break;
 		if (i < cnt) {
 			*at = i;
 			return k;
 		}
 		i -= cnt;
 	}
-	uint32_t cnt =
-		(view_class_bytes[VIEW_CLASSES - 1] - VIEW_EXTENT_HEAD) / sizeof(struct view_node);
-
 	*at = i % cnt;
-	return VIEW_CLASSES - 1 + i / cnt;
+	return most + i / cnt;
 }
 
 /* ---- extents ---- */
@@ -63,7 +70,7 @@ static int fill_room(struct view_store *v, struct view_lane *lane, struct fill *
 		return 0;
 	if (f->data && flush(v, lane, f, level) < 0)
 		return -1;
-	class = f->made < VIEW_CLASSES ? f->made : VIEW_CLASSES - 1;
+	class = f->made < class_max(level) ? f->made : class_max(level);
 	/* Blocks do not all fit the smallest. */
 	if (class == 0 && len > view_class_bytes[0] - VIEW_EXTENT_HEAD)
 		class = 1;

@@ -47,7 +47,7 @@ void view_reader_end(struct view_reader *r)
 const struct view_node *view_reader_node(struct view_reader *r, uint32_t level, uint32_t i)
 {
 	const struct view_seen *seen = &r->lane->seen;
-	uint32_t at, extent = view_node_extent(i, &at);
+	uint32_t at, extent = view_node_extent(level, i, &at);
 	uint32_t used = VIEW_EXTENT_HEAD + (at + 1) * (uint32_t)sizeof(struct view_node);
 	struct view_page *page = r->nodes[level];
 

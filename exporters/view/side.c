@@ -25,7 +25,7 @@ struct super {
 	uint64_t dir_at, dir_len, file_len;
 	uint32_t dir_crc, unused;
 };
-#define VERSION 2
+#define VERSION 3
 
 struct view_side {
 	int fd;

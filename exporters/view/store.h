@@ -52,7 +52,7 @@ struct view_node {
 #define VIEW_WEIGHT(ns) ((float)((ns) > 0 ? (ns) : 1))
 
 /* The place of node @i of a level: the extent's number; extents grow, so that short lanes take little. */
-uint32_t view_node_extent(uint32_t i, uint32_t *at);
+uint32_t view_node_extent(uint32_t level, uint32_t i, uint32_t *at);
 
 struct view_refs {
 	view_ref *ref;
