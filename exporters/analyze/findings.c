@@ -229,6 +229,9 @@ static int open_db(struct analysis *a, const char *time, const char *nvtx, char 
 	if (!a->db || add_functions(a, why, why_len) < 0 ||
 	    db_filter_apply(a->db, &a->shown, why, why_len) < 0)
 		return -1;
+	/* If it fails, so will the rule that needs it. */
+	if (a->all && !time && !nvtx && wall_is_of_events(a->db, &a->shown))
+		run_steps(a, "gpu_sweep, os_calls", why, why_len);
 	if (wall_table(a->db, &a->shown, &a->wall) != SQLITE_OK) {
 		snprintf(why, why_len, "%s: %s", a->input, sqlite3_errmsg(a->db));
 		return -1;
@@ -236,10 +239,11 @@ static int open_db(struct analysis *a, const char *time, const char *nvtx, char 
 	return 0;
 }
 
-int analysis_open(struct analysis *a, const char *input, const struct db_filter *filter, char *why,
-		  size_t why_len)
+int analysis_open(struct analysis *a, const char *input, const struct db_filter *filter, bool all,
+		  char *why, size_t why_len)
 {
 	memset(a, 0, sizeof(*a));
+	a->all = all;
 	a->input = input;
 	a->base = filter;
 	if (open_db(a, NULL, NULL, why, why_len) == 0)

@@ -75,12 +75,16 @@ struct analysis {
 		shown;  /* a rule's :start, :end, :nvtx; what @db shows because of both */
 	char *own_text; /* @own as its arguments say it */
 	struct wall wall;
+	bool all;
 	char *used; /* shared steps that have run: ",io,gpu_busy," */
 };
 
-/* @filter may be NULL. 0, or -1 after one sentence in @why. @input and @filter must outlive it. */
-int analysis_open(struct analysis *a, const char *input, const struct db_filter *filter, char *why,
-		  size_t why_len);
+/*
+ * @filter may be NULL. 0, or -1 after one sentence in @why. @input and @filter must outlive it. @all: all rules will run, so what
+ * they share is made first, and the wall time comes from the same passes over the events.
+ */
+int analysis_open(struct analysis *a, const char *input, const struct db_filter *filter, bool all,
+		  char *why, size_t why_len);
 void analysis_close(struct analysis *a);
 /* Makes what @steps of rules/shared/ make, unless that was done before. 0 or -1 likewise. */
 int analysis_use(struct analysis *a, const char *steps, char *why, size_t why_len);

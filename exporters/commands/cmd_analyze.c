@@ -181,7 +181,8 @@ static struct gain_limit limit_of(const struct why *y)
 }
 
 /* Where the time of an input went: the head of the list, unless rules were named. */
-static int run_why(struct analyze *a, size_t in, const struct wall *wall, struct gain_limit *limit)
+static int run_why(struct analyze *a, size_t in, const struct analysis *an,
+		   struct gain_limit *limit)
 {
 	const struct format *format = a->t.jobs[in * a->t.per_input].format;
 	const char *input = a->t.inputs.word[in];
@@ -195,8 +196,9 @@ static int run_why(struct analyze *a, size_t in, const struct wall *wall, struct
 	if (!a->t.all_defaults || (!format->for_people && format != &format_json) ||
 	    a->t.filter.nvtx_cnt || a->t.filter.pid_cnt)
 		return 0;
-	db = db_read_open(input, why, sizeof(why));
-	if (db && (rc = why_run(&y, db, &a->t.filter, &(struct why_ask){.wall = wall}, why,
+	/* Of a time, it needs what was before. */
+	db = a->t.filter.time_cnt ? db_read_open(input, why, sizeof(why)) : an->db;
+	if (db && (rc = why_run(&y, db, &a->t.filter, &(struct why_ask){.wall = &an->wall}, why,
 				sizeof(why))) == 0) {
 		out = open_memstream(&a->head[in], &len);
 		if (out && format == &format_json)
@@ -210,7 +212,8 @@ static int run_why(struct analyze *a, size_t in, const struct wall *wall, struct
 		sl_warn("analyze: %s: %s", input, why);
 	if (db)
 		why_free(&y);
-	sqlite3_close(db);
+	if (db != an->db)
+		sqlite3_close(db);
 	return rc;
 }
 
@@ -222,13 +225,14 @@ static int run_input(struct analyze *a, size_t in, struct ranks *ranks)
 	char why[TABLES_WHY] = "out of memory";
 	int rc = 0;
 
-	if (analysis_open(&an, a->t.inputs.word[in], &a->t.filter, why, sizeof(why)) < 0) {
+	if (analysis_open(&an, a->t.inputs.word[in], &a->t.filter, a->t.all_defaults, why,
+			  sizeof(why)) < 0) {
 		sl_warn("analyze: %s", why);
 		for (size_t i = 0; i < a->t.per_input; i++)
 			a->ev[in * a->t.per_input + i].outcome = OUTCOME_FAILED;
 		return SL_EXIT_FAIL;
 	}
-	if (a->t.per_input && run_why(a, in, &an.wall, &limit) < 0)
+	if (a->t.per_input && run_why(a, in, &an, &limit) < 0)
 		rc = SL_EXIT_FAIL;
 	for (size_t i = in * a->t.per_input; i < (in + 1) * a->t.per_input; i++) {
 		show_progress(a, &a->t.jobs[i]);

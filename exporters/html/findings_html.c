@@ -144,7 +144,7 @@ int page_findings(struct page *p)
 {
 	struct ruling r = {.page = p};
 	char *names = report_defaults(&rule_kind), *rest = names, *name;
-	int rc = analysis_open(&r.analysis, p->input, p->filter, p->why, sizeof(p->why));
+	int rc = analysis_open(&r.analysis, p->input, p->filter, true, p->why, sizeof(p->why));
 
 	r.failures = open_memstream(&r.failed, &r.failed_len);
 	if (!r.failures) {

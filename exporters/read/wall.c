@@ -1,6 +1,7 @@
 /* wall.c - the wall time of a report. */
 #include "exporters/read/wall.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,21 +18,22 @@ static const char roots_sql[] =
 	"SELECT count(*), min(start), max(coalesce(end, 9223372036854775807)) FROM last";
 
 /* What events are: rows of what the traced programs did. */
-static const char events_sql[] =
-	"WITH span(first, last) AS ("
-	"SELECT min(start), max(max(start), max(end)) FROM CUPTI_ACTIVITY_KIND_RUNTIME "
-	"UNION ALL SELECT min(start), max(end) FROM CUPTI_ACTIVITY_KIND_KERNEL "
-	"UNION ALL SELECT min(start), max(end) FROM CUPTI_ACTIVITY_KIND_MEMCPY "
-	"UNION ALL SELECT min(start), max(end) FROM CUPTI_ACTIVITY_KIND_MEMSET "
-	"UNION ALL SELECT min(start), max(end) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE "
-	"UNION ALL SELECT min(start), max(max(start), max(end)) FROM OSRT_API "
-	"UNION ALL SELECT min(start), max(end) FROM SYSCALL "
+static const struct {
+	const char *table, *span;
+} event_tables[] = {
+	{"CUPTI_ACTIVITY_KIND_RUNTIME", "min(start), max(max(start), max(end))"},
+	{"CUPTI_ACTIVITY_KIND_KERNEL", "min(start), max(end)"},
+	{"CUPTI_ACTIVITY_KIND_MEMCPY", "min(start), max(end)"},
+	{"CUPTI_ACTIVITY_KIND_MEMSET", "min(start), max(end)"},
+	{"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "min(start), max(end)"},
+	{"OSRT_API", "min(start), max(max(start), max(end))"},
+	{"SYSCALL", "min(start), max(end)"},
 	/* Marks and ranges; names of domains and categories are no events. */
-	"UNION ALL SELECT min(start), coalesce(max(max(start), max(end)), max(start)) "
-	"FROM NVTX_EVENTS WHERE eventType IN (34, 59, 60) "
-	"UNION ALL SELECT min(start), max(end) FROM MPI_COLLECTIVES_EVENTS "
-	"UNION ALL SELECT min(start), max(end) FROM MPI_P2P_EVENTS) "
-	"SELECT count(first), min(first), max(last) FROM span";
+	{"NVTX_EVENTS WHERE eventType IN (34, 59, 60)",
+	 "min(start), coalesce(max(max(start), max(end)), max(start))"},
+	{"MPI_COLLECTIVES_EVENTS", "min(start), max(end)"},
+	{"MPI_P2P_EVENTS", "min(start), max(end)"},
+};
 
 /* Those of the whole machine, perhaps: only where there is nothing else. */
 static const char switches_sql[] = "SELECT count(*), min(start), max(start) FROM SCHED_EVENTS";
@@ -83,10 +85,45 @@ static int read_roots(sqlite3 *db, const struct db_filter *f, struct wall *w)
 	return rc;
 }
 
+/* Did a pass over the table leave its span? */
+static bool is_known(sqlite3 *db, const char *table)
+{
+	char sql[160];
+	int64_t cnt = 0, none;
+
+	snprintf(sql, sizeof(sql), "SELECT count(*), 0, 0 FROM temp.event_spans WHERE name = '%s'",
+		 table);
+	return read_span(db, sql, &cnt, &none, &none) == SQLITE_OK && cnt;
+}
+
+static int read_all_spans(sqlite3 *db, int64_t *cnt, int64_t *start, int64_t *end)
+{
+	sqlite3_str *sql = sqlite3_str_new(db);
+	char *text;
+	int rc;
+
+	sqlite3_str_appendall(sql, "WITH span(first, last) AS (");
+	for (size_t i = 0; i < sizeof(event_tables) / sizeof(*event_tables); i++) {
+		sqlite3_str_appendall(sql, i ? " UNION ALL " : "");
+		if (is_known(db, event_tables[i].table))
+			sqlite3_str_appendf(
+				sql, "SELECT first, last FROM temp.event_spans WHERE name = '%s'",
+				event_tables[i].table);
+		else
+			sqlite3_str_appendf(sql, "SELECT %s FROM %s", event_tables[i].span,
+					    event_tables[i].table);
+	}
+	sqlite3_str_appendall(sql, ") SELECT count(first), min(first), max(last) FROM span");
+	text = sqlite3_str_finish(sql);
+	rc = text ? read_span(db, text, cnt, start, end) : SQLITE_NOMEM;
+	sqlite3_free(text);
+	return rc;
+}
+
 static int read_events(sqlite3 *db, struct wall *w)
 {
 	int64_t cnt;
-	int rc = read_span(db, events_sql, &cnt, &w->start, &w->end);
+	int rc = read_all_spans(db, &cnt, &w->start, &w->end);
 
 	if (rc == SQLITE_OK && !cnt)
 		rc = read_span(db, switches_sql, &cnt, &w->start, &w->end);
@@ -175,6 +212,14 @@ int wall_read(sqlite3 *db, const struct db_filter *f, struct wall *w)
 	if (w->end < w->start)
 		w->end = w->start;
 	return rc;
+}
+
+bool wall_is_of_events(sqlite3 *db, const struct db_filter *f)
+{
+	struct wall w = {.basis = WALL_NONE};
+
+	return (f && f->nvtx_cnt) ||
+	       (read_roots(db, f, &w) == SQLITE_OK && (w.basis == WALL_NONE || w.end == INT64_MAX));
 }
 
 int wall_table(sqlite3 *db, const struct db_filter *f, struct wall *w)

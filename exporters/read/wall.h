@@ -4,6 +4,7 @@
 #pragma once
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "exporters/read/db_filter.h"
@@ -25,7 +26,10 @@ struct wall {
 /*
  * Reads it from the tables as @db shows them, after db_filter_apply() of @f (NULL: none): a filter by time cuts the wall to
  * the span of its times, as does a report of captures (SL_CAPTURES). Returns SQLite's result code.
+ *
+ * The tables of events are read if wall_is_of_events(), other than those that temp.event_spans(name, first, last) has.
  */
+bool wall_is_of_events(sqlite3 *db, const struct db_filter *f);
 int wall_read(sqlite3 *db, const struct db_filter *f, struct wall *w);
 
 /* Times of a report may be any number: within these, no difference of two overflows. */

@@ -2,7 +2,7 @@
  * calls_sweep.c - sl_cuda_sweep() and sl_os_sweep(): of all calls, those that rules look for, by what they are; what a launch
  * takes.
  *
- * They fill cuda_calls, os_calls and cuda_launch (described in analyze/rules/shared/).
+ * They fill cuda_calls, os_calls, cuda_launch, event_spans and thread_calls (described in analyze/rules/shared/).
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ enum {
 	SYNC,
 	ALLOC,
 	LOAD,
-	COPY,
+	COPY = SWEPT_COPY,
 	SET
 };
 static const struct pattern cuda_patterns[] = {
@@ -121,6 +121,10 @@ struct launches {
 	int64_t pid, n, ns;
 };
 
+struct caller {
+	int64_t tid, n;
+};
+
 struct pass {
 	const struct pattern *patterns;
 	unsigned words;
@@ -129,6 +133,11 @@ struct pass {
 	struct rows *rows[KINDS_MAX];
 	struct launches *launch;
 	size_t launches;
+	struct sweep_span span;
+	struct caller *caller; /* in the order in which they come */
+	uint32_t *slot;        /* of callers, by hash; 0: free, else one more than its place */
+	size_t callers, slots;
+	size_t latest; /* caller */
 	int64_t cnt;
 };
 
@@ -169,9 +178,54 @@ static const struct name *name_of(const struct pass *p, int64_t id)
 
 /* ---- calls ---- */
 
-static int launched(struct pass *p, sqlite3_stmt *stmt)
+static size_t slot_of(const struct pass *p, int64_t tid)
 {
-	struct sweep_id start = sweep_id(stmt, 1), end = sweep_id(stmt, 2), tid = sweep_id(stmt, 3);
+	size_t at = (size_t)(((uint64_t)tid * 0x9E3779B97F4A7C15u) >> 32) & (p->slots - 1);
+
+	while (p->slot[at] && p->caller[p->slot[at] - 1].tid != tid)
+		at = (at + 1) & (p->slots - 1);
+	return at;
+}
+
+static int grow_callers(struct pass *p)
+{
+	size_t slots = p->slots ? 2 * p->slots : 64;
+	struct caller *more = reallocarray(p->caller, slots / 2, sizeof(*more));
+
+	if (more)
+		p->caller = more;
+	free(p->slot);
+	p->slot = calloc(slots, sizeof(*p->slot));
+	p->slots = p->slot ? slots : 0;
+	if (!more || !p->slot)
+		return SQLITE_NOMEM;
+	for (size_t i = 0; i < p->callers; i++)
+		p->slot[slot_of(p, p->caller[i].tid)] = (uint32_t)i + 1;
+	return SQLITE_OK;
+}
+
+static int count_call(struct pass *p, int64_t tid)
+{
+	size_t at;
+
+	if (p->callers && p->caller[p->latest].tid == tid) {
+		p->caller[p->latest].n++;
+		return SQLITE_OK;
+	}
+	if (2 * p->callers >= p->slots && grow_callers(p) != SQLITE_OK)
+		return SQLITE_NOMEM;
+	at = slot_of(p, tid);
+	if (!p->slot[at]) {
+		p->caller[p->callers++] = (struct caller){.tid = tid};
+		p->slot[at] = (uint32_t)p->callers;
+	}
+	p->latest = p->slot[at] - 1;
+	p->caller[p->latest].n++;
+	return SQLITE_OK;
+}
+
+static int launched(struct pass *p, struct sweep_id start, struct sweep_id end, struct sweep_id tid)
+{
 	struct launches *l = p->launch;
 	size_t i = 0;
 
@@ -193,25 +247,30 @@ static int launched(struct pass *p, sqlite3_stmt *stmt)
 }
 
 /* nameId, start, end, globalTid and what else the table shows */
-static int call_row(void *ctx, sqlite3_stmt *stmt)
+static int call_row(void *ctx, sqlite3_value **v)
 {
 	struct pass *p = ctx;
-	const struct name *name = name_of(p, sqlite3_column_int64(stmt, 0));
+	struct sweep_id id = sweep_value(v[0]);
+	struct sweep_id start = sweep_value(v[1]), end = sweep_value(v[2]), tid = sweep_value(v[3]);
+	const struct name *name = id.known ? name_of(p, id.value) : NULL;
 	int64_t record[KINDS_MAX];
 	struct rows **to;
 
 	p->cnt++;
-	if (!name || sqlite3_column_type(stmt, 0) == SQLITE_NULL)
+	sweep_span_add(&p->span, start, end);
+	if (tid.known && count_call(p, tid.value) != SQLITE_OK)
+		return SQLITE_NOMEM;
+	if (!name)
 		return SQLITE_OK;
 	if (p->patterns == cuda_patterns && name->kind == LAUNCH)
-		return launched(p, stmt);
+		return launched(p, start, end, tid);
 	to = &p->rows[name->kind];
 	if (!*to)
 		*to = rows_new(p->words);
 	if (!*to)
 		return SQLITE_NOMEM;
 	for (unsigned i = 0; i < p->words; i++)
-		record[i] = sweep_word(sweep_id(stmt, (int)i));
+		record[i] = sweep_word(sweep_value(v[i]));
 	return rows_add(*to, record);
 }
 
@@ -228,6 +287,23 @@ static int write_launches(sqlite3 *db, const struct pass *p)
 	}
 	sqlite3_finalize(stmt);
 	return rc;
+}
+
+static int write_callers(sqlite3 *db, const struct pass *p, const char *table)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, "INSERT INTO temp.thread_calls VALUES (?, ?, ?)", -1, &stmt,
+				    NULL);
+
+	if (rc == SQLITE_OK)
+		sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
+	for (size_t i = 0; i < p->callers && rc == SQLITE_OK; i++) {
+		sqlite3_bind_int64(stmt, 2, p->caller[i].tid);
+		sqlite3_bind_int64(stmt, 3, p->caller[i].n);
+		rc = sweep_insert(stmt);
+	}
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_OK ? sweep_span_write(db, table, &p->span, true) : rc;
 }
 
 static int show(struct pass *p, struct rows_shown *shown)
@@ -249,15 +325,17 @@ static int show(struct pass *p, struct rows_shown *shown)
 	return rc;
 }
 
-static int read_calls(sqlite3 *db, struct pass *p, const char *names, const char *calls,
-		      struct rows_shown *shown)
+static int read_calls(sqlite3 *db, struct pass *p, const char *names, const char *columns,
+		      const char *table, struct rows_shown *shown)
 {
 	int rc = rows_shown_clear(shown);
 
 	if (rc == SQLITE_OK)
 		rc = each_row(db, names, name_row, p);
 	if (rc == SQLITE_OK)
-		rc = each_row(db, calls, call_row, p);
+		rc = sweep_rows(db, columns, table, call_row, p);
+	if (rc == SQLITE_OK)
+		rc = write_callers(db, p, table);
 	return rc == SQLITE_OK ? show(p, shown) : rc;
 }
 
@@ -267,16 +345,17 @@ static void free_pass(struct pass *p)
 		rows_free(p->rows[i]);
 	free(p->name);
 	free(p->launch);
+	free(p->caller);
+	free(p->slot);
 }
 
 int cuda_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 {
-	struct pass p = {.patterns = cuda_patterns, .words = 5};
+	struct pass p = {.patterns = cuda_patterns, .words = 5, .span = SWEEP_SPAN_NONE};
 	int rc = read_calls(db, &p,
 			    "SELECT id, value FROM StringIds WHERE value GLOB 'cu*' ORDER BY id",
-			    "SELECT nameId, start, end, globalTid, correlationId FROM "
-			    "CUPTI_ACTIVITY_KIND_RUNTIME",
-			    &s->cuda_calls);
+			    "nameId, start, end, globalTid, correlationId",
+			    "CUPTI_ACTIVITY_KIND_RUNTIME", &s->cuda_calls);
 
 	if (rc == SQLITE_OK)
 		rc = write_launches(db, &p);
@@ -287,11 +366,10 @@ int cuda_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 
 int os_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 {
-	struct pass p = {.patterns = os_patterns, .words = 6};
+	struct pass p = {.patterns = os_patterns, .words = 6, .span = SWEEP_SPAN_NONE};
 	int rc = read_calls(
 		db, &p, "SELECT id, value FROM StringIds WHERE length(value) < 28 ORDER BY id",
-		"SELECT nameId, start, end, globalTid, returnValue, pathId FROM OSRT_API",
-		&s->os_calls);
+		"nameId, start, end, globalTid, returnValue, pathId", "OSRT_API", &s->os_calls);
 
 	*rows = p.cnt;
 	free_pass(&p);

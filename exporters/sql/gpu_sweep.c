@@ -1,7 +1,7 @@
 /*
  * gpu_sweep.c - sl_gpu_sweep(): when GPUs were busy, the union of each kind of operation, sums by stream.
  *
- * Fills gpu_busy, gpu_life, gpu_cover and gpu_sums (described in analyze/rules/shared/), after cuda_launch.
+ * Fills gpu_busy, gpu_life, gpu_cover, gpu_sums and event_spans (described in analyze/rules/shared/), after cuda_launch.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ struct gpu {
 
 struct sum {
 	struct sweep_id key[5]; /* globalPid, deviceId, contextId, streamId, detail */
-	unsigned what;
+	unsigned what, kind;
 	size_t gpu;
 	int64_t n, ns, bytes, first, last, small;
 	bool has_bytes;
@@ -58,9 +58,11 @@ struct launch {
 };
 
 struct op { /* of a sorter: by GPU and start */
-	int64_t gpu, start, end, kind;
+	int64_t gpu, start, ns_kind;
 };
-#define OP_KEYS 2
+#define KIND_BITS 3
+#define NS_MAX    (INT64_MAX >> KIND_BITS)
+#define OP_KEYS   2
 
 /* Numbers of names, in order. SQLite looks a number up in a list of its own more slowly than it reads a row. */
 struct names {
@@ -81,6 +83,7 @@ struct pass {
 	struct launch *launch;
 	size_t launches;
 	unsigned what; /* of the table that is being read */
+	struct sweep_span span;
 };
 
 static const char *const whats[] = {"kernel", "memcpy", "memset", "graph"};
@@ -251,21 +254,26 @@ static unsigned kind_of(unsigned what, struct sweep_id detail, bool nccl)
 }
 
 /* globalPid, deviceId, contextId, streamId, detail, start, end, bytes */
-static int op_row(void *ctx, sqlite3_stmt *stmt)
+static int op_row(void *ctx, sqlite3_value **v)
 {
 	struct pass *p = ctx;
 	struct sum like = {.what = p->what, .first = INT64_MAX, .last = INT64_MIN}, *s;
-	int64_t start = sqlite3_column_int64(stmt, 5), end = sqlite3_column_int64(stmt, 6);
-	int64_t ns = minus(end, start);
-	struct sweep_id bytes = sweep_id(stmt, 7);
-	struct op op = {.start = start, .end = end};
+	struct sweep_id first = sweep_value(v[5]), last = sweep_value(v[6]);
+	int64_t start = first.value, end = last.value, ns = minus(end, start);
+	struct sweep_id bytes = sweep_value(v[7]);
+	struct op op = {.start = start, .ns_kind = ns < 0 || ns > NS_MAX ? NS_MAX : ns};
 
+	sweep_span_add(&p->span, first, last);
+	if (!first.known || !last.known || end < start)
+		return SQLITE_OK;
 	for (int i = 0; i < 5; i++)
-		like.key[i] = sweep_id(stmt, i);
+		like.key[i] = sweep_value(v[i]);
 	s = sum_of(p, &like);
 	if (!s)
 		return SQLITE_NOMEM;
-	s->n++;
+	if (s->n++ == 0)
+		s->kind = kind_of(p->what, s->key[4],
+				  s->key[4].known && is_among(&p->nccl, s->key[4].value));
 	s->ns = plus(s->ns, ns);
 	s->bytes = plus(s->bytes, bytes.value);
 	s->has_bytes |= bytes.known;
@@ -274,28 +282,33 @@ static int op_row(void *ctx, sqlite3_stmt *stmt)
 	s->small += (double)ns < p->gpu[s->gpu].launch;
 	see_context(&p->gpu[s->gpu], s->key[2]);
 	op.gpu = (int64_t)s->gpu;
-	op.kind =
-		kind_of(p->what, s->key[4], s->key[4].known && is_among(&p->nccl, s->key[4].value));
+	op.ns_kind = op.ns_kind << KIND_BITS | s->kind;
 	p->rows++;
 	return sorter_add(p->ops, (const int64_t *)&op);
 }
 
 static int read_ops(struct pass *p)
 {
-	static const char *const sql[] = {
-		"SELECT globalPid, deviceId, contextId, streamId, shortName, start, end, NULL FROM "
-		"CUPTI_ACTIVITY_KIND_KERNEL WHERE end >= start",
-		"SELECT globalPid, deviceId, contextId, streamId, copyKind, start, end, bytes "
-		"FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE end >= start",
-		"SELECT globalPid, deviceId, contextId, streamId, NULL, start, end, bytes "
-		"FROM CUPTI_ACTIVITY_KIND_MEMSET WHERE end >= start",
-		"SELECT globalPid, deviceId, contextId, streamId, NULL, start, end, NULL "
-		"FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE WHERE end >= start",
+	static const struct {
+		const char *table, *columns;
+	} tables[] = {
+		{"CUPTI_ACTIVITY_KIND_KERNEL",
+		 "globalPid, deviceId, contextId, streamId, shortName, start, end, NULL"},
+		{"CUPTI_ACTIVITY_KIND_MEMCPY",
+		 "globalPid, deviceId, contextId, streamId, copyKind, start, end, bytes"},
+		{"CUPTI_ACTIVITY_KIND_MEMSET",
+		 "globalPid, deviceId, contextId, streamId, NULL, start, end, bytes"},
+		{"CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+		 "globalPid, deviceId, contextId, streamId, NULL, start, end, NULL"},
 	};
 	int rc = SQLITE_OK;
 
-	for (p->what = 0; p->what < 4 && rc == SQLITE_OK; p->what++)
-		rc = each_row(p->db, sql[p->what], op_row, p);
+	for (p->what = 0; p->what < 4 && rc == SQLITE_OK; p->what++) {
+		p->span = SWEEP_SPAN_NONE;
+		rc = sweep_rows(p->db, tables[p->what].columns, tables[p->what].table, op_row, p);
+		if (rc == SQLITE_OK)
+			rc = sweep_span_write(p->db, tables[p->what].table, &p->span, false);
+	}
 	return rc;
 }
 
@@ -326,15 +339,15 @@ static struct sweep_id context_of(const struct gpu *g)
 									    : (struct sweep_id){0};
 }
 
-static void cover_op(struct gpu *g, const struct op *op)
+static void cover_op(struct gpu *g, const struct op *op, int64_t end)
 {
-	int64_t start = op->start, end = op->end;
+	int64_t start = op->start;
 
 	for (size_t i = 0; i < COVERS; i++) {
 		struct cover *c = &g->cover[i];
 
-		if ((op->kind & cover_kinds[i].with) != cover_kinds[i].with ||
-		    (op->kind & cover_kinds[i].without))
+		if ((op->ns_kind & cover_kinds[i].with) != cover_kinds[i].with ||
+		    (op->ns_kind & cover_kinds[i].without))
 			continue;
 		/* what a union gains by another row is what none before it covers */
 		if (c->n++ == 0) {
@@ -371,9 +384,11 @@ static int go_through(struct pass *p, struct rows *busy)
 		const struct op *op = (const void *)record;
 		struct gpu *g = &p->gpu[op->gpu];
 
-		cover_op(g, op);
+		int64_t op_end = plus(op->start, op->ns_kind >> KIND_BITS);
+
+		cover_op(g, op, op_end);
 		if (g == last && op->start <= end) {
-			end = op->end > end ? op->end : end;
+			end = op_end > end ? op_end : end;
 			continue;
 		}
 		if (last)
@@ -384,7 +399,7 @@ static int go_through(struct pass *p, struct rows *busy)
 		}
 		last = g;
 		start = op->start;
-		end = op->end;
+		end = op_end;
 		last->busy++;
 	}
 	return last && rc == SQLITE_OK ? add_busy(busy, &sum, start, end, ROWS_NULL) : rc;

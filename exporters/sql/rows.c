@@ -104,42 +104,46 @@ int rows_end(struct rows *r)
 
 /* ---- reading ---- */
 
-static bool read_block(const struct rows *r, struct rows_reader *at, size_t i)
+static bool read_block(const struct rows *r, struct rows_block *b, size_t first)
 {
-	size_t first = i / BLOCK * BLOCK, cnt = r->cnt - first < BLOCK ? r->cnt - first : BLOCK;
+	size_t cnt = r->cnt - first < BLOCK ? r->cnt - first : BLOCK;
 	size_t want = cnt * r->size, got = 0;
 
-	if (at->of != r)
-		rows_close(at);
-	at->of = r;
-	at->cnt = 0;
-	if (!at->block)
-		at->block = malloc(BLOCK * r->size);
-	while (at->block && got < want) {
-		ssize_t n = pread(fileno(r->file), (char *)at->block + got, want - got,
+	b->cnt = 0;
+	if (!b->data)
+		b->data = malloc(BLOCK * r->size);
+	while (b->data && got < want) {
+		ssize_t n = pread(fileno(r->file), (char *)b->data + got, want - got,
 				  (off_t)(first * r->size + got));
 
 		if (n <= 0 && !(n < 0 && errno == EINTR))
 			return false;
 		got += n > 0 ? (size_t)n : 0;
 	}
-	at->first = first;
-	at->cnt = at->block ? cnt : 0;
-	return at->block;
+	b->first = first;
+	b->cnt = b->data ? cnt : 0;
+	return b->data;
 }
 
 const int64_t *rows_at(const struct rows *r, struct rows_reader *at, size_t i)
 {
+	size_t cnt = sizeof(at->block) / sizeof(*at->block);
+	struct rows_block *b = &at->block[i / BLOCK % cnt];
+
 	if (!r->file)
 		return r->data + i * r->words;
-	if ((at->of != r || i - at->first >= at->cnt) && !read_block(r, at, i))
+	if (at->of != r)
+		rows_close(at);
+	at->of = r;
+	if (i - b->first >= b->cnt && !read_block(r, b, i / BLOCK * BLOCK))
 		return NULL;
-	return at->block + (i - at->first) * r->words;
+	return b->data + (i - b->first) * r->words;
 }
 
 void rows_close(struct rows_reader *at)
 {
-	free(at->block);
+	for (size_t i = 0; i < sizeof(at->block) / sizeof(*at->block); i++)
+		free(at->block[i].data);
 	*at = (struct rows_reader){0};
 }
 

@@ -25,8 +25,11 @@ size_t rows_cnt(const struct rows *r);
 /* Of one reader: zeroed before, rows_close() after. */
 struct rows_reader {
 	const struct rows *of;
-	int64_t *block;
-	size_t first, cnt; /* records in it */
+	/* Blocks by their place: a reader at several places in turn finds them again. */
+	struct rows_block {
+		int64_t *data;
+		size_t first, cnt; /* records in it */
+	} block[8];
 };
 
 /* The record at place @i < rows_cnt(), which stays until the reader's next call; NULL: could not be read. */

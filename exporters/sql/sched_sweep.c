@@ -1,7 +1,7 @@
 /*
  * sched_sweep.c - sl_sched_sweep(): what threads did between context switches, and how many ran at a time.
  *
- * Fills sched_threads, sched_level and sched_disk (described in analyze/rules/shared/sched_threads.sql).
+ * Fills sched_threads, sched_level, sched_disk and sched_cpus (described in analyze/rules/shared/sched_threads.sql).
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -45,8 +45,17 @@ struct edge { /* likewise: by time */
 };
 #define EDGE_KEYS 1
 
+struct pids {
+	int64_t *list; /* in order */
+	size_t cnt;
+};
+
 struct pass {
 	sqlite3 *db;
+	struct pids
+		mine; /* of a machine that was recorded as a whole: the traced processes; none: all are */
+	int64_t *cpu;
+	size_t cpus;
 	struct sorter *switches, *edges;
 	int64_t rows;
 	sqlite3_stmt *threads, *disk;
@@ -63,20 +72,74 @@ static int64_t plus(int64_t a, int64_t b)
 
 /* ---- reading ---- */
 
-/* globalTid, start, isSchedIn, threadState */
-static int switch_row(void *ctx, sqlite3_stmt *stmt)
+static int pid_row(void *ctx, sqlite3_stmt *stmt)
 {
 	struct pass *p = ctx;
-	struct sweep_id state = sweep_id(stmt, 3);
-	bool in = sqlite3_column_int(stmt, 2) != 0;
+	int64_t *more = reallocarray(p->mine.list, p->mine.cnt + 1, sizeof(*more));
+
+	if (!more)
+		return SQLITE_NOMEM;
+	p->mine.list = more;
+	more[p->mine.cnt++] = sqlite3_column_int64(stmt, 0);
+	return SQLITE_OK;
+}
+
+static bool is_mine(const struct pass *p, int64_t tid)
+{
+	int64_t pid = tid / 0x1000000 * 0x1000000;
+	size_t low = 0, high = p->mine.cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (p->mine.list[mid] < pid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return !p->mine.cnt || (low < p->mine.cnt && p->mine.list[low] == pid);
+}
+
+/* Those that come often are found first. */
+static int see_cpu(struct pass *p, int64_t cpu)
+{
+	int64_t *more;
+	size_t i = 0;
+
+	while (i < p->cpus && p->cpu[i] != cpu)
+		i++;
+	if (i < p->cpus) {
+		p->cpu[i] = p->cpu[i / 2];
+		p->cpu[i / 2] = cpu;
+		return SQLITE_OK;
+	}
+	more = reallocarray(p->cpu, p->cpus + 1, sizeof(*more));
+	if (!more)
+		return SQLITE_NOMEM;
+	p->cpu = more;
+	more[p->cpus++] = cpu;
+	return SQLITE_OK;
+}
+
+/* globalTid, start, isSchedIn, threadState, cpu */
+static int switch_row(void *ctx, sqlite3_value **v)
+{
+	struct pass *p = ctx;
+	struct sweep_id state = sweep_value(v[3]);
+	int64_t tid = sqlite3_value_int64(v[0]);
+	bool in = sqlite3_value_int(v[2]) != 0;
 	struct switched row = {
-		.tid = sqlite3_column_int64(stmt, 0),
-		.time = sqlite3_column_int64(stmt, 1),
+		.tid = tid,
+		.time = sqlite3_value_int64(v[1]),
 		.place = in ? 1 : 3,
 		.wakeup = NO_TIME,
 		.tag = in ? IN : 0,
 	};
 
+	if (!is_mine(p, tid))
+		return SQLITE_OK;
+	if (in && see_cpu(p, sweep_word(sweep_value(v[4]))) != SQLITE_OK)
+		return SQLITE_NOMEM;
 	row.tag |= !state.known ? PREEMPTED_UNKNOWN : state.value == TASK_RUNNING ? PREEMPTED : 0;
 	row.tag |= state.known && state.value == TASK_ON_DISK ? ON_DISK : 0;
 	p->rows++;
@@ -84,18 +147,20 @@ static int switch_row(void *ctx, sqlite3_stmt *stmt)
 }
 
 /* globalTid, start, preempted, wakeupTime */
-static int detail_row(void *ctx, sqlite3_stmt *stmt)
+static int detail_row(void *ctx, sqlite3_value **v)
 {
 	struct pass *p = ctx;
-	struct sweep_id preempted = sweep_id(stmt, 2), wakeup = sweep_id(stmt, 3);
+	struct sweep_id preempted = sweep_value(v[2]), wakeup = sweep_value(v[3]);
 	struct switched row = {
-		.tid = sqlite3_column_int64(stmt, 0),
-		.time = sqlite3_column_int64(stmt, 1),
+		.tid = sqlite3_value_int64(v[0]),
+		.time = sqlite3_value_int64(v[1]),
 		.place = preempted.known ? 2 : 0,
 		.wakeup = wakeup.known ? wakeup.value : NO_TIME,
 		.tag = DETAIL | (preempted.known ? 0 : IN) | (preempted.value == 1 ? PREEMPTED : 0),
 	};
 
+	if (!is_mine(p, row.tid))
+		return SQLITE_OK;
 	return sorter_add(p->switches, (const int64_t *)&row);
 }
 
@@ -107,28 +172,25 @@ static int wall_row(void *ctx, sqlite3_stmt *stmt)
 	return SQLITE_OK;
 }
 
-/* Of a machine that was recorded as a whole: the traced processes. */
-#define MINE                                                                                    \
-	"WITH mine AS MATERIALIZED (SELECT globalPid FROM SL_PROCESS_TREE WHERE traced = 1 OR " \
-	"kind <> 0) "
-#define IS_MINE                                                                            \
-	" WHERE globalTid IS NOT NULL AND start IS NOT NULL AND (globalTid / 0x1000000 * " \
-	"0x1000000 IN mine OR NOT EXISTS (SELECT 1 FROM mine))"
-
 static int read_all(struct pass *p)
 {
 	int rc = each_row(p->db, "SELECT end FROM temp.wall", wall_row, p);
 
 	if (rc == SQLITE_OK)
 		rc = each_row(p->db,
-			      MINE "SELECT globalTid, start, isSchedIn, threadState FROM "
-				   "SCHED_EVENTS" IS_MINE " AND isSchedIn IS NOT NULL",
-			      switch_row, p);
+			      "SELECT DISTINCT globalPid FROM SL_PROCESS_TREE WHERE globalPid IS "
+			      "NOT NULL AND (traced = 1 OR kind <> 0) ORDER BY 1",
+			      pid_row, p);
 	if (rc == SQLITE_OK)
-		rc = each_row(p->db,
-			      MINE "SELECT globalTid, start, preempted, wakeupTime FROM "
-				   "SL_SCHED_DETAIL" IS_MINE,
-			      detail_row, p);
+		rc = sweep_rows(
+			p->db, "globalTid, start, isSchedIn, threadState, cpu",
+			"SCHED_EVENTS WHERE globalTid IS NOT NULL AND start IS NOT NULL AND "
+			"isSchedIn IS NOT NULL",
+			switch_row, p);
+	if (rc == SQLITE_OK)
+		rc = sweep_rows(p->db, "globalTid, start, preempted, wakeupTime",
+				"SL_SCHED_DETAIL WHERE globalTid IS NOT NULL AND start IS NOT NULL",
+				detail_row, p);
 	return rc;
 }
 
@@ -318,6 +380,20 @@ static int write_levels(struct pass *p)
 	return rc;
 }
 
+static int write_cpus(const struct pass *p)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(p->db, "INSERT INTO temp.sched_cpus VALUES (?)", -1, &stmt,
+				    NULL);
+
+	for (size_t i = 0; i < p->cpus && rc == SQLITE_OK; i++) {
+		sweep_bind(stmt, 1, (struct sweep_id){p->cpu[i], p->cpu[i] != ROWS_NULL});
+		rc = sweep_insert(stmt);
+	}
+	sqlite3_finalize(stmt);
+	return rc;
+}
+
 int sched_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 {
 	struct pass p = {
@@ -343,11 +419,15 @@ int sched_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 		rc = levels(&p);
 	if (rc == SQLITE_OK)
 		rc = write_levels(&p);
+	if (rc == SQLITE_OK)
+		rc = write_cpus(&p);
 	sqlite3_finalize(p.threads);
 	sqlite3_finalize(p.disk);
 	*rows = p.rows;
 	sorter_free(p.switches);
 	sorter_free(p.edges);
 	free(p.level);
+	free(p.mine.list);
+	free(p.cpu);
 	return rc;
 }

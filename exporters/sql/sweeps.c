@@ -1,6 +1,7 @@
 /* sweeps.c - the SQL functions sl_..._sweep(), and what a connection keeps of them. */
 #include "exporters/sql/sweeps.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "exporters/sql/hist_internal.h"
@@ -22,6 +23,36 @@ void sweep_bind(sqlite3_stmt *stmt, int at, struct sweep_id id)
 		sqlite3_bind_null(stmt, at);
 }
 
+void sweep_span_add(struct sweep_span *s, struct sweep_id start, struct sweep_id end)
+{
+	if (start.known && (s->first == ROWS_NULL || start.value < s->first))
+		s->first = start.value;
+	/* ROWS_NULL is below all */
+	if (start.known && start.value > s->last_start)
+		s->last_start = start.value;
+	if (end.known && end.value > s->last_end)
+		s->last_end = end.value;
+}
+
+int sweep_span_write(sqlite3 *db, const char *table, const struct sweep_span *s, bool of_calls)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, "INSERT INTO temp.event_spans VALUES (?, ?, ?)", -1, &stmt,
+				    NULL);
+	int64_t last = s->last_end;
+
+	if (of_calls && last != ROWS_NULL && s->last_start > last)
+		last = s->last_start;
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
+		sweep_bind(stmt, 2, (struct sweep_id){s->first, s->first != ROWS_NULL});
+		sweep_bind(stmt, 3, (struct sweep_id){last, last != ROWS_NULL});
+		rc = sweep_insert(stmt);
+	}
+	sqlite3_finalize(stmt);
+	return rc;
+}
+
 int sweep_insert(sqlite3_stmt *stmt)
 {
 	int rc = sqlite3_step(stmt);
@@ -29,6 +60,50 @@ int sweep_insert(sqlite3_stmt *stmt)
 	sqlite3_reset(stmt);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
+
+/* ---- rows ---- */
+
+struct reader {
+	int (*row)(void *ctx, sqlite3_value **values);
+	void *ctx;
+	int rc;
+};
+#define READER "sightline reader"
+
+static void read_step(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	struct reader *r = argc ? sqlite3_value_pointer(argv[0], READER) : NULL;
+
+	if (!r)
+		sqlite3_result_error_code(out, SQLITE_MISUSE);
+	else if (r->rc == SQLITE_OK && (r->rc = r->row(r->ctx, argv + 1)) != SQLITE_OK)
+		sqlite3_result_error_code(out, r->rc);
+}
+
+static void read_final(sqlite3_context *out)
+{
+	(void)out;
+}
+
+int sweep_rows(sqlite3 *db, const char *columns, const char *from,
+	       int (*row)(void *ctx, sqlite3_value **values), void *ctx)
+{
+	struct reader r = {.row = row, .ctx = ctx};
+	sqlite3_stmt *stmt = NULL;
+	char sql[512];
+	int rc;
+
+	snprintf(sql, sizeof(sql), "SELECT sl_read(?1, %s) FROM %s", columns, from);
+	rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_pointer(stmt, 1, &r, READER, NULL);
+	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		rc = SQLITE_OK;
+	sqlite3_finalize(stmt);
+	return r.rc != SQLITE_OK ? r.rc : rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* ---- functions ---- */
 
 static void give(sqlite3_context *out, int rc, int64_t rows)
 {
@@ -49,6 +124,7 @@ static void give(sqlite3_context *out, int rc, int64_t rows)
 	}
 SWEEP(cuda_sweep)
 SWEEP(os_sweep)
+SWEEP(copies_sweep)
 SWEEP(gpu_sweep)
 SWEEP(sched_sweep)
 
@@ -56,9 +132,8 @@ static const struct {
 	const char *name;
 	void (*run)(sqlite3_context *out, int argc, sqlite3_value **argv);
 } functions[] = {
-	{"sl_cuda_sweep", sql_cuda_sweep},
-	{"sl_os_sweep", sql_os_sweep},
-	{"sl_gpu_sweep", sql_gpu_sweep},
+	{"sl_cuda_sweep", sql_cuda_sweep},     {"sl_os_sweep", sql_os_sweep},
+	{"sl_copies_sweep", sql_copies_sweep}, {"sl_gpu_sweep", sql_gpu_sweep},
 	{"sl_sched_sweep", sql_sched_sweep},
 };
 
@@ -70,6 +145,7 @@ static void sweeps_free(void *of)
 	rows_shown_clear(&s->busy);
 	rows_shown_clear(&s->cuda_calls);
 	rows_shown_clear(&s->os_calls);
+	rows_shown_clear(&s->copies);
 	free(s->gpu);
 	free(s);
 }
@@ -94,12 +170,16 @@ int sweeps_register(sqlite3 *db)
 	s->tables[0] = cuda_calls_table(s);
 	s->tables[1] = os_calls_table(s);
 	s->tables[2] = gpu_busy_table(s);
+	s->tables[3] = copies_table(s);
 	/* A module owns all: it is closed after its tables. */
-	for (size_t i = 0; rc == SQLITE_OK && i < 3; i++)
+	for (size_t i = 0; rc == SQLITE_OK && i < sizeof(s->tables) / sizeof(*s->tables); i++)
 		rc = rows_table_register(db, &s->tables[i], i == 0 ? sweeps_free : NULL);
 	for (size_t i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(*functions); i++)
 		rc = sqlite3_create_function(db, functions[i].name, 0,
 					     SQLITE_UTF8 | SQLITE_DIRECTONLY, s, functions[i].run,
 					     NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_create_function(db, "sl_read", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
+					     NULL, NULL, read_step, read_final);
 	return rc;
 }

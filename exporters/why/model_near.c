@@ -4,34 +4,58 @@
  */
 #include "exporters/why/model_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LIST_MAX 64 /* processes: beyond, the calls of all are read */
 
+/* ---- what analyze knows already ---- */
+
+/* Did a pass over the table leave what it found in the connection (analyze/rules/shared/event_spans.sql)? */
+static bool is_swept(const struct why_model *m, const char *table)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool is = sqlite3_prepare_v2(m->db, "SELECT 1 FROM temp.event_spans WHERE name = ?1", -1,
+				     &stmt, NULL) == SQLITE_OK &&
+		  sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC) == SQLITE_OK &&
+		  sqlite3_step(stmt) == SQLITE_ROW;
+
+	sqlite3_finalize(stmt);
+	return is;
+}
+
 /* ---- the root ---- */
 
-/* globalTid */
+/* globalTid, a number of calls */
 static bool count_row(struct why_model *m, sqlite3_stmt *stmt)
 {
 	uint32_t number = why_model_thread(m, sqlite3_column_int64(stmt, 0));
 
 	if (number == WHY_NONE)
 		return false;
-	m->threads[number].calls_room++; /* nothing is in the list yet */
+	/* nothing is in the list yet */
+	m->threads[number].calls_room += (size_t)sqlite3_column_int64(stmt, 1);
 	return true;
 }
 
 /* Without a process tree: the thread with most calls and switches. */
 static int find_busiest(struct why_model *m)
 {
-	int rc = why_rows(m->db,
-			  "SELECT globalTid FROM OSRT_API WHERE globalTid IS NOT NULL UNION ALL "
-			  "SELECT globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE globalTid IS "
-			  "NOT NULL",
-			  count_row, m);
+	static const char *const tables[] = {"OSRT_API", "CUPTI_ACTIVITY_KIND_RUNTIME"};
+	int rc = SQLITE_OK;
 	size_t most = 0;
 
+	for (size_t i = 0; i < 2 && rc == SQLITE_OK; i++) {
+		char sql[160];
+
+		snprintf(sql, sizeof(sql),
+			 is_swept(m, tables[i])
+				 ? "SELECT globalTid, n FROM temp.thread_calls WHERE name = '%s'"
+				 : "SELECT globalTid, 1 FROM %s WHERE globalTid IS NOT NULL",
+			 tables[i]);
+		rc = why_rows(m->db, sql, count_row, m);
+	}
 	for (uint32_t i = 0; i < m->threads_cnt; i++) {
 		struct why_thread *t = &m->threads[i];
 
@@ -106,10 +130,14 @@ static bool rank_row(struct why_model *m, sqlite3_stmt *stmt)
 /* Kernels of NCCL wait for those of other processes. */
 static int find_ranks(struct why_model *m)
 {
-	return why_rows(m->db,
-			"SELECT globalPid FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE shortName IN "
-			"(SELECT id FROM StringIds WHERE value GLOB 'nccl*Kernel*')",
-			rank_row, m);
+	return why_rows(
+		m->db,
+		is_swept(m, "CUPTI_ACTIVITY_KIND_KERNEL")
+			? "SELECT globalPid FROM temp.gpu_sums WHERE what = 'kernel' AND detail IN "
+			  "(SELECT id FROM StringIds WHERE value GLOB 'nccl*Kernel*')"
+			: "SELECT globalPid FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE shortName IN "
+			  "(SELECT id FROM StringIds WHERE value GLOB 'nccl*Kernel*')",
+		rank_row, m);
 }
 
 int why_find_near(struct why_model *m, const struct why_scope *scope)

@@ -21,8 +21,7 @@
 -- Where it did not get even those CPUs while it had threads for all of them, other processes used them.
 CREATE TEMP TABLE machine AS
 WITH seen AS (
-	SELECT count(*) AS cpus
-	FROM (SELECT DISTINCT cpu FROM SCHED_EVENTS WHERE isSchedIn AND globalTid IN (SELECT globalTid FROM sched_threads))
+	SELECT count(*) AS cpus FROM sched_cpus
 )
 SELECT CASE
 	WHEN (SELECT 1.0 * sum(ns * running) / sum(ns) FROM sched_level WHERE threads >= cpus) < 0.7 * cpus

@@ -24,14 +24,14 @@
 -- column: API Name = call that asked for it
 CREATE TEMP TABLE found AS
 WITH big AS MATERIALIZED (
-	SELECT globalPid, deviceId, kind, srcKind, dstKind, name, count(*) AS n, sum(bytes) AS bytes, sum(end - start) AS ns,
+	SELECT globalPid, deviceId, kind, srcKind, dstKind, nameId, count(*) AS n, sum(bytes) AS bytes, sum(end - start) AS ns,
 		max(1e9 * bytes / (end - start)) AS best
 	FROM copies
-	WHERE kind IN (1, 2, 8, 10) AND end > start
-		AND bytes >= CASE WHEN name GLOB '*[23]D*' THEN :size / 16 ELSE :size END
+	WHERE bytes >= :size / 16 AND kind IN (1, 2, 8, 10) AND end > start
+		AND (bytes >= :size OR nameId IN (SELECT id FROM StringIds WHERE value GLOB '*[23]D*'))
 	GROUP BY 1, 2, 3, 4, 5, 6
 )
-SELECT b.*, 1e9 * bytes / speed AS useful, speed, (SELECT wall.ns FROM wall) AS wall
+SELECT b.*, (SELECT value FROM StringIds WHERE id = nameId) AS name, 1e9 * bytes / speed AS useful, speed, (SELECT wall.ns FROM wall) AS wall
 FROM (
 	SELECT *, max(max(best) OVER (PARTITION BY globalPid, deviceId, kind), CASE WHEN kind IN (1, 2) THEN :link ELSE 0 END) AS speed
 	FROM big

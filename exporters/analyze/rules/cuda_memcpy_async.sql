@@ -32,7 +32,7 @@ FROM (
 	SELECT max(cost) AS cost, sum(n) AS n, sum(bytes) AS bytes, sum(calls) AS calls, (SELECT ns FROM wall) AS wall,
 		(SELECT '; the longest calls are made at ' || place FROM call_places AS c
 			WHERE c.globalTid IN (SELECT globalTid FROM found)
-				AND c.nameId IN (SELECT id FROM StringIds WHERE value IN (SELECT name FROM found))
+				AND c.nameId IN (SELECT nameId FROM found)
 			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at
 	FROM (
 		SELECT sum(min(ns, callEnd - callStart)) AS cost, count(*) AS n, sum(bytes) AS bytes,

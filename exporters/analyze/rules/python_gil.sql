@@ -22,6 +22,8 @@ WITH traced AS MATERIALIZED (
 	SELECT globalTid, end - start AS ns
 	FROM NVTX_EVENTS
 	WHERE eventType = 59 AND end > start AND textId IN (SELECT id FROM StringIds WHERE value = 'Waiting for GIL')
+	-- of a report without them no range is looked at
+	LIMIT CASE WHEN EXISTS (SELECT 1 FROM StringIds WHERE value = 'Waiting for GIL') THEN -1 ELSE 0 END
 ), python AS MATERIALIZED (
 	SELECT globalPid / 0x1000000 AS pid FROM SL_PROCESS_TREE WHERE exe GLOB '*/python*' OR exe GLOB '*/pypy*'
 	UNION

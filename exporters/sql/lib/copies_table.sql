@@ -10,9 +10,10 @@ SELECT
 	contextId AS "Context ID",
 	greenContextId AS "Green Context ID",
 	streamId AS "Stream ID",
-	name AS "API Name"
+	s.value AS "API Name"
 FROM found
 	LEFT JOIN mem_kind AS src ON src.id = srcKind
 	LEFT JOIN mem_kind AS dst ON dst.id = dstKind
+	LEFT JOIN StringIds AS s ON s.id = nameId
 ORDER BY ns DESC, start
 LIMIT :rows;

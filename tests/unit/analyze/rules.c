@@ -102,7 +102,7 @@ static void run_all(const char *row, long long least)
 	make(db, row);
 	sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	assert_int_equal(sqlite3_close(db), SQLITE_OK);
-	if (analysis_open(&a, path, NULL, why, sizeof(why)) < 0)
+	if (analysis_open(&a, path, NULL, false, why, sizeof(why)) < 0)
 		fail_msg("%s", why);
 	for (size_t i = 0; sl_embedded[i].name; i++) {
 		struct sheet s = {.out = stdout};

@@ -34,7 +34,8 @@ static int make(void **state)
 	    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, globalPid, deviceId, contextId, "
 	    "streamId, shortName);"
 	    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start, end, globalPid, deviceId, contextId, "
-	    "streamId, bytes, copyKind);"
+	    "streamId, bytes, copyKind, correlationId, greenContextId, srcKind, dstKind, "
+	    "srcDeviceId, dstDeviceId);"
 	    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET(start, end, globalPid, deviceId, contextId, "
 	    "streamId, bytes);"
 	    "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start, end, globalPid, deviceId, "
@@ -42,7 +43,7 @@ static int make(void **state)
 	    "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, end, globalTid, nameId, "
 	    "correlationId);"
 	    "CREATE TABLE OSRT_API(start, end, globalTid, nameId, returnValue, pathId);"
-	    "CREATE TABLE SCHED_EVENTS(start, isSchedIn, globalTid, threadState);"
+	    "CREATE TABLE SCHED_EVENTS(start, isSchedIn, globalTid, threadState, cpu);"
 	    "CREATE TABLE SL_SCHED_DETAIL(start, globalTid, preempted, wakeupTime);"
 	    "CREATE TABLE SL_PROCESS_TREE(globalPid, traced, kind);"
 	    "CREATE TEMP TABLE wall AS SELECT 0 AS start, 1000 AS end, 1000 AS ns");
@@ -120,7 +121,9 @@ static void random_events(void)
 			 1 + rnd(2));
 		run(sql);
 		in[tid] = !in[tid];
-		snprintf(sql, sizeof(sql), "INSERT INTO SCHED_EVENTS VALUES (%u, %u, %u, %u)",
+		snprintf(sql, sizeof(sql),
+			 "INSERT INTO SCHED_EVENTS(start, isSchedIn, globalTid, threadState) "
+			 "VALUES (%u, %u, %u, %u)",
 			 3 * i, in[tid], (1 + tid / 2) << 24 | tid, rnd(4));
 		run(sql);
 	}
@@ -137,7 +140,8 @@ static const char gpu_events[] =
 	"0x1000000, 0, 1, 7, 1),"
 	" (15, 30, 0x1000000, 0, 1, 8, 1), (100, 200, 0x1000000, 1, 2, 7, 2), (70, 69, 0x1000000, "
 	"0, 1, 7, 1);"
-	"INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (30, 40, 0x1000000, 0, 1, 7, 1000, 8), (55, "
+	"INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY(start, end, globalPid, deviceId, contextId, "
+	"streamId, bytes, copyKind) VALUES (30, 40, 0x1000000, 0, 1, 7, 1000, 8), (55, "
 	"58, 0x1000000, 0, 1, 7, 24, 1);"
 	"INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (5, 6, 0x2000000, 0, 1, 7, NULL);"
 	"INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (150, 160, 0x1000000, 1, 3, 7);"
@@ -149,6 +153,7 @@ static void gpus(void **state)
 {
 	(void)state;
 	run(gpu_events);
+	step("event_spans");
 	step("cuda_calls");
 	step("gpu_sweep");
 	/* (6 + 20) / 2; neither one that ends before its start, nor other calls */
@@ -188,6 +193,7 @@ static void gpus(void **state)
 static void no_gpu(void **state)
 {
 	(void)state;
+	step("event_spans");
 	step("cuda_calls");
 	step("gpu_sweep");
 	assert_string_equal(
@@ -222,6 +228,7 @@ static void busy_is_a_table(void **state)
 
 	(void)state;
 	random_events();
+	step("event_spans");
 	step("cuda_calls");
 	for (size_t pass = 0; pass < 2; pass++) {
 		/* in memory, then in a file */
@@ -263,6 +270,7 @@ static void calls(void **state)
 	    "7, 8, 5, 9), (7, 8, 9, NULL, 1), (7, 8, 9, 99, 1);"
 	    "INSERT INTO OSRT_API VALUES (1, 2, 3, 21, -1, 4), (2, 3, 3, 20, 0, NULL), (3, 4, 3, "
 	    "22, 0, 5), (4, 5, 3, 23, 0, NULL), (5, 6, 3, 20, 1, NULL)");
+	step("event_spans");
 	step("cuda_calls");
 	step("os_calls");
 	assert_string_equal(rows("SELECT * FROM cuda_calls"),
@@ -275,6 +283,44 @@ static void calls(void **state)
 	assert_string_equal(
 		rows("SELECT * FROM os_calls"),
 		"lock 20 2 3 3 0 -\nlock 20 5 6 3 1 -\njoin 23 4 5 3 0 -\nsync 21 1 2 3 -1 4\n");
+	/* of a table its first start and last end, of each thread its calls */
+	assert_string_equal(rows("SELECT * FROM event_spans"),
+			    "CUPTI_ACTIVITY_KIND_RUNTIME 1 9\nOSRT_API 1 6\n");
+	assert_string_equal(rows("SELECT * FROM thread_calls WHERE name GLOB 'C*'"),
+			    "CUPTI_ACTIVITY_KIND_RUNTIME 3 1\nCUPTI_ACTIVITY_KIND_RUNTIME 7 1\n"
+			    "CUPTI_ACTIVITY_KIND_RUNTIME 4 1\nCUPTI_ACTIVITY_KIND_RUNTIME 5 1\n"
+			    "CUPTI_ACTIVITY_KIND_RUNTIME 6 1\nCUPTI_ACTIVITY_KIND_RUNTIME 8 "
+			    "1\nCUPTI_ACTIVITY_KIND_RUNTIME 9 2\n");
+	assert_string_equal(rows("SELECT globalTid, n FROM thread_calls WHERE name = 'OSRT_API'"),
+			    "3 5\n");
+}
+
+/* Copies in any order; ids repeat between processes, and where one repeats within one, the first call is it. */
+static void copies(void **state)
+{
+	(void)state;
+	run("INSERT INTO StringIds VALUES (10, 'cudaMemcpyAsync_v3020'), (11, 'cudaMemcpy');"
+	    "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (5, 6, 0x2000001, 10, 7), (1, 2, "
+	    "0x1000001, 11, 7), (3, 4, 0x1000001, 10, 7), (8, 9, 0x1000001, 5, 8);"
+	    "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY(start, end, globalPid, correlationId, bytes) "
+	    "VALUES (30, 40, 0x1000000, 7, 1), (10, 20, 0x2000000, 7, 2), (5, 9, 0x1000000, 8, 3), "
+	    "(6, 9, NULL, 7, 4), (6, 5, 0x1000000, 7, 5), (7, 9, 0x1000000, NULL, NULL), (50, 60, "
+	    "0x1000000, 7, 6)");
+	for (unsigned pass = 0; pass < 2; pass++) {
+		sorter_bytes_max = rows_bytes_max = pass ? 50 : 1 << 20;
+		run("DROP TABLE IF EXISTS event_spans; DROP TABLE IF EXISTS thread_calls; DROP "
+		    "TABLE "
+		    "IF EXISTS cuda_calls; DROP TABLE IF EXISTS cuda_launch; DROP TABLE IF EXISTS "
+		    "copies");
+		step("event_spans");
+		step("cuda_calls");
+		step("copies");
+		assert_string_equal(rows("SELECT bytes, callStart, nameId, blocking FROM copies"),
+				    "1 1 11 1\n2 5 10 0\n3 - - -\n4 - - -\n- - - -\n6 1 11 1\n");
+		assert_string_equal(rows("SELECT start FROM copies WHERE bytes BETWEEN 2 AND 3"),
+				    "10\n5\n");
+	}
+	sorter_bytes_max = rows_bytes_max = 1 << 20;
 }
 
 /* ---- context switches ---- */
@@ -287,8 +333,8 @@ static void calls(void **state)
  * until 620 and runs until the end of the wall. Thread 2 runs 150..450; the switch after that is missing.
  */
 static const char switches[] =
-	"INSERT INTO SCHED_EVENTS VALUES (200, 0, " T1 ", 1), (100, 1, " T1 ", NULL), (260, 1, " T1
-	", NULL),"
+	"INSERT INTO SCHED_EVENTS(start, isSchedIn, globalTid, threadState) VALUES (200, 0, " T1
+	", 1), (100, 1, " T1 ", NULL), (260, 1, " T1 ", NULL),"
 	" (300, 0, " T1 ", 2), (400, 1, " T1 ", NULL), (500, 0, " T1 ", 3), (620, 1, " T1 ", NULL),"
 	" (150, 1, " T2 ", NULL), (450, 0, " T2 ", 2), (700, 0, " T2 ", 2);"
 	"INSERT INTO SL_SCHED_DETAIL VALUES (400, " T1 ", NULL, 350)";
@@ -312,8 +358,8 @@ static void details(void **state)
 {
 	(void)state;
 	/* what is known of a switch counts more than the state; a wakeup that is not in the sleep does not */
-	run("INSERT INTO SCHED_EVENTS VALUES (0, 1, " T1 ", NULL), (10, 0, " T1 ", 1), (30, 1, " T1
-	    ", NULL),"
+	run("INSERT INTO SCHED_EVENTS(start, isSchedIn, globalTid, threadState) VALUES (0, 1, " T1
+	    ", NULL), (10, 0, " T1 ", 1), (30, 1, " T1 ", NULL),"
 	    " (40, 0, " T1 ", 2), (70, 1, " T1 ", NULL), (80, 0, " T1 ", 2), (90, 1, " T1
 	    ", NULL), (95, 0, " T1 ", 2);"
 	    "INSERT INTO SL_SCHED_DETAIL VALUES (10, " T1 ", 0, NULL), (40, " T1
@@ -330,20 +376,25 @@ static void traced_only(void **state)
 {
 	(void)state;
 	run(switches);
-	run("INSERT INTO SL_PROCESS_TREE VALUES (0x2000000, 1, 0), (0x1000000, 0, 0)");
+	run("INSERT INTO SL_PROCESS_TREE VALUES (0x2000000, 1, 0), (0x1000000, 0, 0);"
+	    "UPDATE SCHED_EVENTS SET cpu = CASE globalTid WHEN " T1
+	    " THEN 1 ELSE isSchedIn * 8 END");
 	step("sched_sweep");
 	assert_string_equal(rows("SELECT globalTid, runs FROM sched_threads"), T2 " 1\n");
+	assert_string_equal(rows("SELECT * FROM sched_cpus"), "8\n");
 }
 
 /* ---- random: against each moment, and in little memory ---- */
 
 static void sweep_anew(void)
 {
-	run("DROP TABLE IF EXISTS cuda_launch; DROP TABLE IF EXISTS cuda_calls; DROP TABLE IF "
+	run("DROP TABLE IF EXISTS event_spans; DROP TABLE IF EXISTS thread_calls; DROP TABLE IF "
+	    "EXISTS cuda_launch; DROP TABLE IF EXISTS cuda_calls; DROP TABLE IF "
 	    "EXISTS gpu_busy; DROP TABLE IF EXISTS gpu_life; DROP TABLE IF EXISTS gpu_cover;"
 	    "DROP TABLE IF EXISTS gpu_sums; DROP TABLE IF EXISTS sched_threads; DROP TABLE IF "
 	    "EXISTS sched_level;"
-	    "DROP TABLE IF EXISTS sched_disk");
+	    "DROP TABLE IF EXISTS sched_disk; DROP TABLE IF EXISTS sched_cpus");
+	step("event_spans");
 	step("cuda_calls");
 	step("gpu_sweep");
 	step("sched_sweep");
@@ -413,6 +464,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_gpu, make, drop),
 		cmocka_unit_test_setup_teardown(busy_is_a_table, make, drop),
 		cmocka_unit_test_setup_teardown(calls, make, drop),
+		cmocka_unit_test_setup_teardown(copies, make, drop),
 		cmocka_unit_test_setup_teardown(threads, make, drop),
 		cmocka_unit_test_setup_teardown(details, make, drop),
 		cmocka_unit_test_setup_teardown(traced_only, make, drop),

@@ -29,9 +29,13 @@ WITH path AS MATERIALIZED (
 ), thread AS MATERIALIZED (
 	SELECT globalTid % 0x1000000 AS tid, max(globalTid) AS globalTid FROM ThreadNames GROUP BY 1
 )
-SELECT globalTid, start, end, what, nameId, path.value AS path, bytesDone AS bytes
-FROM OSRT_API JOIN io_functions ON io_functions.id = nameId JOIN path ON path.id = pathId
-WHERE end >= start
+SELECT * FROM (
+	SELECT globalTid, start, end, what, nameId, path.value AS path, bytesDone AS bytes
+	FROM OSRT_API JOIN io_functions ON io_functions.id = nameId JOIN path ON path.id = pathId
+	WHERE end >= start
+	-- without paths no call is looked at
+	LIMIT CASE WHEN EXISTS (SELECT 1 FROM OSRT_API WHERE pathId IS NOT NULL) THEN -1 ELSE 0 END
+)
 UNION ALL
 SELECT coalesce(globalTid, (SELECT max(globalVid) FROM ANALYSIS_DETAILS) + processId * 0x1000000 + threadId),
 	startedAt, endedAt, what, apiCallId, filePath, bytesProcessed

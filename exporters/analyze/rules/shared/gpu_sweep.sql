@@ -1,6 +1,6 @@
 -- What GPUs did: operations are kernels, copies, sets and graphs that have an end. One pass over all fills the tables that
 -- gpu_busy, gpu_cover and gpu_sums describe.
--- uses: cuda_launch
+-- uses: cuda_launch, event_spans
 CREATE VIRTUAL TABLE temp.gpu_busy USING sl_gpu_busy;
 CREATE TEMP TABLE gpu_life(gpu INTEGER, globalPid INTEGER, deviceId INTEGER, contextId INTEGER, start INTEGER, end INTEGER);
 CREATE TEMP TABLE gpu_cover(what TEXT, globalPid INTEGER, deviceId INTEGER, n INTEGER, ns INTEGER, total INTEGER,

@@ -3,4 +3,5 @@ CREATE TEMP TABLE sched_threads(globalTid INTEGER PRIMARY KEY, runs INTEGER, ran
 	first INTEGER, last INTEGER);
 CREATE TEMP TABLE sched_level(threads INTEGER, running INTEGER, ns INTEGER);
 CREATE TEMP TABLE sched_disk(globalTid INTEGER, start INTEGER, end INTEGER);
+CREATE TEMP TABLE sched_cpus(cpu INTEGER);
 SELECT sl_sched_sweep();

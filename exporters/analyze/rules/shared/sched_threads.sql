@@ -5,4 +5,5 @@
 -- long it waited, and how often because it had to give up the CPU; when it first ran or waited, and when it last did.
 -- sched_level(threads, running, ns): for how long so many threads were able to run, and so many of them ran.
 -- sched_disk(globalTid, start, end): sleeps in the state that the kernel calls uninterruptible.
+-- sched_cpus(cpu): CPUs on which one of these threads ran.
 -- uses: sched_sweep
