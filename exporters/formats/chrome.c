@@ -6,6 +6,7 @@
  * "E". Ranges that may overlap (start/end of NVTX) are "b" and "e", one id per lane; an "e" waits until what is
  * inside has ended, so that they nest in the order of the file too.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -395,8 +396,9 @@ static int value(struct chrome *c, const struct tl_event *e)
 	out_literal(o, ",\"args\":{\"");
 	out_text(o, t->unit[0] ? t->unit : "value");
 	out_literal(o, "\":");
+	/* There are no gaps in this format. */
 	if (e->is_real)
-		json_out_real(o, e->real);
+		json_out_real(o, isnan(e->real) ? 0 : e->real);
 	else
 		json_out_int(o, e->value);
 	out_literal(o, "}");

@@ -6,6 +6,7 @@
  * Ends stand before what begins at the same time; the timeline sees to it that slices of a track nest, so an
  * end needs no name.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -235,7 +236,8 @@ static void put_event(struct perfetto *pf, const struct tl_event *e, int type)
 	proto_uint(m, TE_TRACK, e->track->id);
 	if (type == COUNTER) {
 		if (e->is_real)
-			proto_double(m, TE_COUNTER_DOUBLE, e->real);
+			proto_double(m, TE_COUNTER_DOUBLE,
+				     isnan(e->real) ? 0 : e->real); /* it has no gaps */
 		else
 			proto_uint(m, TE_COUNTER, (uint64_t)e->value);
 	} else {

@@ -3,6 +3,7 @@
  *
  *   start [s]  duration [us]  where  what  name  arguments
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -154,6 +155,10 @@ static void value(struct out *o, const struct tl_event *e)
 
 	put(o, e->track->name, strlen(e->track->name));
 	out_literal(o, " = ");
+	if (e->is_real && isnan(e->real)) {
+		out_literal(o, "not known");
+		return;
+	}
 	if (e->is_real)
 		out_write(o, buf, cell_number(&c, buf));
 	else

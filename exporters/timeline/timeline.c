@@ -28,7 +28,7 @@ const struct tl_activity_name tl_activities[] = {
 	{"sample", TL_ACT_SAMPLE, "samples of the call stack"},
 	{"memory", TL_ACT_MEMORY, "counters: GPU memory in use"},
 	{"io", TL_ACT_IO, "counters: bytes per second read and written"},
-	{"metric", TL_ACT_METRIC, "counters: GPU metrics, event counters"},
+	{"metric", TL_ACT_METRIC, "counters: of GPUs, of the machine, event counters"},
 	{"overhead", TL_ACT_OVERHEAD, "time that CUDA and the profiler took for themselves"},
 	{"diagnostic", TL_ACT_DIAGNOSTIC, "messages of the tracer, losses"},
 	{"default", TL_ACT_DEFAULT, NULL},
@@ -289,7 +289,8 @@ static void explain(struct tl_run *r)
 int tl_run(struct tl_run *r)
 {
 	static const char drop[] =
-		"DROP TABLE IF EXISTS temp.SL_TL_CHAINS; DROP TABLE IF EXISTS temp.SL_TL_EVENTS";
+		"DROP TABLE IF EXISTS temp.SL_TL_CHAINS; DROP TABLE IF EXISTS temp.SL_TL_EVENTS;"
+		"DROP TABLE IF EXISTS temp.SL_TL_COUNTERS; DROP TABLE IF EXISTS temp.SL_TL_GAPS";
 	uint32_t activities = r->opt->activities;
 	int rc = -1;
 
@@ -298,7 +299,8 @@ int tl_run(struct tl_run *r)
 	r->tracks = r->names ? tl_tracks_new(r->db, r->names, r->sink, r->self) : NULL;
 	r->flows = r->tracks ? tl_flows_new(r) : NULL;
 	if (r->flows && tl_names_of_domains(r) == 0 && tl_stacks_open(r) == 0 &&
-	    begin_projection(r) == 0 && tl_counters(r) == 0 && open_sources(r) == 0)
+	    begin_projection(r) == 0 && tl_counters(r) == 0 && tl_samples(r) == 0 &&
+	    open_sources(r) == 0)
 		rc = merge(r);
 	if (rc == 0 && r->projector)
 		rc = merge_projected(r);

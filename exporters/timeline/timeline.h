@@ -76,7 +76,7 @@ struct tl_track {
 enum tl_kind {
 	TL_SLICE,
 	TL_INSTANT,
-	TL_VALUE,  /* of a counter track, from now on */
+	TL_VALUE,  /* of a counter track, from now on; NaN: nothing is known from now on */
 	TL_SCHED,  /* a thread gets a CPU or leaves it */
 	TL_SAMPLE, /* where a thread was; has frames */
 };

@@ -1,7 +1,11 @@
 /*
- * tl_counters.c - event counters as values over time: what stands in a row for an interval becomes a rate from its start on,
+ * tl_counters.c - event counters, and counters of GPUs and of the machine, as values over time. Of event counters, what stands in a row for an interval becomes a rate from its start on,
  * and 0 from its end where no other interval of that CPU follows (intervals in which nothing was counted have no row).
  */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "exporters/timeline/tl_internal.h"
 
 int tl_counters(struct tl_run *r)
@@ -22,4 +26,118 @@ int tl_counters(struct tl_run *r)
 	    !tl_has_column(r->db, "PMU_EVENT_COUNTERS", "value"))
 		return 0;
 	return sqlite3_exec(r->db, make, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
+}
+
+/*
+ * SL_TL_COUNTERS: SL_COUNTERS in millionths, NULL where nothing is known from then on. A sum is a rate from the sample before on,
+ * one of time per cent of it. And where samples of GPU metrics end before a gap (counter: typeId).
+ */
+static int make_samples(struct tl_run *r)
+{
+	static const char make[] =
+		"DROP TABLE IF EXISTS temp.SL_TL_COUNTERS;"
+		"CREATE TEMP TABLE SL_TL_COUNTERS AS WITH sample AS ("
+		" SELECT counterId, timestamp, value, isSum, unit, lag(timestamp) OVER one AS "
+		"before,"
+		" lead(timestamp) OVER one AS next"
+		" FROM SL_COUNTER_SAMPLES JOIN SL_COUNTERS AS c ON c.id = counterId"
+		" WINDOW one AS (PARTITION BY counterId ORDER BY timestamp)"
+		") SELECT timestamp, counterId AS counter, NULL AS metric,"
+		" CAST(round(1e6 * value) AS INTEGER) AS micro FROM sample WHERE NOT isSum"
+		" UNION ALL SELECT before, counterId, NULL, CAST(round(1e6 * value"
+		" * CASE unit WHEN 'ns' THEN 100.0 ELSE 1e9 END / (timestamp - before)) AS INTEGER)"
+		" FROM sample WHERE isSum AND before < timestamp"
+		" UNION ALL SELECT timestamp, counterId, NULL, NULL"
+		" FROM sample WHERE isSum AND next IS NULL AND before IS NOT NULL"
+		" UNION ALL SELECT g.start, t.typeId, t.metricId, NULL"
+		" FROM SL_GPU_METRIC_GAPS AS g JOIN TARGET_INFO_GPU_METRICS AS t ON t.typeId = "
+		"g.typeId"
+		" ORDER BY 1, 2, 3;"
+		"DROP TABLE IF EXISTS temp.SL_TL_GAPS;"
+		"CREATE TEMP TABLE SL_TL_GAPS AS SELECT start AS timestamp, NULL AS globalTid, "
+		"'GPU '"
+		" || (typeId & 255) || ' not sampled for ' || round((end - start) / 1e6, 3) || ' "
+		"ms: '"
+		" || why AS text FROM SL_GPU_METRIC_GAPS ORDER BY start";
+
+	return sqlite3_exec(r->db, make, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
+}
+
+int tl_samples(struct tl_run *r)
+{
+	if (!(r->opt->activities & TL_ACT_METRIC) ||
+	    (!tl_has_column(r->db, "SL_COUNTER_SAMPLES", "value") &&
+	     !tl_has_column(r->db, "SL_GPU_METRIC_GAPS", "why")))
+		return 0;
+	return make_samples(r);
+}
+
+/* Of a unit of SL_COUNTERS, as tracks have it: constants. */
+static const char *unit_of(const char *unit, bool is_sum)
+{
+	static const char *const units[][3] = {
+		{"B", "bytes", "bytes/s"}, {"ns", "ns", "%"}, {"J", "J", "W"}, {"%", "%", "%/s"},
+		{"W", "W", "W/s"},         {"Hz", "Hz", ""},  {"C", "C", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(units[i][0], unit) == 0)
+			return units[i][is_sum ? 2 : 1];
+	return is_sum ? "/s" : "";
+}
+
+static struct tl_track *make_track(struct tl_run *r, int64_t counter)
+{
+	/* What it is of stands in front, but for the machine itself. */
+	static const char sql[] =
+		"SELECT CASE scope WHEN 'host' THEN '' WHEN 'gpu' THEN 'GPU ' || coalesce(gpuId, "
+		"scopeId) || ': '"
+		" WHEN 'core' THEN 'CPU ' || scopeId || ': ' WHEN 'cgroup' THEN 'cgroup: '"
+		" WHEN 'process' THEN coalesce('GPU ' || gpuId || ', ', '') || 'process ' || "
+		"(scopeId >> 24 & 16777215) || ': '"
+		" ELSE coalesce('GPU ' || gpuId || ', ', '') || coalesce(scopeName, scope || ' ' "
+		"|| scopeId, scope) || ': ' END || name,"
+		" unit, isSum FROM SL_COUNTERS WHERE id = ?1";
+	struct tl_track *machine = tl_track_machine(r->tracks), *made = NULL;
+	const char *unit = "";
+	char name[200];
+	sqlite3_stmt *stmt = NULL;
+
+	snprintf(name, sizeof(name), "counter %lld", (long long)counter);
+	if (sqlite3_prepare_v2(r->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_bind_int64(stmt, 1, counter) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW &&
+	    sqlite3_column_bytes(stmt, 0) > 0) {
+		const char *text = (const char *)sqlite3_column_text(stmt, 1);
+
+		snprintf(name, sizeof(name), "%s", (const char *)sqlite3_column_text(stmt, 0));
+		unit = unit_of(text ? text : "", sqlite3_column_int(stmt, 2) != 0);
+	}
+	sqlite3_finalize(stmt);
+	if (machine)
+		made = tl_track_counter(r->tracks, machine, (int64_t)r->metrics.cnt, name, unit);
+	return made;
+}
+
+/* Among types of GPU metrics are none with these numbers. */
+#define COUNTER_TYPE (INT64_C(1) << 61)
+
+static struct tl_track *track_of(struct tl_run *r, int64_t counter)
+{
+	uint64_t *at = tl_map_at(&r->metrics, tl_hash((uint64_t)(COUNTER_TYPE | counter)), true);
+
+	if (at && *at == 0)
+		*at = (uintptr_t)make_track(r, counter);
+	return at ? (struct tl_track *)(uintptr_t)*at : NULL;
+}
+
+int tl_sample_row(struct tl_run *r, struct tl_source *s, struct tl_event *e)
+{
+	int64_t metric = tl_key(s, 1), micro = tl_key(s, 2);
+
+	e->track = metric == TL_NONE ? track_of(r, tl_key(s, 0))
+				     : tl_metric_track(r, tl_key(s, 0), metric);
+	e->kind = TL_VALUE;
+	e->is_real = true;
+	e->real = micro == TL_NONE ? NAN : (double)micro / 1e6;
+	return e->track ? tl_emit(r, e) : -1;
 }

@@ -107,6 +107,7 @@ enum tl_place {
 	TL_AT_MEMORY,
 	TL_AT_METRIC,
 	TL_AT_COUNTED,
+	TL_AT_COUNTER,
 	TL_AT_PROCESS,
 	TL_AT_LOST,
 	TL_AT_IO,
@@ -286,6 +287,11 @@ int tl_run(struct tl_run *r);
 
 /* ---- event counters (tl_counters.c): fills the temporary table SL_TL_EVENTS. 0, or -1. ---- */
 int tl_counters(struct tl_run *r);
+/* Likewise of GPUs and of the machine: fills SL_TL_COUNTERS, SL_TL_GAPS. And a row of the one. */
+int tl_samples(struct tl_run *r);
+int tl_sample_row(struct tl_run *r, struct tl_source *s, struct tl_event *e);
+/* The track of a GPU metric. */
+struct tl_track *tl_metric_track(struct tl_run *r, int64_t type, int64_t metric);
 
 /* ---- ranges on the GPU (tl_project.c) ---- */
 

@@ -240,20 +240,34 @@ static const char *metric_name(struct tl_run *r, int64_t type, int64_t metric, c
 	return buf;
 }
 
-static int at_metric(struct tl_run *r, struct tl_source *s, struct tl_event *e)
+/* Clocks are in Hz, whatever their name has. */
+static const char *metric_unit(const char *name)
 {
-	int64_t type = tl_key(s, 0), metric = tl_key(s, 1);
+	return strstr(name, "%]")        ? "%"
+	       : strstr(name, "[MHz]")   ? "Hz"
+	       : strstr(name, "[Bytes]") ? "bytes"
+					 : "";
+}
+
+struct tl_track *tl_metric_track(struct tl_run *r, int64_t type, int64_t metric)
+{
 	struct tl_track *machine = tl_track_machine(r->tracks);
 	uint64_t *at = tl_map_at(&r->metrics, tl_hash((uint64_t)type) ^ (uint64_t)metric, true);
 	char name[160];
 
 	if (!machine || !at)
-		return -1;
-	if (*at == 0)
-		*at = (uintptr_t)tl_track_counter(r->tracks, machine, (int64_t)r->metrics.cnt,
-						  metric_name(r, type, metric, name, sizeof(name)),
-						  "");
-	e->track = (struct tl_track *)(uintptr_t)*at;
+		return NULL;
+	if (*at == 0) {
+		metric_name(r, type, metric, name, sizeof(name));
+		*at = (uintptr_t)tl_track_counter(r->tracks, machine, (int64_t)r->metrics.cnt, name,
+						  metric_unit(name));
+	}
+	return (struct tl_track *)(uintptr_t)*at;
+}
+
+static int at_metric(struct tl_run *r, struct tl_source *s, struct tl_event *e)
+{
+	e->track = tl_metric_track(r, tl_key(s, 0), tl_key(s, 1));
 	e->kind = TL_VALUE;
 	e->value = tl_key(s, 2);
 	return e->track ? tl_emit(r, e) : -1;
@@ -360,6 +374,8 @@ int tl_place_row(struct tl_run *r, struct tl_source *s)
 		return at_metric(r, s, &e);
 	case TL_AT_COUNTED:
 		return at_counted(r, s, &e);
+	case TL_AT_COUNTER:
+		return tl_sample_row(r, s, &e);
 	case TL_AT_PROCESS:
 		return at_process(r, s, &e);
 	default:

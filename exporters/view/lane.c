@@ -1,4 +1,5 @@
 /* lane.c - writing a lane: events to blocks, blocks to nodes, both to extents of the side file. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,9 +174,10 @@ static void node_of_block(const struct view_lane *lane, const struct view_event 
 		if (lane->is_counter) {
 			double value = value_of(&e[i]);
 
-			n->least = value < n->least ? value : n->least;
-			n->most = value > n->most ? value : n->most;
-			n->sum += value;
+			/* NaN: a gap, which is no value. */
+			n->least = fmin(n->least, value);
+			n->most = fmax(n->most, value);
+			n->sum += isnan(value) ? 0 : value;
 			continue;
 		}
 		n->covered = sum_of(n->covered, dur);
@@ -204,8 +206,8 @@ static void node_of_nodes(const struct view_lane *lane, const struct view_node *
 		n->cnt += of[i].cnt;
 		n->flags |= of[i].flags;
 		if (lane->is_counter) {
-			n->least = of[i].least < n->least ? of[i].least : n->least;
-			n->most = of[i].most > n->most ? of[i].most : n->most;
+			n->least = fmin(n->least, of[i].least);
+			n->most = fmax(n->most, of[i].most);
 			n->sum += of[i].sum;
 			continue;
 		}
