@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { Browser, equal, finish, near, note, one, serve, settled, skip, sql, test, truth, until } from './page.mjs';
+import { farPages } from './view_far.mjs';
 import { otherPages } from './view_others.mjs';
 
 const [, , bin, folder, chromium] = process.argv;
@@ -629,6 +630,7 @@ await test('500 zooms: the heap stays small', async () => {
 });
 
 await otherPages({ bin, folder, report, browser, server, selected });
+await farPages({ browser, server });
 
 await test('no error in any console', () => equal(browser.errors, []));
 await test('no request to another host', () => equal(browser.strangers, []));

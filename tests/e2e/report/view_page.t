@@ -1,6 +1,6 @@
 #!/bin/sh
 # view_page.t - the page of `sightline view` in a headless Chromium: each thing that can be done with it once, held against SQL on
-# the same report. view_page.mjs and view_others.mjs have the tests, tests/web/page.mjs what drives the browser, view_make.py the report.
+# the same report. view_page.mjs, view_others.mjs and view_far.mjs have the tests, tests/web/page.mjs what drives the browser, view_make.py the report.
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
 command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'

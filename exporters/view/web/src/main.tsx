@@ -5,7 +5,7 @@ import { followEnd } from "./actions";
 import { load, onGrowth } from "./load";
 import { listenKeys } from "./keys";
 import * as m from "./model";
-import { link, Refused, takeToken } from "./net";
+import { link, measureLink, Refused, takeToken } from "./net";
 import { counted } from "./sheet";
 import * as colours from "./colours";
 import * as format from "./format";
@@ -33,6 +33,7 @@ function testHook(): void {
 
 async function main(): Promise<void> {
 	takeToken();
+	measureLink();
 	testHook();
 	render(<App />, document.getElementById("app")!);
 	onTiles(() => invalidate(), (why) => {

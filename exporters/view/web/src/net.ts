@@ -31,6 +31,15 @@ export function takeToken(): void {
 export const link = { rtt: 0, rate: Infinity };
 export const compress = (): boolean => link.rtt > 8 || link.rate < 20e6 / 1000;
 
+/* From how long the files of the page took, before the first tiles are asked for: the server needs next to nothing for them. */
+export function measureLink(): void {
+	const files = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")] as PerformanceResourceTiming[];
+	const times = files.map((f) => f.responseStart - f.requestStart).filter((t) => t > 0);
+
+	if (times.length)
+		link.rtt = Math.min(...times);
+}
+
 type Query = Record<string, string | number | undefined>;
 
 async function ask(path: string, query: Query, init: RequestInit): Promise<Response> {

@@ -1,0 +1,89 @@
+/*
+ * view_far.mjs - the page of `sightline view` over a connection that takes 50 ms for each answer, as an ssh tunnel may: how many
+ * answers a picture waits for one after the other, and how many bytes it takes. Times are only printed: machines differ.
+ */
+import net from 'node:net';
+import { note, settled, test, truth } from './page.mjs';
+
+const ROUND_MS = 50, BYTES = 300000;
+
+/* What comes in goes on half a round later, in both directions. */
+function delaying(port) {
+	const counted = { bytes: 0 };
+	const server = net.createServer((near) => {
+		const far = net.connect(port, '127.0.0.1');
+		const pass = (from, to, count) => {
+			from.on('data', (chunk) => {
+				if (count)
+					counted.bytes += chunk.length;
+				setTimeout(() => to.destroyed || to.write(chunk), ROUND_MS / 2);
+			});
+			from.on('close', () => setTimeout(() => to.destroy(), ROUND_MS / 2));
+			from.on('error', () => {});
+			from.setNoDelay(true);
+		};
+
+		pass(near, far, false);
+		pass(far, near, true);
+	});
+
+	return new Promise((done) => server.listen(0, '127.0.0.1', () => done({ port: server.address().port, counted, close: () => server.close() })));
+}
+
+/* Requests, each with the number of those that had to be answered before it was made, one after the other. */
+function rounds(page) {
+	const done = new Map();
+	const began = new Map();
+	let all = [];
+
+	page.on('request', (r) => {
+		began.set(r, 1 + Math.max(0, ...[...done.values()]));
+		all.push({ url: r.url().replace(/^[^/]*\/\/[^/]*/, '').replace(/\?.*/, ''), depth: began.get(r) });
+	});
+	page.on('requestfinished', (r) => done.set(r, began.get(r)));
+	return {
+		reset: () => { done.clear(); all = []; },
+		most: (ending) => Math.max(0, ...all.filter((r) => r.url.endsWith(ending)).map((r) => r.depth)),
+		text: () => all.map((r) => `${r.depth} ${r.url}`).join(', '),
+	};
+}
+
+export async function farPages({ browser, server }) {
+	const [, port, fragment] = /:(\d+)\/(#.*)/.exec(server.address);
+	const proxy = await delaying(Number(port));
+	const context = await browser.browser.newContext({ viewport: { width: 1600, height: 900 } });
+	const page = await context.newPage();
+	const counted = rounds(page);
+	const encodings = [];
+
+	page.on('response', (r) => { if (r.url().includes('/v1/tiles')) encodings.push(r.headers()['content-encoding'] ?? ''); });
+	await test('far away: a first picture after four answers, deflated', async () => {
+		const began = performance.now();
+
+		await page.goto(`http://127.0.0.1:${proxy.port}/${fragment}&test`);
+		await page.waitForFunction(() => window.__view?.requests.count > 0 && window.__view.cached().bytes > 0);
+		note(`first picture after ${Math.round(performance.now() - began)} ms, ${proxy.counted.bytes} bytes: ${counted.text()}`);
+		await settled(page);
+		/* The page; its script and style; the rows; the tiles; and when all in sight is there, those that are likely next. */
+		truth(counted.most('/v1/tiles') <= 5, `rounds: ${counted.text()}`);
+		truth(encodings.length > 0 && encodings.every((e) => e === 'deflate'), `encodings of tiles: ${encodings}`);
+	});
+	await test('far away: a view needs one answer, of at most 300 KB', async () => {
+		for (const [what, move] of [['half a screen on', () => { const v = window.__view.view; const { t0, t1 } = v.shown(); v.show(t0 + (t1 - t0) / 2, t1 + (t1 - t0) / 2); }],
+			['eight times closer', () => { const v = window.__view.view; const { t0, t1 } = v.shown(); const half = (t1 - t0) / 16, mid = (t0 + t1) / 2; v.show(mid - half, mid + half); }]]) {
+			const before = proxy.counted.bytes;
+
+			counted.reset();
+			const began = performance.now();
+
+			await page.evaluate(move);
+			await settled(page);
+			note(`${what}: ${Math.round(performance.now() - began)} ms, ${proxy.counted.bytes - before} bytes: ${counted.text()}`);
+			/* The second is what is likely next. */
+			truth(counted.most('/v1/tiles') <= 2, `rounds, ${what}: ${counted.text()}`);
+			truth(proxy.counted.bytes - before <= BYTES, `bytes, ${what}: ${proxy.counted.bytes - before}`);
+		}
+	});
+	await context.close();
+	proxy.close();
+}
