@@ -165,9 +165,19 @@ $(B)/libtrace-cuda.so: $(CUPTI_OBJ)
 	$(Q)$(CC) $(CFLAGS) -shared -nostartfiles $(if $(findstring -fsanitize,$(CFLAGS)),,-Wl$(comma)-z$(comma)defs) -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,--hash-style=gnu \
 		-Wl,-soname,libtrace-cuda.so $(LDFLAGS) -o $@ $(CUPTI_OBJ)
 
+# For systems with glibc 2.31, wherever it is built: collector/probe/glibc.h. Not with sanitizers, which begin before it.
+ifeq ($(findstring -fsanitize,$(CFLAGS)),)
+PROBE_FLAGS := -fPIE -include collector/probe/glibc.h
+PROBE_LINK := -pie -nostartfiles -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -Wl,--as-needed
+else
+PROBE_OBJ := $(filter-out %/start.o,$(PROBE_OBJ))
+PROBE_LINK := -lpthread -ldl
+endif
+$(PROBE_OBJ): PROBE_OR_NOT := $(PROBE_FLAGS)
+$(PROBE_OBJ): collector/probe/glibc.h
 $(B)/sl-gpu: $(PROBE_OBJ)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -Wl,-z,now -Wl,-z,relro $(LDFLAGS) -o $@ $(PROBE_OBJ) -lpthread -ldl -lm
+	$(Q)$(CC) $(CFLAGS) -Wl,-z,now -Wl,-z,relro $(LDFLAGS) -o $@ $(PROBE_OBJ) $(PROBE_LINK) -lm
 
 $(PYTHON_OUT): $(B)/%: scripts/%
 	@mkdir -p $(@D)
@@ -197,7 +207,7 @@ $(B)/libsightline.a: $(LIB_OBJ)
 $(B)/collector/%.o: collector/%.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) -I$(B)/bpf $(CFLAGS) $(FIGURES) -c -o $@ $<
+	$(Q)$(CC) $(BASE) -I$(B)/bpf $(CFLAGS) $(FIGURES) $(PROBE_OR_NOT) -c -o $@ $<
 $(B)/exporters/%.o: exporters/%.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)

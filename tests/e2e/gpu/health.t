@@ -78,6 +78,13 @@ if [ -e "$S/libcupti.so.13" ] && [ -x "$B/tests/gpu/train" ]; then
 		FROM TARGET_INFO_GPU") $(sqlite3 cuda.sqlite "SELECT group_concat(gpuId) FROM TARGET_INFO_CUDA_DEVICE") $(sqlite3 cuda.sqlite "SELECT
 		count(DISTINCT gpuId) FROM SL_COUNTERS")" '0 Stand-in GPU 80 0, 1 Stand-in H100 - - 0 2' 'a GPU that the program uses, too, is one GPU'
 	is "$(sqlite3 cuda.sqlite "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL")" 30 '... and the trace is as without'
+	LD_LIBRARY_PATH=$NVML:$S SIGHTLINE_CUPTI=$S/libcupti.so.13 profile range%n -t cuda --gpu-metrics-devices=all -c cudaProfilerApi \
+		--capture-range-end=repeat "$B/tests/gpu/range" >out 2>err
+	for part in range*.sqlite; do
+		is "$(sqlite3 "$part" "SELECT min(timestamp) BETWEEN 0 AND 1000000 AND max(timestamp) <= duration AND max(timestamp) > duration - 1500000
+			FROM GPU_METRICS, ANALYSIS_DETAILS") $(sqlite3 "$part" "SELECT count(*) FROM SL_GPU_METRIC_SETS WHERE source = 'pm'")" '1 1' \
+			"a capture range ($part) has the samples of its time, all of them"
+	done
 else
 	skip 'with a CUDA program' 'its stand-ins are not built'
 fi
