@@ -1,9 +1,12 @@
 /* culprits.c - which lines of the program the time is due to. */
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/base/grow.h"
 #include "exporters/why/why.h"
+
+#define AGAIN 5 /* times that the same file is opened */
 
 static bool is_own(const struct why *y, uint32_t place)
 {
@@ -25,10 +28,41 @@ uint32_t why_line_of(const struct why *y, const struct why_leaf *l, uint32_t *pr
 	return l->cause.place;
 }
 
-static bool counts(const struct why_leaf *l)
+bool why_is_blamed(const struct why *y, const struct why_cause *cause, uint32_t line)
 {
-	return l->cause.reason != WHY_IMPORT && l->cause.reason != WHY_UNKNOWN &&
-	       l->cause.reason != WHY_TRACER;
+	if (cause->reason == WHY_IMPORT)
+		return line < y->places_cnt && y->imports_again[line];
+	return cause->reason != WHY_UNKNOWN && cause->reason != WHY_TRACER;
+}
+
+/* Opens, or reads, a file of code. */
+static bool reads_code(const struct why *y, const struct why_cause *c)
+{
+	static const char *const calls[] = {"open", "open64", "openat", "openat64", "read"};
+	static const char *const names[] = {"*.py", "*.pyc", "*.so", "*.so.*"};
+	char *call = why_string(y, &y->model.names, c->name);
+	char *path = why_string(y, &y->model.objects, c->object);
+	bool is_call = false, is_code = false;
+
+	for (size_t i = 0; call && i < sizeof(calls) / sizeof(*calls); i++)
+		is_call |= strcmp(call, calls[i]) == 0;
+	for (size_t i = 0; path && i < sizeof(names) / sizeof(*names); i++)
+		is_code |= fnmatch(names[i], path, 0) == 0;
+	free(call);
+	free(path);
+	return is_call && is_code;
+}
+
+/* A module is imported once, at the start mostly; a line that reads the same one many times is a culprit. */
+static void find_imports(struct why *y)
+{
+	for (size_t i = 0; i < y->walk.leaves_cnt; i++) {
+		const struct why_leaf *l = &y->walk.leaves[i];
+
+		if (l->cause.reason == WHY_IMPORT && l->cnt >= AGAIN && is_own(y, l->cause.place) &&
+		    reads_code(y, &l->cause))
+			y->imports_again[l->cause.place] = true;
+	}
 }
 
 static void add_to(struct why_culprit *c, const struct why_leaf *l)
@@ -89,24 +123,42 @@ static bool computes(const struct why_culprit *c)
 static bool same_function(const struct place *a, const struct place *b)
 {
 	return a->file && b->file && a->function && b->function &&
-	       strcmp(a->function, b->function) == 0 && strcmp(a->file, b->file) == 0 &&
-	       strcmp(a->function, "<module>") != 0;
+	       strcmp(a->function, b->function) == 0 && strcmp(a->file, b->file) == 0;
+}
+
+/* A module is no loop, though one may stand there. */
+static bool is_module(const struct place *p)
+{
+	return p->function && strcmp(p->function, "<module>") == 0;
+}
+
+static bool imports(const struct why_culprit *c)
+{
+	return why_main_reason(c) == WHY_IMPORT;
+}
+
+/* Of one function: both compute, or both import again and again what was thrown away between. */
+static bool belong_together(const struct why *y, const struct why_culprit *a,
+			    const struct why_culprit *b)
+{
+	const struct place *x = &y->walk.places.list[a->place];
+
+	return same_function(x, &y->walk.places.list[b->place]) &&
+	       ((imports(a) && imports(b)) || (computes(a) && computes(b) && !is_module(x)));
 }
 
 /* The samples of a loop are spread over its lines: the first, which has most, gets those of the others. */
 static void join_functions(struct why *y, uint32_t *joined)
 {
-	const struct place *places = y->walk.places.list;
 	size_t cnt = y->culprits_cnt < 256 ? y->culprits_cnt : 256;
 
 	for (size_t i = 0; i < cnt; i++) {
-		if (!y->culprits[i].ns || !computes(&y->culprits[i]))
+		if (!y->culprits[i].ns)
 			continue;
 		for (size_t k = i + 1; k < cnt; k++) {
 			struct why_culprit *from = &y->culprits[k];
 
-			if (!from->ns || !computes(from) ||
-			    !same_function(&places[y->culprits[i].place], &places[from->place]))
+			if (!from->ns || !belong_together(y, &y->culprits[i], from))
 				continue;
 			merge(&y->culprits[i], from);
 			joined[from->place] = y->culprits[i].place;
@@ -154,7 +206,9 @@ static int collect(struct why *y)
 
 	for (size_t i = 0; rc == SQLITE_OK && i < w->leaves_cnt; i++) {
 		const struct why_leaf *l = &w->leaves[i];
-		struct why_culprit *c = counts(l) ? culprit_of(y, l, &rc) : NULL;
+		uint32_t process, line = why_line_of(y, l, &process);
+		struct why_culprit *c =
+			why_is_blamed(y, &l->cause, line) ? culprit_of(y, l, &rc) : NULL;
 
 		if (c)
 			add_to(c, l);
@@ -190,8 +244,11 @@ int why_find_culprits(struct why *y)
 	y->culprit_of_place = calloc(y->places_cnt + 1, sizeof(*y->culprit_of_place));
 	y->culprit_of_process = calloc(y->model.processes_cnt + 1, sizeof(*y->culprit_of_process));
 	joined = calloc(y->places_cnt + 1, sizeof(*joined));
-	if (y->culprit_of_place && y->culprit_of_process && joined)
+	y->imports_again = calloc(y->places_cnt + 1, sizeof(*y->imports_again));
+	if (y->culprit_of_place && y->culprit_of_process && joined && y->imports_again) {
+		find_imports(y);
 		rc = collect(y);
+	}
 	if (rc == SQLITE_OK && y->culprits_cnt) {
 		qsort(y->culprits, y->culprits_cnt, sizeof(*y->culprits), by_weight);
 		join_functions(y, joined);
@@ -211,7 +268,7 @@ uint32_t why_culprit_of(const struct why *y, const struct why_leaf *l)
 {
 	uint32_t process, place = why_line_of(y, l, &process), number;
 
-	if (!counts(l) || place >= y->places_cnt)
+	if (!why_is_blamed(y, &l->cause, place) || place >= y->places_cnt)
 		return WHY_NONE;
 	number = place == PLACE_NONE ? y->culprit_of_process[process] : y->culprit_of_place[place];
 	return number ? number - 1 : WHY_NONE;

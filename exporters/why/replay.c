@@ -126,7 +126,7 @@ static void own_span(void *ctx, const struct why_cause *cause, int64_t ns)
 	struct run *r = ctx;
 	uint32_t culprit = replay_culprit(r, r->y->model.threads[r->own].process, cause);
 
-	if (cause->reason == WHY_IMPORT)
+	if (cause->reason == WHY_IMPORT && culprit == REPLAY_ANY)
 		spend_import(r, r->own, replay_of_line(r, cause), ns);
 	else if (cause->reason == WHY_NO_CPU)
 		spend_no_cpu(r, r->own, culprit, ns);

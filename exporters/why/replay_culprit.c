@@ -45,11 +45,6 @@ static uint32_t of_place(struct run *r, uint32_t place)
 	return culprit;
 }
 
-static bool is_blamed(uint32_t reason)
-{
-	return reason != WHY_IMPORT && reason != WHY_UNKNOWN && reason != WHY_TRACER;
-}
-
 bool replay_prepare(struct run *r)
 {
 	const struct walk *w = &r->y->walk;
@@ -62,15 +57,14 @@ bool replay_prepare(struct run *r)
 	for (size_t i = 0; i < w->leaves_cnt; i++) {
 		const struct why_leaf *l = &w->leaves[i];
 		uint32_t culprit = with_sums(r, why_culprit_of(r->y, l));
-		uint32_t process;
+		uint32_t process, line = why_line_of(r->y, l, &process);
 		struct owner *o;
 
-		if (!is_blamed(l->cause.reason))
+		if (!why_is_blamed(r->y, &l->cause, line))
 			continue;
 		o = owner_of(r, l->process, &l->cause);
 		if (o->ns < l->ns)
-			*o = (struct owner){l->cause, l->process, culprit,
-					    why_line_of(r->y, l, &process), l->ns};
+			*o = (struct owner){l->cause, l->process, culprit, line, l->ns};
 	}
 	return true;
 }
@@ -94,7 +88,7 @@ uint32_t replay_culprit(struct run *r, uint32_t process, const struct why_cause 
 	const struct owner *o;
 
 	r->is_joined = false;
-	if (!is_blamed(cause->reason))
+	if (!why_is_blamed(r->y, cause, cause->place))
 		return REPLAY_ANY;
 	if (cause->place != PLACE_NONE && r->y->walk.places.list[cause->place].is_own)
 		return replay_of_line(r, cause);

@@ -429,8 +429,12 @@ static void piece(struct walk *w, const struct at *at, size_t i, int64_t from, i
 	} else if (s->is_preempted) {
 		if ((c = call_at(t->gpu, t->gpu_cnt, from)))
 			cause.place = place_of(w, c->stack, &flags);
-		if (cause.place == PLACE_NONE && (sample = sample_at(t, from)))
+		if (cause.place == PLACE_NONE && (sample = sample_at(t, from))) {
 			cause.place = place_of(w, sample->stack, &flags);
+			/* The line that imports, but no line of what imports. */
+			if (flags & PLACE_IMPORT && !w->places.list[cause.place].is_own)
+				cause.place = PLACE_NONE;
+		}
 		add_leaf(w, at, &cause, to - from, SURE);
 	} else {
 		wait(w, at, i, from, to);

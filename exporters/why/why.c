@@ -218,6 +218,7 @@ void why_free(struct why *y)
 	free(y->culprits);
 	free(y->culprit_of_place);
 	free(y->culprit_of_process);
+	free(y->imports_again);
 	free(y->gains);
 }
 

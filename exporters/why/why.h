@@ -55,6 +55,7 @@ struct why {
 	WHY_LIST(why_culprit,
 		 culprits); /* most time first; without start-up and what has no place */
 	uint32_t *culprit_of_place, *culprit_of_process; /* index + 1; 0: none */
+	bool *imports_again; /* by place: a line that imports the same again and again */
 	size_t places_cnt;
 	WHY_LIST(why_gain, gains); /* the largest lower bound first */
 	int64_t replay_error;      /* ns, of the replay that changes nothing */
@@ -74,6 +75,8 @@ void why_free(struct why *y);
 int why_find_culprits(struct why *y);
 /* The line that a leaf is due to: its own, else that of the nearest wait on the way to it which has one. */
 uint32_t why_line_of(const struct why *y, const struct why_leaf *l, uint32_t *process);
+/* Time that belongs to a line: an import does where it is made again and again, at the start it does not. */
+bool why_is_blamed(const struct why *y, const struct why_cause *cause, uint32_t line);
 /* The index of its culprit; WHY_NONE: none. */
 uint32_t why_culprit_of(const struct why *y, const struct why_leaf *l);
 /* gains.c. SQLite's result code. */

@@ -42,13 +42,15 @@ class Report:
         return self.places[line]
 
     def inner(self, line, *modules):
-        """A stack whose innermost frames are of native modules, the innermost first, called by `line`."""
+        """A stack whose innermost frames are of modules, native or <Python's>, the innermost first, called by `line`."""
         if modules and (line, modules) not in self.places:
             frame = self.stack(line)
             self.places[line, modules] = n = 100 * (len(self.places) + 1)
             for depth, module in enumerate(modules):
+                is_python = module.startswith("<")
                 self.db.execute("INSERT INTO SL_FRAMES(id, kind, symbol, module, line, inlined, kernelMode, unresolved, specialEntry) "
-                                "VALUES (?, 0, ?, ?, 0, 0, 0, 0, 0)", (n + depth, self.text("f"), self.text("/lib/" + module)))
+                                "VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0)", (n + depth, is_python, self.text("f"),
+                                                                    self.text(module if is_python else "/lib/" + module)))
                 self.add("SL_STACKS", n, depth, n + depth)
             self.add("SL_STACKS", n, len(modules), frame)
         return self.places[line, modules] if modules else self.stack(line)
@@ -65,10 +67,11 @@ class Report:
                      waker and self.tid(waker), 120)
         self.add("SL_SCHED_DETAIL", int(end * MS), self.tid(thread), int(preempted), None, None, 120)
 
-    def call(self, thread, name, line, begin, end):
-        self.db.execute("INSERT INTO OSRT_API(start, end, eventClass, globalTid, nameId, returnValue, nestingLevel, callchainId, argumentsId) "
-                        "VALUES (?, ?, 27, ?, ?, 0, 0, ?, 0)", (int(begin * MS), int(end * MS), self.tid(thread), self.text(name),
-                                                             self.stack(line) if line else 0))
+    def call(self, thread, name, line, begin, end, *modules, path=None):
+        self.db.execute("INSERT INTO OSRT_API(start, end, eventClass, globalTid, nameId, returnValue, nestingLevel, callchainId, argumentsId, "
+                        "pathId) VALUES (?, ?, 27, ?, ?, 0, 0, ?, 0, ?)", (int(begin * MS), int(end * MS), self.tid(thread), self.text(name),
+                                                                        self.inner(line, *modules) if line else 0,
+                                                                        path and self.text(path)))
 
     def samples(self, thread, line, begin, end, *modules):
         for t in range(int(begin) + 1, int(end) + 1):
@@ -194,12 +197,19 @@ r.call(MAIN, "sem_wait", 92, 1, 41)
 r.runs(MAIN, 41, 50, OTHER)
 r.runs(OTHER, 0, 1, MAIN)
 for i in range(4):
-    r.db.execute("INSERT INTO OSRT_API(start, end, eventClass, globalTid, nameId, returnValue, nestingLevel, callchainId, argumentsId) "
-                 "VALUES (?, ?, 27, ?, ?, 0, 0, ?, 0)", ((1 + 5 * i) * MS, (6 + 5 * i) * MS, r.tid(OTHER), r.text("pthread_cond_timedwait"),
-                                                      r.inner(91, "libpython3.11.so.1.0")))
+    r.call(OTHER, "pthread_cond_timedwait", 91, 1 + 5 * i, 6 + 5 * i, "libpython3.11.so.1.0")
     r.runs(OTHER, 6 + 5 * i, 6.001 + 5 * i if i < 3 else 41)
 r.samples(OTHER, 91, 21, 41)
 r.runs((100, 102), 0.5, 21, MAIN)
 r.samples((100, 102), 90, 0, 21)
 r.runs((100, 103), 30, 31, MAIN, 20)
+r.done()
+
+# Line 94 imports a module, in 10 ms; lines 95 and 96 another one each, six times, in 3 and 2 ms.
+r = Report("imports", 40)
+r.runs(MAIN, 0, 40)
+for line, path, begin, end in [(94, "/me/a.pyc", 0, 10)] + [
+        at for i in range(6) for at in ((95, "/me/b.pyc", 10 + 5 * i, 13 + 5 * i), (96, "/me/c.pyc", 13 + 5 * i, 15 + 5 * i))]:
+    r.call(MAIN, "open64", line, begin, begin + 1, "<frozen importlib._bootstrap>", path=path)
+    r.samples(MAIN, line, begin + 1, end, "<frozen importlib._bootstrap>")
 r.done()

@@ -42,6 +42,8 @@ g.py:90 remove 20.0..20.0 bad' 'a wait for the GIL: what the thread that runs do
 is "$("$BIN" why -f json --thread 103 gil.sqlite | "$PY" -c 'import json, sys
 print(*["%s %.0f" % (p["reason"], p["ns"] / 1e6) for p in json.load(sys.stdin)["partition"][:3]])')" 'UNKNOWN 20 BLOCKED 19 NO_CPU 10' \
 	'a new thread waits for its first CPU'
+is "$(gains imports.sqlite)" 'g.py:95 remove 18.0..18.0 bad
+g.py:96 remove 12.0..12.0 bad' 'imports again and again; those at the start have no line'
 "$BIN" why lock.sqlite >text
 check 'text: the gain, its share, what to do' grep -q '^  1  severe  75 ms (75.0 %)  g.py:10 in f10: not while the lock is held  sure$' text
 "$BIN" why waits.sqlite >text
