@@ -95,8 +95,7 @@ static void merge(struct why_culprit *to, struct why_culprit *from)
 	from->ns = 0;
 }
 
-/* What it took without the waits for a CPU, which may be due to other programs, and without the work that a GPU is there for. */
-static int64_t weight(const struct why_culprit *c)
+int64_t why_weight(const struct why_culprit *c)
 {
 	return c->ns - c->of_reason[WHY_NO_CPU] - c->of_reason[WHY_GPU] -
 	       c->of_reason[WHY_GPU_KERNEL];
@@ -106,8 +105,8 @@ static int by_weight(const void *a, const void *b)
 {
 	const struct why_culprit *x = a, *y = b;
 
-	if (weight(x) != weight(y))
-		return weight(x) < weight(y) ? 1 : -1;
+	if (why_weight(x) != why_weight(y))
+		return why_weight(x) < why_weight(y) ? 1 : -1;
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
 	return (x->place > y->place) - (x->place < y->place);

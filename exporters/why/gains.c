@@ -132,6 +132,15 @@ static enum gain_action choose(const struct why *y, const struct replay *r, stru
 	return GAIN_LEVEL;
 }
 
+/* The reason with most time that could go: kernels are what the GPU is there for. */
+static uint32_t cost_of(const struct why_culprit *c)
+{
+	struct why_culprit rest = *c;
+
+	rest.of_reason[WHY_GPU] = rest.of_reason[WHY_GPU_KERNEL] = 0;
+	return why_main_reason(&rest);
+}
+
 /* ---- replays ---- */
 
 struct tries {
@@ -158,7 +167,7 @@ static bool is_whole(const struct why *y, const struct why_gain *g)
 /* Many calls that cost by themselves: fewer and larger ones are the fix, of which some are left. */
 static bool is_many(const struct why_culprit *c)
 {
-	uint32_t reason = why_main_reason(c);
+	uint32_t reason = cost_of(c);
 
 	return c->part.cnt >= MANY &&
 	       (reason == WHY_FSYNC || reason == WHY_GPU_CALL || reason == WHY_GPU_COPY);
@@ -167,7 +176,7 @@ static bool is_many(const struct why_culprit *c)
 /* Samples of what computes are spread over the lines of a loop; a call is made in the line that is known. */
 static bool is_exact(const struct why *y, const struct why_gain *g)
 {
-	return g->culprit != WHY_NONE && why_main_reason(&y->culprits[g->culprit]) != WHY_COMPUTE;
+	return g->culprit != WHY_NONE && cost_of(&y->culprits[g->culprit]) != WHY_COMPUTE;
 }
 
 /* The cautious and the bold variant of one action. */
@@ -180,7 +189,6 @@ static void add_tries(const struct why *y, struct tries *t, size_t gain, const s
 		e->culprits = g->action == GAIN_SYNC ? 0 : g->culprits;
 		e->sync = g->action == GAIN_SYNC ? g->place : REPLAY_ANY;
 		e->keep = !bold && g->action == GAIN_BATCH ? LEFT : keep;
-		e->keeps_kernels = g->action == GAIN_BATCH;
 		e->of_thread = of_thread;
 		e->without_cpu_waits = e->keeps_order = e->with_imports = bold;
 		e->only_lines = (!bold || is_exact(y, g)) && is_whole(y, g);
@@ -238,7 +246,7 @@ static size_t looked_at(const struct why *y)
 	size_t cnt = 0;
 
 	while (cnt < y->culprits_cnt && cnt < 64 &&
-	       (double)y->culprits[cnt].ns >= LEAST * (double)y->ns)
+	       (double)why_weight(&y->culprits[cnt]) >= LEAST * (double)y->ns)
 		cnt++;
 	return cnt;
 }
@@ -259,10 +267,10 @@ static int list_gains(struct why *y, size_t cnt)
 			if (k == i || (!(seen >> k & 1) && is_same_line(y, c, &y->culprits[k])))
 				g.culprits |= UINT64_C(1) << k;
 		seen |= g.culprits;
-		g.action = is_behind_lock(y, c)                 ? GAIN_UNLOCK
-			   : why_main_reason(c) == WHY_GPU_SYNC ? GAIN_SYNC
-			   : is_many(c)                         ? GAIN_BATCH
-								: GAIN_REMOVE;
+		g.action = is_behind_lock(y, c)         ? GAIN_UNLOCK
+			   : cost_of(c) == WHY_GPU_SYNC ? GAIN_SYNC
+			   : is_many(c)                 ? GAIN_BATCH
+							: GAIN_REMOVE;
 		if (!add_gain(y, &g))
 			return SQLITE_NOMEM;
 	}
@@ -328,7 +336,7 @@ static int improve(struct why *y, struct replay *first)
 		const struct why_culprit *c = &y->culprits[g->culprit];
 
 		/* The walk knows how long one stream went on alone that could have been shared out. */
-		if (why_main_reason(c) == WHY_GPU_UNEVEN) {
+		if (cost_of(c) == WHY_GPU_UNEVEN) {
 			g->action = GAIN_LEVEL;
 			g->lower = g->upper = c->of_reason[WHY_GPU_UNEVEN];
 			continue;

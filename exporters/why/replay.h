@@ -12,11 +12,10 @@
 #define REPLAY_EDITS 32 /* at most, the one that changes nothing included */
 #define REPLAY_ANY   UINT32_MAX
 
-/* What is changed. Zeroed but for @keep = 1 and @sync = REPLAY_ANY: nothing. */
+/* What is changed, kernels of a GPU never. Zeroed but for @keep = 1 and @sync = REPLAY_ANY: nothing. */
 struct replay_edit {
-	uint64_t culprits;  /* a bit for each index of why.culprits */
-	double keep;        /* share of their spans that stays */
-	bool keeps_kernels; /* of a GPU, whatever becomes of the calls that launch them */
+	uint64_t culprits; /* a bit for each index of why.culprits */
+	double keep;       /* share of their spans that stays */
 	bool only_lines; /* spans of the lines alone that culprits are called by, not of those joined with them */
 	const double *of_thread; /* the same by thread, instead of @keep; NULL: none */
 	bool with_imports;       /* what the culprits import belongs to their spans */

@@ -138,13 +138,13 @@ static void queue_op(struct run *r, const struct why_op *o, int64_t at, const in
 		join_ranks(r, o, begin);
 	}
 	for (size_t v = 0; v < r->cnt; v++) {
-		bool is_whole = r->edits[v].keeps_kernels &&
-				(o->work == WORK_KERNEL || o->work == WORK_GRAPH);
+		bool is_whole = o->work == WORK_KERNEL || o->work == WORK_GRAPH;
 		double share = is_whole ? 1 : kept_of_op(r, v, culprit);
 
 		s->now[v] = begin[v] + (int64_t)(share * (double)(o->end - o->start));
 	}
 	s->end = later(s->end, o->end);
+	s->brings_back |= o->work == WORK_TO_HOST;
 }
 
 static void queue_ops(struct run *r, uint32_t thread, const struct why_call *c, int64_t at)
@@ -207,14 +207,36 @@ static int64_t done_at(const struct run *r, uint32_t process, int64_t end)
 	return done;
 }
 
+/* Was one of the streams that the call waited for to bring a result to the host? */
+static bool waits_for_result(struct run *r, uint32_t process, int64_t end)
+{
+	bool is_result = false;
+
+	for (size_t i = 0; i < r->streams_cnt; i++) {
+		if (r->streams[i].process != process || r->streams[i].end > end)
+			continue;
+		is_result |= r->streams[i].brings_back;
+		r->streams[i].brings_back = false;
+	}
+	return is_result;
+}
+
+static void add_no_cpu(void *ctx, const struct why_cause *cause, int64_t ns)
+{
+	int64_t *sum = ctx;
+
+	if (cause->reason == WHY_NO_CPU)
+		*sum += ns;
+}
+
 void replay_end_gpu_wait(struct run *r, uint32_t thread)
 {
 	const struct why_model *m = &r->y->model;
 	const struct why_thread *t = &m->threads[thread];
 	struct track *k = &r->tracks[thread];
 	const struct why_call *c = &t->gpu[k->gpu];
-	bool is_copy = first_op(r, thread, c) != SIZE_MAX;
-	int64_t *now = &r->now[(size_t)thread * r->cnt], done, rest;
+	bool is_copy = first_op(r, thread, c) != SIZE_MAX, is_needed;
+	int64_t *now = &r->now[(size_t)thread * r->cnt], done, rest, no_cpu = 0;
 	uint32_t place = PLACE_NONE, culprit = REPLAY_ANY;
 	uint8_t flags;
 
@@ -224,21 +246,27 @@ void replay_end_gpu_wait(struct run *r, uint32_t thread)
 	if (place != PLACE_NONE)
 		culprit = replay_of_line(r, &(struct why_cause){.place = place});
 	done = done_at(r, t->process, k->end);
+	is_needed = waits_for_result(r, t->process, k->end);
 	rest = k->end - later(k->at, done);
-	if (thread == r->y->focus && place != PLACE_NONE && !is_copy && done > k->at)
+	walk_own(&r->y->walk, thread, k->end - rest, k->end, add_no_cpu, &no_cpu);
+	if (thread == r->y->focus && place != PLACE_NONE && !is_copy && !is_needed && done > k->at)
 		add_sync(r, place, done - k->at);
 	for (size_t v = 0; v < r->cnt; v++) {
 		double keep = kept_of_op(r, v, culprit);
-		bool is_dropped = (place != PLACE_NONE && r->edits[v].sync == place) || keep < 0.5;
-		int64_t then = now[v];
+		bool is_dropped =
+			!is_needed &&
+			((place != PLACE_NONE && r->edits[v].sync == place) || keep < 0.5);
+		int64_t then = now[v], call = rest;
 
 		for (size_t i = 0; i < r->streams_cnt && !is_dropped && done > k->at; i++)
 			if (r->streams[i].process == t->process && r->streams[i].end <= k->end)
 				then = later(then, r->streams[i].now[v]);
 		/* Until the host had a CPU again, or what else the call did. */
-		if (is_dropped && r->edits[v].without_cpu_waits)
+		if (!r->edits[v].without_cpu_waits)
+			call -= no_cpu;
+		else if (is_dropped)
 			keep *= (double)earlier(rest, DROPPED) / (double)later(rest, 1);
-		now[v] = then + (int64_t)(keep * (double)rest);
+		now[v] = then + rest - call + (int64_t)(keep * (double)call);
 	}
 	k->at = k->end;
 }

@@ -25,7 +25,8 @@ struct track {
 /* A stream of a GPU. */
 struct stream {
 	uint32_t process, device, stream;
-	int64_t end; /* recorded, of what was launched so far */
+	int64_t end;      /* recorded, of what was launched so far */
+	bool brings_back; /* a copy to the host is part of it, since the process last waited */
 	int64_t now[REPLAY_EDITS];
 	/* Its last operation is a kernel of NCCL that waits for this one of another rank; NULL: it is not. */
 	const struct why_op *waits_for;

@@ -81,6 +81,8 @@ bool why_is_blamed(const struct why *y, const struct why_cause *cause, uint32_t 
 uint32_t why_culprit_of(const struct why *y, const struct why_leaf *l);
 /* gains.c. SQLite's result code. */
 int why_find_gains(struct why *y);
+/* Its time without waits for a CPU, which may be due to other programs, and without the kernels that a GPU is there for. */
+int64_t why_weight(const struct why_culprit *c);
 /* The reason with most time, other than waiting for a CPU. */
 uint32_t why_main_reason(const struct why_culprit *c);
 

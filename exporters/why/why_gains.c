@@ -7,6 +7,7 @@
 #include "exporters/why/why_out.h"
 
 #define GAINS_MAX 4
+#define MOSTLY    0.5  /* of the time looked at */
 #define LEAST     0.01 /* of the time looked at: a gain that cannot be more has no line */
 
 /* What to do about it. */
@@ -24,7 +25,6 @@ static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
 		[WHY_PAGE_IN] = "read ahead, or in the order of the file",
 		[WHY_GPU_CALL] = "less than half as many calls, each for more, or none",
 		[WHY_GPU_COPY] = "less than half as many bytes or calls, or from pinned memory",
-		[WHY_GPU] = "less work for the GPU, or not waited for",
 	};
 	uint32_t reason =
 		g->culprit == WHY_NONE ? WHY_GPU : why_main_reason(&y->culprits[g->culprit]);
@@ -96,6 +96,9 @@ void why_put_gains(FILE *out, const struct why *y, bool is_brief)
 			fputs(y->has_replay ? "Could be won\n" : "Could be won, at most\n", out);
 		put_gain(out, y, g, ++nr);
 	}
+	if (!nr && !y->gpu && y->has_replay && (double)y->of_reason[WHY_GPU] >= MOSTLY * all)
+		fprintf(out, "Nothing is to be won but in the GPU's kernels, which take %.1f %%\n",
+			100 * (double)y->of_reason[WHY_GPU] / all);
 }
 
 static void put_json_gain(FILE *out, const struct why *y, const struct why_gain *g)

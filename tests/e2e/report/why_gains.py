@@ -83,13 +83,19 @@ class Report:
                         "callchainId) VALUES (?, ?, 0, ?, ?, ?, 0, ?)", (int(begin * MS), int(end * MS), self.tid(thread), correlation,
                                                                       self.text(name), self.stack(line)))
 
-    def kernel(self, begin, end, correlation, stream=7):
-        names = [r[1] for r in self.db.execute("PRAGMA table_info(CUPTI_ACTIVITY_KIND_KERNEL)") if r[3]]
+    def work(self, kind, begin, end, correlation, **more):
+        names = [r[1] for r in self.db.execute("PRAGMA table_info(CUPTI_ACTIVITY_KIND_%s)" % kind) if r[3]]
         row = dict.fromkeys(names, 0)
-        row.update(start=int(begin * MS), end=int(end * MS), deviceId=0, streamId=stream, correlationId=correlation,
-                   globalPid=HOST | 100 << 24, shortName=self.text("k"))
-        self.db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(%s) VALUES (%s)" % (", ".join(row), ", ".join("?" * len(row))),
+        row.update(start=int(begin * MS), end=int(end * MS), deviceId=0, streamId=7, correlationId=correlation,
+                   globalPid=HOST | 100 << 24, **more)
+        self.db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_%s(%s) VALUES (%s)" % (kind, ", ".join(row), ", ".join("?" * len(row))),
                         list(row.values()))
+
+    def kernel(self, begin, end, correlation):
+        self.work("KERNEL", begin, end, correlation, shortName=self.text("k"))
+
+    def copy_to_host(self, begin, end, correlation):
+        self.work("MEMCPY", begin, end, correlation, copyKind=2)
 
     def done(self):
         self.db.commit()
@@ -140,15 +146,28 @@ r.runs(MAIN, 87, 100, (100, 104))
 r.done()
 
 # Ten steps: 2 ms on the CPU, a launch, a synchronisation of 4 ms. Without: the launches come early, and the GPU is the limit.
-r = Report("sync", 60)
-for i in range(10):
-    a = 6 * i
-    r.runs(MAIN, a, a + 2)
-    r.samples(MAIN, 50, a, a + 2)
-    r.cuda(MAIN, "cudaLaunchKernel_v7000", 51, a + 1.9, a + 2, 2 * i + 1)
-    r.kernel(a + 2, a + 6, 2 * i + 1)
-    r.cuda(MAIN, "cudaDeviceSynchronize_v3020", 52, a + 2, a + 6, 2 * i + 2)
-r.runs(MAIN, 60, 60.001)
+# "result": the last of them are a copy to the host.
+for name in ("sync", "result"):
+    r = Report(name, 60)
+    for i in range(10):
+        a = 6 * i
+        r.runs(MAIN, a, a + 2)
+        r.samples(MAIN, 50, a, a + 2)
+        r.cuda(MAIN, "cudaLaunchKernel_v7000", 51, a + 1.9, a + (2 if name == "sync" else 1.95), 3 * i + 1)
+        r.kernel(a + 2, a + 6 if name == "sync" else a + 5, 3 * i + 1)
+        if name == "result":
+            r.cuda(MAIN, "cudaMemcpyAsync_v3020", 51, a + 1.95, a + 2, 3 * i + 2)
+            r.copy_to_host(a + 5, a + 6, 3 * i + 2)
+        r.cuda(MAIN, "cudaDeviceSynchronize_v3020", 52, a + 2, a + 6, 3 * i + 3)
+    r.runs(MAIN, 60, 60.001)
+    r.done()
+
+# All that the main thread waits for is one kernel.
+r = Report("kernel", 200)
+r.runs(MAIN, 0, 200)
+r.cuda(MAIN, "cudaLaunchKernel_v7000", 97, 0, 1, 1)
+r.kernel(1, 199, 1)
+r.cuda(MAIN, "cudaDeviceSynchronize_v3020", 98, 1, 199, 2)
 r.done()
 
 # The main thread sleeps for 54 ms, and ends thread 101, which looks every 10 ms, for 1 ms, whether it shall: 5 times.

@@ -44,6 +44,10 @@ print(*["%s %.0f" % (p["reason"], p["ns"] / 1e6) for p in json.load(sys.stdin)["
 	'a new thread waits for its first CPU'
 is "$(gains imports.sqlite)" 'g.py:95 remove 18.0..18.0 bad
 g.py:96 remove 12.0..12.0 bad' 'imports again and again; those at the start have no line'
+is "$(gains result.sqlite | grep sync)" '' 'a result that comes back is waited for'
+"$BIN" why kernel.sqlite >text
+check 'a kernel is what the GPU is there for' grep -qx "Nothing is to be won but in the GPU's kernels, which take 99.0 %" text
+is "$(grep -c 'Could be won' text)" 0 'and no gain'
 "$BIN" why lock.sqlite >text
 check 'text: the gain, its share, what to do' grep -q '^  1  severe  75 ms (75.0 %)  g.py:10 in f10: not while the lock is held  sure$' text
 "$BIN" why waits.sqlite >text
