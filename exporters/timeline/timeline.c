@@ -290,7 +290,8 @@ int tl_run(struct tl_run *r)
 {
 	static const char drop[] =
 		"DROP TABLE IF EXISTS temp.SL_TL_CHAINS; DROP TABLE IF EXISTS temp.SL_TL_EVENTS;"
-		"DROP TABLE IF EXISTS temp.SL_TL_COUNTERS; DROP TABLE IF EXISTS temp.SL_TL_GAPS";
+		"DROP TABLE IF EXISTS temp.SL_TL_COUNTERS; DROP TABLE IF EXISTS temp.SL_TL_GAPS;"
+		"DROP TABLE IF EXISTS temp.SL_TL_BEFORE";
 	uint32_t activities = r->opt->activities;
 	int rc = -1;
 
@@ -300,7 +301,7 @@ int tl_run(struct tl_run *r)
 	r->flows = r->tracks ? tl_flows_new(r) : NULL;
 	if (r->flows && tl_names_of_domains(r) == 0 && tl_stacks_open(r) == 0 &&
 	    begin_projection(r) == 0 && tl_counters(r) == 0 && tl_samples(r) == 0 &&
-	    open_sources(r) == 0)
+	    tl_memory(r) == 0 && open_sources(r) == 0)
 		rc = merge(r);
 	if (rc == 0 && r->projector)
 		rc = merge_projected(r);
@@ -309,7 +310,7 @@ int tl_run(struct tl_run *r)
 	if (rc < 0)
 		explain(r);
 	close_run(r);
-	if (activities & (TL_ACT_SAMPLE | TL_ACT_METRIC))
+	if (activities & (TL_ACT_SAMPLE | TL_ACT_METRIC | TL_ACT_MEMORY))
 		sqlite3_exec(r->db, drop, NULL, NULL, NULL);
 	return rc;
 }

@@ -174,6 +174,7 @@ struct tl_run {
 	struct tl_map domains, categories; /* (process, domain[, category]) -> place in texts + 1 */
 	char **texts;
 	size_t text_cnt;
+	bool has_before; /* SL_TL_BEFORE is there */
 	struct tl_map sums, metrics; /* GPU memory in use by counter; (type, metric) -> counter */
 	struct tl_stacks *stacks;    /* of samples; NULL: they are not asked for */
 	bool own_stacks;             /* all kinds of events share the numbers of stacks */
@@ -292,6 +293,11 @@ int tl_samples(struct tl_run *r);
 int tl_sample_row(struct tl_run *r, struct tl_source *s, struct tl_event *e);
 /* The track of a GPU metric. */
 struct tl_track *tl_metric_track(struct tl_run *r, int64_t type, int64_t metric);
+
+/* ---- memory (tl_memory.c): fills the temporary table SL_TL_BEFORE. 0, or -1. ---- */
+int tl_memory(struct tl_run *r);
+/* Bytes of a kind that a process had on its device when the recording began. */
+int64_t tl_memory_before(struct tl_run *r, int64_t process, int64_t device, int64_t kind);
 
 /* ---- ranges on the GPU (tl_project.c) ---- */
 

@@ -195,7 +195,7 @@ static int at_sample(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 	return tl_emit(r, e);
 }
 
-/* Memory in use, as the sum of what was allocated and freed so far. */
+/* Memory in use, as the sum of what was there, and was allocated and freed so far. */
 static int at_memory(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 {
 	static const char *const name[] = {
@@ -204,6 +204,7 @@ static int at_memory(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 		"GPU memory: managed static", "GPU memory: unknown"};
 	int64_t kind = tl_key(s, 2), bytes = tl_key(s, 3);
 	struct tl_track *device = tl_track_device(r->tracks, tl_key(s, 0), tl_key(s, 1));
+	int64_t before = 0;
 	uint64_t *sum;
 
 	if (!device)
@@ -211,9 +212,12 @@ static int at_memory(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 	if (kind < 0 || kind > 7)
 		kind = 7;
 	e->track = tl_track_counter(r->tracks, device, kind, name[kind], "bytes");
+	if (e->track && !tl_map_at(&r->sums, e->track->id, false))
+		before = tl_memory_before(r, tl_key(s, 0), tl_key(s, 1), tl_key(s, 2));
 	sum = e->track ? tl_map_at(&r->sums, e->track->id, true) : NULL;
 	if (!sum)
 		return -1;
+	*sum += (uint64_t)before;
 	*sum += tl_key(s, 4) == MEMORY_FREE ? -(uint64_t)bytes : (uint64_t)bytes;
 	e->kind = TL_VALUE;
 	e->value = (int64_t)*sum;

@@ -30,6 +30,14 @@ for want in "$TOP"/tests/golden/reports/memory-*.csv; do
 	check "$r" diff -u "$want" got
 done
 
+# The same peak everywhere: a time line, a comparison.
+"$BIN" export -q -t chrome -o line.json memory.sqlite
+is "$("$PY" -c '
+import json
+print([v for e in json.load(open("line.json"))["traceEvents"] if e["ph"] == "C" and e["name"] == "GPU memory: device" for v in e["args"].values()])')" \
+	'[160, 210, 280, 180, 130, 60]' 'the track of memory in a time line begins with what was there'
+is "$("$BIN" compare -f json memory.sqlite memory.sqlite | grep -A1 '"name": "gpu_memory"' | grep -o '280[.0-9]*' | sort -u)" 280 'compared'
+
 # ---- events alone: process 7 on its device 0 ----
 new() { # FILE: the events of standard input: at, address, bytes, kind, 0 or 1
 	rm -f "$1"
