@@ -28,6 +28,7 @@ struct session {
 	uint64_t number;
 	int64_t next;
 	bool is_first;
+	unsigned starts;
 };
 static struct session sessions[PM_GPUS];
 static uint64_t rounds; /* of all decoders */
@@ -305,6 +306,7 @@ PM_EXPORT int cuptiPmSamplingStart(struct pm_object *p)
 		s->number++;
 	}
 	s->is_started = s->is_first = true;
+	s->starts++;
 	s->is_full = false;
 	return PM_OK;
 }
@@ -331,6 +333,7 @@ struct image {
 	struct sample {
 		uint64_t number, start, end;
 		int64_t t0, t1;
+		bool is_wild; /* the first one after a start */
 	} at[];
 };
 
@@ -427,7 +430,7 @@ PM_EXPORT int cuptiProfilerHostEvaluateToGpuValues(struct pm_evaluate *p)
 	for (size_t i = 0; i < p->cnt; i++) {
 		if (strcmp(p->names[i], h->texts[i]) != 0)
 			return PM_INVALID_METRIC_NAME;
-		p->values[i] = sample->start
+		p->values[i] = !sample->is_wild
 				       ? standin_pm_value(h->config.metrics[i], device,
 							  sample->number, sample->t0, sample->t1)
 				       : 1e19;
@@ -481,10 +484,11 @@ static void fill(struct session *s, struct image *image, int64_t until, uint64_t
 
 		if (end > until)
 			break;
-		*to = (struct sample){s->number, standin_pm_time(s->next), standin_pm_time(end),
-				      s->next, end};
-		/* The real one has no start for the first, and values of anything. */
-		if (s->is_first)
+		*to = (struct sample){
+			s->number,  standin_pm_time(s->next), standin_pm_time(end), s->next, end,
+			s->is_first};
+		/* The real one has values of anything for the first, and may have no start. */
+		if (s->is_first && s->starts == 1)
 			to->start = 0;
 		s->is_first = false;
 		s->next = end;
