@@ -101,7 +101,7 @@ metrics second sleep 0.6
 is "$(line | grep -c 'GPU 0: hardware metrics come from GPM, .*another profiler holds GPU 0: sl-gpu (PID [0-9]*): end it')" 1 \
 	'a second sampler names the first, and takes GPM' || diag <err
 kill "$first"
-wait "$first"
+wait "$first" 2>/dev/null
 unset STANDIN_PM_LOCK
 check 'the first has its rows' rows curves first.sqlite 1000
 
