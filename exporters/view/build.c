@@ -15,6 +15,7 @@
 #define WHY        512
 
 int64_t view_first_part = 200000;
+static const char no_room[] = "out of memory, or no room for the side file";
 
 static int64_t clock_ns(void)
 {
@@ -241,7 +242,7 @@ static int64_t run(struct view_builder *b, double part, char *why, size_t len)
 	if (b->states && b->near)
 		events = timeline_run(b->db, &options, &sink, b, why, len);
 	if (events < 0 && !*why)
-		snprintf(why, len, "out of memory, or no room for the side file");
+		snprintf(why, len, "%s", no_room);
 	view_tracks_free(b);
 	view_states_free(b->states);
 	free(b->near);
@@ -266,8 +267,10 @@ static int walk(struct view_builder *b, char *why, size_t len)
 	else if (events == 0)
 		snprintf(v->message, sizeof(v->message), "the report has no events to show");
 	pthread_rwlock_unlock(&v->lock);
-	if (view_lanes_publish(v, true) < 0)
+	if (view_lanes_publish(v, true) < 0) {
+		snprintf(why, len, "%s", no_room);
 		return -1;
+	}
 	if (b->shown)
 		show(b);
 	return 0;

@@ -384,6 +384,8 @@ int view_http_run(struct view_server *s, const struct view_http_options *o, char
 	h->server = s;
 	/* A browser may drop a connection at any time. */
 	signal(SIGPIPE, SIG_IGN);
+	/* What is too large for a limit on files is an error of the write. */
+	signal(SIGXFSZ, SIG_IGN);
 	if (set_up(h, &ready) < 0)
 		snprintf(why, len, "the server could not be set up");
 	else if ((port = listen_on(h, o)) < 0)

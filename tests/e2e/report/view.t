@@ -217,12 +217,47 @@ done
 is "$?" 2 'no report named: wrong usage'
 
 # ---- where the index goes ----
-mkdir ro && cp waits.sqlite ro/ && chmod 555 ro
+mkdir -m 755 ro && cp waits.sqlite ro/ && chmod 444 ro/waits.sqlite && chmod 555 ro
+mkdir -m 777 cache
+# Another user's report, in a folder of theirs.
 if [ "$(id -u)" -ne 0 ]; then
 	XDG_CACHE_HOME=$W/cache check 'a folder that cannot be written to' client look ro/waits.sqlite
 	is "$(find cache -name '*.view' | wc -l)" 1 'the index is in the cache'
+elif command -v setpriv >/dev/null; then
+	other=$(nobody_bin)
+	as_other() { setpriv --reuid=65534 --regid=65534 --clear-groups env "$@"; }
+	cp "$E2E/report/view_client.py" . && chmod a+r view_client.py
+	check 'the report of another user, in a folder that cannot be written to' \
+		as_other XDG_CACHE_HOME="$W/cache" "$PY" view_client.py "$other" look ro/waits.sqlite
+	is "$(find ro cache -name '*.view' -user 65534) $(find cache -perm 600 | wc -l)" "$(find cache -name '*.view') 1" 'the index is in the cache, for its owner alone'
+	check 'and where there is no cache either' as_other XDG_CACHE_HOME="$W/ro" HOME="$W/ro" "$PY" view_client.py "$other" look ro/waits.sqlite
+	# One that another user has put there is not looked at.
+	cp waits.sqlite.view taken.view && chown 65534:65534 taken.view && cp waits.sqlite theirs.sqlite && mv taken.view theirs.sqlite.view
+	check 'an index of another user is made anew' client look theirs.sqlite
+	is "$(stat -c %u theirs.sqlite.view)" 0 'as our own'
 fi
 chmod 755 ro
+
+# ---- no room for it ----
+cat >full.py <<'END'
+import os, resource, sys, time
+sys.path.insert(0, sys.argv[2])
+from view_client import Server
+# A file cannot grow beyond this, as where a disk is full.
+resource.setrlimit(resource.RLIMIT_FSIZE, (16384, resource.RLIM_INFINITY))
+with Server(sys.argv[1], "full.sqlite") as s:
+    for _ in range(200):
+        report = s.get("/v1/report")
+        if report["state"] != "building":
+            break
+        time.sleep(0.05)
+    assert report["state"] == "failed" and "room" in report["message"], report
+    assert s.ask("/v1/sql", b"SELECT count(*) FROM OSRT_API")[0] == 200
+assert [f for f in os.listdir(".") if f.startswith("full.sqlite")] == ["full.sqlite"], os.listdir(".")
+END
+cp train.sqlite full.sqlite
+check 'no room for the index: said, and nothing is left behind' "$PY" full.py "$BIN" "$E2E/report"
+
 cat >ports.py <<'END'
 import os, shutil, struct, sys, time
 sys.path.insert(0, sys.argv[2])
