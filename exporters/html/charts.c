@@ -1,4 +1,6 @@
 /* charts.c - figures of the page, and their numbers as JSON. page.js draws them. */
+#include <math.h>
+
 #include "exporters/html/html_text.h"
 #include "exporters/html/page.h"
 
@@ -46,7 +48,10 @@ void chart_series(struct page *p, const char *name, int colour, bool fill, const
 	fprintf(p->data, ",\"colour\":%d,\"fill\":%s,\"values\":[", colour,
 		fill ? "true" : "false");
 	for (int i = 0; i < cnt; i++)
-		fprintf(p->data, "%s%.4g", i ? "," : "", values[i]);
+		if (isnan(values[i]))
+			fputs(i ? ",null" : "null", p->data);
+		else
+			fprintf(p->data, "%s%.4g", i ? "," : "", values[i]);
 	fputs("]}", p->data);
 }
 

@@ -166,7 +166,8 @@ static void draw_io(struct page *p)
 int page_over_time(struct page *p)
 {
 	const struct scan *s = &p->scan;
-	bool any = s->has_gpu_work || s->has_memory || s->has_cpu || s->has_io;
+	bool any =
+		s->has_gpu_work || s->has_memory || s->has_cpu || s->has_io || page_has_counters(p);
 	int rc = 0;
 
 	if (!any)
@@ -189,6 +190,8 @@ int page_over_time(struct page *p)
 		rc = draw_cpu(p) < 0 ? page_scan_failed(p) : 0;
 	if (s->has_io)
 		draw_io(p);
+	if (rc == 0 && page_counters(p) < 0)
+		rc = page_scan_failed(p);
 	page_section_end(p);
 	return rc;
 }

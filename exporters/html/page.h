@@ -68,6 +68,9 @@ int page_why(struct page *p);
 int page_figures(struct page *p);
 int page_findings(struct page *p);
 int page_over_time(struct page *p);
+/* Charts of samples, in its section; are there any? */
+int page_counters(struct page *p);
+bool page_has_counters(struct page *p);
 int page_distributions(struct page *p);
 int page_tables(struct page *p, struct page_tables *t);
 int page_flame(struct page *p);
@@ -85,6 +88,7 @@ void page_tables_end(struct page_tables *t);
 #define UNIT_COUNT   "count"
 #define UNIT_BYTES   "bytes"
 #define UNIT_RATE    "rate"
+#define UNIT_WATT    "watt"
 
 /* Begins a figure: heading and one line with the same in words (both escaped here). */
 void chart_begin(struct page *p, const char *id, const char *kind, const char *unit, double max,
@@ -95,7 +99,7 @@ void chart_begin(struct page *p, const char *id, const char *kind, const char *u
  */
 void chart_labels(struct page *p, const char *apart, double (*edge)(int),
 		  const char *(*human)(char *, double), int first, int last);
-/* @colour: 0..7 */
+/* @colour: 0..7; @values: NAN: none, a gap. */
 void chart_series(struct page *p, const char *name, int colour, bool fill, const double *values,
 		  int cnt);
 void chart_end(struct page *p);

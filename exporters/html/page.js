@@ -30,6 +30,7 @@ const formats = {
 	count: (x) => String(+x.toFixed(2)),
 	bytes: bytes,
 	rate: (x) => bytes(x) + "/s",
+	watt: (x) => digits(x) + " W",
 };
 
 /* Seconds, with as many decimals as steps of @step need. */
@@ -135,7 +136,7 @@ function time_chart(chart, place, page) {
 	const data = () => [xs, ...order(stacked ? pile(chart, shown) : chart.series.map((s) => s.values))];
 	const at = (u, i) => [
 		[time(xs[i], page.width, largest)],
-		...chart.series.map((s, k) => [s.name + ": " + formats[chart.unit](s.values[i]), s.colour])
+		...chart.series.map((s, k) => [s.name + ": " + (s.values[i] == null ? "not known" : formats[chart.unit](s.values[i])), s.colour])
 			.filter((line, k) => shown[k]),
 	];
 	const u = new uPlot({
