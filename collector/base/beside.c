@@ -14,7 +14,7 @@
 char *beside_find(const char *name, const char *variable)
 {
 	static const char *const places[] = {"", "../lib/sightline/", "../lib64/sightline/"};
-	const char *asked = variable ? getenv(variable) : NULL;
+	const char *asked = variable ? secure_getenv(variable) : NULL;
 	char exe[PATH_MAX], path[PATH_MAX + 128], *slash;
 	ssize_t len;
 

@@ -1,6 +1,7 @@
 /* collect_health.c - samples of GPUs in a collection: started with it, their rows written with everybody else's. */
 #include "collector/collect/collect_health.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 #include "collector/health/health.h"
 #include "collector/probe/frame.h"
 
-#define READY_MS    10000       /* for sources that were asked for: a driver that is not in use takes seconds */
+#define READY_MS \
+	10000 /* for sources that were asked for: a driver that is not in use takes seconds */
 #define LATE_NS     400000000ll /* of samples after the end of a window */
 #define FLIGHT_PART 4           /* of the flight recorder's memory */
 
@@ -31,13 +33,35 @@ static void say(void *ctx, int severity, const char *text)
 	notes_say(ctx, severity, "%s", text);
 }
 
+static const char name[] = "CUDA_VISIBLE_DEVICES=";
+
+/* Of a process that runs, as it was when that was started. */
+static char *visible_to(uint32_t pid)
+{
+	char path[64], *line = NULL, *found = NULL;
+	size_t cap = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	f = fopen(path, "re");
+	while (f && !found && getdelim(&line, &cap, '\0', f) > 0)
+		if (!strncmp(line, name, sizeof(name) - 1))
+			found = strdup(line + sizeof(name) - 1);
+	if (f)
+		fclose(f);
+	free(line);
+	return found;
+}
+
 /* CUDA_VISIBLE_DEVICES of the program; malloc'd, NULL: it has none. */
 static char *visible(const struct collector *c)
 {
-	static const char name[] = "CUDA_VISIBLE_DEVICES=";
 	const char *cursor = c->options->program.env_vars, *own = getenv("CUDA_VISIBLE_DEVICES");
-	char *entry, *found = own ? strdup(own) : NULL;
+	char *entry, *found;
 
+	if (c->root.pid)
+		return visible_to(c->root.pid);
+	found = own ? strdup(own) : NULL;
 	while ((entry = profile_env_next(&cursor))) {
 		if (!strncmp(entry, name, sizeof(name) - 1)) {
 			free(found);
@@ -52,15 +76,14 @@ void collect_health_open(struct collector *c)
 {
 	const struct health_options *o = &c->options->cuda.health;
 	const struct capture_options *capture = &c->options->capture;
-	struct health_ask ask = {.options = *o,
-				 .loop = &c->loop,
-				 .gpu = gpu_of,
-				 .say = say,
-				 .ctx = c,
-				 .keep_ns = capture->flight_ns,
-				 .keep_bytes = capture->flight_ns
-						       ? (size_t)capture->flight_bytes / FLIGHT_PART
-						       : 0};
+	struct health_ask ask = {
+		.options = *o,
+		.loop = &c->loop,
+		.gpu = gpu_of,
+		.say = say,
+		.ctx = c,
+		.keep_ns = capture->flight_ns,
+		.keep_bytes = capture->flight_ns ? (size_t)capture->flight_bytes / FLIGHT_PART : 0};
 	char *list;
 
 	if (c->kernel.health || !health_is_wanted(o))

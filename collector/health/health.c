@@ -410,6 +410,9 @@ void health_end(struct health *h)
 		poll(&p, 1, 20);
 	}
 	take_leave(h, true);
+	if (h->ring.bad)
+		health_say(h, 2, "%llu samples of GPUs made no sense and were left out",
+			   (unsigned long long)h->ring.bad);
 }
 
 void health_close(struct health *h)

@@ -95,7 +95,7 @@ static void map_batch(struct health_stream *s, const struct clock_pair *to)
 {
 	struct health_queue *q = &s->queue;
 	struct clock_pair from = s->clock.is_there ? s->clock.last : *to;
-	size_t first = q->cnt - q->unmapped, set = q->unmapped;
+	size_t first = q->cnt - q->unmapped, set;
 
 	if (health_clock_jumps(&from, to)) {
 		int64_t *its = malloc((q->unmapped + 1) * sizeof(*its));

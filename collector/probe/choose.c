@@ -249,7 +249,7 @@ static void set_wants(struct choice *c, const struct choose_ask *ask)
 
 static void open_all(struct choice *c, struct out *o, const struct choose_ask *ask)
 {
-	bool is_meant[GPUS_MOST], is_asked = ask->devices && strcmp(ask->devices, "none");
+	bool is_meant[GPUS_MOST], is_asked = ask->devices && strcmp(ask->devices, "none") != 0;
 	const char *devices = ask->devices ? ask->devices : "all";
 	char why[1000] = "";
 
@@ -295,7 +295,7 @@ static void say_lines(struct choice *c, struct out *o)
 		gpu_name(&c->one[i], names, sizeof(names));
 		c->one[i].line[0] = '\0';
 		for (unsigned k = i + 1; k < c->gpus.cnt; k++) {
-			if (strcmp(c->one[k].line, line))
+			if (strcmp(c->one[k].line, line) != 0)
 				continue;
 			used = strlen(names);
 			if (used + 80 < sizeof(names)) {

@@ -61,7 +61,7 @@ static int list(void)
 	if (n)
 		gpus_find(&gpus, n);
 	puts("Possible --gpu-metrics-devices values are:");
-	for (unsigned i = 0; i < gpus.cnt; i++) {
+	for (unsigned i = 0; n && i < gpus.cnt; i++) {
 		struct nvml_gpm_support gpm = {.version = 1};
 		struct probe_gpu *g = &gpus.gpu[i];
 

@@ -248,7 +248,7 @@ static void keep(struct nvml_reader *r, enum tier tier, struct reading *reading)
 bool nvml_read(struct nvml_reader *r, enum tier tier)
 {
 	struct tier_state *t = &r->tier[tier];
-	struct reading reading[TIER_MOST];
+	struct reading reading[TIER_MOST] = {0};
 	double value[TIER_MOST];
 	int64_t before = t->at, at;
 

@@ -245,7 +245,8 @@ static bool put(struct out *o, const struct probe_frame *head, const double *val
 	}
 	*f = *head;
 	f->bytes = bytes;
-	memcpy(f->value, value, cnt * sizeof(*value));
+	if (cnt)
+		memcpy(f->value, value, cnt * sizeof(*value));
 	__atomic_store_n(&o->ring->head, o->ring->head + bytes, __ATOMIC_RELEASE);
 	return true;
 }

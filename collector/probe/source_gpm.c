@@ -153,7 +153,7 @@ static bool describe(struct gpm *g, struct source_why *why)
 				 .set = "gpm",
 				 .asked_mhz = g->asked_mhz,
 				 .real_mhz = 1000000000000 / PERIOD_NS,
-				 .clocks_locked = 0};
+				 .clocks_locked = -1};
 
 	snprintf(s.reason, sizeof(s.reason), "%s", g->reason);
 	for (unsigned i = 0; i < METRICS; i++) {

@@ -114,6 +114,11 @@ is "$(rows SL_COUNTER_SAMPLES "counterId = (SELECT id FROM SL_COUNTERS WHERE nam
 if LD_LIBRARY_PATH=$NVML "$BIN" attach -p $$ -f true -d 1 -s none --gpu-metrics-devices=0 -o attached 2>err; then
 	R=$W/attached.sqlite
 	is "$(rows GPU_METRICS "metricId = 1" | sed 's/^[5-9]$/some/; s/^10$/some/')" some 'attach samples'
+	CUDA_VISIBLE_DEVICES=1 sleep 20 &
+	attached=$!
+	LD_LIBRARY_PATH=$NVML SL_STANDIN_NVML=gpus=2 "$BIN" attach -p $attached -f true -d 1 -s none --gpu-metrics-devices=cuda-visible -o visible 2>err
+	is "$(sqlite3 visible.sqlite "SELECT group_concat(DISTINCT substr(uuid, -2)) FROM SL_GPU_METRIC_SETS")" 01 'cuda-visible: of the process that it attached to'
+	kill $attached
 else
 	skip 'attach samples' "$(tail -n 1 err)"
 fi
