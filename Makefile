@@ -227,7 +227,7 @@ SYSCALL_NAMES := $(B)/gen/syscall_names.h $(B)/gen/syscall_names_32.h
 $(B)/collector/kernel/sched/sched_names.o: $(SYSCALL_NAMES)
 
 # SQL texts travel inside the binary: schema, reports and rules, as NUL-terminated strings in one table.
-EMBED_SRC := $(sort collector/schema.sql $(wildcard exporters/stats/reports/*.sql exporters/analyze/rules/*.sql exporters/compare/queries/*.sql exporters/analyze/rules/shared/*.sql exporters/sql/lib/*.sql exporters/ranks/rollups/*.sql))
+EMBED_SRC := $(sort collector/schema.sql $(wildcard exporters/stats/reports/*.sql exporters/analyze/rules/*.sql exporters/compare/queries/*.sql exporters/analyze/rules/shared/*.sql exporters/sql/lib/*.sql exporters/ranks/rollups/*.sql exporters/ranks/questions/*.sql))
 $(B)/gen/embed.c: scripts/embed $(EMBED_SRC)
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)

@@ -27,6 +27,7 @@ static void help(void)
 	       "  sightline ranks add -d /shared/dataset run-*.sqlite   # on each node, after the "
 	       "run\n"
 	       "  sightline ranks check -d /shared/dataset\n"
+	       "  sightline ranks ask straggler -d /shared/dataset\n"
 	       "\n"
 	       "'sightline ranks COMMAND --help' shows the options of one.\n");
 }
@@ -45,7 +46,8 @@ int cmd_ranks(int argc, char **argv)
 		near = sl_nearest(argv[1], near, commands[i].name);
 	}
 	if (argc < 2)
-		sl_warn("ranks: a command is missing: add or check (see 'sightline ranks --help')");
+		sl_warn("ranks: a command is missing: add, check or ask (see 'sightline ranks "
+			"--help')");
 	else if (argv[1][0] == '-')
 		sl_warn("ranks: unknown option '%s' (see 'sightline ranks --help')", argv[1]);
 	else if (near)

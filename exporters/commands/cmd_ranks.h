@@ -1,9 +1,10 @@
 /* cmd_ranks.h - the commands of sightline ranks; argv[0] is the command's name. */
 #pragma once
 
-#define RANKS_COMMANDS(COMMAND)                    \
-	COMMAND(add, "put reports into a dataset") \
-	COMMAND(check, "is a dataset whole: ranks, reports, losses, clocks, versions")
+#define RANKS_COMMANDS(COMMAND)                                                        \
+	COMMAND(add, "put reports into a dataset")                                     \
+	COMMAND(check, "is a dataset whole: ranks, reports, losses, clocks, versions") \
+	COMMAND(ask, "answer a question over a dataset, by DuckDB or Spark")
 
 #define RANKS_DECLARE(name, about) int cmd_ranks_##name(int argc, char **argv);
 RANKS_COMMANDS(RANKS_DECLARE)

@@ -1,0 +1,31 @@
+/*
+ * ask.h - a question over a dataset: the text for an engine, and the engine that runs it.
+ *
+ * A question is questions/NAME.sql: a head of "-- title:", "-- about:", "-- column: name = meaning", "-- needs: base"; then one
+ * statement over the tables of tables.def, in what Spark and DuckDB have in common. :run and :base stand for names of runs,
+ * :top for a number of rows. The engine is not ours: it is a program in PATH.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct ask {
+	const char *folder, *question;
+	const char *run, *base; /* base NULL: none */
+	long long top;
+	const char *engine; /* "duckdb", "spark" */
+	const char *format; /* "text", "csv", "json" */
+};
+
+/* Text of the question; NULL: there is none. */
+const char *ask_question(const char *name);
+/* The @idx-th name; NULL: no more. */
+const char *ask_name(size_t idx, char name[64]);
+
+/* Definitions of the views, and the statement; malloc'd, NULL: no memory. @views: also of what the user runs alone. */
+char *ask_script(const struct ask *a);
+/* "duckdb" or "spark", the first whose program is there; NULL: neither. */
+const char *ask_engine(void);
+/* Runs the script; its output is the engine's. The engine's exit status, or -1 after one line on stderr. */
+int ask_run(const struct ask *a, const char *script);

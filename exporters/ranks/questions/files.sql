@@ -1,0 +1,18 @@
+-- title: Which files and mounts take time?
+-- about: Calls that have a row in the reports, of all ranks.
+-- column: mount = file system
+-- column: path = file
+-- column: op = open, read, write
+-- column: calls = how many
+-- column: mb = bytes moved, MB
+-- column: s = time in the calls, s
+-- column: slowestMs = the longest call, ms
+-- column: ranks = how many ranks use it
+-- column: slowestRank = the rank with most time
+SELECT mount, path, op, sum(n) AS calls, sum(bytes) / 1e6 AS mb, sum(ns) / 1e9 AS s, max(maxNs) / 1e6 AS slowestMs,
+	count(DISTINCT "rank") AS ranks, max_by("rank", ns) AS slowestRank
+FROM SL_FILES
+WHERE run = :run
+GROUP BY mount, path, op
+ORDER BY s DESC, path, op
+LIMIT :top;

@@ -1,0 +1,18 @@
+-- title: Which kernels take the GPUs' time, and on which rank longest?
+-- about: Of all ranks; NCCL's kernels, in which ranks wait, apart.
+-- column: name = kernel
+-- column: s = time, s
+-- column: n = how many
+-- column: meanUs = mean over all ranks, us
+-- column: slowestRank = the rank with the largest mean
+-- column: ratio = its mean against that of all
+WITH r AS (
+	SELECT name, "rank", sum(ns) AS ns, sum(n) AS n FROM SL_KERNELS
+	WHERE run = :run AND name NOT LIKE 'nccl%' GROUP BY name, "rank"
+)
+SELECT name, sum(ns) / 1e9 AS s, sum(n) AS n, sum(ns) * 1e-3 / sum(n) AS meanUs, max_by("rank", ns * 1.0 / n) AS slowestRank,
+	max(ns * 1.0 / n) / (sum(ns) * 1.0 / sum(n)) AS ratio
+FROM r
+GROUP BY name
+ORDER BY s DESC, name
+LIMIT :top;

@@ -1,0 +1,28 @@
+-- title: Is the network slow?
+-- about: The shortest kernel of a collective has not waited for a rank: its bytes per time, by communicator, operation and size; first what
+-- about: loses most time against the fastest communicator with the same operation and size.
+-- column: commHash = communicator
+-- column: op = operation
+-- column: bytes = size
+-- column: collectives = how many
+-- column: gbPerS = median, GB/s
+-- column: worst = 5 % are slower, GB/s
+-- column: slower = the fastest communicator's median against this one's
+-- column: lostS = what that costs all of them, s
+WITH c AS (
+	SELECT commHash, seq, min(op) AS op, min(bytes) AS bytes, min("end" - "start") AS ns
+	FROM SL_COLLECTIVES
+	WHERE run = :run AND commHash IS NOT NULL AND "start" IS NOT NULL
+	GROUP BY commHash, seq
+	HAVING count(*) >= coalesce(max(nRanks), 2) AND min(op) = max(op) AND min(bytes) = max(bytes) AND min("end" - "start") > 0
+), g AS (
+	SELECT commHash, op, bytes, count(*) AS collectives, sum(ns) AS ns, percentile_cont(0.5) WITHIN GROUP (ORDER BY bytes * 1.0 / ns) AS gbPerS,
+		percentile_cont(0.05) WITHIN GROUP (ORDER BY bytes * 1.0 / ns) AS worst
+	FROM c GROUP BY commHash, op, bytes
+), b AS (
+	SELECT *, max(gbPerS) OVER (PARTITION BY op, bytes) / gbPerS AS slower FROM g
+)
+SELECT commHash, op, bytes, collectives, gbPerS, worst, slower, ns * (1 - 1 / slower) / 1e9 AS lostS
+FROM b
+ORDER BY lostS DESC, ns DESC, commHash, op, bytes
+LIMIT :top;

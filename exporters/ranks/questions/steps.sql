@@ -1,0 +1,19 @@
+-- title: Who is the straggler of each step?
+-- about: The steps in which the ranks waited most for one of them.
+-- column: step = number of the step
+-- column: straggler = the rank that the others waited for
+-- column: rankSeconds = what they waited for it together, s
+WITH c AS (
+	SELECT max(step) AS step, min_by("rank", "end" - "start") AS culprit, sum("end" - "start") - count(*) * min("end" - "start") AS waited
+	FROM SL_COLLECTIVES
+	WHERE run = :run AND commHash IS NOT NULL AND "start" IS NOT NULL
+	GROUP BY commHash, seq
+	HAVING count(*) > 1 AND count(*) >= coalesce(max(nRanks), 2) AND min(op) = max(op) AND min(bytes) = max(bytes)
+), s AS (
+	SELECT step, culprit, sum(waited) AS waited FROM c WHERE step IS NOT NULL GROUP BY step, culprit
+)
+SELECT step, max_by(culprit, waited) AS straggler, max(waited) / 1e9 AS rankSeconds
+FROM s
+GROUP BY step
+ORDER BY rankSeconds DESC, step
+LIMIT :top;
