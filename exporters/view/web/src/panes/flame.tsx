@@ -1,5 +1,5 @@
 /* flame.tsx - stacks of the span as a flame graph: the width is the share, callers above what they call. */
-import { signal, useSignalEffect } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import * as m from "../model";
 import * as theme from "../theme";
@@ -7,7 +7,7 @@ import { complain, lanesIn } from "../actions";
 import { post, type FlameJson } from "../net";
 import { count, dur, percent } from "../format";
 import { FONT, prepare } from "../draw";
-import { RangeHead } from "./tables";
+import { RangeHead, useRange } from "./range";
 
 interface Node { name: string; module: string; total: number; self: number; parent: number; kids: number[]; depth: number; x: number }
 interface Graph { nodes: Node[]; unit: string; deepest: number }
@@ -146,17 +146,7 @@ function Canvas({ g }: { g: Graph }) {
 }
 
 export function Flame() {
-	useSignalEffect(() => {
-		const r = m.range.value;
-		m.rangeRows.value;
-		if (r) {
-			const timer = setTimeout(() => void read(r.t0, r.t1), 120);
-
-			return () => clearTimeout(timer);
-		}
-		graph.value = null;
-		return undefined;
-	});
+	useRange(read, () => { graph.value = null; });
 	const g = graph.value;
 
 	if (!m.range.value)

@@ -1,11 +1,11 @@
 /* tables.tsx - what is in the chosen span: by name, with count, total, mean, median, least and most. */
-import { signal, useSignalEffect } from "@preact/signals";
+import { signal } from "@preact/signals";
 import * as m from "../model";
 import { complain, lanesIn, searchNext, setSearch } from "../actions";
 import { swatch } from "../colours";
 import { post, type NameRow, type SelectJson } from "../net";
-import { amount, count, dur, percent, point } from "../format";
-import { shown } from "../view";
+import { amount, count, dur, percent } from "../format";
+import { RangeHead, useRange } from "./range";
 
 type Column = "name" | "kind" | "count" | "total" | "mean" | "median" | "min" | "max" | "sd";
 interface Answer { source: number; json: SelectJson }
@@ -102,29 +102,8 @@ function Table({ answer }: { answer: Answer }) {
 	);
 }
 
-export function RangeHead() {
-	const range = m.range.value;
-	const rows = m.rangeRows.value;
-	const at = range ?? shown();
-
-	return (
-		<span class="span">{range ? <><b>{dur(at.t1 - at.t0)}</b> from {point(at.t0, (at.t1 - at.t0) / 1000)}</> : <>no span chosen</>}
-			{range && <>, {rows ? <>{rows.size} {rows.size === 1 ? "row" : "rows"} <button class="link" onClick={() => { m.rangeRows.value = null; }}>take all rows</button></> : "all rows"}</>}</span>
-	);
-}
-
 export function Tables() {
-	useSignalEffect(() => {
-		const r = m.range.value;
-		m.rangeRows.value;
-		if (r) {
-			const timer = setTimeout(() => void read(r.t0, r.t1), 120);
-
-			return () => clearTimeout(timer);
-		}
-		answers.value = null;
-		return undefined;
-	});
+	useRange(read, () => { answers.value = null; });
 	if (!m.range.value)
 		return <p class="hint">Drag over rows to choose a span, over the axis for all rows; <kbd>E</kbd> takes what is on the screen.</p>;
 	return (
