@@ -40,7 +40,7 @@ static int read_program(struct ncu *n)
 {
 	static const char sql[] =
 		"SELECT name, value FROM META_DATA_CAPTURE WHERE value IS NOT NULL AND (name IN "
-		"('PROCESS_0:COMMAND', 'PROCESS_0:WORKING_DIR') OR name GLOB "
+		"('PROCESS_0:COMMAND', 'PROCESS_0:WORKING_DIR', 'PROCESS_0:PID') OR name GLOB "
 		"'PROCESS_0:ARGUMENT_[0-9]*') ORDER BY name <> 'PROCESS_0:COMMAND', "
 		"cast(substr(name, 20) AS INTEGER), rowid";
 	sqlite3_stmt *stmt;
@@ -56,6 +56,11 @@ static int read_program(struct ncu *n)
 		if (value && strcmp(name, "PROCESS_0:WORKING_DIR") == 0) {
 			free(n->folder);
 			n->folder = value;
+			continue;
+		}
+		if (value && strcmp(name, "PROCESS_0:PID") == 0) {
+			n->pid = strtoll(value, NULL, 10);
+			free(value);
 			continue;
 		}
 		word = value ? ncu_more(&n->argv, &cnt, sizeof(*word)) : NULL;

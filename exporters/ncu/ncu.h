@@ -50,7 +50,8 @@ struct ncu_note {
 struct ncu_target {
 	const struct ncu_kernel *kernel;
 	int64_t pid, rank; /* rank -1: only one process launches it */
-	bool is_rank_known;
+	bool is_rank_known,
+		is_of_job; /* the job has other processes, perhaps with reports of their own */
 	int64_t launches, ns, median; /* of the kernel in this process, and in the range */
 	int64_t peers;                /* processes that launch it */
 	struct ncu_launch launch;
@@ -74,6 +75,7 @@ struct ncu {
 	sqlite3 *db;
 	const struct ncu_ask *ask;
 	char **argv, *folder; /* of the program; argv NULL: not in the report */
+	int64_t pid;          /* of the program; 0: not known */
 	bool is_masked;       /* an argument was hidden when it was recorded */
 	bool is_push_pop;     /* the range: of a thread's stack, else one that any thread may end */
 	const char *late;     /* the recording does not have the beginning: why; NULL: it has */

@@ -168,7 +168,7 @@ static void put_words(FILE *out, char *const *words)
 #define RANK "${RANK:-${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$SLURM_PROCID}}}"
 
 /* What a launcher starts on every rank: ncu on one of them, the program alone on the others. */
-static void put_wrapper(FILE *out, const struct ncu_target *t)
+static void put_wrapper(FILE *out, const struct ncu *n, const struct ncu_target *t)
 {
 	char *inside = NULL;
 	size_t len;
@@ -182,7 +182,11 @@ static void put_wrapper(FILE *out, const struct ncu_target *t)
 	if (fclose(in) == 0) {
 		fputs("sh -c ", out);
 		quote(out, inside);
-		fputs(" sh PROGRAM ARGUMENTS...", out);
+		fputs(" sh", out);
+		if (n->argv && n->pid == t->pid)
+			put_words(out, n->argv);
+		else
+			fputs(" PROGRAM ARGUMENTS...", out);
 	}
 	free(inside);
 }
@@ -196,7 +200,7 @@ char *ncu_command(const struct ncu *n, const struct ncu_target *t)
 	if (!out)
 		return NULL;
 	if (t->rank >= 0) {
-		put_wrapper(out, t);
+		put_wrapper(out, n, t);
 	} else {
 		fputs(t->argv[0], out);
 		put_words(out, t->argv + 1);

@@ -69,8 +69,7 @@ static const char *reason_not(const struct ncu *n, const struct ncu_target *t)
 	if (!t->replay)
 		return "that kernel waits for others (see the note above)";
 	if (t->rank >= 0)
-		return "several processes launch that kernel: let the launcher run the command "
-		       "above";
+		return "it is for a rank of a job: let the launcher run the command above";
 	if (!n->argv)
 		return "the report does not have the program's command line";
 	return n->is_masked ? "an argument of the program was hidden when it was recorded" : NULL;

@@ -284,25 +284,45 @@ static int add_target(struct ncu *n, sqlite3_stmt *stmt)
 	t->launch.registers = sqlite3_column_int64(stmt, c++);
 	t->launch.shared[0] = sqlite3_column_int64(stmt, c++);
 	t->launch.shared[1] = sqlite3_column_int64(stmt, c++);
-	if (t->peers > 1) {
+	t->is_of_job = sqlite3_column_int(stmt, c + 2);
+	if (t->peers > 1 || t->is_of_job) {
 		t->rank = sqlite3_column_int64(stmt, c);
 		t->is_rank_known = sqlite3_column_int(stmt, c + 1);
 	}
 	return 0;
 }
 
-/* Ranks: as MPI has them, else processes in the order of their numbers. */
+/*
+ * The rank of each process: as its launcher named it in the environment, as MPI has it, else by the order of process ids.
+ * many: the job has more processes than the report.
+ */
+static const char ranks[] =
+	"DROP TABLE IF EXISTS temp.SL_NCU_RANK; "
+	"CREATE TEMP TABLE SL_NCU_RANK AS WITH known AS (SELECT DISTINCT nr, process FROM "
+	"SL_NCU_LAUNCH), named AS (SELECT globalPid >> 24 AS process, name, value, CASE name WHEN "
+	"'RANK' THEN 0 WHEN 'OMPI_COMM_WORLD_RANK' THEN 1 WHEN 'PMI_RANK' THEN 2 WHEN "
+	"'SLURM_PROCID' THEN 3 END AS place, name IN ('WORLD_SIZE', 'OMPI_COMM_WORLD_SIZE', "
+	"'PMI_SIZE', 'SLURM_NTASKS') AND cast(value AS INTEGER) > 1 AS is_many FROM "
+	"SL_RANK_VARIABLES) "
+	"SELECT nr, process, count(*) OVER (PARTITION BY nr) AS peers, coalesce((SELECT "
+	"cast(value AS INTEGER) FROM named AS n WHERE n.process = known.process AND place IS NOT "
+	"NULL ORDER BY place LIMIT 1), (SELECT rank FROM MPI_RANKS AS m WHERE m.globalTid >> 24 = "
+	"known.process LIMIT 1), dense_rank() OVER (PARTITION BY nr ORDER BY process) - 1) AS "
+	"rank, "
+	"EXISTS (SELECT 1 FROM named AS n WHERE n.process = known.process AND place IS NOT NULL) "
+	"OR "
+	"EXISTS (SELECT 1 FROM MPI_RANKS AS m WHERE m.globalTid >> 24 = known.process) AS "
+	"is_known, "
+	"EXISTS (SELECT 1 FROM named AS n WHERE n.process = known.process AND is_many) AS many "
+	"FROM known";
+
 #define CHOSEN                                                                                     \
-	"WITH one AS (SELECT *, dense_rank() OVER (PARTITION BY nr ORDER BY process) - 1 AS rank " \
-	"FROM (SELECT DISTINCT nr, process FROM SL_NCU_LAUNCH)) "                                  \
 	"SELECT l.nr, l.process, n, ns, (SELECT m.end - m.start FROM SL_NCU_LAUNCH AS m WHERE "    \
-	"m.nr = l.nr AND m.process = l.process AND m.place = (m.n - 1) / 2), (SELECT count(*) "    \
-	"FROM one AS o WHERE o.nr = l.nr), skip, start, end, call, deviceId, streamId, "           \
-	"correlationId, graphNodeId, launchType, gridX, gridY, gridZ, blockX, blockY, blockZ, "    \
-	"registers, static, dynamic, coalesce(m.rank, one.rank), m.rank IS NOT NULL FROM "         \
-	"SL_NCU_LAUNCH AS l JOIN one ON one.nr = l.nr AND one.process = l.process LEFT JOIN "      \
-	"(SELECT DISTINCT globalTid >> 24 AS process, rank FROM MPI_RANKS) AS m ON m.process = "   \
-	"l.process WHERE (?1 = 0 OR l.process & 0xFFFFFF = ?1) AND %s ORDER BY l.nr, l.process"
+	"m.nr = l.nr AND m.process = l.process AND m.place = (m.n - 1) / 2), peers, skip, start, " \
+	"end, call, deviceId, streamId, correlationId, graphNodeId, launchType, gridX, gridY, "    \
+	"gridZ, blockX, blockY, blockZ, registers, static, dynamic, rank, is_known, many FROM "    \
+	"SL_NCU_LAUNCH AS l JOIN SL_NCU_RANK AS r ON r.nr = l.nr AND r.process = l.process WHERE " \
+	"(?1 = 0 OR l.process & 0xFFFFFF = ?1) AND %s ORDER BY l.nr, l.process"
 
 static int read_targets(struct ncu *n, char *why, size_t why_len)
 {
@@ -311,6 +331,8 @@ static int read_targets(struct ncu *n, char *why, size_t why_len)
 	sqlite3_stmt *stmt;
 	int rc;
 
+	if (exec(n, ranks, why, why_len) < 0)
+		return -1;
 	snprintf(sql, sizeof(sql), CHOSEN, place_of(ask->instance));
 	if (sqlite3_prepare_v2(n->db, sql, -1, &stmt, NULL) != SQLITE_OK)
 		return fail(n, why, why_len);

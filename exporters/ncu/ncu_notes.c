@@ -44,7 +44,13 @@ static const char lost[] =
 	"SELECT total(count) FROM SL_LOST_EVENTS WHERE (globalTid IS NULL OR globalTid >> 24 & "
 	"16777215 = ?1) AND (what LIKE '%GPU%' OR what LIKE '%CUDA%' OR what LIKE '%CUPTI%' OR "
 	"what "
-	"LIKE 'records%')";
+	"LIKE '%ring%' OR what LIKE 'records%' OR what LIKE 'rows of the report%' OR what LIKE "
+	"'spooled%')";
+
+/* What nsys has of it. */
+static const char collected[] = "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE '%CUDA%' "
+				"AND (text LIKE '%not %collected%' "
+				"OR text LIKE '% lost%' OR text LIKE '%dropped%')";
 
 static const char whole_graphs[] = "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE WHERE "
 				   "globalPid >> 24 & 16777215 = ?1 "
@@ -86,8 +92,11 @@ static bool waits_for_others(const char *name)
 /* One after the other, in other processes or on other GPUs, they would wait for ever. */
 static int refuse(struct ncu_target *t, int64_t gpus)
 {
-	bool many = t->peers > 1;
-	long long peers = many ? t->peers : gpus;
+	bool many = t->peers > 1 || t->is_of_job;
+	char peers[24] = "RANKS";
+
+	if (t->peers > 1 || !many)
+		snprintf(peers, sizeof(peers), "%lld", (long long)(many ? t->peers : gpus));
 
 	t->replay = NULL;
 	return ncu_note(
@@ -95,7 +104,7 @@ static int refuse(struct ncu_target *t, int64_t gpus)
 		"no command: it waits for the same kernel %s, and ncu lets one run at a time, "
 		"several "
 		"times: both would wait for ever. From ncu 2026.1 on, ranks can keep in step: ncu "
-		"--communicator shmem --communicator-shmem-num-peers %lld --lockstep-kernel-launch "
+		"--communicator shmem --communicator-shmem-num-peers %s --lockstep-kernel-launch "
 		"before the launcher. What it waits for: sightline why. --replay-mode names a mode "
 		"nevertheless",
 		many ? "of other processes" : "on other GPUs", peers);
@@ -116,7 +125,7 @@ static int choose_replay(const struct ncu *n, struct ncu_target *t)
 	if (cnt < 0)
 		return -1;
 	if (t->launch.type == 3 || waits_for_others(t->kernel->name)) {
-		if (t->peers > 1 || cnt > 1)
+		if (t->peers > 1 || t->is_of_job || cnt > 1)
 			return refuse(t, cnt);
 		t->replay = "application";
 		return ncu_note(t, "replay",
@@ -151,8 +160,17 @@ static int note_missing(const struct ncu *n, struct ncu_target *t)
 	int64_t gone = ask(n->db, lost, t->pid, 0, 0),
 		captures = ask(n->db, in_capture, t->pid, 0, 0);
 
-	if (missing < 0 || gone < 0 || captures < 0)
+	int64_t warned = ask(n->db, collected, 0, 0, 0);
+
+	if (missing < 0 || gone < 0 || captures < 0 || warned < 0)
 		return -1;
+	if (warned > 0 && gone <= 0) {
+		t->is_sure = false;
+		if (ncu_note(t, "lost",
+			     "the recording has a warning that events of CUDA may be missing: the "
+			     "number may be too small") < 0)
+			return -1;
+	}
 	if (gone > 0) {
 		t->is_sure = false;
 		if (ncu_note(t, "lost",
@@ -242,7 +260,7 @@ static int note_target(const struct ncu *n, struct ncu_target *t)
 		     "none, try --kernel-name-base function --kernel-name with a regex: of the "
 		     "name") < 0)
 		return -1;
-	if (t->peers > 1 && !t->is_rank_known &&
+	if (t->rank >= 0 && !t->is_rank_known &&
 	    ncu_note(t, "rank",
 		     "the rank is not in the report: taken from the order of process ids") < 0)
 		return -1;

@@ -73,7 +73,7 @@ print(script == run, at, there, run[-7:], run[:-7])' | sed "s|$W|W|g")" "True W 
 is "$(tr -d '\n' <script | tr -cd '\001-\037' | wc -c)" 0 'nothing steers a terminal'
 is "$(NCU_STATUS=7 ncu --kernel plain --run ask.sqlite >out; echo $?)" 7 'the status of ncu'
 is "$(ncu --kernel plain --run ranks.sqlite 2>&1 >out | head -n 1)" \
-	'sightline: ncu: not run: several processes launch that kernel: let the launcher run the command above' '--run of ranks'
+	'sightline: ncu: not run: it is for a rank of a job: let the launcher run the command above' '--run of ranks'
 is "$(ncu --run range.sqlite 2>&1 >out; echo $?)" 'sightline: ncu: not run: an argument of the program was hidden when it was recorded
 1' '--run without an argument'
 rm ran
@@ -82,6 +82,13 @@ is "$(RANK=1 sh ranks)" 'other' 'ranks: ncu runs on one of them, the program on 
 is "$("$PY" -c '
 import json
 print(*[json.loads(x)[1][-3:] for x in open("ran")])')" "['ncu-plain-0-rank1', 'echo', 'other']" 'and gets the program'
+is "$(notes --kernel plain job.sqlite; ncu --kernel plain job.sqlite | grep -o ' = [0-9]* \]')" '0 True kernel
+0 True kernel
+ = 1 ]
+ = 0 ]' 'ranks by the environment of the processes'
+is "$(notes --kernel nccl one.sqlite)" '0 True None waits' 'one rank of a job: NCCL waits for those without a report, too'
+is "$(ncu --kernel plain one.sqlite | tail -n 1 | grep -o ' = 3 .*' | sed 's/exec ncu.*exec/exec/')" ' = 3 ]; then exec "$@"'"' sh ./solver -n 5" \
+	'and its program is the one of the report'
 PATH=$PATH_WITHOUT
 is "$(ncu --kernel plain --run ask.sqlite 2>&1 >out | cut -c1-40; ncu --kernel plain --run ask.sqlite >out 2>&1; echo $?)" \
 	'sightline: ncu: no ncu in PATH: it comes

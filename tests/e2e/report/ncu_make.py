@@ -2,6 +2,7 @@
 
 two.sqlite   two processes with equal correlation ids; streams that overtake; nested and start/end ranges; a thread without any
 cuts.sqlite  lost records, a launch without a kernel, a graph as a whole, nodes of one, launches without a call, a delay
+job, ranks, one: ranks of a job, by the environment or without; one of them alone
 ask.sqlite   NCCL's kernels, cooperative ones, memory nearly full; arguments that a shell would take apart
 """
 import os
@@ -119,6 +120,23 @@ def ask():
         r.kernel(process, 'ncclDevKernel_AllReduce', 1, 200, 300)
         r.call(process, process, 2, 400)
         r.kernel(process, 'plain', 2, 500, 510)
+    r.done()
+    r = Report('job.sqlite')
+    for process in (70, 71):
+        for name, value in (('RANK', str(71 - process)), ('SLURM_PROCID', '9'), ('WORLD_SIZE', '2')):
+            r.row('SL_RANK_VARIABLES', globalPid=pid(process), name=name, value=value)
+        r.call(process, process, 1, 100)
+        r.kernel(process, 'plain', 1, 200, 300)
+    r.command('torchrun', 'train.py')
+    r.done()
+    r = Report('one.sqlite')
+    for name, value in (('OMPI_COMM_WORLD_RANK', '3'), ('OMPI_COMM_WORLD_SIZE', '8')):
+        r.row('SL_RANK_VARIABLES', globalPid=pid(70), name=name, value=value)
+    for i, name in enumerate(('plain', 'ncclDevKernel_AllReduce')):
+        r.call(70, 70, i + 1, 100 * i)
+        r.kernel(70, name, i + 1, 100 * i + 50, 100 * i + 60)
+    r.row('META_DATA_CAPTURE', name='PROCESS_0:PID', value='70')
+    r.command('./solver', '-n', '5')
     r.done()
     r = Report('range.sqlite')
     r.command('./solver', '--password', '***')
