@@ -3,6 +3,7 @@
  *
  *   top_read.c    sums of a growing report (SL_LIVE_*), at two moments
  *   top_totals.c  the same sums of a finished report, from its rows
+ *   top_health.c  what was sampled last of GPUs and of the machine
  *   top_rows.c    what went on between them: rows, sorted, filtered
  *   top_text.c    lines of text, and JSON
  *   top_screen.c  on a terminal, where there is ncurses
@@ -116,9 +117,10 @@ struct top {
 	struct top_set set[TOP_KINDS];
 	struct top_name *process, *thread; /* sorted by id */
 	size_t process_cnt, thread_cnt;
-	unsigned looks;    /* since names were read, */
-	size_t named;      /* when there were so many threads */
-	char missing[512]; /* what is missing; "" nothing */
+	unsigned looks;                               /* since names were read, */
+	size_t named;                                 /* when there were so many threads */
+	char missing[512];                            /* what is missing; "" nothing */
+	char gpus[1024], metrics[1024], machine[512]; /* sampled last, as text; "": nothing */
 };
 
 void top_init(struct top *t, const char *path);
@@ -133,6 +135,8 @@ struct sqlite3;
 int top_read_totals(struct top *t, struct sqlite3 *db, char *why, size_t why_len);
 
 void top_read_names(struct top *t, struct sqlite3 *db);
+/* What was sampled last (top_health.c). */
+void top_read_health(struct top *t, struct sqlite3 *db, int64_t now);
 /* The item with this id, made when new; NULL: no memory. */
 struct top_item *top_item(struct top_set *set, int64_t id);
 const char *top_process_name(const struct top *t, int64_t pid);

@@ -454,6 +454,9 @@ static int read_live(struct top *t, sqlite3 *db)
 		rc = read_session(db, &s);
 	if (rc == SQLITE_OK && s.round && t->status != TOP_LEFT)
 		t->status = s.recording ? TOP_RECORDING : TOP_PAUSED;
+	/* Also where nothing else is new: a program that waits has no events. */
+	if (rc == SQLITE_OK && s.round)
+		top_read_health(t, db, s.time);
 	if (rc != SQLITE_OK || !s.round || s.round == after) {
 		sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 		if (rc == SQLITE_OK && s.round)

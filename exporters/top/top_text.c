@@ -241,7 +241,7 @@ bool top_head(const struct top *t, unsigned i, char *text, size_t size, bool *wa
 	*warn = false;
 	if (!t->path && i > 0) {
 		text[0] = 0;
-		return i < 5;
+		return i < 8;
 	}
 	switch (i) {
 	case 0:
@@ -274,6 +274,15 @@ bool top_head(const struct top *t, unsigned i, char *text, size_t size, bool *wa
 		return true;
 	case 4:
 		gpu_line(t, text, size);
+		return true;
+	case 5:
+		snprintf(text, size, "%s", t->gpus);
+		return true;
+	case 6:
+		snprintf(text, size, "%s", t->metrics);
+		return true;
+	case 7:
+		snprintf(text, size, "%s%s", *t->machine ? "machine: " : "", t->machine);
 		return true;
 	default:
 		return false;
@@ -395,6 +404,12 @@ void top_print_json(FILE *out, const struct top *t, const char *filter)
 		(long long)t->unreported);
 	fprintf(out, "\"behind_seconds\": %.9g, ", (double)t->behind / 1e9);
 	json_text(out, "missing", *t->missing ? t->missing : NULL);
+	fputs(", ", out);
+	json_text(out, "gpu_health", *t->gpus ? t->gpus : NULL);
+	fputs(", ", out);
+	json_text(out, "gpu_metrics", *t->metrics ? t->metrics : NULL);
+	fputs(", ", out);
+	json_text(out, "machine", *t->machine ? t->machine : NULL);
 	for (int view = 0; view < VIEW_CNT; view++) {
 		const struct top_ask ask = {.view = (enum top_view)view,
 					    .by_process = true,

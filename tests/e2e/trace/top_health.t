@@ -1,0 +1,30 @@
+#!/bin/sh
+# top_health.t - what was sampled last of GPUs and of the machine, while it is recorded, on a stand-in for NVML.
+. tests/lib.sh
+
+NVML=$B/tests/standin/nvml
+[ -e "$NVML/libnvidia-ml.so.1" ] || skip_all 'the stand-in for NVML is not built'
+SL_STANDIN_NVML=gpus=2 LD_LIBRARY_PATH=$NVML "$BIN" profile -f true -t none --host-counters=10 --gpu-metrics-devices=all \
+	-o live sleep 8 2>err &
+recording=$!
+for _ in $(seq 60); do
+	"$BIN" top --once live.sqlite >text 2>/dev/null
+	grep -q '^machine: .*memory available' text && grep -q 'GPU 1: .*SMs Active' text && break
+	sleep 0.2
+done
+check 'GPUs: clocks, power, temperature' grep -qE '^GPU 0: 10[0-9] W, .*SM [0-9]+ MHz, .* C.*   GPU 1: 11[0-9] W' text
+check 'their hardware metrics' grep -qE '^GPU 0: .*SMs Active (20|80) %, Tensor Active 0.0 %.*   GPU 1: ' text
+check 'the machine' grep -qE '^machine: memory available [0-9.]+ GB' text
+"$BIN" top --once --format=json live.sqlite >doc 2>/dev/null
+check 'JSON has them' "$PY" -c '
+import json
+d = json.load(open("doc"))
+assert "W" in d["gpu_health"] and "SMs Active" in d["gpu_metrics"] and "GB" in d["machine"], d'
+kill $recording
+wait $recording
+"$BIN" profile -f true -t none -o none sleep 1 2>err &
+sleep 0.7
+"$BIN" top --once none.sqlite >text 2>/dev/null
+wait $!
+is "$(grep -cE '^GPU|^machine' text)" 0 'without samples there are no such lines'
+done_testing
