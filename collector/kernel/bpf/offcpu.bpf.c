@@ -88,13 +88,7 @@ struct { /* threads without a place -> when they left */
 
 static __always_inline int wanted(__u32 tid)
 {
-	__u32 block = tid / CTXSW_FLAG_BLOCK;
-	struct flag_block *b;
-
-	if (config.system_wide)
-		return tid != 0;
-	b = bpf_map_lookup_elem(&flags, &block);
-	return b && b->of[tid % CTXSW_FLAG_BLOCK] & CTXSW_TREE;
+	return config.system_wide ? tid != 0 : is_in_tree(tid);
 }
 
 /* The moment of this switch, as its own record has it if there is one. */

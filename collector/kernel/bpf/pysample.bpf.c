@@ -11,11 +11,13 @@
 #include <bpf/bpf_core_read.h>
 #include "collector/kernel/bpf/maps.h"
 #include "collector/kernel/bpf/pysample.h"
+#include "collector/kernel/bpf/tree.h"
 
 #define RELOC       __attribute__((preserve_access_index))
 #define PF_KTHREAD  0x200000u
 #define PID_LEVELS  33 /* of namespaces */
-#define KEEP_SAMPLE 1  /* what perf asks for: 0 would drop it */
+#define KEEP_SAMPLE 1 /* what perf asks for */
+#define DROP_SAMPLE 0
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -128,6 +130,8 @@ int on_sample(void *ctx)
 	struct walk w = {};
 	__u64 pid_tid;
 
+	if (config.tree && !is_in_tree((__u32)bpf_get_current_pid_tgid()))
+		return DROP_SAMPLE;
 	find_time(&w, ctx);
 	if (BPF_CORE_READ((struct task_struct *)task, flags) & PF_KTHREAD)
 		return KEEP_SAMPLE;

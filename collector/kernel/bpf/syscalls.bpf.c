@@ -47,14 +47,6 @@ struct {
 	__type(value, struct calls_sum);
 } sums_0 SEC(".maps"), sums_1 SEC(".maps");
 
-static __always_inline int is_member(__u32 tid)
-{
-	__u32 block = tid / CTXSW_FLAG_BLOCK;
-	struct flag_block *b = bpf_map_lookup_elem(&flags, &block);
-
-	return b && (b->of[tid % CTXSW_FLAG_BLOCK] & CTXSW_TREE);
-}
-
 /* Where @tid keeps the call it is in; 0: nowhere yet. */
 static __always_inline struct running *find(__u32 tid)
 {
@@ -105,7 +97,7 @@ int on_enter(struct bpf_raw_tracepoint_args *ctx)
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct running *r;
 
-	if (*(volatile __u32 *)&shared.is_paused || !is_member(tid))
+	if (*(volatile __u32 *)&shared.is_paused || !is_in_tree(tid))
 		return 0;
 	r = find(tid);
 	if (!r)
@@ -196,7 +188,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	__s64 result = (__s64)ctx->args[1];
 	struct running *r;
 
-	if (!is_member((__u32)me))
+	if (!is_in_tree((__u32)me))
 		return 0;
 	r = find((__u32)me);
 	if (!r || !r->start)
@@ -223,7 +215,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	__u32 tid = (__u32)bpf_get_current_pid_tgid(), old = (__u32)ctx->args[1];
 	struct running *from, *to;
 
-	if (old == tid || !is_member(tid))
+	if (old == tid || !is_in_tree(tid))
 		return 0;
 	from = find(old);
 	to = find(tid);

@@ -15,3 +15,12 @@ struct {
 	__type(key, __u32);
 	__type(value, struct flag_block);
 } flags SEC(".maps");
+
+/* @tid: global, as all ids of ctxsw.bpf.c. */
+static __always_inline int is_in_tree(__u32 tid)
+{
+	__u32 block = tid / CTXSW_FLAG_BLOCK;
+	struct flag_block *b = bpf_map_lookup_elem(&flags, &block);
+
+	return b && b->of[tid % CTXSW_FLAG_BLOCK] & CTXSW_TREE;
+}

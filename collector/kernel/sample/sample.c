@@ -14,6 +14,7 @@
 #include "collector/kernel/sample/sample_offcpu.h"
 #include "collector/kernel/sample/sample_python.h"
 #include "collector/kernel/sample/sample_spaces.h"
+#include "collector/kernel/sample/sample_tree.h"
 #include "collector/kernel/sample/sample_unwind.h"
 #include "collector/kernel/sched/sched_internal.h"
 #include "collector/base/capture_window.h"
@@ -45,6 +46,9 @@ struct sample {
 	struct sample_files *files;
 	struct sample_spaces *spaces;
 	struct sample_python *python; /* NULL: not wanted, or unavailable */
+	struct sample_tree *tree;     /* likewise */
+	uint8_t *ours; /* a bit per process of the tree; NULL: records come of no others */
+	uint32_t before_exec; /* a process that is not the program yet */
 	struct sample_offcpu *offcpu; /* likewise */
 	bool no_samples;
 	struct db_map
@@ -55,6 +59,23 @@ struct sample {
 	uint8_t since_whole
 		[4096]; /* samples of a thread since it had a whole stack, by its number */
 };
+
+/* What runs at each sample. */
+static struct sample_program program_of(struct sample *s)
+{
+	struct sample_program p = {.fd = -1, .is_tree = sample_is_of_cpus(&s->ask)};
+
+	if (!s->ask.frequency)
+		return p;
+	if (s->python) {
+		p.fd = sample_python_program(s->python);
+	} else if (p.is_tree) {
+		s->tree = sample_tree_open(s->ask.kernel);
+		p.is_tree = s->tree != NULL;
+		p.fd = s->tree ? sample_tree_program(s->tree) : -1;
+	}
+	return p;
+}
 
 struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_python, size_t why_len)
 {
@@ -74,17 +95,39 @@ struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_pyt
 		s->offcpu = sample_offcpu_open(ask, s->python, ask->no_off_cpu, why_len);
 	/* Where no samples are wanted, these report mappings. */
 	if (s->spaces && (ask->frequency || s->offcpu))
-		s->events = sample_events_open(
-			ask, s->python && ask->frequency ? sample_python_program(s->python) : -1,
-			why, why_len);
+		s->events = sample_events_open(ask, program_of(s), why, why_len);
+	if (s->events && ask->scope == SCHED_MODE_TREE && sample_events_of_cpus(s->events))
+		s->ours = calloc(1, SAMPLE_TID_MOST / 8 + 1);
 	if (s->events)
 		return s;
 	sample_close(s);
 	return NULL;
 }
 
+/* ---- who belongs to the tree, where records come of all processes ---- */
+
+static bool is_ours(const struct sample *s, uint32_t pid)
+{
+	return !s->ours || (pid <= SAMPLE_TID_MOST && s->ours[pid / 8] >> (pid % 8) & 1);
+}
+
+static void set_ours(struct sample *s, uint32_t pid, bool is)
+{
+	uint8_t bit = (uint8_t)(1u << pid % 8);
+
+	if (!s->ours || pid > SAMPLE_TID_MOST)
+		return;
+	if (is)
+		s->ours[pid / 8] |= bit;
+	else
+		s->ours[pid / 8] &= (uint8_t)~bit;
+}
+
 int sample_follow(struct sample *s, pid_t pid, bool at_exec)
 {
+	set_ours(s, (uint32_t)pid, true);
+	if (at_exec && sample_events_of_cpus(s->events))
+		s->before_exec = (uint32_t)pid;
 	if (s->python && !at_exec)
 		sample_python_expect(s->python, (uint32_t)pid);
 	return sample_events_follow(s->events, pid, at_exec);
@@ -215,8 +258,9 @@ static void take_sample(struct sample *s, struct round *to, const struct sample_
 	/* 0: outside our PID namespace; ~0: a thread that is being reaped */
 	if (!r->tid || r->tid > SAMPLE_TID_MOST || !windows_have_ns(to->windows, 0, (int64_t)r->ns))
 		return;
-	if (sample_events_is_double(s->events, r->tid, r->id))
+	if (sample_events_is_double(s->events, r->tid, r->id) || r->pid == s->before_exec)
 		return;
+	set_ours(s, r->pid, true); /* also where the record of its birth was lost */
 	space = sample_space_get(s->spaces, r->pid, r->ns);
 	if (space)
 		cnt = is_whole(s, r->tid) ? make_stack(s, space, r, python_part(s, to, r))
@@ -348,31 +392,38 @@ static void take_exit(struct sample *s, const struct task_record *t)
 		sample_python_ended(s->python, t->pid);
 }
 
+static void take_fork(struct sample *s, const struct task_record *t)
+{
+	if (t->pid == t->parent_pid)
+		return;
+	set_ours(s, t->pid, is_ours(s, t->parent_pid));
+	if (is_ours(s, t->pid))
+		sample_spaces_forked(s->spaces, t->pid, t->parent_pid);
+}
+
+static void take_comm(struct sample *s, const struct comm_record *c)
+{
+	if (!(c->header.misc & PERF_RECORD_MISC_COMM_EXEC))
+		return;
+	if (c->pid == s->before_exec)
+		s->before_exec = 0;
+	sample_spaces_execed(s->spaces, c->pid);
+}
+
 static void take(struct sample *s, struct round *to, const struct perf_event_header *record)
 {
-	const struct task_record *task = (const void *)record;
+	const struct task_record *task = (const void *)record; /* all but samples begin so */
 
-	switch (record->type) {
-	case PERF_RECORD_SAMPLE:
+	if (record->type == PERF_RECORD_SAMPLE)
 		take_sample(s, to, (const void *)record);
-		break;
-	case PERF_RECORD_MMAP2:
+	else if (record->type == PERF_RECORD_FORK)
+		take_fork(s, task);
+	else if (record->type == PERF_RECORD_MMAP2 && is_ours(s, task->pid))
 		take_mmap(s, (const void *)record);
-		break;
-	case PERF_RECORD_FORK:
-		if (task->pid != task->parent_pid)
-			sample_spaces_forked(s->spaces, task->pid, task->parent_pid);
-		break;
-	case PERF_RECORD_EXIT:
+	else if (record->type == PERF_RECORD_EXIT && is_ours(s, task->pid))
 		take_exit(s, task);
-		break;
-	case PERF_RECORD_COMM:
-		if (record->misc & PERF_RECORD_MISC_COMM_EXEC)
-			sample_spaces_execed(s->spaces, ((const struct comm_record *)record)->pid);
-		break;
-	default:
-		break;
-	}
+	else if (record->type == PERF_RECORD_COMM && is_ours(s, task->pid))
+		take_comm(s, (const void *)record);
 }
 
 static uint64_t now_ns(void)
@@ -497,8 +548,10 @@ void sample_close(struct sample *s)
 		return;
 	sample_events_close(s->events);
 	sample_python_close(s->python);
+	sample_tree_close(s->tree);
 	sample_offcpu_close(s->offcpu);
 	sample_spaces_free(s->spaces);
 	sample_files_free(s->files);
+	free(s->ours);
 	free(s);
 }

@@ -2,7 +2,8 @@
  * sample.h - CPU samples: where threads are, so many times per second of their CPU time, with their stacks; and where
  * they were when they left the CPU for long.
  *
- * perf_event_open's clock, which runs while a thread does. A sample brings the registers and the upper part of the stack
+ * perf_event_open's clock, which runs while a thread does; where eBPF knows the tree, that of each CPU, and samples of
+ * others are dropped (sample_tree.h). A sample brings the registers and the upper part of the stack
  * along, from which its callers are found here (sample_unwind.h): programs need no frame pointers, and nothing is done to
  * the processes. The kernel's part of a stack comes from the kernel.
  */
@@ -40,12 +41,18 @@ struct sample_ask {
 	size_t stacks_most;   /* so many are known again; 0: a million */
 	/* Threads without a CPU for so long have the stack that they left it with; -1: none. */
 	int64_t off_cpu_ns;
-	const struct sched_maps *kernel; /* for that; NULL: there is no eBPF */
+	const struct sched_maps *kernel; /* NULL: there is no eBPF */
 	char *no_off_cpu;
 	/* Descriptors of rings, to be polled edge-triggered: readable when it is time for sample_poll(). May be NULL. */
 	void (*on_ring)(void *ctx, int fd);
 	void *ctx;
 };
+
+/* Whether samples of the tree are taken by events of CPUs, if the kernel permits. */
+static inline bool sample_is_of_cpus(const struct sample_ask *ask)
+{
+	return ask->scope == SCHED_MODE_TREE && ask->kernel;
+}
 
 /* Totals, monotonic. */
 struct sample_losses {

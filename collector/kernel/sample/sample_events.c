@@ -42,7 +42,8 @@ struct event {
 
 struct sample_events {
 	struct sample_ask ask;
-	int program; /* -1: none */
+	struct sample_program program;
+	bool of_cpus;
 	bool has_kernel;
 	bool counts_lost; /* the kernel has counters of that */
 	bool is_paused;
@@ -94,7 +95,7 @@ static int event_open(const struct sample_events *es, pid_t tid, int cpu, bool a
 		.read_format = es->counts_lost ? PERF_RINGS_FORMAT_LOST : 0,
 		.sample_id_all = 1,
 		.inherit = tid != -1,
-		.disabled = at_exec,
+		.disabled = at_exec || es->of_cpus,
 		.enable_on_exec = at_exec,
 		.task = 1,
 		.comm = 1,
@@ -156,7 +157,7 @@ static void explain(const struct sample_events *es, int err, char *why, size_t w
 
 static int probe_open(const struct sample_events *es)
 {
-	return event_open(es, es->ask.scope == SCHED_MODE_SYSTEM ? -1 : 0, 0, true, true);
+	return event_open(es, es->of_cpus ? -1 : 0, 0, true, true);
 }
 
 /* The largest ring that may be locked; samples bring less along where it is small. */
@@ -284,8 +285,8 @@ static int event_join(struct sample_events *es, unsigned cpu, uint32_t tid, int 
 		err = 0;
 	}
 	/* A thread that inherits the event has the program with it. */
-	if (!err && has_samples && es->program >= 0 &&
-	    ioctl(fd, PERF_EVENT_IOC_SET_BPF, es->program))
+	if (!err && has_samples && es->program.fd >= 0 &&
+	    ioctl(fd, PERF_EVENT_IOC_SET_BPF, es->program.fd))
 		err = -errno;
 	if (!err)
 		es->events[es->event_cnt++] = e;
@@ -302,6 +303,10 @@ static int watch_on(struct sample_events *es, unsigned cpu, uint32_t tid, bool a
 	if (fd < 0)
 		return fd;
 	err = event_join(es, cpu, tid, fd, has_samples);
+	/* Not before eBPF drops what is not of the tree. */
+	if (!err && es->of_cpus && !(has_samples && es->is_paused) &&
+	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		err = -errno;
 	if (err)
 		close(fd);
 	return err;
@@ -347,14 +352,30 @@ int sample_events_follow(struct sample_events *es, pid_t pid, bool at_exec)
 {
 	struct following f = {es, at_exec};
 
-	return es->ask.scope == SCHED_MODE_SYSTEM ? 0 : perf_follow_threads(pid, follow_thread, &f);
+	return es->of_cpus ? 0 : perf_follow_threads(pid, follow_thread, &f);
 }
 
 /* ---- open and close ---- */
 
-struct sample_events *sample_events_open(const struct sample_ask *ask, int program, char *why,
-					 size_t why_len)
+bool sample_events_of_cpus(const struct sample_events *es)
 {
+	return es->of_cpus;
+}
+
+static int open_at(struct sample_events *es, bool of_cpus, char *why, size_t why_len)
+{
+	int err;
+
+	*why = 0;
+	es->of_cpus = of_cpus;
+	err = probe(es, why, why_len);
+	return !err && of_cpus ? watch(es, (uint32_t)-1, false) : err;
+}
+
+struct sample_events *sample_events_open(const struct sample_ask *ask, struct sample_program program,
+					 char *why, size_t why_len)
+{
+	bool by_tree = ask->scope == SCHED_MODE_TREE && program.is_tree;
 	struct sample_events *es = calloc(1, sizeof(*es));
 	unsigned cpus = perf_cpu_cnt();
 	size_t bytes = ring_size(cpus);
@@ -374,9 +395,9 @@ struct sample_events *sample_events_open(const struct sample_ask *ask, int progr
 	if (!es->next_ns || !es->own)
 		err = -ENOMEM;
 	if (!err)
-		err = probe(es, why, why_len);
-	if (!err && ask->scope == SCHED_MODE_SYSTEM)
-		err = watch(es, (uint32_t)-1, false);
+		err = open_at(es, by_tree || ask->scope == SCHED_MODE_SYSTEM, why, why_len);
+	if (err == -EACCES && by_tree && !es->event_cnt)
+		err = open_at(es, false, why, why_len);
 	if (!err)
 		return es;
 	explain(es, err, why, why_len);

@@ -4,7 +4,8 @@
  * Events that are inherited can only write into a ring per CPU: so there is one event per thread and CPU, as in
  * sched_perf.c, and the events of a CPU share its ring. A thread that is started while its process is being followed
  * may get two: that of its parent, and its own. A sample names its event; a thread with an event of its own
- * counts by that. System-wide there is one event per CPU.
+ * counts by that. System-wide, and where eBPF drops what is not of the tree, there is one event per CPU: context switches
+ * and new threads then cost nothing more, and threads that live for less than a period have their share of samples.
  *
  * Where samples may pause, there are two of each: one takes samples or does not, the other reports what processes do (an
  * event that is disabled reports nothing). Outside of captures that costs a context switch as much as an event that
@@ -40,9 +41,15 @@ struct sample_record { /* PERF_RECORD_SAMPLE for our sample_type */
 
 struct sample_events;
 
-/* NULL: unavailable; @why as sample_open(). @program: eBPF to be run at each sample, -1 none. */
-struct sample_events *sample_events_open(const struct sample_ask *ask, int program, char *why,
-					 size_t why_len);
+struct sample_program {
+	int fd;       /* eBPF to be run at each sample, -1 none */
+	bool is_tree; /* it drops samples of others: events may be those of CPUs */
+};
+/* NULL: unavailable; @why as sample_open(). */
+struct sample_events *sample_events_open(const struct sample_ask *ask, struct sample_program program,
+					 char *why, size_t why_len);
+/* Of CPUs: then records of all processes come. */
+bool sample_events_of_cpus(const struct sample_events *es);
 void sample_events_close(struct sample_events *es);
 /* All threads of @pid. @at_exec: it will exec, nothing before counts. 0 or -errno; -ESRCH: it is gone. */
 int sample_events_follow(struct sample_events *es, pid_t pid, bool at_exec);

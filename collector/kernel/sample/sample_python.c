@@ -84,10 +84,13 @@ static struct bpf_map *map_of(const struct sample_python *sp, const char *name)
 	return bpf_object__find_map_by_name(sp->object, name);
 }
 
-static int load(struct sample_python *sp)
+static int load(struct sample_python *sp, const struct sample_ask *ask)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "pysample");
-	struct pysample_config config = {.ring_shift = sp->map.shift, .cpus = sp->map.cpus};
+	struct pysample_config config = {.ring_shift = sp->map.shift,
+				       .cpus = sp->map.cpus,
+				       .tree = sample_is_of_cpus(ask)};
+	struct bpf_map *flags;
 	const void *elf;
 	struct stat st;
 	size_t len;
@@ -103,6 +106,10 @@ static int load(struct sample_python *sp)
 	       sizeof(config));
 	bpf_map__set_max_entries(map_of(sp, "rings"), sp->map.cpus);
 	bpf_map__set_max_entries(map_of(sp, "words"), sp->map.cpus << sp->map.shift);
+	flags = map_of(sp, "flags");
+	if (config.tree ? bpf_map__reuse_fd(flags, ask->kernel->flags)
+			: bpf_map__set_max_entries(flags, 1))
+		return -EINVAL;
 	return bpf_object__load(sp->object);
 }
 
@@ -149,7 +156,7 @@ struct sample_python *sample_python_open(const struct sample_ask *ask, struct sa
 		while (1u << sp->map.shift > RING_LEAST &&
 		       sp->map.cpus << sp->map.shift > RINGS_MOST)
 			sp->map.shift--;
-		err = load(sp);
+		err = load(sp, ask);
 	}
 	if (!err)
 		err = map_all(sp);

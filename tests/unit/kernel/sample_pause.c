@@ -186,7 +186,7 @@ static void samples_pause_and_go_on(void **state)
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	assert_ptr_not_equal(shared, MAP_FAILED);
-	events = sample_events_open(&ask, -1, why, sizeof(why));
+	events = sample_events_open(&ask, (struct sample_program){.fd = -1}, why, sizeof(why));
 	if (!events) {
 		print_message("%s\n", why);
 		skip();

@@ -1,0 +1,87 @@
+/* sample_tree.c - loads bpf/treesample.bpf.c. */
+#include "collector/kernel/sample/sample_tree.h"
+
+#include <stdlib.h>
+
+#ifdef SL_HAVE_BPF
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#include "treesample.skel.h"
+#pragma GCC diagnostic pop
+
+struct sample_tree {
+	struct bpf_object *object;
+};
+
+static int quiet(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
+static bool load(struct sample_tree *st, const struct sched_maps *kernel)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "treesample");
+	struct bpf_map *flags;
+	const void *elf;
+	size_t len;
+
+	elf = treesample__elf_bytes(&len);
+	st->object = bpf_object__open_mem(elf, len, &opts);
+	flags = st->object ? bpf_object__find_map_by_name(st->object, "flags") : NULL;
+	return flags && !bpf_map__reuse_fd(flags, kernel->flags) && !bpf_object__load(st->object);
+}
+
+struct sample_tree *sample_tree_open(const struct sched_maps *kernel)
+{
+	libbpf_print_fn_t print = libbpf_set_print(quiet);
+	struct sample_tree *st = calloc(1, sizeof(*st));
+	bool is_loaded = st && load(st, kernel);
+
+	libbpf_set_print(print);
+	if (is_loaded)
+		return st;
+	sample_tree_close(st);
+	return NULL;
+}
+
+int sample_tree_program(const struct sample_tree *st)
+{
+	return bpf_program__fd(bpf_object__find_program_by_name(st->object, "on_sample"));
+}
+
+void sample_tree_close(struct sample_tree *st)
+{
+	if (!st)
+		return;
+	bpf_object__close(st->object);
+	free(st);
+}
+
+#else
+
+struct sample_tree *sample_tree_open(const struct sched_maps *kernel)
+{
+	(void)kernel;
+	return NULL;
+}
+
+int sample_tree_program(const struct sample_tree *st)
+{
+	(void)st;
+	return -1;
+}
+
+void sample_tree_close(struct sample_tree *st)
+{
+	(void)st;
+}
+
+#endif

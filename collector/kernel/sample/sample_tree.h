@@ -1,0 +1,17 @@
+/*
+ * sample_tree.h - which of a CPU's samples are of the tree.
+ *
+ * Events of threads cost each context switch and each new thread a part per CPU of the machine; events of CPUs cost them
+ * nothing. Who belongs to the tree is known to eBPF, which drops the samples of all others.
+ */
+#pragma once
+
+#include "collector/kernel/sample/sample.h"
+
+struct sample_tree;
+
+/* NULL: unavailable. */
+struct sample_tree *sample_tree_open(const struct sched_maps *kernel);
+/* To be attached to perf's events. */
+int sample_tree_program(const struct sample_tree *st);
+void sample_tree_close(struct sample_tree *st);
