@@ -35,6 +35,7 @@ struct why_object {
 	int64_t start;
 	int64_t object;
 	uint32_t owner; /* number of the thread that had the lock then; WHY_NONE: not known */
+	bool is_lock;   /* a semaphore that a thread both waits on and posts */
 };
 
 /* An end of a connection: the file there; file and process at the other end, and when that is closed. */
@@ -130,6 +131,10 @@ struct why_model {
 	WHY_LIST(why_send, sends); /* in order of start */
 	WHY_LIST(why_end, ends);   /* in order of file */
 	int64_t lost;              /* events that the report counts as lost */
+	struct {
+		bool taken;               /* it may still be that none fell on what is read */
+		char *refused, *no_python; /* why there are none, or none of Python; NULL: not known */
+	} samples;
 	uint32_t root;             /* main thread of the root process; WHY_NONE: none is known */
 };
 

@@ -24,6 +24,8 @@ int why_near_rows(struct why_model *m, const char *sql, const char *id, why_row 
 
 /* model_objects.c: after the threads are known. */
 int why_read_objects(struct why_model *m);
+/* model_locks.c: after their calls are. */
+int why_find_locks(struct why_model *m);
 /* model_calls.c: messages; calls, samples, messages; GPU work. */
 int why_read_sends(struct why_model *m);
 int why_read_calls(struct why_model *m);

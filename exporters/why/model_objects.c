@@ -77,7 +77,7 @@ int why_read_objects(struct why_model *m)
 	for (uint32_t i = 0; rc == SQLITE_OK && i < m->threads_cnt; i++)
 		why_sort(m->threads[i].objects, m->threads[i].objects_cnt,
 			 sizeof(struct why_object), by_start);
-	return rc;
+	return rc == SQLITE_OK ? why_find_locks(m) : rc;
 }
 
 const struct why_object *why_object_of(const struct why_thread *t, const struct why_call *c)

@@ -198,6 +198,8 @@ static uint8_t flags_of(sqlite3_stmt *s, bool is_first)
 		flags |= PLACE_IMPORT;
 	if (kind == 0 && symbol && strcmp(symbol, "take_gil") == 0)
 		flags |= PLACE_GIL;
+	if (kind == 0 && is_first && symbol && strcmp(symbol, "pysleep") == 0)
+		flags |= PLACE_SLEEP;
 	/* Without symbols: the interpreter itself calls libc. */
 	if (kind == 0 && is_first && module && is_interpreter(base_of(module)))
 		flags |= PLACE_PYTHON;

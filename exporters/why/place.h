@@ -24,6 +24,7 @@ enum {                     /* what a stack gives away */
 	PLACE_GIL = 4,     /* inside CPython's take_gil() */
 	PLACE_PYTHON = 8,  /* the innermost frame is the interpreter's */
 	PLACE_TRACER = 16, /* what ran was not there for the program, but to record it */
+	PLACE_SLEEP = 32,  /* inside CPython's time.sleep(), which is a select() before 3.11 */
 };
 
 struct places {

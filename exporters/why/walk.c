@@ -201,6 +201,7 @@ static struct why_cause cause_of_call(struct walk *w, const struct why_thread *t
 				      const struct why_call *c, uint32_t reason, int64_t time)
 {
 	struct why_cause cause = {.reason = reason, .name = c->name, .object = c->object};
+	const struct why_object *object;
 	const struct why_sample *s;
 	uint8_t flags, more = 0;
 
@@ -211,6 +212,10 @@ static struct why_cause cause_of_call(struct walk *w, const struct why_thread *t
 		cause.reason = WHY_IMPORT;
 	else if (reason == WHY_QUEUE && is_for_gil(w, c, flags))
 		cause.reason = WHY_GIL;
+	else if (reason == WHY_POLL && flags & PLACE_SLEEP)
+		cause.reason = WHY_SLEEP;
+	else if (reason == WHY_QUEUE && (object = why_object_of(t, c)) && object->is_lock)
+		cause.reason = WHY_LOCK;
 	return cause;
 }
 
