@@ -25,17 +25,32 @@ enum {
 };
 #define GLOBAL_VID (INT64_C(1) << 48)
 
-void notes_say(struct collector *c, int severity, const char *format, ...)
+static void say(struct collector *c, int severity, bool is_quiet, const char *format, va_list ap)
 {
 	char text[1024];
+
+	vsnprintf(text, sizeof(text), format, ap);
+	if (!c->report.is_quiet && !is_quiet)
+		sl_warn("%s", text);
+	db_diagnostic(c->report.db, c->clocks.now, SOURCE_DAEMON, severity, text, GLOBAL_VID);
+}
+
+void notes_say(struct collector *c, int severity, const char *format, ...)
+{
 	va_list ap;
 
 	va_start(ap, format);
-	vsnprintf(text, sizeof(text), format, ap);
+	say(c, severity, false, format, ap);
 	va_end(ap);
-	if (!c->report.is_quiet)
-		sl_warn("%s", text);
-	db_diagnostic(c->report.db, c->clocks.now, SOURCE_DAEMON, severity, text, GLOBAL_VID);
+}
+
+void notes_say_asked(struct collector *c, bool is_default, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	say(c, is_default ? INFO : WARNING, is_default, format, ap);
+	va_end(ap);
 }
 
 static void number(struct collector *c, const char *name, int64_t value)
@@ -91,6 +106,16 @@ static void cuda_settings(struct collector *c)
 			o->cuda.flags & SL_CUDA_GRAPH_NODES ? "node" : "graph");
 }
 
+void notes_frequency(struct collector *c)
+{
+	const struct profile_options *o = c->options;
+
+	/* --sampling-period is noted where it works. */
+	if (c->kernel.sample.open && o->kernel.sample != SCHED_MODE_NONE &&
+	    !o->kernel.sample_period)
+		number(c, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", o->kernel.sample_hz);
+}
+
 void notes_begin(struct collector *c)
 {
 	static const char *const scopes[] = {"none", "process-tree", "system-wide"};
@@ -111,9 +136,6 @@ void notes_begin(struct collector *c)
 		number(c, "SL_SYSCALL_THRESHOLD_NS", o->kernel.syscall_threshold_ns);
 	if (o->kernel.off_cpu_ns >= 0)
 		number(c, "SL_OFF_CPU_THRESHOLD_NS", o->kernel.off_cpu_ns);
-	/* --sampling-period: whether that works is not known yet. */
-	if (o->kernel.sample != SCHED_MODE_NONE && !o->kernel.sample_period)
-		number(c, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", o->kernel.sample_hz);
 	if (o->kernel.events.scope != SCHED_MODE_NONE)
 		number(c, "SL_EVENT_SAMPLING_INTERVAL_MS", o->kernel.event_ms);
 	/* db_frames.c reads it, perhaps in another process. */
@@ -162,23 +184,26 @@ static const char *grouped(uint64_t n, char *text)
 static void say_python_samples(struct collector *c, uint64_t lost)
 {
 	uint32_t version = c->kernel.sample.open ? sample_unknown_python(c->kernel.sample.open) : 0;
+	bool is_default = c->options->kernel.python_is_default;
 
 	if (lost)
 		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
 			"Python's frames of CPU samples: no room", (int64_t)lost);
 	if (version == SAMPLE_PYTHON_NAMELESS)
-		notes_say(c, WARNING,
-			  "a Python without symbols, whose version is unknown: samples are "
-			  "without its functions");
+		notes_say_asked(c, is_default,
+				"a Python without symbols, whose version is unknown: samples are "
+				"without its functions");
 	else if (version)
-		notes_say(c, WARNING,
-			  "Python %u.%u: where its stacks lie is not known, so samples are without "
-			  "its functions",
-			  version >> 8, version & 0xff);
+		notes_say_asked(
+			c, is_default,
+			"Python %u.%u: where its stacks lie is not known, so samples are without "
+			"its functions",
+			version >> 8, version & 0xff);
 	if (c->kernel.sample.open && sample_refused_python(c->kernel.sample.open))
-		notes_say(c, WARNING,
-			  "other users' processes may not be looked into, so samples of theirs are "
-			  "without Python's functions (needs root, or CAP_SYS_PTRACE)");
+		notes_say_asked(
+			c, is_default,
+			"other users' processes may not be looked into, so samples of theirs are "
+			"without Python's functions (needs root, or CAP_SYS_PTRACE)");
 }
 
 static void say_samples(struct collector *c)
@@ -191,10 +216,10 @@ static void say_samples(struct collector *c)
 	if (lost) {
 		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
 			"CPU samples: the kernel's buffer was full", (int64_t)lost);
-		notes_say(c, WARNING,
-			  "%s CPU samples were lost: the kernel's buffer was full; a lower "
-			  "--sampling-frequency avoids it",
-			  grouped(lost, n));
+		notes_say_asked(c, c->options->kernel.sample_is_default,
+				"%s CPU samples were lost: the kernel's buffer was full; a lower "
+				"--sampling-frequency avoids it",
+				grouped(lost, n));
 	}
 	if (cut)
 		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,

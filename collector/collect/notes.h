@@ -4,9 +4,14 @@
 #include "collector/collect/collector.h"
 
 void notes_begin(struct collector *c);
+/* How often samples are taken, once that is known. */
+void notes_frequency(struct collector *c);
 void notes_command(struct collector *c, int argc, char **argv);
 /* Losses, and what could not be traced: rows, a diagnostic, one line each on stderr. */
 void notes_end(struct collector *c);
 /* A diagnostic of @severity (1 information, 2 warning), also on stderr. */
 void notes_say(struct collector *c, int severity, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* A warning; where it is about what is recorded by default alone (@is_default), information, and not on stderr. */
+void notes_say_asked(struct collector *c, bool is_default, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -38,7 +38,7 @@ static struct {
 	struct profile_options o;
 	const char *pids, *cpuctxsw, *syscall, *sample, *off_cpu, *python_backtrace;
 	struct {
-		bool cpuctxsw, syscall, sample, frequency, python_backtrace;
+		bool cpuctxsw, syscall, sample, frequency, python_backtrace, python_sampling;
 	} has; /* given by the user */
 	int64_t frequency, python_frequency;
 	struct health_words health;
@@ -77,8 +77,9 @@ static const struct opt opts[] = {
 	 "samples per second of CPU time (default: 1000)", &ask.frequency, &ask.has.frequency},
 	{0, "python-sampling", OPT_BOOL, NULL, NULL,
 	 "CPU samples, and the stacks of --off-cpu-threshold, with\n"
-	 "Python's functions in them (default: false)",
-	 &ask.o.kernel.python_sampling, NULL},
+	 "Python's functions in them (default: true, where eBPF is\n"
+	 "permitted)",
+	 &ask.o.kernel.python_sampling, &ask.has.python_sampling},
 	{0, "python-sampling-frequency", OPT_INT, "1:2000", "HZ",
 	 "the same as --sampling-frequency, which goes before it", &ask.python_frequency, NULL},
 	{0, "python-backtrace", OPT_STRING, NULL, NULL, NULL, &ask.python_backtrace,
@@ -166,9 +167,11 @@ static void read_samples(void)
 	ask.o.kernel.sample = ask.sample[0] == 'p'   ? SCHED_MODE_TREE
 			      : ask.sample[0] == 's' ? SCHED_MODE_SYSTEM
 						     : SCHED_MODE_NONE;
+	ask.o.kernel.python_is_default = !ask.has.python_sampling;
+	ask.o.kernel.sample_is_default = false; /* the command is for them, above all */
 	ask.o.kernel.sample_hz =
 		ask.python_frequency && !ask.has.frequency ? ask.python_frequency : ask.frequency;
-	if (ask.o.kernel.python_sampling && ask.o.kernel.sample == SCHED_MODE_NONE &&
+	if (ask.has.python_sampling && ask.o.kernel.python_sampling && ask.o.kernel.sample == SCHED_MODE_NONE &&
 	    ask.o.kernel.off_cpu_ns < 0)
 		sl_warn("attach: --sample=none: --python-sampling has no effect");
 }
@@ -185,7 +188,7 @@ static int read_options(int argc, char **argv)
 	ask.cpuctxsw = "process-tree";
 	ask.syscall = "none";
 	ask.sample = "process-tree";
-	ask.frequency = 1000;
+	ask.frequency = SAMPLE_HZ;
 	ask.health.hz = -1;
 	first = opt_parse(opts, argc, argv, "attach");
 	if (first == OPT_HELP_SHOWN)
@@ -508,7 +511,7 @@ int cmd_attach(int argc, char **argv)
 			ask.pid[i], session.at.name, session.state, session.at.name);
 		/* If that session records already, only kernel events are recorded here. */
 		if (strcmp(session.state, "Active") == 0 && ask.cnt == 1 && !ask.has.syscall &&
-		    !ask.has.cpuctxsw && !ask.has.sample && !ask.o.kernel.python_sampling &&
+		    !ask.has.cpuctxsw && !ask.has.sample && !ask.has.python_sampling &&
 		    !ask.off_cpu)
 			return record_in_session(&session);
 	}

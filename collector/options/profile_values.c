@@ -15,7 +15,7 @@
 #include "collector/base/trace_kind.h"
 #include "collector/options/trigger.h"
 
-static const char sample_unsaid[] = "none";
+static const char sample_unsaid[] = "process-tree";
 
 void profile_options_init(struct profile_options *options)
 {
@@ -25,7 +25,11 @@ void profile_options_init(struct profile_options *options)
 		.cuda.flush_ms = 1000,
 		.kernel.cpuctxsw = SCHED_MODE_TREE,
 		.kernel.syscall_threshold_ns = 1000,
-		.kernel.sample_hz = 1000,
+		.kernel.sample = SCHED_MODE_TREE,
+		.kernel.sample_is_default = true,
+		.kernel.sample_hz = SAMPLE_HZ_UNASKED,
+		.kernel.python_sampling = true,
+		.kernel.python_is_default = true,
 		.kernel.samples_per_stack = 1,
 		.kernel.event_ms = 10,
 		.kernel.off_cpu_ns = -1,
@@ -131,7 +135,7 @@ static int read_cuda(struct profile_words *w)
 	bool is_whole = len == 5 && memcmp(p, "graph", 5) == 0;
 	bool is_known = is_node || is_whole || !given;
 
-	for (p += len; *p && is_known; p += len) {
+	for (p += len; given && *p && is_known; p += len) {
 		len = strcspn(++p, ":");
 		is_known = false;
 		for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
@@ -194,9 +198,22 @@ static int check_triggers(const struct profile_options *o, const char *cmd)
 }
 
 /* Python's frames come with CPU samples, so there is one frequency for both. */
+static void read_frequency(struct profile_words *w)
+{
+	struct profile_options *o = &w->o;
+
+	if (w->has.sample_hz)
+		return;
+	if (w->python_hz)
+		o->kernel.sample_hz = w->python_hz;
+	else
+		o->kernel.sample_hz = o->kernel.sample_is_default ? SAMPLE_HZ_UNASKED : SAMPLE_HZ;
+}
+
 static int read_samples(struct profile_words *w)
 {
 	struct profile_options *o = &w->o;
+	bool asks_python;
 
 	if (o->kernel.sample_period && w->has.sample_hz) {
 		sl_warn("%s: '--sampling-period' and '--sampling-frequency' exclude each other: "
@@ -207,14 +224,15 @@ static int read_samples(struct profile_words *w)
 	o->kernel.sample = w->word.sample[0] == 's'   ? SCHED_MODE_SYSTEM
 			   : w->word.sample[0] == 'n' ? SCHED_MODE_NONE
 						      : SCHED_MODE_TREE;
-	if (!o->kernel.python_sampling)
-		return 0;
-	if (w->word.sample == sample_unsaid)
-		o->kernel.sample = SCHED_MODE_TREE;
-	else if (o->kernel.sample == SCHED_MODE_NONE && o->kernel.off_cpu_ns < 0)
+	if (!w->has.python_sampling)
+		o->kernel.python_sampling = true;
+	o->kernel.python_is_default = !w->has.python_sampling;
+	asks_python = w->has.python_sampling && o->kernel.python_sampling;
+	o->kernel.sample_is_default = w->word.sample == sample_unsaid && !asks_python &&
+				      !w->has.sample_hz && !w->python_hz && !o->kernel.sample_period;
+	if (asks_python && o->kernel.sample == SCHED_MODE_NONE && o->kernel.off_cpu_ns < 0)
 		sl_warn("%s: --sample=none: --python-sampling has no effect", w->parse.cmd);
-	if (w->python_hz && !w->has.sample_hz)
-		o->kernel.sample_hz = w->python_hz;
+	read_frequency(w);
 	return 0;
 }
 

@@ -15,7 +15,7 @@ struct profile_words {
 	} word;
 	struct {
 		bool cuda_memory_usage;
-		bool sample_hz;
+		bool sample_hz, python_sampling;
 	} has;
 	int64_t python_hz; /* 0: not given */
 	struct capture_words capture;
@@ -34,6 +34,14 @@ struct profile_words {
 };
 
 #define OFF_CPU_MOST_NS 1000000000000
+
+/*
+ * Samples per second of CPU time: where an option asks for samples, as many as nsys takes; else what costs less than 1 % in
+ * a virtual machine, where a sample with its stack and Python's frames takes up to 40 us. No divisor or multiple of rates
+ * at which programs and kernels work.
+ */
+#define SAMPLE_HZ         1000
+#define SAMPLE_HZ_UNASKED 199
 
 /* @text: value of --off-cpu-threshold, NULL: not given. 0, or -SL_EXIT_USAGE after one line. */
 int profile_read_off_cpu(const char *word, int64_t *ns, const char *cmd);

@@ -51,8 +51,9 @@ static void watch_samples(struct collector *c, uint32_t root, bool is_child)
 
 	/* Where only stacks of threads without a CPU are wanted, what is mapped is read from /proc. */
 	if (err && err != -ESRCH && c->options->kernel.sample != SCHED_MODE_NONE)
-		notes_say(c, 2, "no CPU samples: following process %u failed: %s%s", root,
-			  strerror(-err), err == -EPERM ? " (locked memory: ulimit -l)" : "");
+		notes_say_asked(c, c->options->kernel.sample_is_default,
+				"no CPU samples: following process %u failed: %s%s", root,
+				strerror(-err), err == -EPERM ? " (locked memory: ulimit -l)" : "");
 }
 
 void collect_watch(struct collector *c, uint32_t root, bool is_child)
@@ -189,7 +190,7 @@ static void write_dead_switches(struct collector *c)
 {
 	const struct profile_options *o = c->options;
 	bool switches = o->kernel.cpuctxsw != SCHED_MODE_NONE,
-	     samples = o->kernel.sample != SCHED_MODE_NONE;
+	     samples = c->kernel.sample.open && o->kernel.sample != SCHED_MODE_NONE;
 	bool off_cpu = c->kernel.sample.open && o->kernel.off_cpu_ns >= 0;
 	char what[128];
 

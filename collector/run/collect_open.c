@@ -102,6 +102,7 @@ static void open_sched(struct collector *c)
 				.lives = o->kernel.sample != SCHED_MODE_NONE ||
 					 o->kernel.off_cpu_ns >= 0,
 				.calls_threshold_ns = (uint64_t)o->kernel.syscall_threshold_ns};
+	bool asks_samples_alone = ask.mode == SCHED_MODE_NONE && !ask.calls && o->kernel.off_cpu_ns < 0;
 	char why[512] = "";
 
 	if (ask.mode != SCHED_MODE_NONE || ask.calls || ask.lives)
@@ -109,7 +110,7 @@ static void open_sched(struct collector *c)
 	c->model.wants.has_kernel_events = c->kernel.sched.open != NULL;
 	c->model.wants.keep_all_switches = ask.mode == SCHED_MODE_SYSTEM;
 	if (why[0])
-		notes_say(c, 2, "%s", why);
+		notes_say_asked(c, asks_samples_alone && o->kernel.sample_is_default, "%s", why);
 }
 
 /* --sampling-period: by a counter of the CPU, if it has one. */
@@ -147,6 +148,12 @@ static enum sched_mode sample_scope(const struct profile_options *o)
 	return o->kernel.cpuctxsw != SCHED_MODE_NONE ? o->kernel.cpuctxsw : SCHED_MODE_TREE;
 }
 
+static void say_missing(struct collector *c, bool is_default, const char *why)
+{
+	if (why[0])
+		notes_say_asked(c, is_default, "%s", why);
+}
+
 static void open_samples(struct collector *c)
 {
 	const struct profile_options *o = c->options;
@@ -172,12 +179,10 @@ static void open_samples(struct collector *c)
 	if (ask.frequency)
 		set_period(c, &ask);
 	c->kernel.sample.open = sample_open(&ask, why, no_python, sizeof(why));
-	if (no_python[0])
-		notes_say(c, 2, "%s", no_python);
-	if (no_off_cpu[0])
-		notes_say(c, 2, "%s", no_off_cpu);
-	if (why[0])
-		notes_say(c, 2, "%s", why);
+	notes_frequency(c);
+	say_missing(c, o->kernel.python_is_default, no_python);
+	say_missing(c, false, no_off_cpu);
+	say_missing(c, o->kernel.sample_is_default && o->kernel.off_cpu_ns < 0, why);
 }
 
 static int open_db(struct collector *c, const struct collect_ask *ask,

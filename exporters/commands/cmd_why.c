@@ -19,10 +19,7 @@ static const char examples[] =
 	"  sightline why --nvtx forward run.sqlite    # while it is in these ranges\n"
 	"  sightline why --step run.sqlite            # in its steps; --step 17: in this one\n"
 	"  sightline why --time 12s-15s run.sqlite    # in these three seconds\n"
-	"  sightline why -f json run.sqlite | jq '.partition[0]'\n"
-	"\n"
-	"Record with --python-sampling=true (or --sample=process-tree), so that computing has "
-	"lines.\n";
+	"  sightline why -f json run.sqlite | jq '.partition[0]'\n";
 
 struct options {
 	const char *format, *time;

@@ -256,6 +256,47 @@ static bool lost_row(struct why_model *m, sqlite3_stmt *stmt)
 	return true;
 }
 
+/* ---- samples that are not there ---- */
+
+static bool taken_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	(void)stmt;
+	m->samples.taken = true;
+	return true;
+}
+
+/* whether it is of Python's frames, text */
+static bool refused_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	char **text = sqlite3_column_int(stmt, 0) ? &m->samples.no_python : &m->samples.refused;
+	const char *got = (const char *)sqlite3_column_text(stmt, 1);
+
+	if (*text || !got)
+		return true;
+	*text = strdup(got);
+	return *text != NULL;
+}
+
+static int read_sampling(struct why_model *m)
+{
+	int rc = SQLITE_OK;
+
+	/* Which nsys does not write. */
+	if (db_read_has(m->db, "META_DATA_CAPTURE"))
+		rc = why_rows(m->db,
+			      "SELECT 1 FROM META_DATA_CAPTURE WHERE name = "
+			      "'LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY'",
+			      taken_row, m);
+	if (rc == SQLITE_OK && db_read_has(m->db, "DIAGNOSTIC_EVENT"))
+		rc = why_rows(m->db,
+			      "SELECT text LIKE 'Python''s%', "
+			      "iif(text LIKE 'no CPU samples: %', substr(text, 17), text) "
+			      "FROM DIAGNOSTIC_EVENT WHERE text LIKE 'no CPU samples: %' "
+			      "OR text LIKE 'Python''s frames in samples need %'",
+			      refused_row, m);
+	return rc;
+}
+
 int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *scope)
 {
 	int rc = SQLITE_OK;
@@ -283,8 +324,12 @@ int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *sco
 	if (rc == SQLITE_OK)
 		rc = why_read_objects(m);
 	if (rc == SQLITE_OK)
-		rc = why_rows(db, "SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS", lost_row,
-			      m);
+		rc = read_sampling(m);
+	if (rc == SQLITE_OK)
+		rc = why_rows(db,
+			      "SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS "
+			      "WHERE what NOT LIKE 'callers in stacks%'",
+			      lost_row, m);
 	find_births(m);
 	return rc;
 }
@@ -304,6 +349,8 @@ void why_model_free(struct why_model *m)
 	}
 	for (size_t i = 0; i < m->processes_cnt; i++)
 		free(m->processes[i].exe);
+	free(m->samples.refused);
+	free(m->samples.no_python);
 	free(m->threads);
 	free(m->processes);
 	free(m->ops);

@@ -122,7 +122,7 @@ else
 	rm -f kept/*
 	unshare -m sh -c '
 		mount -t tmpfs -o size=2m tmpfs "$1/full" || exit 99
-		"$2" profile -f true -o "$1/full/r" -t none --cpuctxsw=none --off-cpu-threshold=100000 "$1/naps" $3
+		"$2" profile -f true -o "$1/full/r" -t none --cpuctxsw=none -s none --off-cpu-threshold=100000 "$1/naps" $3
 		echo $? >"$1/status"
 		cp "$1"/full/* "$1/kept/"' sh "$W" "$BIN" $naps >out 2>err
 	is "$(cat status)" 3 'full disk, without a CPU: the program has not noticed'

@@ -52,7 +52,7 @@ while time.thread_time() < end:
     globals().pop("also_%d" % i)()
 os.kill(os.getppid(), signal.SIGCONT)
 END
-"$BIN" profile -t none --python-sampling=true --python-sampling-frequency=100 -o gone -f true python3 gone.py 2>err
+"$BIN" profile -t none --python-sampling=true --python-sampling-frequency=1000 -o gone -f true python3 gone.py 2>err
 is $? 0 'code that is gone at once: runs'
 is "$(q gone.sqlite "SELECT DISTINCT n.value, m.value FROM COMPOSITE_EVENTS c JOIN SL_STACKS s ON s.id = c.stackId
 	JOIN SL_FRAMES f ON f.id = s.frameId JOIN StringIds n ON n.id = f.symbol LEFT JOIN StringIds m ON m.id = f.file
@@ -121,8 +121,10 @@ done
 is $? 0 'no Python: runs'
 is "$(has_python none.sqlite)" 0 'no Python: none of its frames'
 is "$(grep -c 'Python' err)" 0 'and no message'
-"$BIN" profile -t none -s process-tree -o plain -f true python3 "$E2E/python/python_sample.py" 0.1 2>err
-is "$(has_python plain.sqlite)" 0 'not asked for: none'
+"$BIN" profile -t none -s process-tree --python-sampling=false -o plain -f true python3 "$E2E/python/python_sample.py" 0.1 2>err
+is "$(has_python plain.sqlite)" 0 'turned off: none'
+"$BIN" profile -t none -s process-tree -o plain -f true python3 "$E2E/python/python_sample.py" 0.3 2>err
+check 'by default: there are' [ "$(has_python plain.sqlite)" != 0 ]
 "$BIN" profile -t none -s none --python-sampling=true -o off -f true python3 -c pass 2>err
 is "$(grep -c 'python-sampling has no effect' err)" 1 'without samples: a message'
 is "$(q off.sqlite "SELECT count(*) FROM sqlite_master WHERE name = 'COMPOSITE_EVENTS'")" 0 'and none are taken'

@@ -11,7 +11,7 @@ head -c 100 /dev/zero >data
 R=$W/disk/r.sqlite
 begin() { # CALLS BURST
 	rm -rf disk/* counts*
-	"$BIN" profile -f true -o disk/r --osrt-threshold=0 --on-full=block "$PROG/tally" "$W/data" "$W/counts" 2 "$1" "$2" >log 2>&1 &
+	"$BIN" profile -f true -s none -o disk/r --osrt-threshold=0 --on-full=block "$PROG/tally" "$W/data" "$W/counts" 2 "$1" "$2" >log 2>&1 &
 	job=$!
 }
 words() { od -A n -v -t u8 -w64 counts 2>/dev/null | awk 'NR > 1'; }
