@@ -266,6 +266,18 @@ CREATE TABLE COMPOSITE_EVENTS (
     end         INTEGER                       -- when it was on-CPU again, or the recording ended, ns; NULL: a sample
 );
 
+-- @table SL_PAGE_FAULTS lazy
+CREATE TABLE SL_PAGE_FAULTS (
+    -- Major page faults: memory that a thread touched and that had to be read first. Taken with CPU samples where eBPF is
+    -- permitted (--sample). How long the thread waited for it is the time without a CPU before that, in SCHED_EVENTS.
+    start     INTEGER NOT NULL, -- ns, when the page was there
+    globalTid INTEGER,          -- packed id of the thread
+    address   INTEGER NOT NULL, -- that it touched
+    pathId    INTEGER,          -- -> StringIds.id, file that is mapped there, '' where none is; NULL: not known
+    offset    INTEGER,          -- of the page in the file, bytes
+    stackId   INTEGER           -- -> SL_STACKS.id, where it touched it; NULL: none
+);
+
 -- @table PMU_EVENTS lazy
 CREATE TABLE PMU_EVENTS (
     -- Event counters (--cpu-core-events, --os-events): a CPU between two readings. There is no row where all of them were 0.

@@ -171,8 +171,8 @@ static void read_samples(void)
 	ask.o.kernel.sample_is_default = false; /* the command is for them, above all */
 	ask.o.kernel.sample_hz =
 		ask.python_frequency && !ask.has.frequency ? ask.python_frequency : ask.frequency;
-	if (ask.has.python_sampling && ask.o.kernel.python_sampling && ask.o.kernel.sample == SCHED_MODE_NONE &&
-	    ask.o.kernel.off_cpu_ns < 0)
+	if (ask.has.python_sampling && ask.o.kernel.python_sampling &&
+	    ask.o.kernel.sample == SCHED_MODE_NONE && ask.o.kernel.off_cpu_ns < 0)
 		sl_warn("attach: --sample=none: --python-sampling has no effect");
 }
 

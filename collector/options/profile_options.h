@@ -36,8 +36,8 @@ struct profile_options {
 		bool syscalls; /* of the tree, seen by the kernel */
 		int64_t syscall_threshold_ns;
 		enum sched_mode sample; /* whose CPU samples */
-		bool sample_is_default; /* nobody asked for samples: where they are not permitted, that is no news */
-		int64_t sample_hz;      /* per second of CPU time */
+		bool sample_is_default; /* no option asks for samples: where they are refused, nothing is printed */
+		int64_t sample_hz; /* per second of CPU time */
 		int64_t sample_period; /* instead of that: a sample after so many cycles of the CPU; 0: not */
 		int64_t samples_per_stack; /* every so many of a thread's have their stack */
 		bool python_sampling;      /* with Python's frames */

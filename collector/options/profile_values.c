@@ -229,7 +229,8 @@ static int read_samples(struct profile_words *w)
 	o->kernel.python_is_default = !w->has.python_sampling;
 	asks_python = w->has.python_sampling && o->kernel.python_sampling;
 	o->kernel.sample_is_default = w->word.sample == sample_unsaid && !asks_python &&
-				      !w->has.sample_hz && !w->python_hz && !o->kernel.sample_period;
+				      !w->has.sample_hz && !w->python_hz &&
+				      !o->kernel.sample_period;
 	if (asks_python && o->kernel.sample == SCHED_MODE_NONE && o->kernel.off_cpu_ns < 0)
 		sl_warn("%s: --sample=none: --python-sampling has no effect", w->parse.cmd);
 	read_frequency(w);

@@ -33,6 +33,7 @@ enum db_table {
 	DB_SL_OSRT_LOCKS,
 	DB_SYSCALL,
 	DB_COMPOSITE_EVENTS,
+	DB_SL_PAGE_FAULTS,
 	DB_PMU_EVENTS,
 	DB_PMU_EVENT_COUNTERS,
 	/* Columns: db_gpu.h. */
@@ -152,6 +153,17 @@ enum {
 	SAMPLE_STACK_ID, /* SL_STACKS.id, DB_NULL none */
 	SAMPLE_END,      /* DB_NULL: of samples */
 	SAMPLE_COL_CNT
+};
+
+/* SL_PAGE_FAULTS */
+enum {
+	FAULT_START,
+	FAULT_GLOBAL_TID,
+	FAULT_ADDRESS,
+	FAULT_PATH_ID,
+	FAULT_OFFSET,
+	FAULT_STACK_ID,
+	FAULT_COL_CNT
 };
 
 /* PMU_EVENTS: a CPU between two readings of its counters. */

@@ -25,7 +25,7 @@ static const struct kind {
 			      DB_SYSCALL_CALLCHAINS,
 			      "callchainId",
 			      {"SYSCALL"}},
-	[DB_STACK_SAMPLE] = {NULL, DB_TABLE_CNT, "stackId", {"COMPOSITE_EVENTS"}},
+	[DB_STACK_SAMPLE] = {NULL, DB_TABLE_CNT, "stackId", {"COMPOSITE_EVENTS", "SL_PAGE_FAULTS"}},
 };
 
 _Static_assert(DB_STACK_KIND_CNT == NAMING_KINDS, "one is missing above");

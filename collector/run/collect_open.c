@@ -102,7 +102,8 @@ static void open_sched(struct collector *c)
 				.lives = o->kernel.sample != SCHED_MODE_NONE ||
 					 o->kernel.off_cpu_ns >= 0,
 				.calls_threshold_ns = (uint64_t)o->kernel.syscall_threshold_ns};
-	bool asks_samples_alone = ask.mode == SCHED_MODE_NONE && !ask.calls && o->kernel.off_cpu_ns < 0;
+	bool asks_samples_alone =
+		ask.mode == SCHED_MODE_NONE && !ask.calls && o->kernel.off_cpu_ns < 0;
 	char why[512] = "";
 
 	if (ask.mode != SCHED_MODE_NONE || ask.calls || ask.lives)

@@ -346,6 +346,7 @@ void why_model_free(struct why_model *m)
 		free(t->samples);
 		free(t->offs);
 		free(t->objects);
+		free(t->faults);
 	}
 	for (size_t i = 0; i < m->processes_cnt; i++)
 		free(m->processes[i].exe);

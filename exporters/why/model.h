@@ -48,6 +48,12 @@ struct why_sample {
 	uint32_t stack;
 };
 
+/* A page was read for the thread, and was there at @time. */
+struct why_fault {
+	int64_t time;
+	uint32_t stack, object; /* the file; WHY_NONE: not known */
+};
+
 #define WHY_LIST(type, name) \
 	struct type *name;   \
 	size_t name##_cnt;   \
@@ -64,6 +70,7 @@ struct why_thread {
 	WHY_LIST(why_sample, samples); /* on a CPU */
 	WHY_LIST(why_sample, offs);    /* stacks with which it left the CPU */
 	WHY_LIST(why_object, objects);
+	WHY_LIST(why_fault, faults);
 };
 
 struct why_process {
@@ -132,10 +139,11 @@ struct why_model {
 	WHY_LIST(why_end, ends);   /* in order of file */
 	int64_t lost;              /* events that the report counts as lost */
 	struct {
-		bool taken;               /* it may still be that none fell on what is read */
-		char *refused, *no_python; /* why there are none, or none of Python; NULL: not known */
+		bool taken; /* it may still be that none fell on what is read */
+		char *refused,
+			*no_python; /* why there are none, or none of Python; NULL: not known */
 	} samples;
-	uint32_t root;             /* main thread of the root process; WHY_NONE: none is known */
+	uint32_t root; /* main thread of the root process; WHY_NONE: none is known */
 };
 
 /* What is read of a report. */

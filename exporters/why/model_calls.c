@@ -94,6 +94,23 @@ static bool sample_row(struct why_model *m, sqlite3_stmt *stmt)
 	return true;
 }
 
+/* globalTid, start, stack, file */
+static bool fault_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	uint32_t number = why_model_thread(m, sqlite3_column_int64(stmt, 0));
+	struct why_fault f = {why_time(stmt, 1), why_number(&m->stacks, stmt, 2),
+			      why_number(&m->objects, stmt, 3)};
+	struct why_thread *t;
+
+	if (number == WHY_NONE)
+		return false;
+	t = &m->threads[number];
+	if (!grow(&t->faults, t->faults_cnt, &t->faults_room, sizeof(f)))
+		return false;
+	t->faults[t->faults_cnt++] = f;
+	return true;
+}
+
 /* Drops calls inside of others, and gives the last one that never returned the rest of the time. */
 static void keep_outermost(struct why_call *list, size_t *cnt)
 {
@@ -116,6 +133,7 @@ static bool sort_thread(struct why_model *m, uint32_t number)
 	why_sort(t->system, t->system_cnt, sizeof(*t->system), by_call);
 	why_sort(t->samples, t->samples_cnt, sizeof(*t->samples), by_time);
 	why_sort(t->offs, t->offs_cnt, sizeof(*t->offs), by_time);
+	why_sort(t->faults, t->faults_cnt, sizeof(*t->faults), by_time);
 	keep_outermost(t->calls, &t->calls_cnt);
 	/* The calls of a library include those by which it starts work of a GPU. */
 	for (size_t i = 0; i < t->gpu_cnt; i++)
@@ -182,12 +200,18 @@ static const char samples_sql[] =
 	"SELECT globalTid, start, periodic, stack FROM SL_CHAIN_SAMPLES WHERE stack IS NOT NULL "
 	"AND globalTid IS NOT NULL";
 
+static const char faults_sql[] = "SELECT globalTid, start, stackId, nullif(pathId, (SELECT id FROM "
+				 "StringIds WHERE value = '')) "
+				 "FROM SL_PAGE_FAULTS WHERE globalTid IS NOT NULL";
+
 int why_read_calls(struct why_model *m)
 {
 	int rc = why_near_rows(m, calls_sql, "globalTid", call_row);
 
 	if (rc == SQLITE_OK && db_read_has(m->db, "COMPOSITE_EVENTS"))
 		rc = why_near_rows(m, samples_sql, "globalTid", sample_row);
+	if (rc == SQLITE_OK && db_read_has(m->db, "SL_PAGE_FAULTS"))
+		rc = why_near_rows(m, faults_sql, "globalTid", fault_row);
 	if (rc != SQLITE_OK)
 		return rc;
 	for (uint32_t i = 0; i < m->threads_cnt; i++)

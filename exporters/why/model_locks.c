@@ -121,8 +121,8 @@ static void mark(struct why_model *m, const struct uses *locks)
 			const struct use key = {.process = t->process,
 						.object = t->objects[k].object};
 
-			t->objects[k].is_lock = bsearch(&key, locks->list, locks->cnt,
-							sizeof(key), by_object) != NULL;
+			t->objects[k].is_lock = bsearch(&key, locks->list, locks->cnt, sizeof(key),
+							by_object) != NULL;
 		}
 	}
 }

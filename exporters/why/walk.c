@@ -15,6 +15,7 @@
 
 #define HOPS_MAX   65536u
 #define SAMPLE_FAR 20000000 /* ns: a sample stands for no more time before it */
+#define FAULT_RUN  1000000  /* ns on a CPU at most between a wait for a page and its fault */
 #define SEND_SLACK 20000    /* ns between the end of a call that sends and the wake-up by it */
 #define SEND_TRIES 64       /* messages looked through for the one that ended a wait */
 
@@ -219,12 +220,38 @@ static struct why_cause cause_of_call(struct walk *w, const struct why_thread *t
 	return cause;
 }
 
+/* The fault in which the thread left the CPU at @time: it has run for hardly any time until it was over. NULL: none. */
+static const struct why_fault *fault_at(const struct why_thread *t, int64_t time)
+{
+	size_t i = t->faults_cnt ? why_last(t->faults, t->faults_cnt, sizeof(*t->faults), time) : 0,
+	       s;
+	const struct why_fault *f;
+	int64_t ran = 0;
+
+	i = i == t->faults_cnt ? 0 : i + 1;
+	if (i >= t->faults_cnt)
+		return NULL;
+	f = &t->faults[i];
+	s = why_last(t->switches, t->switches_cnt, sizeof(*t->switches), time);
+	for (s++; s < t->switches_cnt && t->switches[s].time <= f->time; s++) {
+		int64_t end = s + 1 < t->switches_cnt ? earlier(t->switches[s + 1].time, f->time)
+						      : f->time;
+
+		if (t->switches[s].is_in)
+			ran += end - t->switches[s].time;
+		if (ran > FAULT_RUN)
+			return NULL;
+	}
+	return f;
+}
+
 /* Why the thread left the CPU at @time. */
 static struct why_cause cause_of_wait(struct walk *w, const struct why_thread *t, int64_t time,
 				      bool is_on_disk, double *sure)
 {
 	struct why_cause cause = {WHY_BLOCKED, PLACE_NONE, WHY_NONE, WHY_NONE};
 	const struct why_call *c = call_at(t->gpu, t->gpu_cnt, time);
+	const struct why_fault *f;
 	const struct why_sample *s;
 	uint8_t flags;
 	size_t i;
@@ -238,6 +265,13 @@ static struct why_cause cause_of_wait(struct walk *w, const struct why_thread *t
 	if (c) {
 		cause = cause_of_call(w, t, c, reason_of_call(w, c), time);
 		*sure = cause.reason == WHY_BLOCKED ? GUESSED : SURE;
+		return cause;
+	}
+	f = fault_at(t, time);
+	if (f) {
+		cause.reason = WHY_PAGE_IN;
+		cause.place = place_of(w, f->stack, &flags);
+		cause.object = f->object;
 		return cause;
 	}
 	*sure = GUESSED;

@@ -16,7 +16,7 @@
 #define RELOC       __attribute__((preserve_access_index))
 #define PF_KTHREAD  0x200000u
 #define PID_LEVELS  33 /* of namespaces */
-#define KEEP_SAMPLE 1 /* what perf asks for */
+#define KEEP_SAMPLE 1  /* what perf asks for */
 #define DROP_SAMPLE 0
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

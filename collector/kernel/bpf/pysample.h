@@ -114,5 +114,6 @@ struct pysample_config {
 	ctxsw_u64 ns_ino;     /* the PID namespace of the collector */
 	ctxsw_u32 ring_shift; /* log2 of words per CPU */
 	ctxsw_u32 cpus;
-	ctxsw_u32 tree; /* the events are those of CPUs: samples of threads outside of the tree are dropped */
+	ctxsw_u32
+		tree; /* the events are those of CPUs: samples of threads outside of the tree are dropped */
 };

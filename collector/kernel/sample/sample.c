@@ -12,6 +12,7 @@
 #include "collector/kernel/sample/sample_events.h"
 #include "collector/kernel/sample/sample_files.h"
 #include "collector/kernel/sample/sample_offcpu.h"
+#include "collector/kernel/sample/sample_pages.h"
 #include "collector/kernel/sample/sample_python.h"
 #include "collector/kernel/sample/sample_spaces.h"
 #include "collector/kernel/sample/sample_tree.h"
@@ -47,8 +48,11 @@ struct sample {
 	struct sample_spaces *spaces;
 	struct sample_python *python; /* NULL: not wanted, or unavailable */
 	struct sample_tree *tree;     /* likewise */
-	uint8_t *ours; /* a bit per process of the tree; NULL: records come of no others */
-	uint32_t before_exec; /* a process that is not the program yet */
+	struct sample_pages *pages;
+	struct {
+		uint8_t *pids;        /* a bit for each; NULL: records come of no others */
+		uint32_t before_exec; /* a process that is not the program yet */
+	} ours;                       /* the processes of the tree */
 	struct sample_offcpu *offcpu; /* likewise */
 	bool no_samples;
 	struct db_map
@@ -86,7 +90,8 @@ struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_pyt
 		return NULL;
 	s->ask = *ask;
 	s->files = sample_files_new();
-	s->spaces = s->files ? sample_spaces_new(s->files, ask->stacks_most) : NULL;
+	s->pages = sample_pages_new();
+	s->spaces = s->files && s->pages ? sample_spaces_new(s->files, ask->stacks_most) : NULL;
 	if (ask->no_off_cpu)
 		*ask->no_off_cpu = 0;
 	if (s->spaces && ask->python && (ask->frequency || ask->off_cpu_ns >= 0))
@@ -97,7 +102,7 @@ struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_pyt
 	if (s->spaces && (ask->frequency || s->offcpu))
 		s->events = sample_events_open(ask, program_of(s), why, why_len);
 	if (s->events && ask->scope == SCHED_MODE_TREE && sample_events_of_cpus(s->events))
-		s->ours = calloc(1, SAMPLE_TID_MOST / 8 + 1);
+		s->ours.pids = calloc(1, SAMPLE_TID_MOST / 8 + 1);
 	if (s->events)
 		return s;
 	sample_close(s);
@@ -108,26 +113,26 @@ struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_pyt
 
 static bool is_ours(const struct sample *s, uint32_t pid)
 {
-	return !s->ours || (pid <= SAMPLE_TID_MOST && s->ours[pid / 8] >> (pid % 8) & 1);
+	return !s->ours.pids || (pid <= SAMPLE_TID_MOST && s->ours.pids[pid / 8] >> (pid % 8) & 1);
 }
 
 static void set_ours(struct sample *s, uint32_t pid, bool is)
 {
 	uint8_t bit = (uint8_t)(1u << pid % 8);
 
-	if (!s->ours || pid > SAMPLE_TID_MOST)
+	if (!s->ours.pids || pid > SAMPLE_TID_MOST)
 		return;
 	if (is)
-		s->ours[pid / 8] |= bit;
+		s->ours.pids[pid / 8] |= bit;
 	else
-		s->ours[pid / 8] &= (uint8_t)~bit;
+		s->ours.pids[pid / 8] &= (uint8_t)~bit;
 }
 
 int sample_follow(struct sample *s, pid_t pid, bool at_exec)
 {
 	set_ours(s, (uint32_t)pid, true);
 	if (at_exec && sample_events_of_cpus(s->events))
-		s->before_exec = (uint32_t)pid;
+		s->ours.before_exec = (uint32_t)pid;
 	if (s->python && !at_exec)
 		sample_python_expect(s->python, (uint32_t)pid);
 	return sample_events_follow(s->events, pid, at_exec);
@@ -258,7 +263,7 @@ static void take_sample(struct sample *s, struct round *to, const struct sample_
 	/* 0: outside our PID namespace; ~0: a thread that is being reaped */
 	if (!r->tid || r->tid > SAMPLE_TID_MOST || !windows_have_ns(to->windows, 0, (int64_t)r->ns))
 		return;
-	if (sample_events_is_double(s->events, r->tid, r->id) || r->pid == s->before_exec)
+	if (sample_events_is_double(s->events, r->tid, r->id) || r->pid == s->ours.before_exec)
 		return;
 	set_ours(s, r->pid, true); /* also where the record of its birth was lost */
 	space = sample_space_get(s->spaces, r->pid, r->ns);
@@ -269,6 +274,26 @@ static void take_sample(struct sample *s, struct round *to, const struct sample_
 		row.stack = sample_space_stack(s->spaces, space, to->sink, r->ns, s->frames, cnt);
 	to->sink->ops->row(to->sink->to, &row);
 	s->losses.samples++;
+}
+
+static void take_fault(struct sample *s, struct round *to, const struct sample_record *r)
+{
+	struct sample_fault f = {
+		.ns = r->ns, .address = r->address, .pid = r->pid, .tid = r->tid, .stack = DB_NULL};
+	struct sample_space *space = sample_space_get(s->spaces, r->pid, r->ns);
+	unsigned cnt = space ? make_stack(s, space, r, python_part(s, to, r)) : 0;
+	struct sample_page page;
+
+	if (s->no_samples || !to->sink->ops->fault || !r->tid || r->tid > SAMPLE_TID_MOST ||
+	    r->pid == s->ours.before_exec || !windows_have_ns(to->windows, 0, (int64_t)r->ns))
+		return;
+	if (cnt)
+		f.stack = sample_space_stack(s->spaces, space, to->sink, r->ns, s->frames, cnt);
+	if (sample_pages_find(s->pages, r->pid, r->address, &page)) {
+		f.path = page.path;
+		f.offset = page.offset;
+	}
+	to->sink->ops->fault(to->sink->to, &f);
 }
 
 /* ---- threads without a CPU ---- */
@@ -388,6 +413,8 @@ static void take_exit(struct sample *s, const struct task_record *t)
 	sample_events_ended(s->events, t->tid);
 	if (t->pid == t->tid)
 		sample_spaces_ended(s->spaces, t->pid);
+	if (t->pid == t->tid)
+		sample_pages_forget(s->pages, t->pid);
 	if (s->python && t->pid == t->tid)
 		sample_python_ended(s->python, t->pid);
 }
@@ -405,8 +432,9 @@ static void take_comm(struct sample *s, const struct comm_record *c)
 {
 	if (!(c->header.misc & PERF_RECORD_MISC_COMM_EXEC))
 		return;
-	if (c->pid == s->before_exec)
-		s->before_exec = 0;
+	if (c->pid == s->ours.before_exec)
+		s->ours.before_exec = 0;
+	sample_pages_forget(s->pages, c->pid);
 	sample_spaces_execed(s->spaces, c->pid);
 }
 
@@ -414,7 +442,10 @@ static void take(struct sample *s, struct round *to, const struct perf_event_hea
 {
 	const struct task_record *task = (const void *)record; /* all but samples begin so */
 
-	if (record->type == PERF_RECORD_SAMPLE)
+	if (record->type == PERF_RECORD_SAMPLE &&
+	    sample_events_is_fault(s->events, ((const struct sample_record *)record)->id))
+		take_fault(s, to, (const void *)record);
+	else if (record->type == PERF_RECORD_SAMPLE)
 		take_sample(s, to, (const void *)record);
 	else if (record->type == PERF_RECORD_FORK)
 		take_fork(s, task);
@@ -549,9 +580,10 @@ void sample_close(struct sample *s)
 	sample_events_close(s->events);
 	sample_python_close(s->python);
 	sample_tree_close(s->tree);
+	sample_pages_free(s->pages);
 	sample_offcpu_close(s->offcpu);
 	sample_spaces_free(s->spaces);
 	sample_files_free(s->files);
-	free(s->ours);
+	free(s->ours.pids);
 	free(s);
 }

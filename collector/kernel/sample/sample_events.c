@@ -29,15 +29,20 @@
 #define DEEP_LEAST   64u    /* so many samples with more than that fit, or they bring less along */
 #define STACKS_LEAST 16u    /* the same of those with less */
 #define AGAIN_NS     2000000u /* so long a process may take to start another */
-#define SAMPLE_TYPE                                                                               \
-	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | \
-	 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
+#define SAMPLE_TYPE                                                                                \
+	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | \
+	 PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
+enum kind {
+	TELLS, /* only what processes do */
+	SAMPLES,
+	FAULTS
+};
 struct event {
 	uint64_t id; /* the kernel counts up */
 	uint32_t tid;
 	int fd;
-	bool has_samples; /* else it only reports what processes do */
+	enum kind kind;
 };
 
 struct sample_events {
@@ -70,6 +75,18 @@ static void make_teller(struct perf_event_attr *attr)
 	attr->sample_stack_user = 0;
 }
 
+/* One for each page that must be read first; what processes do is reported by the others. */
+static void make_faults(struct perf_event_attr *attr)
+{
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_PAGE_FAULTS_MAJ;
+	if (attr->sample_stack_user > STACK_COMMON)
+		attr->sample_stack_user = STACK_COMMON;
+	attr->freq = 0;
+	attr->sample_period = 1;
+	attr->task = attr->comm = attr->comm_exec = attr->mmap = attr->mmap2 = 0;
+}
+
 /* It pauses, and another event reports what processes do. */
 static void make_pausing(struct perf_event_attr *attr, bool is_paused)
 {
@@ -81,7 +98,7 @@ static void make_pausing(struct perf_event_attr *attr, bool is_paused)
 }
 
 static int event_open(const struct sample_events *es, pid_t tid, int cpu, bool at_exec,
-		      bool has_samples)
+		      enum kind kind)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -119,8 +136,10 @@ static int event_open(const struct sample_events *es, pid_t tid, int cpu, bool a
 		attr.freq = 0;
 		attr.sample_period = es->ask.period;
 	}
-	if (!has_samples || !es->ask.frequency)
+	if (kind == TELLS || !es->ask.frequency)
 		make_teller(&attr);
+	else if (kind == FAULTS)
+		make_faults(&attr);
 	else if (es->ask.pauses)
 		make_pausing(&attr, es->is_paused);
 	return perf_rings_event(&attr, tid, cpu);
@@ -157,7 +176,7 @@ static void explain(const struct sample_events *es, int err, char *why, size_t w
 
 static int probe_open(const struct sample_events *es)
 {
-	return event_open(es, es->of_cpus ? -1 : 0, 0, true, true);
+	return event_open(es, es->of_cpus ? -1 : 0, 0, true, SAMPLES);
 }
 
 /* The largest ring that may be locked; samples bring less along where it is small. */
@@ -242,7 +261,7 @@ static bool has_own(const struct sample_events *es, uint32_t tid)
 	return tid <= SAMPLE_TID_MOST && es->own[tid / 8] >> (tid % 8) & 1;
 }
 
-static uint32_t owner_of(const struct sample_events *es, uint64_t id)
+static const struct event *event_of(const struct sample_events *es, uint64_t id)
 {
 	size_t low = 0, high = es->event_cnt;
 
@@ -254,12 +273,21 @@ static uint32_t owner_of(const struct sample_events *es, uint64_t id)
 		else
 			high = mid;
 	}
-	return low < es->event_cnt && es->events[low].id == id ? es->events[low].tid : 0;
+	return low < es->event_cnt && es->events[low].id == id ? &es->events[low] : NULL;
+}
+
+bool sample_events_is_fault(const struct sample_events *es, uint64_t id)
+{
+	const struct event *e = es->of_cpus ? event_of(es, id) : NULL;
+
+	return e && e->kind == FAULTS;
 }
 
 bool sample_events_is_double(const struct sample_events *es, uint32_t tid, uint64_t id)
 {
-	return has_own(es, tid) && owner_of(es, id) != tid;
+	const struct event *e = has_own(es, tid) ? event_of(es, id) : NULL;
+
+	return has_own(es, tid) && (!e || e->tid != tid);
 }
 
 void sample_events_ended(struct sample_events *es, uint32_t tid)
@@ -268,10 +296,9 @@ void sample_events_ended(struct sample_events *es, uint32_t tid)
 		es->own[tid / 8] &= (uint8_t) ~(1u << tid % 8);
 }
 
-static int event_join(struct sample_events *es, unsigned cpu, uint32_t tid, int fd,
-		      bool has_samples)
+static int event_join(struct sample_events *es, unsigned cpu, uint32_t tid, int fd, enum kind kind)
 {
-	struct event e = {.tid = tid, .fd = fd, .has_samples = has_samples};
+	struct event e = {.tid = tid, .fd = fd, .kind = kind};
 	int err;
 
 	if (!grow(&es->events, es->event_cnt, &es->event_cap, sizeof(*es->events)))
@@ -285,7 +312,7 @@ static int event_join(struct sample_events *es, unsigned cpu, uint32_t tid, int 
 		err = 0;
 	}
 	/* A thread that inherits the event has the program with it. */
-	if (!err && has_samples && es->program.fd >= 0 &&
+	if (!err && kind != TELLS && es->program.fd >= 0 &&
 	    ioctl(fd, PERF_EVENT_IOC_SET_BPF, es->program.fd))
 		err = -errno;
 	if (!err)
@@ -294,17 +321,17 @@ static int event_join(struct sample_events *es, unsigned cpu, uint32_t tid, int 
 }
 
 static int watch_on(struct sample_events *es, unsigned cpu, uint32_t tid, bool at_exec,
-		    bool has_samples)
+		    enum kind kind)
 {
-	int err, fd = event_open(es, (pid_t)tid, (int)cpu, at_exec, has_samples);
+	int err, fd = event_open(es, (pid_t)tid, (int)cpu, at_exec, kind);
 
 	if (fd == -EMFILE && limits_raise_descriptors())
-		fd = event_open(es, (pid_t)tid, (int)cpu, at_exec, has_samples);
+		fd = event_open(es, (pid_t)tid, (int)cpu, at_exec, kind);
 	if (fd < 0)
 		return fd;
-	err = event_join(es, cpu, tid, fd, has_samples);
+	err = event_join(es, cpu, tid, fd, kind);
 	/* Not before eBPF drops what is not of the tree. */
-	if (!err && es->of_cpus && !(has_samples && es->is_paused) &&
+	if (!err && es->of_cpus && !(kind != TELLS && es->is_paused) &&
 	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
 		err = -errno;
 	if (err)
@@ -318,9 +345,11 @@ static int watch(struct sample_events *es, uint32_t tid, bool at_exec)
 	int err, opened = 0;
 
 	for (unsigned cpu = 0; cpu < es->rings.cpus; cpu++) {
-		err = es->ask.pauses ? watch_on(es, cpu, tid, at_exec, false) : 0;
+		err = es->ask.pauses ? watch_on(es, cpu, tid, at_exec, TELLS) : 0;
 		if (!err)
-			err = watch_on(es, cpu, tid, at_exec, true);
+			err = watch_on(es, cpu, tid, at_exec, SAMPLES);
+		if (!err && es->of_cpus && es->ask.frequency)
+			err = watch_on(es, cpu, tid, at_exec, FAULTS);
 		if (err == -ENODEV) /* CPU is offline */
 			continue;
 		if (err)
@@ -372,8 +401,8 @@ static int open_at(struct sample_events *es, bool of_cpus, char *why, size_t why
 	return !err && of_cpus ? watch(es, (uint32_t)-1, false) : err;
 }
 
-struct sample_events *sample_events_open(const struct sample_ask *ask, struct sample_program program,
-					 char *why, size_t why_len)
+struct sample_events *sample_events_open(const struct sample_ask *ask,
+					 struct sample_program program, char *why, size_t why_len)
 {
 	bool by_tree = ask->scope == SCHED_MODE_TREE && program.is_tree;
 	struct sample_events *es = calloc(1, sizeof(*es));
@@ -411,7 +440,7 @@ static void say_pause(struct sample_events *es)
 	unsigned long what = es->is_paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE;
 
 	for (size_t i = 0; i < es->event_cnt; i++)
-		if (es->events[i].has_samples)
+		if (es->events[i].kind != TELLS)
 			ioctl(es->events[i].fd, what, 0);
 }
 

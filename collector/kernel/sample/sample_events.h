@@ -7,6 +7,9 @@
  * counts by that. System-wide, and where eBPF drops what is not of the tree, there is one event per CPU: context switches
  * and new threads then cost nothing more, and threads that live for less than a period have their share of samples.
  *
+ * Events of CPUs also count major page faults, and each takes a sample: it costs nothing where there is none. Events of
+ * threads do not: there would be as many again.
+ *
  * Where samples may pause, there are two of each: one takes samples or does not, the other reports what processes do (an
  * event that is disabled reports nothing). Outside of captures that costs a context switch as much as an event that
  * counts nothing, and nothing else.
@@ -33,7 +36,8 @@ struct sample_record { /* PERF_RECORD_SAMPLE for our sample_type */
 	struct perf_event_header header;
 	uint64_t ip;
 	uint32_t pid, tid;
-	uint64_t ns, id;
+	uint64_t ns, address; /* of a fault */
+	uint64_t id;
 	uint32_t cpu, reserved;
 	uint64_t cnt,
 		chain[]; /* of the kernel; behind it registers and memory of the user's part */
@@ -46,8 +50,8 @@ struct sample_program {
 	bool is_tree; /* it drops samples of others: events may be those of CPUs */
 };
 /* NULL: unavailable; @why as sample_open(). */
-struct sample_events *sample_events_open(const struct sample_ask *ask, struct sample_program program,
-					 char *why, size_t why_len);
+struct sample_events *sample_events_open(const struct sample_ask *ask,
+					 struct sample_program program, char *why, size_t why_len);
 /* Of CPUs: then records of all processes come. */
 bool sample_events_of_cpus(const struct sample_events *es);
 void sample_events_close(struct sample_events *es);
@@ -60,6 +64,8 @@ const struct perf_event_header *sample_events_next(struct sample_events *es, uin
 /* Gives the rings' room back. */
 void sample_events_done(struct sample_events *es);
 
+/* A sample that a major page fault has taken. */
+bool sample_events_is_fault(const struct sample_events *es, uint64_t id);
 /* A sample that another event has, too. */
 bool sample_events_is_double(const struct sample_events *es, uint32_t tid, uint64_t id);
 /* A number that is free again may come back with another thread. */

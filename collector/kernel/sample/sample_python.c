@@ -87,9 +87,8 @@ static struct bpf_map *map_of(const struct sample_python *sp, const char *name)
 static int load(struct sample_python *sp, const struct sample_ask *ask)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "pysample");
-	struct pysample_config config = {.ring_shift = sp->map.shift,
-				       .cpus = sp->map.cpus,
-				       .tree = sample_is_of_cpus(ask)};
+	struct pysample_config config = {
+		.ring_shift = sp->map.shift, .cpus = sp->map.cpus, .tree = sample_is_of_cpus(ask)};
 	struct bpf_map *flags;
 	const void *elf;
 	struct stat st;

@@ -1,6 +1,8 @@
 /* sample_sink.c - samples into the report; see sample_sink.h. */
 #include "collector/kernel/sample/sample_sink.h"
 
+#include <string.h>
+
 #include "collector/report/db.h"
 #include "collector/report/db_stacks.h"
 #include "collector/report/db_ids.h"
@@ -57,6 +59,20 @@ static void put_row(void *to, const struct sample_row *what)
 		r->last = ns;
 }
 
+static void put_fault(void *to, const struct sample_fault *f)
+{
+	const struct sample_report *r = to;
+	int64_t path = f->path ? db_string(r->db, f->path, strlen(f->path)) : DB_NULL,
+		*row = db_row(r->db, DB_SL_PAGE_FAULTS);
+
+	row[FAULT_START] = (int64_t)f->ns - r->zero;
+	row[FAULT_GLOBAL_TID] = GLOBAL_TID(f->pid, f->tid);
+	row[FAULT_ADDRESS] = (int64_t)f->address;
+	row[FAULT_PATH_ID] = path;
+	row[FAULT_OFFSET] = f->path ? (int64_t)f->offset : DB_NULL;
+	row[FAULT_STACK_ID] = f->stack;
+}
+
 static bool has_space(void *to, int64_t space)
 {
 	const struct sample_report *r = to;
@@ -78,6 +94,7 @@ struct sample_sink sample_report_sink(struct sample_report *r)
 						   .code = put_code,
 						   .stack = put_stack,
 						   .row = put_row,
+						   .fault = put_fault,
 						   .has_space = has_space,
 						   .has_stack = has_stack};
 

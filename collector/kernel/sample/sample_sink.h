@@ -22,6 +22,15 @@ struct sample_row {
 	bool still; /* has none yet: @end_ns is now */
 };
 
+/* A major page fault: when the page was there. */
+struct sample_fault {
+	uint64_t ns, address;
+	uint32_t pid, tid;
+	int64_t stack;    /* DB_NULL: none */
+	const char *path; /* of the file that it is a page of; NULL: not known */
+	uint64_t offset;  /* in it */
+};
+
 struct sample_sink_ops {
 	void (*space)(void *to, int64_t space, int64_t parent, int64_t global_pid);
 	/* @m->since: CLOCK_MONOTONIC; 0: from the beginning. */
@@ -30,6 +39,7 @@ struct sample_sink_ops {
 	void (*stack)(void *to, int64_t id, int64_t space, uint64_t ns, const uint64_t *frames,
 		      size_t cnt);
 	void (*row)(void *to, const struct sample_row *row);
+	void (*fault)(void *to, const struct sample_fault *fault); /* NULL: none are kept */
 	/* Whether what was written before is still there. */
 	bool (*has_space)(void *to, int64_t space);
 	bool (*has_stack)(void *to, int64_t id);

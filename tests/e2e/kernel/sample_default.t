@@ -1,5 +1,5 @@
 #!/bin/sh
-# sample_default.t - the samples that nobody asked for: of the program and of nothing else, as many as its CPU time has
+# sample_default.t - the samples that no option asks for: of the program and of nothing else, as many as its CPU time has
 # periods, Python's lines in them; and no word about them where they are not permitted.
 # shellcheck disable=SC2016
 . tests/lib.sh
