@@ -82,6 +82,27 @@ int pm_load(struct pm_library *l, const char *path, char *why, size_t why_size)
 	return 0;
 }
 
+/* ---- whose files ---- */
+
+/* And all folders above it. */
+static bool is_roots(const char *path)
+{
+	char part[PATH_MAX];
+	struct stat st;
+
+	if (!realpath(path, part))
+		return false;
+	for (;;) {
+		char *slash = strrchr(part, '/');
+
+		if (stat(part, &st) || st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))
+			return false;
+		if (!slash || !part[1])
+			return true;
+		slash[slash == part] = 0;
+	}
+}
+
 /* ---- trials: one that does not fit the driver may crash, or hang ---- */
 
 int pm_find_try(const char *path)
@@ -91,6 +112,9 @@ int pm_find_try(const char *path)
 	char why[256];
 	uint32_t version = 0;
 
+	/* Whoever may run this program may not have its capabilities. */
+	if (getauxval(AT_SECURE) && !is_roots(path))
+		return 1;
 	if (pm_load(&l, path, why, sizeof(why)) || l.api.GetVersion(&version))
 		return 1;
 	/* Without libnvperf_host: an error, or no chip. */
@@ -133,24 +157,6 @@ static uint32_t try_in_child(const char *path)
 }
 
 /* ---- candidates ---- */
-
-static bool is_roots(const char *path)
-{
-	char part[PATH_MAX];
-	struct stat st;
-
-	if (!realpath(path, part))
-		return false;
-	for (;;) {
-		char *slash = strrchr(part, '/');
-
-		if (stat(part, &st) || st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))
-			return false;
-		if (!slash || !part[1])
-			return true;
-		slash[slash == part] = 0;
-	}
-}
 
 static void add(struct search *s, const char *path)
 {
