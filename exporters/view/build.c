@@ -87,8 +87,8 @@ static int on_slice(struct view_builder *b, const struct tl_event *e, int source
 		out.name = name_of(b, &e->name);
 	if (out.name == UINT32_MAX)
 		return -1;
-	if (out.end != VIEW_TIME_MAX && out.end > v->last)
-		v->last = out.end;
+	if (out.end != VIEW_TIME_MAX && out.end > b->last)
+		b->last = out.end;
 	return view_track_slice(b, e, &out);
 }
 
@@ -103,13 +103,15 @@ static int on_event(void *self, const struct tl_event *e)
 	if (e->ts >= b->until)
 		return 0;
 	if (!v->has_origin) {
+		pthread_rwlock_wrlock(&v->lock);
 		v->origin = e->ts;
 		v->has_origin = true;
+		pthread_rwlock_unlock(&v->lock);
 	}
 	b->now = view_time(v, e->ts);
 	b->has_all |= e->activity == TL_ACT_NVTX_KERNEL;
-	v->last = b->now > v->last ? b->now : v->last;
-	v->first = b->now < v->first ? b->now : v->first;
+	b->last = b->now > b->last ? b->now : b->last;
+	b->first = b->now < b->first ? b->now : b->first;
 	switch (e->kind) {
 	case TL_VALUE: {
 		const struct view_track *t = e->track->of_sink;
@@ -159,6 +161,8 @@ static int on_progress(void *self, uint64_t done, uint64_t total)
 		return -1;
 	pthread_rwlock_wrlock(&v->lock);
 	v->events = done;
+	v->first = b->first;
+	v->last = b->last;
 	v->indexed = b->has_all ? v->last : b->now;
 	v->progress = total > done ? 0.95 * (double)done / (double)total : 0.95;
 	pthread_rwlock_unlock(&v->lock);
@@ -260,6 +264,8 @@ static int walk(struct view_builder *b, char *why, size_t len)
 	v = b->v;
 	pthread_rwlock_wrlock(&v->lock);
 	v->events = (uint64_t)events;
+	v->first = b->first;
+	v->last = b->last;
 	if (b->too_deep > 0)
 		snprintf(v->message, sizeof(v->message),
 			 "%llu events nest deeper than %d levels and are left out",

@@ -57,7 +57,8 @@ struct view_builder {
 	int64_t until;            /* of the report: where a first part ends; INT64_MAX */
 	struct view_store *shown; /* what has the first part, until v has as much; NULL: v is it */
 	bool has_all;             /* but for ranges on the GPU, which come last */
-	int64_t now;
+	int64_t now, first,
+		last; /* what readers see of them is in the store, as of the last publication */
 	int64_t published; /* monotonic, ns */
 	uint32_t publications;
 };

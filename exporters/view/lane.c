@@ -303,7 +303,11 @@ int view_lane_put(struct view_store *v, struct view_lane *lane, struct view_even
 	if (!(e->flags & VIEW_OPEN))
 		w->now.busy = sum_of(w->now.busy, e->end - e->start);
 	w->now.names[view_name_bit(e->name) / 64] |= UINT64_C(1) << view_name_bit(e->name) % 64;
-	lane->sources |= 1u << e->source;
+	if (!(lane->sources >> e->source & 1)) {
+		pthread_rwlock_wrlock(&v->lock);
+		lane->sources |= 1u << e->source;
+		pthread_rwlock_unlock(&v->lock);
+	}
 	w->open[w->open_cnt++] = *e;
 	return w->open_cnt == VIEW_BLOCK ? put_block(v, lane) : 0;
 }
@@ -319,7 +323,6 @@ int view_lane_value(struct view_store *v, struct view_lane *lane, int64_t ts, bo
 	double real = value_of(&e);
 	struct view_seen *now;
 
-	lane->is_counter = true;
 	if (!writer_of(lane))
 		return -1;
 	now = &lane->w->now;

@@ -159,8 +159,12 @@ struct view_lane *view_lane_add(struct view_store *v, struct view_row *row)
 	struct view_lane *lane;
 	bool ok;
 
-	if (row->lane_cnt < row->seed_cnt)
-		return v->lanes[row->lanes[row->lane_cnt++] - 1];
+	if (row->lane_cnt < row->seed_cnt) {
+		pthread_rwlock_wrlock(&v->lock);
+		lane = v->lanes[row->lanes[row->lane_cnt++] - 1];
+		pthread_rwlock_unlock(&v->lock);
+		return lane;
+	}
 	lane = calloc(1, sizeof(*lane));
 	if (!lane)
 		return NULL;
