@@ -71,6 +71,15 @@ instead 'no libcupti' '' '/nowhere/libcupti.so.13: no such file' SIGHTLINE_CUPTI
 instead 'an old libcupti' '' 'is older than CUDA 12.6' STANDIN_CUPTI_VERSION=22
 instead 'a libcupti alone' nochip 'has no libnvperf_host.so beside it' A=
 
+# NVIDIA's own, on a driver that it cannot use.
+for v in 12.8/metrics/libcupti.so.12 13.5/metrics/libcupti.so.13; do
+	if [ -f "$B/toolkits/$v" ]; then
+		instead "NVIDIA's $v" '' "CUPTI's profiler does not start" SIGHTLINE_CUPTI="$B/toolkits/$v" STANDIN_EXPORTS=1
+	else
+		skip "NVIDIA's $v" 'PyPI was not reached'
+	fi
+done
+
 # Without a word on where libcupti is: the newest that works, of toolkits and of wheels.
 mkdir -p cuda/lib64 venv/lib/python3.12/site-packages/nvidia/cu13/lib
 cp "$STANDIN/libcupti.so.12" cuda/lib64
