@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "collector/model/arena.h"
+#include "collector/model/ended.h"
 #include "collector/base/proc.h"
 
 #define SETTLE_NS 500000000ll
@@ -32,6 +33,7 @@ void model_init(struct model *m, struct db *db, struct clock_map *clock)
 	m->live.db = db;
 	m->live.report = 1;
 	m->live.written.state = -1;
+	m->counts.oom_kills = ended_oom_kills();
 }
 
 static void proc_free(struct proc *p)
@@ -212,6 +214,8 @@ void model_exit(struct model *m, struct proc *p, int64_t ns, int status)
 
 	if (status >= 0)
 		p->life.status = status;
+	if (is_news)
+		ended_note(m->db, p, ns, status, &m->counts.oom_kills);
 	if (is_news && m->hooks.ended)
 		m->hooks.ended(m->hooks.ctx, p);
 	if (p->flags.is_gone) {

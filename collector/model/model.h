@@ -128,6 +128,7 @@ struct model {
 		uint32_t forks;         /* whose rows are not written yet */
 		uint32_t traced_images; /* ever */
 		uint32_t guests;        /* ever: that were not there when they were looked for */
+		int64_t oom_kills;      /* of the machine, when last looked at; -1: not known */
 	} counts;
 	struct live live;
 	struct {
