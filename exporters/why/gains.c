@@ -170,7 +170,8 @@ static bool is_many(const struct why_culprit *c)
 	uint32_t reason = cost_of(c);
 
 	return c->part.cnt >= MANY &&
-	       (reason == WHY_FSYNC || reason == WHY_GPU_CALL || reason == WHY_GPU_COPY);
+	       (reason == WHY_FSYNC || reason == WHY_GPU_CALL || reason == WHY_GPU_LAUNCH ||
+		reason == WHY_GPU_LATENCY || reason == WHY_GPU_COPY);
 }
 
 /* Samples of what computes are spread over the lines of a loop; a call is made in the line that is known. */
@@ -287,7 +288,7 @@ static int remove_all(struct why *y, struct replay *r)
 	for (size_t i = 0; i < y->gains_cnt; i++)
 		add_tries(y, &t, i, &y->gains[i], 0, NULL);
 	rc = replay_all(y, r, &t);
-	y->replay_error = r->end[0] - y->to;
+	y->replay_error = r->end[0] - (y->from + y->ns);
 	return rc;
 }
 
@@ -394,8 +395,7 @@ int why_find_gains(struct why *y)
 	struct replay r = {.culprits = looked_at(y)};
 	int rc;
 
-	/* Of many spans, what lies between them would have to be left out; a GPU has no end that is to come earlier. */
-	if (y->time.spans_cnt != 1 || y->gpu)
+	if (!y->time.spans_cnt || (y->gpu && y->time.spans_cnt > 1))
 		return SQLITE_OK;
 	rc = list_gains(y, r.culprits);
 	/* Without context switches, nothing is known of what waits for what: no more can be won than the time on the way. */

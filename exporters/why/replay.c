@@ -203,6 +203,17 @@ static void begin_wait(struct run *r, uint32_t thread, int64_t end)
 		r->begun[(size_t)thread * r->cnt + v] = when(r, k->wake.waker, k->at, v);
 }
 
+/* The begin or end of a span that the focus thread comes to next. */
+static int64_t next_border(const struct run *r)
+{
+	const struct why_focus *f = &r->y->time;
+	const struct why_span *s = &f->spans[r->focus.passed / 2];
+
+	return r->focus.passed == 2 * f->spans_cnt ? INT64_MAX
+	       : r->focus.passed % 2               ? s->end
+						   : s->start;
+}
+
 /* The next span of a thread; false: it has come to the end. */
 static bool next_span(struct run *r, uint32_t thread)
 {
@@ -234,6 +245,8 @@ static bool next_span(struct run *r, uint32_t thread)
 						   : c->end);
 		k->kind = is_back ? TRACK_BACK : TRACK_OWN;
 		k->end = end;
+		if (!is_back && thread == r->y->focus)
+			k->end = earlier(end, later(next_border(r), k->at));
 	}
 	return true;
 }
@@ -383,6 +396,38 @@ static void begin(struct run *r)
 	}
 }
 
+/* The focus thread is at @at; what it did since it was last seen went on evenly. */
+static void pass_spans(struct run *r, int64_t at)
+{
+	uint32_t thread = r->y->focus;
+
+	for (int64_t time; (time = next_border(r)) <= at; r->focus.passed++) {
+		bool is_end = r->focus.passed % 2;
+
+		for (size_t v = 0; v < r->cnt; v++) {
+			int64_t then = later(r->focus.now[v], when(r, thread, time, v));
+
+			r->focus.sum[v] += is_end ? then : -then;
+		}
+	}
+	for (size_t v = 0; v < r->cnt; v++)
+		r->focus.now[v] = when(r, thread, at, v);
+}
+
+static void end(struct run *r)
+{
+	const struct why *y = r->y;
+
+	pass_spans(r, y->to);
+	for (size_t v = 0; v < r->cnt; v++) {
+		int64_t thread = when(r, y->focus, y->to, v), gpu = replay_gpu_end(r, v);
+
+		r->out->end[v] = y->gpu                  ? gpu
+				 : y->time.spans_cnt > 1 ? y->from + r->focus.sum[v]
+							 : later(thread, gpu);
+	}
+}
+
 int replay_run(struct why *y, struct replay *out)
 {
 	struct run r = {.y = y, .out = out, .edits = out->edits, .cnt = out->cnt};
@@ -399,15 +444,17 @@ int replay_run(struct why *y, struct replay *out)
 	    !replay_prepare(&r))
 		goto out;
 	begin(&r);
+	pass_spans(&r, y->from);
 	while (r.heap_cnt) {
 		uint32_t thread = pop(&r);
 
 		end_span(&r, thread);
+		if (thread == y->focus)
+			pass_spans(&r, r.tracks[thread].at);
 		if (next_span(&r, thread))
 			push(&r, thread);
 	}
-	for (size_t v = 0; v < r.cnt; v++)
-		out->end[v] = later(when(&r, y->focus, y->to, v), replay_gpu_end(&r, v));
+	end(&r);
 	rc = r.is_short ? SQLITE_NOMEM : SQLITE_OK;
 out:
 	replay_release(&r);

@@ -33,7 +33,8 @@ struct replay_sync {
 struct replay {
 	const struct replay_edit *edits; /* the first changes nothing */
 	size_t cnt;
-	int64_t end[REPLAY_EDITS]; /* when the focus thread comes to why.to */
+	int64_t end
+		[REPLAY_EDITS]; /* when the focus thread, or GPU, comes to why.to, all between spans left out */
 	/* Of the spans of each culprit, without waits for others or a CPU; by culprit and thread, malloc'd. */
 	struct replay_sum {
 		int64_t ns, waits, first, last, cnt;

@@ -53,6 +53,11 @@ struct run {
 	uint32_t *of_call; /* operations in the order of the calls that started them */
 	WHY_LIST(stream, streams);
 	bool is_short; /* of memory */
+	struct {
+		size_t passed; /* begins and ends of spans that the focus thread has passed */
+		int64_t now[REPLAY_EDITS],
+			sum[REPLAY_EDITS]; /* where it is; the length of the spans */
+	} focus;
 };
 
 /* replay_culprit.c: the index of a culprit that has sums, or REPLAY_ANY. */

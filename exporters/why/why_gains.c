@@ -24,6 +24,8 @@ static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
 		[WHY_IMPORT] = "import it once",
 		[WHY_PAGE_IN] = "read ahead, or in the order of the file",
 		[WHY_GPU_CALL] = "less than half as many calls, each for more, or none",
+		[WHY_GPU_LAUNCH] = "less than half as many calls, each for more, or none",
+		[WHY_GPU_LATENCY] = "less than half as many calls, each for more, or none",
 		[WHY_GPU_COPY] = "less than half as many bytes or calls, or from pinned memory",
 	};
 	uint32_t reason =

@@ -232,3 +232,15 @@ for line, path, begin, end in [(94, "/me/a.pyc", 0, 10)] + [
     r.call(MAIN, "open64", line, begin, begin + 1, "<frozen importlib._bootstrap>", path=path)
     r.samples(MAIN, line, begin + 1, end, "<frozen importlib._bootstrap>")
 r.done()
+
+# Ten times 4 ms at line 101 and 2 at 102, of which the first half is a range; between the ranges another 4 ms at line 101.
+r = Report("ranges", 100)
+r.runs(MAIN, 0, 100)
+for i in range(10):
+    a = 10 * i
+    r.samples(MAIN, 101, a, a + 4)
+    r.samples(MAIN, 102, a + 4, a + 6)
+    r.samples(MAIN, 101, a + 6, a + 10)
+    r.db.execute("INSERT INTO NVTX_EVENTS(start, end, eventType, globalTid, text) VALUES (?, ?, 59, ?, 'part')",
+                 (a * MS, (a + 6) * MS, r.tid(MAIN)))
+r.done()

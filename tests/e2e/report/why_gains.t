@@ -48,6 +48,9 @@ is "$(gains result.sqlite | grep sync)" '' 'a result that comes back is waited f
 "$BIN" why kernel.sqlite >text
 check 'a kernel is what the GPU is there for' grep -qx "Nothing is to be won but in the GPU's kernels, which take 99.0 %" text
 is "$(grep -c 'Could be won' text)" 0 'and no gain'
+is "$(gains --nvtx part ranges.sqlite)" 'g.py:101 remove 40.0..40.0 bad
+g.py:102 remove 20.0..20.0 bad' 'of ranges: what each gets shorter'
+is "$(gains --gpu 0 launches.sqlite | head -1)" 'g.py:70 batch 26.4..37.0 bad' 'of a GPU: how much earlier its work is done'
 "$BIN" why lock.sqlite >text
 check 'text: the gain, its share, what to do' grep -q '^  1  severe  75 ms (75.0 %)  g.py:10 in f10: not while the lock is held  sure$' text
 "$BIN" why waits.sqlite >text
