@@ -265,6 +265,7 @@ struct rows_table copies_table(struct sweeps *s)
 			   "INTEGER, globalTid INTEGER, nameId INTEGER, blocking INTEGER)",
 		.number = -1,
 		.first = -1,
+		.at = -1,
 		.other = BYTES,
 		.other_word = BYTES,
 		.column = give_copy,

@@ -63,6 +63,7 @@ struct op { /* of a sorter: by GPU and start */
 #define KIND_BITS 3
 #define NS_MAX    (INT64_MAX >> KIND_BITS)
 #define OP_KEYS   2
+#define SORTERS   32
 
 /* Numbers of names, in order. SQLite looks a number up in a list of its own more slowly than it reads a row. */
 struct names {
@@ -73,7 +74,8 @@ struct names {
 struct pass {
 	sqlite3 *db;
 	struct names nccl;
-	struct sorter *ops;
+	/* Operations of a GPU are nearly in order of time, those of several are not: a sorter for each, as long as they are few. */
+	struct sorter *ops[SORTERS];
 	int64_t rows;
 	struct gpu *gpu;
 	size_t gpus;
@@ -284,7 +286,11 @@ static int op_row(void *ctx, sqlite3_value **v)
 	op.gpu = (int64_t)s->gpu;
 	op.ns_kind = op.ns_kind << KIND_BITS | s->kind;
 	p->rows++;
-	return sorter_add(p->ops, (const int64_t *)&op);
+	if (!p->ops[s->gpu % SORTERS])
+		p->ops[s->gpu % SORTERS] = sorter_new(sizeof(struct op) / 8, OP_KEYS);
+	if (!p->ops[s->gpu % SORTERS])
+		return SQLITE_NOMEM;
+	return sorter_add(p->ops[s->gpu % SORTERS], (const int64_t *)&op);
 }
 
 static int read_ops(struct pass *p)
@@ -373,14 +379,14 @@ static int add_busy(struct rows *busy, int64_t *sum, int64_t start, int64_t end,
 	return rows_add(busy, record);
 }
 
-static int go_through(struct pass *p, struct rows *busy)
+static int go_through(struct pass *p, struct sorter *ops, struct rows *busy)
 {
 	struct gpu *last = NULL;
 	const int64_t *record = NULL;
 	int64_t start = 0, end = 0, sum = 0;
-	int rc = sorter_rewind(p->ops);
+	int rc = sorter_rewind(ops);
 
-	while (rc == SQLITE_OK && (rc = sweep_next(p->ops, &record)) == SQLITE_OK && record) {
+	while (rc == SQLITE_OK && (rc = sweep_next(ops, &record)) == SQLITE_OK && record) {
 		const struct op *op = (const void *)record;
 		struct gpu *g = &p->gpu[op->gpu];
 
@@ -428,7 +434,7 @@ static int show_busy(struct sweeps *s, const struct pass *p, struct rows *busy)
 	return rc;
 }
 
-/* gpu, globalPid, deviceId, contextId, start, end, next, idle, busy */
+/* gpu, globalPid, deviceId, contextId, start, end, next, idle, busy; at is hidden */
 static void give_busy(sqlite3_context *out, const struct sweeps *sweeps,
 		      const struct rows_stretch *s, const int64_t *record, int column)
 {
@@ -455,9 +461,10 @@ struct rows_table gpu_busy_table(struct sweeps *s)
 		.name = "sl_gpu_busy",
 		.columns = "CREATE TABLE x(gpu INTEGER, globalPid INTEGER, deviceId INTEGER, "
 			   "contextId INTEGER, start INTEGER, end INTEGER, next INTEGER, idle "
-			   "INTEGER, busy INTEGER)",
+			   "INTEGER, busy INTEGER, at INTEGER HIDDEN)",
 		.number = 0,
 		.first = 5,
+		.at = 9,
 		.other = 7,
 		.other_word = BUSY_IDLE,
 		.column = give_busy,
@@ -545,9 +552,9 @@ static int write_sums(struct pass *p)
 
 int gpu_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 {
-	struct pass p = {.db = db, .ops = sorter_new(sizeof(struct op) / 8, OP_KEYS)};
+	struct pass p = {.db = db};
 	struct rows *busy = rows_new(BUSY_WORDS);
-	int rc = p.ops && busy ? rows_shown_clear(&s->busy) : SQLITE_NOMEM;
+	int rc = busy ? rows_shown_clear(&s->busy) : SQLITE_NOMEM;
 
 	if (rc == SQLITE_OK)
 		rc = each_row(db, "SELECT id FROM StringIds WHERE value GLOB 'nccl*' ORDER BY id",
@@ -557,8 +564,11 @@ int gpu_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 	if (rc == SQLITE_OK)
 		rc = read_ops(&p);
 	number_gpus(&p);
-	if (rc == SQLITE_OK)
-		rc = go_through(&p, busy);
+	for (size_t i = 0; i < SORTERS; i++) {
+		if (rc == SQLITE_OK && p.ops[i])
+			rc = go_through(&p, p.ops[i], busy);
+		sorter_free(p.ops[i]);
+	}
 	if (rc == SQLITE_OK)
 		rc = write_lives(&p);
 	if (rc == SQLITE_OK)
@@ -570,7 +580,6 @@ int gpu_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 	else
 		rows_free(busy);
 	*rows = p.rows;
-	sorter_free(p.ops);
 	free(p.gpu);
 	free(p.sum);
 	free(p.slot);

@@ -18,7 +18,8 @@ enum { /* how a table is read; its arguments in this order */
 	OTHER_LOW = 8,
 	OTHER_HIGH = 16,
 	ARGUMENTS = 5,
-	DOWNWARDS = 32
+	DOWNWARDS = 32,
+	LAST_AT = 64 /* its argument comes last */
 };
 
 struct bounds {
@@ -30,7 +31,8 @@ struct cursor {
 	const struct rows_table *t;
 	struct rows_reader reader;
 	struct bounds first, other;
-	bool by_first, by_other, down;
+	bool by_first, by_other, by_last, down;
+	int64_t last;                /* the last row whose first word is at most that */
 	size_t stretch, stretch_end; /* to be read */
 	size_t at, end;              /* rows of the stretch: at is read; downwards at - 1 */
 	const int64_t *record;       /* NULL: at the end */
@@ -111,7 +113,7 @@ static void use_order(const struct rows_table *t, sqlite3_index_info *info)
 static int table_best(sqlite3_vtab *v, sqlite3_index_info *info)
 {
 	const struct rows_table *t = table_of(v);
-	int of[ARGUMENTS] = {-1, -1, -1, -1, -1}, argument = 0;
+	int of[ARGUMENTS] = {-1, -1, -1, -1, -1}, argument = 0, at = -1;
 	size_t cnt = 1;
 
 	for (int i = 0; i < info->nConstraint; i++) {
@@ -131,12 +133,24 @@ static int table_best(sqlite3_vtab *v, sqlite3_index_info *info)
 					of[k] = i;
 		}
 	}
+	for (int i = 0; t->at >= 0 && i < info->nConstraint; i++)
+		if (info->aConstraint[i].iColumn == t->at &&
+		    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ) {
+			if (!info->aConstraint[i].usable)
+				return SQLITE_CONSTRAINT;
+			at = i;
+		}
 	for (int k = 0; k < ARGUMENTS; k++)
 		if (of[k] >= 0 && !(k == 2 && of[1] == of[2]))
 			info->aConstraintUsage[of[k]].argvIndex = ++argument;
 	if (of[1] >= 0 && of[1] == of[2]) {
 		info->idxNum &= ~FIRST_HIGH;
 		info->idxStr = (char *)(uintptr_t) "=";
+	}
+	if (at >= 0) {
+		info->idxNum |= LAST_AT;
+		info->aConstraintUsage[at].argvIndex = ++argument;
+		info->aConstraintUsage[at].omit = 1;
 	}
 	use_order(t, info);
 	for (size_t i = 0; i < t->shown->cnt; i++)
@@ -145,7 +159,7 @@ static int table_best(sqlite3_vtab *v, sqlite3_index_info *info)
 		cnt = cnt / (t->shown->cnt + 1) + 1;
 	if ((info->idxNum & OF_NUMBER) && (info->idxNum & (FIRST_LOW | FIRST_HIGH)))
 		cnt = cnt / 100 + 1;
-	if (info->idxStr)
+	if (info->idxStr || at >= 0)
 		cnt = 2;
 	info->estimatedRows = (sqlite3_int64)cnt;
 	info->estimatedCost = (double)cnt;
@@ -186,6 +200,11 @@ static int begin_stretch(struct cursor *c)
 		rc = rows_find(s->rows, &c->reader, c->at, c->end, c->first.low, &c->at);
 	if (rc == SQLITE_OK && c->by_first && c->first.high < INT64_MAX)
 		rc = rows_find(s->rows, &c->reader, c->at, c->end, c->first.high + 1, &c->end);
+	if (rc == SQLITE_OK && c->by_last) {
+		if (c->last < INT64_MAX)
+			rc = rows_find(s->rows, &c->reader, c->at, c->end, c->last + 1, &c->end);
+		c->at = c->end > c->at ? c->end - 1 : c->end;
+	}
 	return rc;
 }
 
@@ -259,6 +278,7 @@ static int table_filter(sqlite3_vtab_cursor *base, int use, const char *equal, i
 	c->by_first = use & (FIRST_LOW | FIRST_HIGH);
 	c->by_other = use & (OTHER_LOW | OTHER_HIGH);
 	c->down = use & DOWNWARDS;
+	c->by_last = use & LAST_AT;
 	c->record = NULL;
 	c->stretch = 0;
 	c->stretch_end = shown->cnt;
@@ -276,7 +296,12 @@ static int table_filter(sqlite3_vtab_cursor *base, int use, const char *equal, i
 	if (use & OTHER_LOW)
 		bound(&c->other, argv[k++], true, false);
 	if (use & OTHER_HIGH)
-		bound(&c->other, argv[k], false, true);
+		bound(&c->other, argv[k++], false, true);
+	if (use & LAST_AT) {
+		if (sqlite3_value_type(argv[k]) == SQLITE_NULL)
+			return SQLITE_OK;
+		c->last = sqlite3_value_int64(argv[k]);
+	}
 	if (c->stretch >= c->stretch_end)
 		return SQLITE_OK;
 	return begin_stretch(c) == SQLITE_OK ? go_on(c) : SQLITE_IOERR;
@@ -308,6 +333,8 @@ static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col
 	const struct rows_table *t = c->t;
 	const struct rows_stretch *s = &t->shown->list[c->stretch];
 
+	if (column == t->at)
+		return SQLITE_OK;
 	if (column != t->number)
 		t->column(out, t->sweeps, s, c->record, column);
 	else if (t->names)

@@ -36,6 +36,7 @@ struct rows_table {
 	const char *columns; /* as in CREATE TABLE */
 	int number, first,
 		other; /* the stretch's number; the first word, in order; the word @other_word */
+	int at; /* hidden: what it is equal to takes the last row of a stretch whose first word is at most as much */
 	unsigned other_word;
 	const char *const *
 		names; /* texts of numbers from 0 on, up to NULL; NULL: they are shown as they are */

@@ -39,6 +39,7 @@ struct switched { /* of a sorter: by thread, time, place among those of the same
 	int64_t tid, time, place, wakeup, tag;
 };
 #define SWITCH_KEYS 3
+#define SORTERS     32
 
 struct edge { /* likewise: by time */
 	int64_t time, tag;
@@ -56,7 +57,8 @@ struct pass {
 		mine; /* of a machine that was recorded as a whole: the traced processes; none: all are */
 	int64_t *cpu;
 	size_t cpus;
-	struct sorter *switches, *edges;
+	/* Switches of a thread are nearly in order of time, those of all are not: several sorters have a few threads each. */
+	struct sorter *switches[SORTERS], *edges;
 	int64_t rows;
 	sqlite3_stmt *threads, *disk;
 	struct thread t;
@@ -121,6 +123,16 @@ static int see_cpu(struct pass *p, int64_t cpu)
 	return SQLITE_OK;
 }
 
+static int add_switch(struct pass *p, const struct switched *row)
+{
+	struct sorter **to =
+		&p->switches[((uint64_t)row->tid * 0x9E3779B97F4A7C15u) >> 32 & (SORTERS - 1)];
+
+	if (!*to)
+		*to = sorter_new(sizeof(*row) / 8, SWITCH_KEYS);
+	return *to ? sorter_add(*to, (const int64_t *)row) : SQLITE_NOMEM;
+}
+
 /* globalTid, start, isSchedIn, threadState, cpu */
 static int switch_row(void *ctx, sqlite3_value **v)
 {
@@ -143,7 +155,7 @@ static int switch_row(void *ctx, sqlite3_value **v)
 	row.tag |= !state.known ? PREEMPTED_UNKNOWN : state.value == TASK_RUNNING ? PREEMPTED : 0;
 	row.tag |= state.known && state.value == TASK_ON_DISK ? ON_DISK : 0;
 	p->rows++;
-	return sorter_add(p->switches, (const int64_t *)&row);
+	return add_switch(p, &row);
 }
 
 /* globalTid, start, preempted, wakeupTime */
@@ -161,7 +173,7 @@ static int detail_row(void *ctx, sqlite3_value **v)
 
 	if (!is_mine(p, row.tid))
 		return SQLITE_OK;
-	return sorter_add(p->switches, (const int64_t *)&row);
+	return add_switch(p, &row);
 }
 
 static int wall_row(void *ctx, sqlite3_stmt *stmt)
@@ -288,14 +300,14 @@ static void take_detail(struct switched *row, const struct switched *detail)
 			   (detail->tag & PREEMPTED);
 }
 
-static int go_through(struct pass *p)
+static int go_through(struct pass *p, struct sorter *switches)
 {
 	struct switched row, at = {0}, detail = {0};
 	const int64_t *record = NULL;
 	bool has_at = false;
-	int rc = sorter_rewind(p->switches);
+	int rc = sorter_rewind(switches);
 
-	while (rc == SQLITE_OK && (rc = sweep_next(p->switches, &record)) == SQLITE_OK && record) {
+	while (rc == SQLITE_OK && (rc = sweep_next(switches, &record)) == SQLITE_OK && record) {
 		memcpy(&row, record, sizeof(row));
 		if (row.tag & DETAIL) {
 			detail = row;
@@ -398,10 +410,9 @@ int sched_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 {
 	struct pass p = {
 		.db = db,
-		.switches = sorter_new(sizeof(struct switched) / 8, SWITCH_KEYS),
 		.edges = sorter_new(sizeof(struct edge) / 8, EDGE_KEYS),
 	};
-	int rc = p.switches && p.edges ? SQLITE_OK : SQLITE_NOMEM;
+	int rc = p.edges ? SQLITE_OK : SQLITE_NOMEM;
 
 	(void)s;
 	if (rc == SQLITE_OK)
@@ -413,8 +424,11 @@ int sched_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 					&p.disk, NULL);
 	if (rc == SQLITE_OK)
 		rc = read_all(&p);
-	if (rc == SQLITE_OK)
-		rc = go_through(&p);
+	for (size_t i = 0; i < SORTERS; i++) {
+		if (rc == SQLITE_OK && p.switches[i])
+			rc = go_through(&p, p.switches[i]);
+		sorter_free(p.switches[i]);
+	}
 	if (rc == SQLITE_OK)
 		rc = levels(&p);
 	if (rc == SQLITE_OK)
@@ -424,7 +438,6 @@ int sched_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 	sqlite3_finalize(p.threads);
 	sqlite3_finalize(p.disk);
 	*rows = p.rows;
-	sorter_free(p.switches);
 	sorter_free(p.edges);
 	free(p.level);
 	free(p.mine.list);

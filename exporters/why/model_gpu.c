@@ -36,9 +36,15 @@ static uint32_t gpu_of(struct why_model *m, uint32_t process, uint32_t ordinal)
 /* start, end, deviceId, streamId, correlationId, globalPid, name, work */
 static bool op_row(struct why_model *m, sqlite3_stmt *stmt)
 {
-	struct why_op o = {
-		.start = why_time(stmt, 0),
-		.end = why_time(stmt, 1),
+	struct why_op o = {.start = why_time(stmt, 0), .end = why_time(stmt, 1)};
+
+	/* An end that is not known is 0. */
+	if (o.end <= o.start || sqlite3_column_type(stmt, 0) == SQLITE_NULL ||
+	    sqlite3_column_type(stmt, 1) == SQLITE_NULL)
+		return true;
+	o = (struct why_op){
+		.start = o.start,
+		.end = o.end,
 		.stream = (uint32_t)sqlite3_column_int(stmt, 3),
 		.launch = (uint32_t)sqlite3_column_int64(stmt, 4),
 		.process = why_model_process(m, sqlite3_column_int64(stmt, 5) >> 24),
@@ -49,8 +55,7 @@ static bool op_row(struct why_model *m, sqlite3_stmt *stmt)
 	if (o.process == WHY_NONE || !grow(&m->ops, m->ops_cnt, &m->ops_room, sizeof(o)))
 		return false;
 	o.device = gpu_of(m, o.process, (uint32_t)sqlite3_column_int(stmt, 2));
-	if (o.end > o.start)
-		m->ops[m->ops_cnt++] = o;
+	m->ops[m->ops_cnt++] = o;
 	return true;
 }
 
@@ -111,7 +116,7 @@ static void find_launches(struct why_model *m)
 
 #define OPS(name, work, table)                                                             \
 	"SELECT start, end, deviceId, streamId, correlationId, globalPid, " name ", " work \
-	" FROM CUPTI_ACTIVITY_KIND_" table " WHERE end > start"
+	" FROM CUPTI_ACTIVITY_KIND_" table " WHERE true"
 
 /* work: enum why_work. Copies from a device or an array to the host: 2, 4. */
 static const char *const ops_sql[] = {

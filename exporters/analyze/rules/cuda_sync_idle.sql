@@ -26,15 +26,11 @@ WHERE what = 'sync' AND end > start AND globalTid IS NOT NULL;
 -- A gap is put down to a wait that began before the gap and ended in it: of several, to the last. In which gap a wait
 -- ended, if in any, is found by the last interval that was over by then.
 CREATE TEMP TABLE idle AS
-WITH last AS (
-	SELECT gpu, w.start AS since, w.end AS time, globalTid, nameId,
-		(SELECT b.end FROM gpu_busy AS b WHERE b.gpu = d.gpu AND b.end <= w.end ORDER BY b.end DESC LIMIT 1) AS gapStart
-	FROM wait AS w CROSS JOIN gpu_life AS d ON d.globalPid >> 24 = globalTid >> 24
-)
-SELECT globalPid, deviceId, gapStart AS start, next - gapStart AS ns, globalTid, nameId, max(time) AS time
-FROM last CROSS JOIN gpu_busy AS b ON b.gpu = last.gpu AND b.end = gapStart
-WHERE since < gapStart AND time <= next
-GROUP BY b.gpu, gapStart;
+SELECT b.globalPid, b.deviceId, b.end AS start, idle AS ns, globalTid, nameId, max(w.end) AS time
+FROM wait AS w CROSS JOIN gpu_life AS d ON d.globalPid >> 24 = globalTid >> 24
+	CROSS JOIN gpu_busy AS b ON b.gpu = d.gpu AND b.at = w.end
+WHERE w.start < b.end AND w.end <= b.next
+GROUP BY b.gpu, b.end;
 
 SELECT
 	'bad' AS severity,

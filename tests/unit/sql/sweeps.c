@@ -247,6 +247,19 @@ static void busy_is_a_table(void **state)
 	}
 	rows_bytes_max = 1 << 20;
 	run("CREATE VIRTUAL TABLE temp.gpu_busy USING sl_gpu_busy");
+	for (int at = -1; at < 1700; at += 7) {
+		char last[160], plain[200];
+
+		snprintf(last, sizeof(last),
+			 "SELECT gpu, end FROM temp.gpu_busy WHERE gpu = 1 AND at = %d", at);
+		snprintf(plain, sizeof(plain),
+			 "SELECT gpu, end FROM main.gpu_busy WHERE gpu = 1 AND end <= %d ORDER BY "
+			 "end DESC LIMIT 1",
+			 at);
+		assert_string_equal(rows(last), rows(plain));
+	}
+	assert_string_equal(rows("SELECT count(*) FROM temp.gpu_busy WHERE gpu = 1 AND at = NULL"),
+			    "0\n");
 	/* While it is read, it cannot be filled anew. */
 	assert_int_equal(sqlite3_exec(db, "SELECT sl_gpu_sweep() FROM gpu_busy", NULL, NULL, NULL),
 			 SQLITE_LOCKED);
