@@ -56,7 +56,7 @@ export function addTile(line: Line, tile: Tile, from: number, unit: number, lo: 
 
 	for (let i = 0; i < tile.n; i++) {
 		const l = Math.max(left, from + tile.x[i] * unit);
-		const r = Math.min(right, from + (tile.x[i] + tile.w[i]) * unit);
+		const end = from + (tile.x[i] + tile.w[i]) * unit, r = Math.min(right, end);
 
 		if (r < left || l >= right || r < l)
 			continue;
@@ -68,8 +68,8 @@ export function addTile(line: Line, tile: Tile, from: number, unit: number, lo: 
 			const full = tile.flags[i] & EXACT ? colour : mix(colour, page, FAINTEST + (1 - FAINTEST) * share);
 
 			out.fill(full, at + a, at + Math.min(b, line.width));
-			/* An edge between neighbours, where there is room for one and the event ends in this tile. */
-			if (b - a >= 4 && !(tile.flags[i] & GOES_ON))
+			/* An edge between neighbours, where there is room for one and the event ends in this part of the tile. */
+			if (b - a >= 4 && end <= right && !(tile.flags[i] & GOES_ON))
 				out[at + b - 1] = mix(full, page, 0.55);
 			for (let p = a; p < Math.min(b, line.width); p++)
 				covered[p] = -1;
