@@ -629,6 +629,23 @@ await test('500 zooms: the heap stays small', async () => {
 	truth(heap <= 150, `${heap} MB`);
 });
 
+await test('a small cache: what is let go is asked for again, names too, and looks the same', async () => {
+	await reset();
+	await show(0, 3e7);
+	const before = await page.screenshot({ path: `${folder}/cache-before.png` });
+	const most = await page.evaluate(() => { const was = { ...__view.most }; Object.assign(__view.most, { bytes: 60000, names: 4 }); return was; });
+	const names = await page.evaluate(() => __view.names.length);
+
+	for (let i = 0; i < 12; i++)
+		await show(i * 1.2e7 / 2 ** (i % 4), i * 1.2e7 / 2 ** (i % 4) + 3e7 / 3 ** (i % 5));
+	const cached = await page.evaluate(() => __view.cached());
+
+	truth(cached.names < 3 * names && cached.bytes < 5e6, JSON.stringify(cached));
+	await show(0, 3e7);
+	truth((await page.screenshot({ path: `${folder}/cache-after.png` })).equals(before), 'the same picture');
+	await page.evaluate((was) => Object.assign(__view.most, was), most);
+});
+
 await otherPages({ bin, folder, report, browser, server, selected });
 await farPages({ browser, server });
 

@@ -1,6 +1,6 @@
 /* colours.ts - the colour of each name, ready for pixels; brighter under the pointer, pale beside what is searched for. */
 import * as theme from "./theme";
-import { names } from "./tiles";
+import { firstRenamed, names } from "./tiles";
 import { mix } from "./raster";
 
 let base = new Uint32Array(1024);
@@ -79,6 +79,7 @@ export function table(): Uint32Array {
 		made = 0;
 		painted++;
 	}
+	made = Math.min(made, firstRenamed());
 	for (let i = made; i < names.length; i++) {
 		base[i] = i ? theme.pack(colourOf(i)) : theme.pack(theme.oklch(theme.dark.value ? 0.5 : 0.8, 0.01, 250));
 		now[i] = wanted(i);

@@ -17,7 +17,8 @@ export interface Tile {
 }
 
 export const PX = 256, UNITS = PX * 16;
-const BYTES_MAX = 64 << 20;
+/* What is kept; tests make it small. */
+export const most = { bytes: 64 << 20, names: 20000 };
 const BATCH = 384;
 
 /* ---- names ---- */
@@ -25,14 +26,47 @@ const BATCH = 384;
 export interface Name { text: string; category: string; given: number; source: number; id: number }
 export const names: Name[] = [{ text: "", category: "other", given: 0, source: 0, id: 0 }];
 const slots = new Map<string, number>();
+const free: number[] = [];
+let renamed = Infinity;
+
+/* The first slot that has another name than when this was asked last. */
+export function firstRenamed(): number {
+	const first = renamed;
+
+	renamed = Infinity;
+	return first;
+}
+
+const keyOfName = (n: { source: number; category: string; id: number }): string => `${n.source} ${n.category} ${n.id}`;
+
+let sweepAt = 0;
+
+/* Names that no tile has any more: their slots are taken again. */
+function sweepNames(): void {
+	if (names.length - free.length <= Math.max(most.names, sweepAt))
+		return;
+	const used = new Uint8Array(names.length);
+
+	for (const of of lanes.values())
+		for (const level of of.levels)
+			level?.forEach((tile) => tile.name.forEach((slot) => { used[slot] = 1; }));
+	for (let slot = 1; slot < names.length; slot++)
+		if (!used[slot] && slots.get(keyOfName(names[slot])) === slot) {
+			slots.delete(keyOfName(names[slot]));
+			free.push(slot);
+		}
+	sweepAt = 2 * (names.length - free.length);
+}
 
 function slotOf(source: number, category: string, id: number, text: string, given: number): number {
-	const key = `${source} ${category} ${id}`;
+	const key = keyOfName({ source, category, id });
 	let slot = slots.get(key);
 
 	if (slot === undefined) {
-		slot = names.length;
-		names.push({ text, category, given, source, id });
+		slot = free.pop() ?? names.length;
+		if (slot < names.length)
+			renamed = Math.min(renamed, slot);
+		names[slot] = { text, category, given, source, id };
 		slots.set(key, slot);
 	}
 	return slot;
@@ -96,7 +130,7 @@ export function nextFrame(): void {
 const isStale = (source: number, tile: Tile): boolean => !tile.final && tile.generation !== progress[source]?.generation;
 
 function evict(): void {
-	if (bytes <= BYTES_MAX)
+	if (bytes <= most.bytes)
 		return;
 	const all: { level: Map<number, Tile>; index: number; tile: Tile }[] = [];
 
@@ -107,14 +141,14 @@ function evict(): void {
 					all.push({ level, index, tile });
 	all.sort((a, b) => a.tile.used - b.tile.used);
 	for (const { level, index, tile } of all) {
-		if (bytes <= BYTES_MAX * 0.75 || tile.used >= frame - 1)
+		if (bytes <= most.bytes * 0.75 || tile.used >= frame - 1)
 			break;
 		level.delete(index);
 		bytes -= tile.bytes;
 	}
 }
 
-export const cached = (): { bytes: number; names: number } => ({ bytes, names: names.length });
+export const cached = (): { bytes: number; names: number } => ({ bytes, names: names.length - free.length });
 
 export function forget(source: number): void {
 	for (const of of lanes.values())
@@ -231,6 +265,7 @@ function launch(wishes: Wish[]): void {
 		failures = 0;
 		fresh = [...fresh.slice(-8 * BATCH), ...wishes.map((w) => ({ answer: taken, lane: w.of, k: w.k, index: w.index }))];
 		evict();
+		sweepNames();
 	}).catch((e) => {
 		if (flight.stop.signal.aborted)
 			return;
