@@ -1,5 +1,11 @@
 -- step(no, tid, start, end, name, stem): the ranges that are the steps of a program.
 -- A name's stem has # for each number in it.
+DROP TABLE IF EXISTS temp.named;
+DROP TABLE IF EXISTS temp.often;
+DROP TABLE IF EXISTS temp.outermost;
+DROP TABLE IF EXISTS temp.optimizer;
+DROP TABLE IF EXISTS temp.choice;
+DROP TABLE IF EXISTS temp.step;
 CREATE TEMP TABLE named AS
 WITH
 -- include: nvtx_domain
