@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/limits.h"
 #include "collector/base/mask.h"
 #include "collector/base/message.h"
 #include "collector/base/privilege.h"
@@ -24,6 +25,7 @@
 #include "collector/collect/python_modules.h"
 #include "collector/collect/setup.h"
 #include "collector/kernel/counters/event_list.h"
+#include "collector/kernel/perf/perf_rings.h"
 #include "collector/session/ring_keeper.h"
 #include "collector/session/sessions.h"
 
@@ -114,6 +116,9 @@ static void open_sched(struct collector *c)
 		notes_say_asked(c, asks_samples_alone && o->kernel.sample_is_default, "%s", why);
 }
 
+#define SAMPLES_NEED         64u /* descriptors: of eBPF, and what a collection opens later */
+#define SAMPLES_NEED_PER_CPU 3u
+
 /* --sampling-period: by a counter of the CPU, if it has one. */
 static void set_period(struct collector *c, struct sample_ask *ask)
 {
@@ -177,6 +182,13 @@ static void open_samples(struct collector *c)
 
 	if (!ask.frequency && ask.off_cpu_ns < 0)
 		return;
+	/* What no option asks for leaves the program's processes the descriptors that there are. */
+	if (o->kernel.sample_is_default && ask.off_cpu_ns < 0 &&
+	    limits_free_descriptors() < SAMPLES_NEED + SAMPLES_NEED_PER_CPU * perf_cpu_cnt()) {
+		notes_say_asked(c, true,
+				"no CPU samples: too few descriptors are left (ulimit -n)");
+		return;
+	}
 	if (ask.frequency)
 		set_period(c, &ask);
 	c->kernel.sample.open = sample_open(&ask, why, no_python, sizeof(why));
