@@ -67,7 +67,7 @@ static struct thread *thread_new(struct arenas *as, struct arena *a, uint32_t id
 	if (!t)
 		return NULL;
 	t->id.instance = __atomic_load_n(&slot->instance, __ATOMIC_RELAXED);
-	t->id.use = ++as->uses;
+	t->id.use = ++as->ever.uses;
 	t->image = im;
 	if (!t->image || !find_start(as, a, idx, t)) {
 		as->lost.corrupt++;
@@ -403,7 +403,7 @@ size_t drain_round(struct arenas *as, size_t limit)
 				taken += drain_slices(as, a, i, t, share);
 		}
 	}
-	as->rows += taken;
+	as->ever.rows += taken;
 	return taken;
 }
 

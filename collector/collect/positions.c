@@ -163,7 +163,7 @@ int positions_save(struct arenas *as)
 {
 	struct saved_session s = {.file_ids = as->model->file_ids,
 				  .last_id = as->last_id,
-				  .uses = as->uses,
+				  .uses = as->ever.uses,
 				  .ticks = as->clock->newest,
 				  .ns = clock_map_ns(as->clock, as->clock->newest)};
 	int err = db_state_set(as->db, "position", &s, sizeof(s));

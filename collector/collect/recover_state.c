@@ -56,7 +56,7 @@ int state_counters(struct arenas *as)
 		return err;
 	as->model->file_ids = s.file_ids;
 	as->last_id = s.last_id;
-	as->uses = s.uses;
+	as->ever.uses = s.uses;
 	return clock_map_add(as->clock, s.ticks, s.ns + as->clock->zero);
 }
 

@@ -410,7 +410,7 @@ static int finish(struct recovery *r)
 		collect_run(&r->c);
 	}
 	pump_drain(&r->c);
-	rows = r->c.arenas.rows;
+	rows = r->c.arenas.ever.rows;
 	say_what_is_gone(r);
 	say_what_is_damaged(r);
 	if (isatty(STDERR_FILENO))

@@ -172,7 +172,8 @@ struct gpu_report {
 	int64_t blocks; /* of ids given out, see gpu_internal.h */
 	uint32_t gpus;
 	uint8_t uuid[64][16];
-	uint64_t seen; /* bit by number: no process has reported the GPU yet, see gpu_seen_number() */
+	uint64_t
+		seen; /* bit by number: no process has reported the GPU yet, see gpu_seen_number() */
 	bool has_changed;                        /* since it was saved for recover */
 	bool no_um_cpu_faults, no_um_gpu_faults; /* not asked for, though CUPTI reports them */
 	struct {
@@ -218,7 +219,10 @@ struct arenas {
 	} flight;
 	uint32_t last_id;
 	uint32_t accepts; /* how often all connections that waited were read */
-	int64_t uses;     /* threads seen */
+	struct {
+		int64_t uses; /* threads seen */
+		uint64_t rows;
+	} ever;
 	struct {
 		uint64_t refused; /* arenas of another build */
 		uint64_t unsound; /* descriptors that are no rings, processes that are not traced */
@@ -229,7 +233,6 @@ struct arenas {
 		uint64_t greedy; /* records of arenas that are greedy */
 		uint64_t files;  /* threads without totals by file */
 	} lost;
-	uint64_t rows; /* ever */
 	struct {
 		uint64_t all, bytes; /* when it was looked at last; without symbols */
 		size_t taken;        /* records since then */

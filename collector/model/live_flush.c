@@ -305,7 +305,7 @@ bool live_flush(struct arenas *as, struct sched *sched, const struct live_now *n
 	any |= write_files(l);
 	any |= write_threads(l);
 	any |= write_gpus(l);
-	events = as->rows + l->switches;
+	events = as->ever.rows + l->switches;
 	lost = losses(as, sched);
 	/* Between the slot of a thread and its ring a loss is nowhere for a moment. */
 	if (lost < l->written.lost)
@@ -365,7 +365,7 @@ void live_begin(struct arenas *as, struct sched *sched, int64_t ns)
 
 	if (sched)
 		sched_sums(sched, NULL, NULL);
-	new.before.events = as->rows;
+	new.before.events = as->ever.rows;
 	new.written.lost = new.before.lost = losses(as, sched);
 	new.before.untold = untold_of(sched);
 	forget(l);

@@ -112,7 +112,7 @@ int pm_find_try(const char *path)
 	char why[256];
 	uint32_t version = 0;
 
-	/* Whoever may run this program may not have its capabilities. */
+	/* A user that may run this program may not have its capabilities. */
 	if (getauxval(AT_SECURE) && !is_roots(path))
 		return 1;
 	if (pm_load(&l, path, why, sizeof(why)) || l.api.GetVersion(&version))

@@ -168,13 +168,13 @@ struct gpu_process {
 	struct {
 		uint8_t gpu[GPU_DEVICES];      /* + 1, TARGET_INFO_GPU.id by device; 0 unknown */
 		uint32_t device[GPU_CONTEXTS]; /* + 1, by context id; 0 unknown */
+		struct {
+			struct gpu_comm *list; /* communicators of NCCL */
+			uint32_t cnt, cap;
+		} comms;
 	} tables;
 	bool has_reported_all; /* CUPTI has handed over its last record */
 	bool is_missing_noted; /* it never did, and the report has that diagnostic */
-	struct {
-		struct gpu_comm *list; /* communicators of NCCL */
-		uint32_t cnt, cap;
-	} comms;
 	struct {
 		struct gpu_named *named; /* streams */
 		struct db_map calls;     /* from ids of calls to those */

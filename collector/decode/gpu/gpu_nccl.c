@@ -39,9 +39,9 @@ static int64_t int_of(const struct gpu_hook *h, unsigned role)
 
 static struct gpu_comm *find(struct gpu_process *p, uint64_t handle)
 {
-	for (uint32_t i = 0; i < p->comms.cnt; i++)
-		if (p->comms.list[i].handle == handle)
-			return &p->comms.list[i];
+	for (uint32_t i = 0; i < p->tables.comms.cnt; i++)
+		if (p->tables.comms.list[i].handle == handle)
+			return &p->tables.comms.list[i];
 	return NULL;
 }
 
@@ -50,24 +50,26 @@ static void forget(struct gpu_process *p, uint64_t handle)
 	struct gpu_comm *c = find(p, handle);
 
 	if (c)
-		*c = p->comms.list[--p->comms.cnt];
+		*c = p->tables.comms.list[--p->tables.comms.cnt];
 }
 
 static void keep(struct gpu_process *p, uint64_t handle, int64_t hash)
 {
 	forget(p, handle);
-	if (p->comms.cnt == p->comms.cap) {
-		uint32_t cap = p->comms.cap ? p->comms.cap * 2 : 8;
-		struct gpu_comm *list =
-			cap > COMMS_MAX ? NULL
-					: realloc(p->comms.list, cap * sizeof(*p->comms.list));
+	if (p->tables.comms.cnt == p->tables.comms.cap) {
+		uint32_t cap = p->tables.comms.cap ? p->tables.comms.cap * 2 : 8;
+		struct gpu_comm *list = cap > COMMS_MAX
+						? NULL
+						: realloc(p->tables.comms.list,
+							  cap * sizeof(*p->tables.comms.list));
 
 		if (!list)
 			return;
-		p->comms.list = list;
-		p->comms.cap = cap;
+		p->tables.comms.list = list;
+		p->tables.comms.cap = cap;
 	}
-	p->comms.list[p->comms.cnt++] = (struct gpu_comm){.handle = handle, .hash = hash};
+	p->tables.comms.list[p->tables.comms.cnt++] =
+		(struct gpu_comm){.handle = handle, .hash = hash};
 }
 
 /* FNV-1a of three words. Never DB_NULL. */
@@ -158,7 +160,7 @@ void gpu_nccl_call(struct arenas *as, struct gpu_process *p, const struct gpu_ho
 
 void gpu_nccl_release(struct gpu_process *p)
 {
-	free(p->comms.list);
-	p->comms.list = NULL;
-	p->comms.cnt = p->comms.cap = 0;
+	free(p->tables.comms.list);
+	p->tables.comms.list = NULL;
+	p->tables.comms.cnt = p->tables.comms.cap = 0;
 }

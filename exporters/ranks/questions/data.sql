@@ -1,5 +1,5 @@
 -- title: Is the data whole?
--- about: The same that 'sightline ranks check' says, for an engine.
+-- about: What 'sightline ranks check' shows, for an engine.
 -- column: ranks = how many there are
 -- column: missing = ranks that are not there
 -- column: cut = reports that were cut off

@@ -1,4 +1,4 @@
--- title: Who is the straggler of each step?
+-- title: Which rank is the straggler of each step?
 -- about: The steps in which the ranks waited most for one of them.
 -- column: step = number of the step
 -- column: straggler = the rank that the others waited for

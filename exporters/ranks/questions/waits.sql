@@ -1,4 +1,4 @@
--- title: Which collective waits for whom?
+-- title: Which collectives wait, and for which rank?
 -- about: Sums by communicator, operation, size and the rank that came last.
 -- column: commHash = communicator
 -- column: op = operation

@@ -51,7 +51,7 @@ static void what_is_held_stays_until_it_is_not(void **state)
 	side_commit(&s);
 	assert_string_equal(rows(), "2000 1 2000");
 	side_drain(&s);
-	assert_int_equal(s.arenas.rows, 2000);
+	assert_int_equal(s.arenas.ever.rows, 2000);
 	s.arenas.flight.hold = 0;
 	side_drain(&s);
 	side_commit(&s);
@@ -84,7 +84,7 @@ static void the_first_word_of_a_process_is_not_held(void **state)
 	model_settle(&s.model, INT64_MAX / 2, true);
 	side_commit(&s);
 	assert_string_equal(ask("SELECT count(*) FROM SL_PROCESS_TREE"), "1");
-	assert_int_equal(s.arenas.rows, 1);
+	assert_int_equal(s.arenas.ever.rows, 1);
 	side_die(&s);
 }
 

@@ -82,7 +82,7 @@ static void a_record_newer_than_the_clock_waits(void **state)
 	assert_int_equal(drain_round(&s.arenas, 100), 0);
 	assert_false(drain_is_idle(&s.arenas));
 	side_drain(&s);
-	assert_int_equal(s.arenas.rows, 1);
+	assert_int_equal(s.arenas.ever.rows, 1);
 	assert_true(drain_is_idle(&s.arenas));
 	side_die(&s);
 }
@@ -281,7 +281,7 @@ static void a_chunk_out_of_order_ends_the_reading_of_its_arena(void **state)
 	side_drain(&s);
 	assert_int_equal(s.arenas.lost.corrupt, 1);
 	assert_true(s.arenas.first->flags.is_bad);
-	assert_int_equal(s.arenas.rows, RING_WORDS / 3);
+	assert_int_equal(s.arenas.ever.rows, RING_WORDS / 3);
 	side_die(&s);
 }
 
@@ -299,7 +299,7 @@ static void a_chunk_of_another_thread_is_refused(void **state)
 	ring_last(&r, slot)->slot++;
 	side_drain(&s);
 	assert_int_equal(s.arenas.lost.corrupt, 1);
-	assert_int_equal(s.arenas.rows, RING_WORDS / 3);
+	assert_int_equal(s.arenas.ever.rows, RING_WORDS / 3);
 	/* Its thread is let go with the arena, and its slot is left alone. */
 	s.arenas.first->threads.at[slot]->flags.is_over = true;
 	assert_true(drain_is_idle(&s.arenas));
@@ -324,7 +324,7 @@ static uint64_t rows_after(uint32_t consumed, bool *is_bad)
 	side_attach(&s, &r, false);
 	side_drain(&s);
 	*is_bad = s.arenas.first->flags.is_bad;
-	got = s.arenas.rows;
+	got = s.arenas.ever.rows;
 	side_die(&s);
 	assert_int_equal(unlink(test_path), 0);
 	return got;

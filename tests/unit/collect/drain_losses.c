@@ -109,7 +109,7 @@ static void each_thread_has_its_share(void **state)
 	for (int i = 0; i < THREADS; i++)
 		assert_true(s.arenas.first->threads.at[slot[i]]->at.pos > 0);
 	side_drain(&s);
-	assert_int_equal(s.arenas.rows, THREADS * CALLS);
+	assert_int_equal(s.arenas.ever.rows, THREADS * CALLS);
 	side_commit(&s);
 	side_die(&s);
 }
