@@ -58,8 +58,12 @@ static void start(const struct ask *a, int script)
 	if (strcmp(a->engine, "duckdb") == 0)
 		execlp("duckdb", "duckdb", "-init", "/dev/null", "-bail", mode, (char *)NULL);
 	else
-		execlp("spark-sql", "spark-sql", "-S", "--hiveconf", "hive.cli.print.header=true",
-		       "-f", "/dev/stdin", (char *)NULL);
+		/* Its catalogue stays in memory: nothing is left in the folder. */
+		execlp("spark-sql", "spark-sql", "-S", "--conf",
+		       "spark.hadoop.javax.jdo.option.ConnectionURL=jdbc:derby:memory:ranks;create="
+		       "true",
+		       "--driver-java-options", "-Dderby.stream.error.file=/dev/null", "--hiveconf",
+		       "hive.cli.print.header=true", "-f", "/dev/stdin", (char *)NULL);
 	sl_warn("ranks ask: %s: %s", a->engine, strerror(errno));
 	_exit(SL_EXIT_NOTFOUND);
 }

@@ -131,6 +131,41 @@ static char *make_uri(const char *path, const char *what)
 	return uri;
 }
 
+/*
+ * SQLite takes the rest of a page at the end of a file that was cut off for a whole one, filled up with zeros, and finds rows
+ * in it. So the file ends, for it, with its last whole page. One such file is open at a time.
+ */
+static const sqlite3_io_methods *uncut;
+
+static int size_in_pages(sqlite3_file *file, sqlite3_int64 *size)
+{
+	unsigned char bytes[2];
+	sqlite3_int64 page;
+	int rc = uncut->xFileSize(file, size);
+
+	if (rc != SQLITE_OK || *size < 512 || uncut->xRead(file, bytes, 2, 16) != SQLITE_OK)
+		return rc;
+	page = bytes[0] << 8 | bytes[1];
+	page = page == 1 ? 65536 : page;
+	if (page >= 512)
+		*size -= *size % page;
+	return rc;
+}
+
+static void end_with_a_page(sqlite3 *db)
+{
+	static sqlite3_io_methods cut;
+	sqlite3_file *file = NULL;
+
+	if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
+	    !file || !file->pMethods || file->pMethods == &cut)
+		return;
+	uncut = file->pMethods;
+	cut = *uncut;
+	cut.xFileSize = size_in_pages;
+	file->pMethods = &cut;
+}
+
 static int open_file(const char *path, bool damaged, enum opening how, sqlite3 **db)
 {
 	char *uri = how == OPEN_IMMUTABLE ? make_uri(path, "immutable=1")
@@ -149,8 +184,10 @@ static int open_file(const char *path, bool damaged, enum opening how, sqlite3 *
 	sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, !damaged, NULL);
 	/* With this SQLite does not refuse a file that ends too early. It is read-only all the same. */
-	if (damaged)
+	if (damaged) {
 		sqlite3_db_config(*db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
+		end_with_a_page(*db);
+	}
 	/* Before anything is read: then it is too late. */
 	if (how == OPEN_ALONE)
 		sqlite3_exec(*db, "PRAGMA locking_mode=EXCLUSIVE", NULL, NULL, NULL);
