@@ -231,7 +231,7 @@ static void say_samples(struct collector *c)
 			(int64_t)broken);
 	say_python_samples(c, now.python - before.python);
 	/* Code made at run time has neither tables nor, mostly, frame pointers: a note only if it is much. */
-	if ((cut + broken) * 100 > all)
+	if ((cut + broken) * 100 > all && !c->options->kernel.sample_is_default)
 		notes_say(c, INFO,
 			  "%s of the CPU samples lack their outer callers (see SL_LOST_EVENTS)",
 			  grouped(cut + broken, n));

@@ -174,7 +174,7 @@ for bad in fast -1 10us ''; do
 done
 "$BIN" attach -p $$ --off-cpu-threshold=soon -o bad 2>err
 is $? 2 'by attach, too'
-profile "none" -t none --off-cpu-threshold=none ./waits >out 2>err
+profile "none" -t none -s none --off-cpu-threshold=none ./waits >out 2>err
 is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name = 'COMPOSITE_EVENTS'")" 0 'none: no table'
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	mkdir theirs

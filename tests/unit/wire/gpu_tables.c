@@ -47,7 +47,10 @@ static void check_use(const struct sl_gpu_line *line, const struct sl_gpu_use *u
 		fail_line(line, "* of what is no pointer");
 	if (use->part && type->letter != '2')
 		fail_line(line, "grid or block of what is no dim3");
-	if (!strchr("izp", type->letter) && !(is_grid && type->letter == '2'))
+	if (use->hashed && !use->is_pointer &&
+	    (type->letter != 'm' || use->hashed != type->words * 8))
+		fail_line(line, "a hash of what is no structure of that size");
+	if (!strchr("izp", type->letter) && !(is_grid && type->letter == '2') && !use->hashed)
 		fail_line(line, "a role of what cannot be recorded");
 }
 
@@ -207,7 +210,13 @@ static void roles_are_recognized(void **state)
 		    !u[3].part);
 	assert_true(u[6].role == SL_GPU_ROLE_blockz && u[6].offset == 20);
 	assert_true(u[8].role == SL_GPU_ROLE_stream && !u[8].is_int && u[8].offset == 32);
+	assert_int_equal(sl_gpu_uses("unique=3#128 *unique=1#128", u), 2);
+	assert_true(u[0].hashed == 128 && !u[0].is_pointer && u[1].hashed == 128 &&
+		    u[1].is_pointer);
 	/* None of these can be read. */
+	assert_int_equal(sl_gpu_uses("unique=3#", u), -1);
+	assert_int_equal(sl_gpu_uses("unique=3#12", u), -1);
+	assert_int_equal(sl_gpu_uses("unique=3#999", u), -1);
 	assert_int_equal(sl_gpu_uses("bytes=1+8", u), -1);
 	assert_int_equal(sl_gpu_uses("*bytes=1+999", u), -1);
 	assert_int_equal(sl_gpu_uses("count=2 *bytes=3+32*64", u), 2);
