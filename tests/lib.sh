@@ -106,12 +106,23 @@ nobody_bin() {
 	if [ -e "$W/for-nobody" ]; then echo "$W/for-nobody/sightline"; else echo "$BIN"; fi
 }
 
-# The two ways to trace. The report is $R; both set it from their first argument.
+# The two ways to trace. The report is $R; both set it from their first argument. Samples come by chance: a test has them where
+# it asks for them, or has set SAMPLED (sample_default.t and others).
 profile() { # REPORT [OPTION...] PROGRAM [ARG...]
 	R=$W/$1.sqlite
 	profile_to=$W/$1
 	shift
-	"$BIN" profile -f true -o "$profile_to" "$@"
+	profile_sampled=${SAMPLED-}
+	for profile_word; do
+		case $profile_word in
+		-s* | --sampl* | --python-sampl*) profile_sampled=1 ;;
+		esac
+	done
+	if [ "$profile_sampled" ]; then
+		"$BIN" profile -f true -o "$profile_to" "$@"
+	else
+		"$BIN" profile -f true -o "$profile_to" -s none "$@"
+	fi
 }
 bare() { # REPORT PROGRAM [ARG...]
 	R=$W/$1.sqlite

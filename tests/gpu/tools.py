@@ -69,7 +69,7 @@ class Report:
         raise Failed("CUPTI does not deliver: %s" % ("; ".join(self.diagnostics()) or "nothing is said of it"))
 
     def lost(self):
-        rows = self.rows("SELECT what, sum(count) FROM SL_LOST_EVENTS GROUP BY 1", "SL_LOST_EVENTS")
+        rows = self.rows("SELECT what, sum(count) FROM SL_LOST_EVENTS WHERE what NOT LIKE '%CPU samples%' GROUP BY 1", "SL_LOST_EVENTS")
         return [r for r in rows if not r[0].startswith("context switches")]
 
     def untold(self):

@@ -337,7 +337,8 @@ fi
 # ---- how often, which processes, when ----
 profile seldom -t none --cpuctxsw=none -s cpu --sampling-frequency=250 ./where m 1 2>err
 got=$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')
-check "a quarter as often: $got in a second" [ $((got >= 175 && got <= 325)) = 1 ]
+# Where another machine takes the CPU, ticks are lost.
+check "a quarter as often: $got in a second" [ $((got >= 100 && got <= 325)) = 1 ]
 sampled parts m 1 --samples-per-backtrace=10
 got=$(grep -c ' work caller ' chains)
 check "parts: a tenth have their callers: $got of $all" share_ok "$got" "$all" 9 11

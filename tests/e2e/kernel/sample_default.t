@@ -3,6 +3,7 @@
 # periods, Python's lines in them; and no word about them where they are not permitted.
 # shellcheck disable=SC2016
 . tests/lib.sh
+SAMPLED=1
 [ -x "$PY" ] || skip_all 'no python3'
 [ "$(id -u)" = 0 ] || skip_all 'needs root'
 
