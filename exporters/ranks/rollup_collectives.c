@@ -152,11 +152,16 @@ static int call_row(void *ctx, sqlite3_stmt *stmt)
 
 /* Roles: 26 count, 27 type, 30 comm (ENUM_SL_GPU_ROLE). */
 static const char calls_sql[] =
-	"WITH call AS (SELECT * FROM SL_LIBRARY_API WHERE library IN (SELECT id FROM StringIds WHERE value = "
-	"'nccl') AND returnValue = 0), argument AS (SELECT callId, max(value) FILTER (WHERE role = 30) AS comm, "
-	"max(value) FILTER (WHERE role = 26) AS cnt, max(value) FILTER (WHERE role = 27) AS type FROM "
-	"SL_GPU_ARGUMENTS WHERE role IN (26, 27, 30) AND callId IN (SELECT callId FROM call) GROUP BY callId) "
-	"SELECT globalTid, start, end, s.value, comm, cnt, type FROM call JOIN StringIds AS s ON s.id = nameId "
+	"WITH call AS (SELECT * FROM SL_LIBRARY_API WHERE library IN (SELECT id FROM StringIds "
+	"WHERE value = "
+	"'nccl') AND returnValue = 0), argument AS (SELECT callId, max(value) FILTER (WHERE role = "
+	"30) AS comm, "
+	"max(value) FILTER (WHERE role = 26) AS cnt, max(value) FILTER (WHERE role = 27) AS type "
+	"FROM "
+	"SL_GPU_ARGUMENTS WHERE role IN (26, 27, 30) AND callId IN (SELECT callId FROM call) GROUP "
+	"BY callId) "
+	"SELECT globalTid, start, end, s.value, comm, cnt, type FROM call JOIN StringIds AS s ON "
+	"s.id = nameId "
 	"LEFT JOIN argument USING (callId) ORDER BY globalTid, start, end DESC";
 
 /* ---- communicators ---- */

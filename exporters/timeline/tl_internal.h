@@ -174,7 +174,7 @@ struct tl_run {
 	struct tl_map domains, categories; /* (process, domain[, category]) -> place in texts + 1 */
 	char **texts;
 	size_t text_cnt;
-	bool has_before; /* SL_TL_BEFORE is there */
+	bool has_before;             /* SL_TL_BEFORE is there */
 	struct tl_map sums, metrics; /* GPU memory in use by counter; (type, metric) -> counter */
 	struct tl_stacks *stacks;    /* of samples; NULL: they are not asked for */
 	bool own_stacks;             /* all kinds of events share the numbers of stacks */
