@@ -158,12 +158,6 @@ const struct rank_step *rollup_step(const struct rank *k, int64_t time)
 	return low && time < k->steps[low - 1].end ? &k->steps[low - 1] : NULL;
 }
 
-static int64_t number_at(sqlite3_stmt *stmt, int i)
-{
-	return sqlite3_column_type(stmt, i) == SQLITE_INTEGER ? sqlite3_column_int64(stmt, i)
-							      : DATASET_NULL;
-}
-
 /* rank, restart, localRank, worldSize, source, pid */
 static int rank_row(void *ctx, sqlite3_stmt *stmt)
 {
@@ -173,12 +167,12 @@ static int rank_row(void *ctx, sqlite3_stmt *stmt)
 	if (!grow(&r->ranks, r->ranks_cnt, &r->ranks_room, sizeof(*r->ranks)))
 		return SQLITE_NOMEM;
 	r->ranks[r->ranks_cnt++] = (struct rank){
-		.rank = number_at(stmt, 0),
-		.restart = number_at(stmt, 1),
-		.local = number_at(stmt, 2),
-		.world = number_at(stmt, 3),
+		.rank = rollup_number(stmt, 0),
+		.restart = rollup_number(stmt, 1),
+		.local = rollup_number(stmt, 2),
+		.world = rollup_number(stmt, 3),
 		.source = strdup(source ? source : "?"),
-		.pid = number_at(stmt, 5),
+		.pid = rollup_number(stmt, 5),
 		.first = DATASET_NULL,
 		.last = DATASET_NULL,
 	};
@@ -230,8 +224,8 @@ static int life_row(void *ctx, sqlite3_stmt *stmt)
 {
 	struct rank *k = ctx;
 
-	k->first = number_at(stmt, 0);
-	k->last = number_at(stmt, 1);
+	k->first = rollup_number(stmt, 0);
+	k->last = rollup_number(stmt, 1);
 	return SQLITE_OK;
 }
 
@@ -289,9 +283,9 @@ static int facts_row(void *ctx, sqlite3_stmt *stmt)
 
 	copy_text(f->uuid, sizeof(f->uuid), stmt, 0);
 	copy_text(f->name, sizeof(f->name), stmt, 1);
-	f->complete = number_at(stmt, 2);
-	f->lost = number_at(stmt, 3);
-	f->clock_error = number_at(stmt, 4);
+	f->complete = rollup_number(stmt, 2);
+	f->lost = rollup_number(stmt, 3);
+	f->clock_error = rollup_number(stmt, 4);
 	copy_text(f->version, sizeof(f->version), stmt, 5);
 	return SQLITE_OK;
 }

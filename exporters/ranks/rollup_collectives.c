@@ -166,12 +166,6 @@ static const char calls_sql[] =
 
 /* ---- communicators ---- */
 
-static int64_t number_at(sqlite3_stmt *stmt, int i)
-{
-	return sqlite3_column_type(stmt, i) == SQLITE_INTEGER ? sqlite3_column_int64(stmt, i)
-							      : DATASET_NULL;
-}
-
 /* globalPid, comm, commHash, nRanks, rank, start, end: in order of start */
 static int comm_row(void *ctx, sqlite3_stmt *stmt)
 {
@@ -182,11 +176,11 @@ static int comm_row(void *ctx, sqlite3_stmt *stmt)
 	c->comms[c->comms_cnt++] = (struct comm){
 		.pid = sqlite3_column_int64(stmt, 0) >> 24,
 		.handle = sqlite3_column_int64(stmt, 1),
-		.hash = number_at(stmt, 2),
-		.ranks = number_at(stmt, 3),
-		.rank = number_at(stmt, 4),
+		.hash = rollup_number(stmt, 2),
+		.ranks = rollup_number(stmt, 3),
+		.rank = rollup_number(stmt, 4),
 		.start = sqlite3_column_int64(stmt, 5),
-		.end = number_at(stmt, 6),
+		.end = rollup_number(stmt, 6),
 	};
 	return SQLITE_OK;
 }

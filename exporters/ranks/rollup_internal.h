@@ -43,6 +43,13 @@ struct rollup {
 typedef int rollup_row(void *ctx, sqlite3_stmt *stmt);
 int rollup_sql(struct rollup *r, const char *sql, rollup_row *row, void *ctx);
 
+/* A whole number of a row; DATASET_NULL: NULL, or something else. */
+static inline int64_t rollup_number(sqlite3_stmt *stmt, int i)
+{
+	return sqlite3_column_type(stmt, i) == SQLITE_INTEGER ? sqlite3_column_int64(stmt, i)
+							      : DATASET_NULL;
+}
+
 /* Of a process; NULL: of no rank. */
 struct rank *rollup_rank(struct rollup *r, int64_t pid);
 /* The step that @time is in; NULL: none. */

@@ -69,7 +69,7 @@ class Report:
         raise Failed("CUPTI does not deliver: %s" % ("; ".join(self.diagnostics()) or "nothing is said of it"))
 
     def lost(self):
-        rows = self.rows("SELECT what, sum(count) FROM SL_LOST_EVENTS WHERE what NOT LIKE '%CPU samples%' GROUP BY 1", "SL_LOST_EVENTS")
+        rows = self.rows("SELECT what, sum(count) FROM SL_LOST_EVENTS GROUP BY 1", "SL_LOST_EVENTS")
         return [r for r in rows if not r[0].startswith("context switches")]
 
     def untold(self):
@@ -326,7 +326,7 @@ class Tools:
 
     def profile(self, command, *options, want=0, env=None, trace=TRACE, seconds=120):
         path = self.path("report.sqlite")
-        words = [self.sightline, "profile", "-f", "true", "-t", trace, *options, "-o", path, *command]
+        words = [self.sightline, "profile", "-f", "true", "-t", trace, "-s", "none", *options, "-o", path, *command]
         self.last = path
         out = self.run(words, os.path.basename(command[0]) + " traced", env, want, seconds)
         return Report(path), out

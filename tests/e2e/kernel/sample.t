@@ -335,10 +335,13 @@ else
 fi
 
 # ---- how often, which processes, when ----
-profile seldom -t none --cpuctxsw=none -s cpu --sampling-frequency=250 ./where m 1 2>err
-got=$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')
-# Where another machine takes the CPU, ticks are lost.
-check "a quarter as often: $got in a second" [ $((got >= 100 && got <= 325)) = 1 ]
+# Where the host takes the CPU, ticks are lost: then once more.
+for try in 1 2 3; do
+	profile seldom -t none --cpuctxsw=none -s cpu --sampling-frequency=250 ./where m 1 2>err
+	got=$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')
+	[ "$got" -lt 175 ] || break
+done
+check "a quarter as often: $got in a second, at the ${try}. time" [ $((got >= 175 && got <= 325)) = 1 ]
 sampled parts m 1 --samples-per-backtrace=10
 got=$(grep -c ' work caller ' chains)
 check "parts: a tenth have their callers: $got of $all" share_ok "$got" "$all" 9 11
