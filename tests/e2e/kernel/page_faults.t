@@ -4,6 +4,7 @@
 [ -x "$PY" ] || skip_all 'no python3'
 command -v gcc >/dev/null || skip_all 'no gcc'
 [ "$(id -u)" = 0 ] || skip_all 'needs root'
+SAMPLED=1
 "$BIN" profile -t none --cpuctxsw=none -s process-tree --python-sampling=true -f true -o probe true 2>err
 if grep -q 'no CPU samples\|need eBPF' err; then
 	skip_all "$(grep -m1 'no CPU samples\|need eBPF' err)"
