@@ -26,12 +26,12 @@ int main(int argc, char **argv)
 
 	bad = is_bad(argc, argv);
 	pthread_create(&thread, NULL, refresh, NULL);
-	wait_ms(5);
+	wait_ms(10);
 	for (int i = 0; i < 10; i++) {
 		pthread_mutex_lock(&lock);
 		n++;
 		pthread_mutex_unlock(&lock);
-		wait_ms(3);
+		wait_ms(8); /* longer than the other waits without the lock, also where that wait is some ms late */
 	}
 	printf("%ld\n", n);
 	return 0;

@@ -9,7 +9,7 @@ SL_STANDIN_NVML=gpus=2 LD_LIBRARY_PATH=$NVML "$BIN" profile -f true -t none --ho
 recording=$!
 for _ in $(seq 60); do
 	"$BIN" top --once live.sqlite >text 2>/dev/null
-	grep -q '^machine: .*memory available' text && grep -q 'GPU 1: .*SMs Active' text && break
+	grep -q '^machine: .*memory available' text && grep -q 'GPU 1: .*SMs Active' text && grep -q 'GPU 1: 1.* W' text && break
 	sleep 0.2
 done
 check 'GPUs: clocks, power, temperature' grep -qE '^GPU 0: 10[0-9] W, .*SM [0-9]+ MHz, .* C.*   GPU 1: 11[0-9] W' text
