@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "collector/base/commands.h"
+#include "collector/base/find_program.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
 #include "collector/session/daemon.h"
@@ -298,7 +299,7 @@ int cmd_launch(int argc, char **argv)
 		sl_warn("launch: '--session' and '--session-new' exclude each other");
 		return SL_EXIT_USAGE;
 	}
-	program = launch_find(argv[first]);
+	program = sl_find_program(argv[first]);
 	if (!program)
 		return launch_not_found(argv[first]);
 	preload = launch_preload_or_say();

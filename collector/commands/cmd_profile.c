@@ -15,6 +15,7 @@
 #include "collector/base/stop_signal.h"
 #include "collector/base/commands.h"
 #include "collector/base/mask.h"
+#include "collector/base/find_program.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
 #include "collector/collect/notes.h"
@@ -169,7 +170,7 @@ int cmd_profile(int argc, char **argv)
 			"[ARGUMENTS...])");
 		return SL_EXIT_USAGE;
 	}
-	program = launch_find(argv[first]);
+	program = sl_find_program(argv[first]);
 	if (!program)
 		return launch_not_found(argv[first]);
 	preload = launch_preload_or_say();

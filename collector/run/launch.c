@@ -23,40 +23,6 @@
 
 #define PRELOAD_ENV "LD_PRELOAD"
 
-static bool is_program(const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st) < 0)
-		return false;
-	errno = EACCES;
-	return S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
-char *launch_find(const char *name)
-{
-	const char *path = getenv("PATH"), *end;
-	int err = ENOENT;
-
-	if (strchr(name, '/'))
-		return is_program(name) ? strdup(name) : NULL;
-	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *name; path = end + 1) {
-		char full[PATH_MAX];
-
-		end = strchrnul(path, ':');
-		snprintf(full, sizeof(full), "%.*s%s%s", (int)(end - path), path,
-			 end == path ? "./" : "/", name);
-		if (is_program(full))
-			return strdup(full);
-		if (errno == EACCES)
-			err = EACCES;
-		if (!*end)
-			break;
-	}
-	errno = err;
-	return NULL;
-}
-
 int launch_not_found(const char *name)
 {
 	if (errno == EACCES) {

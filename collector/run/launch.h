@@ -18,10 +18,7 @@ struct launch {
 	int failed; /* its errno, when it cannot exec */
 };
 
-/* Where @name would be found as execvp() does; malloc'd. NULL with errno: ENOENT or EACCES. */
-char *launch_find(const char *name);
-
-/* One line on stderr by errno of launch_find(), and the exit status of a shell. */
+/* One line on stderr by errno of sl_find_program(), and the exit status of a shell. */
 int launch_not_found(const char *name);
 
 /* libtrace.so that belongs to this binary; malloc'd, NULL when there is none. */

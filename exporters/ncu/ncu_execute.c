@@ -7,26 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/base/find_program.h"
 #include "collector/base/message.h"
-
-/* Where in PATH ncu is; NULL: nowhere. malloc'd. */
-static char *find_ncu(void)
-{
-	const char *path = getenv("PATH");
-
-	while (path && *path) {
-		size_t len = strcspn(path, ":");
-		char *file;
-
-		if (asprintf(&file, "%.*s/ncu", (int)len, path) < 0)
-			return NULL;
-		if (len && access(file, X_OK) == 0)
-			return file;
-		free(file);
-		path += len + (path[len] == ':');
-	}
-	return NULL;
-}
 
 static int run_one(const struct ncu *n, const struct ncu_target *t, const char *ncu)
 {
@@ -77,7 +59,7 @@ static const char *reason_not(const struct ncu *n, const struct ncu_target *t)
 
 int ncu_execute(const struct ncu *n)
 {
-	char *ncu = find_ncu();
+	char *ncu = sl_find_program("ncu");
 	int rc = 0;
 
 	if (!ncu) {

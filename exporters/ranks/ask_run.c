@@ -8,23 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/base/find_program.h"
 #include "collector/base/message.h"
 
-/* Is the program in PATH? */
 static bool is_there(const char *name)
 {
-	const char *path = getenv("PATH");
+	char *file = sl_find_program(name);
 
-	while (path && *path) {
-		size_t len = strcspn(path, ":");
-		char file[4096];
-
-		snprintf(file, sizeof(file), "%.*s/%s", (int)len, path, name);
-		if (len && access(file, X_OK) == 0)
-			return true;
-		path += len + (path[len] == ':');
-	}
-	return false;
+	free(file);
+	return file;
 }
 
 const char *ask_engine(void)
