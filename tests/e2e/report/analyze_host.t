@@ -148,6 +148,18 @@ says 'the only CPU, which others are on' 'bad None For 400 ms, 40 % of the run, 
 350000000|150000000|70.0|1|100|103|job|worker
 300000000|300000000|50.0|1|100|101|job|worker' "$others; UPDATE TARGET_INFO_SYSTEM_ENV SET value = '1'"
 
+begin cpu_taken
+says 'a CPU that others have' 'info None For 300 ms, 30 % of the run, threads waited for a CPU for 300 ms in all, though the program had 1.0 of the 2 CPUs that it was seen on: other programs had the rest, or a limit kept it from them.
+300000000|400000000|42.9|100|101|job|worker'
+says 'for more than half of the time' 'bad None For 300 ms, 60 % of the run, threads waited for a CPU for 300 ms in all, though the program had 1.0 of the 2 CPUs that it was seen on: other programs had the rest, or a limit kept it from them.
+300000000|400000000|42.9|100|101|job|worker' 'UPDATE OSRT_API SET end = 500000000'
+says 'a fifth is not enough' silent 'UPDATE OSRT_API SET end = 1500000000'
+says 'which is asked for' 'info None For 300 ms, 20 % of the run, threads waited for a CPU for 300 ms in all, though the program had 1.0 of the 2 CPUs that it was seen on: other programs had the rest, or a limit kept it from them.
+300000000|400000000|42.9|100|101|job|worker' 'UPDATE OSRT_API SET end = 1500000000' :share=19
+says 'a CPU that the program was never on may be forbidden to it' silent 'UPDATE SCHED_EVENTS SET cpu = 0'
+says 'its own threads on all CPUs' silent "INSERT INTO SCHED_EVENTS SELECT start, 0, isSchedIn, globalTid + 2, threadState, NULL FROM
+	(SELECT 200000000 AS start, 1 AS isSchedIn, $TID AS globalTid, NULL AS threadState UNION ALL SELECT 500000000, 0, $TID, 5)"
+
 begin cpu_imbalance
 says 'threads that are waited for' 'bad 100000000 3 threads (worker) of process 100 share a job badly: the busiest ran for 300 ms, the least busy for 100 ms.
 300000000|100.0||100|101|worker|threads
