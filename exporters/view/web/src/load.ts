@@ -133,6 +133,8 @@ function take(json: ReportJson, many: boolean): void {
 	}
 	short(source, json);
 	say(json, source);
+	/* Before the first event is read, there is no time 0 yet. */
+	source.zero = json.t0;
 	source.live = json.live;
 	source.capabilities = new Set(json.capabilities);
 	source.lost = json.lost;
@@ -182,11 +184,13 @@ async function watch(index: number, many: boolean): Promise<void> {
 			return;
 		try {
 			const news = await get<ReportShort>("live", { r: index, gen: source.generation });
+			const full = news.unchanged === false || news.generation !== source.generation ? await get<ReportJson>("report", { r: index }) : null;
+			/* What is on the screen now: it may have moved while the answers were on their way. */
 			const end = limits.t1;
 			const all = showsAll();
 
-			if (news.unchanged === false || news.generation !== source.generation)
-				take(await get<ReportJson>("report", { r: index }), many);
+			if (full)
+				take(full, many);
 			else {
 				short(source, news);
 				m.sources.value = [...m.sources.value];

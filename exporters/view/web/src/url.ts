@@ -25,6 +25,8 @@ export function readAddress(): void {
 }
 
 let timer = 0;
+/* Until the address has been read, it is not written: a report may take its time to come. */
+let isRead = false;
 
 function write(): void {
 	const parts = new URLSearchParams();
@@ -45,10 +47,12 @@ function write(): void {
 
 export function soon(): void {
 	clearTimeout(timer);
-	timer = setTimeout(write, 400) as unknown as number;
+	if (isRead)
+		timer = setTimeout(write, 400) as unknown as number;
 }
 
 export function keepAddress(): void {
+	isRead = true;
 	effect(() => {
 		m.marks.value;
 		m.layoutTick.value;
