@@ -47,16 +47,17 @@ export function beginLine(line: Line, lo = 0, hi = line.width): void {
 }
 
 /*
- * One tile: its unit u lies at pixel @from + u * @unit. Only pixels of [@lo, @hi) are touched: a tile of another zoom level may
- * stand in for a part of itself.
+ * One tile: its unit u lies at pixel @from + u * @unit. Only what lies in [@lo, @hi) is drawn: a tile of another zoom level may
+ * stand in for a part of itself. Of that, only pixels from @first to @end are written: neighbours share the pixel at their edge, so
+ * that a part of a line has to be drawn from the tiles on both sides of it, whichever came first.
  */
-export function addTile(line: Line, tile: Tile, from: number, unit: number, lo: number, hi: number, colours: Uint32Array): void {
+export function addTile(line: Line, tile: Tile, from: number, unit: number, lo: number, hi: number, colours: Uint32Array, first = 0, end = line.width): void {
 	const { out, at, page } = line;
 	const left = Math.max(0, lo), right = Math.min(line.width, hi);
 
 	for (let i = 0; i < tile.n; i++) {
 		const l = Math.max(left, from + tile.x[i] * unit);
-		const end = from + (tile.x[i] + tile.w[i]) * unit, r = Math.min(right, end);
+		const ends = from + (tile.x[i] + tile.w[i]) * unit, r = Math.min(right, ends);
 
 		if (r < left || l >= right || r < l)
 			continue;
@@ -65,20 +66,23 @@ export function addTile(line: Line, tile: Tile, from: number, unit: number, lo: 
 
 		if (r - l >= 1) {
 			const a = Math.round(l), b = Math.max(Math.round(r), a + 1);
+			const x0 = Math.max(a, first), x1 = Math.min(b, end);
+
+			if (x0 >= x1)
+				continue;
 			const full = tile.flags[i] & EXACT ? colour : mix(colour, page, FAINTEST + (1 - FAINTEST) * share);
 
-			out.fill(full, at + a, at + Math.min(b, line.width));
+			out.fill(full, at + x0, at + x1);
 			/* An edge between neighbours, where there is room for one and the event ends in this part of the tile. */
-			if (b - a >= 4 && end <= right && !(tile.flags[i] & GOES_ON))
+			if (b - a >= 4 && b <= end && ends <= right && !(tile.flags[i] & GOES_ON))
 				out[at + b - 1] = mix(full, page, 0.55);
-			for (let p = a; p < Math.min(b, line.width); p++)
-				covered[p] = -1;
+			covered.fill(-1, x0, x1);
 			continue;
 		}
 		const p = Math.min(Math.floor(l), line.width - 1);
 		const weight = Math.max(r - l, 0.02) * (tile.flags[i] & EXACT ? 1 : Math.max(share, 0.02));
 
-		if (covered[p] < 0)
+		if (p < first || p >= end || covered[p] < 0)
 			continue;
 		covered[p] += weight;
 		if (weight > heaviest[p]) {
@@ -97,8 +101,8 @@ export function endLine(line: Line, lo = 0, hi = line.width): void {
 }
 
 /* What has not been read yet, or not indexed: slanted lines would need height, so a dotted one. */
-export function pending(line: Line, lo: number, hi: number, colour: number): void {
-	for (let p = Math.max(0, Math.floor(lo)); p < Math.min(line.width, Math.floor(hi)); p++)
+export function pending(line: Line, lo: number, hi: number, colour: number, first: number, end: number): void {
+	for (let p = Math.max(first, Math.floor(lo)); p < Math.min(end, Math.floor(hi)); p++)
 		if (p % 6 < 2)
 			line.out[line.at + p] = mix(colour, line.page, 0.35);
 }

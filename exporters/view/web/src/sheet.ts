@@ -213,18 +213,21 @@ export class Sheet {
 		return true;
 	}
 
-	/* The tiles @parts of one line, with all that lies in them. */
+	/* The tiles @parts of one line, with all that lies in them; the pixels at their edges are their neighbours', too. */
 	private again(strip: Strip, i: number, parts: number[], dpr: number, table: Uint32Array): void {
 		const width = this.picture!.width;
 		const k = level(dpr, strip.coarse);
 		const source = m.sources.value[strip.row.source];
+		const all = reach(source, k, this.t0, this.t1);
 		const line: Line = { out: this.pixels, at: i * width, width, page: theme.pack(theme.paint().page) };
-		const px = (t: number): number => Math.max(0, Math.min(width, Math.floor((t - this.t0) / view.scale * dpr)));
+		const px = (t: number): number => Math.floor((t - this.t0) / view.scale * dpr);
 
 		for (const index of new Set(parts)) {
 			const from = index * tileSpan(k) + source.offset;
+			const left = Math.max(0, px(from)), right = Math.min(width, px(from + tileSpan(k)) + 1);
 
-			this.line(strip, line, dpr, table, { k, from: index, to: index }, px(from), px(from + tileSpan(k)));
+			if (left < right)
+				this.line(strip, line, dpr, table, { k, from: Math.max(all.from, index - 1), to: Math.min(all.to, index + 1) }, left, right);
 		}
 		if (strip.exact)
 			this.labels[i] = this.namesOf(strip, dpr);
@@ -267,12 +270,12 @@ export class Sheet {
 			visit(tiles.laneTiles(strip.row.source, lane, category), source, r, this.t0, dpr, true, (tile, from, unit, lo, hi) => {
 				if (tile) {
 					counted.rectangles += tile.n;
-					addTile(line, tile, from, unit, lo, hi, table);
+					addTile(line, tile, from, unit, lo, hi, table, left, right);
 					return;
 				}
 				counted.missing++;
 				if (strip.exact)
-					pending(line, lo, hi, quiet);
+					pending(line, lo, hi, quiet, left, right);
 			});
 		endLine(line, left, right);
 	}
