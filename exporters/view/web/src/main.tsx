@@ -9,7 +9,7 @@ import { link, measureLink, Refused, takeToken } from "./net";
 import { counted } from "./sheet";
 import * as colours from "./colours";
 import * as format from "./format";
-import { frames, invalidate, placesOf, settled, stage, start } from "./stage";
+import { frames, invalidate, placesOf, settled, stage, start, wholePicture } from "./stage";
 import * as theme from "./theme";
 import { cached, most, names, onTiles, requests } from "./tiles";
 import { keepAddress, readAddress } from "./url";
@@ -28,7 +28,7 @@ function failed(e: unknown): void {
 function testHook(): void {
 	if (!new URLSearchParams(location.hash.slice(1)).has("test"))
 		return;
-	(window as unknown as { __view: unknown }).__view = { model: m, view, stage, frames, counted, cached, most, requests, link, settled, invalidate, colours, format, names, theme, places: placesOf };
+	(window as unknown as { __view: unknown }).__view = { model: m, view, stage, frames, counted, cached, most, requests, link, settled, whole: wholePicture, invalidate, colours, format, names, theme, places: placesOf };
 }
 
 async function main(): Promise<void> {

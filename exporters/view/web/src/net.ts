@@ -42,6 +42,32 @@ export function measureLink(): void {
 
 type Query = Record<string, string | number | undefined>;
 
+/* ---- what is on its way ---- */
+
+/* Requests without those for tiles and for news of the report; waits of the page before it makes one. */
+let pending = 0;
+let whenDone: () => void = () => {};
+
+export const isBusy = (): boolean => pending > 0;
+export const onDone = (f: () => void): void => { whenDone = f; };
+export function waitsFor(by: 1 | -1): void {
+	pending += by;
+	if (pending === 0)
+		whenDone();
+}
+
+/* What the answer is used for begins before the request counts as done. */
+async function counted<T>(path: string, run: () => Promise<T>): Promise<T> {
+	if (path === "live")
+		return run();
+	waitsFor(1);
+	try {
+		return await run();
+	} finally {
+		setTimeout(() => waitsFor(-1), 0);
+	}
+}
+
 async function ask(path: string, query: Query, init: RequestInit): Promise<Response> {
 	const given = Object.entries(query).filter(([, v]) => v !== undefined).map(([k, v]) => [k, String(v)]);
 	const url = "/v1/" + path + (given.length ? "?" + new URLSearchParams(given as [string, string][]) : "");
@@ -66,18 +92,18 @@ async function ask(path: string, query: Query, init: RequestInit): Promise<Respo
 }
 
 export async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
-	return (await ask(path, query, { signal })).json();
+	return counted(path, async () => (await ask(path, query, { signal })).json());
 }
 
 export async function post<T>(path: string, query: Query, body: unknown, signal?: AbortSignal): Promise<T> {
 	const text = typeof body === "string" ? body : JSON.stringify(body);
 	const type = typeof body === "string" ? "text/plain" : "application/json";
 
-	return (await ask(path, query, { method: "POST", body: text, headers: { "Content-Type": type }, signal })).json();
+	return counted(path, async () => (await ask(path, query, { method: "POST", body: text, headers: { "Content-Type": type }, signal })).json());
 }
 
 export async function postBlob(path: string, query: Query, body: unknown): Promise<Blob> {
-	return (await ask(path, query, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } })).blob();
+	return counted(path, async () => (await ask(path, query, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } })).blob());
 }
 
 export async function postBinary(path: string, query: Query, body: ArrayBuffer, signal?: AbortSignal): Promise<ArrayBuffer> {

@@ -8,6 +8,7 @@ import { counted, Sheet } from "./sheet";
 import { drawAxis, drawMinimap } from "./axis";
 import { drawOverlay } from "./overlay";
 import { niceStep } from "./format";
+import { isBusy, onDone } from "./net";
 import { onView, shown, view, resize } from "./view";
 import type { Placed, Row } from "./model";
 
@@ -21,7 +22,8 @@ export const frames: number[] = [];
 const sheets = { pins: new Sheet(), rows: new Sheet() };
 let queued = false;
 let whole = true;
-let quietSince = 0;
+let pictured = false;
+let lacking = 0; /* tiles that the last picture had to do without, or with older ones */
 let waiting: (() => void)[] = [];
 let prefetched = "";
 
@@ -62,11 +64,16 @@ function frame(): void {
 	const all = whole;
 
 	whole = false;
-	if (all)
+	if (all) {
 		drawAll(c, stage.dpr);
+		lacking = tiles.wishes();
+	}
 	drawOverlay(c.overlay, stage.dpr);
-	if (!stage.firstPicture && counted.rectangles > 0)
-		stage.firstPicture = performance.now();
+	/* The next frame begins when this one is on the screen. */
+	if (!pictured && counted.rectangles > 0) {
+		pictured = true;
+		requestAnimationFrame(() => { stage.firstPicture = performance.now(); });
+	}
 	const more = tiles.flush();
 
 	frames.push(performance.now() - began);
@@ -89,15 +96,35 @@ function settle(): void {
 		if (!tiles.idle())
 			return;
 	}
-	quietSince ||= performance.now();
+	if (isBusy())
+		return;
 	for (const done of waiting.splice(0))
 		done();
 }
 
-/* For tests: when nothing is on its way any more. */
-export function settled(): Promise<void> {
+/* For tests: the picture is whole, whatever is fetched ahead of time. */
+export const wholePicture = async (): Promise<void> => {
+	do
+		await new Promise((done) => { invalidate(); requestAnimationFrame(done); });
+	while (lacking > 0);
+};
+
+function drawn(): Promise<void> {
 	invalidate();
 	return new Promise((done) => waiting.push(done));
+}
+
+/*
+ * For tests: when the picture is drawn of all tiles that it needs, no request is on its way, and none follows from what was drawn:
+ * what components do after they are in the page comes a frame later.
+ */
+export async function settled(): Promise<void> {
+	for (let quiet = 0; quiet < 2; quiet++) {
+		await drawn();
+		await new Promise((done) => setTimeout(done, 0));
+		if (queued || isBusy() || !tiles.idle())
+			quiet = -1;
+	}
 }
 
 export function attach(canvases: Canvases): void {
@@ -118,6 +145,7 @@ export function measureStage(): void {
 
 export function start(): void {
 	onView(() => invalidate());
+	onDone(() => invalidate(false));
 	effect(() => {
 		m.placed.value;
 		m.pinned.value;

@@ -18,8 +18,8 @@ export interface Tile {
 
 export const PX = 256, UNITS = PX * 16;
 /* What is kept; tests make it small. */
-export const most = { bytes: 64 << 20, names: 20000 };
-const BATCH = 384;
+export const most = { bytes: 64 << 20, names: 20000, batch: 384 /* tiles in a request */ };
+const FLIGHTS = 3;
 
 /* ---- names ---- */
 
@@ -200,6 +200,8 @@ export function coarser(of: LaneTiles, k: number, index: number): { tile: Tile; 
 	return undefined;
 }
 
+export const wishes = (): number => wished.size;
+
 export function flush(): boolean {
 	const now = performance.now();
 
@@ -210,23 +212,24 @@ export function flush(): boolean {
 		}
 	let left = false;
 
-	if (now >= pausedUntil && flights.length < 3) {
+	if (now >= pausedUntil && flights.length < FLIGHTS) {
 		const all = [...wished.values()].filter((w) => !asked.has(wishKey(w)));
 		const groups = new Map<string, Wish[]>();
 
 		for (const w of all) {
 			const key = `${w.of.source} ${w.of.counter}`;
-
 			const group = groups.get(key);
 
-			if (!group)
-				groups.set(key, [w]);
-			else if (group.length < BATCH)
+			if (group)
 				group.push(w);
+			else
+				groups.set(key, [w]);
 		}
-		for (const group of groups.values())
-			if (flights.length < 3)
-				launch(group.slice(0, BATCH));
+		/* A part of each kind first. */
+		for (let from = 0; from < all.length; from += most.batch)
+			for (const group of groups.values())
+				if (flights.length < FLIGHTS && from < group.length)
+					launch(group.slice(from, from + most.batch));
 		left = all.length > 0;
 	}
 	wished.clear();
@@ -263,7 +266,7 @@ function launch(wishes: Wish[]): void {
 		if (failures >= FAILURES)
 			failed(null);
 		failures = 0;
-		fresh = [...fresh.slice(-8 * BATCH), ...wishes.map((w) => ({ answer: taken, lane: w.of, k: w.k, index: w.index }))];
+		fresh = [...fresh.slice(-8 * most.batch), ...wishes.map((w) => ({ answer: taken, lane: w.of, k: w.k, index: w.index }))];
 		evict();
 		sweepNames();
 	}).catch((e) => {

@@ -43,19 +43,20 @@ function build(json: FlameJson): Graph {
 
 async function read(t0: number, t1: number): Promise<void> {
 	stop?.abort();
-	stop = new AbortController();
+	const { signal: given } = stop = new AbortController();
+
 	try {
 		const s = m.sources.value.find((x) => lanesIn(x.index, m.rangeRows.value));
 
 		if (!s)
 			return;
-		const json = await post<FlameJson>("select", { r: s.index }, { from: Math.floor(t0 - s.offset), to: Math.ceil(t1 - s.offset), lanes: lanesIn(s.index, m.rangeRows.value), table: "flame" }, stop.signal);
+		const json = await post<FlameJson>("select", { r: s.index }, { from: Math.floor(t0 - s.offset), to: Math.ceil(t1 - s.offset), lanes: lanesIn(s.index, m.rangeRows.value), table: "flame" }, given);
 
 		root.value = 0;
 		graph.value = build(json);
 		empty.value = json.total > 0 ? "" : "There are no stacks in this span: neither CPU samples nor calls with stacks.";
 	} catch (e) {
-		if (!stop.signal.aborted)
+		if (!given.aborted)
 			complain(e);
 	}
 }

@@ -2,6 +2,7 @@
 import { useSignalEffect } from "@preact/signals";
 import * as m from "../model";
 import { dur, point } from "../format";
+import { waitsFor } from "../net";
 import { shown } from "../view";
 
 const STILL_MS = 120;
@@ -13,9 +14,12 @@ export function useRange(read: (t0: number, t1: number) => Promise<void>, none: 
 
 		m.rangeRows.value;
 		if (r) {
-			const timer = setTimeout(() => void read(r.t0, r.t1), STILL_MS);
+			let waits = true;
+			const end = (): void => { if (waits) waitsFor(-1); waits = false; };
+			const timer = setTimeout(() => { void read(r.t0, r.t1); end(); }, STILL_MS);
 
-			return () => clearTimeout(timer);
+			waitsFor(1);
+			return () => { clearTimeout(timer); end(); };
 		}
 		none();
 		return undefined;

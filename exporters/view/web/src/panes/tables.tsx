@@ -20,7 +20,8 @@ let stop: AbortController | null = null;
 
 async function read(t0: number, t1: number): Promise<void> {
 	stop?.abort();
-	stop = new AbortController();
+	const { signal: given } = stop = new AbortController();
+
 	busy.value = true;
 	try {
 		const all: Answer[] = [];
@@ -30,12 +31,12 @@ async function read(t0: number, t1: number): Promise<void> {
 
 			if (lanes)
 				all.push({ source: s.index, json: await post<SelectJson>("select", { r: s.index },
-					{ from: Math.floor(t0 - s.offset), to: Math.ceil(t1 - s.offset), lanes, table: "names" }, stop.signal) });
+					{ from: Math.floor(t0 - s.offset), to: Math.ceil(t1 - s.offset), lanes, table: "names" }, given) });
 		}
 		answers.value = all;
 		busy.value = false;
 	} catch (e) {
-		if (!stop.signal.aborted) {
+		if (!given.aborted) {
 			busy.value = false;
 			complain(e);
 		}
