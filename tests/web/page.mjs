@@ -2,7 +2,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { chromium } from 'playwright-core';
 
-const PATIENCE = 30000;
+const PATIENCE = 60000;
 
 let tests = 0, failures = 0;
 export const note = (text) => process.stdout.write(String(text).replace(/^/gm, '# ') + '\n');
@@ -67,7 +67,8 @@ export class Browser {
 		return new Browser(await chromium.launch({ executablePath: path, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--font-render-hinting=none'] }));
 	}
 
-	async open(address, { width = 1400, height = 850, colorScheme = 'light', expectErrors = false, wait = true } = {}) {
+	/* @prepare: what is done with the page before it is opened. */
+	async open(address, { width = 1400, height = 850, colorScheme = 'light', expectErrors = false, wait = true, prepare = null } = {}) {
 		const context = await this.browser.newContext({ viewport: { width, height }, colorScheme, acceptDownloads: true });
 		const page = await context.newPage();
 
@@ -77,6 +78,7 @@ export class Browser {
 		page.on('console', (m) => { if (['error', 'warning'].includes(m.type()) && !expectErrors && !/status of 40[04]/.test(m.text())) this.errors.push(`${m.type()}: ${m.text()}`); });
 		page.on('pageerror', (e) => this.errors.push(e.stack));
 		context.on('request', (r) => { if (!/^(http:\/\/127\.0\.0\.1:\d+\/|data:|blob:)/.test(r.url())) this.strangers.push(r.url()); });
+		await prepare?.(page);
 		await page.goto(address + (address.includes('#') ? '&' : '#') + 'test');
 		if (wait) {
 			await page.waitForFunction(() => window.__view?.model.sources.value.length > 0 && window.__view.model.sources.value.every((s) => s.indexed === 1));

@@ -2,33 +2,10 @@
  * view_far.mjs - the page of `sightline view` over a connection that takes 50 ms for each answer, as an ssh tunnel may: how many
  * answers a picture waits for one after the other, and how many bytes it takes. Times are only printed: machines differ.
  */
-import net from 'node:net';
+import { delaying } from './far.mjs';
 import { note, settled, test, truth } from './page.mjs';
 
 const ROUND_MS = 50, BYTES = 300000;
-
-/* What comes in goes on half a round later, in both directions. */
-function delaying(port) {
-	const counted = { bytes: 0 };
-	const server = net.createServer((near) => {
-		const far = net.connect(port, '127.0.0.1');
-		const pass = (from, to, count) => {
-			from.on('data', (chunk) => {
-				if (count)
-					counted.bytes += chunk.length;
-				setTimeout(() => to.destroyed || to.write(chunk), ROUND_MS / 2);
-			});
-			from.on('close', () => setTimeout(() => to.destroy(), ROUND_MS / 2));
-			from.on('error', () => {});
-			from.setNoDelay(true);
-		};
-
-		pass(near, far, false);
-		pass(far, near, true);
-	});
-
-	return new Promise((done) => server.listen(0, '127.0.0.1', () => done({ port: server.address().port, counted, close: () => server.close() })));
-}
 
 /* Requests, each with the number of those that had to be answered before it was made, one after the other. */
 function rounds(page) {
@@ -50,7 +27,7 @@ function rounds(page) {
 
 export async function farPages({ browser, server }) {
 	const [, port, fragment] = /:(\d+)\/(#.*)/.exec(server.address);
-	const proxy = await delaying(Number(port));
+	const proxy = await delaying(Number(port), ROUND_MS);
 	const context = await browser.browser.newContext({ viewport: { width: 1600, height: 900 } });
 	const page = await context.newPage();
 	const counted = rounds(page);

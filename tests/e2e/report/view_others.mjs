@@ -6,6 +6,22 @@ import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { equal, near, one, serve, settled, sql, test, truth, until } from './page.mjs';
 
+/* Perfetto's page reads from one port alone, which another test may have for a moment. */
+async function handOver(bin, report) {
+	for (let i = 0; ; i++) {
+		const child = spawn(bin, ['view', '--no-open', '--perfetto', report], { stdio: ['ignore', 'pipe', 'pipe'] });
+		let out = '', err = '';
+		const ended = new Promise((done) => child.on('close', done));
+
+		child.stderr.on('data', (text) => { err += text; });
+		await Promise.race([ended, new Promise((done) => child.stdout.on('data', (text) => { out += text; if (out.includes('\n')) done(); }))]);
+		if (out.includes('\n'))
+			return { address: out.trim(), ended };
+		truth(err.includes('is taken') && i < 120, err);
+		await new Promise((done) => setTimeout(done, 500));
+	}
+}
+
 export async function otherPages({ bin, folder, report, browser, server, selected }) {
 	/* A server of its own; its pages are closed before it ends. */
 	const withServer = async (args, use) => {
@@ -34,6 +50,47 @@ export async function otherPages({ bin, folder, report, browser, server, selecte
 		truth((await empty.textContent('#app')).match(/no events|nothing/i), 'a reason');
 	}));
 
+	await test('opened before anything is indexed: what the first answer lacks comes with the next', () => withServer(['--port', '18435', report], async (open) => {
+		let early = true;
+		const page = await open({ prepare: (p) => p.route('**/v1/report*', async (route) => {
+			if (!early)
+				return route.continue();
+			early = false;
+			/* It takes its time. */
+			await p.waitForTimeout(1000);
+			const response = await route.fetch();
+
+			return route.fulfill({ response, json: { ...await response.json(), t0: '0', rows: [], events: 0, generation: -2, state: 'building', progress: 0, indexed_to: 0, span: [0, 0] } });
+		}) });
+
+		equal(await page.evaluate(() => __view.model.sources.value[0].zero), String(one(report, 'SELECT min(start) FROM SCHED_EVENTS')), 'time 0');
+		truth(await page.evaluate(() => __view.counted.rectangles > 100), 'the picture');
+		const [shown, limits] = await page.evaluate(() => [__view.view.shown(), __view.view.limits]);
+
+		truth(shown.t0 <= limits.t0 && shown.t1 >= limits.t1, `all of it: ${JSON.stringify([shown, limits])}`);
+	}));
+
+	await test('tiles that come in another order make the same picture', () => withServer(['--port', '18436', report], async (open) => {
+		/* Of the three requests that are on their way, the last is answered first. */
+		const held = [];
+		const backwards = (p) => p.route('**/v1/tiles*', async (route) => {
+			held.push({ route, response: await route.fetch() });
+			setTimeout(() => { const last = held.pop(); last.route.fulfill({ response: last.response }).catch(() => {}); }, 40);
+		});
+		const pictures = [];
+
+		for (const prepare of [null, backwards]) {
+			const p = await open({ prepare });
+
+			for (const [t0, t1] of [[1.1e8, 1.9e8], [1.31e8, 1.42e8]]) {
+				await p.evaluate(([a, b]) => { __view.most.batch = 7; __view.view.show(a, b); }, [t0, t1]);
+				await settled(p);
+				pictures.push(await p.screenshot());
+			}
+		}
+		truth(pictures[0].equals(pictures[2]) && pictures[1].equals(pictures[3]), 'pixel by pixel');
+	}));
+
 	await test('without the key: a page that says what to do', async () => {
 		const bare = await browser.open(server.address.replace(/#.*/, ''), { wait: false, expectErrors: true });
 
@@ -56,6 +113,7 @@ export async function otherPages({ bin, folder, report, browser, server, selecte
 		}
 		const e = await selected(both);
 
+		equal(e.source, 0, 'it is one of the first report');
 		await both.getByText('Align on selection').click();
 		await until(both, () => __view.model.sources.value[1].offset !== 0, null, 'the other report moves');
 		const [offset, zeros] = await both.evaluate(() => [__view.model.sources.value[1].offset, __view.model.sources.value.map((s) => s.zero)]);
@@ -70,10 +128,12 @@ export async function otherPages({ bin, folder, report, browser, server, selecte
 		await both.screenshot({ path: `${folder}/two.png` });
 	}));
 
-	const program = spawn(bin, ['profile', '-f', 'true', '--osrt-threshold=0', '-o', `${folder}/live`, 'sh', '-c', 'for i in $(seq 400); do cat /etc/hostname; sleep 0.1; done'], { stdio: 'ignore' });
+	/* Ended below: it outlives the longest wait of the test. */
+	const program = spawn(bin, ['profile', '-f', 'true', '-s', 'none', '--osrt-threshold=0', '-o', `${folder}/live`, 'sh', '-c', 'for i in $(seq 3000); do cat /etc/hostname; sleep 0.1; done'], { stdio: 'ignore' });
+	const ended = new Promise((done) => program.on('exit', done));
 	const rows = () => { try { return one(`${folder}/live.sqlite`, 'SELECT count(*) FROM OSRT_API'); } catch { return 0; } };
 
-	for (let i = 0; i < 100 && !rows(); i++)
+	for (let i = 0; i < 600 && !rows() && program.exitCode === null; i++)
 		await new Promise((done) => setTimeout(done, 100));
 	await test('live: the page follows a report that grows', () => withServer(['--port', '18460', `${folder}/live.sqlite`], async (open) => {
 		const growing = await open({ wait: false });
@@ -88,22 +148,38 @@ export async function otherPages({ bin, folder, report, browser, server, selecte
 		const after = await growing.evaluate(() => [__view.view.limits.t1, __view.view.shown().t1]);
 
 		near(after[1] - before[2], after[0] - before[1], 1e6, 'the view moves with the end');
+		/* News that were asked for before the view moved are no reason to move it back. */
+		const held = [];
+		let holds = true;
+
+		await growing.route('**/v1/report*', (route) => holds ? held.push(route) : route.continue());
+		await growing.evaluate(() => { __view.model.follow.value = false; __view.view.showAll(); });
+		for (let i = 0; i < 300 && !held.length; i++)
+			await growing.waitForTimeout(100);
+		truth(held.length > 0, 'news of the report');
+		const part = await growing.evaluate(() => { const { limits, show, shown } = __view.view; show(limits.t0, limits.t0 + (limits.t1 - limits.t0) / 4); return [shown(), limits.t1]; });
+
+		holds = false;
+		for (const route of held)
+			await route.continue();
+		await until(growing, (end) => __view.view.limits.t1 > end, part[1], 'what the news are');
+		equal(await growing.evaluate(() => __view.view.shown()), part[0], 'the view that was chosen stays');
 	}));
 	program.kill('SIGTERM');
+	await ended;
 
 	await test('names that want out do nothing', () => withServer(['--port', '18450', `${folder}/hostile.sqlite`], async (open) => {
 		const odd = await open();
 
 		odd.on('dialog', (d) => browser.errors.push('dialog ' + d.message()));
 		await odd.keyboard.press('e');
-		await odd.waitForSelector('.tables tbody th');
+		await settled(odd);
+		truth(await odd.isVisible('.tables tbody th'), 'the table');
 		truth(await odd.evaluate(() => document.querySelectorAll('script, img, svg, base, iframe').length) <= 1, 'no element came out of a name');
 	}));
 
 	await test('--perfetto: the trace to ui.perfetto.dev, once, and to no other page', async () => {
-		const child = spawn(bin, ['view', '--no-open', '--perfetto', report], { stdio: ['ignore', 'pipe', 'inherit'] });
-		const ended = new Promise((done) => child.on('exit', done));
-		const address = await new Promise((done) => child.stdout.on('data', (text) => done(String(text).trim())));
+		const { address, ended } = await handOver(bin, report);
 		const [, url] = /^https:\/\/ui\.perfetto\.dev\/#!\/\?url=(http:\/\/127\.0\.0\.1:9001\/[0-9a-f]{32}\.perfetto-trace)$/.exec(address);
 		const ask = (path, origin) => fetch(path, { headers: origin ? { Origin: origin } : {} });
 

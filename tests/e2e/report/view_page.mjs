@@ -26,7 +26,7 @@ const press = async (...keys) => {
 const selected = (p = page) => p.evaluate(() => {
 	const e = __view.model.selected.value;
 
-	return e && { name: e.name, start: e.start, end: e.end, lane: e.lane, row: e.row?.name, kind: e.row?.kind, table: e.json?.table, rowid: e.json?.rowid, gap: !e.json, before: e.before, after: e.after };
+	return e && { name: e.name, start: e.start, end: e.end, source: e.source, lane: e.lane, row: e.row?.name, kind: e.row?.kind, table: e.json?.table, rowid: e.json?.rowid, gap: !e.json, before: e.before, after: e.after };
 });
 const reset = async (p = page) => {
 	await p.evaluate(() => {
@@ -71,7 +71,7 @@ const bring = (kind, name) => page.evaluate(([k, n]) => {
 	const p = m.placed.value.rows.find((q) => q.row.kind === k && (!n || q.row.name === n));
 
 	document.querySelector('.scroll').scrollTop = Math.max(0, p.y - 60);
-}, [kind, name]).then(() => page.waitForTimeout(60)).then(() => settled(page));
+}, [kind, name]).then(() => settled(page));
 const show = async (t0, t1) => {
 	await page.evaluate(([a, b]) => __view.view.show(a, b), [t0, t1]);
 	await settled(page);
@@ -225,9 +225,10 @@ await test('hover: name and duration beside the pointer', async () => {
 
 	await page.mouse.move(spot.x, spot.y);
 	await page.waitForSelector('.tip');
+	await until(page, () => /900\.0 µs/.test(document.querySelector('.tip')?.textContent), null, 'the exact duration');
 	const tip = await page.textContent('.tip');
 
-	truth(tip.includes(kernel.name.slice(0, 20)) && tip.includes('900'), tip);
+	truth(tip.includes(kernel.name.slice(0, 20)), tip);
 });
 
 if (capabilities.includes('stream'))
@@ -282,11 +283,10 @@ await test('stack of a call', async () => {
 await test('tables of everything: count, total, mean, least, most as in SQL', async () => {
 	await reset();
 	await press('e');
-	await page.waitForSelector('.tables tbody th');
 	const read = () => page.evaluate(() => [...document.querySelectorAll('.tables tbody tr')].map((r) => [...r.children].map((c) => c.textContent)));
 
 	await page.fill('.tables input', 'forward');
-	await page.waitForTimeout(100);
+	await settled(page);
 	const rows = (await read()).filter((r) => r[1] === 'forward' && r[2] === 'NVTX');
 	const [want] = sql(report, "SELECT count(*) AS n, sum(end - start) AS total, avg(end - start) AS mean, min(end - start) AS least, max(end - start) AS most FROM NVTX_EVENTS WHERE text = 'forward'");
 	const text = (ns) => page.evaluate((v) => __view.format.dur(v), ns);
@@ -305,7 +305,7 @@ await test('tables of dragged rows are of these rows alone', async () => {
 	await page.mouse.down();
 	await page.mouse.move(1200, spot.y + 2, { steps: 4 });
 	await page.mouse.up();
-	await page.waitForSelector('.tables tbody th');
+	await settled(page);
 	const kinds = await page.evaluate(() => [...document.querySelectorAll('.tables tbody tr')].map((r) => r.children[2]?.textContent));
 	const range = await page.evaluate(() => __view.model.range.value);
 	const n = one(report, `SELECT count(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE end > ${zero} + ${Math.floor(range.t0)} AND start < ${zero} + ${Math.ceil(range.t1)}`);
@@ -318,7 +318,6 @@ await test('tables of dragged rows are of these rows alone', async () => {
 await test('flame graph: as many samples as SQL has', async () => {
 	await reset();
 	await press('e', '3');
-	await page.waitForSelector('.flamebox .flame');
 	const shown = (await page.textContent('.flamebox .line')).match(/([\d\u2009]+) samples/)[1].replace(/\D/g, '');
 
 	equal(Number(shown), one(report, 'SELECT count(*) FROM COMPOSITE_EVENTS WHERE stackId IS NOT NULL'), 'samples');
@@ -442,7 +441,7 @@ if (capabilities.includes('why'))
 		const spot = await spotOf('thread', '', (rel(sleep.start) + rel(sleep.end)) / 2);
 
 		await page.mouse.click(spot.x, spot.y);
-		await page.waitForSelector('.why li', { timeout: 15000 });
+		await page.waitForSelector('.why li');
 		const text = await page.textContent('.why');
 
 		truth(/\d/.test(text), text);
@@ -461,8 +460,7 @@ await test('SQL: an answer, an error, nothing that writes', async () => {
 		await page.keyboard.insertText(text);
 		await page.keyboard.press('Escape');
 		await page.click('#run-sql');
-		await page.waitForFunction(() => !document.querySelector('#run-sql').disabled);
-		await page.waitForTimeout(50);
+		await settled(page);
 		return page.textContent('.sqlpane .right');
 	};
 
@@ -642,15 +640,7 @@ await test('a small cache: what is let go is asked for again, names too, and loo
 
 	truth(cached.names < 3 * names && cached.bytes < 5e6, JSON.stringify(cached));
 	await show(0, 3e7);
-	/* Better tiles may still be on their way where others have the CPU. */
-	let same = false;
-
-	for (let i = 0; i < 20 && !same; i++) {
-		same = (await page.screenshot({ path: `${folder}/cache-after.png` })).equals(before);
-		if (!same)
-			await page.waitForTimeout(250);
-	}
-	truth(same, 'the same picture');
+	truth((await page.screenshot({ path: `${folder}/cache-after.png` })).equals(before), 'the same picture');
 	await page.evaluate((was) => Object.assign(__view.most, was), most);
 });
 
