@@ -1,18 +1,14 @@
 /* cmd_ranks_ask.c - sightline ranks ask, sql: questions over a dataset, by an engine that is there. */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/base/message.h"
 #include "collector/base/options.h"
 #include "exporters/commands/cmd_ranks.h"
-#include "exporters/ranks/ask.h"
-#include "exporters/ranks/dataset.h"
-#include "exporters/ranks/manifests.h"
+#include "exporters/ranks/choose.h"
 #include "exporters/sql/report.h"
-
-#define WHY_TEXT 2048
 
 static const char usage[] = "sightline ranks ask QUESTION -d DATASET [options]";
 static const char examples[] =
@@ -31,11 +27,26 @@ static const char examples[] =
 	">straggler.sql\n"
 	"  sightline ranks ask --list\n";
 
+static const char sql_usage[] = "sightline ranks sql [QUESTION] -d DATASET [options]";
+static const char sql_examples[] =
+	"Prints the definitions of the views over a dataset, and the statement of a question, for "
+	"a "
+	"cluster or notebook of\n"
+	"one's own. With --run the dataset may be anywhere, as in an object store; where it can be "
+	"read here, views leave out\n"
+	"rows that newer ones have replaced (a node that was replaced, a rank that was started "
+	"again).\n"
+	"\n"
+	"Examples:\n"
+	"  sightline ranks sql -d dataset >views.sql && duckdb -init views.sql\n"
+	"  sightline ranks sql straggler -d s3a://bucket/dataset --run 4711 --engine spark "
+	">straggler.sql\n";
+
 struct options {
 	struct ask ask;
+	const char *question;
 	bool list;
-	char run[256];
-	char folder[PATH_MAX];
+	struct chosen chosen;
 };
 
 static void list_questions(void)
@@ -47,7 +58,7 @@ static void list_questions(void)
 			printf("  %-10s %s\n", name, title);
 }
 
-static int unknown(const char *word)
+static int unknown(const char *command, const char *word)
 {
 	const char *near = NULL;
 	static char names[64][64];
@@ -58,86 +69,92 @@ static int unknown(const char *word)
 		near = sl_nearest(word, near, names[i]);
 	}
 	if (near)
-		sl_warn("ranks ask: there is no question '%s'; did you mean '%s'?", word, near);
+		sl_warn("%s: there is no question '%s'; did you mean '%s'?", command, word, near);
 	else
-		sl_warn("ranks ask: there is no question '%s' (--list shows them)", word);
+		sl_warn("%s: there is no question '%s' ('ranks ask --list' shows them)", command,
+			word);
 	return SL_EXIT_USAGE;
 }
 
-/* The newest run of the dataset, where none is named. */
-static int choose_run(struct options *o)
+/* A dataset that is printed for may be anywhere. */
+static int print(const char *command, struct options *o)
 {
-	static const char sql[] =
-		"SELECT run FROM manifest WHERE ?1 IS NULL OR run = ?1 ORDER BY start DESC";
-	char why[WHY_TEXT];
-	sqlite3_stmt *stmt = NULL;
-	sqlite3 *db = manifests_read(o->ask.folder, NULL, why, sizeof(why));
+	bool is_here = access(o->ask.folder, F_OK) == 0;
 	int status = 0;
+	char *script;
 
-	if (!db) {
-		sl_warn("ranks ask: %s", why);
-		return SL_EXIT_FAIL;
-	}
-	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK) {
-		sqlite3_bind_text(stmt, 1, o->ask.run, -1, SQLITE_STATIC);
-		if (sqlite3_step(stmt) == SQLITE_ROW)
-			snprintf(o->run, sizeof(o->run), "%s",
-				 (const char *)sqlite3_column_text(stmt, 0));
-	}
-	sqlite3_finalize(stmt);
-	sqlite3_close(db);
-	if (!*o->run) {
-		if (o->ask.run)
-			sl_warn("ranks ask: %s has no run %s ('sightline ranks check' shows them)",
-				o->ask.folder, o->ask.run);
-		else
-			sl_warn("ranks ask: %s has no run: 'sightline ranks add' puts reports into "
-				"it",
-				o->ask.folder);
-		status = SL_EXIT_FAIL;
-	}
-	o->ask.run = o->run;
+	if (is_here || (o->ask.sql && !o->ask.run))
+		status = choose_run(command, &o->ask, &o->chosen);
+	script = status ? NULL : ask_script(&o->ask);
+	if (script)
+		fputs(script, stdout);
+	else if (!status)
+		sl_warn("%s: out of memory", command);
+	status = script ? 0 : SL_EXIT_FAIL;
+	free(script);
 	return status;
 }
 
-static int answer(struct options *o, const char *engine)
+static int answer(struct options *o)
 {
-	bool prints = engine && strncmp(engine, "print", 5) == 0;
 	char title[128];
-	char *script;
-	int status = 0;
+	char *script = NULL;
+	int status = choose_run("ranks ask", &o->ask, &o->chosen);
+	pid_t pid;
 
-	/* A dataset that is printed for may be anywhere. */
-	if (!prints || !o->ask.run)
-		status = choose_run(o);
+	if (status == 0)
+		status = choose_engine("ranks ask", &o->ask);
 	if (status)
 		return status;
-	if (!prints && realpath(o->ask.folder, o->folder))
-		o->ask.folder = o->folder;
-	o->ask.engine = !engine  ? ask_engine()
-			: prints ? (strcmp(engine, "print-spark") == 0 ? "spark" : "duckdb")
-				 : engine;
-	if (!o->ask.engine) {
-		sl_warn("ranks ask: no engine is in PATH: 'pip install duckdb-cli' installs one; "
-			"--engine=print prints "
-			"what it would run");
-		return SL_EXIT_FAIL;
-	}
 	script = ask_script(&o->ask);
 	if (!script) {
 		sl_warn("ranks ask: out of memory");
 		return SL_EXIT_FAIL;
 	}
-	if (prints) {
-		fputs(script, stdout);
-	} else {
-		report_field(ask_question(o->ask.question), "title", 0, title, sizeof(title));
-		fprintf(stderr, "sightline: run %s: %s\n", o->ask.run, title);
-		status = ask_run(&o->ask, script) == 0 ? 0 : SL_EXIT_FAIL;
-	}
+	report_field(o->ask.sql, "title", 0, title, sizeof(title));
+	fprintf(stderr, "sightline: run %s: %s\n", o->ask.run, title);
+	pid = ask_start("ranks ask", &o->ask, script, NULL);
+	status = pid > 0 && ask_wait("ranks ask", pid) == 0 ? 0 : SL_EXIT_FAIL;
 	free(script);
 	return status;
 }
+
+/* The question's text. 0, or an exit status after one line on stderr. */
+static int find_question(const char *command, struct options *o)
+{
+	char need[16];
+
+	o->ask.sql = ask_question(o->question);
+	if (!o->ask.sql)
+		return unknown(command, o->question);
+	if (o->ask.base || !report_field(o->ask.sql, "needs", 0, need, sizeof(need)))
+		return 0;
+	sl_warn("%s: %s needs --base=RUN", command, o->question);
+	return SL_EXIT_USAGE;
+}
+
+#define COMMON_OPTIONS(o, top)                                                                  \
+	{'d', "dataset", OPT_STRING, NULL, "FOLDER", "the dataset", &(o).ask.folder, NULL},     \
+		{0,                                                                             \
+		 "run",                                                                         \
+		 OPT_STRING,                                                                    \
+		 NULL,                                                                          \
+		 "NAME",                                                                        \
+		 "of this run (default: the newest)",                                           \
+		 &(o).ask.run,                                                                  \
+		 NULL},                                                                         \
+		{0,                                                                             \
+		 "base",                                                                        \
+		 OPT_STRING,                                                                    \
+		 NULL,                                                                          \
+		 "NAME",                                                                        \
+		 "the run that 'changed' compares with",                                        \
+		 &(o).ask.base,                                                                 \
+		 NULL},                                                                         \
+	{                                                                                       \
+		0, "top", OPT_INT, "1:1000000", "N", "so many rows at most (default: 20)", top, \
+			NULL                                                                    \
+	}
 
 int cmd_ranks_ask(int argc, char **argv)
 {
@@ -145,13 +162,7 @@ int cmd_ranks_ask(int argc, char **argv)
 	const char *engine = NULL;
 	int64_t top = 20;
 	const struct opt opts[] = {
-		{'d', "dataset", OPT_STRING, NULL, "FOLDER", "the dataset", &o.ask.folder, NULL},
-		{0, "run", OPT_STRING, NULL, "NAME", "of this run (default: the newest)",
-		 &o.ask.run, NULL},
-		{0, "base", OPT_STRING, NULL, "NAME", "the run that 'changed' compares with",
-		 &o.ask.base, NULL},
-		{0, "top", OPT_INT, "1:1000000", "N", "so many rows at most (default: 20)", &top,
-		 NULL},
+		COMMON_OPTIONS(o, &top),
 		{0, "engine", OPT_ENUM, "duckdb,spark,print,print-spark", "ENGINE",
 		 "duckdb or spark (default: the first that is in PATH); print: prints\n"
 		 "the text for DuckDB, print-spark that for Spark",
@@ -163,8 +174,7 @@ int cmd_ranks_ask(int argc, char **argv)
 		{0},
 	};
 	bool has_question = argc > 1 && argv[1][0] != '-';
-	int first = opt_parse(opts, argc - has_question, argv + has_question, "ranks ask");
-	char need[16];
+	int first = opt_parse(opts, argc - has_question, argv + has_question, "ranks ask"), status;
 
 	if (first == OPT_HELP_SHOWN)
 		return 0;
@@ -181,14 +191,51 @@ int cmd_ranks_ask(int argc, char **argv)
 					: "it takes one question");
 		return SL_EXIT_USAGE;
 	}
-	o.ask.question = argv[1];
+	o.question = argv[1];
 	o.ask.top = top;
-	if (!ask_question(o.ask.question))
-		return unknown(o.ask.question);
-	if (!o.ask.base &&
-	    report_field(ask_question(o.ask.question), "needs", 0, need, sizeof(need))) {
-		sl_warn("ranks ask: %s needs --base=RUN", o.ask.question);
+	status = find_question("ranks ask", &o);
+	if (status == 0 && engine && strncmp(engine, "print", 5) == 0) {
+		o.ask.engine = strcmp(engine, "print-spark") == 0 ? "spark" : "duckdb";
+		status = print("ranks ask", &o);
+	} else if (status == 0) {
+		o.ask.engine = engine;
+		status = answer(&o);
+	}
+	choose_free(&o.chosen);
+	return status;
+}
+
+int cmd_ranks_sql(int argc, char **argv)
+{
+	struct options o = {.ask = {.top = 20, .engine = "duckdb", .all_views = true}};
+	int64_t top = 20;
+	const struct opt opts[] = {
+		COMMON_OPTIONS(o, &top),
+		{0, "engine", OPT_ENUM, "duckdb,spark", "ENGINE",
+		 "duckdb or spark (default: duckdb)", &o.ask.engine, NULL},
+		{0, NULL, OPT_ABOUT, sql_usage, NULL, sql_examples, NULL, NULL},
+		{0},
+	};
+	bool has_question = argc > 1 && argv[1][0] != '-';
+	int first = opt_parse(opts, argc - has_question, argv + has_question, "ranks sql");
+	int status = 0;
+
+	if (first == OPT_HELP_SHOWN)
+		return 0;
+	if (first < 0)
+		return -first;
+	if (!o.ask.folder || first + has_question < argc) {
+		sl_warn("ranks sql: %s (see 'sightline ranks sql --help')",
+			o.ask.folder ? "it takes one question" : "-d DATASET is missing");
 		return SL_EXIT_USAGE;
 	}
-	return answer(&o, engine);
+	o.ask.top = top;
+	if (has_question) {
+		o.question = argv[1];
+		status = find_question("ranks sql", &o);
+	}
+	if (status == 0)
+		status = print("ranks sql", &o);
+	choose_free(&o.chosen);
+	return status;
 }

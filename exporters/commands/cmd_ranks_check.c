@@ -38,10 +38,16 @@ static const char found_sql[] =
 	"WHERE x.run = "
 	"l.run LIMIT 20)) || iif(count(*) > 20, ', ...', '')) AS text FROM lacking AS l GROUP BY "
 	"run "
-	"UNION ALL SELECT run, 'twice', printf('rank %d is in the reports of several nodes: %s', "
+	"UNION ALL SELECT run, 'twice', printf('rank %d is in the reports of several nodes, of "
+	"which "
+	"the newest counts: %s', "
 	"rank, "
-	"group_concat(DISTINCT node)) FROM rank GROUP BY run, rank, restart HAVING count(DISTINCT "
+	"group_concat(DISTINCT node)) FROM rank GROUP BY run, rank HAVING count(DISTINCT "
 	"node) > 1 "
+	"UNION ALL SELECT run, 'rank', printf('%d ranks have another number in NCCL: rank %d (%s) "
+	"is "
+	"%d there', count(*), min(rank), source, ncclRank) FROM rank WHERE ncclRank <> rank GROUP "
+	"BY run "
 	"UNION ALL SELECT run, 'cut', printf('the report of rank %d was cut off: %s', rank, "
 	"report) FROM rank "
 	"WHERE complete = 0 "
@@ -192,7 +198,7 @@ int cmd_ranks_check(int argc, char **argv)
 		{'d', "dataset", OPT_STRING, NULL, "FOLDER", "the dataset", &o.folder, NULL},
 		{0, "run", OPT_STRING, NULL, "NAME", "of this run (default: all)", &o.run, NULL},
 		{0, "fail-on", OPT_LIST,
-		 "any,missing,twice,cut,lost,clock,versions,gpus,steps,files", "KIND,...",
+		 "any,missing,twice,rank,cut,lost,clock,versions,gpus,steps,files", "KIND,...",
 		 "exit status 3 where such is found", &o.fail_on, NULL},
 		{'f', "format", OPT_ENUM, "text,json", "FORMAT", "text or json (default: text)",
 		 &o.format, NULL},

@@ -7,6 +7,7 @@
 
 #include "collector/base/embed.h"
 #include "exporters/ranks/dataset.h"
+#include "exporters/ranks/older.h"
 
 #define FOLDER "ranks/questions/"
 
@@ -47,8 +48,25 @@ static void put_quoted(FILE *out, const char *text)
 	putc('\'', out);
 }
 
+static bool has_column(const struct dataset_table *t, const char *name)
+{
+	for (size_t i = 0; i < t->cnt; i++)
+		if (strcmp(t->columns[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* Which rows of the table count; NULL: all. */
+static const char *condition(const struct ask *a, const struct dataset_table *t)
+{
+	if (!a->older || !has_column(t, "rank"))
+		return NULL;
+	return a->older->restarts && has_column(t, "restart") ? a->older->restarts : a->older->sql;
+}
+
 static void put_view(FILE *out, const struct ask *a, const struct dataset_table *t)
 {
+	const char *where = condition(a, t);
 	char path[4200];
 
 	if (strcmp(a->engine, "duckdb") == 0) {
@@ -56,16 +74,21 @@ static void put_view(FILE *out, const struct ask *a, const struct dataset_table 
 			 t->name);
 		fprintf(out, "CREATE TEMP VIEW %s AS SELECT * FROM read_parquet(", t->name);
 		put_quoted(out, path);
-		fputs(", hive_partitioning = true, hive_types_autocast = false, union_by_name = "
-		      "true);\n",
-		      out);
-	} else {
-		snprintf(path, sizeof(path), "%s/%s", a->folder, t->name);
-		fprintf(out, "CREATE OR REPLACE TEMPORARY VIEW %s USING parquet OPTIONS (path ",
-			t->name);
-		put_quoted(out, path);
-		fputs(", mergeSchema 'true');\n", out);
+		fprintf(out,
+			", hive_partitioning = true, hive_types_autocast = false, union_by_name = "
+			"true)%s%s;\n",
+			where ? " WHERE " : "", where ? where : "");
+		return;
 	}
+	snprintf(path, sizeof(path), "%s/%s", a->folder, t->name);
+	fprintf(out, "CREATE OR REPLACE TEMPORARY VIEW %s%s USING parquet OPTIONS (path ", t->name,
+		where ? "_all" : "");
+	put_quoted(out, path);
+	fputs(", mergeSchema 'true');\n", out);
+	if (where)
+		fprintf(out,
+			"CREATE OR REPLACE TEMPORARY VIEW %s AS SELECT * FROM %s_all WHERE %s;\n",
+			t->name, t->name, where);
 }
 
 static bool is_word(const char *at, const char *word)
@@ -97,9 +120,17 @@ static void put_statement(FILE *out, const struct ask *a, const char *sql)
 		}
 }
 
+/* Does the statement name the table? */
+static bool names(const char *sql, const char *table)
+{
+	for (const char *at = strstr(sql, table); at; at = strstr(at + 1, table))
+		if (is_word(at, table))
+			return true;
+	return false;
+}
+
 char *ask_script(const struct ask *a)
 {
-	const char *sql = ask_question(a->question);
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
@@ -111,10 +142,12 @@ char *ask_script(const struct ask *a)
 		      "spark.sql.ansi.doubleQuotedIdentifiers=true;\n"
 		      "SET spark.sql.sources.partitionColumnTypeInference.enabled=false;\n",
 		      out);
+	/* An engine opens the files of a view where it is made. */
 	for (unsigned n = 0; n < DATASET_TABLES; n++)
-		put_view(out, a, &dataset_tables[n]);
-	if (sql)
-		put_statement(out, a, sql);
+		if (a->all_views || !a->sql || names(a->sql, dataset_tables[n].name))
+			put_view(out, a, &dataset_tables[n]);
+	if (a->sql)
+		put_statement(out, a, a->sql);
 	if (ferror(out)) {
 		fclose(out);
 		free(text);

@@ -9,13 +9,19 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
+
+struct older;
 
 struct ask {
-	const char *folder, *question;
+	const char *folder;
+	const char *sql;        /* with or without a head; NULL: views alone, of all tables */
 	const char *run, *base; /* base NULL: none */
 	long long top;
-	const char *engine; /* "duckdb", "spark" */
-	const char *format; /* "text", "csv", "json" */
+	const char *engine;        /* "duckdb", "spark" */
+	const char *format;        /* "text", "csv", "json" */
+	bool all_views;            /* also of tables that the statement does not name */
+	const struct older *older; /* what the views leave out; NULL: nothing */
 };
 
 /* Text of the question; NULL: there is none. */
@@ -23,9 +29,14 @@ const char *ask_question(const char *name);
 /* The @idx-th name; NULL: no more. */
 const char *ask_name(size_t idx, char name[64]);
 
-/* Definitions of the views, and the statement; malloc'd, NULL: no memory. @views: also of what the user runs alone. */
+/* Definitions of the views, and the statement; malloc'd, NULL: no memory. */
 char *ask_script(const struct ask *a);
 /* "duckdb" or "spark", the first whose program is there; NULL: neither. */
 const char *ask_engine(void);
-/* Runs the script; its output is the engine's. The engine's exit status, or -1 after one line on stderr. */
-int ask_run(const struct ask *a, const char *script);
+/*
+ * Starts the engine, which runs the script; its output is ours, or, where @out is given, a pipe. -1 after one line on stderr, that
+ * begins with @command.
+ */
+pid_t ask_start(const char *command, const struct ask *a, const char *script, int *out);
+/* Its exit status, or -1 after one line on stderr. */
+int ask_wait(const char *command, pid_t pid);

@@ -2,6 +2,7 @@
 #include "exporters/ranks/ask.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static int script_file(const char *script)
 	return fd;
 }
 
-static void start(const struct ask *a, int script)
+static void run_engine(const char *command, const struct ask *a, int script, int out)
 {
 	const char *mode = strcmp(a->format, "csv") == 0    ? "-csv"
 			   : strcmp(a->format, "json") == 0 ? "-json"
@@ -47,6 +48,8 @@ static void start(const struct ask *a, int script)
 
 	dup2(script, STDIN_FILENO);
 	close(script);
+	if (out >= 0)
+		dup2(out, STDOUT_FILENO);
 	if (strcmp(a->engine, "duckdb") == 0)
 		execlp("duckdb", "duckdb", "-init", "/dev/null", "-bail", mode, (char *)NULL);
 	else
@@ -56,32 +59,47 @@ static void start(const struct ask *a, int script)
 		       "true",
 		       "--driver-java-options", "-Dderby.stream.error.file=/dev/null", "--hiveconf",
 		       "hive.cli.print.header=true", "-f", "/dev/stdin", (char *)NULL);
-	sl_warn("ranks ask: %s: %s", a->engine, strerror(errno));
+	sl_warn("%s: %s: %s", command, a->engine, strerror(errno));
 	_exit(SL_EXIT_NOTFOUND);
 }
 
-int ask_run(const struct ask *a, const char *script)
+pid_t ask_start(const char *command, const struct ask *a, const char *script, int *out)
 {
 	bool is_duckdb = strcmp(a->engine, "duckdb") == 0;
-	int fd, status;
+	int fd, ends[2] = {-1, -1};
 	pid_t pid;
 
 	if (!is_there(is_duckdb ? "duckdb" : "spark-sql")) {
-		sl_warn("ranks ask: %s is not in PATH: '%s' installs it; --engine=print prints "
+		sl_warn("%s: %s is not in PATH: '%s' installs it; 'sightline ranks sql' prints "
 			"what it would run",
-			is_duckdb ? "duckdb" : "spark-sql",
+			command, is_duckdb ? "duckdb" : "spark-sql",
 			is_duckdb ? "pip install duckdb-cli" : "pip install pyspark");
 		return -1;
 	}
 	fd = script_file(script);
 	fflush(NULL);
-	pid = fd < 0 ? -1 : fork();
+	pid = fd < 0 || (out && pipe2(ends, O_CLOEXEC) < 0) ? -1 : fork();
 	if (pid == 0)
-		start(a, fd);
+		run_engine(command, a, fd, ends[1]);
+	if (pid < 0)
+		sl_warn("%s: %s", command, strerror(errno));
 	if (fd >= 0)
 		close(fd);
-	if (pid < 0 || waitpid(pid, &status, 0) < 0) {
-		sl_warn("ranks ask: %s", strerror(errno));
+	if (ends[1] >= 0)
+		close(ends[1]);
+	if (pid < 0 && ends[0] >= 0)
+		close(ends[0]);
+	else if (out)
+		*out = ends[0];
+	return pid;
+}
+
+int ask_wait(const char *command, pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) < 0) {
+		sl_warn("%s: %s", command, strerror(errno));
 		return -1;
 	}
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

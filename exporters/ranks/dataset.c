@@ -133,3 +133,10 @@ char *dataset_manifest(const char *folder, const char *run, const char *node)
 	return asprintf(&path, "%s/_nodes/run=%s/node=%s.json", folder, run, node) < 0 ? NULL
 										       : path;
 }
+
+char *dataset_clocks(const char *folder, const char *run)
+{
+	char *path;
+
+	return asprintf(&path, "%s/_clock/run=%s.json", folder, run) < 0 ? NULL : path;
+}

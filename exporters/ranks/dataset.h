@@ -4,10 +4,11 @@
  */
 #pragma once
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "exporters/read/db_read.h"
 
 #define DATASET_VERSION 1
 
@@ -59,8 +60,24 @@ int dataset_values(struct dataset *d, enum dataset_number table, const union dat
 int dataset_write(struct dataset *d, const struct dataset_part *part, char *why, size_t why_len);
 void dataset_end(struct dataset *d);
 
+/*
+ * One table of the part anew: for what is computed from the dataset itself, whose size the manifest does not have. Likewise a
+ * text in a file. 0, or -1 after one sentence in @why.
+ */
+int dataset_write_table(struct dataset *d, const struct dataset_part *part,
+			enum dataset_number table, char *why, size_t why_len);
+int dataset_write_text(const char *path, const char *text, char *why, size_t why_len);
+
+/*
+ * Puts the files in place of a part whose writer was stopped between the first and the last of them: they are all whole then.
+ * 0, or -1 with errno.
+ */
+int dataset_finish(const char *folder, const char *run, const char *node);
+
 /* Is the word fit to be a run or node? */
 bool dataset_word(const char *word);
 /* ".../TABLE/run=RUN/node=NODE/part-0.parquet", ".../_nodes/run=RUN/node=NODE.json"; malloc'd, NULL: no memory. */
 char *dataset_file(const char *folder, const char *table, const char *run, const char *node);
 char *dataset_manifest(const char *folder, const char *run, const char *node);
+/* ".../_clock/run=RUN.json", likewise: the rows of SL_CLOCK_FIT, for readers without an engine. */
+char *dataset_clocks(const char *folder, const char *run);

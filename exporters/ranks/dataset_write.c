@@ -1,4 +1,9 @@
-/* dataset_write.c - the scratch database as files: each aside, all of them renamed at the end, the manifest last. */
+/*
+ * dataset_write.c - the scratch database as files.
+ *
+ * Each file is written aside; then the manifest, which is renamed to "ready": from there on all that is left is to rename, which
+ * a later reader does where this process was stopped (dataset_finish). So a part is the old one, or the new one.
+ */
 #include "exporters/ranks/dataset.h"
 
 #include <errno.h>
@@ -99,44 +104,64 @@ static int write_rows(const struct job *j, const struct dataset_table *t, struct
 	return ok ? 0 : no_memory(j);
 }
 
+/* ".../.node=N.json.ready". malloc'd. */
+static char *ready(const char *manifest)
+{
+	const char *name = strrchr(manifest, '/') + 1;
+	char *path;
+
+	return asprintf(&path, "%.*s.%s.ready", (int)(name - manifest), manifest, name) < 0 ? NULL
+											    : path;
+}
+
+/* Is it written by 'ranks clock', later than the manifest? */
+static bool is_derived(const struct dataset_table *t)
+{
+	return t == &dataset_tables[DATASET_SL_CLOCK_FIT];
+}
+
+static int write_aside(struct job *j, const struct dataset_table *t, char *tmp)
+{
+	int64_t rows = 0;
+	struct out out;
+	struct stat st = {0};
+	int fd, err, rc;
+
+	if (make_folders(j, tmp) < 0)
+		return -1;
+	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return failed(j, tmp, errno);
+	if (out_open(&out, fd, OUT_PLAIN) < 0) {
+		close(fd);
+		return no_memory(j);
+	}
+	err = write_rows(j, t, &out, &rows);
+	if (!err && out.err)
+		err = failed(j, tmp, out.err);
+	rc = out_close(&out);
+	if (!err && rc < 0)
+		err = failed(j, tmp, -rc);
+	if (!err && stat(tmp, &st) < 0)
+		err = failed(j, tmp, errno);
+	if (j->files)
+		sqlite3_str_appendf(j->files, "%s{\"table\": \"%w\", \"rows\": %lld, \"bytes\": ",
+				    sqlite3_str_length(j->files) ? ", " : "", t->name,
+				    (long long)rows);
+	if (j->files && is_derived(t))
+		sqlite3_str_appendall(j->files, "null}");
+	else if (j->files)
+		sqlite3_str_appendf(j->files, "%lld}", (long long)st.st_size);
+	return err;
+}
+
 static int write_table(struct job *j, const struct dataset_table *t)
 {
 	char *path = dataset_file(j->part->folder, t->name, j->part->run, j->part->node);
 	char *tmp = path ? aside(path) : NULL;
-	int64_t rows = 0;
-	struct out out;
-	struct stat st = {0};
-	int fd = -1, err = 0;
+	int err = tmp ? write_aside(j, t, tmp) : no_memory(j);
 
-	if (!tmp) {
-		free(path);
-		return no_memory(j);
-	}
-	if (make_folders(j, tmp) < 0) {
-		err = -1;
-	} else {
-		fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		err = fd < 0 ? failed(j, tmp, errno) : 0;
-	}
-	if (!err && out_open(&out, fd, OUT_PLAIN) < 0) {
-		close(fd);
-		err = no_memory(j);
-	} else if (!err) {
-		int rc;
-
-		err = write_rows(j, t, &out, &rows);
-		if (!err && out.err)
-			err = failed(j, tmp, out.err);
-		rc = out_close(&out);
-		if (!err && rc < 0)
-			err = failed(j, tmp, -rc);
-	}
-	if (!err && stat(tmp, &st) < 0)
-		err = failed(j, tmp, errno);
-	sqlite3_str_appendf(j->files, "%s{\"table\": \"%w\", \"rows\": %lld, \"bytes\": %lld}",
-			    sqlite3_str_length(j->files) ? ", " : "", t->name, (long long)rows,
-			    (long long)st.st_size);
-	if (err)
+	if (err && tmp)
 		unlink(tmp);
 	free(tmp);
 	free(path);
@@ -158,7 +183,7 @@ static char *manifest_of(const struct job *j, const char *files)
 		"'worldSize', worldSize, 'host', host, 'source', source, 'complete', complete, "
 		"'lost', lost, "
 		"'steps', steps, 'collectives', collectives, 'gpu', gpuName, 'report', report, "
-		"'version', version)) FROM SL_RANKS), "
+		"'version', version, 'ncclRank', ncclRank)) FROM SL_RANKS), "
 		"'files', json('[' || ?7 || ']'))";
 	sqlite3_stmt *stmt = NULL;
 	char *text = NULL;
@@ -181,7 +206,8 @@ static char *manifest_of(const struct job *j, const char *files)
 	return text;
 }
 
-static int write_manifest(const struct job *j, const char *path, const char *text)
+/* Aside, then as @path. */
+static int write_text(const struct job *j, const char *path, const char *text)
 {
 	size_t len = strlen(text);
 	char *tmp = aside(path);
@@ -193,9 +219,10 @@ static int write_manifest(const struct job *j, const char *path, const char *tex
 		free(tmp);
 		return -1;
 	}
+	errno = 0;
 	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0 || write(fd, text, len) != (ssize_t)len)
-		err = errno ? errno : EIO;
+		err = errno ? errno : ENOSPC;
 	if (fd >= 0 && close(fd) < 0 && !err)
 		err = errno;
 	if (!err && rename(tmp, path) < 0)
@@ -208,20 +235,40 @@ static int write_manifest(const struct job *j, const char *path, const char *tex
 	return err ? -1 : 0;
 }
 
-static int rename_tables(const struct job *j)
+int dataset_write_text(const char *path, const char *text, char *why, size_t why_len)
 {
-	for (unsigned n = 0; n < DATASET_TABLES; n++) {
-		char *path = dataset_file(j->part->folder, dataset_tables[n].name, j->part->run,
-					  j->part->node);
-		char *tmp = path ? aside(path) : NULL;
-		int err = !tmp ? no_memory(j) : rename(tmp, path) < 0 ? failed(j, path, errno) : 0;
+	const struct job j = {.why = why, .why_len = why_len};
 
-		free(tmp);
-		free(path);
-		if (err)
-			return err;
-	}
-	return 0;
+	return write_text(&j, path, text);
+}
+
+/* Renames the table's file. False with errno: it cannot be. */
+static bool put_in_place(const char *folder, const char *table, const char *run, const char *node)
+{
+	char *path = dataset_file(folder, table, run, node);
+	char *tmp = path ? aside(path) : NULL;
+	bool ok = tmp && rename(tmp, path) == 0;
+
+	/* Another process may do the same; or the stop came behind it. */
+	if (!ok && tmp && errno == ENOENT)
+		ok = access(path, F_OK) == 0;
+	free(tmp);
+	free(path);
+	return ok;
+}
+
+int dataset_finish(const char *folder, const char *run, const char *node)
+{
+	char *path = dataset_manifest(folder, run, node), *from = path ? ready(path) : NULL;
+	bool ok = from;
+
+	for (unsigned n = 0; ok && n < DATASET_TABLES; n++)
+		ok = put_in_place(folder, dataset_tables[n].name, run, node);
+	if (ok && rename(from, path) < 0)
+		ok = errno == ENOENT && access(path, F_OK) == 0;
+	free(from);
+	free(path);
+	return ok ? 0 : -1;
 }
 
 static void remove_aside(const struct job *j)
@@ -238,12 +285,39 @@ static void remove_aside(const struct job *j)
 	}
 }
 
+/* Of the clocks that were compared one may be another now. */
+static void forget_clocks(const struct dataset_part *part)
+{
+	char *path = dataset_clocks(part->folder, part->run);
+
+	if (path)
+		unlink(path);
+	free(path);
+}
+
+int dataset_write_table(struct dataset *d, const struct dataset_part *part,
+			enum dataset_number table, char *why, size_t why_len)
+{
+	struct job j = {d, part, NULL, why, why_len};
+	const char *name = dataset_tables[table].name;
+	int err = write_table(&j, &dataset_tables[table]);
+
+	if (!err && !put_in_place(part->folder, name, part->run, part->node))
+		err = failed(&j, name, errno);
+	return err;
+}
+
 int dataset_write(struct dataset *d, const struct dataset_part *part, char *why, size_t why_len)
 {
 	struct job j = {d, part, sqlite3_str_new(d->db), why, why_len};
 	char *path = dataset_manifest(part->folder, part->run, part->node), *text = NULL, *files;
-	int err = path ? 0 : no_memory(&j);
+	char *commit = path ? ready(path) : NULL;
+	int err = commit ? 0 : no_memory(&j);
 
+	/* Of a writer that was stopped: what it has left would be taken for ours. */
+	if (!err && access(commit, F_OK) == 0 &&
+	    dataset_finish(part->folder, part->run, part->node) < 0)
+		err = failed(&j, path, errno);
 	for (unsigned n = 0; !err && n < DATASET_TABLES; n++)
 		err = write_table(&j, &dataset_tables[n]);
 	files = sqlite3_str_finish(j.files);
@@ -252,13 +326,16 @@ int dataset_write(struct dataset *d, const struct dataset_part *part, char *why,
 	if (!err && !text)
 		err = -1;
 	if (!err)
-		err = rename_tables(&j);
-	else
+		err = write_text(&j, commit, text);
+	if (err)
 		remove_aside(&j);
-	if (!err)
-		err = write_manifest(&j, path, text);
+	else if (dataset_finish(part->folder, part->run, part->node) < 0)
+		err = failed(&j, path, errno);
+	else
+		forget_clocks(part);
 	sqlite3_free(files);
 	sqlite3_free(text);
+	free(commit);
 	free(path);
 	return err;
 }

@@ -26,7 +26,8 @@ static const char tables_sql[] = "CREATE TABLE text(run, node, json);"
 				 "'complete' AS complete, value ->> 'lost' AS "
 				 "lost, value ->> 'steps' AS steps, value ->> 'collectives' AS "
 				 "collectives, value ->> 'gpu' AS gpu, value "
-				 "->> 'report' AS report, value ->> 'version' AS version FROM "
+				 "->> 'report' AS report, value ->> 'version' AS version, value "
+				 "->> 'ncclRank' AS ncclRank, value ->> 'source' AS source FROM "
 				 "text, json_each(text.json, '$.ranks');"
 				 "CREATE VIEW file AS SELECT run, node, value ->> 'table' AS name, "
 				 "value ->> 'rows' AS rows, value ->> "
@@ -90,6 +91,38 @@ static int add_one(sqlite3 *db, const char *run, const char *node, const char *p
 	return rc;
 }
 
+/* ".node=NAME.json.ready": of a writer that was stopped; or that is not done yet, which does no harm. */
+static int finish(sqlite3 *db, const char *folder, const char *run, const char *name)
+{
+	size_t len = strlen(name);
+	char node[256];
+
+	if (strncmp(name, ".node=", 6) != 0 || len < 18 ||
+	    strcmp(name + len - 11, ".json.ready") != 0)
+		return SQLITE_OK;
+	snprintf(node, sizeof(node), "%.*s", (int)(len - 17), name + 6);
+	if (!dataset_word(run) || !dataset_word(node) || dataset_finish(folder, run, node) == 0)
+		return SQLITE_OK;
+	return bad(db, run, node,
+		   "it was not added to the end, and its files cannot be put in place");
+}
+
+static int finish_run(sqlite3 *db, const char *folder, const char *run)
+{
+	char path[4096];
+	DIR *dir;
+	const struct dirent *e;
+	int rc = SQLITE_OK;
+
+	snprintf(path, sizeof(path), "%s/_nodes/run=%s", folder, run);
+	dir = opendir(path);
+	while (rc == SQLITE_OK && dir && (e = readdir(dir)))
+		rc = finish(db, folder, run, e->d_name);
+	if (dir)
+		closedir(dir);
+	return rc;
+}
+
 /* "node=NAME.json" */
 static int add_run(sqlite3 *db, const char *folder, const char *run)
 {
@@ -134,8 +167,12 @@ sqlite3 *manifests_read(const char *folder, const char *run, char *why, size_t w
 	snprintf(path, sizeof(path), "%s/_nodes", folder);
 	dir = opendir(path);
 	while (rc == SQLITE_OK && dir && (e = readdir(dir)))
-		if (strncmp(e->d_name, "run=", 4) == 0 && (!run || strcmp(e->d_name + 4, run) == 0))
-			rc = add_run(db, folder, e->d_name + 4);
+		if (strncmp(e->d_name, "run=", 4) == 0 &&
+		    (!run || strcmp(e->d_name + 4, run) == 0)) {
+			rc = finish_run(db, folder, e->d_name + 4);
+			if (rc == SQLITE_OK)
+				rc = add_run(db, folder, e->d_name + 4);
+		}
 	if (dir)
 		closedir(dir);
 	if (rc == SQLITE_OK)
@@ -147,7 +184,7 @@ sqlite3 *manifests_read(const char *folder, const char *run, char *why, size_t w
 
 /* ---- files ---- */
 
-/* What is wrong with a file of so many bytes; NULL: nothing. */
+/* What is wrong with a file of so many bytes, -1: any; NULL: nothing. */
 static const char *wrong_with(const char *path, int64_t bytes)
 {
 	FILE *f = fopen(path, "re");
@@ -157,9 +194,9 @@ static const char *wrong_with(const char *path, int64_t bytes)
 
 	if (!f)
 		return "is not there";
-	ok = fstat(fileno(f), &st) == 0 && st.st_size == bytes && fread(marks, 1, 4, f) == 4 &&
-	     fseek(f, -4, SEEK_END) == 0 && fread(marks + 4, 1, 4, f) == 4 &&
-	     memcmp(marks, "PAR1PAR1", 8) == 0;
+	ok = fstat(fileno(f), &st) == 0 && (bytes < 0 || st.st_size == bytes) &&
+	     fread(marks, 1, 4, f) == 4 && fseek(f, -4, SEEK_END) == 0 &&
+	     fread(marks + 4, 1, 4, f) == 4 && memcmp(marks, "PAR1PAR1", 8) == 0;
 	fclose(f);
 	return ok ? NULL : "is cut off, or has been changed";
 }
@@ -194,7 +231,10 @@ int manifests_check_files(sqlite3 *db, const char *folder)
 		    !dataset_word(node))
 			continue;
 		path = dataset_file(folder, table, run, node);
-		wrong = path ? wrong_with(path, sqlite3_column_int64(stmt, 3)) : "is not there";
+		wrong = path ? wrong_with(path, sqlite3_column_type(stmt, 3) == SQLITE_NULL
+							? -1
+							: sqlite3_column_int64(stmt, 3))
+			     : "is not there";
 		if (wrong) {
 			snprintf(text, sizeof(text), "%s %s", table, wrong);
 			if (strcmp(wrong, "is not there") != 0) {

@@ -1,8 +1,9 @@
 /* manifests.h - what the nodes of a dataset say of their files, in a database: run, node and each rank by SQL. */
 #pragma once
 
-#include <sqlite3.h>
 #include <stddef.h>
+
+#include "exporters/read/db_read.h"
 
 /*
  * Tables of the database: manifest(run, node, job, start, end, lost, synchronized, maxErrorNs, version), rank(run, node, rank,

@@ -158,7 +158,7 @@ const struct rank_step *rollup_step(const struct rank *k, int64_t time)
 	return low && time < k->steps[low - 1].end ? &k->steps[low - 1] : NULL;
 }
 
-/* rank, restart, localRank, worldSize, source, pid */
+/* rank, restart, localRank, worldSize, source, pid, ncclRank */
 static int rank_row(void *ctx, sqlite3_stmt *stmt)
 {
 	struct rollup *r = ctx;
@@ -173,6 +173,7 @@ static int rank_row(void *ctx, sqlite3_stmt *stmt)
 		.world = rollup_number(stmt, 3),
 		.source = strdup(source ? source : "?"),
 		.pid = rollup_number(stmt, 5),
+		.nccl = rollup_number(stmt, 6),
 		.first = DATASET_NULL,
 		.last = DATASET_NULL,
 	};
@@ -235,7 +236,8 @@ static int find_ranks(struct rollup *r)
 
 	if (rc == SQLITE_OK)
 		rc = rollup_sql(r,
-				"SELECT rank, restart, localRank, worldSize, source, pid FROM rank "
+				"SELECT rank, restart, localRank, worldSize, source, pid, ncclRank "
+				"FROM rank "
 				"ORDER BY rank, restart",
 				rank_row, r);
 	if (rc == SQLITE_OK)
@@ -335,6 +337,7 @@ static int put_ranks(struct rollup *r, const char *path)
 			{.number = 0},
 			{.text = name ? name + 1 : path},
 			{.text = NULL},
+			{.number = k->nccl},
 		};
 
 		rc = sql ? rollup_sql(r, sql, facts_row, &f) : SQLITE_NOMEM;

@@ -10,8 +10,8 @@ struct rank_step {
 };
 
 struct rank {
-	int64_t rank, restart, local, world; /* DATASET_NULL: not known */
-	int64_t pid;                         /* upper bits of ids: the main process */
+	int64_t rank, restart, local, world, nccl; /* DATASET_NULL: not known; nccl: rank there */
+	int64_t pid;                               /* upper bits of ids: the main process */
 	char *source;
 	struct rank_step *steps; /* in order, none overlaps another */
 	size_t steps_cnt, steps_room;

@@ -270,6 +270,7 @@ static int put_step(struct rollup *r, const struct rank *k, const struct rank_st
 		v[at++].number = t->ns[i];
 	v[at++].number = t->data;
 	v[at++].number = t->read;
+	v[at++].number = k->restart;
 	return dataset_values(r->d, DATASET_SL_STEPS, v);
 }
 

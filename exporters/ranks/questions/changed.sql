@@ -13,8 +13,8 @@ WITH e AS (
 	UNION ALL
 	SELECT 'file', op || ' ' || path, run, sum(n), sum(ns) FROM SL_FILES WHERE run IN (:run, :base) GROUP BY op || ' ' || path, run
 ), k AS (
-	SELECT kind, name, sum(CASE WHEN run = :base THEN ns END) * 1.0 / sum(CASE WHEN run = :base THEN n END) AS a,
-		sum(CASE WHEN run = :run THEN ns END) * 1.0 / sum(CASE WHEN run = :run THEN n END) AS b, sum(CASE WHEN run = :run THEN n END) AS n
+	SELECT kind, name, sum(CASE WHEN run = :base THEN ns END) * 1e0 / sum(CASE WHEN run = :base THEN n END) AS a,
+		sum(CASE WHEN run = :run THEN ns END) * 1e0 / sum(CASE WHEN run = :run THEN n END) AS b, sum(CASE WHEN run = :run THEN n END) AS n
 	FROM e GROUP BY kind, name
 )
 SELECT kind, name, a / 1e3 AS beforeUs, b / 1e3 AS afterUs, (b - a) * n / 1e9 AS costS

@@ -7,7 +7,7 @@
 WITH k AS (
 	SELECT DISTINCT "rank", host, coalesce(gpuName, '') AS gpu FROM SL_RANKS WHERE run = :run
 ), r AS (
-	SELECT s.name, s."rank", k.host, k.gpu, sum(s.ns) * 1.0 / sum(s.n) AS mean, sum(s.ns) AS ns
+	SELECT s.name, s."rank", k.host, k.gpu, sum(s.ns) * 1e0 / sum(s.n) AS mean, sum(s.ns) AS ns
 	FROM SL_KERNELS AS s JOIN k ON k."rank" = s."rank"
 	WHERE s.run = :run AND s.name NOT LIKE 'nccl%'
 	GROUP BY s.name, s."rank", k.host, k.gpu

@@ -10,8 +10,8 @@ WITH r AS (
 	SELECT name, "rank", sum(ns) AS ns, sum(n) AS n FROM SL_KERNELS
 	WHERE run = :run AND name NOT LIKE 'nccl%' GROUP BY name, "rank"
 )
-SELECT name, sum(ns) / 1e9 AS s, sum(n) AS n, sum(ns) * 1e-3 / sum(n) AS meanUs, max_by("rank", ns * 1.0 / n) AS slowestRank,
-	max(ns * 1.0 / n) / (sum(ns) * 1.0 / sum(n)) AS ratio
+SELECT name, sum(ns) / 1e9 AS s, sum(n) AS n, sum(ns) * 1e-3 / sum(n) AS meanUs, max_by("rank", ns * 1e0 / n) AS slowestRank,
+	max(ns * 1e0 / n) / (sum(ns) * 1e0 / sum(n)) AS ratio
 FROM r
 GROUP BY name
 ORDER BY s DESC, name

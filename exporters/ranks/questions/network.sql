@@ -16,8 +16,8 @@ WITH c AS (
 	GROUP BY commHash, seq
 	HAVING count(*) >= coalesce(max(nRanks), 2) AND min(op) = max(op) AND min(bytes) = max(bytes) AND min("end" - "start") > 0
 ), g AS (
-	SELECT commHash, op, bytes, count(*) AS collectives, sum(ns) AS ns, percentile_cont(0.5) WITHIN GROUP (ORDER BY bytes * 1.0 / ns) AS gbPerS,
-		percentile_cont(0.05) WITHIN GROUP (ORDER BY bytes * 1.0 / ns) AS worst
+	SELECT commHash, op, bytes, count(*) AS collectives, sum(ns) AS ns, percentile_cont(0.5) WITHIN GROUP (ORDER BY bytes * 1e0 / ns) AS gbPerS,
+		percentile_cont(0.05) WITHIN GROUP (ORDER BY bytes * 1e0 / ns) AS worst
 	FROM c GROUP BY commHash, op, bytes
 ), b AS (
 	SELECT *, max(gbPerS) OVER (PARTITION BY op, bytes) / gbPerS AS slower FROM g

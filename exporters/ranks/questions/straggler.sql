@@ -24,7 +24,7 @@ WITH g AS (
 	SELECT commHash, seq, max_by("rank", net) AS culprit, max(waited) AS waited FROM b GROUP BY commHash, seq
 )
 SELECT culprit AS "rank", count(*) AS collectives, sum(waited) / 1e9 AS rankSeconds,
-	sum(waited) * 1.0 / sum(sum(waited)) OVER () AS share
+	sum(waited) * 1e0 / sum(sum(waited)) OVER () AS share
 FROM c
 GROUP BY culprit
 ORDER BY rankSeconds DESC, "rank"

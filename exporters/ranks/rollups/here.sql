@@ -1,7 +1,7 @@
 -- What all roll-ups use, in temporary tables; :rank, :from and :epoch are bound.
 -- rank_process(pid, rank, restart, is_main): processes of ranks, pid: the upper bits of their ids. Helpers (workers of a
 -- DataLoader, shells around) are of the rank of the process that started them.
--- rank(rank, restart, localRank, worldSize, source, pid): pid: the main process.
+-- rank(rank, restart, localRank, worldSize, source, pid, ncclRank): pid: the main process; ncclRank: in a communicator of all ranks.
 CREATE TEMP TABLE rank_variable AS
 WITH value AS (
 	SELECT globalPid >> 24 AS pid, name, CASE WHEN value NOT GLOB '*[^0-9]*' AND length(value) BETWEEN 1 AND 9
@@ -31,7 +31,8 @@ SELECT pid, coalesce(torch, nccl.rank, mpi, CASE WHEN tasks > 1 THEN slurm END, 
 	CASE WHEN torch IS NOT NULL THEN torchSize WHEN nccl.rank IS NOT NULL THEN nccl.size WHEN mpi IS NOT NULL THEN mpiSize
 		WHEN tasks > 1 AND slurm IS NOT NULL THEN tasks END AS worldSize,
 	CASE WHEN torch IS NOT NULL THEN 'RANK' WHEN nccl.rank IS NOT NULL THEN 'NCCL' WHEN mpi IS NOT NULL THEN 'MPI'
-		WHEN tasks > 1 AND slurm IS NOT NULL THEN 'SLURM_PROCID' WHEN job IS NOT NULL THEN 'JOB_COMPLETION_INDEX' END AS source
+		WHEN tasks > 1 AND slurm IS NOT NULL THEN 'SLURM_PROCID' WHEN job IS NOT NULL THEN 'JOB_COMPLETION_INDEX' END AS source,
+	CASE WHEN nccl.size = coalesce(torchSize, mpiSize, tasks, nccl.size) THEN nccl.rank END AS ncclRank
 FROM (SELECT pid FROM wide UNION SELECT pid FROM nccl) LEFT JOIN wide USING (pid) LEFT JOIN nccl USING (pid);
 
 CREATE TEMP TABLE rank_process(pid INTEGER PRIMARY KEY, rank INTEGER, restart INTEGER, localRank INTEGER, worldSize INTEGER,
@@ -71,9 +72,9 @@ FROM (SELECT globalTid >> 24 AS at, min(count(*), 900000) AS n FROM NVTX_EVENTS 
 WHERE at = pid AND work IS NULL;
 
 CREATE TEMP TABLE rank AS
-SELECT rank, restart, localRank, worldSize, source, pid
+SELECT rank, restart, localRank, worldSize, source, pid, (SELECT ncclRank FROM rank_variable AS v WHERE v.pid = p.pid) AS ncclRank
 FROM (
 	SELECT *, row_number() OVER (PARTITION BY rank, restart ORDER BY coalesce(work, 0) DESC, coalesce(localRank, -1) DESC, pid) AS no
 	FROM rank_process
-)
+) AS p
 WHERE no = 1;

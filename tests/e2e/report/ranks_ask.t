@@ -38,7 +38,7 @@ is "$(ask straggler -f json -d ds_none | "$PY" -c 'import json, sys; print(json.
 make all before 16 40 none 1 >/dev/null
 make all after 16 40 gpu 2 >/dev/null
 questions=$("$BIN" ranks ask --list | awk '{ print $1 }')
-is "$(echo "$questions" | wc -l)" 14 'questions'
+is "$(echo "$questions" | wc -l)" 15 'questions'
 for question in $questions; do
 	check "$question: DuckDB answers it" ask "$question" -d all --run after --base before
 	check "$question: has a head" sh -c 'for k in title about column; do grep -q "^-- $k: " "$0" || exit 1; done' "$TOP/exporters/ranks/questions/$question.sql"
@@ -48,9 +48,43 @@ is "$(ask steps -d all --run after -f csv --top 3 | wc -l)" 4 '--top'
 make all missing 16 40 missing 3 >/dev/null
 is "$(first data missing -d all --run missing)" 1 'a rank that is missing'
 
+# ---- the same by plain SQLite ----
+make two before 16 40 none 1 2 >/dev/null
+for run in "after gpu 2" "lack missing 3"; do
+	set -- $run
+	make two "$1" 16 40 "$2" "$3" 2 >/dev/null
+	"$BIN" ranks clock -d two --run "$1" >out 2>&1
+	is "$("$PY" "$E2E/report/ranks_engines.py" "$BIN" two "$1" before 2>&1)" '' "$1: every question has the same rows by DuckDB and by plain SQLite"
+done
+
+# ---- clocks: 200 us, 50 ppm, 20 us of jitter ----
+for seed in 1 2 3; do
+	node=$(make drift "r$seed" 16 400 clock $seed 4)
+	"$BIN" ranks clock -d drift --run "r$seed" >out 2>&1
+	is "$(duckdb -init /dev/null -csv -noheader -c "WITH line AS (SELECT *, lead(time) OVER (PARTITION BY node ORDER BY time) AS until, row_number() OVER (PARTITION BY node ORDER BY time) AS no
+		FROM read_parquet('drift/SL_CLOCK_FIT/run=r$seed/*/*.parquet', hive_partitioning = true)
+	), tick AS (SELECT 1790000000000000000 + t * 100000000 AS t FROM range(401) AS r(t)
+	), shown AS (SELECT t, node, CASE WHEN node = '$node' THEN t + 200000 + (t - 1790000000000000000) // 20000 ELSE t END AS own FROM tick, (SELECT DISTINCT node FROM line))
+	SELECT count(*), count(*) FILTER (WHERE abs(own + offsetNs + driftPpb * (own - time) // 1000000000 - t) > 10000), count(*) FILTER (WHERE errorNs > 10000)
+	FROM shown JOIN line USING (node) WHERE (own >= time OR no = 1) AND (until IS NULL OR own < until)")" '1604,0,0' "clock: $node is fitted within 10 us at all times ($seed)"
+done
+is "$(ask clocks -d drift --run r1 -f json --top 1 | "$PY" -c 'import json, sys; d = json.load(sys.stdin)[0]; print(d["node"], abs(d["ppm"] + 50) < 1, d["source"])')" \
+	"$(make drift r1 16 400 clock 1 4) True collectives" 'clocks: names the node'
+"$BIN" ranks clock -d drift --run r1 >/dev/null 2>&1
+cp -r drift/SL_COLLECTIVES/run=r1 raw
+"$BIN" ranks clock -d drift --run r1 >out 2>&1
+check 'clock: times of events stay as they are' diff -r raw drift/SL_COLLECTIVES/run=r1
+make single r1 16 10 none 1 >/dev/null
+"$BIN" ranks clock -d single >out 2>err
+is "$? $(cat err)" '0 sightline: ranks clock: run r1 has too few collectives that nodes share: their clocks are compared by the kernel'"'"'s bounds only' 'clock: of one node'
+
 # ---- words ----
-is "$(ask straggler -d all --engine print | grep -c 'CREATE TEMP VIEW')" 8 'print: views for DuckDB'
-is "$(ask straggler -d s3://bucket/x --run "it's" --engine print-spark | grep -c "USING parquet OPTIONS (path 's3://bucket/x/\|run = 'it''s'")" 10 'print-spark: of a dataset elsewhere'
+is "$(ask whatif -d all --engine print | grep -o 'CREATE TEMP VIEW [A-Z_]*')" 'CREATE TEMP VIEW SL_STEPS' 'print: the views that the statement needs'
+is "$("$BIN" ranks sql -d all | grep -c 'CREATE TEMP VIEW')" "$(grep -c '^TABLE' "$TOP/exporters/ranks/tables.def")" 'sql: all of them'
+check 'sql: DuckDB takes them, and a statement' sh -c '("$0" ranks sql steps -d all --run after --top 2 && echo "SELECT count(*) FROM SL_RANKS;") | duckdb -init /dev/null -bail -csv >out' "$BIN"
+is "$(wc -l <out) $(tail -1 out)" '5 47' 'sql: and what one adds to it'
+is "$("$BIN" ranks sql straggler -d s3://bucket/x --run "it's" --engine spark | grep -c "USING parquet OPTIONS (path 's3://bucket/x/\|run = 'it''s'")" \
+	$(($(grep -c '^TABLE' "$TOP/exporters/ranks/tables.def") + $(grep -c 'run = :run' "$TOP/exporters/ranks/questions/straggler.sql"))) 'sql: for Spark, of a dataset elsewhere'
 check 'what is printed is what DuckDB runs' sh -c '"$0" ranks ask waits -d all --engine print 2>/dev/null | duckdb -init /dev/null -bail -csv >out' "$BIN"
 says() { # STATUS TEXT NAME COMMAND...
 	says_status=$1 says_text=$2 says_name=$3
@@ -62,7 +96,7 @@ says 2 "there is no question 'stragler'; did you mean 'straggler'?" 'a question 
 says 2 "changed needs --base=RUN" 'a run to compare with' "$BIN" ranks ask changed -d all
 says 1 "all has no run nine ('sightline ranks check' shows them)" 'a run that is not there' "$BIN" ranks ask why -d all --run nine
 says 2 "-d DATASET is missing (see 'sightline ranks ask --help')" 'no dataset' "$BIN" ranks ask why
-says 1 "no engine is in PATH: 'pip install duckdb-cli' installs one; --engine=print prints what it would run" 'no engine' \
+says 1 "no engine is in PATH: 'pip install duckdb-cli' installs one; 'sightline ranks sql' prints what it would run" 'no engine' \
 	env PATH=/nowhere "$BIN" ranks ask why -d all
 head -c 50 all/SL_STEPS/run=after/node=n0/part-0.parquet >cut && cp cut all/SL_STEPS/run=after/node=n0/part-0.parquet
 ask why -d all --run after >out
