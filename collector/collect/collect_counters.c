@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collector/collect/notes.h"
+#include "collector/collect/pump.h"
 #include "collector/kernel/counters/counters.h"
 
 static uint64_t mono_now(void)
@@ -102,14 +103,7 @@ void collect_counters(struct collector *c)
 		return;
 	rows = counters_write(c->kernel.counters.open, c->report.db, windows, c->clocks.map.zero,
 			      c->report.next_from_mono);
-	if (!rows.cnt)
-		return;
-	c->report.is_busy = true;
-	/* In case the disk is full. */
-	if (!c->model.kernel_rows.cnt)
-		c->model.kernel_rows.first = rows.first;
-	c->model.kernel_rows.last = rows.last;
-	c->model.kernel_rows.cnt += rows.cnt;
+	pump_wrote(c, rows.cnt, rows.first, rows.last);
 }
 
 void collect_counters_say(struct collector *c)

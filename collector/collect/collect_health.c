@@ -119,14 +119,7 @@ void collect_health(struct collector *c, bool all)
 		return;
 	rows = health_write(c->kernel.health, c->report.db, &c->report.windows, c->clocks.map.zero,
 			    c->report.next_from_mono, all);
-	if (!rows.cnt)
-		return;
-	c->report.is_busy = true;
-	/* In case the disk is full. */
-	if (!c->model.kernel_rows.cnt)
-		c->model.kernel_rows.first = rows.first;
-	c->model.kernel_rows.last = rows.last;
-	c->model.kernel_rows.cnt += rows.cnt;
+	pump_wrote(c, rows.cnt, rows.first, rows.last);
 }
 
 bool collect_health_is_read(const struct collector *c, int64_t mono)

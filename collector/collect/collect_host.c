@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collector/collect/notes.h"
+#include "collector/collect/pump.h"
 #include "collector/health/host.h"
 
 #define SECOND_NS 1000000000
@@ -87,14 +88,7 @@ void collect_host(struct collector *c)
 		return;
 	rows = host_write(c->kernel.host.open, c->report.db, &c->report.windows, c->clocks.map.zero,
 			  c->report.next_from_mono);
-	if (!rows.cnt)
-		return;
-	c->report.is_busy = true;
-	/* In case the disk is full. */
-	if (!c->model.kernel_rows.cnt)
-		c->model.kernel_rows.first = rows.first;
-	c->model.kernel_rows.last = rows.last;
-	c->model.kernel_rows.cnt += rows.cnt;
+	pump_wrote(c, rows.cnt, rows.first, rows.last);
 }
 
 void collect_host_say(struct collector *c)

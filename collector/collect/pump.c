@@ -120,16 +120,21 @@ void pump_commit(struct collector *c)
 	c->report.is_busy = false;
 }
 
-void pump_sampled(struct collector *c, const struct sample_report *r)
+void pump_wrote(struct collector *c, uint64_t cnt, int64_t first, int64_t last)
 {
-	if (r->cnt == c->kernel.sample.cnt)
+	if (!cnt)
 		return;
 	c->report.is_busy = true;
 	/* In case the disk is full. */
 	if (!c->model.kernel_rows.cnt)
-		c->model.kernel_rows.first = r->first;
-	c->model.kernel_rows.last = r->last;
-	c->model.kernel_rows.cnt += r->cnt - c->kernel.sample.cnt;
+		c->model.kernel_rows.first = first;
+	c->model.kernel_rows.last = last;
+	c->model.kernel_rows.cnt += cnt;
+}
+
+void pump_sampled(struct collector *c, const struct sample_report *r)
+{
+	pump_wrote(c, r->cnt - c->kernel.sample.cnt, r->first, r->last);
 	c->kernel.sample.cnt = r->cnt;
 }
 

@@ -24,6 +24,8 @@ void pump_clocks(struct collector *c);
 int pump_poll(struct collector *c);
 /* CPU samples; @all: up to this moment. */
 void pump_samples(struct collector *c, bool all);
+/* @cnt rows (0: none) of events of the kernel or of counters are written; @first to @last: session ns. */
+void pump_wrote(struct collector *c, uint64_t cnt, int64_t first, int64_t last);
 /* Counts rows of samples that went into the report, up to those of @r. */
 void pump_sampled(struct collector *c, const struct sample_report *r);
 /* Takes all records up to this moment. */

@@ -21,7 +21,7 @@ static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
 		[WHY_SOCKET] = "do without, or ask ahead",
 		[WHY_SLEEP] = "do without, or wait for what it waits for",
 		[WHY_POLL] = "do without, or wait for what it waits for",
-		[WHY_IMPORT] = "import it once",
+		[WHY_IMPORT] = "import it once, later, or not at all",
 		[WHY_PAGE_IN] = "read ahead, or in the order of the file",
 		[WHY_GPU_CALL] = "less than half as many calls, each for more, or none",
 		[WHY_GPU_LAUNCH] = "less than half as many calls, each for more, or none",
