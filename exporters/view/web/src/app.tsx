@@ -43,7 +43,7 @@ function Bar() {
 	return (
 		<header class="bar">
 			<h1 title={s?.path}>{many ? m.sources.value.map((x) => x.path.replace(/.*\//, "")).join(" · ") : s?.name ?? "Sightline"}</h1>
-			<span class="sub">{s && !many ? s.path.replace(/.*\//, "") : ""}</span>
+			<span class="sub">{s && !many && s.name !== s.path.replace(/.*\//, "") ? s.path.replace(/.*\//, "") : ""}</span>
 			<span class="grow" />
 			{many && <button class="act" onClick={() => void alignOnSelection()} title="Move the other report so that its event of the same name begins at the same time">{aligned.value || "Align on selection"}</button>}
 			{m.live.value && <button class={`act${m.follow.value ? " on" : ""}`} aria-pressed={m.follow.value} onClick={() => { m.follow.value = !m.follow.value; }}>● live</button>}
@@ -105,7 +105,7 @@ function Filter() {
 
 	return (
 		<div class="corner">
-			<input id="filter" type="search" aria-label="Filter rows" placeholder="Filter rows: name, kind:libc, busy>1%" value={m.filter.value} onInput={(e) => { m.filter.value = e.currentTarget.value; }} />
+			<input id="filter" type="search" aria-label="Filter rows" placeholder="Filter rows: libc, busy>1%" title="Words of names, name:, kind:, pid:, tid:, gpu:, busy>1%, busy<1% (I)" value={m.filter.value} onInput={(e) => { m.filter.value = e.currentTarget.value; }} />
 			{hidden > 0 && <button class="link" onClick={unhideAll}>{hidden} hidden: show</button>}
 		</div>
 	);

@@ -2,7 +2,6 @@
 import * as colours from "./colours";
 import * as theme from "./theme";
 import * as m from "./model";
-import { amount } from "./format";
 import type { Placed, Row } from "./model";
 import * as tiles from "./tiles";
 import { EXACT, GOES_ON } from "./raster";
@@ -55,49 +54,59 @@ function label(c: CanvasRenderingContext2D, strip: Strip, it: Label): void {
 
 /* ---- counters ---- */
 
-function drawCounter(c: CanvasRenderingContext2D, p: Placed, y: number, dpr: number): void {
-	const { row } = p;
+interface Step { x: number; wide: number; high: number; low: number }
+
+/* Runs of pixels that have values: between them nothing is known. */
+function runsOf(row: Row, dpr: number): Step[][] {
 	const source = m.sources.value[row.source];
 	const { t0, t1 } = shown();
-	const paint = theme.paint();
-	const least = Math.min(row.least, 0), most = row.most > least ? row.most : least + 1;
-	const height = p.height - 8;
-	const yOf = (v: number): number => y + 4 + height * (1 - (v - least) / (most - least));
-	const edge: [number, number, number][] = [];
+	const runs: Step[][] = [];
+	let known = false;
 
 	visit(tilesOf(row, row.lanes[0]), source, reach(source, level(dpr), t0, t1), view.start, dpr, true, (tile, from, unit, lo, hi) => {
-		if (!tile?.values)
-			return;
 		const px = unit * 16;
 		const first = Math.max(0, Math.floor((Math.max(lo, 0) - from) / px)), last = Math.min(tiles.PX, Math.ceil((Math.min(hi, view.width * dpr) - from) / px));
 
-		for (let i = first; i < last; i++)
-			if (!isNaN(tile.values[i]))
-				edge.push([(from + i * px) / dpr, tile.values[tiles.PX + i], tile.values[i]]);
+		known &&= tile?.values != null;
+		for (let i = first; tile?.values && i < last; i++) {
+			const isKnown = !isNaN(tile.values[i]);
+
+			if (isKnown && !known)
+				runs.push([]);
+			if (isKnown)
+				runs[runs.length - 1].push({ x: (from + i * px) / dpr, wide: px / dpr, high: tile.values[tiles.PX + i], low: tile.values[i] });
+			known = isKnown;
+		}
 	});
-	if (!edge.length)
-		return;
-	const wide = Math.max(1 / dpr, 2 ** level(dpr) / view.scale);
+	return runs;
+}
+
+function drawCounter(c: CanvasRenderingContext2D, p: Placed, y: number, dpr: number): void {
+	const { row } = p;
+	const paint = theme.paint();
+	const { least, most } = m.scaleOf(row);
+	const height = p.height - 8;
+	const yOf = (v: number): number => y + 4 + height * (1 - (v - least) / (most - least));
 	const zero = yOf(Math.max(least, 0));
 
-	c.fillStyle = paint.counter;
-	c.beginPath();
-	c.moveTo(edge[0][0], zero);
-	for (const [x, high] of edge) {
-		c.lineTo(x, yOf(high));
-		c.lineTo(x + wide, yOf(high));
+	for (const run of runsOf(row, dpr)) {
+		c.fillStyle = paint.counter;
+		c.beginPath();
+		c.moveTo(run[0].x, zero);
+		for (const { x, wide, high } of run) {
+			c.lineTo(x, yOf(high));
+			c.lineTo(x + wide, yOf(high));
+		}
+		c.lineTo(run[run.length - 1].x + run[run.length - 1].wide, zero);
+		c.fill();
+		c.fillStyle = paint.counterEdge;
+		run.forEach(({ x, wide, high, low }, i) => {
+			/* From where the pixel before ended. */
+			const top = yOf(Math.max(high, run[i - 1]?.low ?? high)), bottom = yOf(Math.min(low, run[i - 1]?.high ?? low));
+
+			c.fillRect(x, top - 0.5, wide + 0.2, Math.max(1, bottom - top + 1));
+		});
 	}
-	c.lineTo(edge[edge.length - 1][0] + wide, zero);
-	c.fill();
-	c.fillStyle = paint.counterEdge;
-	for (const [x, high, low] of edge)
-		c.fillRect(x, yOf(high) - 0.5, wide + 0.2, Math.max(1, yOf(low) - yOf(high) + 1));
-	c.lineWidth = 3;
-	c.lineJoin = "round";
-	c.strokeStyle = theme.css(paint.page);
-	c.strokeText(amount(row.most, row.unit), 4, y + 9);
-	c.fillStyle = paint.quiet;
-	c.fillText(amount(row.most, row.unit), 4, y + 9);
 }
 
 /* ---- the whole ---- */

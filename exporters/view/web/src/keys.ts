@@ -121,8 +121,11 @@ function typing(e: KeyboardEvent): boolean {
 export function listenKeys(): void {
 	addEventListener("keydown", (e) => {
 		if (typing(e)) {
-			if (e.code === "Escape")
-				(e.composedPath()[0] as HTMLElement).blur();
+			/* Out of the field; what stands there is kept: N goes to the next match. */
+			if (e.code === "Escape" && !m.dialog.value && !e.defaultPrevented) {
+				e.preventDefault();
+				document.querySelector<HTMLElement>(".scroll")?.focus();
+			}
 			return;
 		}
 		const el = e.target as HTMLElement;

@@ -20,7 +20,8 @@ function about(json: RowJson): string {
 /* The server's name may end with the number that is shown behind it. */
 function nameOf(json: RowJson): string {
 	const number = json.kind === "thread" ? json.tid : json.pid;
-	const name = json.name || m.KIND[json.kind] || json.kind;
+	const plain = json.name || m.KIND[json.kind] || json.kind;
+	const name = json.kind === "gpu" ? plain.replace(/^(GPU \d+): NVIDIA (?=.)/, "$1: ") : json.kind === "counter" ? plain.replace(/ \[Throughput %\]$/, "") : plain;
 
 	return number !== undefined ? name.replace(new RegExp(`\\s*\\(${number}\\)$`), "") : name;
 }
@@ -37,12 +38,34 @@ const ORDER = ["gpu", "process", "machine"];
 /* Groups of one kind stand together: GPUs, processes, the machine. */
 const rank = (json: RowJson): number => Math.max(0, ORDER.indexOf(json.kind));
 
+const GPU = /^GPU (\d+)(?:, (process \d+))?: /;
+
+/* The machine's counters of a GPU stand together, above what processes do on it. */
+function gpuOf(json: RowJson, source: number, top: Row[], root: Row | null): Row | null {
+	const n = Number(GPU.exec(json.name)?.[1] ?? NaN);
+
+	if (isNaN(n))
+		return null;
+	const siblings = root ? root.kids : top;
+	const known = siblings.find((r) => r.source === source && r.key === `gpu/${n}`);
+
+	if (known)
+		return known;
+	const row = make({ id: -2 - n, parent: 0, kind: "gpu", name: `GPU ${n}`, key: `gpu/${n}`, sort: n, lanes: [], events: 0 }, source, root);
+
+	row.about = "counters";
+	row.order = n - 1e6;
+	siblings.push(row);
+	return row;
+}
+
 function place(json: RowJson, source: number, top: Row[], root: Row | null): void {
 	const of = byId[source];
 	const known = of.get(json.id);
 
 	if (known) {
-		known.name = nameOf(json);
+		if (!known.counter)
+			known.name = nameOf(json);
 		if (known.kind !== "thread")
 			known.lanes = json.lanes;
 		Object.assign(known, { events: json.events, busy: json.busy ?? 0, least: json.min ?? known.least, most: json.max ?? known.most });
@@ -56,10 +79,13 @@ function place(json: RowJson, source: number, top: Row[], root: Row | null): voi
 		of.set(json.id, parent);
 		return;
 	}
-	const row = make(json, source, parent ?? root);
+	const gpu = parent?.kind === "machine" && json.kind === "counter" ? gpuOf(json, source, top, root) : null;
+	const row = make(json, source, gpu ?? parent ?? root);
 
+	if (gpu)
+		row.name = row.name.replace(GPU, (_all, _n, process) => process ? `${process[0].toUpperCase()}${process.slice(1)}: ` : "");
 	of.set(json.id, row);
-	const siblings = parent ? parent.kids : root ? root.kids : top;
+	const siblings = gpu ? gpu.kids : parent ? parent.kids : root ? root.kids : top;
 
 	if (!parent)
 		row.order = rank(json) * 1e9 + siblings.length;

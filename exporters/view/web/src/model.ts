@@ -1,5 +1,6 @@
 /* model.ts - what is on the screen: the report, its tree of rows, what is selected. Drawing and panes read it. */
 import { signal, computed } from "@preact/signals";
+import { amount } from "./format";
 import type { EventJson } from "./net";
 
 export interface Row {
@@ -149,6 +150,20 @@ export function rowHeight(row: Row): number {
 	if (!row.lanes.length || row.kind === "thread")
 		return HEAD;
 	return Math.max(HEAD, Math.min(row.lanes.length, DEEPEST) * LANE + 2 * PAD);
+}
+
+/* Where the row of a counter ends at the bottom and at the top: shares are drawn out of all. */
+export function scaleOf(row: Row): { least: number; most: number } {
+	const least = Math.min(row.least, 0), most = row.unit === "%" ? Math.max(row.most, 100) : row.most;
+
+	return { least, most: most > least ? most : least + 1 };
+}
+
+/* As words: what stands below the name. */
+export function scaleText(row: Row): string {
+	const { least, most } = scaleOf(row);
+
+	return `${least < 0 ? amount(least, row.unit) : "0"} to ${amount(most, row.unit)}`;
 }
 
 const ordered = (rows: Row[]): Row[] => [...rows].sort((a, b) => a.order - b.order);

@@ -7,8 +7,8 @@
  */
 import type { Tile } from "./tiles";
 
-export const EXACT = 1, GOES_ON = 64;
-const FAINTEST = 0.3;
+export const EXACT = 1, GOES_ON = 64, INSTANT = 128;
+const FAINTEST = 0.4;
 
 let covered = new Float32Array(4096);
 let heaviest = new Float32Array(4096);
@@ -80,7 +80,8 @@ export function addTile(line: Line, tile: Tile, from: number, unit: number, lo: 
 			continue;
 		}
 		const p = Math.min(Math.floor(l), line.width - 1);
-		const weight = Math.max(r - l, 0.02) * (tile.flags[i] & EXACT ? 1 : Math.max(share, 0.02));
+		/* What has no length fills its pixel: a sample, a mark. */
+		const weight = tile.flags[i] & INSTANT && tile.flags[i] & EXACT ? 1 : Math.max(r - l, 0.02) * (tile.flags[i] & EXACT ? 1 : Math.max(share, 0.02));
 
 		if (p < first || p >= end || covered[p] < 0)
 			continue;

@@ -20,18 +20,20 @@ const base = (): string => (m.sources.value[0]?.path ?? "timeline").replace(/.*\
 
 interface Line { text: string; y: number; x: number; bold: boolean }
 
+const nameOf = (row: m.Row): string => row.counter ? `${row.name}, ${m.scaleText(row)}` : row.name;
+
 /* Names of rows in sight, with their places below the axis. */
 function rowNames(): Line[] {
 	const lines: Line[] = [];
 	const pins = m.pinned.value;
 
 	for (const p of pins.rows)
-		lines.push({ text: p.row.name, x: 8, y: p.y + p.height / 2, bold: true });
+		lines.push({ text: nameOf(p.row), x: 8, y: p.y + p.height / 2, bold: true });
 	for (const p of m.placed.value.rows) {
 		const y = p.y - stage.scrollTop + p.height / 2;
 
 		if (y > 4 && y < stage.height - 4)
-			lines.push({ text: p.row.name, x: 8 + 12 * (p.row.level - 1), y: y + pins.height, bold: p.row.kids.length > 0 });
+			lines.push({ text: nameOf(p.row), x: 8 + 12 * (p.row.level - 1), y: y + pins.height, bold: p.row.kids.length > 0 });
 	}
 	return lines;
 }

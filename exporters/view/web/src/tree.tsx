@@ -10,7 +10,7 @@ export const scrolled = signal({ top: 0, height: 400 });
 const dragged = signal<Row | null>(null);
 const target = signal<Row | null>(null);
 
-export const rowId = (row: Row): string => `row-${row.source}-${row.id < 0 ? "r" : row.id}`;
+export const rowId = (row: Row): string => `row-${row.source}-${row.id < 0 ? "r" + -row.id : row.id}`;
 
 const siblingsOf = (row: Row): Row[] => row.parent ? row.parent.kids : m.roots.value;
 
@@ -38,7 +38,7 @@ function Item({ placed, top, pinned }: { placed: Placed; top: number; pinned: bo
 			onClick={() => { m.current.value = row; }} onDblClick={() => toggle(row)}>
 			{group ? <button class="twist" tabIndex={-1} aria-label={row.open ? "Close" : "Open"} onClick={(e) => { e.stopPropagation(); toggle(row); m.current.value = row; }}>{row.open ? "▾" : "▸"}</button>
 				: <span class="twist" />}
-			<span class="name">{pinned && row.parent && <span class="about">{row.parent.name} › </span>}{row.name}</span>
+			<span class="name">{pinned && row.parent && <span class="about">{row.parent.name} › </span>}{row.name}{row.counter && <span class="scale">{m.scaleText(row)}</span>}</span>
 			{row.about && <span class="about">{row.about}</span>}
 			<span class="tools">
 				<button tabIndex={-1} aria-label={row.pinned ? "Unpin" : "Pin"} title={row.pinned ? "Unpin (P)" : "Pin (P)"} class={row.pinned ? "on" : ""} onClick={(e) => { e.stopPropagation(); pin(row); }}>⚲</button>

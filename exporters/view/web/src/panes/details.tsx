@@ -123,7 +123,7 @@ function Head({ event }: { event: Event }) {
 				{!event.json?.instant && <div><dt>End</dt><dd>{event.open ? "did not end" : point(event.end, 1e-9)}</dd></div>}
 				<div><dt>Row</dt><dd>{event.row?.name ?? "–"}{m.KIND[event.row?.kind ?? ""] !== event.row?.name && <span class="quiet"> {m.KIND[event.row?.kind ?? ""]}</span>}</dd></div>
 				{event.json?.thread && <div><dt>Thread</dt><dd>{event.json.thread}</dd></div>}
-				{event.json?.process && <div><dt>Process</dt><dd>{event.json.process}</dd></div>}
+				{event.json?.process && <div><dt>{event.row?.parent?.kind === "gpu" ? "GPU" : "Process"}</dt><dd>{event.json.process}</dd></div>}
 				{!event.json && <div><dt>Between</dt><dd>{event.before || "the start"} <span class="quiet">and</span> {event.after || "the end"}</dd></div>}
 			</dl>
 			<p class="acts">
