@@ -1,6 +1,6 @@
 # driver.sh - for tests with a browser: the driver from its lock file, once per build folder; to be sourced after tests/lib.sh.
 # Sets $browser; leaves run/ in the working directory, with page.mjs, the driver and what is named.
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034
 web_driver() { # FILE...
 	command -v node >/dev/null || skip_all 'no node'
 	command -v "${NPM:-npm}" >/dev/null || skip_all 'no npm'
