@@ -52,6 +52,9 @@ def counter_rows(db, gpu, name, zero):
         "WHERE c.scope = 'gpu' AND c.gpuId = ? AND c.name = ? ORDER BY timestamp", (gpu, name))]
 
 
+LINK_ROUND = 2**32 / (16 * 1.969)  # ns in which the stand-in's link, of generation 4, carries 4 GiB
+
+
 def near(a, b):
     return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
 
@@ -75,7 +78,11 @@ def compare_counter(name, rows, given, is_sum):
         elif is_sum:
             step = (value - given[first + i - 1][1]) % (2**32 if name.startswith("PCIe") else 2**64)
             factor = next(f for n, f in FIELDS.values() if n == name)
-            if v is None or not near(v, step * factor):
+            # A counter of 32 bits that the link can carry round in less than the time between two readings is not known.
+            round_trips = (at - given[first + i - 1][0]) / LINK_ROUND if name.startswith("PCIe") else 0
+            if v is None and round_trips > 0.95 or v is not None and round_trips < 1.05 and near(v, step * factor):
+                continue
+            if v is None or round_trips >= 1.05 or not near(v, step * factor):
                 wrong(f"{name}: row {i} is {v}, not {step * factor}")
         elif v is None or not near(v, value):
             wrong(f"{name}: row {i} is {v}, not {value}")
