@@ -1,0 +1,125 @@
+/*
+ * ranks.c - one rank of a job: steps in NVTX ranges "step" that end in a collective, for which one rank comes late.
+ *
+ *   ranks FILE STEPS WORK_MS LATE_RANK LATE_MS [LATE_STEP]
+ *
+ * FILE: the ranks begin each step together, by counters in it; when there is FILE.stop, they end. LATE_STEP: only then. Rank and size are those of the launcher: RANK, Open MPI, SLURM.
+ * A rank that ends early because the others do not come has exit status 4.
+ */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/prog/nvtx_loader.h"
+#include "tests/standin/cuda_types.h"
+
+struct unique_id {
+	char bytes[128];
+};
+int ncclGetUniqueId(struct unique_id *);
+int ncclCommInitRank(void **, int, struct unique_id, int);
+int ncclAllReduce(const void *, void *, size_t, int, int, void *, CUstream);
+int ncclCommDestroy(void *);
+int cudaMalloc(void **, size_t);
+int cudaStreamCreateWithFlags(CUstream *, unsigned);
+int cudaStreamSynchronize(CUstream);
+
+#define DO(call)                                                                                   \
+	do {                                                                                       \
+		int do_result_ = (call);                                                           \
+		if (do_result_) {                                                                  \
+			fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, do_result_); \
+			exit(1);                                                                   \
+		}                                                                                  \
+	} while (0)
+
+enum {
+	STEPS_MAX = 4096,
+	PATIENCE_MS = 60000, /* the machine may be busy */
+};
+
+static int variable(const char *const *names)
+{
+	for (; *names; names++)
+		if (getenv(*names))
+			return atoi(getenv(*names));
+	return -1;
+}
+
+static void wait_ms(int ms)
+{
+	usleep((unsigned)ms * 1000u);
+}
+
+/* Whether all ranks end before this step: whichever finds the file first, none of them has begun the step after the next. */
+static bool is_over(uint32_t *end, const char *stop, int step)
+{
+	uint32_t none = 0;
+
+	if (access(stop, F_OK) == 0)
+		__atomic_compare_exchange_n(end, &none, (uint32_t)step + 2, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+	none = __atomic_load_n(end, __ATOMIC_SEQ_CST);
+	return none && (uint32_t)step >= none;
+}
+
+/* Until all ranks have begun the step. */
+static void meet(uint32_t *arrived, int size)
+{
+	__atomic_add_fetch(arrived, 1, __ATOMIC_SEQ_CST);
+	for (int ms = 0; (int)__atomic_load_n(arrived, __ATOMIC_SEQ_CST) < size; ms++) {
+		if (ms > PATIENCE_MS)
+			exit(4);
+		wait_ms(1);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const ranks[] = {"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", NULL};
+	static const char *const sizes[] = {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS",
+					    NULL};
+	int rank = variable(ranks), size = variable(sizes), steps, work, late_rank, late, fd;
+	int late_step, is_late;
+	struct unique_id id;
+	char text[32], stop[4096];
+	uint32_t *arrived;
+	CUstream stream;
+	void *comm, *data;
+
+	if (argc < 6 || rank < 0 || size < 1 || !nvtx_load())
+		return 2;
+	steps = atoi(argv[2]);
+	work = atoi(argv[3]);
+	late_rank = atoi(argv[4]);
+	late = atoi(argv[5]);
+	late_step = argc > 6 ? atoi(argv[6]) : 0;
+	snprintf(stop, sizeof(stop), "%s.stop", argv[1]);
+	fd = open(argv[1], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || steps >= STEPS_MAX || ftruncate(fd, STEPS_MAX * sizeof(*arrived)))
+		return 3;
+	arrived =
+		mmap(NULL, STEPS_MAX * sizeof(*arrived), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (arrived == MAP_FAILED)
+		return 3;
+	snprintf(text, sizeof(text), "%d", rank == late_rank ? 0 : late * 1000);
+	setenv("JOB_LATE_US", text, 1);
+	setenv("JOB_ID", argv[1], 1);
+	DO(cudaStreamCreateWithFlags(&stream, 1));
+	DO(cudaMalloc(&data, 4096));
+	DO(ncclGetUniqueId(&id));
+	DO(ncclCommInitRank(&comm, size, id, rank));
+	for (int i = 0; i < steps && !is_over(&arrived[STEPS_MAX - 1], stop, i); i++) {
+		is_late = !late_step || i + 1 == late_step;
+		meet(&arrived[i], size);
+		push("step");
+		wait_ms(is_late && rank == late_rank ? work + late : work);
+		DO(ncclAllReduce(data, data, 1024, 7, is_late, comm, stream));
+		DO(cudaStreamSynchronize(stream));
+		pop();
+	}
+	DO(ncclCommDestroy(comm));
+	return 0;
+}
