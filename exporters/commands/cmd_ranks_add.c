@@ -1,4 +1,5 @@
 /* cmd_ranks_add.c - sightline ranks add: puts the reports of a node into a dataset. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,8 @@ static const char examples[] =
 struct add {
 	const char *folder, *run, *node, *rank_from, *range;
 	int64_t rank;
-	bool force;
-	char run_text[160], node_text[256];
+	bool force, quiet;
+	char run_text[384], node_text[256], host[256];
 };
 
 /* The number where the pattern has %r, in the file's name; -1: none. */
@@ -75,14 +76,16 @@ static int read_reports(struct add *o, struct dataset *d, int cnt, char **paths,
 		}
 		if (!*job)
 			snprintf(job, job_len, "%s", found.job);
-		if (!*o->node_text)
-			snprintf(o->node_text, sizeof(o->node_text), "%s", found.host);
+		if (!*o->host)
+			snprintf(o->host, sizeof(o->host), "%s", found.host);
 		unnamed += found.unnamed;
 		unmatched += found.unmatched;
 		ranks += found.ranks;
 		steps += found.steps;
 		collectives += found.collectives;
 	}
+	if (o->quiet)
+		return 0;
 	fprintf(stderr, "sightline: ranks: %zu, steps: %zu, collectives: %zu\n", ranks, steps,
 		collectives);
 	if (!steps)
@@ -154,15 +157,87 @@ static bool may_name(const char *word)
 	return false;
 }
 
+/* The answer of a query that has one row, as text; "" none. */
+static void answer(struct dataset *d, const char *sql, char *to, size_t len)
+{
+	sqlite3_stmt *stmt = NULL;
+	const char *text = NULL;
+
+	if (sqlite3_prepare_v2(d->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		text = (const char *)sqlite3_column_text(stmt, 0);
+	snprintf(to, len, "%s", text ? text : "");
+	sqlite3_finalize(stmt);
+}
+
+/*
+ * Where no launcher gave the run a name, and it has no more ranks than these: host, time and process; the same whenever these
+ * reports are added.
+ */
+static void make_up_run(const struct add *o, struct dataset *d, char *to, size_t len)
+{
+	static const char sql[] =
+		"SELECT strftime('-%Y%m%d-%H%M%S-', min(start) / 1000000000, 'unixepoch') || "
+		"min(pid) FROM SL_RANKS HAVING count(DISTINCT rank) = max(worldSize)";
+	char rest[64];
+
+	answer(d, sql, rest, sizeof(rest));
+	snprintf(to, len, "%s%s", *rest ? o->host : "", rest);
+}
+
+/* Names of jobs may have characters that no folder of a dataset has: those of Open MPI 5 have an @. */
+static void make_word(char *text)
+{
+	for (; *text; text++)
+		if (!strchr("-_.+", *text) && !isalnum((unsigned char)*text))
+			*text = '-';
+}
+
+/* Puts %j (job), %h (host) and %r (first rank) into a name. False: one is not known. */
+static bool put_in(const struct add *o, struct dataset *d, const char *job, const char *pattern,
+		   char *to, size_t room)
+{
+	size_t len = 0;
+
+	to[0] = 0;
+	for (const char *p = pattern; *p && len < room - 1; p++) {
+		char word[384] = {*p}, *rest = to + len;
+
+		if (*p == '%' && p[1] && strchr("jhr", p[1])) {
+			switch (*++p) {
+			case 'j':
+				if (*job)
+					snprintf(word, sizeof(word), "%s", job);
+				else
+					make_up_run(o, d, word, sizeof(word));
+				break;
+			case 'h':
+				snprintf(word, sizeof(word), "%s", o->host);
+				break;
+			case 'r':
+				answer(d, "SELECT min(rank) FROM SL_RANKS", word, sizeof(word));
+				break;
+			}
+			if (!*word)
+				return false;
+			make_word(word);
+		}
+		len += (size_t)snprintf(rest, room - len, "%s", word);
+	}
+	return true;
+}
+
 static int write_part(struct add *o, struct dataset *d, const char *job)
 {
 	struct dataset_part part = {.folder = o->folder, .job = *job ? job : NULL};
 	char why[WHY_TEXT];
 
-	if (!o->run)
-		o->run = *job ? job : NULL;
-	if (!o->node)
-		o->node = *o->node_text ? o->node_text : NULL;
+	o->run = put_in(o, d, job, o->run ? o->run : "%j", o->run_text, sizeof(o->run_text))
+			 ? o->run_text
+			 : NULL;
+	o->node = put_in(o, d, job, o->node ? o->node : "%h", o->node_text, sizeof(o->node_text))
+			  ? o->node_text
+			  : NULL;
 	if (!o->run) {
 		sl_warn("ranks add: no launcher gave this run a name: --run=NAME");
 		return SL_EXIT_USAGE;
@@ -192,11 +267,12 @@ int cmd_ranks_add(int argc, char **argv)
 		{'d', "dataset", OPT_STRING, NULL, "FOLDER",
 		 "the dataset; it is made where it is not there", &o.folder, NULL},
 		{0, "run", OPT_STRING, NULL, "NAME",
-		 "name of the run, the same on all nodes (default: the launcher's number of the "
-		 "job)",
+		 "name of the run, the same on all nodes; %j: the launcher's number of the\n"
+		 "job, or host and time where all ranks are here (default: %j)",
 		 &o.run, NULL},
 		{0, "node", OPT_STRING, NULL, "NAME",
-		 "name of the node (default: the reports' host)", &o.node, NULL},
+		 "name of the node; %h: the reports' host, %r: its first rank (default: %h)",
+		 &o.node, NULL},
 		{0, "rank", OPT_INT, "0:10000000", "N",
 		 "rank of all processes of the reports, where they do not show it", &o.rank, NULL},
 		{0, "rank-from", OPT_STRING, NULL, "PATTERN",
@@ -208,6 +284,8 @@ int cmd_ranks_add(int argc, char **argv)
 		 &o.range, NULL},
 		{'f', "force", OPT_FLAG, NULL, NULL, "replaces what is of another job, or newer",
 		 &o.force, NULL},
+		{'q', "quiet", OPT_FLAG, NULL, NULL, "prints neither counts nor remarks", &o.quiet,
+		 NULL},
 		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
 		{0},
 	};
@@ -228,7 +306,8 @@ int cmd_ranks_add(int argc, char **argv)
 		sl_warn("ranks add: --rank-from=%s has no %%r", o.rank_from);
 		return SL_EXIT_USAGE;
 	}
-	if (!may_name(o.run) || !may_name(o.node))
+	if ((o.run && !strchr(o.run, '%') && !may_name(o.run)) ||
+	    (o.node && !strchr(o.node, '%') && !may_name(o.node)))
 		return SL_EXIT_USAGE;
 	if (dataset_begin(&d) != SQLITE_OK) {
 		sl_warn("ranks add: %s", sqlite3_errmsg(d.db));
