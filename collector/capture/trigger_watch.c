@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "collector/base/grow.h"
+#include "collector/capture/trigger_late.h"
 #include "collector/decode/gpu/gpu_internal.h"
 #include "collector/model/strings.h"
 #include "preload/wire/nvtx_wire.h"
@@ -21,6 +23,7 @@
 #define DOMAIN_MAX  65536u
 #define STRING_MAX  (1u << 22)
 #define TEXT_MAX    256u /* longer ones are no trigger's */
+#define RANK_MAX    8192u
 #define KNOWN       (1u << 31)
 #define PROCESS_KEY (UINT64_C(1) << 63) /* of start and end: of a process, not of a thread */
 _Static_assert(TRIGGER_MAX <= 16, "a bit for each");
@@ -48,6 +51,7 @@ struct trigger_watch {
 	trigger_fire_fn *fire;
 	void *to;
 	struct trigger_gpu *gpu;
+	struct trigger_late *late;
 	struct open_range *open[BUCKETS];
 	uint32_t open_cnt;
 	struct names *names;
@@ -74,7 +78,9 @@ struct trigger_watch *trigger_watch_new(struct triggers *ts, trigger_fire_fn *fi
 	w->ts = ts;
 	w->fire = fire;
 	w->to = to;
-	w->has_nvtx = triggers_have(ts, TRIGGER_NVTX);
+	w->has_nvtx = triggers_have(ts, TRIGGER_NVTX) || triggers_have(ts, TRIGGER_RANK_LATE);
+	if (triggers_have(ts, TRIGGER_RANK_LATE))
+		w->late = trigger_late_new();
 	for (uint32_t i = 0; i < ts->cnt; i++) {
 		const struct trigger *t = &ts->at[i];
 
@@ -121,7 +127,14 @@ void trigger_watch_free(struct trigger_watch *w)
 		names_free(n);
 	}
 	trigger_gpu_free(w->gpu);
+	trigger_late_free(w->late);
 	free(w);
+}
+
+void trigger_watch_late_to(struct trigger_watch *w, int fd)
+{
+	if (w->late)
+		trigger_late_to(w->late, fd);
 }
 
 /* ---- something took its time ---- */
@@ -137,8 +150,17 @@ static void took(const struct at *at, uint32_t which, const char *name, uint64_t
 	char why[400], text[480];
 
 	for (uint32_t i = 0; which; i++, which >>= 1) {
-		if (!(which & 1) || !trigger_duration(&at->w->ts->at[i], name, ns_of(at->as, ticks),
-						      why, sizeof(why)))
+		struct trigger *t = &at->w->ts->at[i];
+
+		if (!(which & 1))
+			continue;
+		if (t->kind == TRIGGER_RANK_LATE) {
+			if (at->w->late)
+				trigger_late_step(at->w->late, at->as, at->arena, at->thread, start,
+						  ticks);
+			continue;
+		}
+		if (!trigger_duration(t, name, ns_of(at->as, ticks), why, sizeof(why)))
 			continue;
 		snprintf(text, sizeof(text), "%s (process %u, thread %u)", why,
 			 at->thread->image->proc->pid, at->thread->id.tid);
@@ -153,7 +175,7 @@ static uint32_t matching(const struct triggers *ts, const char *text, bool is_do
 	uint32_t which = 0;
 
 	for (uint32_t i = 0; i < ts->cnt; i++)
-		if (ts->at[i].kind == TRIGGER_NVTX &&
+		if ((ts->at[i].kind == TRIGGER_NVTX || ts->at[i].kind == TRIGGER_RANK_LATE) &&
 		    trigger_matches(is_domain ? ts->at[i].domain : ts->at[i].name, text))
 			which |= 1u << i;
 	return which;
@@ -219,10 +241,26 @@ static bool copy_text(char *to, const char *bytes, size_t len)
 	return true;
 }
 
+/* The variables by which a launcher names a rank. */
+static void on_rank(const struct at *at, const struct call *c)
+{
+	static char text[RANK_MAX];
+	struct meta m;
+
+	if (!at->w->late || !decode_meta(c, &m) || m.len >= RANK_MAX)
+		return;
+	memcpy(text, m.bytes, m.len);
+	text[m.len] = 0;
+	trigger_late_rank(at->w->late, at->arena, at->thread, text, m.len);
+}
+
 static void on_meta(const struct at *at, const struct call *c)
 {
 	char text[TEXT_MAX];
 	struct meta m;
+
+	if (c->hook == SL_META_RANK)
+		on_rank(at, c);
 
 	if (c->hook == SL_META_STRING && decode_meta(c, &m) && copy_text(text, m.bytes, m.len))
 		string_known(at->arena, (uint32_t)m.kind, text, m.len);
@@ -410,6 +448,8 @@ static void on_other(const struct at *at, const struct call *c)
 	else if (c->shape == SL_SHAPE_GPU && at->w->gpu)
 		trigger_gpu_record(at->w->gpu, at->arena->id, at->thread->image->number,
 				   at->thread->image->proc->pid, c);
+	if (c->shape == SL_SHAPE_GPU && at->w->late)
+		trigger_late_gpu(at->w->late, at->arena, at->thread, c);
 }
 
 static void look_at_chunk(const struct at *at, const struct sl_chunk *chunk, uint32_t committed,
@@ -475,6 +515,14 @@ static void forget_names(struct trigger_watch *w, const struct arenas *as)
 	}
 }
 
+static void write_steps(struct trigger_watch *w)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	trigger_late_round(w->late, (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec);
+}
+
 void trigger_watch_round(struct trigger_watch *w, struct arenas *as)
 {
 	struct at at = {.w = w, .as = as};
@@ -493,4 +541,6 @@ void trigger_watch_round(struct trigger_watch *w, struct arenas *as)
 	}
 	if (w->names)
 		forget_names(w, as);
+	if (w->late)
+		write_steps(w);
 }

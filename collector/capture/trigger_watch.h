@@ -17,6 +17,8 @@ struct trigger_watch *trigger_watch_new(struct triggers *ts, trigger_fire_fn *fi
 /* Everything that came since the last time. */
 void trigger_watch_round(struct trigger_watch *w, struct arenas *as);
 void trigger_watch_free(struct trigger_watch *w);
+/* Steps of ranks are written to @fd (trigger_late.h). */
+void trigger_watch_late_to(struct trigger_watch *w, int fd);
 
 /* ---- trigger_gpu.c: how busy GPUs are ---- */
 

@@ -20,6 +20,7 @@
 #include "collector/collect/notes.h"
 #include "collector/collect/pump.h"
 #include "collector/run/collect.h"
+#include "collector/run/ranks.h"
 #include "collector/run/session_control.h"
 #include "collector/session/daemon.h"
 #include "collector/run/launch.h"
@@ -217,6 +218,7 @@ static int collect(struct start *s, struct profile_options *o)
 		free(preload);
 		return SL_EXIT_FAIL;
 	}
+	ranks_begin(&c, o);
 	take_signals(&c);
 	collect_watch(&c, s->root, false);
 	command_of(&c, s->root);
@@ -228,6 +230,7 @@ static int collect(struct start *s, struct profile_options *o)
 		collect_end_tree(&c, o->program.kill_signal);
 	err = collect_finish(&c);
 	session_control_end(&c, err);
+	ranks_end(o, c.capture->reports.list, c.capture->reports.cnt);
 	capture_release(&c);
 	free(report);
 	free(preload);

@@ -21,6 +21,7 @@
 #include "collector/collect/notes.h"
 #include "collector/collect/pump.h"
 #include "collector/run/collect.h"
+#include "collector/run/ranks.h"
 #include "collector/run/session_control.h"
 #include "collector/report/db_stacks.h"
 #include "collector/run/launch.h"
@@ -142,6 +143,7 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 		free(report);
 		return launch_not_found(argv[0]);
 	}
+	ranks_begin(&c, o);
 	pump_commit(&c); /* of what is known so far: the program need not wait for that */
 	session_control_take_key(&c);
 	status = collect_program(&c, o);
@@ -150,6 +152,7 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 		if (o->stats)
 			report_stats(c.capture->reports.list[i]);
 	}
+	ranks_end(o, c.capture->reports.list, c.capture->reports.cnt);
 	capture_release(&c);
 	free(report);
 	return launch_exit_as(status == LEFT_RUNNING ? launch_wait(l.pid) : status);

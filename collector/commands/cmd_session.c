@@ -7,6 +7,7 @@
 #include "collector/base/message.h"
 #include "collector/base/options.h"
 #include "collector/base/proc.h"
+#include "collector/job/job.h"
 #include "collector/options/profile_options.h"
 #include "collector/run/report_lines.h"
 #include "collector/session/session_list.h"
@@ -58,6 +59,26 @@ static int confirm(const char *cmd, const struct session_entry *e)
 	return SL_EXIT_FAIL;
 }
 
+/* Sessions of a job, in place of one. */
+struct of_job {
+	const char *dataset, *run;
+};
+
+/* For a job; -1: one session is meant. Else an exit status. */
+static int ask_job(const char *cmd, enum job_verb verb, const char *session,
+		   const struct of_job *of)
+{
+	if (of->dataset && session) {
+		sl_warn("%s: '--session' and '--job' exclude each other", cmd);
+		return SL_EXIT_USAGE;
+	}
+	if (of->run && !of->dataset) {
+		sl_warn("%s: '--run' names a run of a job: give --job=FOLDER too", cmd);
+		return SL_EXIT_USAGE;
+	}
+	return of->dataset ? job_ask(of->dataset, of->run, verb, cmd, "") : -1;
+}
+
 /* Sends the command to the session's collector and prints the answer. */
 static int ask(const char *cmd, const char *session, const char *argument, int timeout_ms)
 {
@@ -105,9 +126,19 @@ static int parse(const struct opt *opts, int argc, char **argv, const char *cmd)
 			&session, NULL                                                     \
 	}
 
+#define JOB_OPTIONS                                                                               \
+	{0,           "job",    OPT_STRING,                                                       \
+	 NULL,        "FOLDER", "all sessions of a job, on all nodes: those with --ranks=FOLDER", \
+	 &of.dataset, NULL},                                                                      \
+	{                                                                                         \
+		0, "run", OPT_STRING, NULL, "NAME",                                               \
+			"of this run of the job (default: the only one there is)", &of.run, NULL  \
+	}
+
 int cmd_stop(int argc, char **argv)
 {
 	static const char *session;
+	static struct of_job of;
 	static const struct opt opts[] = {
 		{.kind = OPT_ABOUT,
 		 .values = "sightline stop [options]",
@@ -117,18 +148,22 @@ int cmd_stop(int argc, char **argv)
 			 "  sightline stop --session=train"},
 		{.kind = OPT_GROUP, .help = "Options:"},
 		SESSION_OPTION,
+		JOB_OPTIONS,
 		{0, "keep", OPT_LATER, "SECONDS", NULL, "", NULL, NULL},
 		{0, "defer-report", OPT_LATER, "bool", NULL, "", NULL, NULL},
 		{0},
 	};
 	int rc = parse(opts, argc, argv, "stop");
 
-	return rc ? rc - 1 : ask("stop", session, NULL, -1);
+	int job = rc ? rc - 1 : ask_job("stop", JOB_STOP, session, &of);
+
+	return job >= 0 ? job : ask("stop", session, NULL, -1);
 }
 
 int cmd_cancel(int argc, char **argv)
 {
 	static const char *session;
+	static struct of_job of;
 	static const struct opt opts[] = {
 		{.kind = OPT_ABOUT,
 		 .values = "sightline cancel [options]",
@@ -138,11 +173,14 @@ int cmd_cancel(int argc, char **argv)
 			 "  sightline cancel --session=train"},
 		{.kind = OPT_GROUP, .help = "Options:"},
 		SESSION_OPTION,
+		JOB_OPTIONS,
 		{0},
 	};
 	int rc = parse(opts, argc, argv, "cancel");
 
-	return rc ? rc - 1 : ask("cancel", session, NULL, QUICK_MS);
+	int job = rc ? rc - 1 : ask_job("cancel", JOB_CANCEL, session, &of);
+
+	return job >= 0 ? job : ask("cancel", session, NULL, QUICK_MS);
 }
 
 int cmd_shutdown(int argc, char **argv)
@@ -179,6 +217,7 @@ int cmd_shutdown(int argc, char **argv)
 int cmd_dump(int argc, char **argv)
 {
 	static const char *session;
+	static struct of_job of;
 	static const struct opt opts[] = {
 		{.kind = OPT_ABOUT,
 		 .values = "sightline dump [options]",
@@ -188,9 +227,12 @@ int cmd_dump(int argc, char **argv)
 			 "  sightline dump --session=train"},
 		{.kind = OPT_GROUP, .help = "Options:"},
 		SESSION_OPTION,
+		JOB_OPTIONS,
 		{0},
 	};
 	int rc = parse(opts, argc, argv, "dump");
 
-	return rc ? rc - 1 : ask("dump", session, "sightline dump", -1);
+	int job = rc ? rc - 1 : ask_job("dump", JOB_DUMP, session, &of);
+
+	return job >= 0 ? job : ask("dump", session, "sightline dump", -1);
 }

@@ -9,6 +9,7 @@
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
+#include "collector/job/job.h"
 #include "collector/session/daemon.h"
 #include "collector/options/profile_options.h"
 #include "collector/session/sessions.h"
@@ -74,6 +75,17 @@ int cmd_start(int argc, char **argv)
 			argv[first]);
 		return SL_EXIT_USAGE;
 	}
+	if (o.after.run && !o.after.ranks) {
+		sl_warn("start: '--run' names a run of a job: give --job=FOLDER too");
+		return SL_EXIT_USAGE;
+	}
+	if (o.after.ranks && (name || o.session_new || o.output)) {
+		sl_warn("start: sessions of a job keep their own names and reports: --job excludes "
+			"--session, --session-new and --output");
+		return SL_EXIT_USAGE;
+	}
+	if (o.after.ranks)
+		return job_ask(o.after.ranks, o.after.run, JOB_START, "start", "");
 	if (name && o.session_new) {
 		sl_warn("start: '--session' and '--session-new' exclude each other");
 		return SL_EXIT_USAGE;

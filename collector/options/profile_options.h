@@ -70,6 +70,8 @@ struct profile_options {
 	const char *session_new; /* name of the session, NULL: made up */
 	struct {
 		const char *start, *report; /* commands for sh; NULL none */
+		const char *ranks,
+			*run; /* --ranks: the dataset that reports go into; name of the run; NULL none */
 	} after;
 	struct {
 		const char *steps;     /* --python-step: MODULE:FUNC,... NULL none */

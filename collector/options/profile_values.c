@@ -12,6 +12,7 @@
 
 #include "collector/base/message.h"
 #include "collector/options/python_options.h"
+#include "collector/options/ranks_options.h"
 #include "collector/base/trace_kind.h"
 #include "collector/options/trigger.h"
 
@@ -194,6 +195,13 @@ static int check_triggers(const struct profile_options *o, const char *cmd)
 		return 0;
 	if (triggers_read(&ts, o->capture.triggers, cmd))
 		return -SL_EXIT_USAGE;
+	if (triggers_have(&ts, TRIGGER_RANK_LATE) && !o->after.ranks) {
+		sl_warn("%s: option '--trigger': rank-late compares the ranks of a job, through "
+			"the folder of "
+			"--ranks=FOLDER",
+			cmd);
+		return -SL_EXIT_USAGE;
+	}
 	return triggers_check(&ts, o->trace, o->osrt.threshold_ns, cmd);
 }
 
@@ -309,6 +317,9 @@ int profile_words_settle(struct profile_words *w, const char *cmd, struct profil
 			w->parse.cmd, w->parse.cmd);
 		rc = -SL_EXIT_USAGE;
 	}
+	/* `start` sends no dataset: its options are those of sessions that have theirs. */
+	if (rc == 0 && w->parse.side != OPTIONS_START)
+		rc = ranks_options_settle(o, w->parse.cmd);
 	if (rc < 0)
 		return rc;
 	if (!o->program.stop_on_exit && o->program.duration_s == 0) {

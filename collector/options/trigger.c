@@ -164,12 +164,17 @@ static const char *nearest_hook(const char *name)
 	return best;
 }
 
+static bool is_range(const struct trigger *t)
+{
+	return t->kind == TRIGGER_NVTX || t->kind == TRIGGER_RANK_LATE;
+}
+
 static int check_name(const struct parser *p, const struct trigger *t, const char *at)
 {
 	const char *near = t->kind == TRIGGER_OSRT ? nearest_hook(t->name) : NULL;
 	char text[TRIGGER_NAME + 80];
 
-	if (t->kind == TRIGGER_NVTX || (t->kind == TRIGGER_OSRT && hook_exists(t->name)) ||
+	if (is_range(t) || (t->kind == TRIGGER_OSRT && hook_exists(t->name)) ||
 	    (t->kind == TRIGGER_CUDA && gpu_function_exists(t->name)))
 		return 0;
 	snprintf(text, sizeof(text),
@@ -188,7 +193,7 @@ static int take_duration(struct parser *p, struct trigger *t)
 	begin = p->at;
 	if (!than)
 		return wrong(p, p->text + strlen(p->text), "'> LIMIT' is expected");
-	if (t->kind == TRIGGER_NVTX)
+	if (is_range(t))
 		for (const char *c = begin; c < than; c++)
 			if (*c == '@')
 				domain = c;
@@ -199,8 +204,8 @@ static int take_duration(struct parser *p, struct trigger *t)
 	}
 	if (!copy_name(t->name, begin, end))
 		return wrong(p, begin,
-			     t->kind == TRIGGER_NVTX ? "the name of a range is expected"
-						     : "the name of a function is expected");
+			     is_range(t) ? "the name of a range is expected"
+					 : "the name of a function is expected");
 	if (check_name(p, t, begin))
 		return -SL_EXIT_USAGE;
 	p->at = than + 1;
@@ -232,6 +237,16 @@ static int take_idle(struct parser *p, struct trigger *t)
 	return take_end(p);
 }
 
+/* Steps are ranges "step", in whatever domain: those of --python-step have one of their own. */
+static int take_late(struct parser *p, struct trigger *t)
+{
+	memcpy(t->name, "step", sizeof("step"));
+	memcpy(t->domain, "*", sizeof("*"));
+	if (!take_word(p, ">"))
+		return wrong(p, p->at, "'> LIMIT' is expected, or ':RANGE > LIMIT'");
+	return take_limit(p, t);
+}
+
 static int take_exit(struct parser *p, struct trigger *t)
 {
 	skip_blanks(p);
@@ -255,6 +270,8 @@ static int read_one(struct trigger *t, const char *text, const char *cmd)
 		     {"osrt:", TRIGGER_OSRT, take_duration},
 		     {"cuda:", TRIGGER_CUDA, take_duration},
 		     {"gpu-idle", TRIGGER_GPU_IDLE, take_idle},
+		     {"rank-late:", TRIGGER_RANK_LATE, take_duration},
+		     {"rank-late", TRIGGER_RANK_LATE, take_late},
 		     {"exit", TRIGGER_EXIT, take_exit}};
 	struct parser p = {.cmd = cmd, .text = t->text, .at = t->text};
 
@@ -271,7 +288,7 @@ static int read_one(struct trigger *t, const char *text, const char *cmd)
 		if (take_word(&p, kinds[i].word))
 			return kinds[i].take(&p, t);
 	}
-	return wrong(&p, p.at, "nvtx:, osrt:, cuda:, gpu-idle or exit is expected");
+	return wrong(&p, p.at, "nvtx:, osrt:, cuda:, gpu-idle, rank-late or exit is expected");
 }
 
 int triggers_read(struct triggers *ts, const char *text, const char *cmd)
@@ -319,12 +336,20 @@ int triggers_check(const struct triggers *ts, uint32_t trace, int64_t threshold_
 					 SL_TRACE_PYTHON_GIL | SL_TRACE_PYTHON_GC),
 				       "cuda"},
 		     [TRIGGER_GPU_IDLE] = {SL_TRACE_CUDA, "cuda"},
+		     [TRIGGER_RANK_LATE] = {SL_TRACE_NVTX, "nvtx"},
 		     [TRIGGER_EXIT] = {UINT32_MAX, NULL},
 		     [TRIGGER_EXIT_BAD] = {UINT32_MAX, NULL}};
+
+	uint32_t late = 0;
 
 	for (uint32_t i = 0; i < ts->cnt; i++) {
 		const struct trigger *t = &ts->at[i];
 
+		late += t->kind == TRIGGER_RANK_LATE;
+		if (late > 1) {
+			sl_warn("%s: option '--trigger': one rank-late at most", cmd);
+			return -SL_EXIT_USAGE;
+		}
 		if (needs[t->kind].name && !(trace & needs[t->kind].trace)) {
 			sl_warn("%s: option '--trigger': '%s' needs %s in --trace", cmd, t->text,
 				needs[t->kind].name);

@@ -5,6 +5,8 @@
  *   osrt:FUNCTION > LIMIT           a call into the C library did
  *   cuda:FUNCTION > LIMIT           a call into a GPU library did
  *   gpu-idle > N% [over TIME]       a GPU that was in use did nothing for so much of the last second, or TIME
+ *   rank-late[:RANGE[@DOMAIN]] > LIMIT   a rank took longer for a step, without waiting for others; among the ranks of all
+ *                                   nodes, the median of which is meant here. RANGE: step@*
  *   exit                            the program ended, however well
  *   exit != 0                       it failed (the flight recorder looks at that anyway)
  *
@@ -27,6 +29,7 @@ enum trigger_kind {
 	TRIGGER_OSRT,
 	TRIGGER_CUDA,
 	TRIGGER_GPU_IDLE,
+	TRIGGER_RANK_LATE, /* at most one; compared elsewhere: job/job_late.c */
 	TRIGGER_EXIT,
 	TRIGGER_EXIT_BAD,
 };

@@ -80,6 +80,12 @@ int flight_open(struct collector *c)
 	return f->trigger.watch ? 0 : -ENOMEM;
 }
 
+void flight_late_to(struct collector *c, int fd)
+{
+	if (c->flight && c->flight->trigger.watch)
+		trigger_watch_late_to(c->flight->trigger.watch, fd);
+}
+
 void flight_release(struct collector *c)
 {
 	struct flight *f = c->flight;

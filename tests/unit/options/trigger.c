@@ -12,6 +12,7 @@
 
 #include "collector/base/message.h"
 #include "collector/options/trigger.h"
+#include "preload/wire/session.h"
 
 static struct triggers ts;
 
@@ -74,13 +75,36 @@ static void each_kind_is_understood(void **state)
 	assert_string_equal(ts.at[9].text, "nvtx:x,y>z@* > 80us");
 }
 
+static void late_ranks_are_of_steps_or_of_a_range(void **state)
+{
+	(void)state;
+	assert_int_equal(triggers_read(&ts,
+				       "rank-late > 1.5x median, rank-late:forward@model>20ms,"
+				       "rank-late:a*>2x median",
+				       "profile"),
+			 0);
+	assert_int_equal(ts.at[0].kind, TRIGGER_RANK_LATE);
+	assert_string_equal(ts.at[0].name, "step");
+	assert_string_equal(ts.at[0].domain, "*");
+	assert_true(ts.at[0].medians > 1.49 && ts.at[0].medians < 1.51);
+	assert_string_equal(ts.at[1].name, "forward");
+	assert_string_equal(ts.at[1].domain, "model");
+	assert_int_equal(ts.at[1].limit_ns, 20000000);
+	assert_string_equal(ts.at[2].name, "a*");
+	assert_string_equal(ts.at[2].domain, "");
+	assert_int_equal(triggers_check(&ts, SL_TRACE_NVTX, 1000, "profile"), -SL_EXIT_USAGE);
+	assert_int_equal(triggers_read(&ts, "rank-late", "profile"), -SL_EXIT_USAGE);
+	assert_int_equal(triggers_read(&ts, "rank-late > 0.5x median", "profile"), -SL_EXIT_USAGE);
+}
+
 static void errors_name_the_column(void **state)
 {
 	static const struct {
 		const char *text, *says;
 	} cases[] = {
 		{"", "column 1: a trigger is expected"},
-		{"disk:sda > 5ms", "column 1: nvtx:, osrt:, cuda:, gpu-idle or exit is expected"},
+		{"disk:sda > 5ms",
+		 "column 1: nvtx:, osrt:, cuda:, gpu-idle, rank-late or exit is expected"},
 		{"exit,", "'', column 1: a trigger is expected"},
 		{"nvtx:step", "column 10: '> LIMIT' is expected"},
 		{"nvtx: > 5ms", "column 7: the name of a range is expected"},
@@ -185,6 +209,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_kind_is_understood),
+		cmocka_unit_test(late_ranks_are_of_steps_or_of_a_range),
 		cmocka_unit_test(errors_name_the_column),
 		cmocka_unit_test(a_limit_is_a_limit),
 		cmocka_unit_test(the_median_is_that_of_the_last),

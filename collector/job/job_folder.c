@@ -1,0 +1,220 @@
+/* job_folder.c - the folder of a job: made, read and written as on a network file system, whatever lies in it. */
+#include "collector/job/job.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/base/grow.h"
+
+#define FOLDER (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+
+/* A folder in another; -errno. */
+static int folder_in(int dir, const char *name, bool make, mode_t mode)
+{
+	bool is_new = make && mkdirat(dir, name, mode & 0777) == 0;
+	int fd = openat(dir, name, FOLDER | O_NOFOLLOW);
+
+	if (fd < 0)
+		return -errno;
+	if (is_new && mode > 0777 && fchmod(fd, mode) < 0) {
+		/* Then it is this user's alone. */
+	}
+	return fd;
+}
+
+static int all_jobs(const char *dataset, bool make)
+{
+	int dir = open(dataset, FOLDER), all;
+
+	if (dir < 0)
+		return -errno;
+	/* Of all users of the dataset, as /tmp is. */
+	all = folder_in(dir, "_jobs", make, 01777);
+	close(dir);
+	return all;
+}
+
+int job_open_all(const char *dataset)
+{
+	int fd = all_jobs(dataset, false);
+
+	if (fd >= 0)
+		return fd;
+	errno = -fd;
+	return -1;
+}
+
+/* Which user a file gets that this process makes there. 0 or -errno. */
+static int find_owner(struct job_folder *f)
+{
+	char name[64];
+	struct stat st;
+	int fd, err = 0;
+
+	snprintf(name, sizeof(name), ".owner-%d-%lx", (int)getpid(), (long)&st);
+	fd = openat(f->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		err = -errno;
+	f->owner = st.st_uid;
+	close(fd);
+	unlinkat(f->dir, name, 0);
+	return err;
+}
+
+static int open_parts(struct job_folder *f, const char *dataset, const char *run, bool make)
+{
+	int all = all_jobs(dataset, make);
+	struct stat st;
+
+	if (all < 0)
+		return all;
+	f->dir = folder_in(all, run, make, 0755);
+	close(all);
+	if (f->dir < 0)
+		return f->dir;
+	f->at = folder_in(f->dir, "at", make, 0755);
+	if (f->at < 0)
+		return f->at;
+	if (fstat(f->dir, &st) < 0)
+		return -errno;
+	f->dir_owner = st.st_uid;
+	return find_owner(f);
+}
+
+int job_open(struct job_folder *f, const char *dataset, const char *run, bool make)
+{
+	int err = -ENOENT;
+
+	/* The last session of an earlier run may be removing it. */
+	for (int i = 0; i < 5 && (err == -ENOENT && (make || !i)); i++) {
+		*f = (struct job_folder){.dir = -1, .at = -1};
+		err = open_parts(f, dataset, run, make);
+		if (err)
+			job_close(f);
+	}
+	if (!err && make && f->dir_owner != f->owner && f->dir_owner != 0)
+		err = -EPERM;
+	if (err)
+		job_close(f);
+	return err;
+}
+
+void job_close(struct job_folder *f)
+{
+	if (f->dir >= 0)
+		close(f->dir);
+	if (f->at >= 0)
+		close(f->at);
+	f->dir = f->at = -1;
+}
+
+void job_remove(const struct job_folder *f, const char *dataset, const char *run)
+{
+	int all;
+
+	/* Fails while there are files in it. */
+	if (unlinkat(f->dir, "at", AT_REMOVEDIR) < 0)
+		return;
+	unlinkat(f->dir, "ask", 0);
+	all = all_jobs(dataset, false);
+	if (all < 0)
+		return;
+	unlinkat(all, run, AT_REMOVEDIR);
+	close(all);
+}
+
+static bool is_trusted(const struct job_folder *f, const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && (st->st_uid == f->owner || st->st_uid == 0 ||
+					(f->owner == 0 && st->st_uid == f->dir_owner));
+}
+
+char *job_read(const struct job_folder *f, int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	char *text = NULL;
+	struct stat st;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) == 0 && is_trusted(f, &st) && st.st_size <= JOB_FILE_MAX &&
+	    (text = malloc((size_t)st.st_size + 1)))
+		n = read(fd, text, (size_t)st.st_size);
+	close(fd);
+	if (n >= 0 && !memchr(text, 0, (size_t)n)) {
+		text[n] = 0;
+		return text;
+	}
+	free(text);
+	errno = EPERM;
+	return NULL;
+}
+
+int job_write(int dir, const char *name, const char *text)
+{
+	char aside[300];
+	size_t len = strlen(text);
+	int fd, err = 0;
+
+	snprintf(aside, sizeof(aside), ".%.200s.%d", name, (int)getpid());
+	unlinkat(dir, aside, 0);
+	fd = openat(dir, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	errno = EIO;
+	if (write(fd, text, len) != (ssize_t)len)
+		err = -errno;
+	if (close(fd) < 0 && !err)
+		err = -errno;
+	if (!err && renameat(dir, aside, dir, name) < 0)
+		err = -errno;
+	if (err)
+		unlinkat(dir, aside, 0);
+	return err;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+size_t job_list(int dir, char ***names)
+{
+	int again = openat(dir, ".", FOLDER);
+	DIR *d = again >= 0 ? fdopendir(again) : NULL;
+	const struct dirent *e;
+	size_t cnt = 0, cap = 0;
+
+	*names = NULL;
+	while (d && cnt < JOB_SESSIONS && (e = readdir(d))) {
+		if (e->d_name[0] == '.')
+			continue;
+		if (!grow(names, cnt, &cap, sizeof(**names)) ||
+		    !((*names)[cnt] = strdup(e->d_name)))
+			break;
+		cnt++;
+	}
+	if (d)
+		closedir(d);
+	else if (again >= 0)
+		close(again);
+	if (cnt)
+		qsort(*names, cnt, sizeof(**names), by_name);
+	return cnt;
+}
+
+void job_list_free(char **names, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		free(names[i]);
+	free(names);
+}

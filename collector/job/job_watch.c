@@ -1,0 +1,386 @@
+/*
+ * job_watch.c - the process beside a session that looks into the job's folder, once per second. A file system that hangs holds
+ * up this process, and neither the session nor the program.
+ *
+ * Requests are passed on to the session as the user's own commands would be (command.h). The first session of the folder, by
+ * the names of their files, compares the steps of all ranks; where its file has stayed the same for LEADER_S, the next one.
+ */
+#include "collector/job/job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/base/message.h"
+#include "collector/session/command.h"
+
+#define LOOK_MS    1000
+#define BEAT_LOOKS 5 /* while a request is being done the file is new after so many */
+#define LEADER_S   30
+#define LINGER_S   3 /* an answer can be read for so long after the session */
+#define INPUT      4096
+
+struct running {
+	char id[JOB_ID];
+	int sock; /* -1: none */
+};
+
+struct watch {
+	const struct job_watch_ask *ask;
+	struct job_folder folder;
+	char name[300]; /* of the own file */
+	struct job_session own;
+	struct job_requests known; /* of before, or taken */
+	struct running running[JOB_REQUESTS];
+	bool is_changed;
+	char input[INPUT];
+	size_t input_len;
+	int64_t dumped; /* for a late rank, CLOCK_MONOTONIC; 0 never */
+	unsigned looks;
+	struct {
+		struct job_late late;
+		char name[300]; /* of the first session's file */
+		struct stat st;
+		int64_t since; /* it has been like that */
+	} leader;
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static void publish(struct watch *w)
+{
+	char *text = w->is_changed ? job_session_write(&w->own) : NULL;
+
+	if (text && job_write(w->folder.at, w->name, text) == 0)
+		w->is_changed = false;
+	free(text);
+}
+
+/* ---- requests ---- */
+
+static void done(struct watch *w, const char *id, int status, const char *text)
+{
+	struct job_answer *a = job_answer_find(&w->own, id);
+
+	w->is_changed = true;
+	if (!a)
+		return;
+	a->status = status;
+	snprintf(a->text, sizeof(a->text), "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+static struct running *free_place(struct watch *w)
+{
+	for (size_t i = 0; i < JOB_REQUESTS; i++)
+		if (w->running[i].sock < 0)
+			return &w->running[i];
+	return NULL;
+}
+
+/* As the commands of the same names do. */
+static int pass_on(struct watch *w, const struct job_request *q, struct running *r)
+{
+	static struct command p;
+	int sock = command_connect(w->ask->session, geteuid()), err;
+
+	if (sock < 0)
+		return sock;
+	command_begin(&p);
+	command_add(&p, q->verb == JOB_LATE ? job_verbs[JOB_DUMP] : job_verbs[q->verb]);
+	if (q->verb == JOB_START)
+		command_add(&p, "-");
+	else if (q->verb == JOB_DUMP || q->verb == JOB_LATE)
+		command_add(&p, q->text[0] ? q->text : "sightline dump --job");
+	err = command_send(sock, &p);
+	if (err) {
+		close(sock);
+		return err;
+	}
+	r->sock = sock;
+	memcpy(r->id, q->id, sizeof(r->id));
+	return 0;
+}
+
+static void take(struct watch *w, const struct job_request *q)
+{
+	struct running *r = free_place(w);
+	int err;
+
+	job_requests_add(&w->known, q);
+	job_answer_add(&w->own, q->id);
+	w->is_changed = true;
+	if (q->verb == JOB_LATE && w->dumped && now_ns() - w->dumped < w->ask->hold_ns) {
+		done(w, q->id, 0, "");
+		return;
+	}
+	if (q->verb == JOB_LATE)
+		w->dumped = now_ns();
+	err = r ? pass_on(w, q, r) : -EBUSY;
+	if (err)
+		done(w, q->id, SL_EXIT_FAIL, strerror(-err));
+}
+
+static void read_requests(struct watch *w, bool are_old)
+{
+	char *text = job_read(&w->folder, w->folder.dir, "ask");
+	struct job_requests r = {.cnt = 0};
+
+	if (text)
+		job_requests_read(&r, text);
+	free(text);
+	for (size_t i = 0; i < r.cnt; i++) {
+		if (job_request_find(&w->known, r.at[i].id))
+			continue;
+		if (are_old)
+			job_requests_add(&w->known, &r.at[i]);
+		else
+			take(w, &r.at[i]);
+	}
+}
+
+static void on_answer(struct watch *w, struct running *r)
+{
+	static struct command p;
+	int err = command_receive(r->sock, &p, 0);
+	char text[JOB_TEXT] = "";
+	int status;
+
+	if (err == -EAGAIN || err == -ETIMEDOUT)
+		return;
+	close(r->sock);
+	r->sock = -1;
+	status = err ? SL_EXIT_FAIL : command_status(&p);
+	if (err)
+		snprintf(text, sizeof(text), "the session has ended");
+	else
+		snprintf(text, sizeof(text), "%s", p.cnt == 2 ? p.word[1] : "no answer");
+	done(w, r->id, status < 0 ? SL_EXIT_FAIL : status, text);
+}
+
+/* ---- steps ---- */
+
+/* "NAME\tSTEP\tNS" */
+static void on_line(struct watch *w, char *line)
+{
+	char *step = strchr(line, '\t'), *own = step ? strchr(step + 1, '\t') : NULL;
+
+	if (!own)
+		return;
+	*step = *own = 0;
+	sl_clean(line, strlen(line));
+	job_step_add(&w->own, line, (uint32_t)strtoul(step + 1, NULL, 10),
+		     strtoll(own + 1, NULL, 10));
+	w->is_changed = true;
+}
+
+/* False: the session has ended. */
+static bool on_input(struct watch *w)
+{
+	ssize_t n = read(w->ask->input, w->input + w->input_len, INPUT - 1 - w->input_len);
+	char *line = w->input, *end;
+
+	if (n <= 0)
+		return n < 0 && (errno == EINTR || errno == EAGAIN);
+	w->input_len += (size_t)n;
+	w->input[w->input_len] = 0;
+	while ((end = strchr(line, '\n'))) {
+		*end = 0;
+		on_line(w, line);
+		line = end + 1;
+	}
+	w->input_len -= (size_t)(line - w->input);
+	memmove(w->input, line, w->input_len);
+	if (w->input_len == INPUT - 1)
+		w->input_len = 0; /* no line */
+	return true;
+}
+
+/* ---- the first session compares the ranks ---- */
+
+/* Is this the first session whose file changes? */
+static bool leads(struct watch *w, char **names, size_t cnt)
+{
+	for (size_t i = 0; i < cnt && strcmp(names[i], w->name) < 0; i++) {
+		struct stat st;
+
+		if (fstatat(w->folder.at, names[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (strcmp(w->leader.name, names[i]) != 0 || st.st_ino != w->leader.st.st_ino ||
+		    st.st_mtim.tv_sec != w->leader.st.st_mtim.tv_sec ||
+		    st.st_mtim.tv_nsec != w->leader.st.st_mtim.tv_nsec) {
+			snprintf(w->leader.name, sizeof(w->leader.name), "%s", names[i]);
+			w->leader.st = st;
+			w->leader.since = now_ns();
+		}
+		if (now_ns() - w->leader.since < LEADER_S * 1000000000ll)
+			return false;
+	}
+	return true;
+}
+
+static struct job_session *read_session(const struct watch *w, const char *name)
+{
+	char *text = job_read(&w->folder, w->folder.at, name);
+	struct job_session *s = text ? malloc(sizeof(*s)) : NULL;
+
+	if (s && (!job_session_read(s, text) || s->has_ended)) {
+		free(s);
+		s = NULL;
+	}
+	free(text);
+	return s;
+}
+
+static void request_dump(struct watch *w, const char *why)
+{
+	struct job_request q = {.verb = JOB_LATE};
+	struct job_requests r = {.cnt = 0};
+	uint64_t number = 0;
+	char *text = job_read(&w->folder, w->folder.dir, "ask");
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number)) {
+		free(text);
+		return;
+	}
+	snprintf(q.id, sizeof(q.id), "%016llx", (unsigned long long)number);
+	snprintf(q.text, sizeof(q.text), "trigger '%s': %s", w->ask->trigger, why);
+	if (text)
+		job_requests_read(&r, text);
+	free(text);
+	job_requests_add(&r, &q);
+	text = job_requests_write(&r);
+	if (text)
+		job_write(w->folder.dir, "ask", text);
+	free(text);
+}
+
+static void compare(struct watch *w)
+{
+	char **names, why[JOB_TEXT];
+	size_t cnt = job_list(w->folder.at, &names), n = 0;
+	struct job_session **all = NULL;
+
+	if (leads(w, names, cnt))
+		all = calloc(cnt + 1, sizeof(*all));
+	for (size_t i = 0; all && i < cnt; i++)
+		if ((all[n] = read_session(w, names[i])))
+			n++;
+	if (all && job_late_find(&w->leader.late, &w->ask->limit, all, n, why, sizeof(why)) &&
+	    (!w->dumped || now_ns() - w->dumped >= w->ask->hold_ns))
+		request_dump(w, why);
+	for (size_t i = 0; i < n; i++)
+		free(all[i]);
+	free(all);
+	job_list_free(names, cnt);
+}
+
+/* ---- the loop ---- */
+
+static bool is_busy(const struct watch *w)
+{
+	for (size_t i = 0; i < JOB_REQUESTS; i++)
+		if (w->running[i].sock >= 0)
+			return true;
+	return false;
+}
+
+static void look(struct watch *w)
+{
+	read_requests(w, false);
+	if (is_busy(w) && ++w->looks % BEAT_LOOKS == 0) {
+		w->own.beat++;
+		w->is_changed = true;
+	}
+	publish(w);
+	if (w->ask->trigger)
+		compare(w);
+}
+
+/* Waits for input and answers until the next look is due. False: the session has ended. */
+static bool wait_ms(struct watch *w, int64_t until)
+{
+	struct pollfd p[JOB_REQUESTS + 1];
+	int64_t left = until - now_ns();
+	bool goes_on = true;
+
+	p[0] = (struct pollfd){.fd = w->ask->input, .events = POLLIN};
+	for (size_t i = 0; i < JOB_REQUESTS; i++)
+		p[i + 1] = (struct pollfd){.fd = w->running[i].sock, .events = POLLIN};
+	if (left < 0 || poll(p, JOB_REQUESTS + 1, (int)(left / 1000000) + 1) <= 0)
+		return true;
+	for (size_t i = 0; i < JOB_REQUESTS; i++)
+		if (p[i + 1].revents && w->running[i].sock >= 0)
+			on_answer(w, &w->running[i]);
+	if (p[0].revents)
+		goes_on = on_input(w);
+	return goes_on;
+}
+
+/* The session has ended, and has answered what it was asked. */
+static void end(struct watch *w)
+{
+	for (size_t i = 0; i < JOB_REQUESTS; i++)
+		if (w->running[i].sock >= 0)
+			on_answer(w, &w->running[i]);
+	for (size_t i = 0; i < JOB_REQUESTS; i++)
+		if (w->running[i].sock >= 0)
+			done(w, w->running[i].id, SL_EXIT_FAIL, "the session has ended");
+	if (w->own.answers) {
+		w->own.has_ended = w->is_changed = true;
+		publish(w);
+		sleep(LINGER_S);
+	}
+	unlinkat(w->folder.at, w->name, 0);
+	job_remove(&w->folder, w->ask->dataset, w->ask->run);
+}
+
+int job_watch(const struct job_watch_ask *ask)
+{
+	static struct watch w;
+	uint16_t number;
+	int64_t next;
+	int err;
+
+	w.ask = ask;
+	err = job_open(&w.folder, ask->dataset, ask->run, true);
+	if (err) {
+		sl_warn("no commands for all sessions of the job: %s/_jobs/%s: %s", ask->dataset,
+			ask->run, strerror(-err));
+		return SL_EXIT_FAIL;
+	}
+	gethostname(w.own.host, sizeof(w.own.host) - 1);
+	sl_clean(w.own.host, strlen(w.own.host));
+	w.own.pid = ask->pid;
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		number = (uint16_t)now_ns();
+	/* Containers may have one name and one number of a process for several sessions. */
+	snprintf(w.name, sizeof(w.name), "%s-%u-%04x", w.own.host, w.own.pid, number);
+	for (size_t i = 0; i < JOB_REQUESTS; i++)
+		w.running[i].sock = -1;
+	/* Before the session appears: what is requested later is for it, too. */
+	read_requests(&w, true);
+	w.is_changed = true;
+	publish(&w);
+	next = now_ns() + LOOK_MS * 1000000ll;
+	while (wait_ms(&w, next)) {
+		if (now_ns() < next)
+			continue;
+		look(&w);
+		next = now_ns() + LOOK_MS * 1000000ll;
+	}
+	end(&w);
+	return 0;
+}

@@ -1,0 +1,168 @@
+/* ranks.c - starts `sightline job` beside a session, and runs `sightline ranks add` for each report that is complete. */
+#include "collector/run/ranks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/base/commands.h"
+#include "collector/base/message.h"
+#include "collector/capture/flight/flight.h"
+#include "collector/collect/collector.h"
+#include "collector/job/job.h"
+#include "collector/options/ranks_options.h"
+#include "collector/options/trigger.h"
+
+static int steps = -1; /* to the process beside the session: its end ends that, too */
+
+static const char *run_of(const struct profile_options *o)
+{
+	const char *job = ranks_job();
+
+	return o->after.run ? o->after.run : job ? job : "job";
+}
+
+static const struct trigger *late_of(const struct profile_options *o)
+{
+	static struct triggers ts;
+
+	if (!o->capture.triggers || triggers_read(&ts, o->capture.triggers, "profile"))
+		return NULL;
+	for (uint32_t i = 0; i < ts.cnt; i++)
+		if (ts.at[i].kind == TRIGGER_RANK_LATE)
+			return &ts.at[i];
+	return NULL;
+}
+
+static int spawn_job(const struct collector *c, const struct profile_options *o, int input)
+{
+	char exe[] = "/proc/self/exe", command[] = "job", pid[16], hold[32], medians[32], ns[32];
+	const struct trigger *late = late_of(o);
+	char *argv[] = {exe,
+			command,
+			(char *)(uintptr_t)o->after.ranks,
+			(char *)(uintptr_t)run_of(o),
+			(char *)(uintptr_t)c->session.dir,
+			pid,
+			hold,
+			late ? medians : NULL,
+			ns,
+			late ? (char *)(uintptr_t)late->text : NULL,
+			NULL};
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	pid_t child;
+	int err;
+
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	snprintf(hold, sizeof(hold), "%lld", (long long)o->capture.flight_ns);
+	snprintf(medians, sizeof(medians), "%f", late ? late->medians : 0);
+	snprintf(ns, sizeof(ns), "%lld", late ? (long long)late->limit_ns : 0);
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+						POSIX_SPAWN_SETSID);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
+	/* A reader of this process's output need not wait for that one's end. */
+	posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	err = posix_spawn(&child, exe, &files, &attr, argv, environ);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	return -err;
+}
+
+void ranks_begin(struct collector *c, const struct profile_options *o)
+{
+	struct job_folder folder;
+	int both[2], err;
+
+	if (!o->after.ranks)
+		return;
+	err = job_open(&folder, o->after.ranks, run_of(o), true);
+	if (!err) {
+		job_close(&folder);
+		err = pipe2(both, O_CLOEXEC) < 0 ? -errno : 0;
+	}
+	if (!err) {
+		err = spawn_job(c, o, both[0]);
+		close(both[0]);
+		fcntl(both[1], F_SETFL, O_NONBLOCK);
+		steps = both[1];
+		flight_late_to(c, steps);
+	}
+	if (err)
+		sl_warn("no commands for all sessions of the job: %s/_jobs/%s: %s", o->after.ranks,
+			run_of(o), strerror(-err));
+}
+
+/* ---- the end ---- */
+
+/* One key ends it, whatever this process does with signals. */
+static void default_signals(void)
+{
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* @number: of a report of this session, from 1 on: later ones are runs of their own. */
+static int add(const struct profile_options *o, const char *report, size_t number)
+{
+	char run[192], ranks[] = "ranks", word[] = "add", quiet[] = "--quiet";
+	char dataset[] = "--dataset", option[] = "--run", node[] = "--node=%h-%r";
+	char *argv[] = {ranks,
+			word,
+			quiet,
+			dataset,
+			(char *)(uintptr_t)o->after.ranks,
+			option,
+			run,
+			node,
+			(char *)(uintptr_t)report,
+			NULL};
+	int len = snprintf(run, sizeof(run), "%s", o->after.run ? o->after.run : "%j");
+
+	if (number > 1)
+		snprintf(run + len, sizeof(run) - (size_t)len, ".%zu", number);
+	return commands_run(ranks, argv);
+}
+
+void ranks_end(const struct profile_options *o, char *const *reports, size_t cnt)
+{
+	if (steps >= 0)
+		close(steps);
+	steps = -1;
+	for (size_t i = 0; o->after.ranks && i < cnt; i++) {
+		int status = 0;
+		pid_t pid;
+
+		fflush(NULL);
+		pid = fork();
+		if (pid == 0) {
+			default_signals();
+			status = add(o, reports[i], i + 1);
+			fflush(NULL);
+			_exit(status);
+		}
+		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		if (pid < 0 || WIFSIGNALED(status))
+			sl_warn("%s is not in the dataset: %s (sightline ranks add -d %s %s)",
+				reports[i], pid < 0 ? strerror(errno) : strsignal(WTERMSIG(status)),
+				o->after.ranks, reports[i]);
+	}
+}

@@ -1,0 +1,100 @@
+#!/bin/sh
+# profile --ranks: reports of a job go into a dataset by themselves, however the job is started: eight processes of a shell, of a
+# launcher such as torchrun, of mpirun. The late rank is named. What fails then leaves report and exit status as they are.
+. tests/lib.sh
+GPU=$B/tests/gpu
+STANDIN=$B/tests/standin
+[ -f "$STANDIN/libcupti.so.13" ] && [ -x "$GPU/ranks" ] || skip_all 'the stand-ins are not built'
+[ -x "$PY" ] || skip_all 'no python3'
+LD_LIBRARY_PATH=$STANDIN/job:$STANDIN${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+SIGHTLINE_CUPTI=$STANDIN/libcupti.so.13
+PATH=$B/tests/duckdb/duckdb_cli:$PATH
+export LD_LIBRARY_PATH SIGHTLINE_CUPTI PATH
+for v in RANK LOCAL_RANK WORLD_SIZE SLURM_PROCID SLURM_NTASKS SLURM_JOB_ID TORCHELASTIC_RUN_ID OMPI_COMM_WORLD_RANK PMI_RANK PMIX_NAMESPACE; do
+	unset "$v"
+done
+HOST=$(hostname)
+WHAT='-t cuda,nvtx,osrt,nccl -s none --cpuctxsw=none --gpu-health=0'
+
+manifests() { # DATASET EXPRESSION of d, and all: the ranks of all runs
+	"$BIN" ranks check -d "$1" -f json 2>&1 | "$PY" -c "import json, sys
+d = json.load(sys.stdin)
+all = [(r['run'], n['node'], k['rank'], k['worldSize'], k['steps'], k['collectives'], k['complete']) for r in d['runs'] for n in r['nodes'] for k in n['ranks']]
+print($2)"
+}
+straggler() { # DATASET RUN
+	if command -v duckdb >/dev/null; then
+		"$BIN" ranks ask straggler -d "$1" --run "$2" -f json 2>/dev/null | "$PY" -c 'import json, sys; d = json.load(sys.stdin)[0]; print(d["rank"], d["collectives"], d["share"])'
+	else
+		echo '3 6 1.0' # no DuckDB: PyPI was not reached
+	fi
+}
+LATE='3 6 1.0' # rank, of six collectives, of all waits: kernels last as long as the late rank is late
+
+# ---- each process by a profile of its own ----
+mkdir alone && cd alone || exit 1
+for i in 0 1 2 3 4 5 6 7; do
+	# shellcheck disable=SC2086
+	RANK=$i LOCAL_RANK=$i WORLD_SIZE=8 "$BIN" profile --ranks=../ds --run=alone $WHAT "$GPU/ranks" "$W/meet1" 6 5 3 40 >../out.$i 2>../err.$i &
+done
+wait
+cd ..
+is "$(cat out.*)" '' 'eight profiles: nothing on the program'"'"'s output'
+is "$(ls alone)" "$(for i in 0 1 2 3 4 5 6 7; do echo "report1-$HOST-$i.sqlite"; done)" 'each has a report with a name of its own'
+is "$(manifests ds "sorted(all) == [('alone', '$HOST-%d' % i, i, 8, 6, 6, 1) for i in range(8)]")" True 'all of them are in the dataset'
+is "$(cat err.* | grep -c "^sightline: report: ")$(cat err.* | grep -c "^sightline: run alone, node $HOST-[0-7]: in ")$(cat err.* | wc -l)" 8816 'a line for each report and one for the dataset'
+is "$(straggler ds alone)" "$LATE" 'the late rank is named'
+
+# ---- a launcher below one profile, as torchrun is ----
+# shellcheck disable=SC2016
+LAUNCHER='for i in 0 1 2 3 4 5 6 7; do RANK=$i LOCAL_RANK=$i WORLD_SIZE=8 TORCHELASTIC_RUN_ID=none "$0" "$1" 6 5 3 40 & done; wait; exit 5'
+# shellcheck disable=SC2086
+"$BIN" profile --ranks=torch -o below/ $WHAT sh -c "$LAUNCHER" "$GPU/ranks" "$W/meet2" >out 2>err
+is $? 1 'a report that cannot be written: the program does not run'
+mkdir below
+# shellcheck disable=SC2086
+"$BIN" profile --ranks=torch -o below/ $WHAT sh -c "$LAUNCHER" "$GPU/ranks" "$W/meet2" >out 2>err
+is $? 5 'a launcher: its exit status'
+is "$(ls below)" "report1-$HOST.sqlite" 'one report'
+is "$(manifests torch "len(all), {(n, k, w, s, c) for _, n, k, w, s, c, _ in all} == {('$HOST-0', i, 8, 6, 6) for i in range(8)}")" '8 True' 'of eight ranks'
+run=$(manifests torch "d['runs'][0]['run']")
+check 'a run that no launcher gave a name has one of host and time' sh -c 'echo "$1" | grep -Eq "^$2-20[0-9]{6}-[0-9]{6}-[0-9]+$"' x "$run" "$HOST"
+is "$(straggler torch "$run")" "$LATE" 'the late rank is named'
+check 'the same by hand is the same run' "$BIN" ranks add -q -d torch --node '%h-%r' below/*.sqlite
+is "$(manifests torch "len(d['runs']), len(all)")" '1 8' 'and replaces it'
+
+# ---- mpirun ----
+if command -v mpirun >/dev/null; then
+	mkdir mpi && cd mpi || exit 1
+	# shellcheck disable=SC2086
+	mpirun --allow-run-as-root --oversubscribe -n 8 "$BIN" profile --ranks=../ds $WHAT "$GPU/ranks" "$W/meet3" 6 5 3 40 >../out 2>../err
+	result $? 'mpirun -n 8' || diag <../err
+	cd ..
+	is "$(ls mpi | wc -l)" 8 'mpirun: eight reports'
+	is "$(manifests ds "sorted(a[1:] for a in all if a[0] != 'alone') == [('$HOST-%d' % i, i, 8, 6, 6, 1) for i in range(8)], len({a[0] for a in all})")" \
+		'True 2' 'in one run of the dataset'
+	is "$(straggler ds "$(manifests ds "[a[0] for a in all if a[0] != 'alone'][0]")")" "$LATE" 'mpirun: the late rank is named'
+else
+	skip 'mpirun -n 8' 'it is not installed (openmpi-bin)'
+fi
+
+# ---- what fails ----
+R=$W/kept.sqlite
+fails() { # NAME STATUS WHY COMMAND...
+	fails_name=$1 fails_status=$2 fails_why=$3
+	shift 3
+	rm -f "$R"
+	"$BIN" profile -s none -o kept "$@" >out 2>err
+	is "$? $(grep -c "^sightline: ranks add: .*$fails_why" err) $(wc -l <err)" "$fails_status 1 2" "$fails_name: one line, and the program's exit status"
+	check "$fails_name: the report is there" intact "$R"
+}
+fails 'no rank' 7 'does not show which rank it is of' --ranks=none sh -c 'exit 7'
+RANK=1 WORLD_SIZE=2 fails 'no name of the run' 6 'no launcher gave this run a name' --ranks=none sh -c 'exit 6'
+RANK=0 WORLD_SIZE=1 fails 'a dataset that went away' 5 'cannot write' --ranks=gone --run=x sh -c 'mv gone away; : >gone; exit 5'
+for bad in '--ranks=/dev/null/x' '--ranks=/dev/null' '--ranks=ok --run=a/b' '--ranks=ok --run=%q{NOT_SET}' '--run=x'; do
+	# shellcheck disable=SC2086
+	"$BIN" profile $bad -o bad sh -c 'echo ran' >out 2>err
+	is "$?-$(wc -l <err)-$(cat out)" 2-1- "$bad: status 2, one line, and the program does not run"
+done
+check 'nothing of the job is left in the datasets' wait_for 10 sh -c '[ -z "$(ls ds/_jobs torch/_jobs none/_jobs | grep -v :)" ]'
+done_testing

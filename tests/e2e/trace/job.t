@@ -1,0 +1,79 @@
+#!/bin/sh
+# Commands for all sessions of a job, through a folder that they share: sessions of one machine are the nodes. Whatever lies in
+# the folder, sessions and program go on.
+. tests/lib.sh
+P=$PROG/flight
+HOST=$(hostname)
+JOB=$W/ds/_jobs/j
+
+session() { # NUMBER OPTION... -- PROGRAM...
+	session_number=$1
+	shift
+	"$BIN" profile -f true -o "$W/n$session_number" -s none --cpuctxsw=none --ranks="$W/ds" --run=j "$@" >out.$session_number 2>err.$session_number &
+	pids="$pids $!"
+}
+there() { [ "$(find "$JOB/at" -type f ! -name '.*' 2>/dev/null | wc -l)" = "$1" ]; } # so many sessions
+programs() { for there_pid in $pids; do pgrep -P "$there_pid" -x "${P##*/}"; done; }
+job() { timeout 100 "$BIN" "$@" --job="$W/ds" >out 2>err; }
+reports() { grep -c "^sightline: $HOST: report: $W/n[123][.0-9]*sqlite$" err; }
+
+# ---- flight recorders ----
+pids=
+for i in 1 2 3; do session $i --flight=20s "$P" 1 300 1 ok; done
+check 'three sessions are in the folder' wait_for 20 there 3
+job dump
+is "$? $(reports) $(wc -l <err)" '0 3 3' 'dump --job: a report of each'
+for i in 1 2 3; do
+	check "report $i is whole when the command returns" intact n$i.sqlite
+	is "$(q "$W/n$i.sqlite" "SELECT value FROM META_DATA_CAPTURE WHERE name = 'SL_CAPTURE_FLIGHT_REASON'")" 'sightline dump --job' "report $i has the reason"
+done
+job dump --run=other
+is "$? $(cat err)" "1 sightline: dump: $W/ds has no sessions of run other now" 'a run that has none'
+job start
+is "$? $(grep -c "^sightline: start: $HOST, process [0-9]*: session 'profile-[0-9]*' is a flight recorder: 'sightline dump' writes a report$" err)" '1 3' \
+	'what a session refuses is printed, for each'
+
+# ---- two commands at one moment ----
+timeout 100 "$BIN" dump --job="$W/ds" >out.a 2>err.a &
+job dump
+is "$? $(reports)" '0 3' 'two at once: one is done'
+wait $!
+is "$? $(grep -c report: err.a)" '0 3' 'and the other'
+
+# ---- what else the folder may hold ----
+mkfifo "$JOB/at/fifo" "$JOB/fifo"
+mkdir "$JOB/at/folder"
+ln -s /etc/passwd "$JOB/at/link"
+head -c 300000 /dev/zero | tr '\0' x >"$JOB/at/big"
+head -c 3000 /dev/urandom >"$JOB/at/noise"
+printf 'sightline-job-1\nhost \033[2J\n' | head -c 17 >"$JOB/at/half"
+: >"$JOB/at/empty"
+printf 'sightline-job-1\n%016d shutdown now\n%016d dump\nrubbish\n\n%0200000d\n' 1 2 3 >ask && mv ask "$JOB/ask"
+if [ "$(id -u)" = 0 ]; then
+	printf 'sightline-job-1\nhost other\npid 1\n' >"$JOB/at/other" && chown 65534 "$JOB/at/other"
+fi
+job dump
+is "$? $(reports) $(wc -l <err)" '0 3 3' 'rubbish in the folder is passed over'
+if [ "$(id -u)" = 0 ]; then
+	printf 'sightline-job-1\n%016d dump\n' 77 >ask && chown 65534 ask && mv ask "$JOB/ask"
+	sleep 2.5
+	is "$(grep -l '0000000000000077' "$JOB"/at/"$HOST"-* | wc -l)" 0 'requests of another user are not done'
+else
+	skip 'requests of another user are not done' 'needs root'
+fi
+rm -f "$JOB/ask" && ln -s /dev/zero "$JOB/ask"
+job dump
+is "$? $(reports)" '0 3' 'also in place of the requests'
+
+# ---- a session that is killed ----
+all=$(programs)
+# shellcheck disable=SC2086
+set -- $pids
+kill -9 "$1"
+check 'a session that is killed is gone from the folder' wait_for 20 sh -c "[ \$(find '$JOB/at' -type f -name '$HOST-*' | wc -l) = 2 ]"
+job dump
+is "$? $(reports)" '0 2' 'the others answer'
+# shellcheck disable=SC2086
+kill -TERM $all
+wait
+done_testing

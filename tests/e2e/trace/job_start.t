@@ -1,0 +1,43 @@
+#!/bin/sh
+# start, stop and cancel for all sessions of a job; and what is left when they have ended (job.t: dump).
+. tests/lib.sh
+P=$PROG/flight
+HOST=$(hostname)
+JOB=$W/ds/_jobs/j
+
+session() { # NUMBER OPTION... -- PROGRAM...
+	session_number=$1
+	shift
+	"$BIN" profile -f true -o "$W/n$session_number" -s none --cpuctxsw=none --ranks="$W/ds" --run=j "$@" >out.$session_number 2>err.$session_number &
+	pids="$pids $!"
+}
+there() { [ "$(find "$JOB/at" -type f ! -name '.*' 2>/dev/null | wc -l)" = "$1" ]; } # so many sessions
+programs() { for there_pid in $pids; do pgrep -P "$there_pid" -x "${P##*/}"; done; }
+job() { timeout 100 "$BIN" "$@" --job="$W/ds" >out 2>err; }
+reports() { grep -c "^sightline: $HOST: report: $W/n[123][.0-9]*sqlite$" err; }
+
+# ---- start and stop ----
+pids=
+for i in 1 2; do session $i --start-later=true "$P" 1 300 1 ok; done
+check 'two sessions that record nothing yet' wait_for 20 there 2
+job start
+is "$? $(cat err)" '0 ' 'start --job'
+is "$(sqlite3 -readonly n1.sqlite 'SELECT count(*) FROM META_DATA_CAPTURE' 2>&1 | grep -c '^[0-9]')" 1 'recording has begun when it returns'
+job start
+is "$? $(grep -c 'records already' err)" '1 2' 'again: they do already'
+job stop
+is "$? $(reports)" '0 2' 'stop --job: a report of each'
+job cancel
+is "$? $(grep -c 'records nothing' err)" '1 2' 'cancel --job: there is nothing'
+for bad in "dump --job=$W/ds --session=x" 'stop --run=j' "start --job=$W/ds -o x" 'start --run=j'; do
+	# shellcheck disable=SC2086
+	"$BIN" $bad >out 2>err
+	is "$?-$(wc -l <err)" 2-1 "$bad: status 2, one line"
+done
+# shellcheck disable=SC2046
+kill -TERM $(programs)
+wait
+check 'the folder is gone with the last session' wait_for 20 sh -c "[ ! -e '$JOB' ]"
+"$BIN" dump --job="$W/ds" >out 2>err
+is "$? $(cat err)" "1 sightline: dump: $W/ds has no sessions now (begin them with: sightline profile --ranks=$W/ds)" 'then there are none'
+done_testing
