@@ -25,15 +25,18 @@ WITH value AS (
 	-- the largest communicator
 	SELECT globalPid >> 24 AS pid, max(nRanks) AS size, rank FROM SL_NCCL_COMMUNICATORS
 	WHERE rank IS NOT NULL AND nRanks > 1 GROUP BY globalPid
+), above AS (
+	-- SLURM started a launcher, whose processes have ranks of their own.
+	SELECT count(*) > 0 AS a_launcher FROM wide LEFT JOIN nccl USING (pid) WHERE coalesce(torch, nccl.rank, mpi) <> slurm
 )
-SELECT pid, coalesce(torch, nccl.rank, mpi, CASE WHEN tasks > 1 THEN slurm END, job) AS rank,
+SELECT pid, coalesce(torch, nccl.rank, mpi, CASE WHEN tasks > 1 AND NOT a_launcher THEN slurm END, job) AS rank,
 	coalesce(restart, 0) AS restart, localRank,
 	CASE WHEN torch IS NOT NULL THEN torchSize WHEN nccl.rank IS NOT NULL THEN nccl.size WHEN mpi IS NOT NULL THEN mpiSize
 		WHEN tasks > 1 AND slurm IS NOT NULL THEN tasks END AS worldSize,
 	CASE WHEN torch IS NOT NULL THEN 'RANK' WHEN nccl.rank IS NOT NULL THEN 'NCCL' WHEN mpi IS NOT NULL THEN 'MPI'
 		WHEN tasks > 1 AND slurm IS NOT NULL THEN 'SLURM_PROCID' WHEN job IS NOT NULL THEN 'JOB_COMPLETION_INDEX' END AS source,
 	CASE WHEN nccl.size = coalesce(torchSize, mpiSize, tasks, nccl.size) THEN nccl.rank END AS ncclRank
-FROM (SELECT pid FROM wide UNION SELECT pid FROM nccl) LEFT JOIN wide USING (pid) LEFT JOIN nccl USING (pid);
+FROM (SELECT pid FROM wide UNION SELECT pid FROM nccl) LEFT JOIN wide USING (pid) LEFT JOIN nccl USING (pid) CROSS JOIN above;
 
 CREATE TEMP TABLE rank_process(pid INTEGER PRIMARY KEY, rank INTEGER, restart INTEGER, localRank INTEGER, worldSize INTEGER,
 	source TEXT, parent INTEGER, work INTEGER);
