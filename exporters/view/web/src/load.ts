@@ -1,5 +1,5 @@
 /* load.ts - the report's rows as a tree, and what becomes of them while it is indexed or grows. */
-import { get, Refused, type ReportJson, type ReportShort, type RowJson } from "./net";
+import { firstReport, get, Refused, type ReportJson, type ReportShort, type RowJson } from "./net";
 import * as m from "./model";
 import type { Row, Source } from "./model";
 import { progress } from "./tiles";
@@ -187,7 +187,7 @@ let redraw: () => void = () => {};
 
 export async function load(draw: () => void): Promise<void> {
 	redraw = draw;
-	const first = await get<ReportJson>("report", { r: 0 });
+	const first = await firstReport();
 	const many = first.reports.length > 1;
 
 	const others = await Promise.all(first.reports.slice(1).map((_, i) => get<ReportJson>("report", { r: i + 1 })));

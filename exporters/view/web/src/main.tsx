@@ -1,11 +1,11 @@
-/* main.tsx - start: the token, the report, then the page. */
+/* main.tsx - start: the token and the report are asked for as ./net is read, which comes first. */
+import { link, measureLink, Refused } from "./net";
 import { render } from "preact";
 import { App, viewChanged } from "./app";
 import { followEnd } from "./actions";
 import { load, onGrowth } from "./load";
 import { listenKeys } from "./keys";
 import * as m from "./model";
-import { link, measureLink, Refused, takeToken } from "./net";
 import { counted } from "./sheet";
 import * as colours from "./colours";
 import * as format from "./format";
@@ -32,7 +32,6 @@ function testHook(): void {
 }
 
 async function main(): Promise<void> {
-	takeToken();
 	measureLink();
 	testHook();
 	render(<App />, document.getElementById("app")!);

@@ -10,18 +10,15 @@ const STORE = "sightline-token";
 let token = "";
 
 /* The token comes in the fragment, which is never sent; it moves to this tab's storage, out of the address. */
-export function takeToken(): void {
+function takeToken(): void {
 	const parts = new URLSearchParams(location.hash.slice(1));
 	const given = parts.get("t");
+	const kept = <T,>(f: () => T): T | null => { try { return f(); } catch { return null; } };
 
-	try {
-		if (given)
-			sessionStorage.setItem(STORE, given);
-		token = given ?? sessionStorage.getItem(STORE) ?? "";
-	} catch {
-		token = given ?? "";
-	}
+	token = given ?? kept(() => sessionStorage.getItem(STORE)) ?? "";
 	if (given) {
+		/* A browser may take a while for it: the first request goes first. */
+		setTimeout(() => kept(() => sessionStorage.setItem(STORE, given)), 0);
 		parts.delete("t");
 		history.replaceState(null, "", location.pathname + (parts.size ? "#" + parts : ""));
 	}
@@ -157,3 +154,17 @@ export interface WhyJson {
 	parts: { ns: number; share: number; reason: string; text: string; what: string; thread: string; sure: number }[];
 }
 export interface SqlJson { columns: string[]; rows: unknown[][]; more: boolean; ms: number }
+
+/* ---- the first request ---- */
+
+/* The rows are asked for before the page is set up. */
+takeToken();
+let early: Promise<ReportJson> | null = get<ReportJson>("report", { r: 0 });
+
+early.catch(() => {}); /* whatever asks for it has the reason */
+export function firstReport(): Promise<ReportJson> {
+	const first = early ?? get<ReportJson>("report", { r: 0 });
+
+	early = null;
+	return first;
+}
