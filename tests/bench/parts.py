@@ -13,6 +13,7 @@ from flight_part import part_flight
 from launch_part import part_kineto, part_launch
 from loop_part import part_below, part_pread
 from memory_part import part_memory, part_saturated
+from page_part import part_page
 from program_part import part_python, part_start
 from record_part import part_record
 from sample_part import part_sample
@@ -217,4 +218,4 @@ PARTS = {"pread": part_pread, "below": part_below, "off": part_off, "gpu": part_
          "flood": part_flood, "python": part_python, "saturated": part_saturated, "memory": part_memory,
          "step": part_step, "start": part_start, "ctxsw": part_ctxsw, "syscall": part_syscall, "bytes": part_bytes,
          "toggle": part_toggle, "flight": part_flight, "export": part_export, "stats": part_stats, "top": part_top,
-         "record": part_record, "unwind": part_unwind, "stack": part_stack, "sample": part_sample, "view": part_view}
+         "record": part_record, "unwind": part_unwind, "stack": part_stack, "sample": part_sample, "view": part_view, "page": part_page}
