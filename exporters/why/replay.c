@@ -196,7 +196,8 @@ static void begin_wait(struct run *r, uint32_t thread, int64_t end)
 	k->wait = k->i;
 	walk_wake(&r->y->walk, thread, k->i, &k->wake);
 	k->end = later(k->at, earlier(k->wake.woken, end));
-	if (k->wake.waker == WHY_NONE || !is_contended(&k->wake.cause))
+	k->is_inner = replay_is_inner(r, thread, k);
+	if (k->wake.waker == WHY_NONE || (!k->is_inner && !is_contended(&k->wake.cause)))
 		return;
 	come_to(r, k->wake.waker, k->at);
 	for (size_t v = 0; v < r->cnt; v++)
@@ -267,6 +268,7 @@ static void end_wait(struct run *r, uint32_t thread)
 	int64_t *polled = &r->polled[(size_t)thread * r->cnt];
 	uint32_t process = r->y->model.threads[thread].process, waker = k->wake.waker;
 	uint32_t culprit = replay_culprit(r, process, &k->wake.cause);
+	bool is_end = replay_is_end(r, thread, k);
 
 	k->waited = 0;
 	if (waker == WHY_NONE)
@@ -288,10 +290,11 @@ static void end_wait(struct run *r, uint32_t thread)
 			polled[v] = is_poll(&k->wake) ? polled[v] + then - now[v] : 0;
 		} else {
 			then = when(r, waker, k->end, v);
-			if (is_contended(&k->wake.cause) && !e->keeps_order)
+			/* Nothing in the program asks for an order in which a GPU's driver gives its locks. */
+			if (k->is_inner || (is_contended(&k->wake.cause) && !e->keeps_order))
 				then = now[v] + later(0, then - begun[v]);
 			else
-				now[v] -= polled[v];
+				now[v] -= is_end ? later(0, now[v] - then) : polled[v];
 			polled[v] = 0;
 			waits = then > now[v] || k->end == k->at;
 		}

@@ -19,7 +19,7 @@ struct track {
 	struct why_cause cause; /* of TRACK_BACK */
 	uint32_t waited;        /* a bit for each edit: the last wait did happen */
 	enum track_kind kind;
-	bool is_birth;
+	bool is_birth, is_inner; /* is_inner: replay_is_inner() of the last wait */
 };
 
 /* A stream of a GPU. */
@@ -66,6 +66,11 @@ void replay_release(struct run *r);
 uint32_t replay_culprit(struct run *r, uint32_t process, const struct why_cause *cause);
 /* Of the line alone. */
 uint32_t replay_of_line(struct run *r, const struct why_cause *cause);
+
+/* replay_wake.c: did a wait in a call of a GPU's library end when another thread of the process gave a lock back there? */
+bool replay_is_inner(struct run *r, uint32_t thread, const struct track *k);
+/* Did it end because the waker ended the process? */
+bool replay_is_end(const struct run *r, uint32_t thread, const struct track *k);
 
 /* replay_gpu.c */
 bool replay_prepare_gpu(struct run *r);

@@ -244,3 +244,34 @@ for i in range(10):
     r.db.execute("INSERT INTO NVTX_EVENTS(start, end, eventType, globalTid, text) VALUES (?, ?, 59, ?, 'part')",
                  (a * MS, (a + 6) * MS, r.tid(MAIN)))
 r.done()
+
+# The main thread sleeps for 50 ms, then waits in a launch for what thread 101 has, which looked after a time limit: a lock of the
+# driver's that libc gave ("driver"), or one that it waits for by itself ("futex").
+for name in ("driver", "futex"):
+    r = Report(name, 100)
+    r.runs(OTHER, 0, 1, MAIN)
+    r.call(OTHER, "pthread_cond_timedwait", None, 1, 50)
+    r.runs(OTHER, 50, 55.1)
+    r.runs(MAIN, 0, 1)
+    r.call(MAIN, "usleep", 110, 1, 51)
+    r.runs(MAIN, 51, 52)
+    r.cuda(MAIN, "cudaLaunchKernel_v7000", 111, 51.5, 56, 1)
+    if name == "driver":
+        r.call(MAIN, "pthread_mutex_lock", None, 51.9, 55)
+    r.runs(MAIN, 55, 100, OTHER)
+    r.done()
+
+# A child sleeps for 50 ms and ends. That ends a thread of it that had waited for 40 ms, and waited again; it is the last to go.
+r = Report("last", 70)
+CHILD, LAST = (200, 200), (200, 201)
+r.process(200, 100, 1, 54)
+r.runs(MAIN, 0, 2)
+r.call(MAIN, "waitpid", 121, 2, 54)
+r.runs(CHILD, 1, 2, MAIN)
+r.call(CHILD, "usleep", 120, 2, 52)
+r.runs(CHILD, 52, 53.5)
+r.runs(LAST, 2, 3, CHILD)
+r.runs(LAST, 43, 44)
+r.runs(LAST, 53, 54, CHILD)
+r.runs(MAIN, 54, 70, LAST)
+r.done()

@@ -51,6 +51,10 @@ is "$(grep -c 'Could be won' text)" 0 'and no gain'
 is "$(gains --nvtx part ranges.sqlite)" 'g.py:101 remove 40.0..40.0 bad
 g.py:102 remove 20.0..20.0 bad' 'of ranges: what each gets shorter'
 is "$(gains --gpu 0 launches.sqlite | head -1)" 'g.py:70 batch 26.4..37.0 bad' 'of a GPU: how much earlier its work is done'
+for how in driver futex; do
+	is "$(gains $how.sqlite | head -1)" 'g.py:110 remove 50.0..50.0 bad' "$how: a lock of the driver's makes no order"
+done
+is "$(gains last.sqlite | head -1)" 'g.py:120 remove 50.0..50.0 bad' 'the end of a process ends its threads, wherever they are'
 "$BIN" why lock.sqlite >text
 check 'text: the gain, its share, what to do' grep -q '^  1  severe  75 ms (75.0 %)  g.py:10 in f10: not while the lock is held  sure$' text
 "$BIN" why waits.sqlite >text
