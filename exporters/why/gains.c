@@ -152,8 +152,16 @@ struct tries {
 static struct replay_edit *add_try(struct tries *t, size_t gain)
 {
 	t->gain[t->cnt] = gain;
-	t->edits[t->cnt] = (struct replay_edit){.sync = REPLAY_ANY, .keep = 1};
+	t->edits[t->cnt] =
+		(struct replay_edit){.sync = REPLAY_ANY, .keep = 1, .without_tracer = true};
 	return &t->edits[t->cnt++];
+}
+
+/* Nothing, as it was recorded; and what all others are compared with: the same, not recorded. */
+static void add_nothing(struct tries *t)
+{
+	add_try(t, 0)->without_tracer = false;
+	add_try(t, 0);
 }
 
 /* The lines of main() that compute are one culprit, but not one change. */
@@ -204,8 +212,8 @@ static int replay_all(struct why *y, struct replay *r, const struct tries *t)
 	r->edits = t->edits;
 	r->cnt = t->cnt;
 	rc = replay_run(y, r);
-	for (size_t k = 1; k + 1 < t->cnt && rc == SQLITE_OK; k += 2) {
-		int64_t a = r->end[0] - r->end[k], b = r->end[0] - r->end[k + 1];
+	for (size_t k = 2; k + 1 < t->cnt && rc == SQLITE_OK; k += 2) {
+		int64_t a = r->end[1] - r->end[k], b = r->end[1] - r->end[k + 1];
 
 		y->gains[t->gain[k]].lower = most(0, least(a, b));
 		y->gains[t->gain[k]].upper = most(0, most(a, b));
@@ -284,7 +292,7 @@ static int remove_all(struct why *y, struct replay *r)
 	struct tries t = {0};
 	int rc;
 
-	add_try(&t, 0);
+	add_nothing(&t);
 	for (size_t i = 0; i < y->gains_cnt; i++)
 		add_tries(y, &t, i, &y->gains[i], 0, NULL);
 	rc = replay_all(y, r, &t);
@@ -329,7 +337,7 @@ static int improve(struct why *y, struct replay *first)
 	struct tries t = {0};
 	int rc = of_thread ? SQLITE_OK : SQLITE_NOMEM;
 
-	add_try(&t, 0);
+	add_nothing(&t);
 	for (size_t i = 0; i < cnt && of_thread; i++) {
 		double keep = 1, *by_thread = &of_thread[i * threads];
 		struct why_gain *g = &y->gains[i];
@@ -350,7 +358,7 @@ static int improve(struct why *y, struct replay *first)
 	}
 	if (rc == SQLITE_OK)
 		rc = add_syncs(y, first, &t);
-	if (rc == SQLITE_OK && t.cnt > 1)
+	if (rc == SQLITE_OK && t.cnt > 2)
 		rc = replay_all(y, &r, &t);
 	replay_free(&r);
 	free(of_thread);

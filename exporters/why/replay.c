@@ -103,6 +103,15 @@ static void spend_no_cpu(struct run *r, uint32_t thread, uint32_t culprit, int64
 	}
 }
 
+/* @ns of what records the program. */
+static void spend_tracer(struct run *r, uint32_t thread, int64_t ns)
+{
+	int64_t *now = now_of(r, thread);
+
+	for (size_t v = 0; v < r->cnt; v++)
+		now[v] += r->edits[v].without_tracer ? 0 : ns;
+}
+
 /* @ns of an import by @culprit: most are made once, at the start. */
 static void spend_import(struct run *r, uint32_t thread, uint32_t culprit, int64_t ns)
 {
@@ -126,7 +135,9 @@ static void own_span(void *ctx, const struct why_cause *cause, int64_t ns)
 	struct run *r = ctx;
 	uint32_t culprit = replay_culprit(r, r->y->model.threads[r->own].process, cause);
 
-	if (cause->reason == WHY_IMPORT && culprit == REPLAY_ANY)
+	if (cause->reason == WHY_TRACER)
+		spend_tracer(r, r->own, ns);
+	else if (cause->reason == WHY_IMPORT && culprit == REPLAY_ANY)
 		spend_import(r, r->own, replay_of_line(r, cause), ns);
 	else if (cause->reason == WHY_NO_CPU)
 		spend_no_cpu(r, r->own, culprit, ns);

@@ -20,6 +20,7 @@ struct replay_edit {
 	const double *of_thread; /* the same by thread, instead of @keep; NULL: none */
 	bool with_imports;       /* what the culprits import belongs to their spans */
 	bool without_cpu_waits;  /* the waits for a CPU that belong to the spans go with them */
+	bool without_tracer;     /* what records the program takes no time */
 	bool keeps_order; /* of those that wait for a lock; else each wait for a lock keeps its length */
 	uint32_t sync; /* a place: its waits for the GPU do not happen; REPLAY_ANY: none */
 };

@@ -221,12 +221,33 @@ static bool waits_for_result(struct run *r, uint32_t process, int64_t end)
 	return is_result;
 }
 
-static void add_no_cpu(void *ctx, const struct why_cause *cause, int64_t ns)
-{
-	int64_t *sum = ctx;
+/* What the end of a call consists of. */
+struct rest {
+	int64_t ns, no_cpu, tracer;
+};
 
+static void add_rest(void *ctx, const struct why_cause *cause, int64_t ns)
+{
+	struct rest *sum = ctx;
+
+	sum->ns += ns;
 	if (cause->reason == WHY_NO_CPU)
-		*sum += ns;
+		sum->no_cpu += ns;
+	else if (cause->reason == WHY_TRACER)
+		sum->tracer += ns;
+}
+
+/* How long @rest is in an edit: until the host had a CPU again, or what else the call did, of which @keep is left. */
+static int64_t rest_of(const struct rest *rest, const struct replay_edit *e, double keep,
+		       bool is_dropped)
+{
+	int64_t call = rest->ns - rest->tracer, stays = e->without_tracer ? 0 : rest->tracer;
+
+	if (!e->without_cpu_waits)
+		call -= rest->no_cpu, stays += rest->no_cpu;
+	else if (is_dropped)
+		keep *= (double)earlier(call, DROPPED) / (double)later(call, 1);
+	return stays + (int64_t)(keep * (double)call);
 }
 
 void replay_end_gpu_wait(struct run *r, uint32_t thread)
@@ -236,7 +257,8 @@ void replay_end_gpu_wait(struct run *r, uint32_t thread)
 	struct track *k = &r->tracks[thread];
 	const struct why_call *c = &t->gpu[k->gpu];
 	bool is_copy = first_op(r, thread, c) != SIZE_MAX, is_needed;
-	int64_t *now = &r->now[(size_t)thread * r->cnt], done, rest, no_cpu = 0;
+	int64_t *now = &r->now[(size_t)thread * r->cnt], done;
+	struct rest rest = {0};
 	uint32_t place = PLACE_NONE, culprit = REPLAY_ANY;
 	uint8_t flags;
 
@@ -247,8 +269,7 @@ void replay_end_gpu_wait(struct run *r, uint32_t thread)
 		culprit = replay_of_line(r, &(struct why_cause){.place = place});
 	done = done_at(r, t->process, k->end);
 	is_needed = waits_for_result(r, t->process, k->end);
-	rest = k->end - later(k->at, done);
-	walk_own(&r->y->walk, thread, k->end - rest, k->end, add_no_cpu, &no_cpu);
+	walk_own(&r->y->walk, thread, later(k->at, done), k->end, add_rest, &rest);
 	if (thread == r->y->focus && place != PLACE_NONE && !is_copy && !is_needed && done > k->at)
 		add_sync(r, place, done - k->at);
 	for (size_t v = 0; v < r->cnt; v++) {
@@ -256,17 +277,12 @@ void replay_end_gpu_wait(struct run *r, uint32_t thread)
 		bool is_dropped =
 			!is_needed &&
 			((place != PLACE_NONE && r->edits[v].sync == place) || keep < 0.5);
-		int64_t then = now[v], call = rest;
+		int64_t then = now[v];
 
 		for (size_t i = 0; i < r->streams_cnt && !is_dropped && done > k->at; i++)
 			if (r->streams[i].process == t->process && r->streams[i].end <= k->end)
 				then = later(then, r->streams[i].now[v]);
-		/* Until the host had a CPU again, or what else the call did. */
-		if (!r->edits[v].without_cpu_waits)
-			call -= no_cpu;
-		else if (is_dropped)
-			keep *= (double)earlier(rest, DROPPED) / (double)later(rest, 1);
-		now[v] = then + rest - call + (int64_t)(keep * (double)call);
+		now[v] = then + rest_of(&rest, &r->edits[v], keep, is_dropped);
 	}
 	k->at = k->end;
 }

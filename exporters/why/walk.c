@@ -325,22 +325,22 @@ static void in_call(struct walk *w, const struct at *at, const struct why_cause 
 	const struct why_thread *t = &w->m->threads[at->thread];
 	struct why_cause tracer = *cause;
 	size_t i = why_last(t->samples, t->samples_cnt, sizeof(*t->samples), from);
-	int64_t begin = from, x = from;
-	uint8_t flags;
+	int64_t begin = from;
 
 	tracer.reason = WHY_TRACER;
-	for (i = i == t->samples_cnt ? 0 : i + 1; i < t->samples_cnt && x < to; i++) {
-		int64_t end = earlier(to, t->samples[i].time);
+	i = i == t->samples_cnt ? 0 : i + 1;
+	for (int64_t x = from, end; x < to; x = end, i++) {
+		const struct why_sample *s = sample_at(t, x);
+		uint8_t flags = 0;
 
-		if (t->samples[i].time - x >= SAMPLE_FAR)
-			break;
-		place_of(w, t->samples[i].stack, &flags);
+		end = i < t->samples_cnt ? later(x, earlier(to, t->samples[i].time)) : to;
+		if (s)
+			place_of(w, s->stack, &flags);
 		if (flags & PLACE_TRACER) {
 			add_leaf(w, at, cause, x - begin, SURE);
 			add_leaf(w, at, &tracer, end - x, SURE);
 			begin = end;
 		}
-		x = end;
 	}
 	add_leaf(w, at, cause, to - begin, SURE);
 }

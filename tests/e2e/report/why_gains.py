@@ -275,3 +275,24 @@ r.runs(LAST, 43, 44)
 r.runs(LAST, 53, 54, CHILD)
 r.runs(MAIN, 54, 70, LAST)
 r.done()
+
+# Twenty launches of 4 ms, of which the second half is CUPTI's; a kernel of 1.5 ms follows each; 8.5 ms on the CPU at the end.
+r = Report("recorded", 90)
+r.runs(MAIN, 0, 90)
+for i in range(20):
+    r.cuda(MAIN, "cudaLaunchKernel_v7000", 130, 4 * i, 4 * i + 4, i + 1)
+    r.samples(MAIN, 130, 4 * i, 4 * i + 2, "libcuda.so.1")
+    r.samples(MAIN, 130, 4 * i + 2, 4 * i + 4, "libcupti.so.13", "libcuda.so.1")
+    r.kernel(4 * i + 4, 4 * i + 5.5, i + 1)
+r.cuda(MAIN, "cudaDeviceSynchronize_v3020", 131, 80, 81.5, 21)
+r.samples(MAIN, 132, 82, 90)
+r.done()
+
+# In a call, CUPTI runs for 10 ms before and for 10 after another program had the CPU for 40; samples fall in the midst of each.
+r = Report("far", 60)
+r.runs(MAIN, 0, 10, preempted=True)
+r.runs(MAIN, 50, 60)
+r.cuda(MAIN, "cudaMalloc_v3020", 140, 0, 60, 1)
+r.samples(MAIN, 140, 4, 5, "libcupti.so.13", "libcuda.so.1")
+r.samples(MAIN, 140, 54, 55, "libcupti.so.13", "libcuda.so.1")
+r.done()

@@ -55,6 +55,11 @@ for how in driver futex; do
 	is "$(gains $how.sqlite | head -1)" 'g.py:110 remove 50.0..50.0 bad' "$how: a lock of the driver's makes no order"
 done
 is "$(gains last.sqlite | head -1)" 'g.py:120 remove 50.0..50.0 bad' 'the end of a process ends its threads, wherever they are'
+# Not recorded, it takes 2 ms a launch, 41.5 to the last kernel, and 8.5. All launched at once: 30 and 8.5; .45 of the time: after .9.
+is "$(gains recorded.sqlite | head -1)" 'g.py:130 batch 10.6..11.5 bad' 'what records the program does not hide what the GPU takes'
+is "$("$BIN" why -f json far.sqlite | "$PY" -c 'import json, sys
+print(*sorted("%s %.0f" % (p["reason"], p["ns"] / 1e6) for p in json.load(sys.stdin)["partition"]))')" 'NO_CPU 40 TRACER 20' \
+	'a sample before stands for a time that has none after'
 "$BIN" why lock.sqlite >text
 check 'text: the gain, its share, what to do' grep -q '^  1  severe  75 ms (75.0 %)  g.py:10 in f10: not while the lock is held  sure$' text
 "$BIN" why waits.sqlite >text
