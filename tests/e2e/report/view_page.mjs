@@ -360,6 +360,11 @@ await test('filter, hide, pin, order', async () => {
 	const left = await kinds();
 
 	truth(left.includes('counter') && !left.includes('osrt'), left.join());
+	/* A word about the row, one about a row above it. */
+	await page.fill('#filter', 'kind:libc tid:4720');
+	equal((await kinds()).filter((k) => k !== 'process'), ['thread', 'osrt'], 'of one thread');
+	await page.fill('#filter', 'nothing like this');
+	truth(await page.isVisible('.nomatch'), 'none');
 	await page.fill('#filter', '');
 	await page.focus('.scroll');
 	await page.evaluate(() => { __view.model.current.value = __view.model.placed.value.rows.find((p) => p.row.kind === 'nvtx').row; });

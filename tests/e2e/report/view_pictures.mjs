@@ -98,6 +98,7 @@ await picture('two', ['train', 'slow'], async (page) => {
 	await until(page, () => __view.model.sources.value[1].offset !== 0, null, 'the other report moves');
 });
 await picture('cpu-only', ['cpu']);
+await picture('lost', ['lost']);
 await picture('cpu-why', ['cpu'], async (page) => {
 	await page.keyboard.press('ArrowDown');
 	await page.keyboard.press('ArrowDown');

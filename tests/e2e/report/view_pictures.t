@@ -12,7 +12,8 @@ web_driver "$E2E"/report/view_pictures.mjs || exit 1
 
 schema=$TOP/collector/schema.sql gold=$TOP/tests/golden
 "$PY" "$E2E/report/view_make.py" "$schema" train.sqlite 20 && "$PY" "$E2E/report/view_make.py" "$schema" slow.sqlite 20 40 &&
-	sqlite3 cpu.sqlite <"$schema" && sqlite3 cpu.sqlite <"$gold/why/waits.sql" &&
+	sqlite3 cpu.sqlite <"$schema" && sqlite3 cpu.sqlite <"$gold/why/waits.sql" && cp cpu.sqlite lost.sqlite &&
+	sqlite3 lost.sqlite "INSERT INTO SL_LOST_EVENTS VALUES (0, 160000000, NULL, 'samples', 3), (20000000, 22000000, NULL, 'calls', 7)" &&
 	cat "$gold/corpus/base.sql" "$gold/corpus/3.25.0.sql" | sqlite3 -bail nsys.sqlite &&
 	sqlite3 health.sqlite <"$gold/reports/health.sql" && sqlite3 empty.sqlite <"$schema" || exit 1
 # Real ones of nsys, where they are.

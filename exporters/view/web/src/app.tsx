@@ -145,6 +145,7 @@ function Stage() {
 				<div class="scroll" ref={scroll} role="tree" tabIndex={0} aria-label="Rows" aria-activedescendant={m.current.value ? rowId(m.current.value) : undefined} onScroll={scrolledTo}>
 					<div class="stick"><canvas ref={rows} aria-hidden="true" /></div>
 					<div class="space" style={{ height: `${p.height}px` }}><Names /></div>
+					{m.filter.value && !p.rows.length && <p class="hint nomatch" role="status">No row matches the filter.</p>}
 				</div>
 				<canvas ref={overlay} class="overlay" aria-hidden="true" />
 				<Tip />
@@ -212,7 +213,7 @@ function State() {
 		<footer class="state">
 			<span title="What is on the screen">{point(at.t0, view.scale)} <span class="quiet">to</span> {point(at.t1, view.scale)} <b>{dur(at.t1 - at.t0)}</b></span>
 			<span class="quiet">of {dur(limits.t1 - limits.t0)}, {count(events)} events</span>
-			{lost > 0 && <span class="error">{count(lost)} lost</span>}
+			{lost > 0 && <span class="error" title={all.flatMap((s) => s.losses.map((l) => l.text)).slice(0, 20).join("\n")}>{count(lost)} lost</span>}
 			{building && <span class="progress"><progress max={1} value={building.indexed} aria-label="Indexed" /> {Math.floor(100 * building.indexed)} % indexed</span>}
 			<span class="grow" />
 			{m.snap.value ? null : <span class="quiet">does not snap</span>}

@@ -42,6 +42,14 @@ export function drawAxis(canvas: HTMLCanvasElement, grid: Grid, dpr: number): vo
 	}
 	c.fillStyle = paint.line;
 	c.fillRect(0, 23, view.width, 1);
+	for (const source of m.sources.value)
+		for (const loss of source.losses)
+			if (loss.wide) {
+				const from = Math.max(xOf(loss.t0 + source.offset), 0);
+
+				c.fillStyle = hatch(c, paint.loss);
+				c.fillRect(from, 0, Math.min(xOf(loss.t1 + source.offset), view.width) - from, 4);
+			}
 }
 
 function axisText(t: number, step: number): string {
@@ -142,7 +150,7 @@ function extras(c: CanvasRenderingContext2D, height: number): void {
 	for (const s of m.sources.value) {
 		for (const loss of s.losses) {
 			c.fillStyle = hatch(c, paint.loss);
-			c.fillRect(mapX(loss.t0 + s.offset), 0, Math.max(2, mapX(loss.t1 + s.offset) - mapX(loss.t0 + s.offset)), height);
+			c.fillRect(mapX(loss.t0 + s.offset), 0, Math.max(2, mapX(loss.t1 + s.offset) - mapX(loss.t0 + s.offset)), loss.wide ? 4 : height);
 		}
 		if (s.edge < s.end) {
 			c.fillStyle = hatch(c, paint.cursor);

@@ -184,14 +184,14 @@ function unread(c: CanvasRenderingContext2D, rows: Placed[], top: number): void 
 	}
 }
 
-/* Over all rows of their report. */
+/* Over all rows of their report; long ones are marked on the axis alone. */
 function losses(c: CanvasRenderingContext2D, rows: Placed[], top: number, height: number): void {
 	for (const source of m.sources.value)
 		for (const loss of source.losses) {
 			const from = xOf(loss.t0 + source.offset), to = Math.max(xOf(loss.t1 + source.offset), from + 2);
 			const of = rows.filter((p) => p.row.source === source.index);
 
-			if (to < 0 || from > view.width || !of.length)
+			if (loss.wide || to < 0 || from > view.width || !of.length)
 				continue;
 			const first = of[0].y - top, last = of[of.length - 1];
 

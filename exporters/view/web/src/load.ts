@@ -114,6 +114,26 @@ function openFirst(rows: Row[], reports: number): void {
 	look(rows);
 }
 
+/* Spans that overlap are one, long ones apart from short ones. */
+function lossesOf(spans: [number, number, number, string][], longest: number): m.Loss[] {
+	const made: m.Loss[] = [];
+
+	for (const wide of [false, true]) {
+		let last: m.Loss | undefined;
+
+		for (const [t0, t1, n, what] of spans.filter((s) => s[1] - s[0] > longest === wide).sort((a, b) => a[0] - b[0])) {
+			const text = `${count(n)} lost: ${what}`;
+
+			if (last && t0 <= last.t1) {
+				last.t1 = Math.max(last.t1, t1);
+				last.text += "\n" + text;
+			} else
+				made.push(last = { t0, t1, text, wide });
+		}
+	}
+	return made;
+}
+
 function say(json: ReportShort & { lost?: number }, source: Source): void {
 	source.message = json.message ?? "";
 }
@@ -164,7 +184,7 @@ function take(json: ReportJson, many: boolean): void {
 	source.live = json.live;
 	source.capabilities = new Set(json.capabilities);
 	source.lost = json.lost;
-	source.losses = (json.lost_spans ?? []).map(([t0, t1, n, what]) => ({ t0, t1, text: `${count(n)} lost: ${what}` }));
+	source.losses = lossesOf(json.lost_spans ?? [], (source.end - source.start) / 4);
 	const before = byId[index].size;
 
 	for (const row of json.rows)

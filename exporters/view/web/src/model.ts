@@ -46,6 +46,9 @@ export interface End { lane: number; start: number; end: number; name: string; t
 export interface Range { t0: number; t1: number }
 export interface Mark { t: number; text: string }
 
+/* @wide: so long that a hatch over all rows would hide more than it shows; own times. */
+export interface Loss { t0: number; t1: number; text: string; wide: boolean }
+
 export interface Source {
 	index: number;
 	name: string;
@@ -63,7 +66,7 @@ export interface Source {
 	state: string;
 	capabilities: Set<string>;
 	lost: number;
-	losses: { t0: number; t1: number; text: string }[];
+	losses: Loss[]; /* in order, apart from each other */
 }
 
 export const sources = signal<Source[]>([]);
@@ -105,23 +108,21 @@ export const KIND: Record<string, string> = {
 export const LANE = 15, PAD = 3, HEAD = 22, COUNTER = 34;
 const DEEPEST = 24;
 
-export function matches(row: Row, text: string): boolean {
-	return text.toLowerCase().split(/\s+/).filter(Boolean).every((word) => {
-		const [, key, value] = /^(name|pid|tid|kind|gpu):(.*)$/.exec(word) ?? [];
-		const [, side, share] = /^busy([<>])([\d.]+)%?$/.exec(word) ?? [];
+function matches(row: Row, word: string): boolean {
+	const [, key, value] = /^(name|pid|tid|kind|gpu):(.*)$/.exec(word) ?? [];
+	const [, side, share] = /^busy([<>])([\d.]+)%?$/.exec(word) ?? [];
 
-		if (share)
-			return row.busy > 0 && (side === ">") === (100 * row.busy > Number(share) * (sources.value[row.source].end - sources.value[row.source].start));
-		const all = `${row.name} ${row.about} ${row.kind}`.toLowerCase();
+	if (share)
+		return row.busy > 0 && (side === ">") === (100 * row.busy > Number(share) * (sources.value[row.source].end - sources.value[row.source].start));
+	const all = `${row.name} ${row.about} ${row.kind}`.toLowerCase();
 
-		if (key === "kind")
-			return `${row.kind} ${KIND[row.kind] ?? ""}`.toLowerCase().includes(value);
-		if (key === "name")
-			return row.name.toLowerCase().includes(value);
-		if (key)
-			return new RegExp(`\\b${key} ${value.replace(/\W/g, "")}\\b`).test(all);
-		return all.includes(word);
-	});
+	if (key === "kind")
+		return `${row.kind} ${KIND[row.kind] ?? ""}`.toLowerCase().includes(value);
+	if (key === "name")
+		return row.name.toLowerCase().includes(value);
+	if (key)
+		return new RegExp(`\\b${key} ${value.replace(/\W/g, "")}\\b`).test(all);
+	return all.includes(word);
 }
 
 /* What a closed group shows of its children: their outermost lanes, one over the other. */
@@ -168,13 +169,16 @@ export function scaleText(row: Row): string {
 
 const ordered = (rows: Row[]): Row[] => [...rows].sort((a, b) => a.order - b.order);
 
-/* Rows that the filter lets through: those that match, what is below them, and the way to them. */
-function kept(row: Row, text: string, inside: boolean, into: Set<Row>): boolean {
-	const hit = inside || matches(row, text);
-	let any = hit;
+/*
+ * Rows that the filter lets through: those that match, what is below them, and the way to them. Each of @words may be about the row
+ * or about one above it: those of a thread that are system calls.
+ */
+function kept(row: Row, words: string[], into: Set<Row>): boolean {
+	const left = words.filter((word) => !matches(row, word));
+	let any = left.length === 0;
 
 	for (const kid of row.kids)
-		any = kept(kid, text, hit, into) || any;
+		any = kept(kid, left, into) || any;
 	if (any)
 		into.add(row);
 	return any;
@@ -198,7 +202,7 @@ export const placed = computed(() => {
 
 	if (keep)
 		for (const row of roots.value)
-			kept(row, filter.value, false, keep);
+			kept(row, filter.value.toLowerCase().split(/\s+/).filter(Boolean), keep);
 	const all: Placed[] = [];
 
 	walk(roots.value, keep, all);

@@ -153,6 +153,9 @@ export function nameColour(name: string, category: string, isDark: boolean): Col
 
 		return oklch(isDark ? dim : light, chroma, hue);
 	}
+	/* For Python's lock: held or waited for. */
+	if (category === "python" && /^wait/i.test(name))
+		return oklch(isDark ? 0.6 : 0.72, 0.14, 45);
 	const f = FAMILIES[familyOf(category)];
 	const h = hash(stem(name, category));
 	const at = (h % 1009) / 1009;

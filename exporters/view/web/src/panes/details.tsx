@@ -80,8 +80,8 @@ function Arrow({ flow, event }: { flow: Flow; event: Event }) {
 
 	return (
 		<li><span class="quiet">{(KINDS[flow.kind] ?? ["from", "to"])[out ? 1 : 0]}</span>{" "}
-			<button class="link" onClick={() => void goToEnd(flow.source, end)}>{end.name || "event"}</button>
-			<span class="quiet"> {row?.name}, {dur(Math.abs(away))} {out ? "later" : "earlier"}</span></li>
+			<button class="link" onClick={() => void goToEnd(flow.source, end)}>{row?.kind === "thread" ? `${row.name}, ${row.about}` : end.name || "event"}</button>
+			<span class="quiet">{row?.kind === "thread" ? "" : ` ${row?.name}`}{away ? `, ${dur(Math.abs(away))} ${out ? "later" : "earlier"}` : ""}</span></li>
 	);
 }
 
@@ -101,13 +101,16 @@ function Columns({ event }: { event: Event }) {
 	);
 }
 
+/* The last two parts of a path; the whole is in its title. */
+const short = (path: string): string => path.split("/").slice(-2).join("/");
+
 function Stack({ event }: { event: Event }) {
 	const json = event.json!;
 
 	return (
 		<div class="stack"><h3>Called from</h3>
 			<ol>{json.stack.map((f) => (
-				<li><span class={f.kernel ? "kernel" : ""}>{f.symbol || "?"}</span> <span class="quiet">{f.file ? `${f.file}${f.line > 0 ? ":" + f.line : ""}` : f.module}</span></li>
+				<li title={f.file || f.module}><span class={f.kernel ? "kernel" : ""}>{f.symbol || "?"}</span> <span class="quiet">{f.file ? `${short(f.file)}${f.line > 0 ? ":" + f.line : ""}` : short(f.module)}</span></li>
 			))}</ol>
 		</div>
 	);
