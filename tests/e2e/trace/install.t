@@ -60,6 +60,18 @@ else
 	skip 'it runs where nothing is installed' 'chroot needs root'
 fi
 
+# ---- deb ----
+if command -v dpkg-deb >/dev/null; then
+	check 'make deb' remake deb DIST_OUT="$W/dist"
+	deb=$(ls "$W"/dist/sightline_*.deb)
+	is "$(dpkg-deb -f "$deb" Package Depends)" 'Package: sightline' 'the package needs no other'
+	is "$(dpkg-deb -c "$deb" | awk '$2 != "root/root" || $6 !~ "^[.]/(usr/.*)?$"')" '' 'all of it is root'"'"'s, below /usr'
+	check 'it unpacks' dpkg-deb -x "$deb" "$W/unpacked"
+	check 'and runs from there' runs_from "$W/unpacked/usr"
+else
+	skip 'make deb' 'no dpkg-deb here'
+fi
+
 # ---- gpu-pack: what a machine with a GPU is brought; nothing of the tree is there ----
 check 'make gpu-pack' remake gpu-pack GPU_PACK="$W/pack/gpu" KIT_READY= NVCC=
 is "$(find "$W/pack" -name gpu.tar.gz -size -20480k | wc -l)" 1 'it stays below 20 MB'
