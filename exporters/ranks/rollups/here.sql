@@ -26,10 +26,11 @@ WITH value AS (
 	SELECT globalPid >> 24 AS pid, max(nRanks) AS size, rank FROM SL_NCCL_COMMUNICATORS
 	WHERE rank IS NOT NULL AND nRanks > 1 GROUP BY globalPid
 ), above AS (
-	-- SLURM started a launcher, whose processes have ranks of their own.
-	SELECT count(*) > 0 AS a_launcher FROM wide LEFT JOIN nccl USING (pid) WHERE coalesce(torch, nccl.rank, mpi) <> slurm
+	-- SLURM or Kubernetes started a launcher, whose processes have ranks of their own.
+	SELECT coalesce(max(coalesce(torch, nccl.rank, mpi) <> slurm), 0) AS slurm_task, coalesce(max(coalesce(torch, nccl.rank, mpi) <> job), 0) AS job_task
+	FROM wide LEFT JOIN nccl USING (pid)
 )
-SELECT pid, coalesce(torch, nccl.rank, mpi, CASE WHEN tasks > 1 AND NOT a_launcher THEN slurm END, job) AS rank,
+SELECT pid, coalesce(torch, nccl.rank, mpi, CASE WHEN tasks > 1 AND NOT slurm_task THEN slurm END, CASE WHEN NOT job_task THEN job END) AS rank,
 	coalesce(restart, 0) AS restart, localRank,
 	CASE WHEN torch IS NOT NULL THEN torchSize WHEN nccl.rank IS NOT NULL THEN nccl.size WHEN mpi IS NOT NULL THEN mpiSize
 		WHEN tasks > 1 AND slurm IS NOT NULL THEN tasks END AS worldSize,

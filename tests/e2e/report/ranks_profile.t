@@ -45,9 +45,9 @@ is "$(manifests ds "sorted(all) == [('alone', '$HOST-%d' % i, i, 8, 6, 6, 1) for
 is "$(cat err.* | grep -c "^sightline: report: ")$(cat err.* | grep -c "^sightline: run alone, node $HOST-[0-7]: in ")$(cat err.* | wc -l)" 8816 'a line for each report and one for the dataset'
 is "$(straggler ds alone)" "$LATE" 'the late rank is named'
 
-# ---- a launcher below one profile, as torchrun is; it is a task of SLURM itself, and no rank ----
-SLURM_PROCID=9 SLURM_NTASKS=10
-export SLURM_PROCID SLURM_NTASKS
+# ---- a launcher below one profile, as torchrun is; it is a task of SLURM or Kubernetes itself, and no rank ----
+SLURM_PROCID=9 SLURM_NTASKS=10 JOB_COMPLETION_INDEX=12
+export SLURM_PROCID SLURM_NTASKS JOB_COMPLETION_INDEX
 # shellcheck disable=SC2016
 LAUNCHER='for i in 0 1 2 3 4 5 6 7; do RANK=$i LOCAL_RANK=$i WORLD_SIZE=8 TORCHELASTIC_RUN_ID=none "$0" "$1" 6 5 3 40 & done; wait; exit 5'
 # shellcheck disable=SC2086
@@ -57,7 +57,7 @@ mkdir below
 # shellcheck disable=SC2086
 "$BIN" profile --ranks=torch -o below/ $WHAT sh -c "$LAUNCHER" "$GPU/ranks" "$W/meet2" >out 2>err
 is $? 5 'a launcher: its exit status'
-unset SLURM_PROCID SLURM_NTASKS
+unset SLURM_PROCID SLURM_NTASKS JOB_COMPLETION_INDEX
 is "$(ls below)" "report1-$HOST-9.sqlite" 'one report'
 is "$(manifests torch "len(all), {(n, k, w, s, c) for _, n, k, w, s, c, _ in all} == {('$HOST-0', i, 8, 6, 6) for i in range(8)}")" '8 True' 'of eight ranks'
 run=$(manifests torch "d['runs'][0]['run']")
