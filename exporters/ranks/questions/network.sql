@@ -10,11 +10,11 @@
 -- column: slower = the fastest communicator's median against this one's
 -- column: lostS = what that costs all of them, s
 WITH c AS (
-	SELECT commHash, seq, min(op) AS op, min(bytes) AS bytes, min("end" - "start") AS ns
+	SELECT commHash, op, bytes, min("end" - "start") AS ns
 	FROM SL_COLLECTIVES
 	WHERE run = :run AND commHash IS NOT NULL AND "start" IS NOT NULL
-	GROUP BY commHash, seq
-	HAVING count(*) >= coalesce(max(nRanks), 2) AND min(op) = max(op) AND min(bytes) = max(bytes) AND min("end" - "start") > 0
+	GROUP BY commHash, seq, op, bytes
+	HAVING count(*) > 1 AND count(*) >= coalesce(max(nRanks), 2) AND min("end" - "start") > 0
 ), g AS (
 	SELECT commHash, op, bytes, count(*) AS collectives, sum(ns) AS ns, percentile_cont(0.5) WITHIN GROUP (ORDER BY bytes * 1e0 / ns) AS gbPerS,
 		percentile_cont(0.05) WITHIN GROUP (ORDER BY bytes * 1e0 / ns) AS worst

@@ -3,12 +3,15 @@
 -- column: step = number of the step
 -- column: straggler = the rank that the others waited for
 -- column: rankSeconds = what they waited for it together, s
-WITH c AS (
-	SELECT max(step) AS step, min_by("rank", "end" - "start") AS culprit, sum("end" - "start") - count(*) * min("end" - "start") AS waited
+WITH r AS (
+	SELECT commHash, seq, bytes, nRanks, step, "end" - "start" AS ns, least(greatest("end" - "start", 0), 8000000000000) * 1048576 + "rank" AS place
 	FROM SL_COLLECTIVES
 	WHERE run = :run AND commHash IS NOT NULL AND "start" IS NOT NULL
-	GROUP BY commHash, seq
-	HAVING count(*) > 1 AND count(*) >= coalesce(max(nRanks), 2) AND min(op) = max(op) AND min(bytes) = max(bytes)
+), c AS (
+	SELECT max(step) AS step, min(place) % 1048576 AS culprit, sum(ns) - count(*) * min(ns) AS waited
+	FROM r
+	GROUP BY commHash, seq, bytes
+	HAVING count(*) > 1 AND count(*) >= coalesce(max(nRanks), 2)
 ), s AS (
 	SELECT step, culprit, sum(waited) AS waited FROM c WHERE step IS NOT NULL GROUP BY step, culprit
 )

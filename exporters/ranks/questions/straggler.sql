@@ -1,31 +1,53 @@
 -- title: Which rank do the others wait for?
 -- about: In a collective all ranks are done together, so the one that comes last has the shortest kernel; no clock is compared.
--- about: What a rank waited for others since the last collective of the communicator is not its own fault, and taken off.
+-- about: What such a rank itself waited for in other communicators in the same step is not its own fault: that part goes to the
+-- about: rank it waited for (of the 64 ranks that others wait for most).
 -- column: rank = the rank that the others waited for
--- column: collectives = in how many it was the one
+-- column: collectives = in how many it came last
 -- column: rankSeconds = what all the others together waited, s
 -- column: share = of all such waits
-WITH g AS (
-	SELECT commHash, seq, min("end" - "start") AS least, max("end" - "start") AS most, sum("end" - "start") - count(*) * min("end" - "start") AS waited
+WITH r AS (
+	SELECT commHash, seq, bytes, nRanks, step, "end" - "start" AS ns, least(greatest("end" - "start", 0), 8000000000000) * 1048576 + "rank" AS place
 	FROM SL_COLLECTIVES
 	WHERE run = :run AND commHash IS NOT NULL AND "start" IS NOT NULL
-	GROUP BY commHash, seq
-	HAVING count(*) > 1 AND count(*) >= coalesce(max(nRanks), 2) AND min(op) = max(op) AND min(bytes) = max(bytes)
-), w AS (
-	SELECT c.commHash, c.seq, c."rank", g.waited, g.most - (c."end" - c."start") AS late, c."end" - c."start" - g.least AS own,
-		sum(c."end" - c."start" - g.least) OVER (PARTITION BY c."rank" ORDER BY c.callStart, c.commHash, c.seq) AS reached
-	FROM SL_COLLECTIVES AS c JOIN g ON g.commHash = c.commHash AND g.seq = c.seq
-	WHERE c.run = :run
-), b AS (
-	SELECT commHash, seq, "rank", waited,
-		late - (reached - own - coalesce(lag(reached) OVER (PARTITION BY "rank", commHash ORDER BY seq), 0)) AS net
-	FROM w
+), g AS (
+	SELECT commHash, coalesce(max(step), 0) AS step, min(place) % 1048576 AS culprit, (min(place) - min(place) % 1048576) / 1048576 AS least,
+		max(ns) AS most, sum(ns) AS ns, count(*) AS n
+	FROM r
+	GROUP BY commHash, seq, bytes
+	HAVING count(*) > 1 AND count(*) >= coalesce(max(nRanks), 2)
 ), c AS (
-	SELECT commHash, seq, max_by("rank", net) AS culprit, max(waited) AS waited FROM b GROUP BY commHash, seq
+	SELECT step, commHash, culprit, count(*) AS collectives, sum(ns - n * least) AS waited, sum(most - least) AS late, sum(least) AS least
+	FROM g GROUP BY step, commHash, culprit
+), suspect AS (
+	SELECT culprit AS "rank" FROM c GROUP BY culprit ORDER BY sum(waited) DESC, culprit LIMIT 64
+), l AS (
+	SELECT step, commHash, sum(least) AS least, max_by(culprit, waited) AS cause FROM c GROUP BY step, commHash
+), took AS (
+	SELECT coalesce(s.step, 0) AS step, s.commHash, s."rank", sum(s."end" - s."start") AS ns
+	FROM SL_COLLECTIVES AS s JOIN suspect ON suspect."rank" = s."rank"
+	WHERE s.run = :run AND s.commHash IS NOT NULL AND s."start" IS NOT NULL
+	GROUP BY coalesce(s.step, 0), s.commHash, s."rank"
+), elsewhere AS (
+	SELECT t.step, t.commHash, t."rank", t.ns - l.least AS ns, l.cause
+	FROM took AS t JOIN l ON l.step = t.step AND l.commHash = t.commHash
+	WHERE l.cause <> t."rank" AND t.ns > l.least
+), x AS (
+	SELECT c.step, c.commHash, c.culprit, c.collectives, c.waited, c.late, coalesce(sum(e.ns), 0) AS ns, max_by(e.cause, e.ns) AS cause
+	FROM c JOIN suspect ON suspect."rank" = c.culprit
+	LEFT JOIN elsewhere AS e ON e.step = c.step AND e."rank" = c.culprit AND e.commHash <> c.commHash
+	GROUP BY c.step, c.commHash, c.culprit, c.collectives, c.waited, c.late
+), y AS (
+	SELECT culprit, collectives, waited, cause, CASE WHEN late > 0 THEN least(ns, late) * 1e0 / late ELSE 0 END AS part FROM x
+), blame AS (
+	SELECT culprit AS "rank", collectives, waited * (1 - part) AS waited FROM y
+	UNION ALL
+	SELECT cause, 0, waited * part FROM y WHERE cause IS NOT NULL
+	UNION ALL
+	SELECT culprit, collectives, waited FROM c WHERE culprit NOT IN (SELECT "rank" FROM suspect)
 )
-SELECT culprit AS "rank", count(*) AS collectives, sum(waited) / 1e9 AS rankSeconds,
-	sum(waited) * 1e0 / sum(sum(waited)) OVER () AS share
-FROM c
-GROUP BY culprit
+SELECT "rank", sum(collectives) AS collectives, sum(waited) / 1e9 AS rankSeconds, sum(waited) / sum(sum(waited)) OVER () AS share
+FROM blame
+GROUP BY "rank"
 ORDER BY rankSeconds DESC, "rank"
 LIMIT :top;

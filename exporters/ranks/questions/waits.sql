@@ -7,13 +7,15 @@
 -- column: collectives = how many
 -- column: rankSeconds = what the others waited together, s
 -- column: longestMs = the longest wait of one rank, ms
-WITH c AS (
-	SELECT commHash, seq, min(op) AS op, min(bytes) AS bytes, min_by("rank", "end" - "start") AS culprit,
-		max("end" - "start") - min("end" - "start") AS longest, sum("end" - "start") - count(*) * min("end" - "start") AS waited
+WITH r AS (
+	SELECT commHash, seq, op, bytes, nRanks, "end" - "start" AS ns, least(greatest("end" - "start", 0), 8000000000000) * 1048576 + "rank" AS place
 	FROM SL_COLLECTIVES
 	WHERE run = :run AND commHash IS NOT NULL AND "start" IS NOT NULL
-	GROUP BY commHash, seq
-	HAVING count(*) > 1 AND count(*) >= coalesce(max(nRanks), 2) AND min(op) = max(op) AND min(bytes) = max(bytes)
+), c AS (
+	SELECT commHash, op, bytes, min(place) % 1048576 AS culprit, max(ns) - min(ns) AS longest, sum(ns) - count(*) * min(ns) AS waited
+	FROM r
+	GROUP BY commHash, seq, op, bytes
+	HAVING count(*) > 1 AND count(*) >= coalesce(max(nRanks), 2)
 )
 SELECT commHash, op, bytes, culprit, count(*) AS collectives, sum(waited) / 1e9 AS rankSeconds, max(longest) / 1e6 AS longestMs
 FROM c
