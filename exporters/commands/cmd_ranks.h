@@ -6,7 +6,8 @@
 	COMMAND(check, "is a dataset whole: ranks, reports, losses, clocks, versions") \
 	COMMAND(ask, "answer a question over a dataset, by DuckDB or Spark")           \
 	COMMAND(sql, "print views and statement, for an engine of one's own")          \
-	COMMAND(clock, "compare the clocks of the nodes, by their collectives")
+	COMMAND(clock, "compare the clocks of the nodes, by their collectives")        \
+	COMMAND(fetch, "a span of chosen ranks out of their reports, on one axis")
 
 #define RANKS_DECLARE(name, about) int cmd_ranks_##name(int argc, char **argv);
 RANKS_COMMANDS(RANKS_DECLARE)

@@ -64,6 +64,10 @@ int slice_make(struct slice *s, const char *name, const char *sql);
 /* Does the table have frames of stacks? */
 bool slice_is_chains(const char *table);
 int slice_exec(struct slice *s, const char *sql);
+/* What a column of a table is, by its name and by the text that made the table. */
+enum slice_role slice_role_of(const char *table, const char *sql, const char *column);
+/* 0: no time; 1: a time; 2: a time, but 0 means none. */
+int slice_time_of(const char *table, const char *column);
 /* Keeps the message of the copy's @error. -1. */
 int slice_fail_dst(struct slice *s);
 

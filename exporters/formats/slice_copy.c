@@ -60,7 +60,7 @@ bool slice_is_chains(const char *table)
 	return strstr(table, "_CALLCHAINS") || strcmp(table, "SL_FRAMES") == 0;
 }
 
-static enum slice_role role_of(const char *table, const char *sql, const char *column)
+enum slice_role slice_role_of(const char *table, const char *sql, const char *column)
 {
 	static const char *const paths[] = {"pathId", "filenameId", "sourceFile", NULL};
 	static const char *const strings[] = {
@@ -95,8 +95,7 @@ static enum slice_role role_of(const char *table, const char *sql, const char *c
 	return refers_to_string(sql, column) ? SLICE_STRING : SLICE_PLAIN;
 }
 
-/* 0: no time; 1: a time; 2: a time, but 0 means none. */
-static int time_of(const char *table, const char *column)
+int slice_time_of(const char *table, const char *column)
 {
 	static const char *const no_events[] = {"TARGET_INFO_", "META_DATA_",         "ENUM_",
 						"ANALYSIS_",    "SL_CLOCK_SNAPSHOTS", NULL};
@@ -145,7 +144,7 @@ static void describe(struct slice_table *t, const char *column)
 	if (t->cols == SLICE_COLS_MAX)
 		return;
 	snprintf(c->name, sizeof(c->name), "%s", column);
-	c->role = role_of(t->name, t->sql, column);
+	c->role = slice_role_of(t->name, t->sql, column);
 	if (chains_of(t->name) &&
 	    (strcmp(column, "callchainId") == 0 ||
 	     (strcmp(column, "id") == 0 && strcmp(t->name, "COMPOSITE_EVENTS") == 0)))
@@ -190,7 +189,7 @@ static void put_column(struct slice *s, const struct slice_table *t, const char 
 		       sqlite3_str *sql)
 {
 	long long shift = s->job->opt.shift;
-	int time = shift ? time_of(t->name, name) : 0;
+	int time = shift ? slice_time_of(t->name, name) : 0;
 
 	/* What the clocks showed at time 0 of the axis: that is where the axis was moved from. */
 	if (shift && strcmp(t->name, "TARGET_INFO_SESSION_START_TIME") == 0 &&

@@ -445,3 +445,67 @@ int rollup_add(struct dataset *d, const char *path, const struct rollup_ask *ask
 	free_rollup(&r);
 	return rc == SQLITE_OK ? 0 : -1;
 }
+
+/* ---- processes alone ---- */
+
+static const char processes_sql[] =
+	"SELECT group_concat(DISTINCT pid & 16777215), group_concat(DISTINCT rank), "
+	"group_concat('(' "
+	"|| pid || ', ' || rank || ')', ', ') FROM rank_process WHERE rank IN (SELECT value FROM "
+	"json_each('[%s]'))";
+
+static int processes_row(void *ctx, sqlite3_stmt *stmt)
+{
+	struct rollup_processes *p = ctx;
+	char **const to[] = {&p->pids, &p->ranks, &p->pairs};
+
+	for (int i = 0; i < 3; i++) {
+		const char *text = (const char *)sqlite3_column_text(stmt, i);
+
+		*to[i] = text ? strdup(text) : NULL;
+		if (text && !*to[i])
+			return SQLITE_NOMEM;
+	}
+	return SQLITE_OK;
+}
+
+int rollup_processes(const char *path, const char *ranks, struct rollup_processes *p, char *why,
+		     size_t why_len)
+{
+	struct rollup_ask ask = {.rank = -1};
+	struct rollup_found found = {0};
+	struct rollup r = {.ask = &ask, .found = &found};
+	char *sql = sqlite3_mprintf(processes_sql, ranks);
+	int rc = sql ? SQLITE_OK : SQLITE_NOMEM;
+
+	memset(p, 0, sizeof(*p));
+	r.db = db_read_open(path, why, why_len);
+	if (!r.db) {
+		sqlite3_free(sql);
+		return -1;
+	}
+	if (rc == SQLITE_OK)
+		rc = sql_functions(r.db, NULL);
+	if (rc == SQLITE_OK)
+		rc = rollup_sql(&r, head_sql, head_row, &r);
+	if (rc == SQLITE_OK)
+		rc = rollup_sql(&r, embedded("here"), NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = rollup_sql(&r, sql, processes_row, p);
+	p->epoch = r.epoch;
+	snprintf(p->host, sizeof(p->host), "%s", found.host);
+	if (rc != SQLITE_OK)
+		snprintf(why, why_len, "%s: %s", path,
+			 sqlite3_errcode(r.db) ? sqlite3_errmsg(r.db) : sqlite3_errstr(rc));
+	free_rollup(&r);
+	sqlite3_free(sql);
+	return rc == SQLITE_OK ? 0 : -1;
+}
+
+void rollup_processes_free(struct rollup_processes *p)
+{
+	free(p->pids);
+	free(p->ranks);
+	free(p->pairs);
+	memset(p, 0, sizeof(*p));
+}

@@ -24,3 +24,16 @@ struct rollup_found {
 /* 0, or -1 after one sentence in @why, which does not name the file. */
 int rollup_add(struct dataset *d, const char *path, const struct rollup_ask *ask,
 	       struct rollup_found *found, char *why, size_t why_len);
+
+/* The processes of some ranks in a report. */
+struct rollup_processes {
+	int64_t epoch; /* session time 0, ns since 1970 */
+	char host[256];
+	char *pids; /* "17,18", as --filter-pid takes them; NULL: the report has none of the ranks */
+	char *ranks; /* "3,7": those that are there */
+	char *pairs; /* "(upper bits of ids, rank), ..." */
+};
+/* @ranks: "3,7". 0, or -1 after one sentence in @why. */
+int rollup_processes(const char *path, const char *ranks, struct rollup_processes *p, char *why,
+		     size_t why_len);
+void rollup_processes_free(struct rollup_processes *p);

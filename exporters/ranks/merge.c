@@ -1,0 +1,449 @@
+/* merge.c - the tables of parts, one after the other, with other numbers and times. */
+#include "exporters/ranks/merge.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exporters/formats/slice.h"
+
+#define PART_IDS  40 /* bits that numbers of rows have within a part */
+#define PART_GPUS 256
+#define LOST_IDS \
+	8388608 /* pids from here on are of no process that can be asked (see schema.sql, PROCESSES) */
+
+struct merging {
+	sqlite3 *db;
+	const struct merge_part *part;
+	uint64_t k; /* the part's number */
+	int64_t origin;
+	int64_t last;        /* the latest time so far */
+	struct tl_map taken; /* id -> part + 1 */
+	struct tl_map ids;   /* (part, id) -> its new id */
+	struct tl_map texts; /* id in StringIds of the part -> that in the result */
+	uint64_t lost;
+};
+
+/* ---- functions ---- */
+
+static void axis(sqlite3_context *ctx, int cnt, sqlite3_value **v)
+{
+	struct merging *m = sqlite3_user_data(ctx);
+	const struct merge_line *l = m->part->lines;
+	int64_t t;
+
+	(void)cnt;
+	if (sqlite3_value_type(v[0]) != SQLITE_INTEGER)
+		return;
+	t = sqlite3_value_int64(v[0]) + m->part->epoch;
+	for (size_t i = 1; i < m->part->lines_cnt && m->part->lines[i].time <= t; i++)
+		l = &m->part->lines[i];
+	if (m->part->lines_cnt)
+		t += l->offset + (int64_t)((double)l->drift * (double)(t - l->time) / 1e9);
+	t -= m->origin;
+	m->last = t > m->last ? t : m->last;
+	sqlite3_result_int64(ctx, t);
+}
+
+/* The number of a row of another table; 0 is none. */
+static void row(sqlite3_context *ctx, int cnt, sqlite3_value **v)
+{
+	const struct merging *m = sqlite3_user_data(ctx);
+	int64_t id = sqlite3_value_int64(v[0]);
+
+	(void)cnt;
+	if (sqlite3_value_type(v[0]) != SQLITE_INTEGER)
+		sqlite3_result_value(ctx, v[0]);
+	else
+		sqlite3_result_int64(ctx, id ? id + (int64_t)(m->k << PART_IDS) : 0);
+}
+
+/* A name that parts share has one number, for sums by name. */
+static void text(sqlite3_context *ctx, int cnt, sqlite3_value **v)
+{
+	struct merging *m = sqlite3_user_data(ctx);
+	const uint64_t *to;
+
+	if (sqlite3_value_type(v[0]) != SQLITE_INTEGER) {
+		sqlite3_result_value(ctx, v[0]);
+		return;
+	}
+	to = tl_map_at(&m->texts, (uint64_t)sqlite3_value_int64(v[0]), false);
+	if (to)
+		sqlite3_result_int64(ctx, (int64_t)*to);
+	else
+		row(ctx, cnt, v);
+}
+
+static void gpu(sqlite3_context *ctx, int cnt, sqlite3_value **v)
+{
+	const struct merging *m = sqlite3_user_data(ctx);
+
+	(void)cnt;
+	if (sqlite3_value_type(v[0]) != SQLITE_INTEGER)
+		sqlite3_result_value(ctx, v[0]);
+	else
+		sqlite3_result_int64(ctx, sqlite3_value_int64(v[0]) + (int64_t)m->k * PART_GPUS);
+}
+
+/* A pid or tid; 0: no memory. */
+static uint64_t other_id(struct merging *m, uint64_t id)
+{
+	uint64_t *taken, *to;
+
+	if (!id)
+		return 0;
+	to = tl_map_at(&m->ids, m->k << 24 | id, true);
+	taken = tl_map_at(&m->taken, id, true);
+	if (!to || !taken)
+		return 0;
+	if (!*taken)
+		*taken = m->k + 1;
+	if (!*to)
+		*to = *taken == m->k + 1 ? id : LOST_IDS + (1 << 22) + m->lost++;
+	return *to;
+}
+
+static void plain(sqlite3_context *ctx, int cnt, sqlite3_value **v)
+{
+	(void)cnt;
+	if (sqlite3_value_type(v[0]) != SQLITE_INTEGER)
+		return;
+	sqlite3_result_int64(ctx,
+			     (int64_t)other_id(sqlite3_user_data(ctx),
+					       (uint64_t)sqlite3_value_int64(v[0]) & 0xffffff));
+}
+
+/* A packed id: the part is the machine. */
+static void global(sqlite3_context *ctx, int cnt, sqlite3_value **v)
+{
+	struct merging *m = sqlite3_user_data(ctx);
+	uint64_t id = (uint64_t)sqlite3_value_int64(v[0]);
+
+	(void)cnt;
+	if (sqlite3_value_type(v[0]) != SQLITE_INTEGER)
+		return;
+	if (id)
+		id = (id & ~UINT64_C(0xffffffffffff)) + (m->k << 56) +
+		     (other_id(m, id >> 24 & 0xffffff) << 24 | other_id(m, id & 0xffffff));
+	sqlite3_result_int64(ctx, (int64_t)id);
+}
+
+static int add_functions(struct merging *m)
+{
+	static const struct {
+		const char *name;
+		void (*call)(sqlite3_context *ctx, int cnt, sqlite3_value **v);
+	} functions[] = {{"sl_axis", axis}, {"sl_row", row},     {"sl_text", text},
+			 {"sl_gpu", gpu},   {"sl_plain", plain}, {"sl_global", global}};
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(functions[0]); i++)
+		rc = sqlite3_create_function(m->db, functions[i].name, 1, SQLITE_UTF8, m,
+					     functions[i].call, NULL, NULL);
+	return rc;
+}
+
+/* ---- columns ---- */
+
+static bool is_among(const char *word, const char *const *list)
+{
+	for (; *list; list++)
+		if (strcmp(word, *list) == 0)
+			return true;
+	return false;
+}
+
+/* "-> TABLE.column" in the column's comment; "": none. */
+static void reference_of(const char *sql, const char *column, char *to, size_t len)
+{
+	size_t name_len = strlen(column);
+
+	*to = 0;
+	for (const char *line = sql; line; line = strchr(line, '\n')) {
+		const char *p, *arrow;
+		size_t line_len;
+
+		line += *line == '\n';
+		p = line + strspn(line, " \t\"");
+		line_len = strcspn(p, "\n");
+		if (strncmp(p, column, name_len) != 0 || strspn(p + name_len, " \t\"") == 0)
+			continue;
+		arrow = memmem(p, line_len, "-> ", 3);
+		if (arrow)
+			snprintf(to, len, "%.*s",
+				 (int)strspn(
+					 arrow + 3,
+					 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_."),
+				 arrow + 3);
+		return;
+	}
+}
+
+/* What the column becomes; NULL: it stays. */
+static const char *function_of(const char *table, const char *sql, const char *column)
+{
+	static const char *const plains[] = {"pid", "processId", "threadId", NULL};
+	static const char *const globals[] = {"ownerTid", "wakerTid", "endGlobalTid",
+					      "parentGlobalPid", NULL};
+	static const char *const rows[] = {
+		"correlationId",       "callId",      "fileAccessId", "callchainId",
+		"graphNodeId",         "graphId",     "graphExecId",  "originalGraphId",
+		"originalGraphNodeId", "eventSyncId", "eventId",      NULL};
+	static const char *const keyed[] = {"StringIds",          "SL_STACKS",
+					    "SL_FRAMES",          "SL_SPACES",
+					    "OSRT_CALLCHAINS",    "CUDA_CALLCHAINS",
+					    "SYSCALL_CALLCHAINS", "SAMPLING_CALLCHAINS",
+					    "COMPOSITE_EVENTS",   "PMU_EVENT_COUNTERS",
+					    "PMU_EVENT_REQUESTS", "SL_COUNTERS",
+					    "SL_GPU_METRIC_SETS", NULL};
+	enum slice_role role = slice_role_of(table, sql, column);
+	char to[128];
+
+	if (strncmp(column, "global", 6) == 0 || is_among(column, globals))
+		return "sl_global";
+	if (is_among(column, plains))
+		return "sl_plain";
+	reference_of(sql, column, to, sizeof(to));
+	if (strcmp(to, "TARGET_INFO_GPU.id") == 0 || strcmp(column, "typeId") == 0 ||
+	    (strcmp(table, "TARGET_INFO_GPU") == 0 && strcmp(column, "id") == 0))
+		return "sl_gpu";
+	if (role == SLICE_STRING || role == SLICE_PATH)
+		return "sl_text";
+	if (role != SLICE_PLAIN || is_among(column, rows) ||
+	    (*to && strncmp(to, "ENUM_", 5) != 0 && strchr(to, '.')) ||
+	    (strcmp(column, "id") == 0 && is_among(table, keyed)))
+		return "sl_row";
+	return NULL;
+}
+
+static void put_column(sqlite3_str *to, const char *table, const char *sql, const char *column)
+{
+	const char *function = function_of(table, sql, column);
+	int time = slice_time_of(table, column);
+
+	/* Of curves: what it is depends on what they are of. */
+	if (strcmp(column, "scopeId") == 0)
+		sqlite3_str_appendall(
+			to, "CASE scope WHEN 'gpu' THEN sl_gpu(scopeId) WHEN 'process' THEN "
+			    "sl_global(scopeId) ELSE scopeId END");
+	else if (time == 2)
+		sqlite3_str_appendf(to, "iif(\"%w\" = 0, 0, sl_axis(\"%w\"))", column, column);
+	else if (time == 1)
+		sqlite3_str_appendf(to, "sl_axis(\"%w\")", column);
+	else if (function)
+		sqlite3_str_appendf(to, "%s(\"%w\")", function, column);
+	else
+		sqlite3_str_appendf(to, "\"%w\"", column);
+}
+
+/* ---- tables ---- */
+
+/* Of the whole file, or the same in all of them. */
+static bool is_of_first(const char *table)
+{
+	return strncmp(table, "ENUM_", 5) == 0 || strncmp(table, "META_DATA_", 10) == 0 ||
+	       strcmp(table, "TARGET_INFO_SESSION_START_TIME") == 0 ||
+	       strcmp(table, "ANALYSIS_DETAILS") == 0;
+}
+
+static int exec(sqlite3 *db, char *sql)
+{
+	int rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+
+	sqlite3_free(sql);
+	return rc;
+}
+
+/* Columns that both have. */
+static int copy_table(struct merging *m, const char *table, const char *sql)
+{
+	sqlite3_str *names = sqlite3_str_new(m->db), *values = sqlite3_str_new(m->db);
+	sqlite3_stmt *stmt = NULL;
+	char *a, *b;
+	int rc = sqlite3_prepare_v2(m->db,
+				    "SELECT p.name FROM pragma_table_info(?1, 'part') AS p JOIN "
+				    "pragma_table_info(?1, 'main') AS o ON o.name = p.name",
+				    -1, &stmt, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
+	while (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
+		const char *column = (const char *)sqlite3_column_text(stmt, 0);
+
+		if (sqlite3_str_length(names)) {
+			sqlite3_str_appendall(names, ", ");
+			sqlite3_str_appendall(values, ", ");
+		}
+		sqlite3_str_appendf(names, "\"%w\"", column);
+		put_column(values, table, sql, column);
+	}
+	sqlite3_finalize(stmt);
+	a = sqlite3_str_finish(names);
+	b = sqlite3_str_finish(values);
+	if (rc == SQLITE_OK && a && b)
+		/* The parts know the same functions; of all else each has rows of its own. */
+		rc = exec(
+			m->db,
+			sqlite3_mprintf("INSERT %s INTO main.\"%w\"(%s) SELECT %s FROM part.\"%w\"",
+					strcmp(table, "SL_FUNCTIONS") == 0 ? "OR IGNORE" : "",
+					table, a, b, table));
+	sqlite3_free(a);
+	sqlite3_free(b);
+	return rc;
+}
+
+static int copy_texts(struct merging *m)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_exec(
+		m->db,
+		"CREATE TABLE IF NOT EXISTS main.StringIds(id INTEGER NOT NULL PRIMARY KEY, value "
+		"TEXT NOT NULL); CREATE INDEX IF NOT EXISTS main.SL_MERGE_TEXTS ON "
+		"StringIds(value);"
+		"INSERT OR IGNORE INTO main.StringIds SELECT sl_row(id), value FROM part.StringIds "
+		"AS p WHERE NOT EXISTS (SELECT 1 FROM main.StringIds AS o WHERE o.value = p.value)",
+		NULL, NULL, NULL);
+
+	tl_map_free(&m->texts);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(m->db,
+					"SELECT p.id, min(o.id) FROM part.StringIds AS p JOIN "
+					"main.StringIds AS o ON o.value = p.value GROUP BY p.id",
+					-1, &stmt, NULL);
+	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		uint64_t *to = tl_map_at(&m->texts, (uint64_t)sqlite3_column_int64(stmt, 0), true);
+
+		rc = to ? SQLITE_OK : SQLITE_NOMEM;
+		if (to)
+			*to = (uint64_t)sqlite3_column_int64(stmt, 1);
+	}
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int copy_tables(struct merging *m)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(
+		m->db,
+		"SELECT p.name, p.sql, EXISTS (SELECT 1 FROM main.sqlite_master "
+		"AS o WHERE o.name = p.name) FROM part.sqlite_master AS p WHERE "
+		"p.type = 'table' AND p.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND "
+		"p.name NOT IN ('SL_CLOCK_SNAPSHOTS', 'SL_CAPTURES') AND p.sql NOT LIKE 'CREATE "
+		"VIRTUAL%'",
+		-1, &stmt, NULL);
+
+	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		const char *table = (const char *)sqlite3_column_text(stmt, 0);
+		const char *sql = (const char *)sqlite3_column_text(stmt, 1);
+		bool exists = sqlite3_column_int(stmt, 2);
+
+		rc = exists ? SQLITE_OK : exec(m->db, sqlite3_mprintf("%s", sql));
+		if (rc == SQLITE_OK && strcmp(table, "StringIds") != 0 &&
+		    !(exists && is_of_first(table)))
+			rc = copy_table(m, table, sql);
+	}
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* Indexes and views; what does not fit is left out. */
+static int copy_others(struct merging *m)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(m->db,
+				    "SELECT sql FROM part.sqlite_master WHERE type IN ('index', "
+				    "'view') AND sql IS NOT NULL",
+				    -1, &stmt, NULL);
+
+	while (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
+		sqlite3_exec(m->db, (const char *)sqlite3_column_text(stmt, 0), NULL, NULL, NULL);
+	sqlite3_finalize(stmt);
+	return rc;
+}
+
+static int add_labels(struct merging *m)
+{
+	if (!m->part->label_sql)
+		return SQLITE_OK;
+	return exec(m->db,
+		    sqlite3_mprintf("UPDATE main.PROCESSES SET name = l.label || name FROM (SELECT "
+				    "sl_global(globalPid) AS id, label FROM (%s)) AS l WHERE "
+				    "main.PROCESSES.globalPid = l.id",
+				    m->part->label_sql));
+}
+
+static int add_part(struct merging *m)
+{
+	int rc = exec(m->db, sqlite3_mprintf("ATTACH %Q AS part", m->part->path));
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(m->db, "BEGIN", NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = copy_texts(m);
+	if (rc == SQLITE_OK)
+		rc = copy_tables(m);
+	if (rc == SQLITE_OK)
+		rc = copy_others(m);
+	if (rc == SQLITE_OK)
+		rc = add_labels(m);
+	if (rc == SQLITE_OK)
+		rc = exec(m->db,
+			  sqlite3_mprintf("INSERT INTO main.META_DATA_EXPORT(name, value) VALUES"
+					  "('SL_MERGE_OF', %Q)",
+					  m->part->name));
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(m->db, "COMMIT; DETACH part", NULL, NULL, NULL);
+	return rc;
+}
+
+/* The clock of the axis, and how long it is. */
+static int set_axis(struct merging *m)
+{
+	return exec(
+		m->db,
+		sqlite3_mprintf(
+			"DROP INDEX IF EXISTS SL_MERGE_TEXTS;"
+			"UPDATE TARGET_INFO_SESSION_START_TIME SET utcEpochNs = %lld, utcTime = "
+			"strftime('%%Y-%%m-%%dT%%H:%%M:%%S', %lld / 1000000000, 'unixepoch'), "
+			"localTime = NULL, "
+			"systemClockNs = NULL;"
+			"UPDATE ANALYSIS_DETAILS SET duration = max(duration, %lld), startTime = 0;"
+			"UPDATE ANALYSIS_DETAILS SET stopTime = duration",
+			(long long)m->origin, (long long)m->origin, (long long)m->last));
+}
+
+int merge_reports(const char *to, const struct merge_part *parts, size_t cnt, int64_t origin,
+		  char *why, size_t why_len)
+{
+	struct merging m = {.origin = origin};
+	int rc;
+
+	unlink(to);
+	rc = sqlite3_open(to, &m.db);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(m.db,
+				  "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA "
+				  "synchronous = OFF",
+				  NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = add_functions(&m);
+	for (m.k = 0; rc == SQLITE_OK && m.k < cnt; m.k++) {
+		m.part = &parts[m.k];
+		rc = add_part(&m);
+	}
+	if (rc == SQLITE_OK)
+		rc = set_axis(&m);
+	if (rc != SQLITE_OK)
+		snprintf(why, why_len, "%s", sqlite3_errmsg(m.db));
+	if (sqlite3_close(m.db) != SQLITE_OK)
+		rc = SQLITE_BUSY;
+	tl_map_free(&m.taken);
+	tl_map_free(&m.ids);
+	tl_map_free(&m.texts);
+	if (rc != SQLITE_OK)
+		unlink(to);
+	return rc == SQLITE_OK ? 0 : -1;
+}

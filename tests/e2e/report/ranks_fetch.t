@@ -1,0 +1,98 @@
+#!/bin/sh
+# A span of ranks out of the reports of two nodes: the rows that they have, on one axis by the clocks that were compared.
+. tests/lib.sh
+GPU=$B/tests/gpu
+STANDIN=$B/tests/standin
+[ -f "$STANDIN/libnccl.so.2" ] || skip_all 'the stand-ins are not built'
+[ -x "$PY" ] || skip_all 'no python3'
+LD_LIBRARY_PATH=$STANDIN${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+SIGHTLINE_CUPTI=$STANDIN/libcupti.so.13
+export LD_LIBRARY_PATH SIGHTLINE_CUPTI
+for v in RANK LOCAL_RANK WORLD_SIZE SLURM_PROCID SLURM_JOB_ID TORCHELASTIC_RUN_ID OMPI_COMM_WORLD_RANK PMI_RANK; do unset "$v"; done
+fetch() { "$BIN" ranks fetch -d ds -f true "$@" >out 2>err; }
+sql() { sqlite3 "$1" "$2"; }
+
+RANK=0 WORLD_SIZE=3 profile r0 -t cuda,nvtx,osrt "$GPU/steps" 20 >said 2>err
+RANK=1 WORLD_SIZE=3 profile r1 -t cuda,nvtx,osrt "$GPU/steps" 20 >said 2>err
+# A third node, whose processes have the ids of the first one's.
+cp r0.sqlite r2.sqlite
+sql r2.sqlite "UPDATE SL_RANK_VARIABLES SET value = '2' WHERE name = 'RANK'; UPDATE TARGET_INFO_SESSION_START_TIME SET utcEpochNs = utcEpochNs + 5000000"
+for n in 0 1 2; do "$BIN" ranks add -d ds --run one --node "n$n" "r$n.sqlite" 2>err; done
+
+# ---- one rank ----
+check 'a rank' fetch --rank 1 -o one.sqlite r0.sqlite r1.sqlite r2.sqlite
+rows() { # REPORT: of each table with events
+	for rows_table in NVTX_EVENTS CUPTI_ACTIVITY_KIND_RUNTIME CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY OSRT_API; do
+		sql "$1" "SELECT '$rows_table', count(*), sum(end - start) FROM $rows_table" 2>/dev/null
+	done
+}
+is "$(rows one.sqlite)" "$(rows r1.sqlite)" 'has the rows of its report'
+is "$(sql one.sqlite 'SELECT min(start) FROM CUPTI_ACTIVITY_KIND_KERNEL')" "$(sql r1.sqlite 'SELECT min(start) FROM CUPTI_ACTIVITY_KIND_KERNEL')" 'at their times'
+
+# ---- three, on one axis ----
+origin=$(for n in 0 1 2; do sql "r$n.sqlite" "SELECT utcEpochNs + (SELECT min(start) FROM SL_PROCESS_TREE) FROM TARGET_INFO_SESSION_START_TIME"; done | sort -n | head -1)
+at=$(sql r1.sqlite 'SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME')
+mkdir -p ds/_clock
+cat >ds/_clock/run=one.json <<END
+{"lines": [{"node": "n0", "time": $origin, "offsetNs": 0, "driftPpb": 0, "source": "reference"},
+	{"node": "n1", "time": $at, "offsetNs": -200000, "driftPpb": 50000, "source": "collectives"},
+	{"node": "n1", "time": $((at + 100000000)), "offsetNs": -195000, "driftPpb": 0, "source": "collectives"},
+	{"node": "n2", "time": $at, "offsetNs": 700000, "driftPpb": 0, "source": "collectives"}]}
+END
+check 'ranks of three nodes' fetch --rank 0,1,2 -o all.sqlite r0.sqlite r1.sqlite r2.sqlite
+is "$(cat err)" '' 'whose clocks were compared'
+is "$(sql all.sqlite 'SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME')" "$origin" 'the axis begins with the run'
+is "$(for t in NVTX_EVENTS CUPTI_ACTIVITY_KIND_RUNTIME CUPTI_ACTIVITY_KIND_KERNEL OSRT_API; do sql all.sqlite "SELECT count(*) FROM $t"; done | xargs)" \
+	"$(for t in NVTX_EVENTS CUPTI_ACTIVITY_KIND_RUNTIME CUPTI_ACTIVITY_KIND_KERNEL OSRT_API; do
+		echo $(($(sql r0.sqlite "SELECT count(*) FROM $t") * 2 + $(sql r1.sqlite "SELECT count(*) FROM $t")))
+	done | xargs)" 'no row is lost'
+is "$(sql all.sqlite "ATTACH 'r1.sqlite' AS r1; SELECT count(*), count(DISTINCT abs(a.start - (r.start + $at - $origin + CASE WHEN r.start < 100000000 THEN -200000 + r.start / 20000 ELSE -195000 END)) <= 1)
+	FROM (SELECT start, row_number() OVER (ORDER BY start) AS no FROM main.CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid >> 56 = 1) AS a
+	JOIN (SELECT start, row_number() OVER (ORDER BY start) AS no FROM r1.CUPTI_ACTIVITY_KIND_KERNEL) AS r USING (no)
+	WHERE abs(a.start - (r.start + $at - $origin + CASE WHEN r.start < 100000000 THEN -200000 + r.start / 20000 ELSE -195000 END)) <= 1")" \
+	"$(sql r1.sqlite 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL')|1" 'each kernel is where offset and drift of its node put it'
+is "$(sql all.sqlite "ATTACH 'r0.sqlite' AS r0; SELECT min(d), max(d) FROM (SELECT c.start - a.start AS d
+	FROM (SELECT start, row_number() OVER (ORDER BY start) AS no FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid >> 56 = 0) AS a
+	JOIN (SELECT start, row_number() OVER (ORDER BY start) AS no FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid >> 56 = 2) AS c USING (no))")" '5700000|5700000' \
+	'a node that is the first one, 5 ms later and 0.7 ms behind'
+is "$(sql all.sqlite 'SELECT count(*), count(DISTINCT globalPid), count(DISTINCT pid), group_concat(name) FROM (SELECT * FROM PROCESSES ORDER BY name)')" \
+	'3|3|3|rank 0: steps,rank 1: steps,rank 2: steps' 'processes have ids of their own, and names with ranks'
+is "$(sql all.sqlite 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL AS k JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r ON r.correlationId = k.correlationId AND r.globalTid >> 24 = k.globalPid >> 24')" \
+	"$(sql all.sqlite 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL')" 'each kernel finds its launch'
+is "$(sql all.sqlite 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL AS k JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r ON r.correlationId = k.correlationId')" \
+	"$(sql all.sqlite 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL')" 'and no other'
+is "$(sql all.sqlite 'SELECT count(DISTINCT id) - count(DISTINCT value) FROM StringIds')" 0 'a name has one number'
+is "$("$BIN" stats -q -f csv -r cuda_gpu_kern_sum all.sqlite | cut -d, -f3- | head -2 | tail -1 | cut -d, -f1)" "$((3 * $("$BIN" stats -q -f csv -r cuda_gpu_kern_sum r0.sqlite | sed -n 2p | cut -d, -f3)))" \
+	'stats adds them up'
+check 'intact' intact all.sqlite
+for format in perfetto chrome; do
+	"$BIN" export -q true -f true -t $format -o all.$format all.sqlite 2>err
+	is "$? $(cat err)" '0 ' "$format: a trace of all"
+done
+is "$(grep -o 'rank [0-9]: steps' all.chrome | sort -u | xargs)" 'rank 0: steps rank 1: steps rank 2: steps' 'with each rank'
+
+# ---- a span ----
+from=$(sql all.sqlite "SELECT start FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid >> 56 = 1 ORDER BY start LIMIT 1 OFFSET 50")
+from=$((from + 1000))
+to=$(sql all.sqlite "SELECT start FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid >> 56 = 1 ORDER BY start LIMIT 1 OFFSET 70")
+to=$((to - 1000))
+check 'a span' fetch --rank 1,2 --time "$from/$to" -o span.sqlite r1.sqlite r2.sqlite
+is "$(sql span.sqlite "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid >> 56 = 0")" \
+	"$(sql all.sqlite "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid >> 56 = 1 AND start < $to AND end > $from")" 'has what overlaps it'
+
+# ---- words ----
+says() { # STATUS TEXT NAME COMMAND...
+	says_status=$1 says_text=$2 says_name=$3
+	shift 3
+	"$@" >out 2>err
+	is "$? $(cat err)" "$says_status sightline: ranks fetch: $says_text" "$says_name"
+}
+rm ds/_clock/run=one.json
+"$BIN" ranks fetch -d ds -f true --rank 0,1 -o raw.sqlite r0.sqlite r1.sqlite 2>err
+is "$? $(grep -c 'its clock is taken as it is' err)" '0 2' 'clocks that were not compared are named'
+says 1 'rank 7 is in none of the reports' 'a rank that is not there' "$BIN" ranks fetch -d ds --rank 0,7 -o no.sqlite r0.sqlite
+says 2 "--rank takes numbers, as in 3,7, not 'x'" 'no rank' "$BIN" ranks fetch -d ds --rank x -o no.sqlite r0.sqlite
+says 2 'one.sqlite exists already; --force-overwrite=true replaces it' 'a file that is there' "$BIN" ranks fetch -d ds --rank 0 -o one.sqlite r0.sqlite
+says 2 '--rank=N is missing (see '"'sightline ranks fetch --help')" 'nothing asked' "$BIN" ranks fetch -d ds r0.sqlite
+is "$(ls no.sqlite ./*.part* 2>/dev/null)" '' 'nothing is left behind'
+done_testing
