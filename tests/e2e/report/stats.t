@@ -27,7 +27,7 @@ golden() { # DATABASE REPORT NAME
 	if [ "${GOLDEN-}" = update ]; then cp "$3.got" "$GOLD/$3.txt"; fi
 	check "golden $3" diff -u "$GOLD/$3.txt" "$3.got"
 }
-for r in osrt_sum osrt_exact_sum osrt_trace file_access_sum thread_cpu_sum cpu_sum process_tree lost_events; do
+for r in osrt_sum osrt_exact_sum osrt_trace file_access_sum thread_cpu_sum run_queue_sum cpu_sum process_tree lost_events; do
 	golden ours $r $r
 done
 golden files file_access_sum file_access_sum-recorded
