@@ -278,6 +278,24 @@ CREATE TABLE SL_PAGE_FAULTS (
     stackId   INTEGER           -- -> SL_STACKS.id, where it touched it; NULL: none
 );
 
+-- @table SL_BLOCK_IO lazy
+CREATE TABLE SL_BLOCK_IO (
+    -- Requests to block devices that threads of the process tree made, and the kernel's own (which write back what programs
+    -- have written, and keep journals); with --cpuctxsw=system-wide, of all. Those that began and were done while it was recorded, in
+    -- the order in which they were done. Devices that are made of others (device mapper, md) are seen in those.
+    start     INTEGER NOT NULL, -- ns, it was made
+    issued    INTEGER,          -- ns, the device's driver got it; NULL: never, as a write that only waits for a flush
+    end       INTEGER NOT NULL, -- ns, it was done
+    globalTid INTEGER,          -- packed id of the thread that made it; NULL: one of the kernel
+    nameId    INTEGER,          -- -> StringIds.id, that thread's name then
+    device    INTEGER NOT NULL, -- number of the disk: major << 20 | minor
+    diskId    INTEGER,          -- -> StringIds.id, its name: 'vda'
+    sector    INTEGER,          -- the first one, of 512 bytes, on the disk; NULL: of a flush
+    bytes     INTEGER NOT NULL, -- how much
+    operation INTEGER NOT NULL, -- the kernel's REQ_OP: 0 read, 1 write, 2 flush of the disk's cache, 3 discard, ...
+    failed    INTEGER NOT NULL  -- 1: it ended with an error
+);
+
 -- @table PMU_EVENTS lazy
 CREATE TABLE PMU_EVENTS (
     -- Event counters (--cpu-core-events, --os-events): a CPU between two readings. There is no row where all of them were 0.

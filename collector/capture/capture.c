@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "collector/base/message.h"
+#include "collector/collect/collect_block.h"
 #include "collector/collect/collect_counters.h"
 #include "collector/collect/collect_health.h"
 #include "collector/collect/collect_host.h"
@@ -70,6 +71,7 @@ static struct clock_snapshot open_gate(struct collector *c, bool new_report)
 	if (c->kernel.sched.open && !c->options->capture.flight_ns &&
 	    (c->options->kernel.cpuctxsw != SCHED_MODE_NONE || c->options->kernel.syscalls))
 		sched_resume(c->kernel.sched.open, (uint64_t)now.mono);
+	collect_block_record(c, true);
 	collect_counters_begin(c, now.mono);
 	collect_host_begin(c);
 	collect_health_begin(c);
@@ -91,6 +93,7 @@ static struct clock_snapshot close_gate(struct collector *c)
 		sample_pause(c->kernel.sample.open, true);
 	if (c->kernel.sched.open && !c->options->capture.flight_ns)
 		sched_pause(c->kernel.sched.open, (uint64_t)now.mono);
+	collect_block_record(c, false);
 	collect_counters_end(c, now.mono);
 	if (c->kernel.sample.open && !c->options->capture.flight_ns)
 		sample_record(c->kernel.sample.open, false);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "collector/base/message.h"
+#include "collector/collect/collect_block.h"
 #include "collector/collect/collect_counters.h"
 #include "collector/collect/collect_health.h"
 #include "collector/collect/collect_host.h"
@@ -404,6 +405,7 @@ static void begin_counting(struct collector *c)
 		sample_renew(c->kernel.sample.open);
 	collect_counters_renew(c);
 	collect_host_renew(c);
+	collect_block_renew(c);
 	collect_health_renew(c);
 	c->kernel.sched.dead = 0;
 	c->report.has_said_disk_full = false;
@@ -420,6 +422,7 @@ void capture_report_end(struct collector *c)
 	pump_samples(c, true);
 	collect_counters(c);
 	collect_host(c);
+	collect_block(c);
 	collect_health(c, true);
 	drain_totals(&c->arenas, true);
 	model_settle(&c->model, c->clocks.now, false);

@@ -16,6 +16,7 @@
 #include "collector/options/profile_options.h"
 #include "collector/session/session.h"
 
+struct block;
 struct capture;
 struct collector;
 struct flight;
@@ -79,6 +80,10 @@ struct kernel_side {
 		int timer;         /* -1: none */
 		uint64_t lost_before;
 	} host;
+	struct {
+		struct block *open; /* NULL: no requests to block devices */
+		uint64_t lost_before;
+	} block;
 	struct health *health;          /* NULL: GPUs are not sampled */
 	const struct kernel_sink *sink; /* NULL: into the report */
 };

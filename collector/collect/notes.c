@@ -13,6 +13,7 @@
 
 #include "collector/base/mask.h"
 #include "collector/base/message.h"
+#include "collector/collect/collect_block.h"
 #include "collector/collect/collect_counters.h"
 #include "collector/collect/collect_host.h"
 #include "collector/decode/function_table.h"
@@ -360,6 +361,7 @@ static void say_losses(struct collector *c)
 	say_samples(c);
 	collect_counters_say(c);
 	collect_host_say(c);
+	collect_block_say(c);
 	say_off_cpu(c);
 	say_gpus(c);
 	if (as->lost.corrupt)

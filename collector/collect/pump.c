@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "collector/base/message.h"
+#include "collector/collect/collect_block.h"
 #include "collector/collect/collect_counters.h"
 #include "collector/collect/collect_health.h"
 #include "collector/collect/collect_host.h"
@@ -163,6 +164,7 @@ int pump_poll(struct collector *c)
 	pump_samples(c, false);
 	collect_counters(c);
 	collect_host(c);
+	collect_block(c);
 	collect_health(c, false);
 	if (!c->kernel.sched.open)
 		return 0;

@@ -36,7 +36,7 @@
 
 static struct {
 	struct profile_options o;
-	const char *pids, *cpuctxsw, *syscall, *sample, *off_cpu, *python_backtrace;
+	const char *pids, *cpuctxsw, *syscall, *sample, *off_cpu, *python_backtrace, *block_io;
 	struct {
 		bool cpuctxsw, syscall, sample, frequency, python_backtrace, python_sampling;
 	} has; /* given by the user */
@@ -114,6 +114,11 @@ static const struct opt opts[] = {
 	 "memory, pressure, the cgroup of the first process, disks,\n"
 	 "network, energy; 0: not (default: 0)",
 	 &ask.o.kernel.host_hz, NULL},
+	{0, "block-io", OPT_ENUM, "auto,true,false", "WHETHER",
+	 "requests to block devices, of the processes and of the kernel's\n"
+	 "own threads (default: auto: where eBPF is permitted and context\n"
+	 "switches are recorded)",
+	 &ask.block_io, NULL},
 	{0, "mask-arguments", OPT_ENUM, "secrets,all,none", "WHICH",
 	 "arguments whose values the report does not have. secrets: those\n"
 	 "called password, token, key, secret or the like; all: each one but\n"
@@ -187,6 +192,7 @@ static int read_options(int argc, char **argv)
 	ask.o.capture.start_later = true; /* when they have been followed */
 	ask.cpuctxsw = "process-tree";
 	ask.syscall = "none";
+	ask.block_io = "auto";
 	ask.sample = "process-tree";
 	ask.frequency = SAMPLE_HZ;
 	ask.health.hz = -1;
@@ -205,6 +211,7 @@ static int read_options(int argc, char **argv)
 				: ask.cpuctxsw[0] == 's' ? SCHED_MODE_SYSTEM
 							 : SCHED_MODE_NONE;
 	ask.o.kernel.syscalls = ask.syscall[0] == 'p';
+	ask.o.kernel.block_io = profile_wish(ask.block_io);
 	if (ask.has.python_backtrace) {
 		sl_warn("attach: --python-backtrace is for stacks of calls, which only a program "
 			"that was started with libtrace.so has; --python-sampling=true shows "

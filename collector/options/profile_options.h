@@ -16,6 +16,12 @@
 #include "collector/options/stack_options.h"
 #include "preload/wire/session.h"
 
+enum wish {
+	WISH_AUTO, /* where it is permitted; where it is not, nothing is printed */
+	WISH_YES,
+	WISH_NO
+};
+
 struct profile_options {
 	const char *output; /* pattern for output_name(); NULL: report<N>.sqlite */
 	bool force_overwrite;
@@ -46,6 +52,7 @@ struct profile_options {
 		struct event_options events; /* what is counted */
 		int64_t event_ms;            /* so often */
 		int64_t host_hz; /* counters of the machine are read so often per second; 0: not */
+		enum wish block_io; /* requests to block devices */
 	} kernel;
 	struct {
 		const char *

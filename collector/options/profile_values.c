@@ -62,6 +62,7 @@ void profile_words_init(struct profile_words *w, enum option_side side)
 	w->word.kill = "sigterm";
 	w->word.on_full = "wait";
 	w->word.live = "auto";
+	w->word.block_io = "auto";
 	w->word.export = "sqlite";
 	w->word.cuda_cupti = "auto";
 	w->word.cuda_event_trace = "auto";
@@ -253,8 +254,16 @@ static void leave_out(struct profile_options *o, const char *cmd)
 	if (o->kernel.events.scope != SCHED_MODE_NONE)
 		sl_warn("%s: event counters are not kept by --flight: --event-sample has no effect",
 			cmd);
+	if (o->kernel.block_io == WISH_YES)
+		sl_warn("%s: block I/O is not kept by --flight: --block-io has no effect", cmd);
 	o->kernel.syscalls = false;
 	o->kernel.events.scope = SCHED_MODE_NONE;
+	o->kernel.block_io = WISH_NO;
+}
+
+enum wish profile_wish(const char *word)
+{
+	return word[0] == 't' ? WISH_YES : word[0] == 'f' ? WISH_NO : WISH_AUTO;
 }
 
 int profile_read_off_cpu(const char *word, int64_t *ns, const char *cmd)
@@ -295,6 +304,7 @@ int profile_words_settle(struct profile_words *w, const char *cmd, struct profil
 			   : w->word.on_full[0] == 'd' ? SL_FULL_DROP
 						       : SL_FULL_BLOCK;
 	o->rings.live_always = w->word.live[1] == 'l';
+	o->kernel.block_io = profile_wish(w->word.block_io);
 	rc = profile_read_off_cpu(w->word.off_cpu, &o->kernel.off_cpu_ns, w->parse.cmd);
 	if (rc == 0)
 		rc = read_samples(w);

@@ -10,7 +10,7 @@ struct profile_words {
 	struct profile_options o;
 	struct {
 		const char *trace, *cpuctxsw, *syscall, *sample, *off_cpu, *wait, *kill, *on_full,
-			*live, *export, *command_file;
+			*live, *export, *command_file, *block_io;
 		const char *cuda_cupti, *cuda_graph_trace, *cuda_event_trace;
 	} word;
 	struct {
@@ -45,6 +45,8 @@ struct profile_words {
 
 /* @text: value of --off-cpu-threshold, NULL: not given. 0, or -SL_EXIT_USAGE after one line. */
 int profile_read_off_cpu(const char *word, int64_t *ns, const char *cmd);
+/* auto, true, false */
+enum wish profile_wish(const char *word);
 
 void profile_words_init(struct profile_words *w, enum option_side side);
 

@@ -34,6 +34,7 @@ enum db_table {
 	DB_SYSCALL,
 	DB_COMPOSITE_EVENTS,
 	DB_SL_PAGE_FAULTS,
+	DB_SL_BLOCK_IO,
 	DB_PMU_EVENTS,
 	DB_PMU_EVENT_COUNTERS,
 	/* Columns: db_gpu.h. */
@@ -164,6 +165,22 @@ enum {
 	FAULT_OFFSET,
 	FAULT_STACK_ID,
 	FAULT_COL_CNT
+};
+
+/* SL_BLOCK_IO: a request to a block device. */
+enum {
+	BLOCK_START,
+	BLOCK_ISSUED, /* DB_NULL: never */
+	BLOCK_END,
+	BLOCK_GLOBAL_TID, /* DB_NULL: of the kernel */
+	BLOCK_NAME_ID,
+	BLOCK_DEVICE,
+	BLOCK_DISK_ID,
+	BLOCK_SECTOR,
+	BLOCK_BYTES,
+	BLOCK_OPERATION,
+	BLOCK_FAILED,
+	BLOCK_COL_CNT
 };
 
 /* PMU_EVENTS: a CPU between two readings of its counters. */

@@ -14,6 +14,7 @@
 
 #include "collector/capture/capture.h"
 #include "collector/capture/flight/flight.h"
+#include "collector/collect/collect_block.h"
 #include "collector/collect/collect_counters.h"
 #include "collector/collect/collect_health.h"
 #include "collector/collect/collect_host.h"
@@ -237,6 +238,7 @@ int collect_finish(struct collector *c)
 	collect_counters(c);
 	collect_host_end(c);
 	collect_host(c);
+	collect_block_end(c);
 	collect_health(c, true);
 	if (c->session.control)
 		__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
@@ -259,6 +261,7 @@ int collect_finish(struct collector *c)
 		arena_detach(&c->arenas, c->arenas.first);
 	collect_counters_close(c);
 	collect_host_close(c);
+	collect_block_close(c);
 	collect_health_close(c);
 	sched_close(c->kernel.sched.open);
 	sample_close(c->kernel.sample.open);
@@ -296,6 +299,7 @@ void collect_abandon(struct collector *c, bool keep_report)
 	sample_close(c->kernel.sample.open);
 	collect_counters_close(c);
 	collect_host_close(c);
+	collect_block_close(c);
 	collect_health_close(c);
 	if (c->intake.keeper >= 0) {
 		keeper_send(c->intake.keeper, &done, -1);

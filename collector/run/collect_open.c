@@ -16,6 +16,7 @@
 #include "collector/base/message.h"
 #include "collector/base/privilege.h"
 #include "collector/capture/flight/flight.h"
+#include "collector/collect/collect_block.h"
 #include "collector/collect/collect_counters.h"
 #include "collector/collect/collect_health.h"
 #include "collector/collect/collect_host.h"
@@ -312,6 +313,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	collect_health_open(c);
 	open_sched(c);
 	open_samples(c);
+	collect_block_open(c);
 	collect_counters_open(c);
 	collect_health_ready(c);
 	err = capture_open(c);
@@ -321,6 +323,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 		collect_abandon(c, false);
 		return err;
 	}
+	collect_block_record(c, capture_is_on(c));
 	if (!capture_is_on(c))
 		setup_changed(c);
 	else

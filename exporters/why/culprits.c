@@ -82,6 +82,8 @@ static void add_to(struct why_culprit *c, const struct why_leaf *l)
 				    .hop = l->hop,
 				    .ns = l->ns,
 				    .cnt = l->cnt,
+				    .disk = l->disk,
+				    .disk_ns = l->disk_ns,
 				    .sure = l->sure};
 }
 

@@ -347,6 +347,7 @@ void why_model_free(struct why_model *m)
 		free(t->offs);
 		free(t->objects);
 		free(t->faults);
+		free(t->ios);
 	}
 	for (size_t i = 0; i < m->processes_cnt; i++)
 		free(m->processes[i].exe);
@@ -360,6 +361,7 @@ void why_model_free(struct why_model *m)
 	free(m->devices);
 	free(m->sends);
 	free(m->ends);
+	free(m->ios);
 	id_map_free(&m->tids);
 	id_map_free(&m->pids);
 	id_map_free(&m->stacks);

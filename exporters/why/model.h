@@ -54,6 +54,12 @@ struct why_fault {
 	uint32_t stack, object; /* the file; WHY_NONE: not known */
 };
 
+/* A request to a block device; @reach: when it and all before it are over. */
+struct why_io {
+	int64_t start, end, reach;
+	uint32_t disk; /* number of an object */
+};
+
 #define WHY_LIST(type, name) \
 	struct type *name;   \
 	size_t name##_cnt;   \
@@ -71,6 +77,7 @@ struct why_thread {
 	WHY_LIST(why_sample, offs);    /* stacks with which it left the CPU */
 	WHY_LIST(why_object, objects);
 	WHY_LIST(why_fault, faults);
+	WHY_LIST(why_io, ios); /* that it made */
 };
 
 struct why_process {
@@ -137,6 +144,7 @@ struct why_model {
 	WHY_LIST(why_device, devices);
 	WHY_LIST(why_send, sends); /* in order of start */
 	WHY_LIST(why_end, ends);   /* in order of file */
+	WHY_LIST(why_io, ios);     /* of the kernel's journals, and flushes */
 	int64_t lost;              /* events that the report counts as lost */
 	struct {
 		bool taken; /* it may still be that none fell on what is read */

@@ -111,6 +111,40 @@ static bool fault_row(struct why_model *m, sqlite3_stmt *stmt)
 	return true;
 }
 
+static bool add_io(struct why_io **list, size_t *cnt, size_t *room, const struct why_io *io)
+{
+	if (!grow(list, *cnt, room, sizeof(**list)))
+		return false;
+	(*list)[(*cnt)++] = *io;
+	return true;
+}
+
+/* globalTid, start, end, disk */
+static bool io_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	struct why_io io = {.start = why_time(stmt, 1),
+			    .end = why_time(stmt, 2),
+			    .disk = why_number(&m->objects, stmt, 3)};
+	struct why_thread *t;
+	uint32_t number;
+
+	if (sqlite3_column_type(stmt, 0) == SQLITE_NULL)
+		return add_io(&m->ios, &m->ios_cnt, &m->ios_room, &io);
+	number = why_model_thread(m, sqlite3_column_int64(stmt, 0));
+	if (number == WHY_NONE)
+		return false;
+	t = &m->threads[number];
+	return add_io(&t->ios, &t->ios_cnt, &t->ios_room, &io);
+}
+
+static void sort_ios(struct why_io *list, size_t cnt)
+{
+	why_sort(list, cnt, sizeof(*list), by_time);
+	for (size_t i = 0; i < cnt; i++)
+		list[i].reach =
+			i && list[i - 1].reach > list[i].end ? list[i - 1].reach : list[i].end;
+}
+
 /* Drops calls inside of others, and gives the last one that never returned the rest of the time. */
 static void keep_outermost(struct why_call *list, size_t *cnt)
 {
@@ -134,6 +168,7 @@ static bool sort_thread(struct why_model *m, uint32_t number)
 	why_sort(t->samples, t->samples_cnt, sizeof(*t->samples), by_time);
 	why_sort(t->offs, t->offs_cnt, sizeof(*t->offs), by_time);
 	why_sort(t->faults, t->faults_cnt, sizeof(*t->faults), by_time);
+	sort_ios(t->ios, t->ios_cnt);
 	keep_outermost(t->calls, &t->calls_cnt);
 	/* The calls of a library include those by which it starts work of a GPU. */
 	for (size_t i = 0; i < t->gpu_cnt; i++)
@@ -204,6 +239,24 @@ static const char faults_sql[] = "SELECT globalTid, start, stackId, nullif(pathI
 				 "StringIds WHERE value = '')) "
 				 "FROM SL_PAGE_FAULTS WHERE globalTid IS NOT NULL";
 
+static const char ios_sql[] =
+	"SELECT globalTid, start, end, diskId FROM SL_BLOCK_IO WHERE globalTid IS NOT NULL";
+/* What a thread waits for that syncs a file is written by the kernel's thread for the journal. */
+static const char kernel_ios_sql[] =
+	"SELECT globalTid, start, end, diskId FROM SL_BLOCK_IO WHERE globalTid IS NULL AND "
+	"(operation = 2 OR nameId IN (SELECT id FROM StringIds WHERE value GLOB 'jbd2/*' OR value "
+	"GLOB 'xfs*' OR value GLOB 'btrfs*' OR value GLOB 'f2fs*'))";
+
+static int read_ios(struct why_model *m)
+{
+	int rc = why_near_rows(m, ios_sql, "globalTid", io_row);
+
+	if (rc == SQLITE_OK)
+		rc = why_rows(m->db, kernel_ios_sql, io_row, m);
+	sort_ios(m->ios, m->ios_cnt);
+	return rc;
+}
+
 int why_read_calls(struct why_model *m)
 {
 	int rc = why_near_rows(m, calls_sql, "globalTid", call_row);
@@ -212,6 +265,8 @@ int why_read_calls(struct why_model *m)
 		rc = why_near_rows(m, samples_sql, "globalTid", sample_row);
 	if (rc == SQLITE_OK && db_read_has(m->db, "SL_PAGE_FAULTS"))
 		rc = why_near_rows(m, faults_sql, "globalTid", fault_row);
+	if (rc == SQLITE_OK && db_read_has(m->db, "SL_BLOCK_IO"))
+		rc = read_ios(m);
 	if (rc != SQLITE_OK)
 		return rc;
 	for (uint32_t i = 0; i < m->threads_cnt; i++)

@@ -93,7 +93,8 @@ static void add_leaf(struct walk *w, const struct at *at, const struct why_cause
 	struct why_leaf key = {.cause = *cause,
 			       .process = w->m->threads[at->thread].process,
 			       .hop = at->hop,
-			       .thread = at->thread};
+			       .thread = at->thread,
+			       .disk = WHY_NONE};
 	struct why_leaf *l;
 	size_t s;
 
@@ -127,6 +128,7 @@ static void add_leaf(struct walk *w, const struct at *at, const struct why_cause
 	l->sure = (l->sure * (double)l->ns + at->sure * sure * (double)ns) / (double)(l->ns + ns);
 	l->ns += ns;
 	l->cnt++;
+	walk_disk_add(w, &l->disk, &l->disk_ns);
 	if (w->keeps_pieces)
 		add_piece(w, l, ns);
 }
@@ -406,6 +408,11 @@ void walk_wake(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake)
 	wake->woken = !back                         ? INT64_MAX
 		      : back->wakeup != WHY_NO_TIME ? later(left, back->wakeup)
 						    : back->time;
+	if (wake->cause.reason == WHY_BLOCKED && back && t->switches[i].is_on_disk &&
+	    2 * walk_disk_ns(w, thread, WHY_BLOCKED, left, wake->woken) >= wake->woken - left) {
+		wake->cause.reason = WHY_FILE;
+		wake->sure = MATCHED;
+	}
 	if (wake->waker == WHY_NONE && back &&
 	    (wake->cause.reason == WHY_SOCKET || wake->cause.reason == WHY_POLL)) {
 		wake->waker = sender(w, thread, wake->woken, object);
@@ -435,6 +442,7 @@ static void wait(struct walk *w, const struct at *at, size_t i, int64_t from, in
 	cause = wake.cause;
 	woken = w->span ? to : later(from, earlier(wake.woken, to));
 	if (wake.waker == WHY_NONE || at->depth >= DEPTH_MAX || w->span) {
+		walk_disk_find(w, at->thread, cause.reason, from, woken);
 		add_leaf(w, at, &cause, woken - from, wake.sure);
 		cause.reason = WHY_NO_CPU;
 		add_leaf(w, at, &cause, to - woken, wake.sure);
@@ -581,6 +589,7 @@ int walk_open(struct walk *w, const struct why_model *m)
 
 	memset(w, 0, sizeof(*w));
 	w->m = m;
+	w->io.disk = WHY_NONE;
 	rc = places_open(&w->places, m->db);
 	if (rc != SQLITE_OK)
 		return rc;

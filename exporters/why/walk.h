@@ -36,6 +36,9 @@ struct why_leaf {
 	int64_t cnt; /* pieces */
 	double sure; /* of 0..1: share of ns that was reached over measured edges and has a measured reason */
 	uint32_t piece; /* the last one of it, + 1 */
+	uint32_t
+		disk; /* number of an object: the block device that had @disk_ns of it; WHY_NONE: several */
+	int64_t disk_ns;
 };
 
 /* A leaf's share of one span. */
@@ -71,6 +74,10 @@ struct walk {
 	void *span_ctx;
 	walk_seen *seen; /* NULL: only sums are kept */
 	void *seen_ctx;
+	struct {
+		uint32_t disk;
+		int64_t ns;
+	} io;          /* of the next leaf, likewise */
 	bool is_short; /* of memory */
 	bool keeps_pieces;
 	uint32_t span_no; /* of the span that is covered now */

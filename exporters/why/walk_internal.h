@@ -48,6 +48,14 @@ const struct why_op *walk_late_op(struct walk *w, const struct why_op *o);
  */
 int64_t walk_late_rank(struct walk *w, const struct at *at, const struct why_op *o, int64_t from,
 		       int64_t to);
+/*
+ * walk_disk.c: what requests to block devices took of a wait [@from, @to) of @thread; the same, for the next leaf; and adds that to
+ * a leaf's.
+ */
+int64_t walk_disk_ns(const struct walk *w, uint32_t thread, uint32_t reason, int64_t from,
+		     int64_t to);
+void walk_disk_find(struct walk *w, uint32_t thread, uint32_t reason, int64_t from, int64_t to);
+void walk_disk_add(struct walk *w, uint32_t *disk, int64_t *ns);
 /* walk_gil.c: of the threads of the same process, the one that runs while @thread waits for the GIL; WHY_NONE: none does. */
 uint32_t walk_gil_holder(const struct why_model *m, uint32_t thread, int64_t from, int64_t to);
 /*

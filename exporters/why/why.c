@@ -31,6 +31,9 @@ static void add_to(struct why_part *p, const struct why_leaf *l)
 	p->sure = (p->sure * (double)p->ns + l->sure * (double)l->ns) / (double)(p->ns + l->ns);
 	p->ns += l->ns;
 	p->cnt += l->cnt;
+	if (l->disk_ns)
+		p->disk = !p->disk_ns || p->disk == l->disk ? l->disk : WHY_NONE;
+	p->disk_ns += l->disk_ns;
 	if (l->ns <= p->hop_ns)
 		return;
 	p->hop_ns = l->ns;

@@ -23,6 +23,8 @@ struct why_part {
 	uint32_t hop;    /* of the way with most time */
 	uint32_t number; /* in the order in which they were found */
 	int64_t ns, hop_ns, cnt;
+	uint32_t disk; /* as of leaves */
+	int64_t disk_ns;
 	double sure;
 	bool is_own_thread; /* of the focus thread, not reached by a wait */
 };

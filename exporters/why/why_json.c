@@ -49,6 +49,21 @@ static void put_thread(FILE *out, const struct why *y, uint32_t thread)
 	why_put_json_text(out, "thread", why_thread_text(y, thread, buf, sizeof(buf)));
 }
 
+/* null: no request to a block device was under way. */
+static void put_disk(FILE *out, const struct why *y, const struct why_part *p)
+{
+	char *name = p->disk_ns ? why_string(y, &y->model.objects, p->disk) : NULL;
+
+	if (p->disk_ns) {
+		fputs(", \"device\": {", out);
+		why_put_json_text(out, "name", name);
+		fprintf(out, ", \"ns\": %lld}", (long long)p->disk_ns);
+	} else {
+		fputs(", \"device\": null", out);
+	}
+	free(name);
+}
+
 static void put_part(FILE *out, const struct why *y, const struct why_part *p)
 {
 	fprintf(out, "{\"ns\": %lld, \"pieces\": %lld, \"confidence\": %.3f, ", (long long)p->ns,
@@ -56,6 +71,7 @@ static void put_part(FILE *out, const struct why *y, const struct why_part *p)
 	put_cause(out, y, &p->cause);
 	fputs(", ", out);
 	put_thread(out, y, p->thread);
+	put_disk(out, y, p);
 	fputs(", \"chain\": [", out);
 	for (uint32_t hop = p->hop; hop; hop = y->walk.hops[hop].parent) {
 		putc('{', out);

@@ -81,6 +81,18 @@ void why_put_call(FILE *out, const struct why *y, const struct why_cause *c)
 	put_string(out, y, &y->model.objects, c->object, " of ");
 }
 
+/* ; device vda: 3.1 ms of 3.4 ms */
+static void put_disk(FILE *out, const struct why *y, const struct why_part *p)
+{
+	char ns[WHY_TIME_MAX], all[WHY_TIME_MAX];
+
+	if (!p->disk_ns)
+		return;
+	fputs(p->disk == WHY_NONE ? "; devices" : "; device", out);
+	put_string(out, y, &y->model.objects, p->disk, " ");
+	fprintf(out, ": %s of %s", why_time_text(p->disk_ns, ns), why_time_text(p->ns, all));
+}
+
 /* The part of a reason with most time, in a line of its own. */
 static void put_part(FILE *out, const struct why *y, const struct why_part *p)
 {
@@ -92,6 +104,7 @@ static void put_part(FILE *out, const struct why *y, const struct why_part *p)
 	else
 		fputs("no stack", out);
 	why_put_call(out, y, &p->cause);
+	put_disk(out, y, p);
 	if (p->thread != y->focus)
 		fprintf(out, "  [%s]", why_thread_text(y, p->thread, buf, sizeof(buf)));
 	putc('\n', out);
@@ -115,6 +128,7 @@ static void put_culprit(FILE *out, const struct why *y, const struct why_culprit
 	why_put_place(out, y, c->place);
 	fprintf(out, ": %s", why_reason_text(reason));
 	why_put_call(out, y, &c->part.cause);
+	put_disk(out, y, &c->part);
 	if (c->of_reason[WHY_NO_CPU] >= c->ns / 10 && reason != WHY_NO_CPU)
 		fprintf(out, " (%s of it without a CPU)",
 			why_time_text(c->of_reason[WHY_NO_CPU], ns));

@@ -51,6 +51,7 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 #endif
 struct task_struct {
 	unsigned int __state;
+	unsigned int flags;
 	void *stack;
 	int prio;
 	int exit_code;
@@ -60,6 +61,23 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	char comm[CTXSW_COMM_LEN];
+} RELOC;
+struct gendisk {
+	int major, first_minor;
+	char disk_name[32];
+} RELOC;
+struct request_queue {
+	struct gendisk *disk; /* since 5.15 */
+} RELOC;
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int __data_len;
+	__u64 __sector;
+	__u64 start_time_ns;
+} RELOC;
+struct request___old { /* before 5.17 */
+	struct gendisk *rq_disk;
 } RELOC;
 struct task_struct___old { /* before 5.14 */
 	long state;
@@ -347,6 +365,29 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	return 0;
 }
 
+static __always_inline void find_offsets(struct ctxsw_offsets *o)
+{
+	struct task_struct *task = 0;
+	struct request_queue *q = 0;
+	struct request___old *old = 0;
+	struct request *rq = 0;
+	struct gendisk *disk = 0;
+
+	o->rq_queue = bpf_core_field_offset(rq->q);
+	o->rq_flags = bpf_core_field_offset(rq->cmd_flags);
+	o->rq_bytes = bpf_core_field_offset(rq->__data_len);
+	o->rq_sector = bpf_core_field_offset(rq->__sector);
+	o->rq_start = bpf_core_field_offset(rq->start_time_ns);
+	if (bpf_core_field_exists(old->rq_disk))
+		o->rq_disk = bpf_core_field_offset(old->rq_disk);
+	else if (bpf_core_field_exists(q->disk))
+		o->queue_disk = bpf_core_field_offset(q->disk);
+	o->disk_major = bpf_core_field_offset(disk->major);
+	o->disk_minor = bpf_core_field_offset(disk->first_minor);
+	o->disk_name = bpf_core_field_offset(disk->disk_name);
+	o->task_flags = bpf_core_field_offset(task->flags);
+}
+
 /* Run by the collector, in its own context, for each thread of its PID namespace. */
 SEC("iter/task")
 int on_task(struct bpf_iter__task *ctx)
@@ -357,6 +398,8 @@ int on_task(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
+	if (!shared.offsets.task_flags && bpf_core_type_exists(struct request))
+		find_offsets(&shared.offsets);
 #if defined(__TARGET_ARCH_x86) && !defined(CTXSW_OLD)
 	if (!shared.regs_offset) {
 		/* Both through memory, as in note_waker(). Not constant: FRED pads the stack's end. */

@@ -101,6 +101,18 @@ struct rec_life {
 };
 _Static_assert(sizeof(struct rec_life) == 48, "rec_life");
 
+/*
+ * Where the kernel's structs have what blockio.bpf.c reads, in bytes: found here, once, as libbpf takes milliseconds to look for
+ * structs in another object.
+ */
+struct ctxsw_offsets {
+	ctxsw_u32 rq_queue, rq_flags, rq_bytes, rq_sector, rq_start;
+	ctxsw_u32 rq_disk;    /* before 5.17; else 0 */
+	ctxsw_u32 queue_disk; /* else */
+	ctxsw_u32 disk_major, disk_minor, disk_name;
+	ctxsw_u32 task_flags; /* 0: none of them has been found */
+};
+
 /* Shared memory (.bss): the user half writes follow_pid and is_paused, the kernel half the rest. */
 struct ctxsw_shared {
 	ctxsw_u64 lost;  /* rows that found no room, those of full struct ctxsw_ring apart */
@@ -114,6 +126,7 @@ struct ctxsw_shared {
 	ctxsw_u32 found;     /* threads that the iterator added, ever */
 	ctxsw_u32 present;   /* threads of follow_pid that the iterator met, ever */
 	ctxsw_u32 is_paused; /* no records of switches and wake-ups */
+	struct ctxsw_offsets offsets;
 };
 
 /* Constants (.rodata) that cut out what a session does not need. */

@@ -152,11 +152,14 @@ void sched_sums(struct sched *s, sched_sum_fn *fn, void *ctx); /* @fn NULL: forg
 void sched_limit(struct sched *s, uint64_t ns);
 bool sched_has_told(const struct sched *s, uint64_t ns);
 
+struct ctxsw_offsets;
+
 /* Maps of eBPF, for other programs that look at the same threads and switches (sample_offcpu.c). */
 struct sched_maps {
 	int flags, rings, switches; /* descriptors */
 	unsigned slots;             /* of each ring */
 	bool has_switches;
+	const struct ctxsw_offsets *offsets; /* of the kernel's structs */
 };
 /* False: there are none. */
 bool sched_maps(const struct sched *s, struct sched_maps *maps);

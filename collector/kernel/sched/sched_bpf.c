@@ -252,7 +252,8 @@ static void bpf_maps(const struct sched *s, struct sched_maps *maps)
 				    .rings = b->loaded.rings,
 				    .switches = b->loaded.switches,
 				    .slots = b->map.slots,
-				    .has_switches = !s->no_switches};
+				    .has_switches = !s->no_switches,
+				    .offsets = &b->map.shared->offsets};
 }
 
 static void bpf_leave(struct sched *s)

@@ -35,6 +35,15 @@ for r in osrt_sum thread_cpu_sum syscall_sum cuda_api_sum cuda_gpu_kern_sum cuda
 	cuda_gpu_mem_size_sum nvtx_sum; do
 	golden nsys34 $r "nsys34-$(echo $r | tr : -)"
 done
+for d in faults block; do
+	cat "$TOP/collector/schema.sql" "$TOP/tests/golden/reports/$d.sql" | sqlite3 -bail $d.sqlite || exit 1
+	for f in "$TOP/tests/golden/reports/$d"-*.csv; do
+		r=$(basename "$f" .csv | cut -d- -f2 | tr + :)
+		st -q -f csv -r "$r" $d.sqlite | sed '/^$/d' >got.csv
+		check "golden $r, worked out by hand" sh -c 'sed "/^$/d" "$1" | diff -u - got.csv' - "$f"
+	done
+	rm -f $d.sqlite
+done
 for d in ours nsys34; do
 	st $d.sqlite >defaults.got 2>&1
 	if [ "${GOLDEN-}" = update ]; then cp defaults.got "$GOLD/defaults-$d.txt"; fi
