@@ -27,7 +27,9 @@
 #include "collector/base/privilege.h"
 #include "collector/base/options.h"
 #include "collector/run/launch.h"
+#include "collector/kernel/sample/sample.h"
 #include "collector/kernel/sched/sched.h"
+#include "collector/options/profile_values.h"
 #include "collector/session/session.h"
 #include "collector/session/session_list.h"
 #include "preload/wire/clock.h"
@@ -283,6 +285,42 @@ static void check_perf(struct finding *f)
 	check_backend(f, SCHED_BACKEND_PERF, works);
 }
 
+/* As a run without options takes them, of this process. */
+static void check_samples(struct finding *f)
+{
+	struct sched_ask lives = {.want = SCHED_BACKEND_BPF, .lives = true};
+	char why[512] = "", no_python[512] = "", level[32];
+	struct sched_maps maps;
+	struct sched *sched = sched_open_for(&lives, why, sizeof(why));
+	struct sample_ask ask = {.scope = SCHED_MODE_TREE,
+				 .frequency = SAMPLE_HZ_UNASKED,
+				 .per_stack = 1,
+				 .stack_bytes = SAMPLE_STACK_BYTES,
+				 .python = true,
+				 .off_cpu_ns = -1,
+				 .kernel = sched_maps(sched, &maps) ? &maps : NULL};
+	struct sample *sample = sample_open(&ask, why, no_python, sizeof(why));
+	int err = sample ? sample_follow(sample, getpid(), false) : 0;
+
+	read_line("/proc/sys/kernel/perf_event_paranoid", level, sizeof(level));
+	if (!sample) {
+		found(f, NO, "%s", why);
+		privilege_fix("cap_bpf,cap_perfmon", f->fix, sizeof(f->fix));
+	} else if (err) {
+		found(f, NO, "events of threads: %s", strerror(-err));
+	} else if (why[0] || no_python[0]) {
+		found(f, LIMITED, "%s%s%s", why, why[0] && no_python[0] ? "; " : "", no_python);
+		privilege_fix("cap_bpf,cap_perfmon", f->fix, sizeof(f->fix));
+	} else {
+		found(f, OK,
+		      "%d per second of CPU time, with stacks, Python's lines and page faults "
+		      "(eBPF; perf_event_paranoid %s)",
+		      SAMPLE_HZ_UNASKED, level[0] ? level : "unknown");
+	}
+	sample_close(sample);
+	sched_close(sched);
+}
+
 static void check_kptr(struct finding *f)
 {
 	char level[32];
@@ -463,6 +501,7 @@ static struct check {
 	{"btf", "Kernel types (BTF)", false, check_btf},
 	{"ebpf", "eBPF", false, check_bpf},
 	{"perf", "perf_event_open", false, check_perf},
+	{"samples", "CPU samples", false, check_samples},
 	{"kptr", "Kernel pointers", false, check_kptr},
 	{"pid_namespace", "Process ids", false, check_container},
 	{"seccomp", "Seccomp", false, check_seccomp},

@@ -77,6 +77,13 @@ is "$(said err)" "sightline: report: $W/refused.sqlite" 'no word on stderr'
 R=$W/refused.sqlite
 is "$(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'no CPU samples: %'")" 1 'the report has the reason'
 "$BIN" why "$R" >text
+"$BIN" status >text
+check 'where they are taken, status says so' grep -q '^CPU samples  *ok  *199 per second' text || diag <text
+denied bpf,perf_event_open "$BIN" status >text
+check 'refused: status has the reason' grep -q '^CPU samples  *no  *no CPU samples: .*perf_event_open' text || diag <text
+denied bpf "$BIN" status >text
+check 'without eBPF: what is missing then' grep -q "^CPU samples  *limited  *Python's frames in samples need eBPF" text || diag <text
+"$BIN" why "$R" >text
 check 'and why prints it' grep -q 'Not recorded: samples; computing has no lines: .*perf_event_open' text
 denied bpf,perf_event_open "$BIN" profile -f true --cpuctxsw=none -s process-tree -o refused true 2>err
 check 'asked for: a warning' grep -q 'no CPU samples: ' err

@@ -73,7 +73,7 @@ check 'status as JSON is JSON' sh -c "'$BIN' status --format json | '$PY' -c '
 import json, sys
 report = json.load(sys.stdin)
 names = [c[\"name\"] for c in report[\"checks\"]]
-assert {\"shim\", \"clock\", \"ebpf\", \"perf\", \"session\"} <= set(names), names
+assert {\"shim\", \"clock\", \"ebpf\", \"perf\", \"samples\", \"session\"} <= set(names), names
 for c in report[\"checks\"]:
     assert c[\"state\"] in (\"ok\", \"limited\", \"no\") and c[\"detail\"], c
 '"
