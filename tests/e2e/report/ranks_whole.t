@@ -1,0 +1,129 @@
+#!/bin/sh
+# A dataset stays whole: a writer that is killed, a disk that is full, readers without rights; of a rank that went on elsewhere the
+# newest rows count.
+. tests/lib.sh
+GPU=$B/tests/gpu
+STANDIN=$B/tests/standin
+[ -f "$STANDIN/libnccl.so.2" ] || skip_all 'the stand-ins are not built'
+[ -x "$PY" ] || skip_all 'no python3'
+LD_LIBRARY_PATH=$STANDIN${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+SIGHTLINE_CUPTI=$STANDIN/libcupti.so.13
+export LD_LIBRARY_PATH SIGHTLINE_CUPTI
+for v in RANK LOCAL_RANK WORLD_SIZE SLURM_PROCID SLURM_JOB_ID TORCHELASTIC_RUN_ID OMPI_COMM_WORLD_RANK PMI_RANK; do unset "$v"; done
+PATH=$B/tests/duckdb/duckdb_cli:$PATH
+add() { "$BIN" ranks add "$@" >out 2>err; }
+whole() { "$BIN" ranks check -d "$1" --fail-on files >check 2>&1; }
+
+RANK=0 WORLD_SIZE=2 profile first -t cuda,nvtx,osrt "$GPU/steps" 10 >said 2>err
+RANK=0 WORLD_SIZE=2 profile second -t cuda,nvtx,osrt "$GPU/steps" 20 >said 2>err
+add -d old --run one --node n "$W/first.sqlite"
+add -d new --run one --node n "$W/second.sqlite"
+sums() { (cd "$1" && find . -type f -name '*.parquet' -o -name 'node=*.json' | sort | xargs md5sum); }
+is "$(sums old | wc -l)" "$(($(grep -c '^TABLE' "$TOP/exporters/ranks/tables.def") + 1))" 'a file for each table, and the manifest'
+
+# ---- a writer that was stopped among its renames: for each place where that may be ----
+tables=$(sed -n 's/^TABLE(\([A-Z_]*\),.*/\1/p' "$TOP/exporters/ranks/tables.def")
+bad=
+for renamed in $(seq 0 "$(echo "$tables" | wc -l)"); do
+	rm -rf torn
+	cp -r old torn
+	no=0
+	for table in $tables; do
+		to=part-0.parquet
+		[ $no -ge "$renamed" ] && to=.part-0.parquet.tmp
+		cp "new/$table/run=one/node=n/part-0.parquet" "torn/$table/run=one/node=n/$to"
+		no=$((no + 1))
+	done
+	cp 'new/_nodes/run=one/node=n.json' 'torn/_nodes/run=one/.node=n.json.ready'
+	whole torn || bad="$bad $renamed: $(cat check)"
+	[ "$(sums torn)" = "$(sums new)" ] || bad="$bad $renamed: other files"
+	[ -z "$(find torn -name '.*' -type f)" ] || bad="$bad $renamed: $(find torn -name '.*' -type f)"
+done
+is "$bad" '' 'a writer that was stopped among its renames: the next reader renames the rest'
+rm -rf torn
+cp -r old torn
+for table in $tables; do head -c 60 "new/$table/run=one/node=n/part-0.parquet" >"torn/$table/run=one/node=n/.part-0.parquet.tmp"; done
+check 'one that was stopped before' whole torn
+is "$(sums torn)" "$(sums old)" 'has changed nothing'
+
+# ---- killed whenever ----
+bad=
+for ms in 00 01 02 03 05 08 12 16 20 25 30 40 50 70; do
+	rm -rf hit
+	cp -r old hit
+	# Its exit status, and that the shell has a word for it, are of no interest.
+	(timeout -s KILL "0.0$ms" "$BIN" ranks add -d hit --run one --node n "$W/second.sqlite") >out 2>&1
+	whole hit || bad="$bad $ms: $(cat check)"
+	sums hit >got
+	[ "$(cat got)" = "$(sums old)" ] || [ "$(cat got)" = "$(sums new)" ] || bad="$bad $ms: neither the old part nor the new one"
+	add -d hit --run one --node n "$W/second.sqlite" || bad="$bad $ms: $(cat err)"
+	whole hit || bad="$bad $ms: $(cat check)"
+done
+is "$bad" '' 'a writer that is killed at any time leaves a whole dataset, which the next one adds to'
+
+# ---- a disk that is full ----
+if mkdir small && mount -t tmpfs -o size=256k tmpfs small 2>/dev/null; then
+	at_exit="umount -l '$W/small'; $at_exit"
+	add -d small/ds --run one --node n "$W/first.sqlite"
+	is "$?" 0 'a small disk'
+	sums small/ds >before
+	head -c 1M /dev/zero >small/fill 2>/dev/null
+	add -d small/ds --run one --node n "$W/second.sqlite"
+	is "$? $(grep -c 'cannot write .*: No space left on device' err)" '1 1' 'that is full is named'
+	check 'and has what it had' sh -c 'cd small/ds && find . -type f -name "*.parquet" -o -name "node=*.json" | sort | xargs md5sum | cmp - ../../before'
+	check 'which is whole' whole small/ds
+	is "$(find small/ds -name '.*' -type f)" '' 'nothing else is left'
+else
+	skip 'a disk that is full' 'no file system can be mounted here'
+fi
+
+# ---- another user ----
+if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups true 2>/dev/null; then
+	nobody=$(nobody_bin)
+	as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$nobody" "$@" >out 2>err; }
+	chmod -R a+rX old
+	cp 'new/_nodes/run=one/node=n.json' 'old/_nodes/run=one/.node=m.json.ready'
+	chmod a+r 'old/_nodes/run=one/.node=m.json.ready'
+	as_nobody ranks check -d old --fail-on files
+	is "$? $(grep -c 'node m: it was not added to the end' out)" '3 1' 'a reader without rights names a part that it cannot complete'
+	rm 'old/_nodes/run=one/.node=m.json.ready'
+	sums old >before
+	chmod a+r "$W/second.sqlite"
+	as_nobody ranks add -d old --run one --node n "$W/second.sqlite"
+	is "$? $(grep -c 'cannot write .*: Permission denied' err)" '1 1' 'a writer without rights'
+	check 'has changed nothing' sh -c 'cd old && find . -type f -name "*.parquet" -o -name "node=*.json" | sort | xargs md5sum | cmp - ../before'
+	mkdir -m 777 open
+	as_nobody ranks add -d open/ds --run one --node n "$W/second.sqlite"
+	is "$?" 0 'one that has them needs no others'
+else
+	skip 'another user' 'not root'
+fi
+
+# ---- the same rank on another node, started again, and NCCL's number ----
+add -d again --run one --node old "$W/first.sqlite"
+add -d again --run one --node new "$W/second.sqlite"
+"$BIN" ranks check -d again --fail-on twice >out 2>err
+is "$? $(grep -c '^twice .*rank 0 is in the reports of several nodes, of which the newest counts: ' out)" '3 1' 'a rank on two nodes'
+cp "$W/second.sqlite" restarted.sqlite
+sqlite3 restarted.sqlite "INSERT INTO SL_RANK_VARIABLES SELECT globalPid, 'TORCHELASTIC_RESTART_COUNT', '1' FROM SL_RANK_VARIABLES WHERE name = 'RANK'"
+add -d restart --run one --node n "$W/first.sqlite" restarted.sqlite
+cp "$W/first.sqlite" nccl.sqlite
+sqlite3 nccl.sqlite "CREATE TABLE IF NOT EXISTS SL_NCCL_COMMUNICATORS(globalPid INTEGER NOT NULL, comm INTEGER NOT NULL, commHash INTEGER, parentHash INTEGER, nRanks INTEGER, rank INTEGER,
+	start INTEGER NOT NULL, end INTEGER, PRIMARY KEY (globalPid, comm, start)); INSERT INTO SL_NCCL_COMMUNICATORS SELECT globalPid, 1, 1, NULL, 2, 1, 0, NULL FROM SL_RANK_VARIABLES WHERE name = 'RANK'"
+add -d nccl --run one --node n nccl.sqlite
+"$BIN" ranks check -d nccl --fail-on rank >out 2>err
+is "$? $(grep '^rank ' out)" '3 rank      run one: 1 ranks have another number in NCCL: rank 0 (RANK) is 1 there' 'a rank that NCCL numbers in another way'
+if command -v duckdb >/dev/null; then
+	ask() { # DATASET: steps that count, and of how many nodes
+		(
+			"$BIN" ranks sql -d "$1"
+			echo 'SELECT count(*), count(DISTINCT node) FROM SL_STEPS; SELECT count(*) FROM SL_RANKS;'
+		) | duckdb -init /dev/null -bail -csv -noheader 2>&1 | xargs
+	}
+	is "$(ask again)" '20,1 1' 'of a rank on two nodes the newest rows count'
+	is "$(ask restart)" '20,1 1' 'of one that was started again the last'
+	is "$(ask old)" '10,1 1' 'others all count'
+else
+	skip 'the newest rows count' 'no duckdb (PyPI was not reached)'
+fi
+done_testing
