@@ -212,6 +212,7 @@ int cmd_view(int argc, char **argv)
 	};
 	const char *type;
 	size_t len;
+	bool is_gzip;
 	int cnt = 0, rc;
 
 	/* Options may also stand after reports, whose names are moved to the front. */
@@ -240,7 +241,7 @@ int cmd_view(int argc, char **argv)
 	}
 	if (a.perfetto)
 		return hand_over(&a, argv[0]);
-	if (!view_asset("/", &len, &type))
+	if (!view_asset("/", &len, &type, &is_gzip))
 		sl_warn("view: this program was built without its page, which needs npm: only the "
 			"messages are answered");
 	rc = check(cnt, argv);

@@ -6,21 +6,23 @@
 
 static const struct {
 	const char *address, *name, *type;
+	bool is_gzip;
 } assets[] = {
-	{"/", "view/index.html", "text/html; charset=utf-8"},
-	{"/index.html", "view/index.html", "text/html; charset=utf-8"},
-	{"/app.js", "view/app.js", "text/javascript; charset=utf-8"},
-	{"/app.css", "view/app.css", "text/css; charset=utf-8"},
-	{"/sql.js", "view/sql.js", "text/javascript; charset=utf-8"},
-	{"/license.txt", "view/license.txt", "text/plain; charset=utf-8"},
+	{"/", "view/index.html", "text/html; charset=utf-8", false},
+	{"/index.html", "view/index.html", "text/html; charset=utf-8", false},
+	{"/app.js", "view/app.js.gz", "text/javascript; charset=utf-8", true},
+	{"/app.css", "view/app.css.gz", "text/css; charset=utf-8", true},
+	{"/sql.js", "view/sql.js.gz", "text/javascript; charset=utf-8", true},
+	{"/license.txt", "view/license.txt", "text/plain; charset=utf-8", false},
 };
 
-const char *view_asset(const char *name, size_t *len, const char **type)
+const char *view_asset(const char *name, size_t *len, const char **type, bool *is_gzip)
 {
 	for (size_t i = 0; i < sizeof(assets) / sizeof(assets[0]); i++) {
 		if (strcmp(assets[i].address, name) != 0)
 			continue;
 		*type = assets[i].type;
+		*is_gzip = assets[i].is_gzip;
 		for (const struct embedded *e = sl_embedded; e->name; e++)
 			if (strcmp(e->name, assets[i].name) == 0 && e->size > 0) {
 				*len = e->size;

@@ -118,6 +118,8 @@ static const char *reason_of(int status)
 		return "Not Found";
 	case 405:
 		return "Method Not Allowed";
+	case 406:
+		return "Not Acceptable";
 	default:
 		return "Service Unavailable";
 	}
@@ -256,7 +258,8 @@ static void on_request(struct evhttp_request *req, void *arg)
 	const struct view_heads heads = {
 		method_of(req), evhttp_find_header(in, "Host"), evhttp_find_header(in, "Origin"),
 		evhttp_find_header(in, "Sec-Fetch-Site"), evhttp_find_header(in, "Authorization")};
-	bool is_message = path && strncmp(path, "/v1/", 4) == 0;
+	const char *encodings = evhttp_find_header(in, "Accept-Encoding");
+	bool is_message = path && strncmp(path, "/v1/", 4) == 0, is_gzip = false;
 	size_t len;
 	int status = view_guard(&heads, is_message ? h->token : NULL, &why);
 
@@ -268,11 +271,19 @@ static void on_request(struct evhttp_request *req, void *arg)
 		give_job(h, req, path, evhttp_uri_get_query(uri));
 		return;
 	}
-	text = path ? view_asset(path, &len, &type) : NULL;
-	if (text)
-		send_reply(h, req, 200, type, text, len, NULL);
-	else
+	text = path ? view_asset(path, &len, &type, &is_gzip) : NULL;
+	if (!text) {
 		refuse(h, req, 404, "there is nothing of that name");
+		return;
+	}
+	if (is_gzip && !(encodings && strstr(encodings, "gzip"))) {
+		refuse(h, req, 406, "this part of the page is there in gzip alone");
+		return;
+	}
+	if (is_gzip)
+		evhttp_add_header(evhttp_request_get_output_headers(req), "Content-Encoding",
+				  "gzip");
+	send_reply(h, req, 200, type, text, len, NULL);
 }
 
 /* ---- connections ---- */

@@ -17,4 +17,4 @@ bool view_http_is_built(void);
 int view_http_run(struct view_server *s, const struct view_http_options *o, char *why, size_t len);
 
 /* The page; @name as in the address. NULL: no such part, or this program was built without it. */
-const char *view_asset(const char *name, size_t *len, const char **type);
+const char *view_asset(const char *name, size_t *len, const char **type, bool *is_gzip);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# build.sh OUT [check] - the page of `sightline view`: bundles src/ into OUT/{index.html,app.css,app.js,sql.js,license.txt}.
+# build.sh OUT [check] - the page of `sightline view`: bundles src/ into OUT/{index.html,app.css.gz,app.js.gz,sql.js.gz,license.txt}.
 # The libraries come from the npm registry, pinned by package-lock.json, without scripts of
 # theirs. The same input gives the same bytes. With "check": the types only.
 set -eu
@@ -27,6 +27,7 @@ bundle() { # SOURCE RESULT: the console is a script of its own, which the page i
 bundle main.tsx app.js
 bundle console/sql.ts sql.js
 node_modules/.bin/esbuild --loader=css --minify --log-level=warning <src/style.css >"$out/app.css"
+gzip -9nf "$out/app.js" "$out/sql.js" "$out/app.css"
 cp src/index.html "$out/index.html"
 for folder in node_modules/*/ node_modules/@*/*/; do
 	case $folder in node_modules/esbuild/ | node_modules/@esbuild/* | node_modules/typescript/ | node_modules/@typescript/*) continue ;; esac

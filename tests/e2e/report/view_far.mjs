@@ -3,7 +3,7 @@
  * answers a picture waits for one after the other, and how many bytes it takes. Times are only printed: machines differ.
  */
 import { delaying } from './far.mjs';
-import { note, settled, test, truth } from './page.mjs';
+import { equal, note, settled, test, truth } from './page.mjs';
 
 const ROUND_MS = 50, BYTES = 300000;
 
@@ -34,12 +34,18 @@ export async function farPages({ browser, server }) {
 	const encodings = [];
 
 	page.on('response', (r) => { if (r.url().includes('/v1/tiles')) encodings.push(r.headers()['content-encoding'] ?? ''); });
-	await test('far away: a first picture after four answers, deflated', async () => {
+	await test('far away: a first picture after four answers, compressed', async () => {
+		const plain = await fetch(`http://127.0.0.1:${port}/app.js`, { headers: { 'Accept-Encoding': 'identity' } });
+
+		equal(plain.status, 406, 'a client that reads no gzip');
 		const began = performance.now();
 
 		await page.goto(`http://127.0.0.1:${proxy.port}/${fragment}&test`);
 		await page.waitForFunction(() => window.__view?.requests.count > 0 && window.__view.cached().bytes > 0);
 		note(`first picture after ${Math.round(performance.now() - began)} ms, ${proxy.counted.bytes} bytes: ${counted.text()}`);
+		const files = await page.evaluate(() => performance.getEntriesByType('resource').filter((r) => /app\.(js|css)$/.test(r.name)).map((r) => [r.name, r.encodedBodySize, r.decodedBodySize]));
+
+		truth(files.length === 2 && files.every(([, sent, whole]) => sent > 0 && sent < whole / 2), JSON.stringify(files));
 		await settled(page);
 		/* The page; its script and style; the rows; the tiles; and when all in sight is there, those that are likely next. */
 		truth(counted.most('/v1/tiles') <= 5, `rounds: ${counted.text()}`);
