@@ -385,7 +385,7 @@ static int add_verdict(void *ctx, sqlite3_stmt *stmt)
 	int severity = find_severity(text_of(stmt, "severity")), cost = column_called(stmt, "cost"),
 	    made_at = column_called(stmt, "made_at");
 	const char *text = text_of(stmt, "finding"), *advice = text_of(stmt, "advice");
-	char *own = advice ? NULL : head_advice(h->rule);
+	char *own = advice ? NULL : head_advice(h->rule), gain[16];
 	struct finding f = {.input = h->a->input, .cost_ns = -1, .share = -1};
 	int rc;
 
@@ -403,6 +403,8 @@ static int add_verdict(void *ctx, sqlite3_stmt *stmt)
 	snprintf(f.title, sizeof(f.title), "%s", h->rule->title);
 	if (made_at >= 0 && sqlite3_column_type(stmt, made_at) == SQLITE_NULL)
 		report_field(h->rule->sql, "lines", 0, f.lines, sizeof(f.lines));
+	f.is_sync = report_field(h->rule->sql, "gain", 0, gain, sizeof(gain)) &&
+		    strcmp(gain, "sync") == 0;
 	f.text = (char *)(uintptr_t)text;
 	f.advice = advice ? (char *)(uintptr_t)advice : own;
 	rc = f.advice && findings_add(h->fs, &f) == 0 ? SQLITE_OK : SQLITE_NOMEM;
@@ -445,9 +447,12 @@ void findings_limit(struct findings *fs, size_t first, const struct gain_limit *
 			f->cost_ns = limit->upper;
 			f->share = wall > 0 ? (double)limit->upper / (double)wall : -1;
 		}
-		if (f->severity == SEVERITY_SEVERE && 10 * limit->lower < wall)
+		/* What costs an unknown time is severe for another reason: errors, memory. */
+		if (f->severity == SEVERITY_SEVERE && f->cost_ns >= 0 && 10 * limit->lower < wall)
 			f->severity = SEVERITY_BAD;
 		if (f->severity == SEVERITY_BAD && f->cost_ns >= 0 && 50 * f->cost_ns < wall)
+			f->severity = SEVERITY_INFO;
+		if (f->is_sync && limit->is_sync_known && 50 * limit->sync < wall)
 			f->severity = SEVERITY_INFO;
 	}
 }

@@ -4,6 +4,7 @@
  * A new rule is one file, exporters/analyze/rules/NAME.sql, a text as described in report.h with, next to
  * title, about, needs, arg and column:
  *
+ *   gain:     sync: bad only where why, if it can, finds that something is won without waits for the GPU
  *   default:  place in the set that runs without -r (a number that no other rule has)
  *   advice:   what to do about it; may be repeated
  *   lines:    the option that records stacks of the calls that it is about
@@ -58,6 +59,7 @@ struct finding {
 	char *text, *advice;
 	char lines[64]; /* the option that would give it a line; "": it has one, or none would */
 	size_t order;   /* in which they were found */
+	bool is_sync;   /* about waits for the GPU that need not be */
 };
 
 /* Zeroed, then filled by findings_run(), also for several inputs. */
@@ -107,8 +109,9 @@ int findings_add(struct findings *fs, const struct finding *f);
  * and the lower one where that is sure.
  */
 struct gain_limit {
-	bool is_known;
+	bool is_known, is_sync_known;
 	long long lower, upper;
+	long long sync; /* upper bound of what is won without waits for the GPU */
 };
 
 /* Findings from number @first on cost no more than that, and are severe only where so much is sure; of @wall ns. */

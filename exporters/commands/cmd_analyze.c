@@ -167,8 +167,13 @@ static bool wants_ranks(const struct analyze *a)
 
 static struct gain_limit limit_of(const struct why *y)
 {
-	struct gain_limit l = {.is_known = y->has_replay && y->gains_cnt};
+	struct gain_limit l = {.is_known = y->has_replay,
+			       .is_sync_known = y->has_replay && y->model.has_gpu_stacks};
 
+	/* Without a line that is worth a replay, no more is won than the time that is neither the GPU's nor the tracer's. */
+	if (!y->gains_cnt)
+		l.upper = y->ns - y->of_reason[WHY_GPU] - y->of_reason[WHY_GPU_KERNEL] -
+			  y->of_reason[WHY_TRACER];
 	for (size_t i = 0; i < y->gains_cnt; i++) {
 		const struct why_gain *g = &y->gains[i];
 
@@ -176,6 +181,8 @@ static struct gain_limit limit_of(const struct why *y)
 			l.upper = g->upper;
 		if (g->lower > l.lower && g->severity == GAIN_SEVERE)
 			l.lower = g->lower;
+		if (g->upper > l.sync && g->action == GAIN_SYNC)
+			l.sync = g->upper;
 	}
 	return l;
 }

@@ -4,6 +4,7 @@
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
 -- uses: gpu_busy, call_places, cuda_calls
 -- lines: --cudabacktrace=all
+-- gain: sync
 -- default: 90
 -- arg: rate=10, waits per second above which they are frequent
 -- arg: count=10, waits from which on they are a habit and not the ends of a program's parts

@@ -27,7 +27,7 @@ a.py:20 remove 0.0..0.0 note" 'a chain of waits: what is won is not the time on 
 is "$(gains lock.sqlite | head -1)" 'g.py:10 unlock 75.0..75.0 severe' 'a lock: the waits for it'
 is "$(gains children.sqlite | head -1)" 'g.py:30 together 49.5..49.5 severe' 'children one after the other: all but the longest'
 is "$(gains level.sqlite | head -1)" 'g.py:40 level 50.0..50.0 severe' 'threads with unequal parts: the longest becomes the mean'
-is "$(gains sync.sqlite | grep sync)" 'g.py:52 sync 18.0..18.0 severe' 'waits for the GPU: what the host does meanwhile'
+is "$(gains sync.sqlite | grep sync)" 'g.py:52 sync 22.0..22.0 severe' 'waits for the GPU: what the host does meanwhile'
 # The thread's six times on a CPU stay.
 is "$(gains poll.sqlite | head -1)" 'g.py:60 remove 49.5..49.5 bad' 'a thread that looks again and again: less often'
 # All launches: 3 ms, then one kernel after the other; .45 of them: 21.6 ms, then the last 3 and 1.
@@ -45,6 +45,11 @@ print(*["%s %.0f" % (p["reason"], p["ns"] / 1e6) for p in json.load(sys.stdin)["
 is "$(gains imports.sqlite)" 'g.py:95 remove 18.0..18.0 bad
 g.py:96 remove 12.0..12.0 bad' 'imports again and again; those at the start have no line'
 is "$(gains result.sqlite | grep sync)" '' 'a result that comes back is waited for'
+# The rule on such waits: it knows the gaps, and not whether they are needed.
+sync_rule() { "$BIN" analyze -q -f json "$1" | "$PY" -c 'import json, sys
+print(*[f["severity"] for f in json.load(sys.stdin)["findings"] if f["rule"] == "cuda_sync_idle"])'; }
+is "$(sync_rule sync.sqlite)" bad 'a rule claims what a replay wins'
+is "$(sync_rule result.sqlite)" info 'and nothing where it wins nothing'
 "$BIN" why kernel.sqlite >text
 check 'a kernel is what the GPU is there for' grep -qx "Nothing is to be won but in the GPU's kernels, which take 99.0 %" text
 is "$(grep -c 'Could be won' text)" 0 'and no gain'
