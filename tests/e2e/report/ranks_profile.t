@@ -87,7 +87,7 @@ fails() { # NAME STATUS WHY COMMAND...
 	fails_name=$1 fails_status=$2 fails_why=$3
 	shift 3
 	rm -f "$R"
-	"$BIN" profile -s none -o kept "$@" >out 2>err
+	"$BIN" profile -s none --cpuctxsw=none -o kept "$@" >out 2>err
 	is "$? $(grep -c "^sightline: ranks add: .*$fails_why" err) $(wc -l <err)" "$fails_status 1 2" "$fails_name: one line, and the program's exit status"
 	check "$fails_name: the report is there" intact "$R"
 }
