@@ -136,6 +136,7 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 	notes_command(&c, argc, argv);
 	c.model.root.exe = realpath(program, NULL);
 	c.model.root.command = join(argc, argv);
+	ranks_begin(&c, o);
 	err = launch_go(&l, c.session.dir);
 	if (err) {
 		collect_abandon(&c, false);
@@ -143,7 +144,6 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 		free(report);
 		return launch_not_found(argv[0]);
 	}
-	ranks_begin(&c, o);
 	pump_commit(&c); /* of what is known so far: the program need not wait for that */
 	session_control_take_key(&c);
 	status = collect_program(&c, o);

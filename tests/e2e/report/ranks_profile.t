@@ -88,7 +88,7 @@ fails() { # NAME STATUS WHY COMMAND...
 	shift 3
 	rm -f "$R"
 	"$BIN" profile -s none --cpuctxsw=none -o kept "$@" >out 2>err
-	is "$? $(grep -c "^sightline: ranks add: .*$fails_why" err) $(wc -l <err)" "$fails_status 1 2" "$fails_name: one line, and the program's exit status"
+	is "$? $(grep -c "^sightline: ranks add: .*$fails_why" err) $(wc -l <err)" "$fails_status 1 2" "$fails_name: one line, and the program's exit status" || diag <err
 	check "$fails_name: the report is there" intact "$R"
 }
 fails 'no rank' 7 'does not show which rank it is of' --ranks=none sh -c 'exit 7'
