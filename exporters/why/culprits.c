@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "exporters/why/reason.h"
 #include "exporters/why/why.h"
 
 #define AGAIN 5 /* times that the same file is opened */
@@ -35,10 +36,10 @@ bool why_is_blamed(const struct why *y, const struct why_cause *cause, uint32_t 
 	return cause->reason != WHY_UNKNOWN && cause->reason != WHY_TRACER;
 }
 
-/* Opens, or reads, a file of code. */
-static bool reads_code(const struct why *y, const struct why_cause *c)
+/* Opens a file of code: a program may read one that is open in any number of parts. */
+static bool opens_code(const struct why *y, const struct why_cause *c)
 {
-	static const char *const calls[] = {"open", "open64", "openat", "openat64", "read"};
+	static const char *const calls[] = {"open", "open64", "openat", "openat64"};
 	static const char *const names[] = {"*.py", "*.pyc", "*.so", "*.so.*"};
 	char *call = why_string(y, &y->model.names, c->name);
 	char *path = why_string(y, &y->model.objects, c->object);
@@ -53,14 +54,14 @@ static bool reads_code(const struct why *y, const struct why_cause *c)
 	return is_call && is_code;
 }
 
-/* A module is imported once, at the start mostly; a line that reads the same one many times is a culprit. */
+/* A module is imported once, at the start mostly; a line that opens the same one many times is a culprit. */
 static void find_imports(struct why *y)
 {
 	for (size_t i = 0; i < y->walk.leaves_cnt; i++) {
 		const struct why_leaf *l = &y->walk.leaves[i];
 
-		if (l->cause.reason == WHY_IMPORT && l->cnt >= AGAIN && is_own(y, l->cause.place) &&
-		    reads_code(y, &l->cause))
+		if (l->cause.reason == WHY_IMPORT && l->calls >= AGAIN &&
+		    is_own(y, l->cause.place) && opens_code(y, &l->cause))
 			y->imports_again[l->cause.place] = true;
 	}
 }
@@ -69,6 +70,7 @@ static void add_to(struct why_culprit *c, const struct why_leaf *l)
 {
 	c->sure = (c->sure * (double)c->ns + l->sure * (double)l->ns) / (double)(c->ns + l->ns);
 	c->ns += l->ns;
+	c->itself += l->itself;
 	c->of_reason[l->cause.reason] += l->ns;
 	/* A wait for a CPU explains least. */
 	if (l->ns <= c->part_ns && c->part.cause.reason != WHY_NO_CPU)
@@ -92,6 +94,7 @@ static void merge(struct why_culprit *to, struct why_culprit *from)
 	to->sure = (to->sure * (double)to->ns + from->sure * (double)from->ns) /
 		   (double)(to->ns + from->ns);
 	to->ns += from->ns;
+	to->itself += from->itself;
 	for (unsigned r = 0; r < WHY_REASON_CNT; r++)
 		to->of_reason[r] += from->of_reason[r];
 	from->ns = 0;
@@ -133,19 +136,33 @@ static bool is_module(const struct place *p)
 	return p->function && strcmp(p->function, "<module>") == 0;
 }
 
+bool why_is_in_child(const struct why *y, uint32_t hop, uint32_t line)
+{
+	for (; hop; hop = y->walk.hops[hop].parent)
+		if (y->walk.hops[hop].cause.reason == WHY_CHILD &&
+		    y->walk.hops[hop].cause.place == line)
+			return true;
+	return false;
+}
+
 static bool imports(const struct why_culprit *c)
 {
 	return why_main_reason(c) == WHY_IMPORT;
 }
 
-/* Of one function: both compute, or both import again and again what was thrown away between. */
+/*
+ * Of one function: both compute, or both import again and again what was thrown away between. Processes are made at one line and
+ * waited for at another.
+ */
 static bool belong_together(const struct why *y, const struct why_culprit *a,
 			    const struct why_culprit *b)
 {
 	const struct place *x = &y->walk.places.list[a->place];
 
 	return same_function(x, &y->walk.places.list[b->place]) &&
-	       ((imports(a) && imports(b)) || (computes(a) && computes(b) && !is_module(x)));
+	       ((imports(a) && imports(b)) ||
+		(computes(a) && computes(b) &&
+		 (!is_module(x) || (a->is_of_processes && b->is_of_processes))));
 }
 
 /* The samples of a loop are spread over its lines: the first, which has most, gets those of the others. */
@@ -213,6 +230,12 @@ static int collect(struct why *y)
 
 		if (c)
 			add_to(c, l);
+	}
+	for (size_t i = 0; i < y->culprits_cnt; i++) {
+		struct why_culprit *c = &y->culprits[i];
+
+		c->is_of_processes = reason_is_of_processes(&y->walk, c->part.cause.name) ||
+				     why_is_in_child(y, c->part.hop, c->place);
 	}
 	return rc;
 }

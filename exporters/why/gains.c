@@ -185,21 +185,42 @@ static bool is_many(const struct why_culprit *c)
 /* Samples of what computes are spread over the lines of a loop; a call is made in the line that is known. */
 static bool is_exact(const struct why *y, const struct why_gain *g)
 {
-	return g->culprit != WHY_NONE && cost_of(&y->culprits[g->culprit]) != WHY_COMPUTE;
+	const struct why_culprit *c = g->culprit == WHY_NONE ? NULL : &y->culprits[g->culprit];
+
+	return c && (c->is_of_processes || cost_of(c) != WHY_COMPUTE);
+}
+
+/*
+ * How much of what it computes may be needed: a line of compiled code that calls nothing can perhaps be made faster, but no record
+ * shows by how much. A call can be done without, and what an interpreter computes can be compiled.
+ */
+static double needed(const struct why *y, const struct why_gain *g)
+{
+	int64_t itself = 0, computes = 1;
+
+	for (size_t i = 0; i < 64 && i < y->culprits_cnt; i++)
+		if (g->culprits >> i & 1) {
+			itself += y->culprits[i].itself;
+			computes += why_weight(&y->culprits[i]);
+		}
+	return itself < computes ? (double)itself / (double)computes : 1;
 }
 
 /* The cautious and the bold variant of one action. */
 static void add_tries(const struct why *y, struct tries *t, size_t gain, const struct why_gain *g,
 		      double keep, const double *of_thread)
 {
+	double rest = g->action == GAIN_REMOVE ? needed(y, g) : 0;
+
 	for (unsigned bold = 0; bold < 2; bold++) {
 		struct replay_edit *e = add_try(t, gain);
 
 		e->culprits = g->action == GAIN_SYNC ? 0 : g->culprits;
 		e->sync = g->action == GAIN_SYNC ? g->place : REPLAY_ANY;
-		e->keep = !bold && g->action == GAIN_BATCH ? LEFT : keep;
+		e->keep = bold ? keep : g->action == GAIN_BATCH ? LEFT : rest > keep ? rest : keep;
 		e->of_thread = of_thread;
 		e->without_cpu_waits = e->keeps_order = e->with_imports = bold;
+		e->keeps_jobs = !bold;
 		e->only_lines = (!bold || is_exact(y, g)) && is_whole(y, g);
 	}
 }
@@ -390,7 +411,10 @@ static void judge(const struct why *y, struct why_gain *g)
 static int by_rank(const void *a, const void *b)
 {
 	const struct why_gain *x = a, *y = b;
+	bool is_note = x->severity == GAIN_NOTE;
 
+	if (is_note != (y->severity == GAIN_NOTE))
+		return is_note ? 1 : -1;
 	if (x->lower != y->lower)
 		return x->lower < y->lower ? 1 : -1;
 	if (x->upper != y->upper)

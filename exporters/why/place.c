@@ -240,7 +240,7 @@ static uint32_t read_place(struct places *p, int64_t id, uint8_t *flags)
 	enum runs_for who = FOR_KERNEL;
 	struct place best = {0};
 	uint32_t number = PLACE_NONE;
-	bool is_first = true;
+	bool is_first = true, is_itself = false;
 	int rank = RANK_NONE;
 
 	sqlite3_bind_int64(p->frames, 1, id);
@@ -249,11 +249,15 @@ static uint32_t read_place(struct places *p, int64_t id, uint8_t *flags)
 
 		*flags |= flags_of(p->frames, is_first);
 		who = runs_for(who, p->frames);
+		/* What a header defines, the compiler has made part of the line that uses it. */
+		is_itself |= is_first && (r == RANK_NATIVE || r == RANK_HEADER);
 		is_first = false;
 		if (r > rank && describe(&best, p->frames, r == RANK_NATIVE || r == RANK_PYTHON))
 			rank = r;
 	}
 	sqlite3_reset(p->frames);
+	if (is_itself && rank == RANK_NATIVE)
+		*flags |= PLACE_ITSELF;
 	if (who == FOR_TRACER)
 		*flags |= PLACE_TRACER;
 	if (best.text)

@@ -25,6 +25,8 @@ enum {                     /* what a stack gives away */
 	PLACE_PYTHON = 8,  /* the innermost frame is the interpreter's */
 	PLACE_TRACER = 16, /* what ran was not there for the program, but to record it */
 	PLACE_SLEEP = 32,  /* inside CPython's time.sleep(), which is a select() before 3.11 */
+	PLACE_ITSELF =
+		64, /* the innermost frame is compiled code of the program: it calls nothing */
 };
 
 struct places {

@@ -11,6 +11,7 @@ enum {
 	WHY_GPU_OTHER,
 	WHY_NCCL_KERNEL,
 	WHY_CONDITION, /* a condition with a time limit: QUEUE, or the GIL */
+	WHY_FORK,      /* makes a process, and does not wait for it */
 	WHY_OTHER,     /* no known name */
 };
 
@@ -129,7 +130,7 @@ uint32_t reason_of_call(struct walk *w, const struct why_call *c)
 
 	if (reason >= WHY_GPU_WAIT && reason <= WHY_NCCL_KERNEL)
 		return WHY_GPU_CALL;
-	if (reason == WHY_OTHER)
+	if (reason == WHY_OTHER || reason == WHY_FORK)
 		return WHY_BLOCKED;
 	if (reason == WHY_CONDITION)
 		return WHY_QUEUE;
@@ -159,6 +160,11 @@ bool reason_is_gpu_copy(struct walk *w, const struct why_call *c)
 bool reason_is_nccl(struct walk *w, uint32_t name)
 {
 	return name != WHY_NONE && of_name(w, name) == WHY_NCCL_KERNEL;
+}
+
+bool reason_is_of_processes(struct walk *w, uint32_t name)
+{
+	return name != WHY_NONE && (of_name(w, name) == WHY_FORK || of_name(w, name) == WHY_CHILD);
 }
 
 bool reason_is_timed_condition(struct walk *w, const struct why_call *c)

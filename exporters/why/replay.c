@@ -208,6 +208,7 @@ static void begin_wait(struct run *r, uint32_t thread, int64_t end)
 	walk_wake(&r->y->walk, thread, k->i, &k->wake);
 	k->end = later(k->at, earlier(k->wake.woken, end));
 	k->is_inner = replay_is_inner(r, thread, k);
+	replay_job_pauses(r, thread, k->i + 1 == r->y->model.threads[thread].switches_cnt);
 	if (k->wake.waker == WHY_NONE || (!k->is_inner && !is_contended(&k->wake.cause)))
 		return;
 	come_to(r, k->wake.waker, k->at);
@@ -272,6 +273,12 @@ static bool is_poll(const struct why_wake *w)
 	       (w->cause.reason == WHY_QUEUE || w->cause.reason == WHY_POLL);
 }
 
+/* ... or a sleep: what is waited for may be what other threads do meanwhile. */
+static bool is_timed(const struct why_wake *w)
+{
+	return w->cause.reason == WHY_SLEEP || is_poll(w);
+}
+
 static void end_wait(struct run *r, uint32_t thread)
 {
 	struct track *k = &r->tracks[thread];
@@ -297,6 +304,8 @@ static void end_wait(struct run *r, uint32_t thread)
 
 			then = now[v] + (share == 1 ? k->end - k->at
 						    : (int64_t)(share * (double)(k->end - k->at)));
+			if (share < 1 && e->keeps_jobs && is_timed(&k->wake))
+				then = later(then, replay_jobs_done(r, thread, v));
 			waits = share > 0.5;
 			polled[v] = is_poll(&k->wake) ? polled[v] + then - now[v] : 0;
 		} else {
@@ -313,6 +322,8 @@ static void end_wait(struct run *r, uint32_t thread)
 		if (waits)
 			k->waited |= UINT32_C(1) << v;
 	}
+	if (waker != WHY_NONE)
+		replay_job_begins(r, thread, waker);
 	k->at = k->end;
 	k->cause = k->wake.cause;
 	k->cause.reason = WHY_NO_CPU;
@@ -356,6 +367,8 @@ static void be_born(struct run *r, uint32_t thread)
 		come_to(r, parent, k->end);
 	else
 		parent = WHY_NONE;
+	if (parent != WHY_NONE)
+		replay_job_begins(r, thread, parent);
 	for (size_t v = 0; v < r->cnt; v++)
 		now[v] = parent == WHY_NONE ? k->end : when(r, parent, k->end, v);
 	k->is_birth = false;
@@ -396,7 +409,11 @@ static void begin(struct run *r)
 		const struct why_thread *t = &m->threads[i];
 		struct track *k = &r->tracks[i];
 
-		*k = (struct track){.at = r->y->from, .end = r->y->from, .is_birth = true};
+		*k = (struct track){.at = r->y->from,
+				    .end = r->y->from,
+				    .is_birth = true,
+				    .works_for = WHY_NONE,
+				    .done_at = INT64_MIN};
 		if (!t->switches_cnt || t->birth >= r->y->to)
 			continue;
 		for (size_t v = 0; v < r->cnt; v++)
@@ -451,10 +468,11 @@ int replay_run(struct why *y, struct replay *out)
 	out->sums = calloc(out->culprits * threads + 1, sizeof(*out->sums));
 	r.now = calloc(threads * out->cnt + 1, sizeof(*r.now));
 	r.begun = calloc(threads * out->cnt + 1, sizeof(*r.begun));
+	r.done = calloc(threads * out->cnt + 1, sizeof(*r.done));
 	r.polled = calloc(threads * out->cnt + 1, sizeof(*r.polled));
 	r.tracks = calloc(threads + 1, sizeof(*r.tracks));
 	r.heap = calloc(threads + 1, sizeof(*r.heap));
-	if (!out->sums || !r.now || !r.begun || !r.polled || !r.tracks || !r.heap ||
+	if (!out->sums || !r.now || !r.begun || !r.done || !r.polled || !r.tracks || !r.heap ||
 	    !replay_prepare(&r))
 		goto out;
 	begin(&r);
@@ -474,6 +492,7 @@ out:
 	replay_release(&r);
 	free(r.now);
 	free(r.begun);
+	free(r.done);
 	free(r.polled);
 	free(r.tracks);
 	free(r.heap);

@@ -2,13 +2,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/why/reason.h"
 #include "exporters/why/replay_internal.h"
 
 /* Spans without a line of the program's are due to the line that waits for them: one for each process and cause. */
 struct owner {
 	struct why_cause cause;
 	uint32_t process, culprit, line;
-	int64_t ns; /* 0: free */
+	bool is_in_child; /* of a process that is waited for at the line */
+	int64_t ns;       /* 0: free */
 };
 
 static size_t hash_of(uint32_t process, const struct why_cause *c)
@@ -64,7 +66,12 @@ bool replay_prepare(struct run *r)
 			continue;
 		o = owner_of(r, l->process, &l->cause);
 		if (o->ns < l->ns)
-			*o = (struct owner){l->cause, l->process, culprit, line, l->ns};
+			*o = (struct owner){l->cause,
+					    l->process,
+					    culprit,
+					    line,
+					    why_is_in_child(r->y, l->hop, line),
+					    l->ns};
 	}
 	return true;
 }
@@ -83,18 +90,30 @@ uint32_t replay_of_line(struct run *r, const struct why_cause *cause)
 	return of_place(r, cause->place);
 }
 
+/* A process is made at one line and waited for at another: to do without it is one change. */
+static void join_process(struct run *r, uint32_t culprit, bool is_of_it)
+{
+	if (r->is_joined && r->y->culprits[culprit].is_of_processes)
+		r->is_joined = !is_of_it;
+}
+
 uint32_t replay_culprit(struct run *r, uint32_t process, const struct why_cause *cause)
 {
 	const struct owner *o;
+	uint32_t culprit;
 
 	r->is_joined = false;
 	if (!why_is_blamed(r->y, cause, cause->place))
 		return REPLAY_ANY;
-	if (cause->place != PLACE_NONE && r->y->walk.places.list[cause->place].is_own)
-		return replay_of_line(r, cause);
+	if (cause->place != PLACE_NONE && r->y->walk.places.list[cause->place].is_own) {
+		culprit = replay_of_line(r, cause);
+		join_process(r, culprit, reason_is_of_processes(&r->y->walk, cause->name));
+		return culprit;
+	}
 	o = owner_of(r, process, cause);
 	if (!o->ns || o->culprit == REPLAY_ANY)
 		return REPLAY_ANY;
 	r->is_joined = o->line != r->y->culprits[o->culprit].place;
+	join_process(r, o->culprit, o->is_in_child);
 	return o->culprit;
 }

@@ -20,6 +20,9 @@ struct track {
 	uint32_t waited;        /* a bit for each edit: the last wait did happen */
 	enum track_kind kind;
 	bool is_birth, is_inner; /* is_inner: replay_is_inner() of the last wait */
+	bool is_asking;          /* the last wait is part of the job */
+	uint32_t works_for;      /* the thread whose job it does; WHY_NONE: not known */
+	int64_t done_at;         /* recorded: the last job of its own was done */
 };
 
 /* A stream of a GPU. */
@@ -41,6 +44,7 @@ struct run {
 	size_t cnt;
 	int64_t *now,
 		*begun, /* by thread and edit; begun: where the waker was when a wait for a lock began */
+		*done, /* when the jobs that the thread gave were done, likewise */
 		*polled; /* waits that ended by a time limit, since one did not: fewer if that had come earlier */
 	struct track *tracks;
 	uint32_t *heap; /* threads, by the ends of their spans */
@@ -71,6 +75,13 @@ uint32_t replay_of_line(struct run *r, const struct why_cause *cause);
 bool replay_is_inner(struct run *r, uint32_t thread, const struct track *k);
 /* Did it end because the waker ended the process? */
 bool replay_is_end(const struct run *r, uint32_t thread, const struct track *k);
+
+/* replay_jobs.c: @by has started or woken @thread. */
+void replay_job_begins(struct run *r, uint32_t thread, uint32_t by);
+/* @thread begins to wait, for ever if @is_last. */
+void replay_job_pauses(struct run *r, uint32_t thread, bool is_last);
+/* When, by edit @v, the jobs were done that others did for @thread while it waited; INT64_MIN: none. */
+int64_t replay_jobs_done(const struct run *r, uint32_t thread, size_t v);
 
 /* replay_gpu.c */
 bool replay_prepare_gpu(struct run *r);

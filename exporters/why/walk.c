@@ -87,8 +87,9 @@ static void add_piece(struct walk *w, struct why_leaf *l, int64_t ns)
 	l->piece = (uint32_t)w->pieces_cnt;
 }
 
-static void add_leaf(struct walk *w, const struct at *at, const struct why_cause *cause, int64_t ns,
-		     double sure)
+/* NULL: no leaf is kept. */
+static struct why_leaf *add_leaf(struct walk *w, const struct at *at, const struct why_cause *cause,
+				 int64_t ns, double sure)
 {
 	struct why_leaf key = {.cause = *cause,
 			       .process = w->m->threads[at->thread].process,
@@ -99,16 +100,16 @@ static void add_leaf(struct walk *w, const struct at *at, const struct why_cause
 	size_t s;
 
 	if (ns <= 0)
-		return;
+		return NULL;
 	if (w->span) {
 		w->span(w->span_ctx, cause, ns);
-		return;
+		return NULL;
 	}
 	if (w->seen)
 		w->seen(w->seen_ctx, at->thread, cause, ns);
 	if (!room_for_leaf(w)) {
 		w->is_short = true;
-		return;
+		return NULL;
 	}
 	for (s = hash_leaf(&key) & (w->leaf_slot_cnt - 1); w->leaf_slots[s];
 	     s = (s + 1) & (w->leaf_slot_cnt - 1)) {
@@ -119,7 +120,7 @@ static void add_leaf(struct walk *w, const struct at *at, const struct why_cause
 	if (!w->leaf_slots[s]) {
 		if (!grow(&w->leaves, w->leaves_cnt, &w->leaves_room, sizeof(key))) {
 			w->is_short = true;
-			return;
+			return NULL;
 		}
 		w->leaves[w->leaves_cnt++] = key;
 		w->leaf_slots[s] = (uint32_t)w->leaves_cnt;
@@ -131,6 +132,7 @@ static void add_leaf(struct walk *w, const struct at *at, const struct why_cause
 	walk_disk_add(w, &l->disk, &l->disk_ns);
 	if (w->keeps_pieces)
 		add_piece(w, l, ns);
+	return l;
 }
 
 /* The number of a hop. Beyond so many, the way to a leaf is cut short. */
@@ -301,6 +303,7 @@ static void compute(struct walk *w, const struct at *at, int64_t from, int64_t t
 	for (int64_t x = from, end; x < to; x = end, i++) {
 		struct why_cause cause = {WHY_COMPUTE, PLACE_NONE, WHY_NONE, WHY_NONE};
 		const struct why_sample *s = sample_at(t, x);
+		struct why_leaf *leaf;
 		uint8_t flags = 0;
 
 		end = i < t->samples_cnt ? earlier(to, t->samples[i].time) : to;
@@ -316,18 +319,21 @@ static void compute(struct walk *w, const struct at *at, int64_t from, int64_t t
 			cause.reason = WHY_IMPORT;
 		else if (flags & PLACE_KERNEL)
 			cause.reason = WHY_KERNEL;
-		add_leaf(w, at, &cause, end - x, s ? SURE : GUESSED);
+		leaf = add_leaf(w, at, &cause, end - x, s ? SURE : GUESSED);
+		if (leaf && flags & PLACE_ITSELF)
+			leaf->itself += end - x;
 	}
 }
 
 /* On a CPU in a call: it is due to @cause but where a sample shows the tracer, or CUPTI. */
 static void in_call(struct walk *w, const struct at *at, const struct why_cause *cause,
-		    int64_t from, int64_t to)
+		    const struct why_call *c, int64_t from, int64_t to)
 {
 	const struct why_thread *t = &w->m->threads[at->thread];
 	struct why_cause tracer = *cause;
 	size_t i = why_last(t->samples, t->samples_cnt, sizeof(*t->samples), from);
 	int64_t begin = from;
+	struct why_leaf *leaf;
 
 	tracer.reason = WHY_TRACER;
 	i = i == t->samples_cnt ? 0 : i + 1;
@@ -344,7 +350,9 @@ static void in_call(struct walk *w, const struct at *at, const struct why_cause 
 			begin = end;
 		}
 	}
-	add_leaf(w, at, cause, to - begin, SURE);
+	leaf = add_leaf(w, at, cause, to - begin, SURE);
+	if (leaf && c->start == from)
+		leaf->calls++;
 }
 
 /* On a CPU: in a call, or computing. */
@@ -362,7 +370,7 @@ static void run(struct walk *w, const struct at *at, int64_t from, int64_t to)
 		if (c) {
 			end = earlier(to, c->end);
 			cause = cause_of_call(w, t, c, reason, x);
-			in_call(w, at, &cause, x, end);
+			in_call(w, at, &cause, c, x, end);
 			continue;
 		}
 		end = earlier(to, earlier(next_call(t->gpu, t->gpu_cnt, x),

@@ -33,7 +33,9 @@ struct why_leaf {
 	uint32_t hop;     /* the last wait on the way to it; 0: the focus thread's own time */
 	uint32_t thread;  /* one of those that did it */
 	int64_t ns;
-	int64_t cnt; /* pieces */
+	int64_t cnt;    /* pieces */
+	int64_t calls;  /* that begin in it, on a CPU */
+	int64_t itself; /* of ns: compiled code of the place itself computes, and calls nothing */
 	double sure; /* of 0..1: share of ns that was reached over measured edges and has a measured reason */
 	uint32_t piece; /* the last one of it, + 1 */
 	uint32_t

@@ -40,6 +40,8 @@ struct why_culprit {
 	int64_t of_reason[WHY_REASON_CNT];
 	struct why_part part; /* the one with most time */
 	double sure;          /* as of parts */
+	int64_t itself; /* of ns: compiled code of the line itself computes, and calls nothing */
+	bool is_of_processes; /* they are made at this line, or waited for */
 };
 
 struct why {
@@ -59,7 +61,7 @@ struct why {
 	uint32_t *culprit_of_place, *culprit_of_process; /* index + 1; 0: none */
 	bool *imports_again; /* by place: a line that imports the same again and again */
 	size_t places_cnt;
-	WHY_LIST(why_gain, gains); /* the largest lower bound first */
+	WHY_LIST(why_gain, gains); /* notes last, the largest lower bound first */
 	int64_t replay_error;      /* ns, of the replay that changes nothing */
 	bool has_replay;           /* that one is right: gains are more than bounds */
 	int64_t of_reason[WHY_REASON_CNT];
@@ -79,6 +81,8 @@ int why_find_culprits(struct why *y);
 uint32_t why_line_of(const struct why *y, const struct why_leaf *l, uint32_t *process);
 /* Time that belongs to a line: an import does where it is made again and again, at the start it does not. */
 bool why_is_blamed(const struct why *y, const struct why_cause *cause, uint32_t line);
+/* Is what was reached by @hop time of a child process that is waited for at @line? */
+bool why_is_in_child(const struct why *y, uint32_t hop, uint32_t line);
 /* The index of its culprit; WHY_NONE: none. */
 uint32_t why_culprit_of(const struct why *y, const struct why_leaf *l);
 /* gains.c. SQLite's result code. */

@@ -48,7 +48,12 @@ static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
 		fputs("do not wait for the GPU there", out);
 		break;
 	default:
-		fputs(instead[reason] ? instead[reason] : "do without, or ahead of time", out);
+		if (reason == WHY_KERNEL && y->culprits[g->culprit].is_of_processes)
+			fputs("do without a process of its own for each, or make one for many",
+			      out);
+		else
+			fputs(instead[reason] ? instead[reason] : "do without, or ahead of time",
+			      out);
 	}
 }
 

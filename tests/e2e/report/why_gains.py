@@ -17,6 +17,7 @@ class Report:
         self.db = sqlite3.connect(path)
         self.db.executescript(schema)
         self.texts, self.places, self.end = {}, {}, end
+        self.function, self.is_compiled = None, False  # of lines: "f10"; Python's
         self.add("ANALYSIS_DETAILS", HOST, end * MS, 0, end * MS)
         self.process(100, None, 0, end)
 
@@ -37,7 +38,8 @@ class Report:
         if line not in self.places:
             self.places[line] = n = len(self.places) + 1
             self.db.execute("INSERT INTO SL_FRAMES(id, kind, symbol, module, file, line, inlined, kernelMode, unresolved, specialEntry) "
-                            "VALUES (?, 1, ?, ?, ?, ?, 0, 0, 0, 0)", (n, self.text("f%d" % line), *[self.text("/me/g.py")] * 2, line))
+                            "VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, 0)", (n, int(not self.is_compiled), self.text(self.function or "f%d" % line),
+                                                                  *[self.text("/me/g.c" if self.is_compiled else "/me/g.py")] * 2, line))
             self.add("SL_STACKS", n, 0, n)
         return self.places[line]
 
@@ -295,4 +297,63 @@ r.runs(MAIN, 50, 60)
 r.cuda(MAIN, "cudaMalloc_v3020", 140, 0, 60, 1)
 r.samples(MAIN, 140, 4, 5, "libcupti.so.13", "libcuda.so.1")
 r.samples(MAIN, 140, 54, 55, "libcupti.so.13", "libcuda.so.1")
+r.done()
+
+# Ten times, 2 ms in fork() at line 110, in the middle of which the child begins, and 4 in waitpid() at line 111 until it has ended;
+# of all that nothing is the child's own work. Line 112 computes for 20 ms.
+for name, function in ("forks", "main"), ("forks_module", "<module>"):
+    r = Report(name, 80)
+    r.function = function
+    for i in range(10):
+        a, child = 6 * i, (200 + i, 200 + i)
+        r.process(200 + i, 100, a + 1, a + 6)
+        r.runs(MAIN, a, a + 2, (199 + i, 199 + i) if i else None)
+        r.call(MAIN, "fork", 110, a, a + 2)
+        r.call(MAIN, "waitpid", 111, a + 2, a + 6)
+        r.runs(child, a + 1, a + 6, MAIN)
+    r.runs(MAIN, 60, 80, (209, 209))
+    r.samples(MAIN, 112, 60, 80, "libc.so.6")
+    r.done()
+
+# Twice, the main thread starts another one, which is done after 20 ms, and sleeps for 50 ms. "daemon": it has no end, but waits to be
+# woken again. "alone": it was not started by the main thread, and is no reason to sleep.
+for name in ("ready", "daemon", "alone"):
+    r = Report(name, 106)
+    by = (100, 103) if name == "alone" else MAIN
+    if name == "alone":
+        r.runs(by, 0, 100)
+    for i in range(2):
+        a = 52 * i
+        worker = OTHER if name == "daemon" else (100, 101 + i)
+        r.runs(MAIN, a, a + 1)
+        r.call(MAIN, "nanosleep", 120, a + 1, a + 51)
+        r.runs(MAIN, a + 51, a + 52)
+        r.runs(worker, a + 0.5, a + 1.5, by)
+        r.call(worker, "nanosleep", 121, a + 1.5, a + 20)
+        r.runs(worker, a + 20, a + 21)
+        if name == "daemon":
+            r.call(worker, "sem_wait", 122, a + 21, a + 52.5)
+    if name == "daemon":
+        r.runs(OTHER, 104, 104.1, MAIN)
+    r.runs(MAIN, 104, 106)
+    r.call(MAIN, "read", 123, 105, 105.5)
+    r.done()
+
+# Compiled code: 40 ms at line 130 itself, 30 in what line 131 calls; 20 at line 132 of both.
+r = Report("compiled", 90)
+r.is_compiled = True
+r.runs(MAIN, 0, 90)
+r.samples(MAIN, 130, 0, 40)
+r.samples(MAIN, 131, 40, 70, "libz.so.1")
+r.samples(MAIN, 132, 70, 75)
+r.samples(MAIN, 132, 75, 90, "libz.so.1")
+r.done()
+
+# One import reads one file, in a call of 36 ms in which it loses the CPU six times.
+r = Report("import_once", 40)
+for a in range(0, 36, 6):
+    r.runs(MAIN, a, a + 5, preempted=True)
+r.runs(MAIN, 36, 40)
+r.call(MAIN, "open64", 94, 0, 36, "<frozen importlib._bootstrap>", path="/me/a.pyc")
+r.samples(MAIN, 95, 36, 40)
 r.done()

@@ -44,6 +44,7 @@ print(*["%s %.0f" % (p["reason"], p["ns"] / 1e6) for p in json.load(sys.stdin)["
 	'a new thread waits for its first CPU'
 is "$(gains imports.sqlite)" 'g.py:95 remove 18.0..18.0 bad
 g.py:96 remove 12.0..12.0 bad' 'imports again and again; those at the start have no line'
+is "$(gains import_once.sqlite)" 'g.py:95 remove 4.0..7.0 bad' 'one call in many pieces is one call'
 is "$(gains result.sqlite | grep sync)" '' 'a result that comes back is waited for'
 # The rule on such waits: it knows the gaps, and not whether they are needed.
 sync_rule() { "$BIN" analyze -q -f json "$1" | "$PY" -c 'import json, sys
@@ -69,6 +70,17 @@ print(*sorted("%s %.0f" % (p["reason"], p["ns"] / 1e6) for p in json.load(sys.st
 check 'text: the gain, its share, what to do' grep -q '^  1  severe  75 ms (75.0 %)  g.py:10 in f10: not while the lock is held  sure$' text
 "$BIN" why waits.sqlite >text
 check 'of bounds far apart' grep -q '^  3  bad     13\.\.23 ms (8.1 %)  a.py:1 in f: ' text
+
+# All but the first millisecond of each fork(): the child comes then, and is gone.
+is "$(gains forks.sqlite | head -1)" 'g.py:111 remove 60.0..60.0 bad' 'processes that are made and waited for: one change, nothing else of main()'
+is "$(gains forks_module.sqlite | head -1)" 'g.py:111 remove 60.0..60.0 bad' 'likewise outside of functions'
+# Without the sleep, the thread's 20 ms remain.
+is "$(gains ready.sqlite | head -1)" 'g.py:120 remove 60.0..100.0 bad' 'a sleep until another thread is ready: at least the rest of it'
+is "$(gains daemon.sqlite | head -1)" 'g.py:120 remove 60.0..100.0 bad' 'one that goes on to wait'
+is "$(gains alone.sqlite | head -1)" 'g.py:120 remove 100.0..100.0 bad' 'not of threads that others have started'
+is "$(gains compiled.sqlite)" 'g.c:131 remove 30.0..30.0 bad
+g.c:132 remove 15.0..20.0 bad
+g.c:130 remove 0.0..40.0 up to' 'compiled code that calls nothing: no share of it is sure'
 
 # ---- what the recording does not show ----
 cp lock.sqlite none.sqlite
