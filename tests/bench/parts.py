@@ -8,6 +8,7 @@ import time
 from statistics import median
 
 from costs import CPU, QUARTILE, WALL, expect, interleave, mid, over
+from default_part import part_default
 from export_part import part_export
 from flight_part import part_flight
 from launch_part import part_kineto, part_launch
@@ -218,4 +219,4 @@ PARTS = {"pread": part_pread, "below": part_below, "off": part_off, "gpu": part_
          "flood": part_flood, "python": part_python, "saturated": part_saturated, "memory": part_memory,
          "step": part_step, "start": part_start, "ctxsw": part_ctxsw, "syscall": part_syscall, "bytes": part_bytes,
          "toggle": part_toggle, "flight": part_flight, "export": part_export, "stats": part_stats, "top": part_top,
-         "record": part_record, "unwind": part_unwind, "stack": part_stack, "sample": part_sample, "view": part_view, "page": part_page}
+         "record": part_record, "unwind": part_unwind, "stack": part_stack, "sample": part_sample, "default": part_default, "view": part_view, "page": part_page}
