@@ -1,5 +1,5 @@
 /*
- * smoke.c - each target with its first inputs and RUNS changed ones, the same every time, in a process of its own: without
+ * smoke.c - each target with its first inputs and RUNS (or FUZZ_RUNS) changed ones, the same every time, in a process of its own: without
  * clang, and without its sanitizers where this is not built with them.
  */
 #include "tests/fuzz/fuzz.h"
@@ -16,6 +16,8 @@
 #define RUNS    1000u
 #define SECONDS 120 /* of CPU time, before a run counts as endless */
 
+/* FUZZ_RUNS, FUZZ: more of them; of some targets. */
+static unsigned runs = RUNS;
 static uint64_t state;
 
 static uint64_t next(void)
@@ -72,7 +74,7 @@ static void run_all(const struct fuzz_target *t)
 		t->init();
 	for (size_t len; (len = t->seed(seeds, data)); seeds++)
 		t->run(data, len);
-	for (unsigned i = 0; i < RUNS; i++) {
+	for (unsigned i = 0; i < runs; i++) {
 		size_t len;
 
 		state = 0x9e3779b97f4a7c15u * (i + 1);
@@ -93,7 +95,7 @@ static bool survives(const struct fuzz_target *t)
 
 	if (child == 0) {
 		int null = open("/dev/null", O_WRONLY);
-		struct itimerval limit = {.it_value.tv_sec = SECONDS};
+		struct itimerval limit = {.it_value.tv_sec = SECONDS * (1 + runs / RUNS)};
 
 		setitimer(ITIMER_PROF, &limit, NULL);
 		dup2(null, STDOUT_FILENO);
@@ -114,9 +116,13 @@ static bool survives(const struct fuzz_target *t)
 
 int main(void)
 {
+	const char *times = getenv("FUZZ_RUNS"), *only = getenv("FUZZ");
 	unsigned n = 0, failed = 0;
 
+	runs = times ? (unsigned)strtoul(times, NULL, 10) : RUNS;
 	for (; fuzz_targets[n]; n++) {
+		if (only && !strstr(only, fuzz_targets[n]->name))
+			continue;
 		bool ok = survives(fuzz_targets[n]);
 
 		failed += !ok;

@@ -1,16 +1,21 @@
 /* view.c - what the page of sightline view, or what claims to be it, may send; and an index beside a report. */
 #include "tests/fuzz/fuzz.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "collector/base/embed.h"
 #include "exporters/view/build.h"
 #include "exporters/view/guard.h"
+#include "exporters/view/http.h"
 #include "exporters/view/lod.h"
 #include "exporters/view/route.h"
 
@@ -183,6 +188,139 @@ static size_t seed_guard(unsigned i, uint8_t *to)
 }
 
 const struct fuzz_target fuzz_view_guard = {"view_guard", run_guard, seed_guard, NULL};
+
+/* ---- what comes in at the port: heads and bodies as bytes, and connections that end anywhere ---- */
+
+#define TOKEN "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@" /* in its place the server's */
+
+static pthread_mutex_t port_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t port_known = PTHREAD_COND_INITIALIZER;
+static int port;
+static char port_token[VIEW_TOKEN_LEN + 1];
+
+static void on_port(void *ctx, int number, const char *token)
+{
+	(void)ctx;
+	pthread_mutex_lock(&port_lock);
+	port = number;
+	snprintf(port_token, sizeof(port_token), "%s", token);
+	pthread_cond_signal(&port_known);
+	pthread_mutex_unlock(&port_lock);
+}
+
+static void *serve(void *unused)
+{
+	const struct view_http_options o = {.port = 0, .is_fixed = true, .listening = on_port};
+	char why[256];
+
+	(void)unused;
+	if (view_http_run(&server, &o, why, sizeof(why)) < 0)
+		abort();
+	return NULL;
+}
+
+/* Replies up to the end of the connection; how many bytes are kept. */
+static size_t exchange(const uint8_t *data, size_t len, char *reply, size_t room)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+	const struct linger reset = {1, 0};
+	const struct timeval most = {5, 0};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	size_t kept = 0;
+	ssize_t got;
+
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
+	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
+		abort();
+	/* It may be closed before all is sent. */
+	if (send(fd, data, len, MSG_NOSIGNAL) > 0)
+		shutdown(fd, SHUT_WR);
+	while (kept < room && (got = recv(fd, reply + kept, room - kept, 0)) > 0)
+		kept += (size_t)got;
+	close(fd);
+	return kept;
+}
+
+static void run_http(const uint8_t *data, size_t len)
+{
+	static const char plain[] =
+		"GET /v1/schema HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+		"Authorization: Bearer " TOKEN "\r\n\r\n";
+	static char reply[65536];
+	static unsigned cnt;
+	bool is_plain = cnt++ % 256 == 0;
+	char *copy = is_plain ? strdup(plain) : malloc(len + 1), *at;
+	bool has_token = false;
+	size_t got;
+
+	if (!is_plain) {
+		memcpy(copy, data, len);
+		copy[len] = '\0';
+	} else {
+		len = sizeof(plain) - 1;
+	}
+	while ((at = memmem(copy, len, TOKEN, VIEW_TOKEN_LEN)) != NULL) {
+		memcpy(at, port_token, VIEW_TOKEN_LEN);
+		has_token = true;
+	}
+	got = exchange((uint8_t *)copy, len, reply, sizeof(reply));
+	/* Others are answered still; and nothing of the report goes where the token was not sent. */
+	if (is_plain && (got < 12 || memcmp(reply, "HTTP/1.1 200", 12) != 0))
+		abort();
+	if (!has_token && memmem(reply, got, "OSRT_API", 8))
+		abort();
+	free(copy);
+}
+
+static void init_http(void)
+{
+	pthread_t thread;
+
+	init();
+	if (!view_http_is_built())
+		return;
+	if (pthread_create(&thread, NULL, serve, NULL) != 0)
+		abort();
+	pthread_detach(thread);
+	pthread_mutex_lock(&port_lock);
+	while (port == 0)
+		pthread_cond_wait(&port_known, &port_lock);
+	pthread_mutex_unlock(&port_lock);
+}
+
+static size_t seed_http(unsigned i, uint8_t *to)
+{
+#define HEADS "Host: 127.0.0.1:1\r\nConnection: close\r\nAuthorization: Bearer " TOKEN "\r\n"
+	static const char *const texts[] = {
+		"GET /v1/schema HTTP/1.1\r\n" HEADS "\r\n",
+		"GET /v1/report?r=0 HTTP/1.1\r\n" HEADS "Sec-Fetch-Site: same-origin\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: localhost\r\n\r\nGET /app.js HTTP/1.1\r\nHost: "
+		"localhost\r\nConnection: close\r\n\r\n",
+		"POST /v1/sql HTTP/1.1\r\n" HEADS "Content-Length: 20\r\n\r\nSELECT * FROM SL_ANY",
+		"POST /v1/select HTTP/1.1\r\n" HEADS
+		"Transfer-Encoding: "
+		"chunked\r\n\r\n6\r\n{\"from\r\n10\r\n\":0,\"lanes\":[1]}\r\n0\r\n\r\n",
+		"POST /v1/tiles?z=1 HTTP/1.0\r\n" HEADS
+		"Expect: 100-continue\r\nContent-Length: "
+		"16\r\n\r\n\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1",
+		"OPTIONS * HTTP/1.1\r\nHost: [::1]\r\nOrigin: http://[::1]\r\n\r\n",
+		"GET http://localhost/v1/event?lane=1&t=0 HTTP/1.1\r\n" HEADS "X: a\r\n b\r\n\r\n",
+		NULL,
+	};
+#undef HEADS
+
+	return view_http_is_built() ? fuzz_text_seed(texts, i, to) : i == 0;
+}
+
+static void run_port(const uint8_t *data, size_t len)
+{
+	if (view_http_is_built())
+		run_http(data, len);
+}
+
+const struct fuzz_target fuzz_view_http = {"view_http", run_port, seed_http, init_http};
 
 /* ---- the side file: a directory that names extents, blocks in them; both with good checksums ---- */
 
