@@ -4,31 +4,12 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
-#include "exporters/view/store.h"
-
-/* An extent that is being filled. */
-struct fill {
-	uint8_t *data;
-	view_ref ref;
-	uint32_t used, room;
-	uint32_t made; /* extents before it */
-	bool is_dirty;
-};
-
-struct view_lane_writer {
-	struct view_event open[VIEW_BLOCK];
-	unsigned open_cnt;
-	struct fill blocks, nodes[VIEW_LEVELS];
-	struct view_node *last[VIEW_LEVELS]; /* the last eight of each level */
-	struct view_seen now;                /* what becomes seen next */
-	int64_t end;                         /* of the last event */
-	struct view_lane *next_dirty;
-};
+#include "exporters/view/lane.h"
 
 /* A level above the first has an eighth of its nodes: large extents would take more memory while they fill than they spare. */
 static unsigned class_max(uint32_t level)
 {
-	return level > 0 && level != VIEW_LEVEL_BLOCKS ? VIEW_CLASSES - 2 : VIEW_CLASSES - 1;
+	return level == 0 || level == VIEW_LEVEL_BLOCKS ? VIEW_CLASSES - 1 : VIEW_CLASSES - 2;
 }
 
 uint32_t view_node_extent(uint32_t level, uint32_t i, uint32_t *at)
@@ -52,7 +33,7 @@ uint32_t view_node_extent(uint32_t level, uint32_t i, uint32_t *at)
 
 /* ---- extents ---- */
 
-static int flush(struct view_store *v, struct view_lane *lane, struct fill *f, uint32_t level)
+static int flush(struct view_store *v, struct view_lane *lane, struct view_fill *f, uint32_t level)
 {
 	if (!f->is_dirty)
 		return 0;
@@ -61,8 +42,8 @@ static int flush(struct view_store *v, struct view_lane *lane, struct fill *f, u
 }
 
 /* Makes room for @len bytes more. */
-static int fill_room(struct view_store *v, struct view_lane *lane, struct fill *f, uint32_t level,
-		     uint32_t len)
+static int fill_room(struct view_store *v, struct view_lane *lane, struct view_fill *f,
+		     uint32_t level, uint32_t len)
 {
 	unsigned class;
 	uint8_t *more;
@@ -72,9 +53,9 @@ static int fill_room(struct view_store *v, struct view_lane *lane, struct fill *
 	if (f->data && flush(v, lane, f, level) < 0)
 		return -1;
 	class = f->made < class_max(level) ? f->made : class_max(level);
-	/* Blocks do not all fit the smallest. */
-	if (class == 0 && len > view_class_bytes[0] - VIEW_EXTENT_HEAD)
-		class = 1;
+	/* Blocks and totals do not all fit the smallest. */
+	while (len > view_class_bytes[class] - VIEW_EXTENT_HEAD)
+		class ++;
 	if (!f->data || f->room < view_class_bytes[class]) {
 		more = realloc(f->data, view_class_bytes[class]);
 		if (!more)
@@ -86,7 +67,7 @@ static int fill_room(struct view_store *v, struct view_lane *lane, struct fill *
 	f->ref = view_side_room(v->side, class);
 	f->used = VIEW_EXTENT_HEAD;
 	f->made++;
-	if (level != VIEW_LEVEL_BLOCKS) {
+	if (level < VIEW_LEVELS) {
 		struct view_refs *r = &lane->w->now.refs[level];
 
 		if (!grow(&r->ref, r->cnt, &r->room, sizeof(*r->ref)))
@@ -221,13 +202,32 @@ static void node_of_nodes(const struct view_lane *lane, const struct view_node *
 		tally_best(&t, n);
 }
 
+/* What the node that is above the last 512 blocks has the place of. */
+static int put_totals(struct view_store *v, struct view_lane *lane, struct view_node *n)
+{
+	struct view_lane_writer *w = lane->w;
+	uint8_t packed[VIEW_TOTALS_BYTES];
+	size_t len = view_totals_pack(&w->sums, packed);
+
+	view_totals_begin(&w->sums);
+	if (len == 0)
+		return 0;
+	if (fill_room(v, lane, &w->totals, VIEW_LEVEL_TOTALS, (uint32_t)len) < 0)
+		return -1;
+	n->where = w->totals.ref << 16 | w->totals.used;
+	memcpy(w->totals.data + w->totals.used, packed, len);
+	w->totals.used += (uint32_t)len;
+	w->totals.is_dirty = true;
+	return 0;
+}
+
 static int put_node(struct view_store *v, struct view_lane *lane, struct view_node *n)
 {
 	struct view_lane_writer *w = lane->w;
 	struct view_node up;
 
 	for (uint32_t level = 0; level < VIEW_LEVELS; level++) {
-		struct fill *f = &w->nodes[level];
+		struct view_fill *f = &w->nodes[level];
 		uint32_t i = w->now.cnt[level];
 
 		if (fill_room(v, lane, f, level, sizeof(*n)) < 0)
@@ -245,6 +245,8 @@ static int put_node(struct view_store *v, struct view_lane *lane, struct view_no
 		if (i % VIEW_FAN != VIEW_FAN - 1)
 			break;
 		node_of_nodes(lane, w->last[level], &up);
+		if (level + 1 == VIEW_TOTALS_LEVEL && put_totals(v, lane, &up) < 0)
+			return -1;
 		n = &up;
 	}
 	return 0;
@@ -260,6 +262,8 @@ static int put_block(struct view_store *v, struct view_lane *lane)
 	if (w->open_cnt == 0)
 		return 0;
 	node_of_block(lane, w->open, w->open_cnt, &n);
+	if (!lane->is_counter)
+		view_totals_add(&w->sums, w->open, w->open_cnt);
 	len = view_pack(w->open, w->open_cnt, packed);
 	if (fill_room(v, lane, &w->blocks, VIEW_LEVEL_BLOCKS, (uint32_t)len) < 0)
 		return -1;
@@ -273,7 +277,7 @@ static int put_block(struct view_store *v, struct view_lane *lane)
 
 /* ---- events ---- */
 
-static struct view_lane_writer *writer_of(struct view_lane *lane)
+struct view_lane_writer *view_lane_writer_of(struct view_lane *lane)
 {
 	if (!lane->w) {
 		lane->w = calloc(1, sizeof(*lane->w));
@@ -285,7 +289,7 @@ static struct view_lane_writer *writer_of(struct view_lane *lane)
 
 int view_lane_put(struct view_store *v, struct view_lane *lane, struct view_event *e)
 {
-	struct view_lane_writer *w = writer_of(lane);
+	struct view_lane_writer *w = view_lane_writer_of(lane);
 
 	if (!w)
 		return -1;
@@ -323,7 +327,7 @@ int view_lane_value(struct view_store *v, struct view_lane *lane, int64_t ts, bo
 	double real = value_of(&e);
 	struct view_seen *now;
 
-	if (!writer_of(lane))
+	if (!view_lane_writer_of(lane))
 		return -1;
 	now = &lane->w->now;
 	now->least = now->events == 0 || real < now->least ? real : now->least;
@@ -350,12 +354,14 @@ static int refs_copy(struct view_refs *to, const struct view_refs *from)
 	return 0;
 }
 
-static int publish(struct view_store *v, struct view_lane *lane)
+int view_lane_publish(struct view_store *v, struct view_lane *lane)
 {
 	struct view_lane_writer *w = lane->w;
 	struct view_seen *seen = &lane->seen;
-	int rc = put_block(v, lane) | flush(v, lane, &w->blocks, VIEW_LEVEL_BLOCKS);
+	int rc = put_block(v, lane);
 
+	rc |= flush(v, lane, &w->blocks, VIEW_LEVEL_BLOCKS);
+	rc |= flush(v, lane, &w->totals, VIEW_LEVEL_TOTALS);
 	for (uint32_t level = 0; level < VIEW_LEVELS; level++) {
 		rc |= flush(v, lane, &w->nodes[level], level);
 		rc |= refs_copy(&seen->refs[level], &w->now.refs[level]);
@@ -380,7 +386,7 @@ int view_lanes_publish(struct view_store *v, bool last)
 		struct view_lane *lane = v->lanes[i];
 
 		if (lane->w && lane->w->now.events != lane->seen.events)
-			rc |= publish(v, lane);
+			rc |= view_lane_publish(v, lane);
 		if (last)
 			view_lane_writer_free(lane);
 	}
@@ -396,6 +402,8 @@ void view_lane_writer_free(struct view_lane *lane)
 	if (!w)
 		return;
 	free(w->blocks.data);
+	free(w->totals.data);
+	view_totals_free(&w->sums);
 	for (int level = 0; level < VIEW_LEVELS; level++) {
 		free(w->nodes[level].data);
 		free(w->last[level]);

@@ -6,11 +6,18 @@
 #include "collector/base/grow.h"
 #include "exporters/view/body.h"
 #include "exporters/view/flames.h"
-#include "exporters/view/lod.h"
+#include "exporters/view/totals.h"
 
 #define ROWS_MAX   2000
 #define KEPT_MAX   (8u << 20) /* durations of all names together, for medians */
 #define SAMPLE_MIN 4096       /* and of each name at least */
+
+uint64_t view_exact_most = KEPT_MAX;
+
+/* A duration that stands for several. */
+struct weighed {
+	float dur, weight;
+};
 
 struct group {
 	enum view_kind kind;
@@ -22,6 +29,9 @@ struct group {
 	size_t kept_cnt, kept_room;
 	uint64_t next; /* number of the next one that is kept; 0: all are */
 	double chance;
+	uint64_t summed; /* of cnt: those of totals, which come after all others */
+	struct weighed *weighed;
+	size_t weighed_cnt, weighed_room;
 };
 
 struct select {
@@ -35,6 +45,7 @@ struct select {
 	size_t kept;
 	uint64_t random;
 	enum view_kind kind; /* of the lane */
+	bool by_totals;
 	bool failed;
 };
 
@@ -145,12 +156,57 @@ static bool add_block(struct select *s, struct view_reader *r, uint32_t i)
 	return cnt > 0;
 }
 
+static void on_total(void *ctx, const struct view_total *t)
+{
+	struct select *s = ctx;
+	struct group *g = group_of(s, t->name);
+
+	if (!g) {
+		s->failed = true;
+		return;
+	}
+	s->events += t->cnt;
+	g->summed += t->cnt;
+	if (__builtin_add_overflow(g->total, t->total, &g->total))
+		g->total = INT64_MAX;
+	g->min = t->min < g->min ? t->min : g->min;
+	g->max = t->max > g->max ? t->max : g->max;
+	g->squares += (unsigned __int128)t->squares[1] << 64 | t->squares[0];
+	/* One in the middle of the stretch where there is room for no more. */
+	for (uint32_t i = s->kept < KEPT_MAX ? 0 : t->kept_cnt - 1; i < t->kept_cnt; i++) {
+		if (!grow(&g->weighed, g->weighed_cnt, &g->weighed_room, sizeof(*g->weighed)))
+			return;
+		g->weighed[g->weighed_cnt++] = (struct weighed){
+			t->kept[i], (float)t->cnt / (float)(s->kept < KEPT_MAX ? t->kept_cnt : 1)};
+	}
+	s->kept += t->kept_cnt;
+}
+
+/* The stretch that begins with a block, where it lies in the span as a whole. How many blocks. */
+static uint32_t add_totals(struct select *s, struct view_reader *r, uint32_t i)
+{
+	const struct view_node *n;
+
+	if (i % VIEW_TOTALS_BLOCKS != 0 ||
+	    i / VIEW_TOTALS_BLOCKS >= r->lane->seen.cnt[VIEW_TOTALS_LEVEL])
+		return 0;
+	n = view_reader_node(r, VIEW_TOTALS_LEVEL, i / VIEW_TOTALS_BLOCKS);
+	if (!n || n->start < s->from || n->end >= s->to || (n->flags & VIEW_OPEN))
+		return 0;
+	return view_reader_totals(r, i / VIEW_TOTALS_BLOCKS, on_total, s) ? VIEW_TOTALS_BLOCKS : 0;
+}
+
 static void add_lane(struct select *s, struct view_reader *r)
 {
-	uint32_t cnt = r->lane->seen.cnt[0];
+	uint32_t cnt = r->lane->seen.cnt[0], whole;
 	struct view_event e[VIEW_BLOCK];
 
 	for (uint32_t i = view_reader_find(r, s->from); i < cnt && !s->failed; i++) {
+		while (s->by_totals && (whole = add_totals(s, r, i)) > 0)
+			i += whole;
+		if (i >= cnt || s->failed)
+			return;
+
 		const struct view_node *n = view_reader_node(r, 0, i);
 		unsigned events;
 
@@ -207,11 +263,46 @@ static int64_t select_nth(int64_t *list, size_t cnt, size_t want)
 	return list[want];
 }
 
+static uint32_t bits_of(float dur)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &dur, sizeof(bits));
+	return bits;
+}
+
+/* The duration with half of the weight on either side: their bits ascend as they do, eight of them at a time. */
+static double weighed_median(const struct weighed *w, size_t cnt)
+{
+	uint32_t found = 0, mask = 0;
+	double half = 0;
+	float median;
+
+	for (size_t i = 0; i < cnt; i++)
+		half += (double)w[i].weight / 2;
+	for (int shift = 24; shift >= 0; shift -= 8) {
+		double sums[256] = {0};
+		uint32_t digit = 0;
+
+		for (size_t i = 0; i < cnt; i++)
+			if ((bits_of(w[i].dur) & mask) == found)
+				sums[bits_of(w[i].dur) >> shift & 255] += (double)w[i].weight;
+		for (; digit < 255 && sums[digit] <= half; digit++)
+			half -= sums[digit];
+		found |= digit << shift;
+		mask |= 255u << shift;
+	}
+	memcpy(&median, &found, sizeof(median));
+	return (double)median;
+}
+
 static double median_of(struct group *g)
 {
 	size_t n = g->kept_cnt;
 	int64_t upper, lower = INT64_MIN;
 
+	if (g->weighed_cnt > 0)
+		return weighed_median(g->weighed, g->weighed_cnt);
 	if (n == 0)
 		return 0;
 	upper = select_nth(g->kept, n, n / 2);
@@ -264,6 +355,20 @@ static void put_group(struct view_buf *b, struct view_store *v, struct group *g)
 	js_real(b, "sd", deviation_of(g));
 	js_bool(b, "exact_median", g->kept_cnt == g->cnt);
 	js_close(b, '}');
+}
+
+/* What was looked at one by one joins what totals have. */
+static void join(struct group *g)
+{
+	uint64_t seen = g->cnt;
+
+	g->cnt += g->summed;
+	for (size_t i = 0; g->summed > 0 && i < g->kept_cnt; i++) {
+		if (!grow(&g->weighed, g->weighed_cnt, &g->weighed_room, sizeof(*g->weighed)))
+			return;
+		g->weighed[g->weighed_cnt++] = (struct weighed){
+			(float)g->kept[i], (float)((double)seen / (double)g->kept_cnt)};
+	}
 }
 
 /* ---- counters ---- */
@@ -338,6 +443,27 @@ static void look_at_all(struct select *s, const struct view_span *span, struct v
 		look_at(s, span->lane_cnt ? span->lanes[i] : i + 1, counters);
 }
 
+/* Events of all lanes in the span, and some at its edges. */
+static uint64_t about(struct select *s, const struct view_span *span)
+{
+	uint64_t blocks = 0;
+	struct view_reader r = {.v = s->v};
+
+	pthread_rwlock_rdlock(&s->v->lock);
+	for (uint32_t i = 0; i < (span->lane_cnt ? span->lane_cnt : s->v->lane_cnt); i++) {
+		uint32_t from, to;
+
+		if (!view_reader_lane(&r, span->lane_cnt ? span->lanes[i] : i + 1) ||
+		    r.lane->is_counter)
+			continue;
+		from = view_reader_find(&r, s->from);
+		to = view_reader_find(&r, s->to);
+		blocks += to > from ? to - from : 0;
+	}
+	view_reader_end(&r);
+	return blocks * VIEW_BLOCK;
+}
+
 static void names(struct view_request *q, struct view_reply *a, const struct view_span *span)
 {
 	struct select s = {.v = q->store, .from = span->from, .to = span->to, .random = 1};
@@ -347,7 +473,10 @@ static void names(struct view_request *q, struct view_reply *a, const struct vie
 	pthread_rwlock_rdlock(&s.v->lock);
 	s.name_cnt = s.v->name_cnt;
 	pthread_rwlock_unlock(&s.v->lock);
+	s.by_totals = about(&s, span) > view_exact_most;
 	look_at_all(&s, span, NULL);
+	for (size_t i = 0; i < s.cnt; i++)
+		join(&s.groups[i]);
 	if (s.cnt > 0)
 		qsort(s.groups, s.cnt, sizeof(*s.groups), by_total);
 	for (size_t i = 0; i < s.cnt; i++)
@@ -368,8 +497,10 @@ static void names(struct view_request *q, struct view_reply *a, const struct vie
 	js_close(b, ']');
 	js_close(b, '}');
 	b->failed |= s.failed;
-	for (size_t i = 0; i < s.cnt; i++)
+	for (size_t i = 0; i < s.cnt; i++) {
 		free(s.groups[i].kept);
+		free(s.groups[i].weighed);
+	}
 	for (int k = 0; k < VIEW_KINDS; k++)
 		free(s.of_name[k]);
 	free(s.groups);

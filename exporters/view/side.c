@@ -25,7 +25,7 @@ struct super {
 	uint64_t dir_at, dir_len, file_len;
 	uint32_t dir_crc, unused;
 };
-#define VERSION 3
+#define VERSION 4
 
 struct view_side {
 	int fd;

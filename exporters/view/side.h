@@ -23,11 +23,12 @@ struct view_extent_head {
 	uint32_t magic, crc; /* of all that follows, up to used */
 	uint32_t used;       /* bytes, with the head */
 	uint32_t lane;
-	uint32_t level; /* of nodes; VIEW_LEVEL_BLOCKS: blocks */
+	uint32_t level; /* of nodes; VIEW_LEVEL_BLOCKS: blocks; VIEW_LEVEL_TOTALS: totals */
 	uint32_t unused;
 	view_ref self;
 };
 #define VIEW_LEVEL_BLOCKS UINT32_MAX
+#define VIEW_LEVEL_TOTALS (UINT32_MAX - 1)
 
 /* What a report was when the side file was made. */
 struct view_identity {

@@ -35,7 +35,8 @@ struct view_node {
 		int64_t longest;
 		double most;
 	};
-	uint64_t where; /* level 0: the extent, << 16, and the block's place in it */
+	/* Level 0: the extent, << 16, and the block's place in it; of VIEW_TOTALS_LEVEL likewise its totals (totals.h), or 0. */
+	uint64_t where;
 	union {
 		struct {
 			uint32_t name[2]; /* with most time */
