@@ -238,6 +238,11 @@ struct tl_options {
 	bool ranges_last; /* ranges on the GPU after all else instead of in order: spares a run for them alone */
 	/* > 0: no more than this part of the rows of each table, its first; calls that end later are left out. */
 	double part;
+	/* Which numbers of rows of a table are read: above @after, up to @upto. NULL, or false: all. */
+	bool (*rows)(void *of_rows, const char *table, int64_t *after, int64_t *upto);
+	void *of_rows;
+	/* They follow those of earlier runs: what was before the first is left out, and so are names that are far back. */
+	bool goes_on;
 	const char *
 		only_table; /* the event of one row of this table; names of domains are looked for among the first rows */
 	int64_t only_row;

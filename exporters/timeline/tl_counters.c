@@ -8,24 +8,38 @@
 
 #include "exporters/timeline/tl_internal.h"
 
+/* Frees @sql. */
+static int run_made(sqlite3 *db, char *sql)
+{
+	int rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+
+	sqlite3_free(sql);
+	return rc == SQLITE_OK ? 0 : -1;
+}
+
 int tl_counters(struct tl_run *r)
 {
 	static const char make[] =
 		"DROP TABLE IF EXISTS temp.SL_TL_EVENTS;"
 		"CREATE TEMP TABLE SL_TL_EVENTS AS WITH interval AS MATERIALIZED ("
 		" SELECT start, end, cpu, counter_id,"
-		" lead(start) OVER (PARTITION BY cpu ORDER BY start) AS next FROM PMU_EVENTS"
+		" lead(start) OVER (PARTITION BY cpu ORDER BY start) AS next FROM PMU_EVENTS WHERE "
+		"%s 1"
+		"), counter AS MATERIALIZED (SELECT * FROM PMU_EVENT_COUNTERS WHERE %s 1"
 		") SELECT start AS timestamp, idx, cpu,"
 		" CAST(round(1e9 * value / nullif(end - start, 0)) AS INTEGER) AS value"
-		" FROM interval JOIN PMU_EVENT_COUNTERS AS c ON c.id = counter_id"
+		" FROM interval JOIN counter AS c ON c.id = counter_id"
 		" UNION ALL SELECT end, idx, cpu, 0"
-		" FROM interval JOIN PMU_EVENT_COUNTERS AS c ON c.id = counter_id"
+		" FROM interval JOIN counter AS c ON c.id = counter_id"
 		" WHERE next IS NULL OR next > end ORDER BY 1, 3, 2";
+	char bound[TL_BOUND], counters[TL_BOUND];
 
 	if (!(r->opt->activities & TL_ACT_METRIC) || !tl_has_column(r->db, "PMU_EVENTS", "start") ||
 	    !tl_has_column(r->db, "PMU_EVENT_COUNTERS", "value"))
 		return 0;
-	return sqlite3_exec(r->db, make, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
+	tl_bound(r, "PMU_EVENTS", bound, sizeof(bound));
+	tl_bound(r, "PMU_EVENT_COUNTERS", counters, sizeof(counters));
+	return run_made(r->db, sqlite3_mprintf(make, bound, counters));
 }
 
 /*
@@ -40,7 +54,8 @@ static int make_samples(struct tl_run *r)
 		" SELECT counterId, timestamp, value, isSum, unit, lag(timestamp) OVER one AS "
 		"before,"
 		" lead(timestamp) OVER one AS next"
-		" FROM SL_COUNTER_SAMPLES JOIN SL_COUNTERS AS c ON c.id = counterId"
+		" FROM (SELECT * FROM SL_COUNTER_SAMPLES WHERE %s 1) JOIN SL_COUNTERS AS c ON c.id "
+		"= counterId"
 		" WINDOW one AS (PARTITION BY counterId ORDER BY timestamp)"
 		") SELECT timestamp, counterId AS counter, NULL AS metric,"
 		" CAST(round(1e6 * value) AS INTEGER) AS micro FROM sample WHERE NOT isSum"
@@ -50,7 +65,8 @@ static int make_samples(struct tl_run *r)
 		" UNION ALL SELECT timestamp, counterId, NULL, NULL"
 		" FROM sample WHERE isSum AND next IS NULL AND before IS NOT NULL"
 		" UNION ALL SELECT g.start, t.typeId, t.metricId, NULL"
-		" FROM SL_GPU_METRIC_GAPS AS g JOIN TARGET_INFO_GPU_METRICS AS t ON t.typeId = "
+		" FROM (SELECT * FROM SL_GPU_METRIC_GAPS WHERE %s 1) AS g"
+		" JOIN TARGET_INFO_GPU_METRICS AS t ON t.typeId = "
 		"g.typeId"
 		" ORDER BY 1, 2, 3;"
 		"DROP TABLE IF EXISTS temp.SL_TL_GAPS;"
@@ -58,9 +74,12 @@ static int make_samples(struct tl_run *r)
 		"'GPU '"
 		" || (typeId & 255) || ' not sampled for ' || round((end - start) / 1e6, 3) || ' "
 		"ms: '"
-		" || why AS text FROM SL_GPU_METRIC_GAPS ORDER BY start";
+		" || why AS text FROM SL_GPU_METRIC_GAPS WHERE %s 1 ORDER BY start";
+	char samples[TL_BOUND], gaps[TL_BOUND];
 
-	return sqlite3_exec(r->db, make, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
+	tl_bound(r, "SL_COUNTER_SAMPLES", samples, sizeof(samples));
+	tl_bound(r, "SL_GPU_METRIC_GAPS", gaps, sizeof(gaps));
+	return run_made(r->db, sqlite3_mprintf(make, samples, gaps, gaps));
 }
 
 int tl_samples(struct tl_run *r)
@@ -84,6 +103,14 @@ static const char *unit_of(const char *unit, bool is_sum)
 		if (strcmp(units[i][0], unit) == 0)
 			return units[i][is_sum ? 2 : 1];
 	return is_sum ? "/s" : "";
+}
+
+/* Among types of GPU metrics are none with these numbers. */
+#define COUNTER_TYPE (INT64_C(1) << 61)
+
+static int64_t key_of(int64_t counter)
+{
+	return (int64_t)tl_hash((uint64_t)(COUNTER_TYPE | counter));
 }
 
 static struct tl_track *make_track(struct tl_run *r, int64_t counter)
@@ -114,16 +141,13 @@ static struct tl_track *make_track(struct tl_run *r, int64_t counter)
 	}
 	sqlite3_finalize(stmt);
 	if (machine)
-		made = tl_track_counter(r->tracks, machine, (int64_t)r->metrics.cnt, name, unit);
+		made = tl_track_counter(r->tracks, machine, key_of(counter), name, unit);
 	return made;
 }
 
-/* Among types of GPU metrics are none with these numbers. */
-#define COUNTER_TYPE (INT64_C(1) << 61)
-
 static struct tl_track *track_of(struct tl_run *r, int64_t counter)
 {
-	uint64_t *at = tl_map_at(&r->metrics, tl_hash((uint64_t)(COUNTER_TYPE | counter)), true);
+	uint64_t *at = tl_map_at(&r->metrics, (uint64_t)key_of(counter), true);
 
 	if (at && *at == 0)
 		*at = (uintptr_t)make_track(r, counter);

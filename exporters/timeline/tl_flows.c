@@ -129,7 +129,7 @@ static int add_work(struct tl_flows *f, const struct tl_run *r, const char *tabl
 {
 	struct reader reader = {{on_work}, f};
 	sqlite3_stmt *stmt = NULL;
-	char bound[48], *sql;
+	char bound[TL_BOUND], *sql;
 	int rc = -1;
 
 	tl_bound(r, table, bound, sizeof(bound));

@@ -131,7 +131,8 @@ struct tl_arg_def {
 	bool again;     /* the same key as the one before: only one of them counts */
 };
 
-#define TL_COLS 24
+#define TL_COLS  24
+#define TL_BOUND 80
 
 struct tl_source {
 	const struct tl_source_def *def;
@@ -139,7 +140,7 @@ struct tl_source {
 		row; /* numbers of the current row, TL_NONE for NULL: up to where arguments begin */
 	int64_t own[TL_COLS], scanned[TL_COLS];
 	int col_cnt;
-	char bound[48];       /* "rowid <= N AND ", or nothing */
+	char bound[TL_BOUND]; /* "rowid <= N AND ", or nothing */
 	struct tl_rows *rows; /* all rows; or, where more than numbers and a text is wanted, */
 	sqlite3_stmt *scan;   /* this */
 	sqlite3_stmt *fetch;  /* the one with a number */
@@ -280,7 +281,7 @@ void tl_made_close(struct tl_source *s);
 
 /* About how many rows there are: row numbers cost nothing to ask for. */
 uint64_t tl_rows_cnt(sqlite3 *db, const char *table);
-/* Numbers of rows that a run reads of a table, as a condition that others follow: tl_options.part. */
+/* Numbers of rows that a run reads of a table, as a condition that others follow: tl_options.part, rows. */
 void tl_bound(const struct tl_run *r, const char *table, char *buf, size_t len);
 
 /* The whole of a run; r->db, opt, sink, self, args_for, why are set. 0, or -1. (timeline.c) */

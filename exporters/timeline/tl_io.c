@@ -254,22 +254,23 @@ int tl_io_row(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 int tl_io_open(struct tl_run *r, struct tl_source *s)
 {
 	static const char sql[] = "SELECT start, \"end\", globalTid, nameId, bytesDone FROM "
-				  "OSRT_API WHERE bytesDone > 0 "
+				  "OSRT_API WHERE %s bytesDone > 0 "
 				  "AND globalTid IS NOT NULL%s";
 	struct io *io;
-	char text[256];
+	char text[384], bound[TL_BOUND];
 	int order;
 
 	memset(s, 0, sizeof(*s));
 	s->def = &io_def;
 	if (!tl_has_column(r->db, "OSRT_API", "bytesDone"))
 		return 0;
-	order = tl_in_order(r->db, "OSRT_API", "start", NULL);
+	tl_bound(r, "OSRT_API", bound, sizeof(bound));
+	order = *bound ? 0 : tl_in_order(r->db, "OSRT_API", "start", NULL);
 	io = s->state = calloc(1, sizeof(*io));
 	if (!io || order < 0)
 		return -1;
 	io->run = r;
-	snprintf(text, sizeof(text), sql, order ? "" : " ORDER BY start");
+	snprintf(text, sizeof(text), sql, bound, order ? "" : " ORDER BY start");
 	if (sqlite3_prepare_v2(r->db, text, -1, &io->stmt, NULL) != SQLITE_OK || read_call(io) < 0)
 		return -1;
 	return tl_io_step(s);

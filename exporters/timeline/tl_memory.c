@@ -16,7 +16,7 @@ int tl_memory(struct tl_run *r)
 		"memoryOperationType) AS nr FROM CUDA_GPU_MEMORY_USAGE_EVENTS WHERE address <> 0) "
 		"WHERE nr = 1 AND op = 1 GROUP BY 1, 2, 3";
 
-	if (!(r->opt->activities & TL_ACT_MEMORY) ||
+	if (!(r->opt->activities & TL_ACT_MEMORY) || r->opt->goes_on ||
 	    !tl_has_column(r->db, "CUDA_GPU_MEMORY_USAGE_EVENTS", "address") ||
 	    !tl_has_column(r->db, "CUDA_GPU_MEMORY_USAGE_EVENTS", "correlationId"))
 		return 0;

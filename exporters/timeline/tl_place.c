@@ -32,21 +32,18 @@ static int keep_text(struct tl_run *r, uint64_t *slot, const char *text)
 	return 0;
 }
 
-int tl_names_of_domains(struct tl_run *r)
+/* Of rows with these numbers. */
+static int names_in(struct tl_run *r, const char *bound)
 {
 	static const char sql[] = "SELECT eventType, globalTid, ifnull(domainId, 0), category, "
 				  "coalesce(text, s.value) "
 				  "FROM NVTX_EVENTS LEFT JOIN StringIds AS s ON s.id = textId "
-				  "WHERE %s%s eventType IN (33, 39, 75)";
+				  "WHERE %s eventType IN (33, 39, 75)";
 	sqlite3_stmt *stmt = NULL;
-	char bound[48], bounded[512];
+	char bounded[512];
 	int rc;
 
-	if (r->opt->only_table)
-		snprintf(bound, sizeof(bound), "rowid <= %d AND ", FIRST_ROWS);
-	else
-		tl_bound(r, "NVTX_EVENTS", bound, sizeof(bound));
-	snprintf(bounded, sizeof(bounded), sql, *bound ? "NVTX_EVENTS." : "", bound);
+	snprintf(bounded, sizeof(bounded), sql, bound);
 	rc = sqlite3_prepare_v2(r->db, bounded, -1, &stmt, NULL);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		uint64_t process = tl_hash((uint64_t)TL_PROCESS_OF(sqlite3_column_int64(stmt, 1)));
@@ -73,6 +70,25 @@ int tl_names_of_domains(struct tl_run *r)
 	}
 	sqlite3_finalize(stmt);
 	return rc == SQLITE_DONE ? 0 : -1;
+}
+
+int tl_names_of_domains(struct tl_run *r)
+{
+	int64_t after = 0, upto;
+	char bound[TL_BOUND] = "";
+
+	if (r->opt->part > 0 && !r->opt->only_table)
+		snprintf(bound, sizeof(bound), "NVTX_EVENTS.rowid <= %lld AND ",
+			 (long long)((double)tl_rows_cnt(r->db, "NVTX_EVENTS") * r->opt->part));
+	if (!r->opt->only_table && !r->opt->goes_on)
+		return names_in(r, bound);
+	snprintf(bound, sizeof(bound), "NVTX_EVENTS.rowid <= %d AND ", FIRST_ROWS);
+	if (names_in(r, bound) < 0)
+		return -1;
+	if (r->opt->only_table || !r->opt->rows(r->opt->of_rows, "NVTX_EVENTS", &after, &upto))
+		return 0;
+	snprintf(bound, sizeof(bound), "NVTX_EVENTS.rowid > %lld AND ", (long long)after);
+	return names_in(r, bound);
 }
 
 /* ---- the kinds of places ---- */
@@ -263,8 +279,9 @@ struct tl_track *tl_metric_track(struct tl_run *r, int64_t type, int64_t metric)
 		return NULL;
 	if (*at == 0) {
 		metric_name(r, type, metric, name, sizeof(name));
-		*at = (uintptr_t)tl_track_counter(r->tracks, machine, (int64_t)r->metrics.cnt, name,
-						  metric_unit(name));
+		*at = (uintptr_t)tl_track_counter(
+			r->tracks, machine, (int64_t)(tl_hash((uint64_t)type) ^ (uint64_t)metric),
+			name, metric_unit(name));
 	}
 	return (struct tl_track *)(uintptr_t)*at;
 }
@@ -299,16 +316,15 @@ static int at_counted(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 {
 	int64_t event = tl_key(s, 0), cpu = tl_key(s, 1);
 	struct tl_track *machine = tl_track_machine(r->tracks);
-	uint64_t *at = tl_map_at(&r->metrics,
-				 tl_hash((uint64_t)(EVENT_TYPE | event)) ^ (uint64_t)cpu, true);
+	uint64_t key = tl_hash((uint64_t)(EVENT_TYPE | event)) ^ (uint64_t)cpu;
+	uint64_t *at = tl_map_at(&r->metrics, key, true);
 	char name[160];
 
 	if (!machine || !at)
 		return -1;
 	if (*at == 0) {
 		event_name(r, event, cpu, name, sizeof(name));
-		*at = (uintptr_t)tl_track_counter(r->tracks, machine, (int64_t)r->metrics.cnt, name,
-						  "");
+		*at = (uintptr_t)tl_track_counter(r->tracks, machine, (int64_t)key, name, "");
 	}
 	e->track = (struct tl_track *)(uintptr_t)*at;
 	e->kind = TL_VALUE;

@@ -61,12 +61,17 @@ void tl_bound(const struct tl_run *r, const char *table, char *buf, size_t len)
 {
 	const struct tl_options *opt = r->opt;
 
+	int64_t after, upto;
+
 	*buf = '\0';
 	if (opt->only_table && strcmp(opt->only_table, table) == 0)
 		snprintf(buf, len, "rowid = %lld AND ", (long long)opt->only_row);
 	else if (opt->part > 0)
 		snprintf(buf, len, "rowid <= %lld AND ",
 			 (long long)((double)tl_rows_cnt(r->db, table) * opt->part));
+	else if (opt->rows && opt->rows(opt->of_rows, table, &after, &upto))
+		snprintf(buf, len, "rowid > %lld AND rowid <= %lld AND ", (long long)after,
+			 (long long)upto);
 }
 
 /* ---- rows that are kept until their turn ---- */

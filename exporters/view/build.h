@@ -13,7 +13,9 @@ int view_build(struct view_store *v, const bool *stop);
 /* After it, until @stop: follows a report that grows, and one that goes away; makes a damaged index anew. */
 void view_watch(struct view_store *v, const bool *stop);
 
-/* ---- inner: tracks.c, states.c ---- */
+/* ---- inner: build.c, tracks.c, states.c ---- */
+
+#define VIEW_WHY 512
 
 #define VIEW_DEPTH_MAX 256
 #define VIEW_NEAR      (1 << 16)
@@ -36,13 +38,14 @@ struct view_track {
 	uint32_t name;          /* how a CPU's lane calls the thread; 0: not yet known */
 	/* the state that a thread is in, and a CPU's thread */
 	int64_t since, row;
-	const struct view_track *runs;
+	uint32_t runs; /* name of the thread; 0: none */
 	uint32_t state;
-	bool is_known;
+	bool is_known, is_resumed;
 	struct view_track *next;
 };
 
 struct view_states;
+struct view_live;
 
 struct view_builder {
 	struct view_store *v;
@@ -50,6 +53,9 @@ struct view_builder {
 	const bool *stop;
 	struct view_track *tracks;
 	struct view_states *states;
+	struct view_live *bounds; /* of a report that grows: the rows that are read; NULL: all */
+	struct view_live
+		*live; /* the same where they are new ones; NULL: lanes are written at once */
 	const char *table[VIEW_SOURCES]; /* found last, and their numbers */
 	int source[VIEW_SOURCES];
 	uint32_t *near; /* by number of a text below VIEW_NEAR: name + 1 */
@@ -62,6 +68,12 @@ struct view_builder {
 	int64_t published; /* monotonic, ns */
 	uint32_t publications;
 };
+
+/* build.c: all of a report into a new store, and into v->side; rows that are new into one that is there. 0, -1: @why. */
+int view_walk(struct view_builder *b, char *why, size_t len);
+int view_walk_on(struct view_builder *b, char *why, size_t len);
+/* Of a large report, a first part. True: @v shows it. */
+bool view_show_part(struct view_store *v, sqlite3 *db, const bool *stop);
 
 /* tracks.c; NULL, -1: no memory */
 struct view_track *view_track_of(struct view_builder *b, struct tl_track *t);
@@ -81,8 +93,8 @@ static inline int64_t view_time(const struct view_store *v, int64_t ts)
 }
 
 /* states.c */
-/* @db: NULL where no more than switches is wanted. */
-struct view_states *view_states_new(struct view_store *v, sqlite3 *db);
+/* @has_details: false where no more than switches is wanted. */
+struct view_states *view_states_new(const struct view_builder *b, bool has_details);
 void view_states_free(struct view_states *s);
 int view_states_switch(struct view_builder *b, const struct tl_event *e, int source);
 /* What was under way when the recording ended. */

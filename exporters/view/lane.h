@@ -23,5 +23,10 @@ struct view_lane_writer {
 };
 
 struct view_lane_writer *view_lane_writer_of(struct view_lane *lane);
+/*
+ * Takes back what was written from a block on; the store's lock is held, alone, and all has been published. What the blocks had is
+ * to be put again. 0, -1: no memory, or damaged.
+ */
+int view_lane_cut(struct view_store *v, struct view_lane *lane, uint32_t block);
 /* Writes what is there; the store's lock is held, for this lane's readers see it then. 0, -1. */
 int view_lane_publish(struct view_store *v, struct view_lane *lane);

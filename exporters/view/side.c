@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/base/grow.h"
 #include "exporters/view/side.h"
 
 #define FILE_MAGIC   "SLVIEW01"
@@ -36,6 +37,9 @@ struct view_side {
 	struct view_page *slots[SLOTS];
 	struct view_page *newest, *oldest;
 	uint64_t bytes;
+	/* the writer's: extents that may be used again */
+	view_ref *free[VIEW_CLASSES];
+	size_t free_cnt[VIEW_CLASSES], free_room[VIEW_CLASSES];
 };
 
 /* ---- checksum: CRC-32C, eight bytes at a time ---- */
@@ -307,6 +311,8 @@ void view_side_close(struct view_side *s)
 		free(p);
 	}
 	close(s->fd);
+	for (int i = 0; i < VIEW_CLASSES; i++)
+		free(s->free[i]);
 	pthread_mutex_destroy(&s->lock);
 	free(s->path);
 	free(s);
@@ -323,6 +329,8 @@ view_ref view_side_room(struct view_side *s, unsigned class)
 {
 	view_ref ref = s->end | class;
 
+	if (s->free_cnt[class] > 0)
+		return s->free[class][--s->free_cnt[class]];
 	s->end += view_class_bytes[class];
 	return ref;
 }
@@ -391,6 +399,29 @@ static void make_room(struct view_side *s)
 		if (p->pins == 0)
 			drop(s, p);
 	}
+}
+
+void view_side_forget(struct view_side *s, view_ref ref, bool is_free)
+{
+	unsigned class = VIEW_REF_CLASS(ref);
+	struct view_page *p;
+
+	pthread_mutex_lock(&s->lock);
+	/* Two threads that read it at once have left two. */
+	do {
+		for (p = s->slots[slot_of(ref)]; p && p->ref != ref; p = p->next)
+			;
+		if (p && p->pins == 0)
+			drop(s, p);
+		else if (p) {
+			unchain(s, p);
+			p->is_stale = true;
+		}
+	} while (p);
+	pthread_mutex_unlock(&s->lock);
+	if (is_free &&
+	    grow(&s->free[class], s->free_cnt[class], &s->free_room[class], sizeof(view_ref)))
+		s->free[class][s->free_cnt[class]++] = ref;
 }
 
 static struct view_page *load(struct view_side *s, view_ref ref, uint32_t lane, uint32_t level)

@@ -58,6 +58,8 @@ uint64_t view_side_bytes(const struct view_side *s);
 
 /* Room for an extent; one writer only. */
 view_ref view_side_room(struct view_side *s, unsigned class);
+/* What is written there next is something else: while no reader has it. @is_free: it may become another's. */
+void view_side_forget(struct view_side *s, view_ref ref, bool is_free);
 /* @data begins with the head, which gets the checksum here. */
 int view_side_write(struct view_side *s, view_ref ref, uint8_t *data, uint32_t used, uint32_t lane,
 		    uint32_t level);

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
-#include "exporters/view/build.h"
+#include "exporters/view/live.h"
+#include "exporters/view/lod.h"
 
 enum state {
 	RUNNING,
@@ -50,21 +51,27 @@ static void read_ahead(struct view_states *s)
 		s->ahead.wakeup = INT64_MIN;
 }
 
-struct view_states *view_states_new(struct view_store *v, sqlite3 *db)
+struct view_states *view_states_new(const struct view_builder *b, bool has_details)
 {
-	static const char sql[] =
-		"SELECT start, globalTid, preempted, wakeupTime FROM SL_SCHED_DETAIL";
-	static const char sorted[] = "SELECT start, globalTid, preempted, wakeupTime "
-				     "FROM SL_SCHED_DETAIL ORDER BY start";
+	static const char sql[] = "SELECT start, globalTid, preempted, wakeupTime FROM "
+				  "SL_SCHED_DETAIL WHERE rowid > ?1%s";
 	struct view_states *s = calloc(1, sizeof(*s));
+	int64_t after = INT64_MIN, upto;
+	char text[160];
+	bool is_sorted;
 
 	if (!s)
 		return NULL;
 	for (int i = 0; i < STATES; i++)
-		s->names[i] = view_name_of(v, &(struct tl_text){0, texts[i], strlen(texts[i])});
-	if (db && sqlite3_prepare_v2(
-			  db, tl_in_order(db, "SL_SCHED_DETAIL", "start", NULL) == 1 ? sql : sorted,
-			  -1, &s->stmt, NULL) == SQLITE_OK)
+		s->names[i] = view_name_of(b->v, &(struct tl_text){0, texts[i], strlen(texts[i])});
+	if (!has_details)
+		return s;
+	if (b->live)
+		view_live_rows(b->live, "SL_SCHED_DETAIL", &after, &upto);
+	is_sorted = !b->live && tl_in_order(b->db, "SL_SCHED_DETAIL", "start", NULL) == 1;
+	snprintf(text, sizeof(text), sql, is_sorted ? "" : " ORDER BY start");
+	if (sqlite3_prepare_v2(b->db, text, -1, &s->stmt, NULL) == SQLITE_OK &&
+	    sqlite3_bind_int64(s->stmt, 1, after) == SQLITE_OK)
 		read_ahead(s);
 	return s;
 }
@@ -124,7 +131,36 @@ static int put(struct view_builder *b, struct view_lane *lane, int64_t from, int
 			       .source = (uint8_t)source,
 			       .flags = to == VIEW_TIME_MAX ? VIEW_OPEN : 0};
 
-	return !lane ? -1 : to <= from ? 0 : view_lane_put(b->v, lane, &e);
+	if (!lane || to <= from)
+		return lane ? 0 : -1;
+	return b->live ? view_live_put(b->live, b->v->rows[lane->row - 1], VIEW_INSTEAD, &e)
+		       : view_lane_put(b->v, lane, &e);
+}
+
+/* What a lane ended with when the rows before the new ones had been read; what is put instead begins there. */
+static void resume(struct view_builder *b, struct view_track *t, const struct view_lane *lane)
+{
+	struct view_event e[VIEW_BLOCK];
+	struct view_reader r;
+	unsigned cnt = 0;
+
+	if (!b->live || t->is_resumed || !lane)
+		return;
+	t->is_resumed = true;
+	if (!view_reader_begin(&r, b->v, lane->id))
+		return;
+	if (lane->seen.cnt[0] > 0)
+		cnt = view_reader_block(&r, lane->seen.cnt[0] - 1, e);
+	view_reader_end(&r);
+	if (cnt == 0 || !(e[cnt - 1].flags & VIEW_OPEN))
+		return;
+	t->since = e[cnt - 1].start;
+	t->row = e[cnt - 1].row;
+	t->is_known = true;
+	t->runs = e[cnt - 1].name;
+	for (int i = 0; i < STATES; i++)
+		if (b->states->names[i] == e[cnt - 1].name)
+			t->state = (uint32_t)i;
 }
 
 /* A thread's interval up to @to; where it woke at @wakeup, what follows is waiting for a CPU. */
@@ -166,8 +202,8 @@ static int close_cpu(struct view_builder *b, struct view_track *cpu, int64_t ts,
 	int rc = 0;
 
 	if (cpu->is_known && cpu->runs)
-		rc = put(b, cpu->lane, cpu->since, ts, cpu->runs->name, cpu->row, source);
-	cpu->runs = NULL;
+		rc = put(b, cpu->lane, cpu->since, ts, cpu->runs, cpu->row, source);
+	cpu->runs = 0;
 	return rc;
 }
 
@@ -177,20 +213,22 @@ int view_states_switch(struct view_builder *b, const struct tl_event *e, int sou
 	const struct detail *d = detail_of(b->states, e->ts, e->track->global);
 	int64_t ts = view_time(b->v, e->ts);
 	int64_t wakeup = d && d->wakeup != INT64_MIN ? view_time(b->v, d->wakeup) : INT64_MIN;
-	int rc = close_state(b, t, ts, e->sched_in ? wakeup : INT64_MIN, source);
+	int rc;
 
+	resume(b, t, view_track_state_lane(b, t));
+	resume(b, cpu, cpu->lane);
+	rc = close_state(b, t, ts, e->sched_in ? wakeup : INT64_MIN, source);
 	t->state = e->sched_in            ? RUNNING
 		   : d && d->is_preempted ? RUNNABLE
 					  : (uint32_t)state_of(e->state);
 	t->since = ts;
 	t->row = e->row;
 	t->is_known = t->state != ENDED;
-	if (!e->sched_in && cpu->runs != t)
+	if (!e->sched_in && cpu->runs != thread_name(b, t))
 		return rc;
 	rc |= close_cpu(b, cpu, ts, source);
 	if (e->sched_in) {
-		thread_name(b, t);
-		cpu->runs = t;
+		cpu->runs = thread_name(b, t);
 		cpu->since = ts;
 		cpu->row = e->row;
 		cpu->is_known = true;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
-#include "exporters/view/store.h"
+#include "exporters/view/live.h"
 
 const char *const view_kind_names[VIEW_KINDS] = {
 #define KIND(id, name) name,
@@ -58,6 +58,7 @@ void view_store_free(struct view_store *v)
 	for (uint32_t i = 0; i < v->source_cnt; i++)
 		free(v->sources[i]);
 	view_side_close(v->side);
+	view_live_free(v->live);
 	tl_map_free(&v->by_key);
 	tl_map_free(&v->name_of_id);
 	tl_map_free(&v->name_of_text);

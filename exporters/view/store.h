@@ -139,6 +139,7 @@ struct view_store {
 	uint64_t rows_then; /* numbers of rows of the report when it was looked at first */
 	struct tl_map by_key, name_of_id, name_of_text;
 	uint64_t disordered;
+	struct view_live *live; /* of a report that grows: which of its rows are here; live.h */
 };
 
 struct view_store *view_store_new(const char *path);

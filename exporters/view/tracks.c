@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/view/build.h"
+#include "exporters/view/live.h"
 
 static void number_row(struct view_row *r, const struct tl_track *t)
 {
@@ -108,6 +108,24 @@ static enum view_kind kind_of_track(const struct tl_track *t)
 	return t->kind == TL_STREAM && t->stream == TL_SYNC_STREAM ? VIEW_SYNC : kinds[t->kind];
 }
 
+/* Names of threads and processes may come after their first events. */
+static int rename_row(struct view_store *v, struct view_row *r, const char *name)
+{
+	char *was, *copy;
+
+	if (strcmp(r->name, name) == 0)
+		return 0;
+	copy = strdup(name);
+	if (!copy)
+		return -1;
+	pthread_rwlock_wrlock(&v->lock);
+	was = r->name;
+	r->name = copy;
+	pthread_rwlock_unlock(&v->lock);
+	free(was);
+	return 0;
+}
+
 static struct view_row *row_of(struct view_builder *b, const struct tl_track *t)
 {
 	const struct view_track *parent = t->parent ? t->parent->of_sink : NULL;
@@ -118,9 +136,9 @@ static struct view_row *row_of(struct view_builder *b, const struct tl_track *t)
 	if (t->kind == TL_GIL)
 		snprintf(key + strlen(key), sizeof(key) - strlen(key), "/gil");
 	r = view_row_find(b->v, key);
-	if (r)
-		return r;
 	name_of(t, name, sizeof(name));
+	if (r)
+		return rename_row(b->v, r, name) == 0 ? r : NULL;
 	/* A GPU stands above the processes. */
 	r = view_row_add(b->v, kind_of_track(t),
 			 parent && parent->group && t->kind != TL_DEVICE ? parent->group->id : 0,
@@ -131,6 +149,14 @@ static struct view_row *row_of(struct view_builder *b, const struct tl_track *t)
 	if (t->unit && *t->unit)
 		r->unit = strdup(t->unit);
 	return r;
+}
+
+/* Of a row that has one lane. */
+static struct view_lane *only_lane(struct view_builder *b, struct view_row *row)
+{
+	if (b->live && row->lane_cnt > 0)
+		return b->v->lanes[row->lanes[0] - 1];
+	return view_lane_add(b->v, row);
 }
 
 struct view_track *view_track_of(struct view_builder *b, struct tl_track *t)
@@ -145,7 +171,7 @@ struct view_track *view_track_of(struct view_builder *b, struct tl_track *t)
 	t->of_sink = made;
 	made->group = row_of(b, t);
 	if (made->group && (t->kind == TL_CPU || t->kind == TL_COUNTER))
-		made->lane = view_lane_add(b->v, made->group);
+		made->lane = only_lane(b, made->group);
 	return made->group ? made : NULL;
 }
 
@@ -220,7 +246,7 @@ struct view_lane *view_track_state_lane(struct view_builder *b, struct view_trac
 	struct view_row *row = t->lane ? NULL : row_of_kind(b, t, VIEW_STATE);
 
 	if (row)
-		t->lane = view_lane_add(b->v, row);
+		t->lane = only_lane(b, row);
 	return t->lane;
 }
 
@@ -236,6 +262,8 @@ int view_track_slice(struct view_builder *b, const struct tl_event *e, struct vi
 		if (!n || !(n->row = row_of_kind(b, t, kind)))
 			return -1;
 	}
+	if (b->live)
+		return view_live_put(b->live, n->row, VIEW_ADDED, out);
 	while (n->open > 0 && n->ends[n->open - 1] <= out->start)
 		n->open--;
 	depth = n->open;
