@@ -162,6 +162,8 @@ struct tl_event {
 	int64_t row;     /* its rowid there; 0: not known, of tables that are made or filtered */
 	int64_t ts, dur; /* ns; dur of a slice: >= 0 or TL_OPEN */
 	struct tl_text name; /* SLICE, INSTANT */
+	int64_t path;        /* of calls of libc: StringIds.id of the file they work on; -1: none */
+	int64_t bytes;       /* and what they moved */
 	/*
 	 * An arrow leads from the event with flow_out to those with the same flow_in. Only where GPU work for
 	 * the call is in what is exported (flow_out), and the call came by before (flow_in). 0: none; below 2^53.

@@ -128,6 +128,10 @@ static int at_call(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 		thread = 0;
 	if (s->def->place != TL_AT_THREAD)
 		e->stack = stack_of(r, s, tl_key(s, 1));
+	if (s->def->activity == TL_ACT_OSRT && tl_key(s, 2) != TL_NONE) {
+		e->path = tl_key(s, 2);
+		e->bytes = tl_key(s, 3);
+	}
 	if (s->def->place == TL_AT_CUDA_CALL) {
 		if (tl_key(s, 2) == CLASS_DRIVER)
 			e->category = "cuda_driver";
@@ -362,6 +366,7 @@ int tl_place_row(struct tl_run *r, struct tl_source *s)
 		.ts = s->ts,
 		.cpu = -1,
 		.state = -1,
+		.path = -1,
 	};
 
 	if (s->def->place == TL_AT_IO)

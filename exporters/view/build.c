@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "exporters/view/files.h"
 #include "exporters/view/live.h"
 
 #define FIRST_NS   300000000 /* until something is to be seen */
@@ -59,6 +60,14 @@ static uint32_t name_of(struct view_builder *b, const struct tl_text *text)
 	return *known - 1;
 }
 
+/* Of new rows: as long as there are not too many files. */
+static int put_file(struct view_builder *b, int64_t path, const struct view_event *e)
+{
+	struct view_row *row = view_file_row(b->v, b->db, path);
+
+	return row ? view_live_put(b->live, row, VIEW_ADDED, e) : 0;
+}
+
 static int on_slice(struct view_builder *b, const struct tl_event *e, int source)
 {
 	struct view_store *v = b->v;
@@ -84,6 +93,10 @@ static int on_slice(struct view_builder *b, const struct tl_event *e, int source
 		return -1;
 	if (out.end != VIEW_TIME_MAX && out.end > b->last)
 		b->last = out.end;
+	if (b->files && view_files_add(b->files, e, &out) < 0)
+		return -1;
+	if (b->live && e->path >= 0 && put_file(b, e->path, &out) < 0)
+		return -1;
 	return view_track_slice(b, e, &out);
 }
 
@@ -237,6 +250,7 @@ static int64_t run(struct view_builder *b, double part, char *why, size_t len)
 				     .progress = on_progress,
 				     .of_progress = b};
 	int64_t events = -1;
+	bool is_whole = part <= 0 && !b->live, ok;
 
 	/* These need a look at the whole of a table. */
 	if (part > 0)
@@ -247,12 +261,17 @@ static int64_t run(struct view_builder *b, double part, char *why, size_t len)
 	b->published = clock_ns();
 	b->states = view_states_new(b, part <= 0);
 	b->near = calloc(VIEW_NEAR, sizeof(*b->near));
-	if (b->states && b->near)
+	b->files = is_whole ? view_files_new() : NULL;
+	ok = b->states && b->near && (b->files || !is_whole);
+	if (ok)
 		events = timeline_run(b->db, &options, &sink, b, why, len);
+	if (events >= 0 && b->files && view_files_end(b->files, b) < 0)
+		events = -1;
 	if (events < 0 && !*why)
 		snprintf(why, len, "%s", no_room);
 	view_tracks_free(b);
 	view_states_free(b->states);
+	view_files_free(b->files);
 	free(b->near);
 	return events;
 }

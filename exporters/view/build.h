@@ -46,6 +46,7 @@ struct view_track {
 
 struct view_states;
 struct view_live;
+struct view_files;
 
 struct view_builder {
 	struct view_store *v;
@@ -53,6 +54,7 @@ struct view_builder {
 	const bool *stop;
 	struct view_track *tracks;
 	struct view_states *states;
+	struct view_files *files; /* NULL: of a part of the report */
 	struct view_live *bounds; /* of a report that grows: the rows that are read; NULL: all */
 	struct view_live
 		*live; /* the same where they are new ones; NULL: lanes are written at once */

@@ -82,6 +82,11 @@ static bool may_have(const struct search *s, const struct view_seen *seen)
 	return false;
 }
 
+static enum view_kind kind_of(const struct view_store *v, uint32_t lane)
+{
+	return v->rows[v->lanes[lane - 1]->row - 1]->kind;
+}
+
 /* All events of all lanes that may have such names: packed as they are, that takes a tenth of a second for each ten millions. */
 static void scan(struct search *s)
 {
@@ -95,7 +100,8 @@ static void scan(struct search *s)
 			pthread_rwlock_unlock(&s->v->lock);
 			return;
 		}
-		if ((!s->lanes || (lane <= s->lane_cnt && s->lanes[lane])) &&
+		if ((s->lanes ? lane <= s->lane_cnt && s->lanes[lane]
+			      : !view_kind_repeats(kind_of(s->v, lane))) &&
 		    view_reader_lane(&r, lane) && !r.lane->is_counter &&
 		    may_have(s, &r.lane->seen)) {
 			s->lane = lane;

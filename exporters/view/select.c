@@ -409,14 +409,19 @@ static void put_values(struct view_buf *b, const struct view_row *row, uint32_t 
 
 /* ---- lanes ---- */
 
+static enum view_kind kind_of(const struct view_reader *r)
+{
+	return r->v->rows[r->lane->row - 1]->kind;
+}
+
 /* Of each lane in turn, so that the writer need not wait for all; counters go to the reply at once. */
-static void look_at(struct select *s, uint32_t lane, struct view_buf *counters)
+static void look_at(struct select *s, uint32_t lane, bool is_all, struct view_buf *counters)
 {
 	struct view_reader r = {.v = s->v};
 
 	r.no_rows = counters == NULL;
 	pthread_rwlock_rdlock(&s->v->lock);
-	if (view_reader_lane(&r, lane)) {
+	if (view_reader_lane(&r, lane) && (!is_all || !view_kind_repeats(kind_of(&r)))) {
 		const struct view_row *row = s->v->rows[r.lane->row - 1];
 
 		s->kind = row->kind;
@@ -440,7 +445,7 @@ static void look_at_all(struct select *s, const struct view_span *span, struct v
 	cnt = span->lane_cnt ? span->lane_cnt : s->v->lane_cnt;
 	pthread_rwlock_unlock(&s->v->lock);
 	for (uint32_t i = 0; i < cnt && !s->failed; i++)
-		look_at(s, span->lane_cnt ? span->lanes[i] : i + 1, counters);
+		look_at(s, span->lane_cnt ? span->lanes[i] : i + 1, span->lane_cnt == 0, counters);
 }
 
 /* Events of all lanes in the span, and some at its edges. */

@@ -23,6 +23,11 @@ enum view_kind {
 	VIEW_KINDS
 };
 extern const char *const view_kind_names[VIEW_KINDS];
+/* Rows with events that other rows have, too: left out where all lanes are meant. */
+static inline bool view_kind_repeats(enum view_kind kind)
+{
+	return kind == VIEW_FILE;
+}
 
 /* What a block, or eight nodes, have in them. */
 struct view_node {
@@ -139,6 +144,7 @@ struct view_store {
 	uint64_t rows_then; /* numbers of rows of the report when it was looked at first */
 	struct tl_map by_key, name_of_id, name_of_text;
 	uint64_t disordered;
+	uint32_t file_cnt;      /* rows of files */
 	struct view_live *live; /* of a report that grows: which of its rows are here; live.h */
 };
 

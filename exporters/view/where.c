@@ -172,7 +172,8 @@ bool view_find_row(struct view_store *v, const char *table, int64_t rowid, int64
 		const struct view_lane *l = v->lanes[lane - 1];
 
 		if (!(l->sources >> source & 1) || l->is_counter || !view_reader_lane(&r, lane) ||
-		    v->rows[l->row - 1]->kind == VIEW_CPU)
+		    v->rows[l->row - 1]->kind == VIEW_CPU ||
+		    view_kind_repeats(v->rows[l->row - 1]->kind))
 			continue;
 		view_reader_each(&r, t, add(t, 1), on_row, &b);
 		if (b.found)

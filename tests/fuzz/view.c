@@ -299,11 +299,9 @@ static size_t seed_http(unsigned i, uint8_t *to)
 		"GET / HTTP/1.1\r\nHost: localhost\r\n\r\nGET /app.js HTTP/1.1\r\nHost: "
 		"localhost\r\nConnection: close\r\n\r\n",
 		"POST /v1/sql HTTP/1.1\r\n" HEADS "Content-Length: 20\r\n\r\nSELECT * FROM SL_ANY",
-		"POST /v1/select HTTP/1.1\r\n" HEADS
-		"Transfer-Encoding: "
+		"POST /v1/select HTTP/1.1\r\n" HEADS "Transfer-Encoding: "
 		"chunked\r\n\r\n6\r\n{\"from\r\n10\r\n\":0,\"lanes\":[1]}\r\n0\r\n\r\n",
-		"POST /v1/tiles?z=1 HTTP/1.0\r\n" HEADS
-		"Expect: 100-continue\r\nContent-Length: "
+		"POST /v1/tiles?z=1 HTTP/1.0\r\n" HEADS "Expect: 100-continue\r\nContent-Length: "
 		"16\r\n\r\n\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1",
 		"OPTIONS * HTTP/1.1\r\nHost: [::1]\r\nOrigin: http://[::1]\r\n\r\n",
 		"GET http://localhost/v1/event?lane=1&t=0 HTTP/1.1\r\n" HEADS "X: a\r\n b\r\n\r\n",

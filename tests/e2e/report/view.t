@@ -196,6 +196,32 @@ finally:
 END
 check 'a report that grows: followed to its end, which is all of it' "$PY" live.py "$BIN" "$E2E/report"
 
+# ---- files ----
+cat >files.py <<'END'
+import json, sqlite3, sys
+sys.path.insert(0, sys.argv[2])
+from view_client import Server
+with sqlite3.connect("file:live.sqlite?mode=ro", uri=True) as db:
+    want = db.execute("SELECT value, count(*), sum(end - start), total(max(bytesDone, 0)) AS bytes FROM OSRT_API JOIN StringIds ON id = pathId "
+                      "GROUP BY pathId ORDER BY bytes DESC, 2 DESC, pathId").fetchall()
+with Server(sys.argv[1], "live.sqlite") as s:
+    rows = s.ready()["rows"]
+    group = [r for r in rows if r["kind"] == "files"]
+    files = [r for r in rows if r["kind"] == "file"]
+    assert len(group) == 1 and all(r["parent"] == group[0]["id"] for r in files) and len(want) > 1
+    assert [(r["name"], r["events"]) for r in files] == [w[:2] for w in want], (files, want)
+    for row, w in zip(files, want):
+        got = s.get("/v1/select", json.dumps({"lanes": row["lanes"]}))["rows"]
+        assert (sum(r["count"] for r in got), sum(r["total"] for r in got)) == w[1:3] and {r["kind"] for r in got} == {"file"}, (got, w)
+    # Calls that have a row of their file are in the thread's, too, and count once.
+    assert "file" not in {r["kind"] for r in s.get("/v1/select", '{"lanes": []}')["rows"]}
+    found = s.get("/v1/search?all=1&t=-1&q=%3Dread")
+    at = s.get("/v1/event?lane=%d&t=%d" % (files[0]["lanes"][0], files[0]["span"][0]))
+    assert found["total"] == s.get("/v1/sql", b"SELECT count(*) FROM OSRT_API JOIN StringIds ON id = nameId WHERE value = 'read'")["rows"][0][0]
+    assert at["table"] == "OSRT_API" and [c[2] for c in at["columns"] if c[0] == "pathId"] == [files[0]["name"]], at
+END
+check 'a row for each file, those with most bytes first, with its calls' "$PY" files.py "$BIN" "$E2E/report"
+
 # ---- reports that have nothing, or are none ----
 cat >empty.py <<'END'
 import sys

@@ -23,6 +23,8 @@ export function categoryOf(kind: string, name: string): string {
 		return "python";
 	if (kind === "cpu")
 		return "kernel";
+	if (kind === "file")
+		return "osrt";
 	return kind;
 }
 

@@ -34,8 +34,8 @@ function make(json: RowJson, source: number, parent: Row | null): Row {
 	};
 }
 
-const ORDER = ["gpu", "process", "machine"];
-/* Groups of one kind stand together: GPUs, processes, the machine. */
+const ORDER = ["gpu", "process", "machine", "files"];
+/* Groups of one kind stand together: GPUs, processes, the machine, files. */
 const rank = (json: RowJson): number => Math.max(0, ORDER.indexOf(json.kind));
 
 const GPU = /^GPU (\d+)(?:, (process \d+))?: /;

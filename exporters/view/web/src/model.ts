@@ -100,7 +100,8 @@ export const live = computed(() => sources.value.some((s) => s.live));
 export const KIND: Record<string, string> = {
 	gpu: "GPU", stream: "stream", sync: "waits for the GPU", nvtx_gpu: "NVTX on the GPU", counter: "counter", process: "process", async: "NVTX start/end",
 	marks: "marks", thread: "thread", state: "states", nvtx: "NVTX", cuda: "CUDA API", library: "libraries", osrt: "libc", syscall: "system calls",
-	sample: "CPU samples", gil: "Python lock", overhead: "tracer and CUDA", machine: "machine", cpu: "CPU", report: "report",
+	sample: "CPU samples", gil: "Python lock", overhead: "tracer and CUDA", machine: "machine", cpu: "CPU", files: "files",
+	file: "file", report: "report",
 };
 
 /* ---- places of rows ---- */
