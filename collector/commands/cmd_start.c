@@ -58,6 +58,31 @@ static int make_session(void)
 	return rc < 0 ? SL_EXIT_FAIL : rc;
 }
 
+/* Counts the options that concern one recording. */
+static void count_word(void *to, const char *word)
+{
+	int *cnt = to;
+
+	*cnt += strncmp(word, "--job=", 6) != 0 && strncmp(word, "--run=", 6) != 0 &&
+		strncmp(word, "--output=", 9) != 0;
+}
+
+/* The requests of a job have no options: each session has its own. */
+static int start_job(const struct profile_options *o, const char *name)
+{
+	int others = 0, rc = profile_options_send(count_word, &others);
+
+	if (rc < 0)
+		return -rc;
+	if (name || o->session_new || o->output || others) {
+		sl_warn("start: sessions of a job record with the options that each was begun "
+			"with: "
+			"--job takes --run alone");
+		return SL_EXIT_USAGE;
+	}
+	return job_ask(o->after.ranks, o->after.run, JOB_START, "start", "");
+}
+
 int cmd_start(int argc, char **argv)
 {
 	struct profile_options o;
@@ -79,13 +104,8 @@ int cmd_start(int argc, char **argv)
 		sl_warn("start: '--run' names a run of a job: give --job=FOLDER too");
 		return SL_EXIT_USAGE;
 	}
-	if (o.after.ranks && (name || o.session_new || o.output)) {
-		sl_warn("start: sessions of a job keep their own names and reports: --job excludes "
-			"--session, --session-new and --output");
-		return SL_EXIT_USAGE;
-	}
 	if (o.after.ranks)
-		return job_ask(o.after.ranks, o.after.run, JOB_START, "start", "");
+		return start_job(&o, name);
 	if (name && o.session_new) {
 		sl_warn("start: '--session' and '--session-new' exclude each other");
 		return SL_EXIT_USAGE;

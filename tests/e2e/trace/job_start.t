@@ -29,7 +29,7 @@ job stop
 is "$? $(reports)" '0 2' 'stop --job: a report of each'
 job cancel
 is "$? $(grep -c 'records nothing' err)" '1 2' 'cancel --job: there is nothing'
-for bad in "dump --job=$W/ds --session=x" 'stop --run=j' "start --job=$W/ds -o x" 'start --run=j'; do
+for bad in "dump --job=$W/ds --session=x" 'stop --run=j' "start --job=$W/ds -o x" "start --job=$W/ds --delay=3" 'start --run=j'; do
 	# shellcheck disable=SC2086
 	"$BIN" $bad >out 2>err
 	is "$?-$(wc -l <err)" 2-1 "$bad: status 2, one line"

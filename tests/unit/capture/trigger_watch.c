@@ -3,6 +3,9 @@
 
 #include "tests/unit/collect/ring_test.h"
 
+#include <fcntl.h>
+#include <time.h>
+
 #include "collector/capture/trigger_watch.h"
 #include "preload/wire/gpu.h"
 #include "preload/wire/gpu_wire.h"
@@ -320,6 +323,71 @@ static void a_gpu_that_two_processes_share(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
+/* The next line of a pipe: the number of a step; its time in us. 0: there is none. */
+static unsigned written(int fd, long long *us)
+{
+	char line[128] = "";
+	unsigned pid = 0, step = 0;
+
+	for (size_t n = 0; n < sizeof(line) - 1 && read(fd, line + n, 1) == 1; n++)
+		if (line[n] == '\n')
+			break;
+	if (sscanf(line, "process %u\t%u\t%lld\n", &pid, &step, us) != 3)
+		return 0;
+	assert_int_equal(pid, getpid());
+	*us = (*us + 500) / 1000;
+	return step;
+}
+
+static void steps_of_ranks_are_written_without_waiting_for_others(void **state)
+{
+	struct world w = begin();
+	uint64_t string[6] = {5, 27}, now;
+	struct sl_gpu_kernel k = {.name = 5};
+	struct sl_gpu_flushed f = {0};
+	struct timespec ts;
+	long long us;
+	int both[2];
+
+	(void)state;
+	assert_int_equal(pipe2(both, O_NONBLOCK), 0);
+	open_world(&w, "rank-late > 2x median");
+	trigger_watch_late_to(w.watch, both[1]);
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now = (uint64_t)ts.tv_sec * 1000;
+	/* Without a GPU at once; the first one is not written. */
+	for (unsigned i = 0; i < 3; i++) {
+		push(&w, w.a, now + 100 * i, 0, 0, "step");
+		pop(&w, w.a, now + 100 * i + 20 + i, 0, 0);
+	}
+	assert_int_equal(fires(&w), 0);
+	assert_int_equal(written(both[0], &us), 2);
+	assert_int_equal(us, 21000);
+	assert_int_equal(written(both[0], &us), 3);
+	assert_int_equal(us, 22000);
+	/* With one, when its records have come; where kernels of NCCL overlap, once. */
+	memcpy(&string[2], "_Z45ncclDevKernel_AllReduce", 27);
+	put(&w, w.a, SL_SHAPE_META, SL_META_STRING, 0, 0, string, 6);
+	k.start = (now + 410) * 1000000;
+	k.end = (now + 430) * 1000000;
+	gpu_word(&w, SL_GPU_REC_KERNEL, &k, sizeof(k));
+	k.start = (now + 420) * 1000000;
+	k.end = (now + 470) * 1000000;
+	gpu_word(&w, SL_GPU_REC_KERNEL, &k, sizeof(k));
+	push(&w, w.a, now + 400, 0, 0, "step");
+	pop(&w, w.a, now + 460, 0, 0);
+	assert_int_equal(fires(&w), 0);
+	assert_int_equal(written(both[0], &us), 0);
+	f.until = (now + 480) * 1000000;
+	gpu_word(&w, SL_GPU_REC_FLUSHED, &f, sizeof(f));
+	assert_int_equal(fires(&w), 0);
+	assert_int_equal(written(both[0], &us), 4);
+	assert_int_equal(us, 10000);
+	close(both[0]);
+	close(both[1]);
+	end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +397,7 @@ int main(void)
 		TEST(ranges_that_end_in_another_thread),
 		TEST(a_gpu_that_does_nothing),
 		TEST(a_gpu_that_two_processes_share),
+		TEST(steps_of_ranks_are_written_without_waiting_for_others),
 	};
 
 	return cmocka_run_group_tests_name("trigger_watch", tests, NULL, NULL);
