@@ -150,8 +150,9 @@ static void cover_gpus(struct rollup *r, struct walk *w, const size_t *first,
 
 	for (size_t i = 0; i < m->ops_cnt; i++) {
 		const struct why_op *o = &m->ops[i];
-		struct rank *k = rollup_rank(r, m->processes[o->process].pid);
-		bool is_nccl = k && o->work == WORK_KERNEL && reason_is_nccl(w, o->name);
+		const struct why_kind *of = why_kind(m, o);
+		struct rank *k = rollup_rank(r, m->processes[of->process].pid);
+		bool is_nccl = k && of->work == WORK_KERNEL && reason_is_nccl(w, of->name);
 
 		for (size_t n = k ? step_after(k, o->start) : 0;
 		     k && n < k->steps_cnt && k->steps[n].start < o->end; n++) {

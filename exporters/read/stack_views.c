@@ -45,6 +45,11 @@ static const char theirs[] =
 					2) " UNION ALL " CHAINS(SYSCALL_CALLCHAINS,
 								3) ";" SAMPLES("id * 4");
 
+#define CALLS(source, level, correlation)                                    \
+	"SELECT " source " AS source, start, end, globalTid, nameId, " level \
+	" AS level, +returnValue AS result, " correlation                    \
+	" AS correlationId, NULL AS bytes, NULL AS pathId, %s AS stack"
+
 /* The parts of SL_CHAIN_CALLS; %s: the number of a stack. */
 static const struct {
 	const char *table, *select;
@@ -57,53 +62,58 @@ static const struct {
 	 "FROM OSRT_API WHERE coalesce(eventClass, 27) = 27",
 	 1},
 	{"CUPTI_ACTIVITY_KIND_RUNTIME",
-	 "SELECT 2, start, end, globalTid, nameId, 0, +returnValue, +correlationId, NULL, NULL, %s "
-	 "FROM CUPTI_ACTIVITY_KIND_RUNTIME",
-	 2},
-	{"SYSCALL",
-	 "SELECT 3, start, end, globalTid, nameId, 0, +returnValue, NULL, NULL, NULL, %s FROM "
-	 "SYSCALL",
-	 3},
-	{"CUBLAS_EVENTS",
-	 "SELECT 4, start, end, globalTid, nameId, 0, +returnValue, NULL, NULL, NULL, %s FROM "
-	 "CUBLAS_EVENTS",
-	 2},
-	{"CUDNN_EVENTS",
-	 "SELECT 4, start, end, globalTid, nameId, 0, +returnValue, NULL, NULL, NULL, %s FROM "
-	 "CUDNN_EVENTS",
-	 2},
-	{"SL_LIBRARY_API",
-	 "SELECT 4, start, end, globalTid, nameId, +nestingLevel, +returnValue, NULL, NULL, NULL, "
-	 "%s "
-	 "FROM SL_LIBRARY_API",
-	 2},
+	 CALLS("2", "0", "+correlationId") " FROM CUPTI_ACTIVITY_KIND_RUNTIME", 2},
+	{"SYSCALL", CALLS("3", "0", "NULL") " FROM SYSCALL", 3},
+	{"CUBLAS_EVENTS", CALLS("4", "0", "NULL") " FROM CUBLAS_EVENTS", 2},
+	{"CUDNN_EVENTS", CALLS("4", "0", "NULL") " FROM CUDNN_EVENTS", 2},
+	{"SL_LIBRARY_API", CALLS("4", "+nestingLevel", "NULL") " FROM SL_LIBRARY_API", 2},
 };
+
+int db_read_chain_calls(sqlite3 *db, int (*each)(void *ctx, const char *select), void *ctx)
+{
+	bool own = db_read_has(db, "SL_STACKS");
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls) && rc == SQLITE_OK; i++) {
+		char stack[80], *select;
+
+		if (i && !db_read_has_column(db, calls[i].table, NULL))
+			continue;
+		/* As nullif(callchainId, 0), which calls a function. */
+		snprintf(stack, sizeof(stack),
+			 own ? "CASE WHEN callchainId <> 0 THEN callchainId END"
+			     : "CASE WHEN callchainId <> 0 THEN callchainId * 4 + %d END",
+			 calls[i].chains);
+		select = sqlite3_mprintf(calls[i].select, stack);
+		rc = select ? each(ctx, select) : SQLITE_NOMEM;
+		sqlite3_free(select);
+	}
+	return rc;
+}
+
+static int add_part(void *ctx, const char *select)
+{
+	sqlite3_str *sql = ctx;
+
+	sqlite3_str_appendf(sql, "%s%s", sqlite3_str_length(sql) ? " UNION ALL " : "", select);
+	return sqlite3_str_errcode(sql);
+}
 
 /*
  * The first part always, of the others those that the report has: SQLite puts a condition on the view into each of its parts
  * only where all of these are tables and a column has the same type in each (+x has none), and else makes whole rows first.
  */
-static int add_calls(sqlite3 *db, bool own)
+static int add_calls(sqlite3 *db)
 {
-	sqlite3_str *sql = sqlite3_str_new(db);
-	char *text;
-	int rc;
+	sqlite3_str *parts = sqlite3_str_new(db);
+	int rc = db_read_chain_calls(db, add_part, parts);
+	char *text = sqlite3_str_finish(parts), *sql = NULL;
 
-	sqlite3_str_appendall(sql, "CREATE TEMP VIEW SL_CHAIN_CALLS AS ");
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
-		char stack[64];
-
-		if (i && !db_read_has_column(db, calls[i].table, NULL))
-			continue;
-		snprintf(stack, sizeof(stack),
-			 own ? "nullif(callchainId, 0)" : "nullif(callchainId, 0) * 4 + %d",
-			 calls[i].chains);
-		sqlite3_str_appendf(sql, i ? " UNION ALL " : "");
-		sqlite3_str_appendf(sql, calls[i].select, stack);
-	}
-	text = sqlite3_str_finish(sql);
-	rc = text ? sqlite3_exec(db, text, NULL, NULL, NULL) : SQLITE_NOMEM;
+	if (rc == SQLITE_OK)
+		sql = sqlite3_mprintf("CREATE TEMP VIEW SL_CHAIN_CALLS AS %s", text);
+	rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : rc == SQLITE_OK ? SQLITE_NOMEM : rc;
 	sqlite3_free(text);
+	sqlite3_free(sql);
 	return rc;
 }
 
@@ -134,7 +144,7 @@ int db_read_add_stack_views(sqlite3 *db)
 	int rc = launches ? sqlite3_exec(db, own ? ours : theirs, NULL, NULL, NULL) : SQLITE_NOMEM;
 
 	if (rc == SQLITE_OK)
-		rc = add_calls(db, own);
+		rc = add_calls(db);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, launches, NULL, NULL, NULL);
 	sqlite3_free(launches);

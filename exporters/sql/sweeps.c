@@ -72,10 +72,14 @@ struct reader {
 
 static void read_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
-	struct reader *r = argc ? sqlite3_value_pointer(argv[0], READER) : NULL;
+	struct reader **known = sqlite3_aggregate_context(out, sizeof(struct reader *)), *r;
 
+	/* It is the same in all rows; to ask for it costs more than this. */
+	if (known && !*known && argc)
+		*known = sqlite3_value_pointer(argv[0], READER);
+	r = known ? *known : NULL;
 	if (!r)
-		sqlite3_result_error_code(out, SQLITE_MISUSE);
+		sqlite3_result_error_code(out, known ? SQLITE_MISUSE : SQLITE_NOMEM);
 	else if (r->rc == SQLITE_OK && (r->rc = r->row(r->ctx, argv + 1)) != SQLITE_OK)
 		sqlite3_result_error_code(out, r->rc);
 }
@@ -90,11 +94,10 @@ int sweep_rows(sqlite3 *db, const char *columns, const char *from,
 {
 	struct reader r = {.row = row, .ctx = ctx};
 	sqlite3_stmt *stmt = NULL;
-	char sql[512];
-	int rc;
+	char *sql = sqlite3_mprintf("SELECT sl_read(?1, %s) FROM %s", columns, from);
+	int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
 
-	snprintf(sql, sizeof(sql), "SELECT sl_read(?1, %s) FROM %s", columns, from);
-	rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+	sqlite3_free(sql);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_bind_pointer(stmt, 1, &r, READER, NULL);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)

@@ -44,7 +44,9 @@ static void leaf(struct walk *w, struct at at, const struct why_op *o, uint32_t 
 		at.thread = w->m->launches[o->launch].thread;
 		cause = walk_cause_of_op(w, o);
 		if (reason == WHY_GPU_LAUNCH)
-			cause.name = w->m->launches[o->launch].name;
+			cause.name =
+				why_what(w->m, why_launch_call(w->m, &w->m->launches[o->launch]))
+					->name;
 	}
 	cause.reason = reason;
 	walk_leaf(w, &at, &cause, ns, reason == WHY_UNKNOWN ? 0 : SURE);
@@ -54,6 +56,7 @@ static void leaf(struct walk *w, struct at at, const struct why_op *o, uint32_t 
 static void idle(struct walk *w, struct at at, const struct why_op *o, int64_t from, int64_t to)
 {
 	const struct why_launch *l;
+	const struct why_call *c;
 	int64_t called, back;
 
 	if (!o) {
@@ -65,8 +68,9 @@ static void idle(struct walk *w, struct at at, const struct why_op *o, int64_t f
 		return;
 	}
 	l = &w->m->launches[o->launch];
-	called = earlier(later(l->start, from), to);
-	back = earlier(later(l->end, called), to);
+	c = why_launch_call(w->m, l);
+	called = earlier(later(c->start, from), to);
+	back = earlier(later(c->end, called), to);
 	host(w, at, l->thread, from, called);
 	leaf(w, at, o, WHY_GPU_LAUNCH, back - called);
 	leaf(w, at, o, WHY_GPU_LATENCY, to - back);
@@ -136,19 +140,20 @@ static bool list_gpus(struct why_gpus *g, const struct why_model *m)
 
 	for (size_t i = 0; i < m->ops_cnt; i++) {
 		const struct why_op *o = &m->ops[i];
-		bool is_known = o->launch != WHY_NONE;
+		const struct why_launch *l = o->launch == WHY_NONE ? NULL : &m->launches[o->launch];
+		uint32_t device = why_kind(m, o)->device;
 
-		if (!gpu || gpu->device != o->device)
-			gpu = gpu_of(g, o->device);
+		if (!gpu || gpu->device != device)
+			gpu = gpu_of(g, device);
 		if (!gpu)
 			return false;
 		gpu->ops += o->end > m->wall.start && o->start < m->wall.end;
-		gpu->from = earlier(gpu->from,
-				    is_known ? earlier(m->launches[o->launch].start, o->start)
-					     : o->start);
+		gpu->from = earlier(gpu->from, o->start);
 		gpu->to = later(gpu->to, o->end);
-		if (is_known)
-			vote(gpu, m->launches[o->launch].thread);
+		if (!l)
+			continue;
+		gpu->from = earlier(gpu->from, why_launch_call(m, l)->start);
+		vote(gpu, l->thread);
 	}
 	return true;
 }

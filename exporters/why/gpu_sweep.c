@@ -5,29 +5,16 @@
 
 static bool is_wanted(const struct gpu_sweep *s, const struct why_op *o)
 {
-	return (s->process == WHY_NONE || o->process == s->process) &&
-	       (s->device == WHY_NONE || o->device == s->device);
+	const struct why_kind *k = why_kind(s->m, o);
+
+	return (s->process == WHY_NONE || k->process == s->process) &&
+	       (s->device == WHY_NONE || k->device == s->device);
 }
 
 static void take(const struct why_op **longest, const struct why_op *o)
 {
 	if (!*longest || o->end > (*longest)->end)
 		*longest = o;
-}
-
-size_t why_reach(const struct why_model *m, int64_t time)
-{
-	size_t low = 0, high = m->ops_cnt;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->reach[mid] <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
 }
 
 void gpu_sweep_begin(struct gpu_sweep *s, const struct why_model *m, uint32_t process,
@@ -45,9 +32,7 @@ const struct why_op *gpu_sweep_at(struct gpu_sweep *s, int64_t time, int64_t *un
 		const struct why_op *o = &m->ops[s->next];
 
 		if (is_wanted(s, o))
-			take(o->work == WORK_KERNEL || o->work == WORK_GRAPH ? &s->kernel
-									     : &s->copy,
-			     o);
+			take(why_computes(m, o) ? &s->kernel : &s->copy, o);
 	}
 	while (s->next < m->ops_cnt && !is_wanted(s, &m->ops[s->next]))
 		s->next++;

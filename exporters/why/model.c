@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exporters/read/db_read.h"
+#include "exporters/sql/sweeps.h"
 
 int why_rows(sqlite3 *db, const char *sql, why_row *row, struct why_model *m)
 {
@@ -28,18 +29,18 @@ void why_sort(void *list, size_t cnt, size_t size, int (*order)(const void *, co
 		}
 }
 
-int64_t why_time(sqlite3_stmt *stmt, int column)
+int64_t why_time(sqlite3_value *time)
 {
-	return wall_time(sqlite3_column_int64(stmt, column));
+	return wall_time(sqlite3_value_int64(time));
 }
 
-uint32_t why_number(struct id_map *map, sqlite3_stmt *stmt, int column)
+uint32_t why_number(struct id_map *map, sqlite3_value *id)
 {
 	long number;
 
-	if (sqlite3_column_type(stmt, column) == SQLITE_NULL)
+	if (sqlite3_value_type(id) == SQLITE_NULL)
 		return WHY_NONE;
-	number = id_map_add(map, sqlite3_column_int64(stmt, column));
+	number = id_map_add(map, sqlite3_value_int64(id));
 	return number < 0 ? WHY_NONE : (uint32_t)number;
 }
 
@@ -134,7 +135,7 @@ static bool image_row(struct why_model *m, sqlite3_stmt *stmt)
 	p = &m->processes[number];
 	p->parent = sqlite3_column_int64(stmt, 1) >> 24;
 	if (p->start == WHY_NO_TIME)
-		p->start = why_time(stmt, 2);
+		p->start = wall_time(sqlite3_column_int64(stmt, 2));
 	p->end = sqlite3_column_type(stmt, 3) == SQLITE_NULL ? INT64_MAX
 							     : sqlite3_column_int64(stmt, 3);
 	p->traced |= sqlite3_column_int(stmt, 4) != 0;
@@ -162,37 +163,39 @@ static int by_switch(const void *a, const void *b)
 }
 
 /* globalTid, start, isSchedIn, threadState */
-static bool switch_row(struct why_model *m, sqlite3_stmt *stmt)
+static int switch_row(void *model, sqlite3_value **v)
 {
-	uint32_t number = why_model_thread(m, sqlite3_column_int64(stmt, 0));
+	struct why_model *m = model;
+	uint32_t number = why_model_thread(m, sqlite3_value_int64(v[0]));
 	struct why_thread *t = number == WHY_NONE ? NULL : &m->threads[number];
+	int state = sqlite3_value_int(v[3]); /* ENUM_SAMPLING_THREAD_STATE */
 	struct why_switch s = {
-		.time = why_time(stmt, 1),
+		.time = why_time(v[1]),
 		.wakeup = WHY_NO_TIME,
 		.waker = WHY_NONE,
-		.is_in = sqlite3_column_int(stmt, 2) != 0,
-		/* ENUM_SAMPLING_THREAD_STATE */
-		.is_preempted = sqlite3_column_int(stmt, 3) == 1,
-		.is_on_disk = sqlite3_column_int(stmt, 3) == 3,
+		.is_in = sqlite3_value_int(v[2]) != 0,
+		.is_preempted = state == 1,
+		.is_on_disk = state == 3,
 	};
 
 	if (!t || !grow(&t->switches, t->switches_cnt, &t->switches_room, sizeof(s)))
-		return false;
+		return SQLITE_NOMEM;
 	t->switches[t->switches_cnt++] = s;
-	return true;
+	return SQLITE_OK;
 }
 
 /* globalTid, start, preempted, wakeupTime, wakerTid: joins the switch by thread, time and direction. */
-static bool detail_row(struct why_model *m, sqlite3_stmt *stmt)
+static int detail_row(void *model, sqlite3_value **v)
 {
-	uint32_t number = why_model_find(m, sqlite3_column_int64(stmt, 0));
-	int64_t time = why_time(stmt, 1);
-	bool is_out = sqlite3_column_type(stmt, 2) != SQLITE_NULL;
+	struct why_model *m = model;
+	uint32_t number = why_model_find(m, sqlite3_value_int64(v[0]));
+	int64_t time = why_time(v[1]);
+	bool is_out = sqlite3_value_type(v[2]) != SQLITE_NULL;
 	struct why_thread *t;
 	size_t i;
 
 	if (number == WHY_NONE)
-		return true;
+		return SQLITE_OK;
 	t = &m->threads[number];
 	i = why_last(t->switches, t->switches_cnt, sizeof(*t->switches), time);
 	for (; i < t->switches_cnt && t->switches[i].time == time; i--) {
@@ -201,18 +204,15 @@ static bool detail_row(struct why_model *m, sqlite3_stmt *stmt)
 		if (s->is_in == is_out)
 			continue;
 		if (is_out)
-			s->is_preempted = sqlite3_column_int(stmt, 2) != 0;
-		if (sqlite3_column_type(stmt, 3) != SQLITE_NULL)
-			s->wakeup = why_time(stmt, 3);
-		/* A waker outside of what was recorded gets a number, and no switches. */
-		if (sqlite3_column_type(stmt, 4) != SQLITE_NULL) {
-			int64_t waker = sqlite3_column_int64(stmt, 4);
-
-			s->waker = why_model_find(m, waker);
-		}
+			s->is_preempted = sqlite3_value_int(v[2]) != 0;
+		if (sqlite3_value_type(v[3]) != SQLITE_NULL)
+			s->wakeup = why_time(v[3]);
+		/* A waker outside of what was recorded has no number. */
+		if (sqlite3_value_type(v[4]) != SQLITE_NULL)
+			s->waker = why_model_find(m, sqlite3_value_int64(v[4]));
 		break;
 	}
-	return true;
+	return SQLITE_OK;
 }
 
 static int read_switches(struct why_model *m)
@@ -220,18 +220,14 @@ static int read_switches(struct why_model *m)
 	int rc;
 
 	m->has_switches = db_read_has(m->db, "SCHED_EVENTS");
-	rc = why_rows(m->db,
-		      "SELECT globalTid, start, isSchedIn, threadState FROM SCHED_EVENTS "
-		      "WHERE globalTid IS NOT NULL",
-		      switch_row, m);
+	rc = sweep_rows(m->db, "globalTid, start, isSchedIn, threadState",
+			"SCHED_EVENTS WHERE globalTid IS NOT NULL", switch_row, m);
 	for (size_t i = 0; i < m->threads_cnt; i++)
 		why_sort(m->threads[i].switches, m->threads[i].switches_cnt,
 			 sizeof(struct why_switch), by_switch);
 	if (rc == SQLITE_OK)
-		rc = why_rows(m->db,
-			      "SELECT globalTid, start, preempted, wakeupTime, wakerTid "
-			      "FROM SL_SCHED_DETAIL WHERE globalTid IS NOT NULL",
-			      detail_row, m);
+		rc = sweep_rows(m->db, "globalTid, start, preempted, wakeupTime, wakerTid",
+				"SL_SCHED_DETAIL WHERE globalTid IS NOT NULL", detail_row, m);
 	return rc;
 }
 
@@ -299,14 +295,17 @@ static int read_sampling(struct why_model *m)
 
 int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *scope)
 {
-	int rc = SQLITE_OK;
+	int rc;
 
 	memset(m, 0, sizeof(*m));
 	m->db = db;
 	m->root = WHY_NONE;
+	m->whats.width = sizeof(struct why_what) / sizeof(uint32_t);
+	m->kinds.width = sizeof(struct why_kind) / sizeof(uint32_t);
+	rc = sweeps_register(db);
 	if (scope->wall)
 		m->wall = *scope->wall;
-	else
+	else if (rc == SQLITE_OK)
 		rc = wall_read(db, scope->filter, &m->wall);
 	if (rc == SQLITE_OK)
 		rc = why_rows(db,
@@ -321,6 +320,8 @@ int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *sco
 		rc = why_find_near(m, scope);
 	if (rc == SQLITE_OK)
 		rc = why_read_calls(m);
+	if (rc == SQLITE_OK)
+		rc = why_read_gpu(m);
 	if (rc == SQLITE_OK)
 		rc = why_read_objects(m);
 	if (rc == SQLITE_OK)
@@ -358,6 +359,9 @@ void why_model_free(struct why_model *m)
 	free(m->ops);
 	free(m->reach);
 	free(m->launches);
+	free(m->inner);
+	tuples_free(&m->whats);
+	tuples_free(&m->kinds);
 	free(m->devices);
 	free(m->sends);
 	free(m->ends);

@@ -11,6 +11,7 @@
 
 #include "exporters/read/id_map.h"
 #include "exporters/read/wall.h"
+#include "exporters/why/tuples.h"
 
 #define WHY_NONE    UINT32_MAX /* no thread, stack, name, object */
 #define WHY_NO_TIME INT64_MIN
@@ -26,8 +27,13 @@ struct why_switch {
 
 struct why_call {
 	int64_t start, end;
+	uint32_t what;        /* why_what() */
+	uint32_t correlation; /* of a CUDA call: what it started has the same; 0: none */
+};
+
+/* What a call is: most are the same as many others. */
+struct why_what {
 	uint32_t name, stack, object; /* numbers in the model's maps; object: path or peer */
-	uint32_t correlation;         /* of a CUDA call: what it started has the same; 0: none */
 };
 
 /* What a call that begins at @start works on: a lock by its address, or a socket by its file. */
@@ -100,21 +106,33 @@ enum why_work {
 /* A kernel, copy, fill or graph. */
 struct why_op {
 	int64_t start, end;
+	uint32_t kind;   /* why_kind() */
+	uint32_t launch; /* index into launches; WHY_NONE: not known */
+};
+
+/* What an operation is, and where it ran. */
+struct why_kind {
 	uint32_t name; /* number of a text, as of calls */
 	uint32_t
 		device; /* number of the GPU in the report; CUDA's number in the process if it is not known */
 	uint32_t stream, process;
-	uint32_t launch; /* index into launches; WHY_NONE: not known */
-	uint32_t work;   /* enum why_work */
+	uint32_t work; /* enum why_work */
 };
 
-/* The call that started it, and the outermost one of a library around that. */
+/* The call that started it (why_launch_call()), and the outermost one of a library around that. */
 struct why_launch {
-	uint32_t correlation, process, thread;
+	uint32_t correlation, thread;
 	uint32_t call; /* index into the gpu calls of the thread */
-	uint32_t name, stack;
-	int64_t start, end;
-	int64_t done; /* when the last that it started was over; WHY_NO_TIME: not known */
+	uint32_t
+		inner : 30; /* index into those that are nested; WHY_OUTERMOST: it is the call itself */
+	uint32_t over : 2; /* enum why_over */
+};
+#define WHY_OUTERMOST 0x3fffffff
+
+enum why_over { /* what a call started, as far as is known */
+	LAUNCH_UNKNOWN,
+	LAUNCH_IS_OVER, /* all of it ended before the call did */
+	LAUNCH_GOES_ON
 };
 
 /* A GPU by CUDA's number of it in a process. */
@@ -138,9 +156,12 @@ struct why_model {
 	struct id_map tids, pids, stacks, names, objects;
 	WHY_LIST(why_thread, threads);
 	WHY_LIST(why_process, processes);
-	WHY_LIST(why_op, ops);          /* in order of start */
-	int64_t *reach;                 /* by operation: when it and all before it are over */
+	size_t processes_seen; /* of them, those before calls are read: of no other, a call is read or not by is_near */
+	struct tuples whats, kinds;
+	WHY_LIST(why_op, ops); /* in order of start */
+	int64_t *reach;        /* by block of operations: when it and all before it are over */
 	WHY_LIST(why_launch, launches); /* in order of process, correlation */
+	WHY_LIST(why_call, inner);      /* those nested in gpu calls that started something */
 	WHY_LIST(why_device, devices);
 	WHY_LIST(why_send, sends); /* in order of start */
 	WHY_LIST(why_end, ends);   /* in order of file */
@@ -173,6 +194,31 @@ uint32_t why_model_find(const struct why_model *m, int64_t tid);
 /* Main thread of the root process; WHY_NONE: none is known. */
 uint32_t why_model_root(const struct why_model *m);
 
+static inline const struct why_what *why_what(const struct why_model *m, const struct why_call *c)
+{
+	return (const struct why_what *)tuples_at(&m->whats, c->what);
+}
+
+static inline const struct why_kind *why_kind(const struct why_model *m, const struct why_op *o)
+{
+	return (const struct why_kind *)tuples_at(&m->kinds, o->kind);
+}
+
+/* No copy or fill, which others may run beside. */
+static inline bool why_computes(const struct why_model *m, const struct why_op *o)
+{
+	uint32_t work = why_kind(m, o)->work;
+
+	return work == WORK_KERNEL || work == WORK_GRAPH;
+}
+
+static inline const struct why_call *why_launch_call(const struct why_model *m,
+						     const struct why_launch *l)
+{
+	return l->inner == WHY_OUTERMOST ? &m->threads[l->thread].gpu[l->call]
+					 : &m->inner[l->inner];
+}
+
 /* The last of @cnt elements of @size at @list whose time (their first member) is at most @time; @cnt: none. */
 size_t why_last(const void *list, size_t cnt, size_t size, int64_t time);
 /* The object of a call; NULL: not recorded, or @c is NULL. */
@@ -180,5 +226,7 @@ const struct why_object *why_object_of(const struct why_thread *t, const struct 
 /* May what is sent over socket @file arrive in process @pid at @time, at the socket that a call @waits_on (NULL: any)? */
 bool why_reaches(const struct why_model *m, int64_t file, int64_t time, int64_t pid,
 		 const struct why_object *waits_on);
+/* Of a process, the launch with a correlation id; WHY_NONE: there is none. */
+uint32_t why_find_launch(const struct why_model *m, uint32_t process, uint32_t correlation);
 /* Of the operations: the first that is not over at @time; those before it are. */
 size_t why_reach(const struct why_model *m, int64_t time);

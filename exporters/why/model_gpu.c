@@ -1,8 +1,14 @@
 /* model_gpu.c - what GPUs did, and which calls started it. */
 #include "exporters/why/model_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "exporters/sql/sweeps.h"
+
+#define REACH_OPS 16 /* operations of a block */
+#define NEXT      8  /* launches that are looked at before they are searched */
 
 /* pid, cudaId, gpuId */
 static bool device_row(struct why_model *m, sqlite3_stmt *stmt)
@@ -33,30 +39,34 @@ static uint32_t gpu_of(struct why_model *m, uint32_t process, uint32_t ordinal)
 	return ordinal;
 }
 
+/* ---- operations ---- */
+
 /* start, end, deviceId, streamId, correlationId, globalPid, name, work */
-static bool op_row(struct why_model *m, sqlite3_stmt *stmt)
+static int op_row(void *model, sqlite3_value **v)
 {
-	struct why_op o = {.start = why_time(stmt, 0), .end = why_time(stmt, 1)};
+	struct why_model *m = model;
+	struct why_op o = {.start = why_time(v[0]), .end = why_time(v[1])};
+	struct why_kind k;
 
 	/* An end that is not known is 0. */
-	if (o.end <= o.start || sqlite3_column_type(stmt, 0) == SQLITE_NULL ||
-	    sqlite3_column_type(stmt, 1) == SQLITE_NULL)
-		return true;
-	o = (struct why_op){
-		.start = o.start,
-		.end = o.end,
-		.stream = (uint32_t)sqlite3_column_int(stmt, 3),
-		.launch = (uint32_t)sqlite3_column_int64(stmt, 4),
-		.process = why_model_process(m, sqlite3_column_int64(stmt, 5) >> 24),
-		.name = why_number(&m->names, stmt, 6),
-		.work = (uint32_t)sqlite3_column_int(stmt, 7),
+	if (o.end <= o.start || sqlite3_value_type(v[0]) == SQLITE_NULL ||
+	    sqlite3_value_type(v[1]) == SQLITE_NULL)
+		return SQLITE_OK;
+	k = (struct why_kind){
+		.name = why_number(&m->names, v[6]),
+		.stream = (uint32_t)sqlite3_value_int(v[3]),
+		.process = why_model_process(m, sqlite3_value_int64(v[5]) >> 24),
+		.work = (uint32_t)sqlite3_value_int(v[7]),
 	};
-
-	if (o.process == WHY_NONE || !grow(&m->ops, m->ops_cnt, &m->ops_room, sizeof(o)))
-		return false;
-	o.device = gpu_of(m, o.process, (uint32_t)sqlite3_column_int(stmt, 2));
+	if (k.process == WHY_NONE)
+		return SQLITE_NOMEM;
+	k.device = gpu_of(m, k.process, (uint32_t)sqlite3_value_int(v[2]));
+	o.kind = tuples_add(&m->kinds, &k.name);
+	o.launch = (uint32_t)sqlite3_value_int64(v[4]);
+	if (o.kind == WHY_NONE || !grow(&m->ops, m->ops_cnt, &m->ops_room, sizeof(o)))
+		return SQLITE_NOMEM;
 	m->ops[m->ops_cnt++] = o;
-	return true;
+	return SQLITE_OK;
 }
 
 static int by_start(const void *a, const void *b)
@@ -66,108 +76,207 @@ static int by_start(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-static int by_launch(const void *a, const void *b)
+/* The first @cnt operations, and those from there on, are in order each; then all are. */
+static int merge(struct why_model *m, size_t cnt)
 {
-	const struct why_launch *x = a, *y = b;
+	size_t a = cnt, b = m->ops_cnt - cnt, to = m->ops_cnt;
+	struct why_op *later;
 
-	return x->process != y->process
-		       ? (x->process > y->process) - (x->process < y->process)
-		       : (x->correlation > y->correlation) - (x->correlation < y->correlation);
+	if (!a || !b || by_start(&m->ops[a - 1], &m->ops[a]) <= 0)
+		return SQLITE_OK;
+	later = malloc(b * sizeof(*later));
+	if (!later)
+		return SQLITE_NOMEM;
+	memcpy(later, m->ops + cnt, b * sizeof(*later));
+	while (b)
+		m->ops[--to] =
+			a && by_start(&m->ops[a - 1], &later[b - 1]) > 0 ? m->ops[--a] : later[--b];
+	free(later);
+	return SQLITE_OK;
 }
-
-bool why_add_launch(struct why_model *m, uint32_t thread, const struct why_call *c)
-{
-	if (!grow(&m->launches, m->launches_cnt, &m->launches_room, sizeof(*m->launches)))
-		return false;
-	m->launches[m->launches_cnt++] = (struct why_launch){.correlation = c->correlation,
-							     .process = m->threads[thread].process,
-							     .thread = thread,
-							     .name = c->name,
-							     .stack = c->stack,
-							     .start = c->start,
-							     .end = c->end,
-							     .done = WHY_NO_TIME};
-	return true;
-}
-
-/* Which call started an operation: a table by process and correlation id. */
-static void find_launches(struct why_model *m)
-{
-	for (size_t i = 0; i < m->launches_cnt; i++) {
-		struct why_launch *l = &m->launches[i];
-		const struct why_thread *t = &m->threads[l->thread];
-
-		l->call = (uint32_t)why_last(t->gpu, t->gpu_cnt, sizeof(*t->gpu), l->start);
-	}
-	why_sort(m->launches, m->launches_cnt, sizeof(*m->launches), by_launch);
-	for (size_t i = 0; i < m->ops_cnt; i++) {
-		struct why_launch key = {.correlation = m->ops[i].launch,
-					 .process = m->ops[i].process};
-		struct why_launch *found = m->launches_cnt
-						   ? bsearch(&key, m->launches, m->launches_cnt,
-							     sizeof(key), by_launch)
-						   : NULL;
-
-		m->ops[i].launch = found ? (uint32_t)(found - m->launches) : WHY_NONE;
-		if (found && found->done < m->ops[i].end)
-			found->done = m->ops[i].end;
-	}
-}
-
-#define OPS(name, work, table)                                                             \
-	"SELECT start, end, deviceId, streamId, correlationId, globalPid, " name ", " work \
-	" FROM CUPTI_ACTIVITY_KIND_" table " WHERE true"
 
 /* work: enum why_work. Copies from a device or an array to the host: 2, 4. */
-static const char *const ops_sql[] = {
-	OPS("shortName", "0", "KERNEL"), OPS("NULL", "1", "GRAPH_TRACE"),
-	OPS("NULL", "CASE WHEN copyKind IN (2, 4) THEN 3 ELSE 2 END", "MEMCPY"),
-	OPS("NULL", "4", "MEMSET")};
-#define TABLES (sizeof(ops_sql) / sizeof(*ops_sql))
-
-struct merge {
-	sqlite3_stmt *stmt[TABLES];
-	int64_t start[TABLES]; /* of the row that comes next */
-	bool has[TABLES];
+static const struct {
+	const char *table, *name, *work;
+} tables[] = {
+	{"CUPTI_ACTIVITY_KIND_KERNEL", "shortName", "0"},
+	{"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "NULL", "1"},
+	{"CUPTI_ACTIVITY_KIND_MEMCPY", "NULL", "CASE WHEN copyKind IN (2, 4) THEN 3 ELSE 2 END"},
+	{"CUPTI_ACTIVITY_KIND_MEMSET", "NULL", "4"},
 };
-
-static int step(struct merge *g, size_t i)
-{
-	int rc = sqlite3_step(g->stmt[i]);
-
-	g->has[i] = rc == SQLITE_ROW;
-	if (g->has[i])
-		g->start[i] = sqlite3_column_int64(g->stmt[i], 0);
-	return g->has[i] || rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
 
 /* Tables are in order of time, mostly: merged, so are all operations. */
 static int read_ops(struct why_model *m)
 {
-	struct merge g = {0};
 	int rc = SQLITE_OK;
 
-	for (size_t i = 0; i < TABLES && rc == SQLITE_OK; i++) {
-		char *sql = why_near_sql(m, ops_sql[i], "globalPid");
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && rc == SQLITE_OK; i++) {
+		size_t before = m->ops_cnt;
+		char columns[160], from[64];
 
-		rc = sql ? sqlite3_prepare_v2(m->db, sql, -1, &g.stmt[i], NULL) : SQLITE_NOMEM;
-		sqlite3_free(sql);
-		if (rc == SQLITE_OK)
-			rc = step(&g, i);
+		snprintf(columns, sizeof(columns),
+			 "start, end, deviceId, streamId, correlationId, globalPid, %s, %s",
+			 tables[i].name, tables[i].work);
+		snprintf(from, sizeof(from), "%s WHERE true", tables[i].table);
+		rc = why_near_rows(m, columns, from, "globalPid", op_row);
+		if (rc != SQLITE_OK || m->ops_cnt == before)
+			continue;
+		why_sort(m->ops + before, m->ops_cnt - before, sizeof(*m->ops), by_start);
+		rc = merge(m, before);
 	}
-	while (rc == SQLITE_OK) {
-		size_t best = TABLES;
-
-		for (size_t i = 0; i < TABLES; i++)
-			if (g.has[i] && (best == TABLES || g.start[i] < g.start[best]))
-				best = i;
-		if (best == TABLES)
-			break;
-		rc = op_row(m, g.stmt[best]) ? step(&g, best) : SQLITE_NOMEM;
-	}
-	for (size_t i = 0; i < TABLES; i++)
-		sqlite3_finalize(g.stmt[i]);
 	return rc;
+}
+
+/* ---- launches ---- */
+
+static int by_id(const void *a, const void *b, void *model)
+{
+	const struct why_thread *t = ((const struct why_model *)model)->threads;
+	const struct why_launch *x = a, *y = b;
+	uint32_t p = t[x->thread].process, q = t[y->thread].process;
+
+	return p != q ? (p > q) - (p < q)
+		      : (x->correlation > y->correlation) - (x->correlation < y->correlation);
+}
+
+static bool add_launch(struct why_model *m, const struct why_launch *l)
+{
+	if (!grow(&m->launches, m->launches_cnt, &m->launches_room, sizeof(*l)))
+		return false;
+	m->launches[m->launches_cnt++] = *l;
+	return true;
+}
+
+static bool add_inner(struct why_model *m, const struct why_call *c)
+{
+	if (m->inner_cnt >= WHY_OUTERMOST ||
+	    !grow(&m->inner, m->inner_cnt, &m->inner_room, sizeof(*c)))
+		return false;
+	m->inner[m->inner_cnt++] = *c;
+	return true;
+}
+
+/* Keeps the outermost calls. Those of a library include the ones by which it starts work of a GPU. */
+static bool note_launches(struct why_model *m, uint32_t thread)
+{
+	struct why_thread *t = &m->threads[thread];
+	struct why_call *list = t->gpu;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->gpu_cnt; i++) {
+		bool is_outermost = why_is_outermost(list, i, kept);
+		/* The last one that never returned gets the rest of the time, but as a launch none. */
+		bool is_inner = !is_outermost || list[i].end == list[i].start;
+		struct why_launch l = {.correlation = list[i].correlation,
+				       .thread = thread,
+				       .call = (uint32_t)(is_outermost ? kept : kept - 1),
+				       .inner = is_inner ? m->inner_cnt & WHY_OUTERMOST
+							 : WHY_OUTERMOST};
+
+		if (l.correlation && ((is_inner && !add_inner(m, &list[i])) || !add_launch(m, &l)))
+			return false;
+		if (is_outermost)
+			list[kept++] = list[i];
+	}
+	why_end_calls(list, kept);
+	t->gpu_cnt = kept;
+	return true;
+}
+
+static void sort_launches(struct why_model *m)
+{
+	for (size_t i = 1; i < m->launches_cnt; i++)
+		if (by_id(&m->launches[i - 1], &m->launches[i], m) > 0) {
+			qsort_r(m->launches, m->launches_cnt, sizeof(*m->launches), by_id, m);
+			return;
+		}
+}
+
+static bool is_launch(const struct why_model *m, size_t i, uint32_t process, uint32_t correlation)
+{
+	return i < m->launches_cnt && m->launches[i].correlation == correlation &&
+	       m->threads[m->launches[i].thread].process == process;
+}
+
+uint32_t why_find_launch(const struct why_model *m, uint32_t process, uint32_t correlation)
+{
+	size_t low = 0, high = m->launches_cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct why_launch *l = &m->launches[mid];
+		uint32_t of = m->threads[l->thread].process;
+
+		if (of < process || (of == process && l->correlation < correlation))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return is_launch(m, low, process, correlation) ? (uint32_t)low : WHY_NONE;
+}
+
+static void note_end(struct why_model *m, struct why_launch *l, int64_t end)
+{
+	const struct why_call *c = &m->threads[l->thread].gpu[l->call];
+
+	if (l->over != LAUNCH_GOES_ON)
+		l->over = c->correlation == l->correlation && end <= c->end ? LAUNCH_IS_OVER
+									    : LAUNCH_GOES_ON;
+}
+
+/* Which call started an operation: mostly one soon after that of the operation before. */
+static void join_ops(struct why_model *m)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < m->ops_cnt; i++) {
+		struct why_op *o = &m->ops[i];
+		uint32_t process = why_kind(m, o)->process, correlation = o->launch;
+		size_t k = next;
+
+		while (k < next + NEXT && !is_launch(m, k, process, correlation))
+			k++;
+		o->launch =
+			k < next + NEXT ? (uint32_t)k : why_find_launch(m, process, correlation);
+		if (o->launch == WHY_NONE)
+			continue;
+		note_end(m, &m->launches[o->launch], o->end);
+		next = o->launch + 1;
+	}
+}
+
+/* ---- all of it ---- */
+
+static int find_reach(struct why_model *m)
+{
+	int64_t reach = INT64_MIN;
+
+	m->reach = calloc(m->ops_cnt / REACH_OPS + 1, sizeof(*m->reach));
+	if (!m->reach)
+		return SQLITE_NOMEM;
+	for (size_t i = 0; i < m->ops_cnt; i++) {
+		reach = reach > m->ops[i].end ? reach : m->ops[i].end;
+		m->reach[i / REACH_OPS] = reach;
+	}
+	return SQLITE_OK;
+}
+
+size_t why_reach(const struct why_model *m, int64_t time)
+{
+	size_t low = 0, high = m->ops_cnt / REACH_OPS;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (m->reach[mid] <= time)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	low *= REACH_OPS;
+	while (low < m->ops_cnt && m->ops[low].end <= time)
+		low++;
+	return low;
 }
 
 int why_read_gpu(struct why_model *m)
@@ -179,15 +288,11 @@ int why_read_gpu(struct why_model *m)
 
 	if (rc == SQLITE_OK)
 		rc = read_ops(m);
+	for (uint32_t i = 0; rc == SQLITE_OK && i < m->threads_cnt; i++)
+		rc = note_launches(m, i) ? SQLITE_OK : SQLITE_NOMEM;
 	if (rc != SQLITE_OK)
 		return rc;
-	why_sort(m->ops, m->ops_cnt, sizeof(*m->ops), by_start);
-	find_launches(m);
-	m->reach = calloc(m->ops_cnt + 1, sizeof(*m->reach));
-	if (!m->reach)
-		return SQLITE_NOMEM;
-	for (size_t i = 0; i < m->ops_cnt; i++)
-		m->reach[i] =
-			i && m->reach[i - 1] > m->ops[i].end ? m->reach[i - 1] : m->ops[i].end;
-	return SQLITE_OK;
+	sort_launches(m);
+	join_ops(m);
+	return find_reach(m);
 }

@@ -62,17 +62,23 @@ static bool is_wait(const struct names *n, uint32_t name)
 	       (name == n->waits[0] || name == n->waits[1] || name == n->waits[2]);
 }
 
-static bool add_use(struct uses *us, const struct why_thread *t, uint32_t number,
+static bool add_use(const struct why_model *m, struct uses *us, uint32_t number,
 		    const struct why_object *o, const struct names *n)
 {
+	const struct why_thread *t = &m->threads[number];
 	size_t i = why_last(t->calls, t->calls_cnt, sizeof(*t->calls), o->start);
 	const struct why_call *c = i < t->calls_cnt ? &t->calls[i] : NULL;
 
-	if (!c || c->start != o->start || (c->name != n->post && !is_wait(n, c->name)))
+	uint32_t name;
+
+	if (!c || c->start != o->start)
+		return true;
+	name = why_what(m, c)->name;
+	if (name != n->post && !is_wait(n, name))
 		return true;
 	if (!grow(&us->list, us->cnt, &us->room, sizeof(*us->list)))
 		return false;
-	us->list[us->cnt++] = (struct use){t->process, number, o->object, c->name == n->post};
+	us->list[us->cnt++] = (struct use){t->process, number, o->object, name == n->post};
 	return true;
 }
 
@@ -139,7 +145,7 @@ int why_find_locks(struct why_model *m)
 		const struct why_thread *t = &m->threads[i];
 
 		for (size_t k = 0; rc == SQLITE_OK && k < t->objects_cnt; k++)
-			if (!add_use(&us, t, i, &t->objects[k], &n))
+			if (!add_use(m, &us, i, &t->objects[k], &n))
 				rc = SQLITE_NOMEM;
 	}
 	if (rc == SQLITE_OK) {

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/sql/sweeps.h"
+
 #define LIST_MAX 64 /* processes: beyond, the calls of all are read */
 
 /* ---- what analyze knows already ---- */
@@ -28,15 +30,16 @@ static bool is_swept(const struct why_model *m, const char *table)
 /* ---- the root ---- */
 
 /* globalTid, a number of calls */
-static bool count_row(struct why_model *m, sqlite3_stmt *stmt)
+static int count_row(void *model, sqlite3_value **v)
 {
-	uint32_t number = why_model_thread(m, sqlite3_column_int64(stmt, 0));
+	struct why_model *m = model;
+	uint32_t number = why_model_thread(m, sqlite3_value_int64(v[0]));
 
 	if (number == WHY_NONE)
-		return false;
+		return SQLITE_NOMEM;
 	/* nothing is in the list yet */
-	m->threads[number].calls_room += (size_t)sqlite3_column_int64(stmt, 1);
-	return true;
+	m->threads[number].calls_room += (size_t)sqlite3_value_int64(v[1]);
+	return SQLITE_OK;
 }
 
 /* Without a process tree: the thread with most calls and switches. */
@@ -47,14 +50,14 @@ static int find_busiest(struct why_model *m)
 	size_t most = 0;
 
 	for (size_t i = 0; i < 2 && rc == SQLITE_OK; i++) {
-		char sql[160];
+		bool is = is_swept(m, tables[i]);
+		char from[80];
 
-		snprintf(sql, sizeof(sql),
-			 is_swept(m, tables[i])
-				 ? "SELECT globalTid, n FROM temp.thread_calls WHERE name = '%s'"
-				 : "SELECT globalTid, 1 FROM %s WHERE globalTid IS NOT NULL",
+		snprintf(from, sizeof(from),
+			 is ? "temp.thread_calls WHERE name = '%s'"
+			    : "%s WHERE globalTid IS NOT NULL",
 			 tables[i]);
-		rc = why_rows(m->db, sql, count_row, m);
+		rc = sweep_rows(m->db, is ? "globalTid, n" : "globalTid, 1", from, count_row, m);
 	}
 	for (uint32_t i = 0; i < m->threads_cnt; i++) {
 		struct why_thread *t = &m->threads[i];
@@ -167,31 +170,33 @@ int why_find_near(struct why_model *m, const struct why_scope *scope)
 			group_of(group, i) == group_of(group, m->threads[focus].process);
 	for (size_t i = 0; i < m->sends_cnt; i++)
 		m->processes[m->threads[m->sends[i].thread].process].is_near = true;
+	m->processes_seen = m->processes_cnt;
 	free(group);
 	return rc;
 }
 
 /* ---- reading ---- */
 
-char *why_near_sql(const struct why_model *m, const char *sql, const char *id)
+/* @from with the condition; sqlite3_free(); NULL: no memory. */
+static char *near_from(const struct why_model *m, const char *from, const char *id)
 {
 	sqlite3_str *text = sqlite3_str_new(m->db);
 	size_t near = 0, cnt = 0;
 	long long only = 0;
 
-	for (size_t i = 0; i < m->processes_cnt; i++)
+	for (size_t i = 0; i < m->processes_seen; i++)
 		if (m->processes[i].is_near) {
 			near++;
 			only = m->processes[i].pid;
 		}
-	sqlite3_str_appendall(text, sql);
-	if (near < m->processes_cnt && near == 1) {
+	sqlite3_str_appendall(text, from);
+	if (near < m->processes_seen && near == 1) {
 		/* The same as below, in less time. */
 		sqlite3_str_appendf(text, " AND %s BETWEEN %lld AND %lld", id, only * (1 << 24),
 				    only * (1 << 24) + 0xffffff);
-	} else if (near < m->processes_cnt && near && near <= LIST_MAX) {
+	} else if (near < m->processes_seen && near && near <= LIST_MAX) {
 		sqlite3_str_appendf(text, " AND %s >> 24 IN (", id);
-		for (size_t i = 0; i < m->processes_cnt; i++)
+		for (size_t i = 0; i < m->processes_seen; i++)
 			if (m->processes[i].is_near)
 				sqlite3_str_appendf(text, "%s%lld", cnt++ ? ", " : "",
 						    (long long)m->processes[i].pid);
@@ -200,10 +205,11 @@ char *why_near_sql(const struct why_model *m, const char *sql, const char *id)
 	return sqlite3_str_finish(text);
 }
 
-int why_near_rows(struct why_model *m, const char *sql, const char *id, why_row *row)
+int why_near_rows(struct why_model *m, const char *columns, const char *from, const char *id,
+		  why_values *row)
 {
-	char *text = why_near_sql(m, sql, id);
-	int rc = text ? why_rows(m->db, text, row, m) : SQLITE_NOMEM;
+	char *text = near_from(m, from, id);
+	int rc = text ? sweep_rows(m->db, columns, text, row, m) : SQLITE_NOMEM;
 
 	sqlite3_free(text);
 	return rc;

@@ -4,32 +4,34 @@
 #include <stdlib.h>
 
 #include "exporters/read/db_read.h"
+#include "exporters/sql/sweeps.h"
 
 /* globalTid, start, object, ownerTid */
-static bool object_row(struct why_model *m, sqlite3_stmt *stmt)
+static int object_row(void *model, sqlite3_value **v)
 {
-	uint32_t number = why_model_find(m, sqlite3_column_int64(stmt, 0));
-	struct why_object l = {.start = why_time(stmt, 1),
-			       .object = sqlite3_column_int64(stmt, 2),
-			       .owner = WHY_NONE};
+	struct why_model *m = model;
+	uint32_t number = why_model_find(m, sqlite3_value_int64(v[0]));
+	struct why_object l = {
+		.start = why_time(v[1]), .object = sqlite3_value_int64(v[2]), .owner = WHY_NONE};
 	struct why_thread *t;
 
 	if (number == WHY_NONE)
-		return true;
-	if (sqlite3_column_type(stmt, 3) != SQLITE_NULL)
-		l.owner = why_model_find(m, sqlite3_column_int64(stmt, 3));
+		return SQLITE_OK;
+	if (sqlite3_value_type(v[3]) != SQLITE_NULL)
+		l.owner = why_model_find(m, sqlite3_value_int64(v[3]));
 	t = &m->threads[number];
 	if (!grow(&t->objects, t->objects_cnt, &t->objects_room, sizeof(l)))
-		return false;
+		return SQLITE_NOMEM;
 	t->objects[t->objects_cnt++] = l;
-	return true;
+	return SQLITE_OK;
 }
 
 /* fileAccessId, that of the other end, pid and end of life there */
 static bool end_row(struct why_model *m, sqlite3_stmt *stmt)
 {
 	struct why_end e = {sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
-			    sqlite3_column_int64(stmt, 2), why_time(stmt, 3)};
+			    sqlite3_column_int64(stmt, 2),
+			    wall_time(sqlite3_column_int64(stmt, 3))};
 
 	if (!e.until)
 		e.until = INT64_MAX;
@@ -65,15 +67,15 @@ int why_read_objects(struct why_model *m)
 	int rc = SQLITE_OK;
 
 	if (db_read_has(m->db, "SL_OSRT_LOCKS"))
-		rc = why_rows(m->db, "SELECT globalTid, start, object, ownerTid FROM SL_OSRT_LOCKS",
-			      object_row, m);
+		rc = sweep_rows(m->db, "globalTid, start, object, ownerTid", "SL_OSRT_LOCKS",
+				object_row, m);
 	if (rc == SQLITE_OK && db_read_has(m->db, "SL_SOCKETS"))
 		rc = why_rows(m->db, ends_sql, end_row, m);
 	if (rc == SQLITE_OK && m->ends_cnt)
-		rc = why_rows(m->db,
-			      "SELECT globalTid, start, fileAccessId, NULL FROM OSRT_API WHERE "
-			      "fileAccessId IN (SELECT fileAccessId FROM SL_SOCKETS)",
-			      object_row, m);
+		rc = sweep_rows(m->db, "globalTid, start, fileAccessId, NULL",
+				"OSRT_API WHERE fileAccessId IN (SELECT fileAccessId FROM "
+				"SL_SOCKETS)",
+				object_row, m);
 	for (uint32_t i = 0; rc == SQLITE_OK && i < m->threads_cnt; i++)
 		why_sort(m->threads[i].objects, m->threads[i].objects_cnt,
 			 sizeof(struct why_object), by_start);

@@ -125,7 +125,8 @@ static uint8_t kind_of_object(const char *path)
 
 uint32_t reason_of_call(struct walk *w, const struct why_call *c)
 {
-	uint8_t reason = of_name(w, c->name), *known;
+	const struct why_what *what = why_what(w->m, c);
+	uint8_t reason = of_name(w, what->name), *known;
 	char *text;
 
 	if (reason >= WHY_GPU_WAIT && reason <= WHY_NCCL_KERNEL)
@@ -136,11 +137,11 @@ uint32_t reason_of_call(struct walk *w, const struct why_call *c)
 		return WHY_QUEUE;
 	if (reason != WHY_IO)
 		return reason;
-	if (c->object == WHY_NONE)
+	if (what->object == WHY_NONE)
 		return WHY_FILE;
-	known = &w->object_is[c->object];
+	known = &w->object_is[what->object];
 	if (!*known) {
-		text = string_of(w, w->m->objects.ids[c->object]);
+		text = string_of(w, w->m->objects.ids[what->object]);
 		*known = kind_of_object(text) + 1;
 		free(text);
 	}
@@ -149,12 +150,12 @@ uint32_t reason_of_call(struct walk *w, const struct why_call *c)
 
 bool reason_is_gpu_wait(struct walk *w, const struct why_call *c)
 {
-	return of_name(w, c->name) == WHY_GPU_WAIT;
+	return of_name(w, why_what(w->m, c)->name) == WHY_GPU_WAIT;
 }
 
 bool reason_is_gpu_copy(struct walk *w, const struct why_call *c)
 {
-	return of_name(w, c->name) == WHY_GPU_MAYBE;
+	return of_name(w, why_what(w->m, c)->name) == WHY_GPU_MAYBE;
 }
 
 bool reason_is_nccl(struct walk *w, uint32_t name)
@@ -169,5 +170,5 @@ bool reason_is_of_processes(struct walk *w, uint32_t name)
 
 bool reason_is_timed_condition(struct walk *w, const struct why_call *c)
 {
-	return of_name(w, c->name) == WHY_CONDITION;
+	return of_name(w, why_what(w->m, c)->name) == WHY_CONDITION;
 }

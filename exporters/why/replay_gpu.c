@@ -67,7 +67,7 @@ bool replay_is_gpu_call(struct run *r, uint32_t thread, const struct why_call *c
 	return reason_is_gpu_wait(&r->y->walk, c) || first_op(r, thread, c) != SIZE_MAX;
 }
 
-static struct stream *stream_of(struct run *r, const struct why_op *o)
+static struct stream *stream_of(struct run *r, const struct why_kind *o)
 {
 	struct stream *s;
 
@@ -116,8 +116,9 @@ static void join_ranks(struct run *r, const struct why_op *o, int64_t begin[REPL
 static void queue_op(struct run *r, const struct why_op *o, int64_t at, const int64_t *now)
 {
 	struct why_cause cause = walk_cause_of_op(&r->y->walk, o);
-	uint32_t culprit = replay_culprit(r, o->process, &cause);
-	struct stream *s = stream_of(r, o);
+	const struct why_kind *k = why_kind(&r->y->model, o);
+	uint32_t culprit = replay_culprit(r, k->process, &cause);
+	struct stream *s = stream_of(r, k);
 	int64_t begin[REPLAY_EDITS] = {0}, lag, gap = 0;
 
 	if (!s)
@@ -138,13 +139,13 @@ static void queue_op(struct run *r, const struct why_op *o, int64_t at, const in
 		join_ranks(r, o, begin);
 	}
 	for (size_t v = 0; v < r->cnt; v++) {
-		bool is_whole = o->work == WORK_KERNEL || o->work == WORK_GRAPH;
+		bool is_whole = why_computes(&r->y->model, o);
 		double share = is_whole ? 1 : kept_of_op(r, v, culprit);
 
 		s->now[v] = begin[v] + (int64_t)(share * (double)(o->end - o->start));
 	}
 	s->end = later(s->end, o->end);
-	s->brings_back |= o->work == WORK_TO_HOST;
+	s->brings_back |= k->work == WORK_TO_HOST;
 }
 
 static void queue_ops(struct run *r, uint32_t thread, const struct why_call *c, int64_t at)
@@ -259,12 +260,12 @@ void replay_end_gpu_wait(struct run *r, uint32_t thread)
 	bool is_copy = first_op(r, thread, c) != SIZE_MAX, is_needed;
 	int64_t *now = &r->now[(size_t)thread * r->cnt], done;
 	struct rest rest = {0};
-	uint32_t place = PLACE_NONE, culprit = REPLAY_ANY;
+	uint32_t place = PLACE_NONE, culprit = REPLAY_ANY, stack = why_what(m, c)->stack;
 	uint8_t flags;
 
 	queue_ops(r, thread, c, k->at);
-	if (c->stack != WHY_NONE)
-		place = places_of(&r->y->walk.places, c->stack, m->stacks.ids[c->stack], &flags);
+	if (stack != WHY_NONE)
+		place = places_of(&r->y->walk.places, stack, m->stacks.ids[stack], &flags);
 	if (place != PLACE_NONE)
 		culprit = replay_of_line(r, &(struct why_cause){.place = place});
 	done = done_at(r, t->process, k->end);

@@ -205,12 +205,13 @@ static bool is_for_gil(struct walk *w, const struct why_call *c, uint8_t flags)
 static struct why_cause cause_of_call(struct walk *w, const struct why_thread *t,
 				      const struct why_call *c, uint32_t reason, int64_t time)
 {
-	struct why_cause cause = {.reason = reason, .name = c->name, .object = c->object};
+	const struct why_what *what = why_what(w->m, c);
+	struct why_cause cause = {.reason = reason, .name = what->name, .object = what->object};
 	const struct why_object *object;
 	const struct why_sample *s;
 	uint8_t flags, more = 0;
 
-	cause.place = place_of(w, c->stack, &flags);
+	cause.place = place_of(w, what->stack, &flags);
 	if (cause.place == PLACE_NONE && (s = sample_at(t, time)))
 		cause.place = place_of(w, s->stack, &more);
 	if ((flags | more) & PLACE_IMPORT)
@@ -483,7 +484,7 @@ static void piece(struct walk *w, const struct at *at, size_t i, int64_t from, i
 		run(w, at, from, to);
 	} else if (s->is_preempted) {
 		if ((c = call_at(t->gpu, t->gpu_cnt, from)))
-			cause.place = place_of(w, c->stack, &flags);
+			cause.place = place_of(w, why_what(w->m, c)->stack, &flags);
 		if (cause.place == PLACE_NONE && (sample = sample_at(t, from))) {
 			cause.place = place_of(w, sample->stack, &flags);
 			/* The line that imports, but no line of what imports. */

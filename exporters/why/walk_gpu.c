@@ -7,44 +7,32 @@
 
 struct why_cause walk_cause_of_op(struct walk *w, const struct why_op *o)
 {
-	struct why_cause cause = {WHY_GPU, PLACE_NONE, o->name, WHY_NONE};
-	const struct why_thread *t;
+	const struct why_model *m = w->m;
+	struct why_cause cause = {why_computes(m, o) ? WHY_GPU : WHY_GPU_COPY, PLACE_NONE,
+				  why_kind(m, o)->name, WHY_NONE};
 	const struct why_launch *l;
+	const struct why_what *what;
 	uint8_t flags;
 
-	if (o->work != WORK_KERNEL && o->work != WORK_GRAPH)
-		cause.reason = WHY_GPU_COPY;
 	if (o->launch == WHY_NONE)
 		return cause;
-	l = &w->m->launches[o->launch];
-	t = &w->m->threads[l->thread];
-	cause.place = walk_place(w, l->stack, &flags);
-	/* A library's call may have the stack. */
-	if (l->stack == WHY_NONE && l->call < t->gpu_cnt)
-		cause.place = walk_place(w, t->gpu[l->call].stack, &flags);
+	l = &m->launches[o->launch];
+	what = why_what(m, why_launch_call(m, l));
 	if (cause.name == WHY_NONE)
-		cause.name = l->name;
+		cause.name = what->name;
+	/* A library's call may have the stack. */
+	if (what->stack == WHY_NONE)
+		what = why_what(m, &m->threads[l->thread].gpu[l->call]);
+	cause.place = walk_place(w, what->stack, &flags);
 	return cause;
 }
 
 /* A copy that was over before its call came back: the call waited for it. */
 static bool waits_for_copy(const struct why_model *m, uint32_t process, const struct why_call *c)
 {
-	size_t low = 0, high = m->launches_cnt;
+	uint32_t launch = c->correlation ? why_find_launch(m, process, c->correlation) : WHY_NONE;
 
-	while (c->correlation && low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct why_launch *l = &m->launches[mid];
-
-		if (l->process < process ||
-		    (l->process == process && l->correlation < c->correlation))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < m->launches_cnt && m->launches[low].process == process &&
-	       m->launches[low].correlation == c->correlation &&
-	       m->launches[low].done != WHY_NO_TIME && m->launches[low].done <= c->end;
+	return launch != WHY_NONE && m->launches[launch].over == LAUNCH_IS_OVER;
 }
 
 /*
@@ -66,8 +54,8 @@ static int64_t needless_from(const struct why_model *m, uint32_t process, const 
 		last = o ? o : last;
 	}
 	if (gpu_sweep_at(&s, c->end, &until) || !last || !gpu_sweep_next(&s) ||
-	    last->work == WORK_TO_HOST ||
-	    (s.copy && s.copy->work == WORK_TO_HOST && s.copy->end > c->start))
+	    why_kind(m, last)->work == WORK_TO_HOST ||
+	    (s.copy && why_kind(m, s.copy)->work == WORK_TO_HOST && s.copy->end > c->start))
 		return INT64_MAX;
 	rest = gpu_sweep_next(&s)->start - c->end;
 	return later(c->start, last->end - rest);
@@ -96,6 +84,7 @@ static void gpu_wait(struct walk *w, const struct at *at, const struct why_call 
 		     int64_t to)
 {
 	const struct why_thread *t = &w->m->threads[at->thread];
+	const struct why_what *what = why_what(w->m, c);
 	int64_t edge[3] = {needless_from(w->m, t->process, c), INT64_MAX, INT64_MIN}, until, begun;
 	struct gpu_sweep s;
 	uint8_t flags;
@@ -105,7 +94,7 @@ static void gpu_wait(struct walk *w, const struct at *at, const struct why_call 
 	for (int64_t x = from; x < to; x = until) {
 		const struct why_op *o = gpu_sweep_at(&s, x, &until);
 		struct why_cause cause = {
-			.reason = WHY_GPU_SYNC, .name = c->name, .object = WHY_NONE};
+			.reason = WHY_GPU_SYNC, .name = what->name, .object = WHY_NONE};
 
 		until = earlier(until, to);
 		if (!o) {
@@ -119,7 +108,7 @@ static void gpu_wait(struct walk *w, const struct at *at, const struct why_call 
 		}
 		until = cut(x, until, edge);
 		if (x >= edge[0]) {
-			cause.place = walk_place(w, c->stack, &flags);
+			cause.place = walk_place(w, what->stack, &flags);
 		} else {
 			cause = walk_cause_of_op(w, o);
 			if (cause.reason == WHY_GPU && x >= edge[1] && x < edge[2])

@@ -14,15 +14,17 @@ const struct why_op *walk_late_op(struct walk *w, const struct why_op *o)
 {
 	const struct why_model *m = w->m;
 	int64_t slack = later(TOGETHER, (o->end - o->start) / 20);
+	const struct why_kind *k = why_kind(m, o);
 	const struct why_op *last = NULL;
 
-	if (o->work != WORK_KERNEL || !reason_is_nccl(w, o->name))
+	if (k->work != WORK_KERNEL || !reason_is_nccl(w, k->name))
 		return NULL;
 	for (size_t i = (size_t)(o - m->ops) + 1; i < m->ops_cnt && m->ops[i].start < o->end; i++) {
 		const struct why_op *p = &m->ops[i];
+		const struct why_kind *of = why_kind(m, p);
 
-		if (p->name == o->name && llabs(p->end - o->end) <= slack &&
-		    (p->process != o->process || p->device != o->device))
+		if (of->name == k->name && llabs(p->end - o->end) <= slack &&
+		    (of->process != k->process || of->device != k->device))
 			last = p;
 	}
 	return last;
@@ -47,6 +49,6 @@ int64_t walk_late_rank(struct walk *w, const struct at *at, const struct why_op 
 	next.thread = w->m->launches[last->launch].thread;
 	next.depth++;
 	next.sure *= MATCHED;
-	walk_device(w, next, last->process, last->device, from, to);
+	walk_device(w, next, why_kind(w->m, last)->process, why_kind(w->m, last)->device, from, to);
 	return to;
 }

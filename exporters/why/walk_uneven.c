@@ -11,7 +11,7 @@ struct stream {
 	int64_t busy, end;
 };
 
-static struct stream *stream_of(struct stream *list, size_t *cnt, const struct why_op *o)
+static struct stream *stream_of(struct stream *list, size_t *cnt, const struct why_kind *o)
 {
 	size_t i = 0;
 
@@ -35,8 +35,9 @@ int64_t walk_uneven_from(const struct why_model *m, uint32_t process, int64_t fr
 	*until = INT64_MIN;
 	for (size_t i = why_reach(m, from); i < m->ops_cnt && m->ops[i].start < to; i++) {
 		const struct why_op *o = &m->ops[i];
-		bool wanted = o->process == process && o->end > from && o->work == WORK_KERNEL;
-		struct stream *s = wanted ? stream_of(list, &cnt, o) : NULL;
+		const struct why_kind *k = why_kind(m, o);
+		bool wanted = k->process == process && o->end > from && k->work == WORK_KERNEL;
+		struct stream *s = wanted ? stream_of(list, &cnt, k) : NULL;
 
 		if (!s)
 			continue;
