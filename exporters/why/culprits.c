@@ -36,34 +36,73 @@ bool why_is_blamed(const struct why *y, const struct why_cause *cause, uint32_t 
 	return cause->reason != WHY_UNKNOWN && cause->reason != WHY_TRACER;
 }
 
-/* Opens a file of code: a program may read one that is open in any number of parts. */
-static bool opens_code(const struct why *y, const struct why_cause *c)
+static bool is_code(const struct why *y, uint32_t object)
 {
-	static const char *const calls[] = {"open", "open64", "openat", "openat64"};
 	static const char *const names[] = {"*.py", "*.pyc", "*.so", "*.so.*"};
-	char *call = why_string(y, &y->model.names, c->name);
-	char *path = why_string(y, &y->model.objects, c->object);
-	bool is_call = false, is_code = false;
+	char *path = why_string(y, &y->model.objects, object);
+	bool yes = false;
 
-	for (size_t i = 0; call && i < sizeof(calls) / sizeof(*calls); i++)
-		is_call |= strcmp(call, calls[i]) == 0;
 	for (size_t i = 0; path && i < sizeof(names) / sizeof(*names); i++)
-		is_code |= fnmatch(names[i], path, 0) == 0;
-	free(call);
+		yes |= fnmatch(names[i], path, 0) == 0;
 	free(path);
-	return is_call && is_code;
+	return yes;
 }
 
-/* A module is imported once, at the start mostly; a line that opens the same one many times is a culprit. */
-static void find_imports(struct why *y)
+/* How often a process opens a file, at whatever line: a short call has no stack of its own. */
+struct opened {
+	uint32_t process, object;
+	int64_t times;
+};
+
+static int by_file(const void *a, const void *b)
 {
+	const struct opened *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return (x->object > y->object) - (x->object < y->object);
+}
+
+/* Sorted, each once; @list has room for all leaves. */
+static size_t count_opened(struct why *y, struct opened *list)
+{
+	size_t cnt = 0, kept = 0;
+
 	for (size_t i = 0; i < y->walk.leaves_cnt; i++) {
 		const struct why_leaf *l = &y->walk.leaves[i];
 
-		if (l->cause.reason == WHY_IMPORT && l->calls >= AGAIN &&
-		    is_own(y, l->cause.place) && opens_code(y, &l->cause))
+		if (l->calls && l->cause.object != WHY_NONE &&
+		    reason_is_open(&y->walk, l->cause.name))
+			list[cnt++] = (struct opened){l->process, l->cause.object, l->calls};
+	}
+	qsort(list, cnt, sizeof(*list), by_file);
+	for (size_t i = 0; i < cnt; i++) {
+		if (kept && by_file(&list[kept - 1], &list[i]) == 0)
+			list[kept - 1].times += list[i].times;
+		else
+			list[kept++] = list[i];
+	}
+	return kept;
+}
+
+/* A module is imported once, at the start mostly; lines that import what is opened many times are culprits. */
+static bool find_imports(struct why *y)
+{
+	struct opened *list = malloc((y->walk.leaves_cnt + 1) * sizeof(*list));
+	size_t cnt = list ? count_opened(y, list) : 0;
+
+	for (size_t i = 0; i < y->walk.leaves_cnt && list; i++) {
+		const struct why_leaf *l = &y->walk.leaves[i];
+		struct opened key = {.process = l->process, .object = l->cause.object}, *all;
+
+		if (l->cause.reason != WHY_IMPORT || !is_own(y, l->cause.place))
+			continue;
+		all = bsearch(&key, list, cnt, sizeof(*list), by_file);
+		if (all && all->times >= AGAIN && is_code(y, key.object))
 			y->imports_again[l->cause.place] = true;
 	}
+	free(list);
+	return list != NULL;
 }
 
 static void add_to(struct why_culprit *c, const struct why_leaf *l)
@@ -269,10 +308,9 @@ int why_find_culprits(struct why *y)
 	y->culprit_of_process = calloc(y->model.processes_cnt + 1, sizeof(*y->culprit_of_process));
 	joined = calloc(y->places_cnt + 1, sizeof(*joined));
 	y->imports_again = calloc(y->places_cnt + 1, sizeof(*y->imports_again));
-	if (y->culprit_of_place && y->culprit_of_process && joined && y->imports_again) {
-		find_imports(y);
+	if (y->culprit_of_place && y->culprit_of_process && joined && y->imports_again &&
+	    find_imports(y))
 		rc = collect(y);
-	}
 	if (rc == SQLITE_OK && y->culprits_cnt) {
 		qsort(y->culprits, y->culprits_cnt, sizeof(*y->culprits), by_weight);
 		join_functions(y, joined);

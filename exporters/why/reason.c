@@ -11,6 +11,7 @@ enum {
 	WHY_GPU_OTHER,
 	WHY_NCCL_KERNEL,
 	WHY_CONDITION, /* a condition with a time limit: QUEUE, or the GIL */
+	WHY_OPEN,      /* of a file, which it may wait for */
 	WHY_FORK,      /* makes a process, and does not wait for it */
 	WHY_OTHER,     /* no known name */
 };
@@ -135,6 +136,8 @@ uint32_t reason_of_call(struct walk *w, const struct why_call *c)
 		return WHY_BLOCKED;
 	if (reason == WHY_CONDITION)
 		return WHY_QUEUE;
+	if (reason == WHY_OPEN)
+		return WHY_FILE;
 	if (reason != WHY_IO)
 		return reason;
 	if (what->object == WHY_NONE)
@@ -161,6 +164,11 @@ bool reason_is_gpu_copy(struct walk *w, const struct why_call *c)
 bool reason_is_nccl(struct walk *w, uint32_t name)
 {
 	return name != WHY_NONE && of_name(w, name) == WHY_NCCL_KERNEL;
+}
+
+bool reason_is_open(struct walk *w, uint32_t name)
+{
+	return name != WHY_NONE && of_name(w, name) == WHY_OPEN;
 }
 
 bool reason_is_of_processes(struct walk *w, uint32_t name)

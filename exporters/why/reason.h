@@ -13,6 +13,8 @@ bool reason_is_gpu_wait(struct walk *w, const struct why_call *c);
 bool reason_is_gpu_copy(struct walk *w, const struct why_call *c);
 /* A kernel by which ranks exchange data? */
 bool reason_is_nccl(struct walk *w, uint32_t name);
+/* A call that opens a file? */
+bool reason_is_open(struct walk *w, uint32_t name);
 /* A call that makes a process, or waits for one? */
 bool reason_is_of_processes(struct walk *w, uint32_t name);
 /* CUPTI's names of functions end in the version that they came with: cudaFree_v3020. */

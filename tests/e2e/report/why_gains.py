@@ -357,3 +357,12 @@ r.runs(MAIN, 36, 40)
 r.call(MAIN, "open64", 94, 0, 36, "<frozen importlib._bootstrap>", path="/me/a.pyc")
 r.samples(MAIN, 95, 36, 40)
 r.done()
+
+# One module six times; three of the calls are too short for a stack, and no sample is near.
+r = Report("import_far", 240)
+r.runs(MAIN, 0, 240)
+for i in range(6):
+    r.call(MAIN, "open64", None if i % 2 else 95, 40 * i, 40 * i + 1, *[] if i % 2 else ["<frozen importlib._bootstrap>"], path="/me/b.pyc")
+    if i % 2 == 0:
+        r.samples(MAIN, 95, 40 * i + 1, 40 * i + 5, "<frozen importlib._bootstrap>")
+r.done()

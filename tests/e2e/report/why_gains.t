@@ -45,6 +45,7 @@ print(*["%s %.0f" % (p["reason"], p["ns"] / 1e6) for p in json.load(sys.stdin)["
 is "$(gains imports.sqlite)" 'g.py:95 remove 18.0..18.0 bad
 g.py:96 remove 12.0..12.0 bad' 'imports again and again; those at the start have no line'
 is "$(gains import_once.sqlite)" 'g.py:95 remove 4.0..7.0 bad' 'one call in many pieces is one call'
+is "$(gains import_far.sqlite | grep -c '^g.py:95 ')" 1 'again and again, though not every call has a line'
 is "$(gains result.sqlite | grep sync)" '' 'a result that comes back is waited for'
 # The rule on such waits: it knows the gaps, and not whether they are needed.
 sync_rule() { "$BIN" analyze -q -f json "$1" | "$PY" -c 'import json, sys
