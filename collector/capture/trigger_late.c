@@ -88,7 +88,9 @@ static struct process *process_of(struct trigger_late *l, const struct arena *a,
 	if (l->cnt == PROCESSES) {
 		free(l->list[0]->pieces);
 		free(l->list[0]);
-		memmove(l->list, l->list + 1, --l->cnt * sizeof(*l->list));
+		l->cnt--;
+		for (uint32_t i = 0; i < l->cnt; i++)
+			l->list[i] = l->list[i + 1];
 	}
 	p->arena = a->id;
 	p->image = t->image->number;

@@ -73,7 +73,7 @@ static bool is_marked(const char *text)
 
 static bool request(struct job_request *q, const char *line)
 {
-	const char *at = id(line, q->id), *verb = at;
+	const char *at = id(line, q->id), *verb;
 
 	for (unsigned v = 0; at && v < JOB_VERBS; v++) {
 		size_t len = strlen(job_verbs[v]);

@@ -274,7 +274,7 @@ static void compare(struct watch *w)
 	struct job_session **all = NULL;
 
 	if (leads(w, names, cnt))
-		all = calloc(cnt + 1, sizeof(*all));
+		all = calloc(cnt + 1, sizeof(struct job_session *));
 	for (size_t i = 0; all && i < cnt; i++)
 		if ((all[n] = read_session(w, names[i])))
 			n++;
