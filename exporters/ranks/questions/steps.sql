@@ -4,7 +4,7 @@
 -- column: straggler = the rank that the others waited for
 -- column: rankSeconds = what they waited for it together, s
 WITH r AS (
-	SELECT commHash, seq, bytes, nRanks, step, "end" - "start" AS ns, least(greatest("end" - "start", 0), 8000000000000) * 1048576 + "rank" AS place
+	SELECT commHash, seq, bytes, nRanks, step, "end" - "start" AS ns, least("end" - "start", 8000000000000) * 1048576 + "rank" AS place
 	FROM SL_COLLECTIVES
 	WHERE run = :run AND commHash IS NOT NULL AND "start" IS NOT NULL
 ), c AS (

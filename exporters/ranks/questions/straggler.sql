@@ -1,26 +1,26 @@
 -- title: Which rank do the others wait for?
 -- about: In a collective all ranks are done together, so the one that comes last has the shortest kernel; no clock is compared.
 -- about: What such a rank itself waited for in other communicators in the same step is not its own fault: that part goes to the
--- about: rank it waited for (of the 64 ranks that others wait for most).
+-- about: rank it waited for (of the 32 ranks that others wait for most).
 -- column: rank = the rank that the others waited for
 -- column: collectives = in how many it came last
 -- column: rankSeconds = what all the others together waited, s
 -- column: share = of all such waits
 WITH r AS (
-	SELECT commHash, seq, bytes, nRanks, step, "end" - "start" AS ns, least(greatest("end" - "start", 0), 8000000000000) * 1048576 + "rank" AS place
+	SELECT commHash, seq, bytes, nRanks, step, "end" - "start" AS ns, least("end" - "start", 8000000000000) * 1048576 + "rank" AS place
 	FROM SL_COLLECTIVES
 	WHERE run = :run AND commHash IS NOT NULL AND "start" IS NOT NULL
 ), g AS (
 	SELECT commHash, coalesce(max(step), 0) AS step, min(place) % 1048576 AS culprit, (min(place) - min(place) % 1048576) / 1048576 AS least,
-		max(ns) AS most, sum(ns) AS ns, count(*) AS n
+		sum(ns) AS ns, count(*) AS n
 	FROM r
 	GROUP BY commHash, seq, bytes
 	HAVING count(*) > 1 AND count(*) >= coalesce(max(nRanks), 2)
 ), c AS (
-	SELECT step, commHash, culprit, count(*) AS collectives, sum(ns - n * least) AS waited, sum(most - least) AS late, sum(least) AS least
+	SELECT step, commHash, culprit, count(*) AS collectives, sum(ns - n * least) AS waited, sum((ns - n * least) * 1e0 / (n - 1)) AS late, sum(least) AS least
 	FROM g GROUP BY step, commHash, culprit
 ), suspect AS (
-	SELECT culprit AS "rank" FROM c GROUP BY culprit ORDER BY sum(waited) DESC, culprit LIMIT 64
+	SELECT culprit AS "rank" FROM c GROUP BY culprit ORDER BY sum(waited) DESC, culprit LIMIT 32
 ), l AS (
 	SELECT step, commHash, sum(least) AS least, max_by(culprit, waited) AS cause FROM c GROUP BY step, commHash
 ), took AS (

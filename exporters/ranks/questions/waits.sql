@@ -8,7 +8,7 @@
 -- column: rankSeconds = what the others waited together, s
 -- column: longestMs = the longest wait of one rank, ms
 WITH r AS (
-	SELECT commHash, seq, op, bytes, nRanks, "end" - "start" AS ns, least(greatest("end" - "start", 0), 8000000000000) * 1048576 + "rank" AS place
+	SELECT commHash, seq, op, bytes, nRanks, "end" - "start" AS ns, least("end" - "start", 8000000000000) * 1048576 + "rank" AS place
 	FROM SL_COLLECTIVES
 	WHERE run = :run AND commHash IS NOT NULL AND "start" IS NOT NULL
 ), c AS (
