@@ -8,11 +8,14 @@ import { count } from "./format";
 
 const byId: Map<number, Row>[] = [];
 
+/* A GPU's name ends with the process that uses it: it stands behind the name, with its number. */
+const OF_PROCESS = / of ([^(]+) \(\d+\)$/;
+
 function about(json: RowJson): string {
 	switch (json.kind) {
 	case "process": return json.pid !== undefined ? `pid ${json.pid}` : "";
 	case "thread": return json.tid !== undefined ? `tid ${json.tid}` : "";
-	case "gpu": return json.pid !== undefined ? `pid ${json.pid}` : "";
+	case "gpu": return json.pid !== undefined ? `${OF_PROCESS.exec(json.name)?.[1] ?? ""} pid ${json.pid}`.trim() : "";
 	default: return "";
 	}
 }
@@ -21,7 +24,7 @@ function about(json: RowJson): string {
 function nameOf(json: RowJson): string {
 	const number = json.kind === "thread" ? json.tid : json.pid;
 	const plain = json.name || m.KIND[json.kind] || json.kind;
-	const name = json.kind === "gpu" ? plain.replace(/^(GPU \d+): NVIDIA (?=.)/, "$1: ") : json.kind === "counter" ? plain.replace(/ \[Throughput %\]$/, "") : plain;
+	const name = json.kind === "gpu" ? plain.replace(/^(GPU \d+): NVIDIA (?=.)/, "$1: ").replace(OF_PROCESS, "") : json.kind === "counter" ? plain.replace(/ \[Throughput %\]$/, "") : plain;
 
 	return number !== undefined ? name.replace(new RegExp(`\\s*\\(${number}\\)$`), "") : name;
 }

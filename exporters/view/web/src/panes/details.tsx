@@ -16,7 +16,7 @@ function threadOf(e: Event): Row | undefined {
 	for (let up = e.row ?? null; up; up = up.parent)
 		if (up.kind === "thread")
 			return up;
-	const pid = e.row?.parent?.about.replace("pid ", "");
+	const pid = /\bpid (\d+)$/.exec(e.row?.parent?.about ?? "")?.[1];
 	let first: Row | undefined;
 
 	m.everyRow((r) => {
