@@ -84,11 +84,12 @@ EOF
 SLURM_CONF=$W/slurm.conf
 export SLURM_CONF
 wait_for 10 test -S munge.sock
-on $CTL slurmctld -D >slurmctld.out 2>&1 &
+# Not by on(): the daemon has to be the process that is killed at the end.
+nsenter -t "$CTL" -n -u slurmctld -D >slurmctld.out 2>&1 &
 daemons="$daemons $!"
 i=0
 for pid in $nodes; do
-	on "$pid" slurmd -D -N n$i >slurmd$i.out 2>&1 &
+	nsenter -t "$pid" -n -u slurmd -D -N n$i >slurmd$i.out 2>&1 &
 	daemons="$daemons $!"
 	i=$((i + 1))
 done
