@@ -166,6 +166,7 @@ static int put_rest(FILE *out, const struct why *y)
 		put_gpu(out, y, &y->gpus.list[i]);
 	why_put_gains(f, y, true);
 	why_put_gpus(f, y);
+	why_put_notes(f, y);
 	if (fclose(f) != 0)
 		return -1;
 	if (len)

@@ -178,6 +178,30 @@ static void put_gpus(FILE *out, const struct why *y)
 	putc(']', out);
 }
 
+static void put_notes(FILE *out, const struct why *y)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	bool is_first = true;
+
+	fputs(",\n \"notes\": [", out);
+	if (f) {
+		why_put_notes(f, y);
+		if (fclose(f) != 0)
+			len = 0;
+		for (char *rest = len ? text : NULL, *line; (line = strsep(&rest, "\n"));) {
+			if (!*line)
+				continue;
+			fputs(is_first ? "" : ", ", out);
+			json_string(out, line, strlen(line));
+			is_first = false;
+		}
+		free(text);
+	}
+	putc(']', out);
+}
+
 void why_put_json(FILE *out, const struct why *y, const char *report)
 {
 	const struct wall *w = &y->model.wall;
@@ -214,6 +238,7 @@ void why_put_json(FILE *out, const struct why *y, const char *report)
 	why_put_json_gains(out, y);
 	put_steps(out, y);
 	put_gpus(out, y);
+	put_notes(out, y);
 	fprintf(out,
 		",\n \"checks\": {\"sum_ns\": %lld, \"not_recorded_ns\": %lld, \"lost\": %lld, "
 		"\"replay_error_ns\": %lld, "

@@ -25,6 +25,8 @@ const char *why_sure_text(double sure);
 void why_put_gains(FILE *out, const struct why *y, bool is_brief);
 void why_put_json_gains(FILE *out, const struct why *y);
 
+/* why_text.c: what is not recorded, why, and the option that records it; a line each. */
+void why_put_notes(FILE *out, const struct why *y);
 /* Does the @r-th of the reasons, most time first, have a line? Then all before it have one. */
 bool why_shows_reason(const struct why *y, unsigned r);
 /* The part of a reason with most time, if that has a line, too. */

@@ -261,7 +261,7 @@ static void put_samples(FILE *out, const struct why_model *m)
 	}
 }
 
-static void put_notes(FILE *out, const struct why *y)
+void why_put_notes(FILE *out, const struct why *y)
 {
 	const struct why_model *m = &y->model;
 
@@ -335,5 +335,5 @@ void why_put_text(FILE *out, const struct why *y, const char *report, bool is_br
 	why_put_gains(out, y, is_brief);
 	put_steps(out, y);
 	why_put_gpus(out, y);
-	put_notes(out, y);
+	why_put_notes(out, y);
 }

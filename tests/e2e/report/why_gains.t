@@ -89,4 +89,11 @@ sqlite3 none.sqlite 'DELETE FROM SCHED_EVENTS; DELETE FROM SL_SCHED_DETAIL'
 is "$(gains none.sqlite | grep -v 'up to$')" '' 'without context switches: bounds only'
 "$BIN" why none.sqlite >text
 check 'and the heading says so' grep -q '^Could be won, at most$' text
+cp lock.sqlite bare.sqlite
+sqlite3 bare.sqlite 'DELETE FROM SCHED_EVENTS; DELETE FROM SL_SCHED_DETAIL; DELETE FROM COMPOSITE_EVENTS'
+is "$("$BIN" analyze -f json bare.sqlite | "$PY" -c 'import json, re, sys
+print(*re.findall(r"--[a-z]+=[a-z-]+", " ".join(json.load(sys.stdin)["reports"][0]["why"]["notes"])))')" '--cpuctxsw=process-tree --sample=process-tree' \
+	'programs read the options that would give lines'
+"$BIN" report -q -f true -o bare.html bare.sqlite 2>err
+check 'so does the page' grep -q 'Not recorded: samples; computing has no lines (--sample=process-tree)' bare.html
 done_testing
