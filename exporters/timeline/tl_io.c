@@ -251,6 +251,15 @@ int tl_io_row(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 	return f->track ? tl_emit(r, e) : -1;
 }
 
+/* Do calls lie in the order of their start? The source of their slices may know. */
+static int in_order(const struct tl_run *r)
+{
+	for (size_t i = 0; i < r->source_cnt; i++)
+		if (strcmp(r->source[i].def->table, "OSRT_API") == 0 && r->source[i].rows)
+			return r->source[i].late_cnt == 0;
+	return tl_in_order(r->db, "OSRT_API", "start", NULL);
+}
+
 int tl_io_open(struct tl_run *r, struct tl_source *s)
 {
 	static const char sql[] = "SELECT start, \"end\", globalTid, nameId, bytesDone FROM "
@@ -265,7 +274,7 @@ int tl_io_open(struct tl_run *r, struct tl_source *s)
 	if (!tl_has_column(r->db, "OSRT_API", "bytesDone"))
 		return 0;
 	tl_bound(r, "OSRT_API", bound, sizeof(bound));
-	order = *bound ? 0 : tl_in_order(r->db, "OSRT_API", "start", NULL);
+	order = *bound ? 0 : in_order(r);
 	io = s->state = calloc(1, sizeof(*io));
 	if (!io || order < 0)
 		return -1;

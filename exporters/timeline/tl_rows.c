@@ -13,8 +13,13 @@
 
 static void each(sqlite3_context *out, int cnt, sqlite3_value **values)
 {
-	struct tl_each *e = sqlite3_value_pointer(values[0], POINTER);
+	/* The pointer's type is a text that would be compared for each row. */
+	struct tl_each *e = sqlite3_get_auxdata(out, 0);
 
+	if (!e) {
+		e = sqlite3_value_pointer(values[0], POINTER);
+		sqlite3_set_auxdata(out, 0, e, NULL);
+	}
 	sqlite3_result_int(out, e && e->row(e, cnt - 1, values + 1));
 }
 
