@@ -112,6 +112,26 @@ static void join_ranks(struct run *r, const struct why_op *o, int64_t begin[REPL
 	}
 }
 
+/*
+ * The stream that an operation in @s waited for when the launch was over at @at: its own, or another one of the GPU's that was done
+ * when it began (an event, the default stream). NULL: none.
+ */
+static const struct stream *waited_for(const struct run *r, const struct why_op *o,
+				       const struct stream *s, int64_t at)
+{
+	const struct stream *last = s->end > at ? s : NULL;
+
+	for (size_t i = 0; i < r->streams_cnt && o->start - at > LATENCY; i++) {
+		const struct stream *x = &r->streams[i];
+
+		if (x->process == s->process && x->device == s->device && x->end > at &&
+		    x->end <= o->start && o->start - x->end <= LATENCY &&
+		    (!last || x->end > last->end))
+			last = x;
+	}
+	return o->start - at > LATENCY ? last : NULL;
+}
+
 /* One operation, of a call of a thread that is at @at of the recording, and by @now in each edit. */
 static void queue_op(struct run *r, const struct why_op *o, int64_t at, const int64_t *now)
 {
@@ -119,18 +139,20 @@ static void queue_op(struct run *r, const struct why_op *o, int64_t at, const in
 	const struct why_kind *k = why_kind(&r->y->model, o);
 	uint32_t culprit = replay_culprit(r, k->process, &cause);
 	struct stream *s = stream_of(r, k);
-	int64_t begin[REPLAY_EDITS] = {0}, lag, gap = 0;
+	int64_t begin[REPLAY_EDITS] = {0}, lag;
+	const struct stream *before;
 
 	if (!s)
 		return;
 	/* It may begin before its call has returned. Of many launches, each has its lag at the same time as the others. */
-	lag = o->start - at;
-	if (lag > LATENCY && s->end > at) {
-		lag = 0;
-		gap = later(0, o->start - s->end);
+	before = waited_for(r, o, s, at);
+	lag = before ? 0 : o->start - at;
+	for (size_t v = 0; v < r->cnt; v++) {
+		begin[v] = later(now[v] + lag, s->now[v]);
+		if (before)
+			begin[v] =
+				later(begin[v], before->now[v] + later(0, o->start - before->end));
 	}
-	for (size_t v = 0; v < r->cnt; v++)
-		begin[v] = later(now[v] + lag, s->now[v] + gap);
 	s->waits_for = walk_late_op(&r->y->walk, o);
 	if (s->waits_for) {
 		memcpy(s->begin, begin, sizeof(begin));
@@ -168,14 +190,26 @@ void replay_launch(struct run *r, uint32_t thread)
 		queue_ops(r, thread, &t->gpu[k->gpu], k->at);
 }
 
+/* May a call of the process that returned at @end have waited for the stream? */
+static bool is_awaited(const struct stream *s, uint32_t process, int64_t end)
+{
+	return s->process == process && s->end <= end + WALK_CLOCKS;
+}
+
+/* When the host saw by edit @v that the stream was done, of which by its own clock it knew at @end at the latest. */
+static int64_t seen_at(const struct stream *s, size_t v, int64_t end)
+{
+	return s->now[v] - later(0, s->end - end);
+}
+
 int64_t replay_gpu_end(const struct run *r, size_t v)
 {
 	uint32_t process = r->y->model.threads[r->y->focus].process;
 	int64_t end = r->y->from;
 
 	for (size_t i = 0; i < r->streams_cnt; i++)
-		if (r->streams[i].process == process && r->streams[i].end <= r->y->to)
-			end = later(end, r->streams[i].now[v]);
+		if (is_awaited(&r->streams[i], process, r->y->to))
+			end = later(end, seen_at(&r->streams[i], v, r->y->to));
 	return end;
 }
 
@@ -203,8 +237,8 @@ static int64_t done_at(const struct run *r, uint32_t process, int64_t end)
 	int64_t done = r->y->from;
 
 	for (size_t i = 0; i < r->streams_cnt; i++)
-		if (r->streams[i].process == process && r->streams[i].end <= end)
-			done = later(done, r->streams[i].end);
+		if (is_awaited(&r->streams[i], process, end))
+			done = later(done, earlier(end, r->streams[i].end));
 	return done;
 }
 
@@ -214,7 +248,7 @@ static bool waits_for_result(struct run *r, uint32_t process, int64_t end)
 	bool is_result = false;
 
 	for (size_t i = 0; i < r->streams_cnt; i++) {
-		if (r->streams[i].process != process || r->streams[i].end > end)
+		if (!is_awaited(&r->streams[i], process, end))
 			continue;
 		is_result |= r->streams[i].brings_back;
 		r->streams[i].brings_back = false;
@@ -281,8 +315,8 @@ void replay_end_gpu_wait(struct run *r, uint32_t thread)
 		int64_t then = now[v];
 
 		for (size_t i = 0; i < r->streams_cnt && !is_dropped && done > k->at; i++)
-			if (r->streams[i].process == t->process && r->streams[i].end <= k->end)
-				then = later(then, r->streams[i].now[v]);
+			if (is_awaited(&r->streams[i], t->process, k->end))
+				then = later(then, seen_at(&r->streams[i], v, k->end));
 		now[v] = then + rest_of(&rest, &r->edits[v], keep, is_dropped);
 	}
 	k->at = k->end;

@@ -49,11 +49,12 @@ static int64_t needless_from(const struct why_model *m, uint32_t process, const 
 	gpu_sweep_begin(&s, m, process, WHY_NONE, c->start);
 	for (int64_t x = c->start; x < c->end; x = until) {
 		o = gpu_sweep_at(&s, x, &until);
-		if (o && until > c->end)
+		if (o && until > c->end + WALK_CLOCKS)
 			return INT64_MAX;
 		last = o ? o : last;
 	}
-	if (gpu_sweep_at(&s, c->end, &until) || !last || !gpu_sweep_next(&s) ||
+	o = gpu_sweep_at(&s, c->end, &until);
+	if ((o && until > c->end + WALK_CLOCKS) || !last || !gpu_sweep_next(&s) ||
 	    why_kind(m, last)->work == WORK_TO_HOST ||
 	    (s.copy && why_kind(m, s.copy)->work == WORK_TO_HOST && s.copy->end > c->start))
 		return INT64_MAX;

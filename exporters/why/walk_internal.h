@@ -9,6 +9,8 @@
 
 #define DEPTH_MAX 64
 
+#define WALK_CLOCKS 20000 /* ns by which the clocks of a GPU and of the host may differ */
+
 /* Where the walk is. */
 struct at {
 	uint32_t thread, hop;

@@ -85,16 +85,16 @@ class Report:
                         "callchainId) VALUES (?, ?, 0, ?, ?, ?, 0, ?)", (int(begin * MS), int(end * MS), self.tid(thread), correlation,
                                                                       self.text(name), self.stack(line)))
 
-    def work(self, kind, begin, end, correlation, **more):
+    def work(self, kind, begin, end, correlation, stream=7, **more):
         names = [r[1] for r in self.db.execute("PRAGMA table_info(CUPTI_ACTIVITY_KIND_%s)" % kind) if r[3]]
         row = dict.fromkeys(names, 0)
-        row.update(start=int(begin * MS), end=int(end * MS), deviceId=0, streamId=7, correlationId=correlation,
+        row.update(start=int(begin * MS), end=int(end * MS), deviceId=0, streamId=stream, correlationId=correlation,
                    globalPid=HOST | 100 << 24, **more)
         self.db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_%s(%s) VALUES (%s)" % (kind, ", ".join(row), ", ".join("?" * len(row))),
                         list(row.values()))
 
-    def kernel(self, begin, end, correlation):
-        self.work("KERNEL", begin, end, correlation, shortName=self.text("k"))
+    def kernel(self, begin, end, correlation, stream=7):
+        self.work("KERNEL", begin, end, correlation, stream, shortName=self.text("k"))
 
     def copy_to_host(self, begin, end, correlation):
         self.work("MEMCPY", begin, end, correlation, copyKind=2)
@@ -148,15 +148,16 @@ r.runs(MAIN, 87, 100, (100, 104))
 r.done()
 
 # Twelve steps: 2 ms on the CPU, a launch, a synchronisation of 4 ms. Without: the launches come early, and the GPU is the limit.
-# "result": the last of them are a copy to the host.
-for name in ("sync", "result"):
+# "result": the last of them are a copy to the host. "clocks": the GPU's clock is 5 us ahead.
+for name in ("sync", "result", "clocks"):
     r = Report(name, 72)
     for i in range(12):
         a = 6 * i
         r.runs(MAIN, a, a + 2)
         r.samples(MAIN, 50, a, a + 2)
-        r.cuda(MAIN, "cudaLaunchKernel_v7000", 51, a + 1.9, a + (2 if name == "sync" else 1.95), 3 * i + 1)
-        r.kernel(a + 2, a + 6 if name == "sync" else a + 5, 3 * i + 1)
+        late = 0.005 if name == "clocks" else 0
+        r.cuda(MAIN, "cudaLaunchKernel_v7000", 51, a + 1.9, a + (1.95 if name == "result" else 2), 3 * i + 1)
+        r.kernel(a + 2 + late, a + (5 if name == "result" else 6) + late, 3 * i + 1)
         if name == "result":
             r.cuda(MAIN, "cudaMemcpyAsync_v3020", 51, a + 1.95, a + 2, 3 * i + 2)
             r.copy_to_host(a + 5, a + 6, 3 * i + 2)
@@ -356,6 +357,21 @@ for a in range(0, 36, 6):
 r.runs(MAIN, 36, 40)
 r.call(MAIN, "open64", 94, 0, 36, "<frozen importlib._bootstrap>", path="/me/a.pyc")
 r.samples(MAIN, 95, 36, 40)
+
+# Twelve times a copy of 4 ms, launched at line 150, and a kernel of 2 ms in another stream, which waits for the copy; each wait at the
+# end of a step brings a result back.
+r = Report("event", 72)
+for i in range(12):
+    a = 6 * i
+    r.runs(MAIN, a, a + 0.2)
+    r.cuda(MAIN, "cudaMemcpyAsync_v3020", 150, a, a + 0.1, 4 * i + 1)
+    r.work("MEMCPY", a + 0.1, a + 4.1, 4 * i + 1, stream=8, copyKind=1)
+    r.cuda(MAIN, "cudaLaunchKernel_v7000", 151, a + 0.1, a + 0.15, 4 * i + 2)
+    r.kernel(a + 4.1, a + 5.9, 4 * i + 2)
+    r.cuda(MAIN, "cudaMemcpyAsync_v3020", 151, a + 0.15, a + 0.2, 4 * i + 3)
+    r.copy_to_host(a + 5.9, a + 6, 4 * i + 3)
+    r.cuda(MAIN, "cudaStreamSynchronize_v3020", 152, a + 0.2, a + 6, 4 * i + 4)
+r.runs(MAIN, 72, 72.001)
 r.done()
 
 # One module six times; three of the calls are too short for a stack, and no sample is near.

@@ -28,6 +28,9 @@ is "$(gains lock.sqlite | head -1)" 'g.py:10 unlock 75.0..75.0 severe' 'a lock: 
 is "$(gains children.sqlite | head -1)" 'g.py:30 together 49.5..49.5 severe' 'children one after the other: all but the longest'
 is "$(gains level.sqlite | head -1)" 'g.py:40 level 50.0..50.0 severe' 'threads with unequal parts: the longest becomes the mean'
 is "$(gains sync.sqlite | grep sync)" 'g.py:52 sync 22.0..22.0 severe' 'waits for the GPU: what the host does meanwhile'
+is "$(gains clocks.sqlite | grep sync)" 'g.py:52 sync 22.0..22.0 severe' 'likewise, with a GPU whose clock is a little ahead'
+# Of 6 ms a step, 1.95 stay: a launch, a kernel and what it brings back. Or also .45 of the copy's 4 and of its launch's .1.
+is "$(gains event.sqlite | head -1)" 'g.py:150 batch 27.1..48.6 bad' 'work that waits for another stream begins when that is done'
 # The thread's six times on a CPU stay.
 is "$(gains poll.sqlite | head -1)" 'g.py:60 remove 49.5..49.5 bad' 'a thread that looks again and again: less often'
 # All launches: 3 ms, then one kernel after the other; .45 of them: 21.6 ms, then the last 3 and 1.
