@@ -357,6 +357,7 @@ for a in range(0, 36, 6):
 r.runs(MAIN, 36, 40)
 r.call(MAIN, "open64", 94, 0, 36, "<frozen importlib._bootstrap>", path="/me/a.pyc")
 r.samples(MAIN, 95, 36, 40)
+r.done()
 
 # Twelve times a copy of 4 ms, launched at line 150, and a kernel of 2 ms in another stream, which waits for the copy; each wait at the
 # end of a step brings a result back.
