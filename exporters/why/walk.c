@@ -13,149 +13,10 @@
 #include "exporters/why/reason.h"
 #include "exporters/why/walk_internal.h"
 
-#define HOPS_MAX   65536u
 #define SAMPLE_FAR 20000000 /* ns: a sample stands for no more time before it */
 #define FAULT_RUN  1000000  /* ns on a CPU at most between a wait for a page and its fault */
 #define SEND_SLACK 20000    /* ns between the end of a call that sends and the wake-up by it */
 #define SEND_TRIES 64       /* messages looked through for the one that ended a wait */
-
-/* ---- tables of leaves and hops ---- */
-
-static size_t mix(size_t h, uint32_t value)
-{
-	h = (h ^ value) * 0x9E3779B97F4A7C15u;
-	return h ^ h >> 29;
-}
-
-static size_t hash_cause(size_t h, const struct why_cause *c)
-{
-	return mix(mix(mix(mix(h, c->reason), c->place), c->name), c->object);
-}
-
-static bool same_cause(const struct why_cause *a, const struct why_cause *b)
-{
-	return a->reason == b->reason && a->place == b->place && a->name == b->name &&
-	       a->object == b->object;
-}
-
-static size_t hash_leaf(const struct why_leaf *l)
-{
-	return mix(mix(hash_cause(1, &l->cause), l->process), l->hop);
-}
-
-static size_t hash_hop(const struct why_hop *h)
-{
-	return mix(mix(hash_cause(2, &h->cause), h->thread), h->parent);
-}
-
-static bool room_for_leaf(struct walk *w)
-{
-	size_t want = w->leaf_slot_cnt ? 2 * w->leaf_slot_cnt : 1024;
-	uint32_t *slots;
-
-	if (2 * w->leaves_cnt < w->leaf_slot_cnt)
-		return true;
-	slots = calloc(want, sizeof(*slots));
-	if (!slots)
-		return false;
-	for (uint32_t i = 0; i < w->leaves_cnt; i++) {
-		size_t s = hash_leaf(&w->leaves[i]) & (want - 1);
-
-		while (slots[s])
-			s = (s + 1) & (want - 1);
-		slots[s] = i + 1;
-	}
-	free(w->leaf_slots);
-	w->leaf_slots = slots;
-	w->leaf_slot_cnt = want;
-	return true;
-}
-
-static void add_piece(struct walk *w, struct why_leaf *l, int64_t ns)
-{
-	struct why_piece *p = l->piece ? &w->pieces[l->piece - 1] : NULL;
-
-	if (p && p->span == w->span_no) {
-		p->ns += ns;
-		return;
-	}
-	if (!grow(&w->pieces, w->pieces_cnt, &w->pieces_room, sizeof(*p))) {
-		w->is_short = true;
-		return;
-	}
-	w->pieces[w->pieces_cnt++] = (struct why_piece){w->span_no, (uint32_t)(l - w->leaves), ns};
-	l->piece = (uint32_t)w->pieces_cnt;
-}
-
-/* NULL: no leaf is kept. */
-static struct why_leaf *add_leaf(struct walk *w, const struct at *at, const struct why_cause *cause,
-				 int64_t ns, double sure)
-{
-	struct why_leaf key = {.cause = *cause,
-			       .process = w->m->threads[at->thread].process,
-			       .hop = at->hop,
-			       .thread = at->thread,
-			       .disk = WHY_NONE};
-	struct why_leaf *l;
-	size_t s;
-
-	if (ns <= 0)
-		return NULL;
-	if (w->span) {
-		w->span(w->span_ctx, cause, ns);
-		return NULL;
-	}
-	if (w->seen)
-		w->seen(w->seen_ctx, at->thread, cause, ns);
-	if (!room_for_leaf(w)) {
-		w->is_short = true;
-		return NULL;
-	}
-	for (s = hash_leaf(&key) & (w->leaf_slot_cnt - 1); w->leaf_slots[s];
-	     s = (s + 1) & (w->leaf_slot_cnt - 1)) {
-		l = &w->leaves[w->leaf_slots[s] - 1];
-		if (same_cause(&l->cause, cause) && l->process == key.process && l->hop == key.hop)
-			break;
-	}
-	if (!w->leaf_slots[s]) {
-		if (!grow(&w->leaves, w->leaves_cnt, &w->leaves_room, sizeof(key))) {
-			w->is_short = true;
-			return NULL;
-		}
-		w->leaves[w->leaves_cnt++] = key;
-		w->leaf_slots[s] = (uint32_t)w->leaves_cnt;
-	}
-	l = &w->leaves[w->leaf_slots[s] - 1];
-	l->sure = (l->sure * (double)l->ns + at->sure * sure * (double)ns) / (double)(l->ns + ns);
-	l->ns += ns;
-	l->cnt++;
-	walk_disk_add(w, &l->disk, &l->disk_ns);
-	if (w->keeps_pieces)
-		add_piece(w, l, ns);
-	return l;
-}
-
-/* The number of a hop. Beyond so many, the way to a leaf is cut short. */
-static uint32_t add_hop(struct walk *w, const struct at *at, const struct why_cause *cause)
-{
-	struct why_hop key = {at->hop, at->thread, *cause};
-	size_t s;
-
-	for (s = hash_hop(&key) & (w->hop_slot_cnt - 1); w->hop_slots[s];
-	     s = (s + 1) & (w->hop_slot_cnt - 1)) {
-		const struct why_hop *h = &w->hops[w->hop_slots[s]];
-
-		if (same_cause(&h->cause, cause) && h->thread == key.thread &&
-		    h->parent == key.parent)
-			return w->hop_slots[s];
-	}
-	if (w->hops_cnt >= HOPS_MAX ||
-	    !grow(&w->hops, w->hops_cnt, &w->hops_room, sizeof(*w->hops)))
-		return at->hop;
-	w->hops[w->hops_cnt] = key;
-	w->hop_slots[s] = (uint32_t)w->hops_cnt;
-	return (uint32_t)w->hops_cnt++;
-}
 
 /* ---- causes ---- */
 
@@ -320,7 +181,7 @@ static void compute(struct walk *w, const struct at *at, int64_t from, int64_t t
 			cause.reason = WHY_IMPORT;
 		else if (flags & PLACE_KERNEL)
 			cause.reason = WHY_KERNEL;
-		leaf = add_leaf(w, at, &cause, end - x, s ? SURE : GUESSED);
+		leaf = walk_leaf(w, at, &cause, end - x, s ? SURE : GUESSED);
 		if (leaf && flags & PLACE_ITSELF)
 			leaf->itself += end - x;
 	}
@@ -346,12 +207,12 @@ static void in_call(struct walk *w, const struct at *at, const struct why_cause 
 		if (s)
 			place_of(w, s->stack, &flags);
 		if (flags & PLACE_TRACER) {
-			add_leaf(w, at, cause, x - begin, SURE);
-			add_leaf(w, at, &tracer, end - x, SURE);
+			walk_leaf(w, at, cause, x - begin, SURE);
+			walk_leaf(w, at, &tracer, end - x, SURE);
 			begin = end;
 		}
 	}
-	leaf = add_leaf(w, at, cause, to - begin, SURE);
+	leaf = walk_leaf(w, at, cause, to - begin, SURE);
 	if (leaf && c->start == from)
 		leaf->calls++;
 }
@@ -452,22 +313,22 @@ static void wait(struct walk *w, const struct at *at, size_t i, int64_t from, in
 	woken = w->span ? to : later(from, earlier(wake.woken, to));
 	if (wake.waker == WHY_NONE || at->depth >= DEPTH_MAX || w->span) {
 		walk_disk_find(w, at->thread, cause.reason, from, woken);
-		add_leaf(w, at, &cause, woken - from, wake.sure);
+		walk_leaf(w, at, &cause, woken - from, wake.sure);
 		cause.reason = WHY_NO_CPU;
-		add_leaf(w, at, &cause, to - woken, wake.sure);
+		walk_leaf(w, at, &cause, to - woken, wake.sure);
 		return;
 	}
 	/* The waker cannot be blamed for the time before it was there. */
 	begin = earlier(woken, later(from, w->m->threads[wake.waker].birth));
-	add_leaf(w, at, &cause, begin - from, wake.sure);
+	walk_leaf(w, at, &cause, begin - from, wake.sure);
 	next.sure *= wake.edge_sure;
-	next.hop = add_hop(w, at, &cause);
+	next.hop = walk_hop(w, at, &cause);
 	next.thread = wake.waker;
 	next.depth++;
 	walk_at(w, next, begin, woken);
 	/* Until a CPU was free again. */
 	cause.reason = WHY_NO_CPU;
-	add_leaf(w, at, &cause, to - woken, wake.sure);
+	walk_leaf(w, at, &cause, to - woken, wake.sure);
 }
 
 /* [@from, @to) of the piece that begins with switch @i. */
@@ -491,7 +352,7 @@ static void piece(struct walk *w, const struct at *at, size_t i, int64_t from, i
 			if (flags & PLACE_IMPORT && !w->places.list[cause.place].is_own)
 				cause.place = PLACE_NONE;
 		}
-		add_leaf(w, at, &cause, to - from, SURE);
+		walk_leaf(w, at, &cause, to - from, SURE);
 	} else {
 		wait(w, at, i, from, to);
 	}
@@ -513,7 +374,7 @@ static void guess(struct walk *w, const struct at *at, int64_t from, int64_t to)
 			cause = cause_of_call(w, t, c, reason_of_call(w, c), x);
 			if (cause.reason == WHY_BLOCKED)
 				cause.reason = WHY_KERNEL;
-			add_leaf(w, at, &cause, end - x, GUESSED);
+			walk_leaf(w, at, &cause, end - x, GUESSED);
 			continue;
 		}
 		end = earlier(to, earlier(next_call(t->gpu, t->gpu_cnt, x),
@@ -544,8 +405,8 @@ static void states(struct walk *w, const struct at *at, int64_t from, int64_t to
 			/* It was new, and waited for its first CPU. */
 			int64_t ready = later(from, earlier(t->birth, end));
 
-			add_leaf(w, at, &unknown, ready - from, 0);
-			add_leaf(w, at, &no_cpu, end - ready, SURE);
+			walk_leaf(w, at, &unknown, ready - from, 0);
+			walk_leaf(w, at, &no_cpu, end - ready, SURE);
 		}
 		x = end;
 		i = 0;
@@ -561,20 +422,9 @@ static void states(struct walk *w, const struct at *at, int64_t from, int64_t to
 
 /* ---- for the other files ---- */
 
-void walk_leaf(struct walk *w, const struct at *at, const struct why_cause *cause, int64_t ns,
-	       double sure)
-{
-	add_leaf(w, at, cause, ns, sure);
-}
-
 uint32_t walk_place(struct walk *w, uint32_t stack, uint8_t *flags)
 {
 	return place_of(w, stack, flags);
-}
-
-uint32_t walk_hop(struct walk *w, const struct at *at, const struct why_cause *cause)
-{
-	return add_hop(w, at, cause);
 }
 
 void walk_states(struct walk *w, const struct at *at, int64_t from, int64_t to)
@@ -604,7 +454,7 @@ int walk_open(struct walk *w, const struct why_model *m)
 		return rc;
 	w->reason_of = calloc(m->names.cnt + 1, 1);
 	w->object_is = calloc(m->objects.cnt + 1, 1);
-	w->hop_slot_cnt = 2 * HOPS_MAX;
+	w->hop_slot_cnt = 2 * WALK_HOPS;
 	w->hop_slots = calloc(w->hop_slot_cnt, sizeof(*w->hop_slots));
 	if (!w->reason_of || !w->object_is || !w->hop_slots ||
 	    !grow(&w->hops, w->hops_cnt, &w->hops_room, sizeof(*w->hops)))

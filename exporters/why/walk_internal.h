@@ -8,6 +8,7 @@
 #define GUESSED 0.4
 
 #define DEPTH_MAX 64
+#define WALK_HOPS 65536u
 
 #define WALK_CLOCKS 20000 /* ns by which the clocks of a GPU and of the host may differ */
 
@@ -28,8 +29,11 @@ static inline int64_t earlier(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-void walk_leaf(struct walk *w, const struct at *at, const struct why_cause *cause, int64_t ns,
-	       double sure);
+/* walk_table.c: @ns more of a leaf; NULL: none is kept. */
+struct why_leaf *walk_leaf(struct walk *w, const struct at *at, const struct why_cause *cause,
+			   int64_t ns, double sure);
+/* The number of a hop from @at, whose thread waits. Beyond WALK_HOPS, the way to a leaf is cut short. */
+uint32_t walk_hop(struct walk *w, const struct at *at, const struct why_cause *cause);
 /* The place of a stack by its number in the model. */
 uint32_t walk_place(struct walk *w, uint32_t stack, uint8_t *flags);
 /* [@from, @to) of a thread by its states alone: no work of a GPU is looked at. */
@@ -37,8 +41,6 @@ void walk_states(struct walk *w, const struct at *at, int64_t from, int64_t to);
 /* walk_gpu.c: the cause of a wait for an operation; all of [@from, @to). */
 struct why_cause walk_cause_of_op(struct walk *w, const struct why_op *o);
 void walk_at(struct walk *w, struct at at, int64_t from, int64_t to);
-/* walk.c: the number of a hop from @at; its thread waits. */
-uint32_t walk_hop(struct walk *w, const struct at *at, const struct why_cause *cause);
 /* gpu.c: what a GPU did for a process (WHY_NONE: for all), and where it did nothing, what the thread that launches did. */
 void walk_device(struct walk *w, struct at at, uint32_t process, uint32_t device, int64_t from,
 		 int64_t to);
