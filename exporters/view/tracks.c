@@ -5,15 +5,21 @@
 
 #include "exporters/view/live.h"
 
+/* The globalPid or machine that the parent is of; -1: there is none. */
+static long long of_parent(const struct tl_track *t)
+{
+	return t->parent ? (long long)t->parent->global : -1;
+}
+
 static void number_row(struct view_row *r, const struct tl_track *t)
 {
 	bool is_thread = t->kind == TL_THREAD || t->kind == TL_GIL;
 
 	r->process = t->process_pid >= 0 && t->global >= 0 ? TL_PROCESS_OF(t->global) : -1;
 	if (t->kind == TL_NVTX_GPU)
-		r->process = t->parent->global;
+		r->process = of_parent(t);
 	if (t->kind == TL_COUNTER)
-		r->process = t->parent->kind == TL_MACHINE ? -1 : t->parent->global;
+		r->process = t->parent && t->parent->kind == TL_MACHINE ? -1 : of_parent(t);
 	r->pid = t->process_pid;
 	r->thread = is_thread ? t->global : -1;
 	r->tid = is_thread ? TL_TID(t->global) : -1;
@@ -42,9 +48,10 @@ static void name_of(const struct tl_track *t, char *buf, size_t len)
 			 (long long)TL_TID(t->global));
 		break;
 	case TL_DEVICE: {
-		char process[256];
+		char process[256] = "?";
 
-		name_of(t->parent, process, sizeof(process));
+		if (t->parent)
+			name_of(t->parent, process, sizeof(process));
 		snprintf(buf, len, "%.200s of %s", base, process);
 		break;
 	}
@@ -58,7 +65,7 @@ static void name_of(const struct tl_track *t, char *buf, size_t len)
 
 static void key_of(const struct tl_track *t, char *buf, size_t len)
 {
-	char parent[200];
+	char parent[200] = "";
 
 	switch (t->kind) {
 	case TL_PROCESS:
@@ -75,11 +82,11 @@ static void key_of(const struct tl_track *t, char *buf, size_t len)
 		snprintf(buf, len, "g:%lld:%lld", (long long)t->global, (long long)t->device);
 		break;
 	case TL_STREAM:
-		snprintf(buf, len, "g:%lld:%lld/s:%lld:%lld", (long long)t->parent->global,
-			 (long long)t->device, (long long)t->context, (long long)t->stream);
+		snprintf(buf, len, "g:%lld:%lld/s:%lld:%lld", of_parent(t), (long long)t->device,
+			 (long long)t->context, (long long)t->stream);
 		break;
 	case TL_NVTX_GPU:
-		snprintf(buf, len, "g:%lld:%lld/n:%lld:%lld:%lld", (long long)t->parent->global,
+		snprintf(buf, len, "g:%lld:%lld/n:%lld:%lld:%lld", of_parent(t),
 			 (long long)t->device, (long long)t->global, (long long)t->context,
 			 (long long)t->stream);
 		break;
@@ -90,7 +97,8 @@ static void key_of(const struct tl_track *t, char *buf, size_t len)
 		snprintf(buf, len, "c:%lld", (long long)t->cpu);
 		break;
 	default:
-		key_of(t->parent, parent, sizeof(parent));
+		if (t->parent)
+			key_of(t->parent, parent, sizeof(parent));
 		snprintf(buf, len, "%s/c:%lld", parent, (long long)t->global);
 	}
 }
