@@ -313,6 +313,31 @@ static void say_gpus(struct collector *c)
 			  grouped(r->hurried, n));
 }
 
+static void say_kernel_losses(struct collector *c)
+{
+	char n[32];
+
+	if (c->kernel.sched.lost)
+		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
+			"context switches: lost by the kernel", (int64_t)c->kernel.sched.lost);
+	/* A few are skipped in nearly every run: those stand in the report alone. */
+	if (c->kernel.sched.lost * 100 > c->kernel.sched.written + c->model.kernel_rows.cnt)
+		notes_say(c, WARNING,
+			  "%s context-switch events were lost by the kernel (its buffer was "
+			  "full, or it skipped them)",
+			  grouped(c->kernel.sched.lost, n));
+	if (c->kernel.sched.calls_lost) {
+		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
+			"system calls: the kernel's buffer was full",
+			(int64_t)c->kernel.sched.calls_lost);
+		notes_say(
+			c, WARNING,
+			"%s system calls were not recorded: the kernel's buffer was full; a higher "
+			"--syscall-threshold avoids it",
+			grouped(c->kernel.sched.calls_lost, n));
+	}
+}
+
 static void say_losses(struct collector *c)
 {
 	static const char *const policy[] = {"wait", "drop", "block"};
@@ -339,25 +364,7 @@ static void say_losses(struct collector *c)
 		notes_say(c, WARNING,
 			  "%s rows were lost while the disk was full (see SL_LOST_EVENTS)",
 			  grouped(as->lost.disk + c->kernel.sched.dead, n));
-	if (c->kernel.sched.lost)
-		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
-			"context switches: lost by the kernel", (int64_t)c->kernel.sched.lost);
-	/* A few are skipped in nearly every run: those stand in the report alone. */
-	if (c->kernel.sched.lost * 100 > c->kernel.sched.written + c->model.kernel_rows.cnt)
-		notes_say(c, WARNING,
-			  "%s context-switch events were lost by the kernel (its buffer was "
-			  "full, or it skipped them)",
-			  grouped(c->kernel.sched.lost, n));
-	if (c->kernel.sched.calls_lost) {
-		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
-			"system calls: the kernel's buffer was full",
-			(int64_t)c->kernel.sched.calls_lost);
-		notes_say(
-			c, WARNING,
-			"%s system calls were not recorded: the kernel's buffer was full; a higher "
-			"--syscall-threshold avoids it",
-			grouped(c->kernel.sched.calls_lost, n));
-	}
+	say_kernel_losses(c);
 	say_samples(c);
 	collect_counters_say(c);
 	collect_host_say(c);

@@ -91,7 +91,7 @@ static char *join(int argc, char **argv)
 
 	for (int i = 0; i < argc; i++)
 		len += strlen(argv[i]) + 1;
-	all = at = malloc(len);
+	all = at = malloc(len + 1);
 	for (int i = 0; all && i < argc; i++)
 		at = stpcpy(at, argv[i]) + 1;
 	line = all ? mask_line(all, len) : NULL;

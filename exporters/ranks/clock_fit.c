@@ -62,8 +62,9 @@ static double median_rest(const struct point *p, size_t n, const struct clock_li
 
 static double median_time(const struct point *p, size_t n, int64_t base)
 {
-	/* They are in order. */
-	return ((double)(p[(n - 1) / 2].time - base) + (double)(p[n / 2].time - base)) / 2;
+	size_t low = (n - 1) / 2, high = n / 2; /* they are in order */
+
+	return ((double)(p[low].time - base) + (double)(p[high].time - base)) / 2;
 }
 
 /* ---- one line ---- */

@@ -330,7 +330,9 @@ int fetch_ranks(struct fetch *f, char *why, size_t why_len)
 	if (!err)
 		err = check_ranks(&x);
 	if (!err)
-		err = x.cnt > 1 ? write_merged(&x) : cut(&x, &x.parts[0], f->output);
+		err = x.cnt > 1 ? write_merged(&x)
+		      : x.parts ? cut(&x, x.parts, f->output)
+				: no_memory(&x);
 	for (size_t i = 0; i < x.cnt; i++) {
 		rollup_processes_free(&x.parts[i].processes);
 		free(x.parts[i].path);

@@ -64,7 +64,7 @@ static void add_piece(struct walk *w, struct why_leaf *l, int64_t ns)
 		p->ns += ns;
 		return;
 	}
-	if (!grow(&w->pieces, w->pieces_cnt, &w->pieces_room, sizeof(*p))) {
+	if (!grow(&w->pieces, w->pieces_cnt, &w->pieces_room, sizeof(*p)) || !w->pieces) {
 		w->is_short = true;
 		return;
 	}

@@ -82,7 +82,7 @@ static int gather(struct why *y, uint32_t *part_of)
 		list[i] = &w->leaves[i];
 		y->of_reason[list[i]->cause.reason] += list[i]->ns;
 	}
-	qsort(list, w->leaves_cnt, sizeof(*list), by_cause);
+	qsort(list, w->leaves_cnt, sizeof(struct why_leaf *), by_cause);
 	for (size_t i = 0, first = 0; i < w->leaves_cnt; i++) {
 		size_t k = first;
 
