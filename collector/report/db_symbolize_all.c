@@ -210,7 +210,8 @@ static int need_views(struct work *w)
 	int err = 0;
 
 	for (unsigned i = 0; i < NAMING_KINDS && !err; i++)
-		if (w->wanted[i].cnt && naming_has_view(i))
+		if (w->wanted[i].cnt && naming_has_view(i) &&
+		    db_table_exists(w->db, "COMPOSITE_EVENTS"))
 			err = db_table_need(w->db, "SAMPLING_CALLCHAINS");
 	return err;
 }

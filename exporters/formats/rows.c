@@ -178,7 +178,7 @@ static int run_table(struct rows *r, const char *table)
 	rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
 	if (rc != SQLITE_OK)
 		snprintf(r->why, r->why_len, "%s: %s", table,
-			 sql ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
+			 sqlite3_errcode(db) ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
 	sqlite3_free(sql);
 	rc = rc == SQLITE_OK ? feed(r, table, stmt, r->job->opt.lazy) : -1;
 	sqlite3_finalize(stmt);

@@ -143,6 +143,20 @@ static void calls_of_libraries_share_the_table_of_cuda(void **state)
 		"1.0leaf 1.1Py_RunMain 2.0Py_RunMain 3.0leaf 4.0[Lost stack]");
 }
 
+/* SAMPLING_CALLCHAINS reads COMPOSITE_EVENTS: without that table nothing could read the view. */
+static void page_faults_without_samples_have_no_view(void **state)
+{
+	struct db *db = begin();
+
+	(void)state;
+	self_module(db, SPACE);
+	RAW(db, STACK(1), EXACT(leaf), BEHIND(Py_RunMain));
+	gpu_call(db, DB_SL_PAGE_FAULTS, FAULT_COL_CNT, FAULT_STACK_ID, STACK(1));
+	end(db);
+	assert_string_equal(symbols_of(STACK(1)), "leaf|Py_RunMain");
+	assert_string_equal(ask("SELECT count(*) FROM sqlite_schema WHERE type = 'view'"), "0");
+}
+
 static void lines_of_python_are_those_of_its_instructions(void **state)
 {
 	struct db *db = begin();
@@ -385,6 +399,7 @@ int main(void)
 		T(python_takes_the_place_of_its_interpreter),
 		T(lines_of_python_are_those_of_its_instructions),
 		T(calls_of_libraries_share_the_table_of_cuda),
+		T(page_faults_without_samples_have_no_view),
 		T(a_space_has_what_its_parent_had_and_what_came_later),
 		T(lost_stacks_are_marked),
 		T(names_may_not_be_wanted),
