@@ -8,12 +8,14 @@ command -v gcc >/dev/null || skip_all 'no gcc'
 cat >sem.c <<'END2'
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <time.h>
 static sem_t lock, item;
+static atomic_int held, taken; /* which of the two has the lock next is no matter of chance */
 static void nap(long ms) { nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, 0); }
 static void *other(void *arg)
 {
-	for (int i = 0; i < 10; i++) { sem_wait(&lock); nap(30); sem_post(&lock); nap(1); }
+	for (int i = 1; i <= 10; i++) { sem_wait(&lock); held = i; nap(30); sem_post(&lock); while (taken < i); }
 	for (int i = 0; i < 10; i++) { nanosleep(&(struct timespec){0, 20000000}, 0); sem_post(&item); }
 	return arg;
 }
@@ -23,7 +25,7 @@ int main(void)
 	sem_init(&lock, 0, 1);
 	sem_init(&item, 0, 0);
 	pthread_create(&t, 0, other, 0);
-	for (int i = 0; i < 10; i++) { nap(1); sem_wait(&lock); nap(20); sem_post(&lock); }
+	for (int i = 1; i <= 10; i++) { while (held < i); sem_wait(&lock); taken = i; nap(20); sem_post(&lock); }
 	for (int i = 0; i < 10; i++) sem_wait(&item);
 	pthread_join(t, 0);
 	return 0;
@@ -36,8 +38,8 @@ profile sem ./sem 2>err
 check 'waits for the lock, waits for the signal' "$PY" -c '
 import json
 chains = [(c["reason"], c["place"]) for k in json.load(open("why.json"))["culprits"] for c in k["most"]["chain"]]
-lock = [r for r, p in chains if p and ":18 " in p]
-item = [r for r, p in chains if p and ":19 " in p]
+lock = [r for r, p in chains if p and ":20 " in p]
+item = [r for r, p in chains if p and ":21 " in p]
 assert lock and set(lock) == {"LOCK"}, chains
 assert item and set(item) == {"QUEUE"}, chains' || "$BIN" why "$R" | diag
 
