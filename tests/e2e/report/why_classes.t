@@ -8,15 +8,19 @@ command -v gcc >/dev/null || skip_all 'no gcc'
 cat >sem.c <<'END2'
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdatomic.h>
 #include <time.h>
-static sem_t lock, item;
-static atomic_int held, taken; /* which of the two has the lock next is no matter of chance */
-static void nap(long ms) { nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, 0); }
+static sem_t lock, item, turn, done;
+static void nap(long ms) { nanosleep(&(struct timespec){0, ms * 1000000}, 0); }
 static void *other(void *arg)
 {
-	for (int i = 1; i <= 10; i++) { sem_wait(&lock); held = i; nap(30); sem_post(&lock); while (taken < i); }
-	for (int i = 0; i < 10; i++) { nanosleep(&(struct timespec){0, 20000000}, 0); sem_post(&item); }
+	for (int i = 0; i < 10; i++) {
+		sem_wait(&lock);
+		sem_post(&turn); /* the main thread comes while this one sleeps */
+		nanosleep(&(struct timespec){0, 30000000}, 0);
+		sem_post(&lock);
+		sem_wait(&done);
+	}
+	for (int i = 0; i < 10; i++) { nap(20); sem_post(&item); }
 	return arg;
 }
 int main(void)
@@ -24,9 +28,17 @@ int main(void)
 	pthread_t t;
 	sem_init(&lock, 0, 1);
 	sem_init(&item, 0, 0);
+	sem_init(&turn, 0, 0);
+	sem_init(&done, 0, 0);
 	pthread_create(&t, 0, other, 0);
-	for (int i = 1; i <= 10; i++) { while (held < i); sem_wait(&lock); taken = i; nap(20); sem_post(&lock); }
-	for (int i = 0; i < 10; i++) sem_wait(&item);
+	for (int i = 0; i < 10; i++) {
+		sem_wait(&turn);
+		sem_wait(&lock); /* held for 30 ms */
+		sem_post(&done); /* the other waits for the lock in turn, as calls that do not block may be too short to have a row */
+		nanosleep(&(struct timespec){0, 5000000}, 0);
+		sem_post(&lock);
+	}
+	for (int i = 0; i < 10; i++) sem_wait(&item); /* sent after 20 ms */
 	pthread_join(t, 0);
 	return 0;
 }
@@ -38,8 +50,8 @@ profile sem ./sem 2>err
 check 'waits for the lock, waits for the signal' "$PY" -c '
 import json
 chains = [(c["reason"], c["place"]) for k in json.load(open("why.json"))["culprits"] for c in k["most"]["chain"]]
-lock = [r for r, p in chains if p and ":20 " in p]
-item = [r for r, p in chains if p and ":21 " in p]
+lock = [r for r, p in chains if p and ":28 " in p]
+item = [r for r, p in chains if p and ":33 " in p]
 assert lock and set(lock) == {"LOCK"}, chains
 assert item and set(item) == {"QUEUE"}, chains' || "$BIN" why "$R" | diag
 
