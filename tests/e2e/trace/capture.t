@@ -208,9 +208,11 @@ try '--delay and --duration' '-y 1 -d 2 --kill=none' 'call 5 sleep 1800 call 7 s
 is "$? $(cat ended) $(grep -c 'report: .*waited' err)" '7 ended 1' '--duration with --kill=none: the program ends by itself, with its status'
 "$BIN" profile -t osrt -d 1 --kill=none -o waited2 "$PY" -c 'import signal, sys, time
 signal.signal(signal.SIGTERM, lambda *a: sys.exit(9))
+open("handles", "w")
 time.sleep(60)' >out 2>waiting.err &
 waiting=$!
 wait_for 20 grep -qs report: waiting.err
+wait_for 20 [ -e handles ]
 kill -TERM $waiting
 wait $waiting
 is $? 9 'a signal to profile is passed on meanwhile'
