@@ -237,6 +237,7 @@ struct tl_options {
 	int64_t shift; /* added to every time */
 	bool filtered; /* db_filter_apply() was at work on the database */
 	bool no_args;  /* sinks that show none: reads less */
+	bool ends;     /* curves of samples end where sampling has: not while it goes on */
 	bool ranges_last; /* ranges on the GPU after all else instead of in order: spares a run for them alone */
 	/* > 0: no more than this part of the rows of each table, its first; calls that end later are left out. */
 	double part;

@@ -82,13 +82,64 @@ static int make_samples(struct tl_run *r)
 	return run_made(r->db, sqlite3_mprintf(make, samples, gaps, gaps));
 }
 
+/*
+ * Where sampling has ended nothing is known: one interval after the last sample. Of the machine that is the last of all its samples,
+ * for a level that hardly ever changes has a row only where it does.
+ */
+static int add_ends(struct tl_run *r)
+{
+	static const char counters[] =
+		"INSERT INTO temp.SL_TL_COUNTERS WITH sample AS ("
+		" SELECT counterId, timestamp, value, lag(timestamp) OVER one AS before,"
+		" lead(timestamp) OVER one AS next FROM SL_COUNTER_SAMPLES"
+		" WINDOW one AS (PARTITION BY counterId ORDER BY timestamp)"
+		"), last AS MATERIALIZED ("
+		" SELECT counterId, timestamp, value, timestamp - before AS step, gpuId, isSum"
+		" FROM sample JOIN SL_COUNTERS AS c ON c.id = counterId WHERE next IS NULL"
+		"), machine AS MATERIALIZED ("
+		" SELECT timestamp + min(step) AS until FROM last WHERE gpuId IS NULL AND step > 0"
+		" GROUP BY timestamp ORDER BY timestamp DESC LIMIT 1"
+		"), ended AS ("
+		" SELECT iif(gpuId IS NULL, (SELECT until FROM machine), timestamp + step) AS "
+		"until,"
+		" counterId, timestamp FROM last WHERE NOT isSum AND value IS NOT NULL"
+		") SELECT until, counterId, NULL, NULL FROM ended WHERE until > timestamp "
+		"ORDER BY 1, 2";
+	/* Samples lie in order of time: the last ones are found from the end on. */
+	static const char metrics[] =
+		"INSERT INTO temp.SL_TL_COUNTERS WITH type AS ("
+		" SELECT DISTINCT typeId FROM TARGET_INFO_GPU_METRICS"
+		"), last AS MATERIALIZED ("
+		" SELECT typeId, (SELECT timestamp FROM main.GPU_METRICS AS m"
+		" WHERE m.typeId = type.typeId ORDER BY m.rowid DESC LIMIT 1) AS at FROM type"
+		"), two AS MATERIALIZED ("
+		" SELECT typeId, at, (SELECT timestamp FROM main.GPU_METRICS AS m"
+		" WHERE m.typeId = last.typeId AND m.timestamp < at ORDER BY m.rowid DESC LIMIT 1)"
+		" AS before FROM last"
+		") SELECT at + (at - before), typeId, metricId, NULL"
+		" FROM two JOIN TARGET_INFO_GPU_METRICS USING (typeId) WHERE before IS NOT NULL "
+		"ORDER BY 1, 2, 3";
+
+	if (sqlite3_exec(r->db, counters, NULL, NULL, NULL) != SQLITE_OK)
+		return -1;
+	if (tl_rows_cnt(r->db, "GPU_METRICS") > 0 &&
+	    tl_has_column(r->db, "GPU_METRICS", "timestamp") &&
+	    sqlite3_exec(r->db, metrics, NULL, NULL, NULL) != SQLITE_OK)
+		return -1;
+	return 0;
+}
+
 int tl_samples(struct tl_run *r)
 {
+	bool has_metrics = r->opt->ends && tl_has_column(r->db, "GPU_METRICS", "timestamp");
+
 	if (!(r->opt->activities & TL_ACT_METRIC) ||
 	    (!tl_has_column(r->db, "SL_COUNTER_SAMPLES", "value") &&
-	     !tl_has_column(r->db, "SL_GPU_METRIC_GAPS", "why")))
+	     !tl_has_column(r->db, "SL_GPU_METRIC_GAPS", "why") && !has_metrics))
 		return 0;
-	return make_samples(r);
+	if (make_samples(r) < 0)
+		return -1;
+	return r->opt->ends ? add_ends(r) : 0;
 }
 
 /* Of a unit of SL_COUNTERS, as tracks have it: constants. */

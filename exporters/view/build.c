@@ -1,4 +1,5 @@
 /* build.c - the walk over a report, and what of it goes where. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,7 +149,9 @@ static int on_event(void *self, const struct tl_event *e)
 	}
 	b->now = view_time(v, e->ts);
 	b->has_all |= e->activity == TL_ACT_NVTX_KERNEL;
-	b->last = b->now > b->last ? b->now : b->last;
+	/* Where a curve ends nothing needs to have happened. */
+	if (e->kind != TL_VALUE || !e->is_real || !isnan(e->real))
+		b->last = b->now > b->last ? b->now : b->last;
 	b->first = b->now < b->first ? b->now : b->first;
 	switch (e->kind) {
 	case TL_VALUE:
@@ -242,6 +245,7 @@ static int64_t run(struct view_builder *b, double part, char *why, size_t len)
 	/* Ranges projected onto the GPU come after all else: they have lanes of their own. */
 	struct tl_options options = {.activities = TL_ACT_ALL,
 				     .no_args = true,
+				     .ends = b->bounds == NULL,
 				     .ranges_last = true,
 				     .part = part,
 				     .rows = b->bounds ? view_live_rows : NULL,

@@ -385,6 +385,8 @@ static int on_value(void *ctx, const struct view_event *e)
 
 	if (e->flags & VIEW_REAL)
 		memcpy(&value, &e->row, sizeof(value));
+	if (isnan(value)) /* nothing is known from there on */
+		return 0;
 	c->least = c->cnt == 0 || value < c->least ? value : c->least;
 	c->most = c->cnt == 0 || value > c->most ? value : c->most;
 	c->sum += value;

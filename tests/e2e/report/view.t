@@ -155,6 +155,36 @@ with Server(sys.argv[1], "colors.sqlite") as s:
 END
 check 'a range has the color that the program gave it' "$PY" colors.py "$BIN" "$E2E/report"
 
+# ---- curves end where sampling does: one interval after the last sample ----
+sqlite3 ends.sqlite <"$TOP/tests/golden/reports/health.sql" && cp ends.sqlite early.sqlite &&
+	sqlite3 early.sqlite "DELETE FROM SL_COUNTER_SAMPLES WHERE timestamp > 500000000 AND counterId IN (SELECT id FROM SL_COUNTERS WHERE gpuId IS NULL);
+	DELETE FROM GPU_METRICS WHERE timestamp > 400000000 AND typeId & 255 = 0" || exit 1
+cat >ends.py <<'END'
+import math, struct, sys
+sys.path.insert(0, sys.argv[2])
+from view_client import Server
+MS = 1000000
+# When a curve ends. Of the machine: CPU Busy and Disk Read have its last samples, of which the shorter interval counts; levels that
+# hardly ever change hold up to there.
+ENDS = {"GPU 0: SMs Active [Throughput %]": 1000, "GPU 1: SMs Active [Throughput %]": 1000, "GPU 0: Power": 1050, "Memory Total": 2500,
+        "cgroup: Memory Used": 2500, "GPU 0: DRAM Read Bandwidth [Throughput %]": 1000, "GPU 0, process 10: GPU Memory Used": 1000}
+EARLY = dict(ENDS, **{"GPU 0: SMs Active [Throughput %]": 401, "GPU 0: DRAM Read Bandwidth [Throughput %]": 401, "Memory Total": 750,
+                      "cgroup: Memory Used": 750})
+for path, ends in ("ends.sqlite", ENDS), ("early.sqlite", EARLY):
+    with Server(sys.argv[1], path) as s:
+        report = s.ready()
+        lanes = {r["name"]: r["lanes"][0] for r in report["rows"] if r["kind"] == "counter"}
+        assert report["span"] == [0, 1900 * MS] and report["t0"] == "0", report["span"]
+        for name, end in ends.items():
+            for t, known in (end * MS - 1, True), (end * MS, False):
+                data = s.ask("/v1/counters", struct.pack("<IIq", lanes[name], 0, t // 256))[1]
+                value = struct.unpack_from("<f", data, 32 + 4 * (512 + t % 256))[0]
+                assert math.isnan(value) != known, (path, name, t, value)
+        means = {c["name"]: c["mean"] for c in s.get("/v1/select", '{"lanes": []}')["counters"]}
+        assert abs(means["GPU 0: Power"] - (10 * 100 + 11 * 300) / 21) < 1e-9, means
+END
+check 'curves end one interval after their last samples' "$PY" ends.py "$BIN" "$E2E/report"
+
 # ---- a report that grows ----
 cat >live.py <<'END'
 import os, sqlite3, subprocess, sys, time
