@@ -70,6 +70,23 @@ export async function otherPages({ bin, folder, report, browser, server, selecte
 		truth(shown.t0 <= limits.t0 && shown.t1 >= limits.t1, `all of it: ${JSON.stringify([shown, limits])}`);
 	}));
 
+	await test('GPUs: a name is cut in its middle, what stands behind it before that, and all of it is there on hover', () => withServer(['--port', '18437', `${folder}/named.sqlite`], async (open) => {
+		const page = await open();
+		const items = await page.$$eval('.space .row', (all) => all.filter((r) => r.title.startsWith('GPU: GPU')).map((r) => {
+			const [front, end] = r.querySelectorAll('.cut > span'), about = r.querySelector(':scope > .about');
+			const cut = (e) => e.scrollWidth > e.clientWidth;
+
+			return { title: r.title, text: front.textContent + end.textContent, end: end.textContent, cut: cut(front), endCut: cut(end) || end.getBoundingClientRect().right > r.getBoundingClientRect().right, about: about.getBoundingClientRect().width };
+		}));
+		const [plain, long] = items;
+
+		equal(items.map((x) => x.text), ['GPU 0: A100-SXM4-40GB', 'GPU 1: RTX PRO 6000 Blackwell Max-Q Workstation Edition'], 'the names');
+		truth(!plain.cut || plain.about < 1, `what stands behind gives way first: ${JSON.stringify(plain)}`);
+		truth(long.cut && !long.endCut && long.end === 'n Edition', JSON.stringify(long));
+		truth(long.title.includes('NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition'), long.title);
+		await page.screenshot({ path: `${folder}/names.png` });
+	}));
+
 	await test('tiles that come in another order make the same picture', () => withServer(['--port', '18436', report], async (open) => {
 		/* Of the three requests that are on their way, the last is answered first. */
 		const held = [];

@@ -24,14 +24,16 @@ function about(json: RowJson): string {
 function nameOf(json: RowJson): string {
 	const number = json.kind === "thread" ? json.tid : json.pid;
 	const plain = json.name || m.KIND[json.kind] || json.kind;
-	const name = json.kind === "gpu" ? plain.replace(/^(GPU \d+): NVIDIA (?=.)/, "$1: ").replace(OF_PROCESS, "") : json.kind === "counter" ? plain.replace(/ \[Throughput %\]$/, "") : plain;
+	const name = json.kind === "gpu" ? plain.replace(/^(GPU \d+): NVIDIA (?:GeForce )?(?=.)/, "$1: ").replace(OF_PROCESS, "") : json.kind === "counter" ? plain.replace(/ \[Throughput %\]$/, "") : plain;
 
 	return number !== undefined ? name.replace(new RegExp(`\\s*\\(${number}\\)$`), "") : name;
 }
 
+const fullName = (json: RowJson): string => json.kind === "gpu" ? json.name.replace(OF_PROCESS, "") : nameOf(json);
+
 function make(json: RowJson, source: number, parent: Row | null): Row {
 	return {
-		key: json.key, id: json.id, source, parent, kids: [], level: parent ? parent.level + 1 : 1, kind: json.kind, name: nameOf(json), about: about(json),
+		key: json.key, id: json.id, source, parent, kids: [], level: parent ? parent.level + 1 : 1, kind: json.kind, name: nameOf(json), full: fullName(json), about: about(json),
 		lanes: json.lanes, counter: json.kind === "counter", unit: json.unit ?? "", least: json.min ?? 0, most: json.max ?? 1, events: json.events,
 		busy: json.busy ?? 0, open: false, pinned: false, hidden: false, order: json.sort,
 	};
@@ -68,7 +70,7 @@ function place(json: RowJson, source: number, top: Row[], root: Row | null): voi
 
 	if (known) {
 		if (!known.counter)
-			known.name = nameOf(json);
+			Object.assign(known, { name: nameOf(json), full: fullName(json) });
 		if (known.kind !== "thread")
 			known.lanes = json.lanes;
 		Object.assign(known, { events: json.events, busy: json.busy ?? 0, least: json.min ?? known.least, most: json.max ?? known.most });
@@ -86,7 +88,7 @@ function place(json: RowJson, source: number, top: Row[], root: Row | null): voi
 	const row = make(json, source, gpu ?? parent ?? root);
 
 	if (gpu)
-		row.name = row.name.replace(GPU, (_all, _n, process) => process ? `${process[0].toUpperCase()}${process.slice(1)}: ` : "");
+		row.name = row.full = row.name.replace(GPU, (_all, _n, process) => process ? `${process[0].toUpperCase()}${process.slice(1)}: ` : "");
 	of.set(json.id, row);
 	const siblings = gpu ? gpu.kids : parent ? parent.kids : root ? root.kids : top;
 

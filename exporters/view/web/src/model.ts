@@ -12,6 +12,7 @@ export interface Row {
 	level: number;
 	kind: string;
 	name: string;
+	full: string;        /* the name with what is left out of it in the tree */
 	about: string;       /* pid, tid, device: in small letters behind the name */
 	lanes: number[];     /* the outermost first; of a thread: the one of its states */
 	counter: boolean;
@@ -115,12 +116,12 @@ function matches(row: Row, word: string): boolean {
 
 	if (share)
 		return row.busy > 0 && (side === ">") === (100 * row.busy > Number(share) * (sources.value[row.source].end - sources.value[row.source].start));
-	const all = `${row.name} ${row.about} ${row.kind}`.toLowerCase();
+	const all = `${row.full} ${row.about} ${row.kind}`.toLowerCase();
 
 	if (key === "kind")
 		return `${row.kind} ${KIND[row.kind] ?? ""}`.toLowerCase().includes(value);
 	if (key === "name")
-		return row.name.toLowerCase().includes(value);
+		return row.full.toLowerCase().includes(value);
 	if (key)
 		return new RegExp(`\\b${key} ${value.replace(/\W/g, "")}\\b`).test(all);
 	return all.includes(word);

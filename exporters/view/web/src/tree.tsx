@@ -15,11 +15,20 @@ export const rowId = (row: Row): string => `row-${row.source}-${row.id < 0 ? "r"
 const siblingsOf = (row: Row): Row[] => row.parent ? row.parent.kids : m.roots.value;
 
 function title(row: Row): string {
-	const parts = [`${m.KIND[row.kind] ?? row.kind}: ${row.name}${row.about ? ` (${row.about})` : ""}`];
+	const parts = [`${m.KIND[row.kind] ?? row.kind}: ${row.full}${row.about ? ` (${row.about})` : ""}`];
 
 	if (row.events)
 		parts.push(`${count(row.events)} events` + (row.busy ? `, busy ${dur(row.busy)}` : ""));
 	return parts.join("\n");
+}
+
+const CUT = new Set(["gpu", "file"]);
+
+/* Of names that differ in how they end, as those of GPUs and files do, the middle gives way. */
+function Cut({ name }: { name: string }) {
+	const [, front, end] = /^(.+)(.{9})$/su.exec(name) ?? [];
+
+	return end ? <span class="cut"><span>{front}</span><span>{end}</span></span> : <>{name}</>;
 }
 
 function Item({ placed, top, pinned }: { placed: Placed; top: number; pinned: boolean }) {
@@ -38,7 +47,7 @@ function Item({ placed, top, pinned }: { placed: Placed; top: number; pinned: bo
 			onClick={() => { m.current.value = row; }} onDblClick={() => toggle(row)}>
 			{group ? <button class="twist" tabIndex={-1} aria-label={row.open ? "Close" : "Open"} onClick={(e) => { e.stopPropagation(); toggle(row); m.current.value = row; }}>{row.open ? "▾" : "▸"}</button>
 				: <span class="twist" />}
-			<span class="name">{pinned && row.parent && <span class="about">{row.parent.name} › </span>}{row.name}{row.counter && <span class="scale">{m.scaleText(row)}</span>}</span>
+			<span class="name">{pinned && row.parent && <span class="about">{row.parent.name} › </span>}{!pinned && CUT.has(row.kind) ? <Cut name={row.name} /> : row.name}{row.counter && <span class="scale">{m.scaleText(row)}</span>}</span>
 			{row.about && <span class="about">{row.about}</span>}
 			<span class="tools">
 				<button tabIndex={-1} aria-label={row.pinned ? "Unpin" : "Pin"} title={row.pinned ? "Unpin (P)" : "Pin (P)"} class={row.pinned ? "on" : ""} onClick={(e) => { e.stopPropagation(); pin(row); }}>⚲</button>
