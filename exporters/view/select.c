@@ -8,11 +8,11 @@
 #include "exporters/view/flames.h"
 #include "exporters/view/totals.h"
 
-#define ROWS_MAX   2000
-#define KEPT_MAX   (8u << 20) /* durations of all names together, for medians */
-#define SAMPLE_MIN 4096       /* and of each name at least */
+#define ROWS_MAX 2000
+#define KEPT_MAX (8u << 20) /* durations of all names together, for medians */
 
 uint64_t view_exact_most = KEPT_MAX;
+size_t view_sample_min = 4096;
 
 /* A duration that stands for several. */
 struct weighed {
@@ -86,7 +86,7 @@ static void choose_next(struct select *s, struct group *g, uint64_t after)
 /* Of more than can be kept, each has the same chance to be among them. */
 static void keep(struct select *s, struct group *g, int64_t dur)
 {
-	if (g->next == 0 && (s->kept < KEPT_MAX || g->kept_cnt < SAMPLE_MIN)) {
+	if (g->next == 0 && (s->kept < KEPT_MAX || g->kept_cnt < view_sample_min)) {
 		if (grow(&g->kept, g->kept_cnt, &g->kept_room, sizeof(*g->kept))) {
 			g->kept[g->kept_cnt++] = dur;
 			s->kept++;
@@ -156,6 +156,28 @@ static bool add_block(struct select *s, struct view_reader *r, uint32_t i)
 	return cnt > 0;
 }
 
+/*
+ * Some of what a stretch keeps, each with its share of the stretch: the fewer, the more the name has already, for a median is
+ * as exact as its sample is large.
+ */
+static void weigh(struct select *s, struct group *g, const struct view_total *t)
+{
+	size_t halvings = g->weighed_cnt / view_sample_min;
+	uint32_t cnt = s->kept < KEPT_MAX && halvings < 8 ? t->kept_cnt >> halvings : 0;
+	double first;
+
+	cnt = cnt ? cnt : 1;
+	first = cnt < t->kept_cnt ? random_of(s) : 0;
+	for (uint32_t i = 0; i < cnt; i++) {
+		if (!grow(&g->weighed, g->weighed_cnt, &g->weighed_room, sizeof(*g->weighed)))
+			return;
+		g->weighed[g->weighed_cnt++] =
+			(struct weighed){t->kept[(size_t)(((double)i + first) * t->kept_cnt / cnt)],
+					 (float)t->cnt / (float)cnt};
+	}
+	s->kept += cnt;
+}
+
 static void on_total(void *ctx, const struct view_total *t)
 {
 	struct select *s = ctx;
@@ -172,14 +194,7 @@ static void on_total(void *ctx, const struct view_total *t)
 	g->min = t->min < g->min ? t->min : g->min;
 	g->max = t->max > g->max ? t->max : g->max;
 	g->squares += (unsigned __int128)t->squares[1] << 64 | t->squares[0];
-	/* One in the middle of the stretch where there is room for no more. */
-	for (uint32_t i = s->kept < KEPT_MAX ? 0 : t->kept_cnt - 1; i < t->kept_cnt; i++) {
-		if (!grow(&g->weighed, g->weighed_cnt, &g->weighed_room, sizeof(*g->weighed)))
-			return;
-		g->weighed[g->weighed_cnt++] = (struct weighed){
-			t->kept[i], (float)t->cnt / (float)(s->kept < KEPT_MAX ? t->kept_cnt : 1)};
-	}
-	s->kept += t->kept_cnt;
+	weigh(s, g, t);
 }
 
 /* The stretch that begins with a block, where it lies in the span as a whole. How many blocks. */

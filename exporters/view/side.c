@@ -26,7 +26,7 @@ struct super {
 	uint64_t dir_at, dir_len, file_len;
 	uint32_t dir_crc, unused;
 };
-#define VERSION 4
+#define VERSION 5
 
 struct view_side {
 	int fd;

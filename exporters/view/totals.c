@@ -9,10 +9,10 @@
 
 static struct view_total *total_of(struct view_totals *s, uint32_t name)
 {
-	uint8_t at = (uint8_t)(name * 0x9E3779B1u >> 24);
+	uint32_t at = name * 0x9E3779B1u >> 23;
 
 	/* Half of the slots are free. */
-	for (; s->slot[at]; at++)
+	for (; s->slot[at]; at = (at + 1) % VIEW_TOTALS_SLOTS)
 		if (s->t[s->slot[at] - 1].name == name)
 			return &s->t[s->slot[at] - 1];
 	if (s->cnt == VIEW_TOTALS_NAMES || !grow(&s->t, s->cnt, &s->room, sizeof(*s->t)))
@@ -22,17 +22,23 @@ static struct view_total *total_of(struct view_totals *s, uint32_t name)
 	return &s->t[s->cnt++];
 }
 
+/* Every other one goes. */
+static void thin(struct view_total *t)
+{
+	t->kept_cnt = (t->kept_cnt + 1) / 2;
+	for (uint32_t i = 0; i < t->kept_cnt; i++)
+		t->kept[i] = t->kept[2 * i];
+	t->step *= 2;
+}
+
 /* Each step-th, of steps that double: what is kept is spread over the whole of the stretch. */
 static void keep(struct view_total *t, int64_t dur)
 {
-	if (t->cnt % t->step != 0)
+	if (t->cnt & (t->step - 1))
 		return;
 	if (t->kept_cnt == VIEW_TOTALS_KEPT) {
-		t->kept_cnt /= 2;
-		for (uint32_t i = 0; i < t->kept_cnt; i++)
-			t->kept[i] = t->kept[2 * i];
-		t->step *= 2;
-		if (t->cnt % t->step != 0)
+		thin(t);
+		if (t->cnt & (t->step - 1))
 			return;
 	}
 	t->kept[t->kept_cnt++] = (float)dur;
@@ -79,8 +85,11 @@ size_t view_totals_pack(struct view_totals *s, uint8_t *to)
 
 	memcpy(to, &s->cnt, sizeof(s->cnt));
 	for (uint32_t i = 0; i < s->cnt && !s->is_off; i++) {
-		size_t len = VIEW_TOTAL_BYTES + s->t[i].kept_cnt * sizeof(float);
+		size_t len;
 
+		if (s->cnt > VIEW_TOTALS_FEW && s->t[i].kept_cnt > VIEW_TOTALS_KEPT / 2)
+			thin(&s->t[i]);
+		len = VIEW_TOTAL_BYTES + s->t[i].kept_cnt * sizeof(float);
 		memcpy(p, &s->t[i], len);
 		p += len;
 	}

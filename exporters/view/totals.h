@@ -8,14 +8,18 @@
 
 #define VIEW_TOTALS_LEVEL  3
 #define VIEW_TOTALS_BLOCKS 512
-/* A stretch with more names has no totals: they would take more than its events. */
-#define VIEW_TOTALS_NAMES 80
+/* A stretch with more names has no totals: they would take too much beside its events. */
+#define VIEW_TOTALS_NAMES 200
 #define VIEW_TOTALS_KEPT  24
+/* Of a stretch with more names than this, each has half as many. */
+#define VIEW_TOTALS_FEW 80
 /* Of a stretch with a longer event there are none: so nothing in a record can overflow. */
 #define VIEW_TOTALS_NS (INT64_C(1) << 48)
 
 /* A selection of more events than this is summed up of totals. Tests make it small. */
 extern uint64_t view_exact_most;
+/* Of more durations than can be kept, each name has as many as this; of totals, which are many, some more. */
+extern size_t view_sample_min;
 
 struct view_total {
 	uint32_t name, cnt;
@@ -26,11 +30,13 @@ struct view_total {
 	float kept[VIEW_TOTALS_KEPT];
 };
 
+#define VIEW_TOTALS_SLOTS 512
+
 /* Of the stretch that is being written. */
 struct view_totals {
 	struct view_total *t;
 	uint32_t cnt, room;
-	uint8_t slot[256]; /* by name: number in t, + 1 */
+	uint8_t slot[VIEW_TOTALS_SLOTS]; /* by name: number in t, + 1 */
 	bool is_off;       /* too many names, or too long */
 };
 

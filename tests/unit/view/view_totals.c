@@ -52,7 +52,10 @@ static struct view_store *make_store(uint32_t names)
 	return v;
 }
 
-/* One lane has more names than totals do, one an event that lasts too long for them, one ends with an open event. */
+/*
+ * One lane has more names than totals do, one so many that each keeps less, one an event that lasts too long for them, one ends
+ * with an open event.
+ */
 static void fill(struct view_store *v, int n, uint32_t cnt)
 {
 	struct lane *l = &lanes[n];
@@ -72,7 +75,7 @@ static void fill(struct view_store *v, int n, uint32_t cnt)
 	for (uint32_t i = 0; i < cnt; i++) {
 		struct view_event e = {.start = at, .row = i};
 
-		e.name = (uint32_t)below(n == 0 ? 400 : below(2) ? 3 : 60);
+		e.name = (uint32_t)(n == 0 ? below(400) : below(2) ? 3 : below(n == 3 ? 150 : 60));
 		e.end = e.start + (int64_t)below(3u << below(14));
 		if (n == 1 && i == cnt / 2)
 			e.end = e.start + VIEW_TOTALS_NS;
@@ -202,6 +205,44 @@ static void test_same(void **state)
 		free(lanes[n].e);
 }
 
+/* Durations grow tenfold while they come, so that a median of the first ones would be far off; and a small sample shall do. */
+static void test_sample(void **state)
+{
+	enum {
+		CNT = 2500000
+	};
+	struct view_store *v = make_store(2);
+	struct view_row *row = view_row_add(v, VIEW_OSRT, 0, "row", "row", 3);
+	struct view_lane *lane = row ? view_lane_add(v, row) : NULL;
+	uint32_t *dur = calloc(CNT, sizeof(*dur)), under = 0;
+	int64_t at = 0;
+	double median;
+	char *text;
+
+	(void)state;
+	assert_true(lane && dur);
+	for (uint32_t i = 0; i < CNT; i++) {
+		struct view_event e = {.start = at, .row = i, .name = 1};
+
+		dur[i] = (uint32_t)below(500) + i / (CNT / 5000);
+		e.end = at = at + dur[i];
+		assert_int_equal(view_lane_put(v, lane, &e), 0);
+	}
+	assert_int_equal(view_lanes_publish(v, true), 0);
+	view_sample_min = 64;
+	text = select_of(v, 0, at + 1, true);
+	assert_non_null(strstr(text, "\"exact_median\":false"));
+	median = strtod(strstr(text, "\"median\":") + 9, NULL);
+	for (uint32_t i = 0; i < CNT; i++)
+		under += dur[i] < median;
+	if (under < 0.42 * CNT || under > 0.58 * CNT)
+		fail_msg("median %f: %u of %d are below", median, under, CNT);
+	view_sample_min = 4096;
+	free(text);
+	free(dur);
+	view_store_free(v);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -222,6 +263,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same),
+		cmocka_unit_test(test_sample),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
