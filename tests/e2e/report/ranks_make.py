@@ -2,7 +2,7 @@
 
 Ranks are in groups of 4 (tensor parallel), ranks of the same place in the groups in others (data parallel). In each step of 100 ms
 a rank works for 60 ms, its group reduces, then the others of its place do. Times jitter by up to 0.1 ms. A rank that is late by 1 %
-of a step makes its whole group late for the second. FAULT: late, cpu, file, gpu, link, mount, missing, none; clock: that of a node
+of a step makes its whole group late for the second. FAULT: late, cpu, file, gpu, link, mount, missing (no table has the rank), none; clock: that of a node
 is 200 us ahead and gains 50 ppm, and all ends jitter by up to 20 us.
 """
 import json
@@ -17,6 +17,7 @@ per_node = ranks // nodes
 rng = random.Random(f'{fault} {seed}')
 culprit = rng.randrange(ranks)
 comm = 1000 + rng.randrange(4)  # data parallel: the slow link
+gone = culprit if fault == 'missing' else -1
 skewed = rng.randrange(1, nodes) if fault == 'clock' else -1
 MS = 1000000
 EPOCH = 1790000000 * 10**9
@@ -46,7 +47,7 @@ def table(name, columns, source, order):
     for n in range(nodes):
         path = f'{folder}/{name}/run={run}/node=n{n}'
         os.makedirs(path, exist_ok=True)
-        part = f'WHERE "rank" // {per_node} = {n}' if 'rank' in columns else ''
+        part = f'WHERE "rank" // {per_node} = {n} AND "rank" <> {gone}' if 'rank' in columns else ''
         sql.append(f"COPY (SELECT * FROM made {part} ORDER BY {order}) TO '{path}/part-0.parquet' (FORMAT parquet, COMPRESSION zstd);")
     sql.append('DROP TABLE made;')
 
@@ -82,7 +83,7 @@ table('SL_LOST', {'rank': 'r', 'what': "'nothing'", 'n': '0'}, f'FROM range({ran
 table('SL_RANKS', {'rank': 'r', 'localRank': 'r % 8', 'worldSize': f'{ranks}', 'restart': '0', 'source': "'RANK'", 'host': f"'host' || (r // {min(8, per_node)})", 'pid': '100 + r',
                    'gpuUuid': "'gpu' || r", 'gpuName': "'H100'", 'start': f'{EPOCH}', 'end': f'{EPOCH + steps * 100 * MS}', 'steps': f'{steps}', 'collectives': f'{steps * 2}', 'complete': '1',
                    'lost': '0', 'clockErrorNs': '2000', 'report': "'r.sqlite'", 'version': "'1'", 'ncclRank': 'r'},
-      f"FROM range({ranks}) AS a(r) WHERE NOT (r = {culprit} AND {int(fault == 'missing')})", '"rank"')
+      f'FROM range({ranks}) AS a(r)', '"rank"')
 subprocess.run(['duckdb', '-init', '/dev/null', '-bail'], input='\n'.join(sql), text=True, check=True, stdout=subprocess.DEVNULL)
 os.makedirs(f'{folder}/_nodes/run={run}', exist_ok=True)
 for node in range(nodes):
