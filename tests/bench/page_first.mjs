@@ -15,7 +15,7 @@ await blank.goto('about:blank');
 const server = await serve(bin, [report]);
 const proxy = what === 'far' ? await delaying(Number(/:(\d+)\//.exec(server.address)[1]), ROUND_MS) : null;
 const address = proxy ? server.address.replace(/:\d+\//, `:${proxy.port}/`) : server.address;
-const first = [], views = [], bytes = [], frames = [];
+const first = [], views = [], pictures = [], bytes = [], frames = []; /* pictures: bytes until all in sight is there */
 let fps = 0;
 
 for (let i = 0; i < (what === 'cold' ? 1 : Number(rounds)); i++) {
@@ -38,6 +38,7 @@ for (let i = 0; i < (what === 'cold' ? 1 : Number(rounds)); i++) {
 				await __view.whole();
 				return performance.now() - began;
 			}, [by, factor]));
+			pictures.push((proxy?.counted.bytes ?? 0) - before);
 			await page.evaluate(() => __view.settled());
 			bytes.push((proxy?.counted.bytes ?? 0) - before);
 		}
@@ -69,4 +70,4 @@ for (let i = 0; i < (what === 'cold' ? 1 : Number(rounds)); i++) {
 proxy?.close();
 await browser.close();
 await server.end();
-console.log(JSON.stringify({ first: at(first, 0.5), slowest: Math.max(...first), view: at(views, 0.5) ?? null, view90: at(views, 0.9) ?? null, bytes: Math.max(0, ...bytes), fps, frame95: at(frames, 0.95) ?? null }));
+console.log(JSON.stringify({ first: at(first, 0.5), slowest: Math.max(...first), view: at(views, 0.5) ?? null, view90: at(views, 0.9) ?? null, bytes: at(bytes, 0.5) ?? 0, bytesMost: Math.max(0, ...bytes), picture: at(pictures, 0.5) ?? 0, pictureMost: Math.max(0, ...pictures), fps, frame95: at(frames, 0.95) ?? null }));

@@ -141,17 +141,14 @@ cp gpu.sqlite colors.sqlite
 sqlite3 colors.sqlite "UPDATE NVTX_EVENTS SET color = 0xFF123456, textId = NULL, text = 'painted' WHERE rowid = (SELECT min(rowid) FROM NVTX_EVENTS
 	WHERE eventType = 59)" || exit 1
 cat >colors.py <<'END'
-import struct, sys
+import sys
 sys.path.insert(0, sys.argv[2])
 from view_client import Server
 with Server(sys.argv[1], "colors.sqlite") as s:
     s.ready()
     e = s.get("/v1/search?q=%3Dpainted&t=-1")["event"]
-    data = s.ask("/v1/tiles", struct.pack("<IIq", e["lane"], 0, e["start"] // 256))[1]
-    tiles, n, names = struct.unpack_from("<3I", data, 12)
-    at = 32 + 4 * tiles + 4 * ((2 * n + 3) // 4 * 4) + 2 * ((n + 3) // 4 * 4) + 4 * names
-    colors = struct.unpack_from("<%dI" % names, data, at)
-    assert 0x1123456 in colors, (n, names, [hex(c) for c in colors])
+    s.tiles([(e["lane"], 0, e["start"] // 256)])
+    assert 0x1123456 in s.colors, [hex(c) for c in s.colors]
 END
 check 'a range has the color that the program gave it' "$PY" colors.py "$BIN" "$E2E/report"
 
@@ -160,7 +157,7 @@ sqlite3 ends.sqlite <"$TOP/tests/golden/reports/health.sql" && cp ends.sqlite ea
 	sqlite3 early.sqlite "DELETE FROM SL_COUNTER_SAMPLES WHERE timestamp > 500000000 AND counterId IN (SELECT id FROM SL_COUNTERS WHERE gpuId IS NULL);
 	DELETE FROM GPU_METRICS WHERE timestamp > 400000000 AND typeId & 255 = 0" || exit 1
 cat >ends.py <<'END'
-import math, struct, sys
+import math, sys
 sys.path.insert(0, sys.argv[2])
 from view_client import Server
 MS = 1000000
@@ -177,8 +174,7 @@ for path, ends in ("ends.sqlite", ENDS), ("early.sqlite", EARLY):
         assert report["span"] == [0, 1900 * MS] and report["t0"] == "0", report["span"]
         for name, end in ends.items():
             for t, known in (end * MS - 1, True), (end * MS, False):
-                data = s.ask("/v1/counters", struct.pack("<IIq", lanes[name], 0, t // 256))[1]
-                value = struct.unpack_from("<f", data, 32 + 4 * (512 + t % 256))[0]
+                value = s.curves([(lanes[name], 0, t // 256)])[0][t % 256][2]
                 assert math.isnan(value) != known, (path, name, t, value)
         means = {c["name"]: c["mean"] for c in s.get("/v1/select", '{"lanes": []}')["counters"]}
         assert abs(means["GPU 0: Power"] - (10 * 100 + 11 * 300) / 21) < 1e-9, means

@@ -1,6 +1,7 @@
 """view_client.py SIGHTLINE look|refuse REPORT... - asks sightline view what its page asks, and what it must not answer."""
 import http.client
 import json
+import math
 import re
 import signal
 import socket
@@ -54,31 +55,75 @@ class Server:
                 return self.get("/v1/report?r=%d" % r)
         raise AssertionError("it is not ready")
 
-    def tiles(self, wanted):
-        """Rectangles of each tile: dicts."""
-        status, d, _ = self.ask("/v1/tiles", b"".join(struct.pack("<IIq", *w) for w in wanted))
+    def tiles(self, wanted, cnt=None, most=2**62):
+        """Rectangles of each tile: dicts; None: left out, as @most were in those before. @cnt: how many tiles those wanted are."""
+        status, d, _ = self.ask("/v1/tiles?most=%d" % most, b"".join(struct.pack("<IIq", *w) for w in wanted))
         assert status == 200, (status, d[:200])
-        magic, _, _, tiles, n, names, _, _ = struct.unpack_from("<8I", d)
-        assert magic == 0x54564C53 and tiles == len(wanted)
-        at = 32 + 4 * tiles
-        per_tile = struct.unpack_from("<%dI" % tiles, d, 32)
-        assert sum(per_tile) == n
-        columns = []
-        for kind, size in (("H", 2), ("H", 2), ("H", 2), ("H", 2), ("B", 1), ("B", 1)):
-            columns.append(struct.unpack_from("<%d%s" % (n, kind), d, at))
-            at += (n * size + 3) // 4 * 4
-        at += 8 * names
-        offset = struct.unpack_from("<%dI" % (names + 1), d, at)
-        at += 4 * (names + 1)
+        magic, version, _, tiles, n, names, _, merged = struct.unpack_from("<8I", d)
+        assert (magic, version, tiles) == (0x54564C53, 2, cnt or len(wanted))
+        at = 32
+
+        def column(cnt, size):
+            nonlocal at
+            planes = [d[at + i * cnt:at + (i + 1) * cnt] for i in range(size)]
+            at += size * cnt
+            return [int.from_bytes(v, "little") for v in zip(*planes)]
+
+        per_tile = column(tiles, 2)
+        assert sum(cnt for cnt in per_tile if cnt != 65535) == n
+        gap, width, name, flags = column(n, 2), column(n, 2), column(n, 2), column(n, 1)
+        several = iter(list(zip(column(merged, 2), column(merged, 1))))
+        at = (at + 3) // 4 * 4
+        self.colors = struct.unpack_from("<%dI" % names, d, at + 4 * names)
+        offset = struct.unpack_from("<%dI" % (names + 1), d, at + 8 * names)
+        at += 12 * names + 4
         text = [d[at + offset[i]:at + offset[i + 1]].decode("utf-8", "replace") for i in range(names)]
         assert len(d) == at + (offset[-1] + 3) // 4 * 4
-        rects = [dict(zip(("x", "w", "name", "count", "occupied", "flags"), r)) for r in zip(*columns)]
-        for r in rects:
-            r["name"] = text[r["name"]] if r["name"] != 65535 else None
-        result = []
+        result, i = [], 0
         for cnt in per_tile:
-            result.append(rects[:cnt])
-            rects = rects[cnt:]
+            end, rects = 0, []
+            for i in range(i, i + cnt % 65535):
+                x = (end + gap[i]) % 65536
+                end = x + width[i]
+                count, occupied = (1, 255) if flags[i] & 1 else next(several)
+                rects.append({"x": x, "w": width[i], "name": text[name[i]] if name[i] != 65535 else None, "count": count,
+                              "occupied": occupied, "flags": flags[i]})
+            i += len(rects) > 0
+            result.append(rects if cnt != 65535 else None)
+        assert next(several, None) is None
+        return result
+
+    def curves(self, wanted):
+        """Of each tile 256 (smallest, largest, last), NaN where nothing was read yet."""
+        status, d, _ = self.ask("/v1/counters", b"".join(struct.pack("<IIq", *w) for w in wanted))
+        assert status == 200, (status, d[:200])
+        magic, version, _, tiles, steps, others = struct.unpack_from("<6I", d)
+        assert (magic, version, tiles) == (0x43564C53, 2, len(wanted))
+        at = 32 + 256 * tiles
+
+        def reals(cnt):
+            nonlocal at
+            planes = [d[at + i * cnt:at + (i + 1) * cnt] for i in range(4)]
+            at += 4 * cnt
+            return iter([struct.unpack("<f", bytes(v))[0] for v in zip(*planes)])
+
+        step, other = reals(steps), reals(3 * others)
+        assert len(d) == at
+        result = []
+        for tile in range(tiles):
+            before, px = math.nan, []
+            for kind in d[32 + 256 * tile:32 + 256 * (tile + 1)]:
+                if kind == 0:
+                    px.append((before,) * 3)
+                elif kind == 1:
+                    value = next(step)
+                    known = value if math.isnan(before) else before
+                    px.append((min(known, value), max(known, value), value))
+                else:
+                    px.append((next(other), next(other), next(other)))
+                before = px[-1][2]
+            result.append(px)
+        assert next(step, None) is None and next(other, None) is None
         return result
 
 
@@ -97,11 +142,15 @@ def look(server, _path):
     for lane, row in lanes[:60]:
         tiles = server.tiles([(lane, k, i) for i in range(first // length, last // length + 1)])
         assert sum(r["count"] for t in tiles for r in t) >= 1, row
+        assert server.tiles([(lane, k | (len(tiles) - 1) << 8, first // length)], len(tiles)) == tiles
+        # As soon as that many rectangles are there, tiles are left out.
+        full = next(i for i, t in enumerate(tiles) if t)
+        assert server.tiles([(lane, k | (len(tiles) - 1) << 8, first // length)], len(tiles), 1) == tiles[:full + 1] + [None] * (len(tiles) - full - 1)
     for row in report["rows"][:40]:
         for lane in row["lanes"][:1]:
             if row["kind"] == "counter":
-                status, data, _ = server.ask("/v1/counters", struct.pack("<IIq", lane, k, first // length))
-                assert status == 200 and len(data) == 32 + 3 * 1024
+                least, most, last = zip(*server.curves([(lane, k, i) for i in range(first // length, last // length + 1)])[-1])
+                assert math.isnan(last[-1]) or row["min"] <= min(v for v in least if v == v) <= last[-1] <= row["max"], (row, last[-1])
                 continue
             event = server.get("/v1/event?lane=%d&t=%d" % (lane, row["span"][0]))
             server.get("/v1/flow?table=%s&rowid=%d" % (event["table"], event["rowid"]))
@@ -153,7 +202,7 @@ def refuse(server, _path):
             (400, status("/v1/event")), (404, status("/v1/event?lane=99999&t=0")), (405, status("/v1/tiles")),
             (405, server.ask("/v1/report", method="PUT")[0])):
         assert want == got, (want, got)
-    for bad in (b"", b"x" * 15, b"x" * 16 * 4097):
+    for bad in (b"", b"x" * 15, b"\0" * 16 * 4097, struct.pack("<IIq", 1, 255 << 8, 0) * 17):
         assert server.ask("/v1/tiles", bad)[0] == 400
     # Any lanes, levels and times.
     server.tiles([(0, 0, 0), (2**32 - 1, 255, 2**63 - 1), (1, 54, -2**63), (1, 54, 1), (1, 0, 2**55), (1, 40, -5)])

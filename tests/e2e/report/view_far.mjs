@@ -67,6 +67,36 @@ export async function farPages({ browser, server }) {
 			truth(proxy.counted.bytes - before <= BYTES, `bytes, ${what}: ${proxy.counted.bytes - before}`);
 		}
 	});
+	await test('far away: what is fetched ahead of time takes what the picture has left', async () => {
+		const limits = [];
+		const look = async (bytes) => {
+			const before = proxy.counted.bytes;
+
+			limits.length = 0;
+			await page.evaluate((n) => {
+				const { show, shown, showAll } = __view.view;
+
+				__view.most.view = n;
+				__view.forget(0);
+				showAll();
+				const { t0, t1 } = shown();
+
+				show(t0 + (t1 - t0) * (0.3 + n / 1e9), t0 + (t1 - t0) * 0.4);
+			}, bytes);
+			await settled(page);
+			note(`${bytes} bytes: ${proxy.counted.bytes - before}, at most ${limits} rectangles`);
+			truth(limits.includes(Infinity), 'the picture has no limit');
+			return { ahead: limits.filter((n) => n < Infinity), bytes: proxy.counted.bytes - before };
+		};
+
+		page.on('request', (r) => { if (r.url().includes('/v1/tiles')) limits.push(Number(/most=(\d+)/.exec(r.url())?.[1] ?? Infinity)); });
+		const picture = await look(0), little = await look(picture.bytes + 8000), much = await look(picture.bytes + 80000);
+
+		equal(picture.ahead, [], 'nothing is left');
+		/* A rectangle takes more than a byte; heads are not known exactly. */
+		truth(little.ahead.length === 1 && little.ahead[0] < 12000 && little.bytes < picture.bytes + 20000, JSON.stringify([picture, little]));
+		truth(much.ahead.length === 1 && much.ahead[0] > 2 * little.ahead[0], JSON.stringify([little, much]));
+	});
 	await context.close();
 	proxy.close();
 }

@@ -63,7 +63,9 @@ function runsOf(row: Row, dpr: number): Step[][] {
 	const runs: Step[][] = [];
 	let known = false;
 
-	visit(tilesOf(row, row.lanes[0]), source, reach(source, level(dpr), t0, t1), view.start, dpr, true, (tile, from, unit, lo, hi) => {
+	const r = reach(source, level(dpr), t0, t1);
+
+	visit(tilesOf(row, row.lanes[0]), source, r, view.start, dpr, r, (tile, from, unit, lo, hi) => {
 		const px = unit * 16;
 		const first = Math.max(0, Math.floor((Math.max(lo, 0) - from) / px)), last = Math.min(tiles.PX, Math.ceil((Math.min(hi, view.width * dpr) - from) / px));
 
@@ -220,27 +222,39 @@ export function drawRows(sheet: Sheet, canvas: HTMLCanvasElement, all: Placed[],
 
 /* ---- ahead of time ---- */
 
-/* What is likely next: a screen to both sides, and one level up. */
-export function prefetch(all: Placed[], top: number, height: number, dpr: number): void {
+/* Of a sheet: what is drawn on it. */
+export interface Part { rows: Placed[]; top: number; height: number }
+
+/*
+ * What is likely next, the likeliest first: half a screen to the side that the view moves to, then to the other; two levels up, which
+ * also stands in for what is not there yet; the rest of a screen to both sides. @way: 1: later, -1: earlier.
+ */
+export function prefetch(parts: Part[], way: 1 | -1, dpr: number): void {
 	const { t0, t1 } = shown();
-	const wide = t1 - t0;
+	const half = (t1 - t0) / 2;
+	const [near, far] = way > 0 ? [t1, t0 - half] : [t0 - half, t1];
+	const lanes: { of: tiles.LaneTiles; source: m.Source; coarse: number }[] = [];
 
-	for (const p of all) {
-		if (p.y + p.height < top || p.y > top + height || (!p.row.lanes.length && p.row.open))
-			continue;
-		const source = m.sources.value[p.row.source];
+	for (const { rows, top, height } of parts)
+		for (const p of rows) {
+			const source = m.sources.value[p.row.source];
 
-		for (const lane of p.lanes) {
-			const of = tilesOf(p.row, lane);
-
-			for (const k of [level(dpr), level(dpr) + 2]) {
-				const r = reach(source, k, t0 - wide, t1 + wide);
-
-				for (let i = r.from; i <= r.to; i++)
-					tiles.tileAt(of, k, i, true);
-			}
+			if (p.y + p.height <= top || p.y >= top + height)
+				continue;
+			if (p.row.counter)
+				lanes.push({ of: tilesOf(p.row, p.row.lanes[0]), source, coarse: 0 });
+			for (const strip of stripsOf(p, p.y - top))
+				if (strip.y + strip.height > 0 && strip.y < height)
+					for (const [lane, category] of strip.lanes)
+						lanes.push({ of: tiles.laneTiles(p.row.source, lane, category), source, coarse: strip.coarse });
 		}
-	}
+	for (const [from, to, up] of [[near, near + half, 0], [far, far + half, 0], [t0 - half, t1 + half, 2], [t0 - 2 * half, t1 + 2 * half, 2], [t0 - 2 * half, t1 + 2 * half, 0]])
+		for (const { of, source, coarse } of lanes) {
+			const r = reach(source, level(dpr, coarse + up), from, to);
+
+			for (let i = r.from; i <= r.to; i++)
+				tiles.tileAt(of, r.k, i, true);
+		}
 }
 
 /* ---- what lies at a point ---- */

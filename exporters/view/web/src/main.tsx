@@ -11,7 +11,7 @@ import * as colours from "./colours";
 import * as format from "./format";
 import { frames, invalidate, placesOf, settled, stage, start, wholePicture } from "./stage";
 import * as theme from "./theme";
-import { cached, most, names, onTiles, requests } from "./tiles";
+import { cached, forget, most, names, onTiles, requests } from "./tiles";
 import { keepAddress, readAddress } from "./url";
 import * as view from "./view";
 
@@ -28,7 +28,7 @@ function failed(e: unknown): void {
 function testHook(): void {
 	if (!new URLSearchParams(location.hash.slice(1)).has("test"))
 		return;
-	(window as unknown as { __view: unknown }).__view = { model: m, view, stage, frames, counted, cached, most, requests, link, settled, whole: wholePicture, invalidate, colours, format, names, theme, places: placesOf };
+	(window as unknown as { __view: unknown }).__view = { model: m, view, stage, frames, counted, cached, forget, most, requests, link, settled, whole: wholePicture, invalidate, colours, format, names, theme, places: placesOf };
 }
 
 async function main(): Promise<void> {

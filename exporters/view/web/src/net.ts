@@ -103,7 +103,8 @@ export async function postBlob(path: string, query: Query, body: unknown): Promi
 	return counted(path, async () => (await ask(path, query, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } })).blob());
 }
 
-export async function postBinary(path: string, query: Query, body: ArrayBuffer, signal?: AbortSignal): Promise<ArrayBuffer> {
+/* @sent: bytes of the answer on the way, without its head. */
+export async function postBinary(path: string, query: Query, body: ArrayBuffer, signal?: AbortSignal): Promise<{ bytes: ArrayBuffer; sent: number }> {
 	const began = performance.now();
 	const answer = await ask(path, { ...query, z: compress() ? 1 : undefined },
 		{ method: "POST", body, headers: { "Content-Type": "application/octet-stream" }, signal });
@@ -114,7 +115,7 @@ export async function postBinary(path: string, query: Query, body: ArrayBuffer, 
 	if (bytes.byteLength > 1 << 15 && ms > 1)
 		link.rate = bytes.byteLength / ms;
 	link.rtt = link.rtt ? link.rtt * 0.8 + (first - began) * 0.2 : first - began;
-	return bytes;
+	return { bytes, sent: Number(answer.headers.get("Content-Length") ?? bytes.byteLength) };
 }
 
 /* ---- messages ---- */

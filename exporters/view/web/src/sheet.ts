@@ -33,15 +33,15 @@ export const tilesOf = (row: Row, lane: number): tiles.LaneTiles => tiles.laneTi
 /* Each tile that is in sight, with where its first unit lies and how wide a unit is, in pixels of the canvas. */
 type Visit = (tile: tiles.Tile | undefined, from: number, unit: number, lo: number, hi: number) => void;
 
-/* @origin: the time at pixel 0. */
-export function visit(of: tiles.LaneTiles, source: Source, r: Reach, origin: number, dpr: number, ask: boolean, f: Visit): void {
+/* @origin: the time at pixel 0. @asked: what is asked for where it is missing. */
+export function visit(of: tiles.LaneTiles, source: Source, r: Reach, origin: number, dpr: number, asked: Reach | null, f: Visit): void {
 	const toPx = dpr / view.scale;
 	const span = tileSpan(r.k);
 
 	for (let index = r.from; index <= r.to; index++) {
 		const t = index * span + source.offset;
 		const lo = (t - origin) * toPx, hi = lo + span * toPx;
-		const tile = tiles.tileAt(of, r.k, index, ask);
+		const tile = tiles.tileAt(of, r.k, index, asked !== null && index >= asked.from && index <= asked.to);
 
 		if (tile) {
 			f(tile, lo, span * toPx / tiles.UNITS, lo, hi);
@@ -116,7 +116,7 @@ export function boxes(strip: Strip, dpr: number, t0: number, t1: number, f: (box
 	const wide = (t1 - t0) / view.scale;
 	let box: Box | null = null;
 
-	visit(tiles.laneTiles(strip.row.source, lane, category), source, reach(source, level(dpr), t0, t1), t0, dpr, false, (tile, from, unit, lo, hi) => {
+	visit(tiles.laneTiles(strip.row.source, lane, category), source, reach(source, level(dpr), t0, t1), t0, dpr, null, (tile, from, unit, lo, hi) => {
 		for (let i = 0; tile && i < tile.n; i++) {
 			const flags = tile.flags[i];
 			const l = Math.max(from + tile.x[i] * unit, lo) / dpr, r = Math.min(from + (tile.x[i] + tile.w[i]) * unit, hi) / dpr;
@@ -181,8 +181,10 @@ export class Sheet {
 
 	/* For what is missing still, in every frame: what is not asked for any more is not waited for either. */
 	private ask(strips: Strip[], dpr: number): void {
+		const { t0, t1 } = shown();
+
 		for (const strip of strips) {
-			const r = reach(m.sources.value[strip.row.source], level(dpr, strip.coarse), this.t0, this.t1);
+			const r = reach(m.sources.value[strip.row.source], level(dpr, strip.coarse), t0, t1);
 
 			for (const [lane, category] of strip.lanes)
 				for (let index = r.from; index <= r.to; index++)
@@ -261,13 +263,16 @@ export class Sheet {
 			this.context.putImageData(this.picture!, 0, 0, 0, 0, width, strips.length);
 	}
 
+	/* What is missing is asked for where it is in sight: the line reaches farther. */
 	private line(strip: Strip, line: Line, dpr: number, table: Uint32Array, r: Reach, left: number, right: number): void {
 		const source = m.sources.value[strip.row.source];
+		const { t0, t1 } = shown();
+		const inSight = reach(source, r.k, t0, t1);
 		const quiet = theme.dark.value ? 0xffa0a0a0 : 0xff909090;
 
 		beginLine(line, left, right);
 		for (const [lane, category] of strip.lanes)
-			visit(tiles.laneTiles(strip.row.source, lane, category), source, r, this.t0, dpr, true, (tile, from, unit, lo, hi) => {
+			visit(tiles.laneTiles(strip.row.source, lane, category), source, r, this.t0, dpr, inSight, (tile, from, unit, lo, hi) => {
 				if (tile) {
 					counted.rectangles += tile.n;
 					addTile(line, tile, from, unit, lo, hi, table, left, right);

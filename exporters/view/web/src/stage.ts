@@ -25,7 +25,7 @@ let whole = true;
 let pictured = false;
 let lacking = 0; /* tiles that the last picture had to do without, or with older ones */
 let waiting: (() => void)[] = [];
-let prefetched = "";
+let prefetched = { key: "", start: 0 }; /* for which view */
 
 export function invalidate(all = true): void {
 	whole ||= all;
@@ -85,14 +85,15 @@ function frame(): void {
 
 /* Everything in sight is there: time for what is likely next. */
 function settle(): void {
-	const rows = m.placed.value.rows;
 	const key = `${view.start} ${view.scale} ${view.width} ${stage.scrollTop} ${m.layoutTick.value} ${m.sources.value.map((s) => s.generation)}`;
 
-	if (key !== prefetched) {
-		prefetched = key;
-		prefetch(m.pinned.value.rows, 0, m.pinned.value.height, stage.dpr);
-		prefetch(rows, stage.scrollTop, stage.height, stage.dpr);
-		tiles.flush();
+	if (key !== prefetched.key) {
+		const pins = m.pinned.value;
+		const way = view.start < prefetched.start ? -1 : 1;
+
+		prefetched = { key, start: view.start };
+		prefetch([{ ...pins, top: 0 }, { rows: m.placed.value.rows, top: stage.scrollTop, height: stage.height }], way, stage.dpr);
+		tiles.ahead();
 		if (!tiles.idle())
 			return;
 	}

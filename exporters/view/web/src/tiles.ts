@@ -2,13 +2,12 @@
  * tiles.ts - what the server has drawn: tiles of 256 pixels of 2^k ns, by lane. Kept until 64 MB are full, the longest
  * unused go first. While a tile is on its way, one of a coarser or finer level stands in for it.
  */
-import { postBinary, Refused } from "./net";
+import { compress, postBinary, Refused } from "./net";
+import { encode, PX, readCurves, readTiles, UNITS, type Rects } from "./wire";
+export { PX, UNITS };
 
-export interface Tile {
-	n: number;
-	x: Uint16Array; w: Uint16Array;   /* 1/16 px */
-	name: Uint32Array;                /* slot, see names below */
-	count: Uint16Array; occ: Uint8Array; flags: Uint8Array;
+export interface Tile extends Rects {
+	/* name: slots, see names below */
 	values: Float32Array | null;      /* of a counter: 256 smallest, largest, last */
 	bytes: number;
 	used: number;
@@ -16,10 +15,10 @@ export interface Tile {
 	final: boolean;
 }
 
-export const PX = 256, UNITS = PX * 16;
 /* What is kept; tests make it small. */
-export const most = { bytes: 64 << 20, names: 20000, batch: 384 /* tiles in a request */ };
+export const most = { bytes: 64 << 20, names: 20000, batch: 384 /* tiles in a request */, view: 250e3 /* see ahead() */ };
 const FLIGHTS = 3;
+const REQUEST = 4096; /* tiles that the server takes at once */
 
 /* ---- names ---- */
 
@@ -168,6 +167,11 @@ const wished = new Map<string, Wish>();
 const asked = new Set<string>();
 let flights: Flight[] = [];
 let pausedUntil = 0;
+/* Bytes for what is in sight since something was fetched ahead of it; what heads of a request and its answer take; what things take. */
+let paid = 0;
+const HEADS = 1200;
+const worth = { rectangle: 4, curve: 300 };
+const FEWEST = 500; /* rectangles that are worth a request */
 export const requests = { count: 0, bytes: 0, aborted: 0, last: 0 };
 
 const wishKey = (w: Wish): string => `${w.of.source} ${w.of.lane} ${w.k} ${w.index}`;
@@ -202,6 +206,24 @@ export function coarser(of: LaneTiles, k: number, index: number): { tile: Tile; 
 
 export const wishes = (): number => wished.size;
 
+/* What is wished for and not on its way; requests are for tiles or curves of one report. */
+function groups(): Wish[][] {
+	const of = new Map<string, Wish[]>();
+
+	for (const [wish, w] of wished) {
+		const key = `${w.of.source} ${w.of.counter}`;
+		const group = of.get(key);
+
+		if (asked.has(wish))
+			continue;
+		if (group)
+			group.push(w);
+		else
+			of.set(key, [w]);
+	}
+	return [...of.values()];
+}
+
 export function flush(): boolean {
 	const now = performance.now();
 
@@ -213,43 +235,50 @@ export function flush(): boolean {
 	let left = false;
 
 	if (now >= pausedUntil && flights.length < FLIGHTS) {
-		const all = [...wished.values()].filter((w) => !asked.has(wishKey(w)));
-		const groups = new Map<string, Wish[]>();
+		const all = groups();
+		const longest = Math.max(0, ...all.map((group) => group.length));
 
-		for (const w of all) {
-			const key = `${w.of.source} ${w.of.counter}`;
-			const group = groups.get(key);
-
-			if (group)
-				group.push(w);
-			else
-				groups.set(key, [w]);
-		}
 		/* A part of each kind first. */
-		for (let from = 0; from < all.length; from += most.batch)
-			for (const group of groups.values())
+		for (let from = 0; from < longest; from += most.batch)
+			for (const group of all)
 				if (flights.length < FLIGHTS && from < group.length)
 					launch(group.slice(from, from + most.batch));
-		left = all.length > 0;
+		left = longest > 0;
 	}
 	wished.clear();
 	return left;
 }
 
-export const idle = (): boolean => flights.length === 0 && performance.now() >= pausedUntil;
+/*
+ * What is wished for is not in sight yet, the likeliest first. Far from the server it may take what the picture has left of most.view
+ * bytes: the server stops at as many rectangles as they are worth by the answers before.
+ */
+export function ahead(): void {
+	const left = most.view - paid;
 
-function encode(wishes: Wish[]): ArrayBuffer {
-	const body = new DataView(new ArrayBuffer(16 * wishes.length));
+	paid = 0;
+	if (!compress()) {
+		flush();
+		return;
+	}
+	const all = groups();
+	const total = all.reduce((sum, group) => sum + group.length, 0);
 
-	wishes.forEach((w, i) => {
-		body.setUint32(16 * i, w.of.lane, true);
-		body.setUint8(16 * i + 4, w.k);
-		body.setBigInt64(16 * i + 8, BigInt(w.index), true);
-	});
-	return body.buffer;
+	wished.clear();
+	for (const group of all) {
+		const room = left * group.length / total;
+
+		if (group[0].of.counter && room >= worth.curve)
+			launch(group.slice(0, Math.min(room / worth.curve, REQUEST)), true);
+		else if (!group[0].of.counter && room >= FEWEST * worth.rectangle)
+			launch(group.slice(0, REQUEST), true, Math.floor(room / worth.rectangle));
+	}
 }
 
-function launch(wishes: Wish[]): void {
+export const idle = (): boolean => flights.length === 0 && performance.now() >= pausedUntil;
+
+/* @limit: of rectangles. */
+function launch(wishes: Wish[], isAhead = false, limit?: number): void {
 	const { source, counter } = wishes[0].of;
 	const flight: Flight = { wishes, keys: new Set(wishes.map(wishKey)), stop: new AbortController() };
 
@@ -258,15 +287,20 @@ function launch(wishes: Wish[]): void {
 	const edge = progress[source]?.edge ?? Infinity;
 
 	requests.count++;
-	postBinary(counter ? "counters" : "tiles", { r: source }, encode(wishes), flight.stop.signal).then((answer) => {
-		requests.bytes += answer.byteLength;
+	const body = encode(wishes.map((w) => ({ lane: w.of.lane, k: w.k, index: w.index })));
+
+	postBinary(counter ? "counters" : "tiles", { r: source, most: limit }, body, flight.stop.signal).then(({ bytes, sent }) => {
+		requests.bytes += bytes.byteLength;
 		requests.last = performance.now();
-		(counter ? takeCounters : takeTiles)(wishes, answer, edge);
+		if (!isAhead)
+			paid += sent + body.byteLength + HEADS;
+		const came = (counter ? takeCurves : takeTiles)(wishes, bytes, edge, sent);
+
 		taken++;
 		if (failures >= FAILURES)
 			failed(null);
 		failures = 0;
-		fresh = [...fresh.slice(-8 * most.batch), ...wishes.map((w) => ({ answer: taken, lane: w.of, k: w.k, index: w.index }))];
+		fresh = [...fresh.slice(-8 * most.batch), ...came.map((w) => ({ answer: taken, lane: w.of, k: w.k, index: w.index }))];
 		evict();
 		sweepNames();
 	}).catch((e) => {
@@ -295,58 +329,41 @@ function keep(w: Wish, tile: Tile): void {
 const ends = (w: Wish): number => (w.index + 1) * PX * 2 ** w.k;
 const EMPTY8 = new Uint8Array(0), EMPTY16 = new Uint16Array(0), EMPTY32 = new Uint32Array(0);
 
-function takeTiles(wishes: Wish[], answer: ArrayBuffer, edge: number): void {
-	const head = new DataView(answer);
-
-	if (head.getUint32(0, true) !== 0x54564c53 || head.getUint32(4, true) !== 1 || head.getUint32(12, true) !== wishes.length)
-		throw new Refused(0, "The server answers in another version: reload the page.");
-	const generation = head.getUint32(8, true), n = head.getUint32(16, true), m = head.getUint32(20, true);
-	let at = 32 + 4 * wishes.length;
-	const even = (size: number): number => { const from = at; at += size + 3 & ~3; return from; };
-	const counts = new Uint32Array(answer, 32, wishes.length);
-	const x = new Uint16Array(answer, even(2 * n), n), w = new Uint16Array(answer, even(2 * n), n), name = new Uint16Array(answer, even(2 * n), n);
-	const count = new Uint16Array(answer, even(2 * n), n), occ = new Uint8Array(answer, even(n), n), flags = new Uint8Array(answer, even(n), n);
-	const ids = new Uint32Array(answer, even(4 * m), m), given = new Uint32Array(answer, even(4 * m), m);
-	const offsets = new Uint32Array(answer, even(4 * m + 4), m + 1);
-	const texts = new Uint8Array(answer, at);
-	const utf8 = new TextDecoder();
+/* Those of @wishes that came. */
+function takeTiles(wishes: Wish[], bytes: ArrayBuffer, edge: number, sent: number): Wish[] {
+	const answer = readTiles(bytes, wishes.length);
+	const { ids, given, texts } = answer.names;
 	const known = new Map<string, Uint32Array>();
-	const decoded = Array.from(ids, (_, i) => utf8.decode(texts.subarray(offsets[i], offsets[i + 1])));
-	let from = 0;
 
-	wishes.forEach((wish, i) => {
+	if (answer.rectangles > FEWEST)
+		worth.rectangle = sent / answer.rectangles;
+	return wishes.filter((wish, i) => {
 		const { source, category } = wish.of;
+		const tile = answer.tiles[i];
 		let map = known.get(category);
 
+		if (!tile)
+			return false;
 		if (!map) {
-			map = Uint32Array.from(ids, (id, j) => slotOf(source, category, id, decoded[j], given[j]));
+			map = Uint32Array.from(ids, (id, j) => slotOf(source, category, id, texts[j], given[j]));
 			known.set(category, map);
 		}
-		const to = from + counts[i];
-		const local = new Uint32Array(counts[i]);
-
-		for (let j = from; j < to; j++)
-			local[j - from] = name[j] === 65535 ? 0 : map[name[j]];
-		keep(wish, {
-			n: counts[i], x: x.slice(from, to), w: w.slice(from, to), name: local, count: count.slice(from, to), occ: occ.slice(from, to),
-			flags: flags.slice(from, to), values: null, bytes: 200 + 12 * counts[i], used: frame, generation, final: ends(wish) <= edge,
-		});
-		from = to;
+		for (let j = 0; j < tile.n; j++)
+			tile.name[j] = map[tile.name[j]] ?? 0;
+		keep(wish, { ...tile, values: null, bytes: 200 + 12 * tile.n, used: frame, generation: answer.generation, final: ends(wish) <= edge });
+		return true;
 	});
 }
 
-function takeCounters(wishes: Wish[], answer: ArrayBuffer, edge: number): void {
-	const head = new DataView(answer);
+function takeCurves(wishes: Wish[], bytes: ArrayBuffer, edge: number, sent: number): Wish[] {
+	const { generation, curves } = readCurves(bytes, wishes.length);
 
-	if (head.getUint32(0, true) !== 0x43564c53 || head.getUint32(12, true) !== wishes.length)
-		throw new Refused(0, "The server answers in another version: reload the page.");
-	const generation = head.getUint32(8, true);
-
+	worth.curve = sent / wishes.length;
 	wishes.forEach((wish, i) => keep(wish, {
-		n: 0, x: EMPTY16, w: EMPTY16, name: EMPTY32, count: EMPTY16, occ: EMPTY8, flags: EMPTY8,
-		values: new Float32Array(answer.slice(32 + 3 * 4 * PX * i, 32 + 3 * 4 * PX * (i + 1))),
+		n: 0, x: EMPTY16, w: EMPTY16, name: EMPTY32, count: EMPTY16, occ: EMPTY8, flags: EMPTY8, values: curves[i],
 		bytes: 3200, used: frame, generation, final: ends(wish) <= edge,
 	}));
+	return wishes;
 }
 
 /* How many events a rectangle stands for; a lower bound above 4,096. */
