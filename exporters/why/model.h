@@ -34,6 +34,7 @@ struct why_call {
 /* What a call is: most are the same as many others. */
 struct why_what {
 	uint32_t name, stack, object; /* numbers in the model's maps; object: path or peer */
+	uint32_t has_result;          /* it returned something other than 0 */
 };
 
 /* What a call that begins at @start works on: a lock by its address, or a socket by its file. */

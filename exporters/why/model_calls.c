@@ -40,13 +40,13 @@ static bool add_call(struct why_call **list, size_t *cnt, size_t *room, const st
 	return true;
 }
 
-/* source, globalTid, start, end, nameId, stack, pathId, correlationId */
+/* source, globalTid, start, end, nameId, stack, pathId, correlationId, result */
 static int call_row(void *model, sqlite3_value **v)
 {
 	struct why_model *m = model;
 	uint32_t number = why_model_thread(m, sqlite3_value_int64(v[1]));
 	struct why_what what = {why_number(&m->names, v[4]), why_number(&m->stacks, v[5]),
-				why_number(&m->objects, v[6])};
+				why_number(&m->objects, v[6]), sqlite3_value_int64(v[8]) != 0};
 	struct why_call c = {
 		.start = why_time(v[2]),
 		.end = why_time(v[3]),
@@ -244,7 +244,9 @@ static int read_part(void *model, const char *select)
 
 	if (from)
 		rc = why_near_rows(
-			m, "source, globalTid, start, end, nameId, stack, pathId, correlationId",
+			m,
+			"source, globalTid, start, end, nameId, stack, pathId, correlationId, "
+			"result",
 			from, "globalTid", call_row);
 	sqlite3_free(from);
 	return rc;

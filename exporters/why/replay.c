@@ -286,7 +286,7 @@ static void end_wait(struct run *r, uint32_t thread)
 	int64_t *polled = &r->polled[(size_t)thread * r->cnt];
 	uint32_t process = r->y->model.threads[thread].process, waker = k->wake.waker;
 	uint32_t culprit = replay_culprit(r, process, &k->wake.cause);
-	bool is_end = replay_is_end(r, thread, k);
+	bool is_end = replay_is_end(r, thread, k), is_event = replay_is_event(r, thread, k);
 
 	k->waited = 0;
 	if (waker == WHY_NONE)
@@ -305,7 +305,8 @@ static void end_wait(struct run *r, uint32_t thread)
 			then = now[v] + (share == 1 ? k->end - k->at
 						    : (int64_t)(share * (double)(k->end - k->at)));
 			if (share < 1 && e->keeps_jobs && is_timed(&k->wake))
-				then = later(then, replay_jobs_done(r, thread, v));
+				then = later(then,
+					     is_event ? k->end : replay_jobs_done(r, thread, v));
 			waits = share > 0.5;
 			polled[v] = is_poll(&k->wake) ? polled[v] + then - now[v] : 0;
 		} else {

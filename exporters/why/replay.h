@@ -22,7 +22,8 @@ struct replay_edit {
 	bool without_cpu_waits;  /* the waits for a CPU that belong to the spans go with them */
 	bool without_tracer;     /* what records the program takes no time */
 	bool keeps_order; /* of those that wait for a lock; else each wait for a lock keeps its length */
-	bool keeps_jobs; /* a sleep lasts until the jobs are done that others do for the thread meanwhile */
+	bool keeps_jobs; /* a sleep lasts until the jobs are done that others do for the thread meanwhile, a poll until
+			  * what ended it has come, if that was from outside */
 	uint32_t sync; /* a place: its waits for the GPU do not happen; REPLAY_ANY: none */
 };
 

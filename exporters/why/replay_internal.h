@@ -75,6 +75,8 @@ uint32_t replay_of_line(struct run *r, const struct why_cause *cause);
 bool replay_is_inner(struct run *r, uint32_t thread, const struct track *k);
 /* Did it end because the waker ended the process? */
 bool replay_is_end(const struct run *r, uint32_t thread, const struct track *k);
+/* Did a poll end by what came from outside of the recording: input, a signal? Or did it never end? */
+bool replay_is_event(const struct run *r, uint32_t thread, const struct track *k);
 
 /* replay_jobs.c: @by has started or woken @thread. */
 void replay_job_begins(struct run *r, uint32_t thread, uint32_t by);

@@ -13,6 +13,17 @@ static const struct why_call *call_at(const struct why_thread *t, int64_t time)
 	return i < t->calls_cnt && t->calls[i].end > time ? &t->calls[i] : NULL;
 }
 
+bool replay_is_event(const struct run *r, uint32_t thread, const struct track *k)
+{
+	const struct why_thread *t = &r->y->model.threads[thread];
+	const struct why_call *c;
+
+	if (k->wake.waker != WHY_NONE || k->wake.cause.reason != WHY_POLL)
+		return false;
+	c = call_at(t, t->switches[k->wait].time);
+	return k->wake.woken == INT64_MAX || (c && why_what(&r->y->model, c)->has_result);
+}
+
 /* The known locks of the driver and of CUPTI, and those that they wait for without libc. */
 bool replay_is_inner(struct run *r, uint32_t thread, const struct track *k)
 {

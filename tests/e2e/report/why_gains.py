@@ -69,9 +69,9 @@ class Report:
                      waker and self.tid(waker), 120)
         self.add("SL_SCHED_DETAIL", int(end * MS), self.tid(thread), int(preempted), None, None, 120)
 
-    def call(self, thread, name, line, begin, end, *modules, path=None):
+    def call(self, thread, name, line, begin, end, *modules, path=None, result=0):
         self.db.execute("INSERT INTO OSRT_API(start, end, eventClass, globalTid, nameId, returnValue, nestingLevel, callchainId, argumentsId, "
-                        "pathId) VALUES (?, ?, 27, ?, ?, 0, 0, ?, 0, ?)", (int(begin * MS), int(end * MS), self.tid(thread), self.text(name),
+                        "pathId) VALUES (?, ?, 27, ?, ?, ?, 0, ?, 0, ?)", (int(begin * MS), int(end * MS), self.tid(thread), self.text(name), result,
                                                                         self.inner(line, *modules) if line else 0,
                                                                         path and self.text(path)))
 
@@ -187,6 +187,17 @@ r.runs(MAIN, 55, 56)
 r.call(MAIN, "pthread_join", 62, 56, 58)
 r.runs(MAIN, 58, 100, OTHER)
 r.done()
+
+# A server looks after itself each 10 ms; its input comes at 56 ms, or never.
+for name, result in (("input", 1), ("timers", 0)):
+    r = Report(name, 70)
+    r.runs(MAIN, 0, 1)
+    for i in range(6):
+        end = 10 * i + 10 if i < 5 else 56
+        r.call(MAIN, "epoll_wait", 65, 10 * i + 1, end, result=result if i == 5 else 0)
+        r.runs(MAIN, end, 70 if i == 5 else end + 1)
+    r.samples(MAIN, 66, 56, 70)
+    r.done()
 
 # Twelve launches of 4 ms; kernels of 1 ms begin 3 ms after each; 8 ms on the CPU after the last.
 r = Report("launches", 60)

@@ -33,6 +33,9 @@ is "$(gains clocks.sqlite | grep sync)" 'g.py:52 sync 22.0..22.0 severe' 'likewi
 is "$(gains event.sqlite | head -1)" 'g.py:150 batch 27.1..48.6 bad' 'work that waits for another stream begins when that is done'
 # The thread's six times on a CPU stay.
 is "$(gains poll.sqlite | head -1)" 'g.py:60 remove 49.5..49.5 bad' 'a thread that looks again and again: less often'
+# Only what ends the wait is known to be from outside; the six times on a CPU stay.
+is "$(gains input.sqlite | grep :65)" 'g.py:65 remove 0.0..50.0 up to' 'a poll that input ends: the input may come no earlier'
+is "$(gains timers.sqlite | grep :65)" 'g.py:65 remove 50.0..50.0 bad' 'that timers end: all of it'
 # All launches: 3 ms, then one kernel after the other; .45 of them: 21.6 ms, then the last 3 and 1.
 is "$(gains launches.sqlite | head -1)" 'g.py:70 batch 26.4..37.0 bad' 'many launches: each has its lag, all at once, and kernels stay'
 is "$(gains tracer.sqlite)" 'g.py:80 remove 50.0..50.0 bad
