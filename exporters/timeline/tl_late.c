@@ -44,8 +44,10 @@ static uint32_t dur_of(int64_t start, int64_t end)
 
 int tl_in_order(sqlite3 *db, const char *table, const char *start, const char *end)
 {
-	char *sql = end ? sqlite3_mprintf("SELECT \"%w\", \"%w\" FROM \"%w\"", start, end, table)
-			: sqlite3_mprintf("SELECT \"%w\", 0 FROM \"%w\"", start, table);
+	/* As the rows lie: an index that has all columns would be read in its order. */
+	char *sql = end ? sqlite3_mprintf("SELECT \"%w\", \"%w\" FROM \"%w\" NOT INDEXED", start,
+					  end, table)
+			: sqlite3_mprintf("SELECT \"%w\", 0 FROM \"%w\" NOT INDEXED", start, table);
 	sqlite3_stmt *stmt = NULL;
 	int64_t last = INT64_MIN, last_end = INT64_MAX;
 	int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
@@ -142,9 +144,9 @@ static int find(sqlite3 *db, struct tl_source *s, const char *start, const char 
 {
 	struct finder f = {{is_before}, INT64_MIN, UINT32_MAX};
 	sqlite3_stmt *stmt = NULL;
-	char *sql = sqlite3_mprintf(
-		"SELECT rowid, \"%w\", \"%w\" FROM main.\"%w\" WHERE %s sl_tl_each(?1, %s)", start,
-		end ? end : start, s->def->table, s->bound, compared);
+	char *sql = sqlite3_mprintf("SELECT rowid, \"%w\", \"%w\" FROM main.\"%w\" NOT INDEXED "
+				    "WHERE %s sl_tl_each(?1, %s)",
+				    start, end ? end : start, s->def->table, s->bound, compared);
 	int rc = tl_each_prepare(db, &f.each, sql, &stmt);
 
 	if (rc == 0)

@@ -64,6 +64,12 @@ is "$(grep -c '\] \.\.*user_annotation: deep' many.dump) $(grep -c "\] $(printf 
 is "$(awk 'length($0) > 400000 && /: 0*0 /' many.dump | wc -l) $(grep -c 'user_annotation:  {}' many.dump)" '1 1' 'a long text, and an empty one'
 is "$(grep -c ': read ' many.dump) $(grep -c ': far ' many.dump) $(grep -c ': farther ' many.dump)" '2000 500 500' 'numbers of names that are far apart'
 
+# ---- rows that lie in another order than an index has them ----
+new chains
+sqlite3 chains.sqlite 'UPDATE COMPOSITE_EVENTS SET start = 1000000 - start; CREATE INDEX turned ON COMPOSITE_EVENTS(start)'
+ex -o chains.pf chains.sqlite
+is "$(dump chains.pf 2>&1 | grep -c ^sample)" "$(sqlite3 chains.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS WHERE end IS NULL')" 'samples come in the order of time'
+
 # ---- the decoder is one that can fail ----
 "$PY" -c '
 d = bytearray(open("small.pf", "rb").read())
