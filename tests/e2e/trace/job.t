@@ -2,20 +2,7 @@
 # Commands for all sessions of a job, through a folder that they share: sessions of one machine are the nodes. Whatever lies in
 # the folder, sessions and program go on.
 . tests/lib.sh
-P=$PROG/flight
-HOST=$(hostname)
-JOB=$W/ds/_jobs/j
-
-session() { # NUMBER OPTION... -- PROGRAM...
-	session_number=$1
-	shift
-	"$BIN" profile -f true -o "$W/n$session_number" -s none --cpuctxsw=none --ranks="$W/ds" --run=j "$@" >out.$session_number 2>err.$session_number &
-	pids="$pids $!"
-}
-there() { [ "$(find "$JOB/at" -type f ! -name '.*' 2>/dev/null | wc -l)" = "$1" ]; } # so many sessions
-programs() { for there_pid in $pids; do pgrep -P "$there_pid" -x "${P##*/}"; done; }
-job() { timeout 100 "$BIN" "$@" --job="$W/ds" >out 2>err; }
-reports() { grep -c "^sightline: $HOST: report: $W/n[123][.0-9]*sqlite$" err; }
+. "$TOP/tests/e2e/lib/job.sh"
 
 # ---- flight recorders ----
 pids=
