@@ -823,6 +823,22 @@ CREATE TABLE SL_RANK_VARIABLES (
     PRIMARY KEY (globalPid, name)
 );
 
+-- @table SL_RANK_PROCESSES lazy
+CREATE TABLE SL_RANK_PROCESSES (
+    -- Which process is of which rank, in what 'sightline ranks fetch' has cut out of reports: rows are shown in this order.
+    globalPid INTEGER NOT NULL, -- packed id
+    rank      INTEGER NOT NULL, -- of the process, or of the one that started it
+    host      TEXT              -- the machine's name; NULL: not known
+);
+
+-- @table SL_RANK_CPUS lazy
+CREATE TABLE SL_RANK_CPUS (
+    -- The CPUs of each host, in what 'sightline ranks fetch' has made of reports of several: all have numbers of their own.
+    host     TEXT,             -- the machine's name; NULL: not known
+    firstCpu INTEGER NOT NULL, -- here the number of its CPU 0
+    cpus     INTEGER NOT NULL  -- so many numbers from there on
+);
+
 -- @table SL_NCCL_COMMUNICATORS lazy
 CREATE TABLE SL_NCCL_COMMUNICATORS (
     -- Communicators that programs made while their calls of NCCL were recorded. Collectives refer to them by the handle

@@ -9,11 +9,12 @@
 #include "collector/base/options.h"
 #include "exporters/commands/cmd_ranks.h"
 #include "exporters/ranks/manifests.h"
+#include "exporters/ranks/ranked.h"
 #include "exporters/ranks/rollup.h"
 
 #define WHY_TEXT 2048
 
-static const char usage[] = "sightline ranks add -d DATASET [options] REPORT.sqlite...";
+static const char usage[] = "sightline ranks add -d DATASET [options] REPORT.sqlite[=RANK]...";
 static const char examples[] =
 	"All reports of a node are given at once: they are one part of the dataset, which a later "
 	"call for the "
@@ -23,7 +24,8 @@ static const char examples[] =
 	"Examples:\n"
 	"  sightline ranks add -d /shared/dataset /scratch/$SLURM_JOB_ID-*.sqlite\n"
 	"  sightline ranks add -d dataset --run before --rank-from 'rank%r' exports/*.sqlite   # "
-	"of nsys\n";
+	"of nsys\n"
+	"  sightline ranks add -d dataset --run before first.sqlite=0 second.sqlite=1\n";
 
 struct add {
 	const char *folder, *run, *node, *rank_from, *range;
@@ -31,25 +33,6 @@ struct add {
 	bool force, quiet;
 	char run_text[384], node_text[256], host[256];
 };
-
-/* The number where the pattern has %r, in the file's name; -1: none. */
-static int64_t rank_of_name(const char *pattern, const char *path)
-{
-	const char *at = strstr(pattern, "%r"), *name = strrchr(path, '/');
-	size_t before = (size_t)(at - pattern), after = strlen(at + 2);
-
-	for (name = name ? name + 1 : path; *name; name++) {
-		char *end;
-		long long n;
-
-		if (strncmp(name, pattern, before) != 0 || name[before] < '0' || name[before] > '9')
-			continue;
-		n = strtoll(name + before, &end, 10);
-		if (strncmp(end, at + 2, after) == 0)
-			return n;
-	}
-	return -1;
-}
 
 static int read_reports(struct add *o, struct dataset *d, int cnt, char **paths, char *job,
 			size_t job_len)
@@ -60,18 +43,18 @@ static int read_reports(struct add *o, struct dataset *d, int cnt, char **paths,
 	for (int i = 0; i < cnt; i++) {
 		struct rollup_ask ask = {.rank = o->rank, .from = "option", .range = o->range};
 		struct rollup_found found;
+		struct ranked r;
 
-		if (o->rank_from) {
-			ask.rank = rank_of_name(o->rank_from, paths[i]);
-			ask.from = "file name";
-			if (ask.rank < 0) {
-				sl_warn("ranks add: %s: no number where --rank-from=%s has %%r",
-					paths[i], o->rank_from);
-				return SL_EXIT_USAGE;
-			}
+		if (ranked_report(o->rank_from, paths[i], &r, why, sizeof(why)) < 0) {
+			sl_warn("ranks add: %s", why);
+			return SL_EXIT_USAGE;
 		}
-		if (rollup_add(d, paths[i], &ask, &found, why, sizeof(why)) < 0) {
-			sl_warn("ranks add: %s: %s", paths[i], why);
+		if (r.rank >= 0) {
+			ask.rank = r.rank;
+			ask.from = r.from;
+		}
+		if (rollup_add(d, r.path, &ask, &found, why, sizeof(why)) < 0) {
+			sl_warn("ranks add: %s: %s", r.path, why);
 			return SL_EXIT_FAIL;
 		}
 		if (!*job)
@@ -300,10 +283,6 @@ int cmd_ranks_add(int argc, char **argv)
 	if (!o.folder || first == argc) {
 		sl_warn("ranks add: %s (see 'sightline ranks add --help')",
 			o.folder ? "no report was given" : "-d DATASET is missing");
-		return SL_EXIT_USAGE;
-	}
-	if (o.rank_from && !strstr(o.rank_from, "%r")) {
-		sl_warn("ranks add: --rank-from=%s has no %%r", o.rank_from);
 		return SL_EXIT_USAGE;
 	}
 	if ((o.run && !strchr(o.run, '%') && !may_name(o.run)) ||

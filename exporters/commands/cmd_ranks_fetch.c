@@ -12,7 +12,7 @@
 #define WHY_TEXT 2048
 
 static const char usage[] =
-	"sightline ranks fetch -d DATASET --rank N[,N...] [options] REPORT.sqlite...";
+	"sightline ranks fetch -d DATASET --rank N[,N...] [options] REPORT.sqlite[=RANK]...";
 static const char examples[] =
 	"The dataset has sums; what happened in a span is in the reports of the nodes. This cuts "
 	"it out of those that are named, "
@@ -40,6 +40,10 @@ int cmd_ranks_fetch(int argc, char **argv)
 		{0, "run", OPT_STRING, NULL, "NAME", "of this run (default: the newest)", &a.run,
 		 NULL},
 		{0, "rank", OPT_LIST, NULL, "N[,N...]", "these ranks", &f.ranks, NULL},
+		{0, "rank-from", OPT_STRING, NULL, "PATTERN",
+		 "of reports that do not show their rank: the number where the pattern has\n"
+		 "%r, in the file's name: rank%r (default: as they were added)",
+		 &f.rank_from, NULL},
 		{0, "time", OPT_STRING, NULL, "START-END",
 		 "what overlaps this span, since the start of the run: 12m-13m, 90s/95s\n"
 		 "(default: all)",

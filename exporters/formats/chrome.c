@@ -104,7 +104,8 @@ static void meta_number(struct chrome *c, const struct place *p, const char *wha
 
 static void name_process(struct chrome *c, const struct place *p)
 {
-	const struct tl_track *t = p->track;
+	const struct tl_track *t = p->track, *process = t->parent ? t->parent : t;
+	int64_t order = process->rank >= 0 ? process->rank : t->process_pid;
 	struct out *o = c->out;
 	char pid[64];
 
@@ -126,10 +127,9 @@ static void name_process(struct chrome *c, const struct place *p)
 	end_meta(c);
 	if (t->kind == TL_DEVICE)
 		meta_number(c, p, "process_sort_index",
-			    t->process_pid * 64 + 1 + (t->device < 62 ? t->device : 62));
+			    order * 64 + 1 + (t->device < 62 ? t->device : 62));
 	else
-		meta_number(c, p, "process_sort_index",
-			    t->kind == TL_MACHINE ? -1 : t->process_pid * 64);
+		meta_number(c, p, "process_sort_index", t->kind == TL_MACHINE ? -1 : order * 64);
 }
 
 static void name_thread(struct chrome *c, const struct place *p)

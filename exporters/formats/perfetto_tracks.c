@@ -18,6 +18,7 @@ enum { /* TrackDescriptor */
 	ORDER_EXPLICIT = 3,
 
 	PD_PID = 1, /* ProcessDescriptor */
+	PD_SORT = 3,
 	PD_NAME = 6,
 
 	HD_PID = 1, /* ThreadDescriptor */
@@ -165,6 +166,8 @@ static void put_process(struct perfetto *pf, const struct tl_track *t)
 			proto_uint(m, PP_PARENT,
 				   (uint64_t)sqlite3_column_int64(pf->tree, 0) >> 24 & 0xFFFFFF);
 		has_words = words && *words;
+		if (has_words && t->rank >= 0)
+			put_text(m, PP_COMMAND, t->name);
 		if (has_words)
 			put_words(m, words);
 	}
@@ -234,6 +237,9 @@ static void describe_process(struct perfetto *pf, const struct tl_track *t)
 	size_t at = proto_open(m, TD_PROCESS);
 
 	proto_uint(m, PD_PID, (uint64_t)t->pid);
+	/* Without it the viewer's order is by how much processes ran. */
+	if (t->rank >= 0)
+		proto_uint(m, PD_SORT, (uint64_t)t->rank);
 	if (*t->name)
 		put_text(m, PD_NAME, t->name);
 	proto_close(m, at);

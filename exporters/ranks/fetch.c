@@ -15,6 +15,7 @@
 #include "collector/base/message.h"
 #include "exporters/formats/target.h"
 #include "exporters/ranks/dataset.h"
+#include "exporters/ranks/label.h"
 #include "exporters/ranks/manifests.h"
 #include "exporters/ranks/merge.h"
 #include "exporters/ranks/rollup.h"
@@ -25,7 +26,8 @@ extern const struct exporter exporter_sqlite;
 struct part {
 	const char *report;
 	struct rollup_processes processes;
-	char *path, *labels; /* NULL: none yet */
+	char *path; /* of what was cut out; NULL: nothing yet */
+	int64_t cpus;
 	struct merge_line *lines;
 	size_t lines_cnt, lines_room;
 	bool is_fitted; /* its clock was compared */
@@ -37,6 +39,7 @@ struct fetching {
 	int64_t origin; /* of the run, ns since 1970 */
 	struct part *parts;
 	size_t cnt, room;
+	const char *unranked; /* the first report that has no ranks; NULL: all have */
 	char *why;
 	size_t why_len;
 };
@@ -65,12 +68,28 @@ int fetch_check(struct fetch *f, char *why, size_t why_len)
 			 f->output);
 		return -1;
 	}
+	f->ranked = calloc(f->reports_cnt + 1, sizeof(*f->ranked));
+	if (!f->ranked) {
+		snprintf(why, why_len, "out of memory");
+		return -1;
+	}
+	for (size_t i = 0; i < f->reports_cnt; i++)
+		if (ranked_report(f->rank_from, f->reports[i], &f->ranked[i], why, why_len) < 0)
+			return -1;
 	return 0;
 }
 
 void fetch_free(struct fetch *f)
 {
 	db_filter_free(&f->span);
+	free(f->ranked);
+}
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
 }
 
 /* ---- clocks ---- */
@@ -131,7 +150,6 @@ static int read_lines(struct fetching *x, struct part *p, const char *node)
 
 static int find_clock(struct fetching *x, struct part *p)
 {
-	const char *slash = strrchr(p->report, '/');
 	sqlite3_stmt *stmt = NULL;
 	int err = 0;
 
@@ -141,7 +159,7 @@ static int find_clock(struct fetching *x, struct part *p)
 	}
 	sqlite3_bind_text(stmt, 1, x->f->run, -1, SQLITE_STATIC);
 	sqlite3_bind_text(stmt, 2, p->processes.ranks, -1, SQLITE_STATIC);
-	sqlite3_bind_text(stmt, 3, slash ? slash + 1 : p->report, -1, SQLITE_STATIC);
+	sqlite3_bind_text(stmt, 3, name_of(p->report), -1, SQLITE_STATIC);
 	sqlite3_bind_text(stmt, 4, p->processes.host, -1, SQLITE_STATIC);
 	if (sqlite3_step(stmt) == SQLITE_ROW)
 		err = read_lines(x, p, (const char *)sqlite3_column_text(stmt, 0));
@@ -205,6 +223,35 @@ static int cut(struct fetching *x, const struct part *p, const char *to)
 	return err ? -1 : 0;
 }
 
+static bool is_same_host(const struct merge_part *a, const struct merge_part *b)
+{
+	return *a->host && strcmp(a->host, b->host) == 0;
+}
+
+/* CPUs of a host have the same numbers in all of its reports, those of another host others. */
+static void number_cpus(struct merge_part *parts, size_t cnt)
+{
+	int64_t next = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct merge_part *p = &parts[i];
+		size_t k = 0;
+
+		while (k < i && !is_same_host(&parts[k], p))
+			k++;
+		if (k < i) {
+			p->first_cpu = parts[k].first_cpu;
+			p->cpus = parts[k].cpus;
+			continue;
+		}
+		for (k = i + 1; k < cnt; k++)
+			if (is_same_host(&parts[k], p) && parts[k].cpus > p->cpus)
+				p->cpus = parts[k].cpus;
+		p->first_cpu = next;
+		next += p->cpus;
+	}
+}
+
 static int merge(struct fetching *x, const char *to)
 {
 	struct merge_part *parts = calloc(x->cnt, sizeof(*parts));
@@ -212,26 +259,29 @@ static int merge(struct fetching *x, const char *to)
 
 	for (size_t i = 0; !err && i < x->cnt; i++) {
 		struct part *p = &x->parts[i];
-		const char *slash = strrchr(p->report, '/');
 
 		if (asprintf(&p->path, "%s.part-%zu", x->f->output, i) < 0)
 			p->path = NULL;
-		p->labels = sqlite3_mprintf(
-			"SELECT globalPid, printf('rank %%d: ', v.column2) AS label FROM "
-			"part.PROCESSES JOIN (VALUES %s) AS v ON v.column1 = globalPid >> 24",
-			p->processes.pairs);
-		err = p->path && p->labels ? cut(x, p, p->path) : no_memory(x);
-		parts[i] = (struct merge_part){.path = p->path,
-					       .name = slash ? slash + 1 : p->report,
-					       .epoch = p->processes.epoch,
-					       .lines = p->lines,
-					       .lines_cnt = p->lines_cnt,
-					       .label_sql = p->labels};
+		err = p->path ? cut(x, p, p->path) : no_memory(x);
+		if (!err)
+			err = label_report(p->path, &p->processes, &p->cpus, x->why, x->why_len);
 		if (!p->is_fitted)
 			sl_warn("ranks fetch: %s: its clock is taken as it is ('sightline ranks "
 				"clock' compares those of the nodes)",
 				p->report);
 	}
+	for (size_t i = 0; !err && i < x->cnt; i++) {
+		const struct part *p = &x->parts[i];
+
+		parts[i] = (struct merge_part){.path = p->path,
+					       .name = name_of(p->report),
+					       .host = p->processes.host,
+					       .epoch = p->processes.epoch,
+					       .lines = p->lines,
+					       .lines_cnt = p->lines_cnt,
+					       .cpus = p->cpus};
+	}
+	number_cpus(parts, err ? 0 : x->cnt);
 	if (!err)
 		err = merge_reports(to, parts, x->cnt, x->origin, x->why, x->why_len);
 	for (size_t i = 0; i < x->cnt; i++)
@@ -243,21 +293,57 @@ static int merge(struct fetching *x, const char *to)
 
 /* ---- all of it ---- */
 
+/* The rank that a report had when it was added to the dataset, for all of its processes; -1: it had none, or its own. */
+static int64_t rank_when_added(const struct fetching *x, const char *report)
+{
+	static const char sql[] =
+		"SELECT min(rank) FROM rank WHERE run = ?1 AND report = ?2 AND source IN ('file "
+		"name', 'option') HAVING count(DISTINCT rank) = 1";
+	sqlite3_stmt *stmt = NULL;
+	int64_t rank = -1;
+
+	if (sqlite3_prepare_v2(x->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
+		sqlite3_bind_text(stmt, 1, x->f->run, -1, SQLITE_STATIC);
+		sqlite3_bind_text(stmt, 2, name_of(report), -1, SQLITE_STATIC);
+	}
+	if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
+		rank = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return rank;
+}
+
+static int find_processes(struct fetching *x, const struct ranked *r, struct rollup_processes *p)
+{
+	struct rollup_ask ask = {.rank = r->rank, .from = r->from};
+	int err = rollup_processes(r->path, &ask, x->f->ranks, p, x->why, x->why_len);
+
+	if (err || p->is_ranked)
+		return err;
+	ask.rank = rank_when_added(x, r->path);
+	if (ask.rank < 0) {
+		x->unranked = x->unranked ? x->unranked : r->path;
+		return 0;
+	}
+	rollup_processes_free(p);
+	return rollup_processes(r->path, &ask, x->f->ranks, p, x->why, x->why_len);
+}
+
 static int find_parts(struct fetching *x)
 {
 	for (size_t i = 0; i < x->f->reports_cnt; i++) {
-		struct part p = {.report = x->f->reports[i]};
+		struct part p = {.report = x->f->ranked[i].path};
 
-		if (rollup_processes(p.report, x->f->ranks, &p.processes, x->why, x->why_len) < 0)
+		if (find_processes(x, &x->f->ranked[i], &p.processes) < 0)
 			return -1;
 		if (!p.processes.pids)
 			continue;
+		p.is_fitted = p.processes.is_merged; /* on the axis of the run already */
 		if (!grow(&x->parts, x->cnt, &x->room, sizeof(p))) {
 			rollup_processes_free(&p.processes);
 			return no_memory(x);
 		}
 		x->parts[x->cnt++] = p;
-		if (find_clock(x, &x->parts[x->cnt - 1]) < 0)
+		if (!p.is_fitted && find_clock(x, &x->parts[x->cnt - 1]) < 0)
 			return -1;
 	}
 	return 0;
@@ -282,6 +368,12 @@ static int check_ranks(struct fetching *x)
 		if (found)
 			continue;
 		snprintf(x->why, x->why_len, "rank %lld is in none of the reports", rank);
+		if (x->unranked)
+			snprintf(x->why, x->why_len,
+				 "rank %lld is in none of the reports, and %s does not show which "
+				 "rank it is of: %s=N, or --rank-from=PATTERN takes it from the "
+				 "file's name",
+				 rank, x->unranked, x->unranked);
 		return -1;
 	}
 	return 0;
@@ -301,14 +393,23 @@ static int read_origin(struct fetching *x)
 }
 
 /* Under another name until it is whole. */
-static int write_merged(struct fetching *x)
+static int write_report(struct fetching *x)
 {
 	char *tmp;
 	int err;
 
 	if (asprintf(&tmp, "%s.part", x->f->output) < 0)
 		return no_memory(x);
-	err = merge(x, tmp);
+	if (x->cnt > 1) {
+		err = merge(x, tmp);
+	} else {
+		err = cut(x, x->parts, tmp);
+		if (!err)
+			err = label_report(tmp, &x->parts->processes, &x->parts->cpus, x->why,
+					   x->why_len);
+		if (err)
+			unlink(tmp);
+	}
 	if (!err && rename(tmp, x->f->output) < 0) {
 		snprintf(x->why, x->why_len, "cannot write %s: %s", x->f->output, strerror(errno));
 		unlink(tmp);
@@ -330,13 +431,10 @@ int fetch_ranks(struct fetch *f, char *why, size_t why_len)
 	if (!err)
 		err = check_ranks(&x);
 	if (!err)
-		err = x.cnt > 1 ? write_merged(&x)
-		      : x.parts ? cut(&x, x.parts, f->output)
-				: no_memory(&x);
+		err = x.parts ? write_report(&x) : no_memory(&x);
 	for (size_t i = 0; i < x.cnt; i++) {
 		rollup_processes_free(&x.parts[i].processes);
 		free(x.parts[i].path);
-		sqlite3_free(x.parts[i].labels);
 		free(x.parts[i].lines);
 	}
 	free(x.parts);

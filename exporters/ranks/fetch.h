@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "exporters/ranks/ranked.h"
 #include "exporters/read/db_filter.h"
 
 struct fetch {
@@ -12,9 +13,11 @@ struct fetch {
 	const char *time; /* as --filter-time has it, since the start of the run; NULL: all */
 	const char *output;
 	bool force;
-	char **reports;
+	char **reports; /* REPORT, or REPORT=RANK */
 	size_t reports_cnt;
+	const char *rank_from; /* pattern of their names; NULL: none */
 	struct db_filter span; /* by fetch_check() */
+	struct ranked *ranked; /* likewise, one of each report */
 };
 
 /* Is what was asked for well formed? -1 after one sentence in @why. */

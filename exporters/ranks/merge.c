@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "exporters/formats/slice.h"
+#include "exporters/ranks/label.h"
 
 #define PART_IDS  40 /* bits that numbers of rows have within a part */
 #define PART_GPUS 256
@@ -87,6 +88,18 @@ static void gpu(sqlite3_context *ctx, int cnt, sqlite3_value **v)
 		sqlite3_result_int64(ctx, sqlite3_value_int64(v[0]) + (int64_t)m->k * PART_GPUS);
 }
 
+/* Each machine has a CPU 0. */
+static void cpu(sqlite3_context *ctx, int cnt, sqlite3_value **v)
+{
+	const struct merging *m = sqlite3_user_data(ctx);
+
+	(void)cnt;
+	if (sqlite3_value_type(v[0]) != SQLITE_INTEGER)
+		sqlite3_result_value(ctx, v[0]);
+	else
+		sqlite3_result_int64(ctx, sqlite3_value_int64(v[0]) + m->part->first_cpu);
+}
+
 /* A pid or tid; 0: no memory. */
 static uint64_t other_id(struct merging *m, uint64_t id)
 {
@@ -136,7 +149,8 @@ static int add_functions(struct merging *m)
 		const char *name;
 		void (*call)(sqlite3_context *ctx, int cnt, sqlite3_value **v);
 	} functions[] = {{"sl_axis", axis}, {"sl_row", row},     {"sl_text", text},
-			 {"sl_gpu", gpu},   {"sl_plain", plain}, {"sl_global", global}};
+			 {"sl_gpu", gpu},   {"sl_plain", plain}, {"sl_global", global},
+			 {"sl_cpu", cpu}};
 	int rc = SQLITE_OK;
 
 	for (size_t i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(functions[0]); i++)
@@ -205,6 +219,8 @@ static const char *function_of(const char *table, const char *sql, const char *c
 		return "sl_global";
 	if (is_among(column, plains))
 		return "sl_plain";
+	if (strcmp(column, "cpu") == 0 || strcmp(column, "firstCpu") == 0)
+		return "sl_cpu";
 	reference_of(sql, column, to, sizeof(to));
 	if (strcmp(to, "TARGET_INFO_GPU.id") == 0 || strcmp(column, "typeId") == 0 ||
 	    (strcmp(table, "TARGET_INFO_GPU") == 0 && strcmp(column, "id") == 0))
@@ -254,6 +270,12 @@ static int exec(sqlite3 *db, char *sql)
 
 	sqlite3_free(sql);
 	return rc;
+}
+
+static bool has_table(sqlite3 *db, const char *name)
+{
+	return sqlite3_table_column_metadata(db, "main", name, NULL, NULL, NULL, NULL, NULL,
+					     NULL) == SQLITE_OK;
 }
 
 /* Columns that both have. */
@@ -364,17 +386,6 @@ static int copy_others(struct merging *m)
 	return rc;
 }
 
-static int add_labels(struct merging *m)
-{
-	if (!m->part->label_sql)
-		return SQLITE_OK;
-	return exec(m->db,
-		    sqlite3_mprintf("UPDATE main.PROCESSES SET name = l.label || name FROM (SELECT "
-				    "sl_global(globalPid) AS id, label FROM (%s)) AS l WHERE "
-				    "main.PROCESSES.globalPid = l.id",
-				    m->part->label_sql));
-}
-
 static int add_part(struct merging *m)
 {
 	int rc = exec(m->db, sqlite3_mprintf("ATTACH %Q AS part", m->part->path));
@@ -388,14 +399,36 @@ static int add_part(struct merging *m)
 	if (rc == SQLITE_OK)
 		rc = copy_others(m);
 	if (rc == SQLITE_OK)
-		rc = add_labels(m);
-	if (rc == SQLITE_OK)
 		rc = exec(m->db,
 			  sqlite3_mprintf("INSERT INTO main.META_DATA_EXPORT(name, value) VALUES"
 					  "('SL_MERGE_OF', %Q)",
 					  m->part->name));
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(m->db, "COMMIT; DETACH part", NULL, NULL, NULL);
+	return rc;
+}
+
+/* Of several hosts: which CPU is whose. */
+static int put_cpus(struct merging *m, const struct merge_part *parts, size_t cnt)
+{
+	int64_t hosts = 0;
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; i < cnt; i++)
+		hosts = parts[i].first_cpu > hosts ? parts[i].first_cpu : hosts;
+	if (hosts == 0)
+		return SQLITE_OK;
+	if (!has_table(m->db, "SL_RANK_CPUS"))
+		rc = exec(m->db, label_table("SL_RANK_CPUS"));
+	/* A part that was made of others has those of its hosts. */
+	for (size_t i = 0; rc == SQLITE_OK && i < cnt; i++)
+		rc = exec(m->db,
+			  sqlite3_mprintf("INSERT INTO SL_RANK_CPUS SELECT nullif(%Q, ''), %lld, "
+					  "%lld WHERE NOT EXISTS (SELECT 1 FROM SL_RANK_CPUS WHERE "
+					  "firstCpu BETWEEN %lld AND %lld)",
+					  parts[i].host, (long long)parts[i].first_cpu,
+					  (long long)parts[i].cpus, (long long)parts[i].first_cpu,
+					  (long long)(parts[i].first_cpu + parts[i].cpus - 1)));
 	return rc;
 }
 
@@ -434,6 +467,8 @@ int merge_reports(const char *to, const struct merge_part *parts, size_t cnt, in
 		m.part = &parts[m.k];
 		rc = add_part(&m);
 	}
+	if (rc == SQLITE_OK)
+		rc = put_cpus(&m, parts, cnt);
 	if (rc == SQLITE_OK)
 		rc = set_axis(&m);
 	if (rc != SQLITE_OK)

@@ -16,11 +16,12 @@ struct merge_line {
 
 struct merge_part {
 	const char *path, *name;        /* @name: of the report it was cut from */
+	const char *host;               /* "": not known */
 	int64_t epoch;                  /* its session time 0, ns since 1970 */
 	const struct merge_line *lines; /* in order of time; none: its clock is taken to be right */
 	size_t lines_cnt;
-	const char *
-		label_sql; /* over the part: globalPid, and the text that stands before the process's name */
+	int64_t first_cpu,
+		cpus; /* the number of its CPU 0 in the result, how many CPUs the host has */
 };
 
 /* @origin: time 0 of the result, ns since 1970 by the reference. 0, or -1 after one sentence in @why; then there is no file @to. */

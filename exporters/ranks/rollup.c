@@ -451,8 +451,8 @@ int rollup_add(struct dataset *d, const char *path, const struct rollup_ask *ask
 static const char processes_sql[] =
 	"SELECT group_concat(DISTINCT pid & 16777215), group_concat(DISTINCT rank), "
 	"group_concat('(' "
-	"|| pid || ', ' || rank || ')', ', ') FROM rank_process WHERE rank IN (SELECT value FROM "
-	"json_each('[%s]'))";
+	"|| pid || ', ' || rank || ')', ', '), EXISTS (SELECT 1 FROM rank_process) FROM "
+	"rank_process WHERE rank IN (SELECT value FROM json_each('[%s]'))";
 
 static int processes_row(void *ctx, sqlite3_stmt *stmt)
 {
@@ -466,15 +466,15 @@ static int processes_row(void *ctx, sqlite3_stmt *stmt)
 		if (text && !*to[i])
 			return SQLITE_NOMEM;
 	}
+	p->is_ranked = sqlite3_column_int(stmt, 3);
 	return SQLITE_OK;
 }
 
-int rollup_processes(const char *path, const char *ranks, struct rollup_processes *p, char *why,
-		     size_t why_len)
+int rollup_processes(const char *path, const struct rollup_ask *ask, const char *ranks,
+		     struct rollup_processes *p, char *why, size_t why_len)
 {
-	struct rollup_ask ask = {.rank = -1};
 	struct rollup_found found = {0};
-	struct rollup r = {.ask = &ask, .found = &found};
+	struct rollup r = {.ask = ask, .found = &found};
 	char *sql = sqlite3_mprintf(processes_sql, ranks);
 	int rc = sql ? SQLITE_OK : SQLITE_NOMEM;
 
@@ -493,6 +493,7 @@ int rollup_processes(const char *path, const char *ranks, struct rollup_processe
 	if (rc == SQLITE_OK)
 		rc = rollup_sql(&r, sql, processes_row, p);
 	p->epoch = r.epoch;
+	p->is_merged = db_read_has(r.db, "META_DATA_EXPORT.name=SL_MERGE_OF");
 	snprintf(p->host, sizeof(p->host), "%s", found.host);
 	if (rc != SQLITE_OK)
 		snprintf(why, why_len, "%s: %s", path,

@@ -30,10 +30,12 @@ struct rollup_processes {
 	int64_t epoch; /* session time 0, ns since 1970 */
 	char host[256];
 	char *pids; /* "17,18", as --filter-pid takes them; NULL: the report has none of the ranks */
-	char *ranks; /* "3,7": those that are there */
-	char *pairs; /* "(upper bits of ids, rank), ..." */
+	char *ranks;    /* "3,7": those that are there */
+	char *pairs;    /* "(upper bits of ids, rank), ..." */
+	bool is_ranked; /* it has ranks at all */
+	bool is_merged; /* it was fetched from several */
 };
 /* @ranks: "3,7". 0, or -1 after one sentence in @why. */
-int rollup_processes(const char *path, const char *ranks, struct rollup_processes *p, char *why,
-		     size_t why_len);
+int rollup_processes(const char *path, const struct rollup_ask *ask, const char *ranks,
+		     struct rollup_processes *p, char *why, size_t why_len);
 void rollup_processes_free(struct rollup_processes *p);

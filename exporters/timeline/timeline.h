@@ -68,7 +68,8 @@ struct tl_track {
 	const char *name;                /* UTF-8 or not, never NULL; "" when there is none */
 	const char *unit;                /* TL_COUNTER: "bytes", "bytes/s", "%", "" */
 	int sort;                        /* place among its siblings, ascending */
-	void *of_sink;                   /* the sink's own; NULL at first */
+	int rank; /* TL_PROCESS: of the job, where the report has ranks (SL_RANK_PROCESSES); -1: none */
+	void *of_sink; /* the sink's own; NULL at first */
 };
 
 /* ---- events ---- */
@@ -150,7 +151,10 @@ uint32_t tl_activities_parse(const char *list, char *why, size_t why_len);
 #define TL_ARGS_MAX 32
 /* Times, and times plus durations, lie between -TL_TIME_MAX and this: what is beyond is damage, and cut to it. */
 #define TL_TIME_MAX (INT64_MAX / 2)
-#define TL_OPEN     (-1) /* duration of what had not ended when the recording did */
+/* Ranks of a job, and GPUs that stand between one rank's and the next one's. */
+#define TL_RANK_MAX  9999999
+#define TL_RANK_GPUS 64
+#define TL_OPEN      (-1) /* duration of what had not ended when the recording did */
 
 struct tl_event {
 	enum tl_kind kind;

@@ -124,6 +124,7 @@ static struct track *make(enum tl_track_kind kind, const struct tl_track *parent
 		.stream = -1,
 		.cpu = -1,
 		.name = made->name,
+		.rank = -1,
 	};
 	return made;
 }
@@ -144,6 +145,24 @@ static struct tl_track *announce(struct tl_tracks *t, struct track *made, uint64
 	if (slot)
 		*slot = (uintptr_t)made;
 	return t->sink->track(t->self, &made->pub) == 0 ? &made->pub : NULL;
+}
+
+/* Ranks, not pids, are the order of processes of several machines. */
+static void place_process(struct tl_tracks *t, struct tl_track *p)
+{
+	sqlite3_stmt *stmt = NULL;
+
+	p->sort = (int)p->process_pid;
+	if (sqlite3_prepare_v2(t->db, "SELECT rank FROM SL_RANK_PROCESSES WHERE globalPid = ?1", -1,
+			       &stmt, NULL) == SQLITE_OK)
+		sqlite3_bind_int64(stmt, 1, p->global);
+	if (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
+		int64_t rank = sqlite3_column_int64(stmt, 0);
+
+		if (rank >= 0 && rank <= TL_RANK_MAX)
+			p->sort = p->rank = (int)rank;
+	}
+	sqlite3_finalize(stmt);
 }
 
 struct tl_track *tl_track_process(struct tl_tracks *t, int64_t global)
@@ -174,7 +193,7 @@ struct tl_track *tl_track_process(struct tl_tracks *t, int64_t global)
 	made->pub.global = global;
 	made->pub.process_pid = TL_PID(global);
 	made->pub.pid = number(t, &t->pids, 0, TL_PID(global));
-	made->pub.sort = (int)made->pub.process_pid;
+	place_process(t, &made->pub);
 	return announce(t, made, hash);
 }
 
@@ -322,7 +341,7 @@ struct tl_track *tl_track_device(struct tl_tracks *t, int64_t global, int64_t de
 		return NULL;
 	made->pub.device = device;
 	made->pub.pid = number(t, &t->pids, 0, -1);
-	made->pub.sort = (int)device;
+	made->pub.sort = (process->rank >= 0 ? process->rank * TL_RANK_GPUS : 0) + (int)device;
 	return announce(t, made, hash);
 }
 
@@ -437,19 +456,36 @@ struct tl_track *tl_track_machine(struct tl_tracks *t)
 	return announce(t, made, hash);
 }
 
+/* "CPU 3"; of several machines "CPU 3, g077". */
+static void cpu_name(struct tl_tracks *t, int64_t cpu, char *buf, size_t len)
+{
+	static const char sql[] =
+		"SELECT ?1 - firstCpu, coalesce(', ' || host, '') FROM SL_RANK_CPUS WHERE ?1 >= "
+		"firstCpu AND ?1 - firstCpu < cpus";
+	sqlite3_stmt *stmt = NULL;
+
+	snprintf(buf, len, "CPU %lld", (long long)cpu);
+	if (sqlite3_prepare_v2(t->db, sql, -1, &stmt, NULL) == SQLITE_OK)
+		sqlite3_bind_int64(stmt, 1, cpu);
+	if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
+		snprintf(buf, len, "CPU %lld%s", (long long)sqlite3_column_int64(stmt, 0),
+			 (const char *)sqlite3_column_text(stmt, 1));
+	sqlite3_finalize(stmt);
+}
+
 static struct tl_track *make_cpu(struct tl_tracks *t, int64_t cpu)
 {
 	struct key key = {{TL_CPU, cpu, 0, 0, 0, 0}};
 	struct tl_track *machine;
 	struct track *made;
-	char name[32];
+	char name[160];
 	uint64_t hash;
 
 	made = find(t, &key, &hash);
 	if (made)
 		return &made->pub;
 	machine = tl_track_machine(t);
-	snprintf(name, sizeof(name), "CPU %lld", (long long)cpu);
+	cpu_name(t, cpu, name, sizeof(name));
 	made = machine ? make(TL_CPU, machine, name, strlen(name)) : NULL;
 	if (!made)
 		return NULL;

@@ -2,18 +2,11 @@
 # A dataset of reports: which ranks there are, their steps and collectives, equal to what the reports have; what is written
 # twice, cut off or missing.
 . tests/lib.sh
-GPU=$B/tests/gpu
-STANDIN=$B/tests/standin
-[ -f "$STANDIN/libnccl.so.2" ] || skip_all 'the stand-ins are not built'
-LD_LIBRARY_PATH=$STANDIN${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-SIGHTLINE_CUPTI=$STANDIN/libcupti.so.13
-export LD_LIBRARY_PATH SIGHTLINE_CUPTI
-for v in RANK LOCAL_RANK WORLD_SIZE SLURM_PROCID SLURM_JOB_ID TORCHELASTIC_RUN_ID OMPI_COMM_WORLD_RANK PMI_RANK; do unset "$v"; done
+. "$TOP/tests/e2e/lib/ranks.sh"
 ranks() { "$BIN" ranks "$@" >out 2>err; }
 json() { # EXPRESSION of d
 	"$BIN" ranks check -d ds -f json 2>&1 | "$PY" -c "import json, sys; d = json.load(sys.stdin); print($1)"
 }
-[ -x "$PY" ] || skip_all 'no python3'
 
 profile two -t cuda,nccl,osrt "$GPU/two" reduce spawn >said 2>err
 check 'a report of two ranks' ranks add -d ds --run one "$R"

@@ -1,19 +1,20 @@
 #!/bin/sh
 # A span of ranks out of the reports of two nodes: the rows that they have, on one axis by the clocks that were compared.
 . tests/lib.sh
-GPU=$B/tests/gpu
-STANDIN=$B/tests/standin
-[ -f "$STANDIN/libnccl.so.2" ] || skip_all 'the stand-ins are not built'
-[ -x "$PY" ] || skip_all 'no python3'
-LD_LIBRARY_PATH=$STANDIN${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-SIGHTLINE_CUPTI=$STANDIN/libcupti.so.13
-export LD_LIBRARY_PATH SIGHTLINE_CUPTI
-for v in RANK LOCAL_RANK WORLD_SIZE SLURM_PROCID SLURM_JOB_ID TORCHELASTIC_RUN_ID OMPI_COMM_WORLD_RANK PMI_RANK; do unset "$v"; done
+. "$TOP/tests/e2e/lib/ranks.sh"
 fetch() { "$BIN" ranks fetch -d ds -f true "$@" >out 2>err; }
 sql() { sqlite3 "$1" "$2"; }
 
-RANK=0 WORLD_SIZE=3 profile r0 -t cuda,nvtx,osrt "$GPU/steps" 20 >said 2>err
+# Processes have other numbers than their ranks.
 RANK=1 WORLD_SIZE=3 profile r1 -t cuda,nvtx,osrt "$GPU/steps" 20 >said 2>err
+RANK=0 WORLD_SIZE=3 profile r0 -t cuda,nvtx,osrt "$GPU/steps" 20 >said 2>err
+for n in 0 1; do sql r$n.sqlite "UPDATE TARGET_INFO_SYSTEM_ENV SET value = 'g07$n' WHERE name = 'Hostname'"; done
+# A sample each, which no test waits for; an index holds all that one look at their times reads.
+for n in 0 1; do
+	sql r$n.sqlite "$(sed -n '/^CREATE TABLE COMPOSITE_EVENTS/,/^);/p' "$TOP/collector/schema.sql")
+		INSERT INTO COMPOSITE_EVENTS(id, start, cpu, threadState, globalTid, cpuCycles) SELECT 1, max(start), 1, 1, globalTid, 1 FROM OSRT_API;
+		CREATE INDEX sampled ON COMPOSITE_EVENTS(start)"
+done
 # A third node, whose processes have the ids of the first one's.
 cp r0.sqlite r2.sqlite
 sql r2.sqlite "UPDATE SL_RANK_VARIABLES SET value = '2' WHERE name = 'RANK'; UPDATE TARGET_INFO_SESSION_START_TIME SET utcEpochNs = utcEpochNs + 5000000"
@@ -28,6 +29,8 @@ rows() { # REPORT: of each table with events
 }
 is "$(rows one.sqlite)" "$(rows r1.sqlite)" 'has the rows of its report'
 is "$(sql one.sqlite 'SELECT min(start) FROM CUPTI_ACTIVITY_KIND_KERNEL')" "$(sql r1.sqlite 'SELECT min(start) FROM CUPTI_ACTIVITY_KIND_KERNEL')" 'at their times'
+is "$(sql one.sqlite 'SELECT name FROM PROCESSES WHERE globalPid IN (SELECT globalPid FROM SL_RANK_PROCESSES WHERE rank = 1)')" 'rank 1, g071: steps' \
+	'and the rank in the name of its process'
 
 # ---- three, on one axis ----
 origin=$(for n in 0 1 2; do sql "r$n.sqlite" "SELECT utcEpochNs + (SELECT min(start) FROM SL_PROCESS_TREE) FROM TARGET_INFO_SESSION_START_TIME"; done | sort -n | head -1)
@@ -56,7 +59,7 @@ is "$(sql all.sqlite "ATTACH 'r0.sqlite' AS r0; SELECT min(d), max(d) FROM (SELE
 	JOIN (SELECT start, row_number() OVER (ORDER BY start) AS no FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid >> 56 = 2) AS c USING (no))")" '5700000|5700000' \
 	'a node that is the first one, 5 ms later and 0.7 ms behind'
 is "$(sql all.sqlite 'SELECT count(*), count(DISTINCT globalPid), count(DISTINCT pid), group_concat(name) FROM (SELECT * FROM PROCESSES ORDER BY name)')" \
-	'3|3|3|rank 0: steps,rank 1: steps,rank 2: steps' 'processes have ids of their own, and names with ranks'
+	'3|3|3|rank 0, g070: steps,rank 1, g071: steps,rank 2, g070: steps' 'processes have ids of their own, and names with rank and host'
 is "$(sql all.sqlite 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL AS k JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r ON r.correlationId = k.correlationId AND r.globalTid >> 24 = k.globalPid >> 24')" \
 	"$(sql all.sqlite 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL')" 'each kernel finds its launch'
 is "$(sql all.sqlite 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL AS k JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r ON r.correlationId = k.correlationId')" \
@@ -66,10 +69,27 @@ is "$("$BIN" stats -q -f csv -r cuda_gpu_kern_sum all.sqlite | cut -d, -f3- | he
 	'stats adds them up'
 check 'intact' intact all.sqlite
 for format in perfetto chrome; do
-	"$BIN" export -q true -f true -t $format -o all.$format all.sqlite 2>err
+	"$BIN" export -q true -f true --why=false -t $format -o all.$format all.sqlite 2>err
 	is "$? $(cat err)" '0 ' "$format: a trace of all"
 done
-is "$(grep -o 'rank [0-9]: steps' all.chrome | sort -u | xargs)" 'rank 0: steps rank 1: steps rank 2: steps' 'with each rank'
+is "$(grep -o '"name":"rank [0-9], g07[01]: steps"' all.chrome | sort -u | wc -l)" 3 'with each rank'
+is "$(sql all.sqlite 'SELECT host, firstCpu, cpus FROM SL_RANK_CPUS ORDER BY 1' | xargs) $(sql all.sqlite "SELECT group_concat(cpu) FROM (SELECT cpu FROM COMPOSITE_EVENTS ORDER BY globalTid >> 56)")" \
+	'g070|0|2 g071|2|2 1,3,1' 'CPUs of two hosts have numbers of their own'
+
+# Perfetto's page has processes in the order of a number of theirs; each is called by the first word of its command.
+if command -v protoc >/dev/null && "$PY" -c 'import google.protobuf' 2>/dev/null && protoc -I"$TOP/tests/golden/export" --python_out=. perfetto.proto; then
+	check 'perfetto: counts, times and arrows equal those of SQL, in the order of time' "$PY" "$E2E/report/perfetto.py" . all.perfetto compare all.sqlite
+	is "$("$PY" -c '
+import perfetto_pb2 as pb
+t = pb.Trace()
+t.ParseFromString(open("all.perfetto", "rb").read())
+d = sorted((p.track_descriptor.process for p in t.packet if p.track_descriptor.HasField("process")), key=lambda p: p.legacy_sort_index)
+words = {p.pid: p.cmdline[0] for q in t.packet for p in q.process_tree.processes}
+print([p.process_name for p in d] == [words[p.pid] for p in d], ", ".join(p.process_name for p in d))' 2>&1)" \
+		'True rank 0, g070: steps, rank 1, g071: steps, rank 2, g070: steps' 'perfetto: ranks stand in their order, with rank and host'
+else
+	skip 'perfetto: ranks stand in their order' 'needs protoc and python3-protobuf'
+fi
 
 # ---- a span ----
 from=$(sql all.sqlite "SELECT start FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid >> 56 = 1 ORDER BY start LIMIT 1 OFFSET 50")
@@ -79,6 +99,28 @@ to=$((to - 1000))
 check 'a span' fetch --rank 1,2 --time "$from/$to" -o span.sqlite r1.sqlite r2.sqlite
 is "$(sql span.sqlite "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid >> 56 = 0")" \
 	"$(sql all.sqlite "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid >> 56 = 1 AND start < $to AND end > $from")" 'has what overlaps it'
+
+# ---- reports that do not show their rank: exports of nsys ----
+mkdir nsys
+for n in 0 1; do
+	cat "$TOP/tests/golden/corpus/base.sql" "$TOP/tests/golden/corpus/3.25.0.sql" | sqlite3 -bail "nsys/job.rank$n.sqlite"
+	sql "nsys/job.rank$n.sqlite" "UPDATE TARGET_INFO_SESSION_START_TIME SET utcEpochNs = utcEpochNs + $n * 1000000"
+done
+check 'nsys: a rank of a file' "$BIN" ranks add -d ds2 --run n --node a nsys/job.rank0.sqlite=0
+check 'nsys: a rank of its name' "$BIN" ranks add -d ds2 --run n --node b --rank-from 'rank%r' nsys/job.rank1.sqlite
+nsys() { "$BIN" ranks fetch -d ds2 -f true "$@" >out 2>err; }
+kernels() { sql "$1" 'SELECT count(*), sum(end - start), min(start), max(end) FROM CUPTI_ACTIVITY_KIND_KERNEL'; }
+check 'nsys: fetched, ranks are those that were added' nsys --rank 0,1 -o nsys.sqlite nsys/job.rank0.sqlite nsys/job.rank1.sqlite
+is "$(sql nsys.sqlite 'SELECT count(*), count(DISTINCT globalPid >> 56), max(end) - (SELECT max(end) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid >> 56 = 0) FROM CUPTI_ACTIVITY_KIND_KERNEL')" \
+	"$(($(kernels nsys/job.rank0.sqlite | cut -d'|' -f1) * 2))|2|1000000" 'nsys: with the kernels of both, a millisecond apart'
+is "$(sql nsys.sqlite "SELECT count(DISTINCT rank) FROM SL_RANK_PROCESSES JOIN PROCESSES AS p USING (globalPid) WHERE p.name GLOB 'rank [01]*'")" 2 'nsys: names of processes have the rank'
+check 'nsys: the page of view and the formats take it' "$BIN" export -q true -f true -t perfetto -o nsys.pf nsys.sqlite
+mv nsys/job.rank0.sqlite nsys/other.sqlite
+for how in '--rank-from=othe%r nsys/other.sqlite=0' 'nsys/other.sqlite=0'; do
+	# shellcheck disable=SC2086
+	check "nsys: $how" nsys --rank 0 -o one-nsys.sqlite $how
+	is "$(kernels one-nsys.sqlite)" "$(kernels nsys/other.sqlite)" 'has its kernels'
+done
 
 # ---- words ----
 says() { # STATUS TEXT NAME COMMAND...
@@ -91,6 +133,11 @@ rm ds/_clock/run=one.json
 "$BIN" ranks fetch -d ds -f true --rank 0,1 -o raw.sqlite r0.sqlite r1.sqlite 2>err
 is "$? $(grep -c 'its clock is taken as it is' err)" '0 2' 'clocks that were not compared are named'
 says 1 'rank 7 is in none of the reports' 'a rank that is not there' "$BIN" ranks fetch -d ds --rank 0,7 -o no.sqlite r0.sqlite
+says 1 "rank 0 is in none of the reports, and nsys/other.sqlite does not show which rank it is of: nsys/other.sqlite=N, or --rank-from=PATTERN takes it from the file's name" \
+	'a report of no rank' "$BIN" ranks fetch -d ds2 --rank 0 -o no.sqlite nsys/other.sqlite
+says 2 "nsys/other.sqlite: no number where --rank-from=rank%r has %r (nsys/other.sqlite=RANK has it for this one)" 'a name without a number' \
+	"$BIN" ranks fetch -d ds2 --rank 0 --rank-from 'rank%r' -o no.sqlite nsys/other.sqlite
+says 2 "--rank-from=rank has no %r" 'a pattern without a place' "$BIN" ranks fetch -d ds2 --rank 0 --rank-from rank -o no.sqlite nsys/other.sqlite
 says 2 "--rank takes numbers, as in 3,7, not 'x'" 'no rank' "$BIN" ranks fetch -d ds --rank x -o no.sqlite r0.sqlite
 says 2 'one.sqlite exists already; --force-overwrite=true replaces it' 'a file that is there' "$BIN" ranks fetch -d ds --rank 0 -o one.sqlite r0.sqlite
 says 2 '--rank=N is missing (see '"'sightline ranks fetch --help')" 'nothing asked' "$BIN" ranks fetch -d ds r0.sqlite

@@ -2,17 +2,8 @@
 # profile --ranks: reports of a job go into a dataset by themselves, however the job is started: eight processes of a shell, of a
 # launcher such as torchrun, of mpirun. The late rank is named. What fails then leaves report and exit status as they are.
 . tests/lib.sh
-GPU=$B/tests/gpu
-STANDIN=$B/tests/standin
-[ -f "$STANDIN/libcupti.so.13" ] && [ -x "$GPU/ranks" ] || skip_all 'the stand-ins are not built'
-[ -x "$PY" ] || skip_all 'no python3'
-LD_LIBRARY_PATH=$STANDIN/job:$STANDIN${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-SIGHTLINE_CUPTI=$STANDIN/libcupti.so.13
-PATH=$B/tests/duckdb/duckdb_cli:$PATH
-export LD_LIBRARY_PATH SIGHTLINE_CUPTI PATH
-for v in RANK LOCAL_RANK WORLD_SIZE SLURM_PROCID SLURM_NTASKS SLURM_JOB_ID TORCHELASTIC_RUN_ID OMPI_COMM_WORLD_RANK PMI_RANK PMIX_NAMESPACE; do
-	unset "$v"
-done
+. "$TOP/tests/e2e/lib/ranks.sh"
+LD_LIBRARY_PATH=$STANDIN/job:$LD_LIBRARY_PATH
 HOST=$(hostname)
 WHAT='-t cuda,nvtx,osrt,nccl -s none --cpuctxsw=none --gpu-health=0'
 

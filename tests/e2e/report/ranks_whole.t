@@ -2,15 +2,7 @@
 # A dataset stays whole: a writer that is killed, a disk that is full, readers without rights; of a rank that went on elsewhere the
 # newest rows count.
 . tests/lib.sh
-GPU=$B/tests/gpu
-STANDIN=$B/tests/standin
-[ -f "$STANDIN/libnccl.so.2" ] || skip_all 'the stand-ins are not built'
-[ -x "$PY" ] || skip_all 'no python3'
-LD_LIBRARY_PATH=$STANDIN${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-SIGHTLINE_CUPTI=$STANDIN/libcupti.so.13
-export LD_LIBRARY_PATH SIGHTLINE_CUPTI
-for v in RANK LOCAL_RANK WORLD_SIZE SLURM_PROCID SLURM_JOB_ID TORCHELASTIC_RUN_ID OMPI_COMM_WORLD_RANK PMI_RANK; do unset "$v"; done
-PATH=$B/tests/duckdb/duckdb_cli:$PATH
+. "$TOP/tests/e2e/lib/ranks.sh"
 add() { "$BIN" ranks add "$@" >out 2>err; }
 whole() { "$BIN" ranks check -d "$1" --fail-on files >check 2>&1; }
 
