@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "exporters/sql/hist_internal.h"
+#include "exporters/sql/steps.h"
 
 struct sweep_id sweep_id(sqlite3_stmt *stmt, int col)
 {
@@ -184,5 +185,5 @@ int sweeps_register(sqlite3 *db)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_create_function(db, "sl_read", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
 					     NULL, NULL, read_step, read_final);
-	return rc;
+	return rc == SQLITE_OK ? steps_register(db) : rc;
 }
