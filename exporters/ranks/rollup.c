@@ -244,7 +244,6 @@ static int find_ranks(struct rollup *r)
 		rc = rollup_sql(r, "SELECT pid, rank, restart FROM rank_process ORDER BY pid",
 				process_row, r);
 	for (size_t i = 0; rc == SQLITE_OK && i < r->ranks_cnt; i++) {
-		struct wall w;
 		char sql[160];
 
 		snprintf(sql, sizeof(sql),
@@ -252,14 +251,14 @@ static int find_ranks(struct rollup *r)
 			 "%lld",
 			 (long long)r->ranks[i].pid);
 		rc = rollup_sql(r, sql, life_row, &r->ranks[i]);
-		if (rc == SQLITE_OK)
-			rc = wall_read(r->db, NULL, &w);
-		if (rc != SQLITE_OK)
-			break;
+	}
+	if (rc == SQLITE_OK)
+		rc = wall_read(r->db, NULL, &r->wall);
+	for (size_t i = 0; rc == SQLITE_OK && i < r->ranks_cnt; i++) {
 		if (r->ranks[i].first == DATASET_NULL)
-			r->ranks[i].first = w.start;
+			r->ranks[i].first = r->wall.start;
 		if (r->ranks[i].last == DATASET_NULL)
-			r->ranks[i].last = w.end;
+			r->ranks[i].last = r->wall.end;
 	}
 	return rc;
 }

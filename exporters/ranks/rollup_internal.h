@@ -30,6 +30,7 @@ struct rollup {
 	const struct rollup_ask *ask;
 	struct rollup_found *found;
 	int64_t epoch; /* session time 0, ns since 1970 */
+	struct wall wall;
 	struct rank *ranks;
 	size_t ranks_cnt, ranks_room;
 	struct rank_process *processes; /* in order of pid */

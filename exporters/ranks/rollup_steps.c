@@ -306,7 +306,7 @@ static int all_steps(struct rollup *r, struct why_model *m, const size_t *first,
 
 int rollup_steps(struct rollup *r)
 {
-	struct why_scope scope = {.is_all = true};
+	struct why_scope scope = {.is_all = true, .wall = &r->wall};
 	size_t *first = calloc(r->ranks_cnt + 1, sizeof(*first));
 	struct why_model m;
 	size_t cnt = 0;

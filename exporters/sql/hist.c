@@ -2,13 +2,15 @@
  * hist.c - histograms of values by keys, and their statistics, as SQL functions that count in hash tables.
  *
  * sl_hist(a, b, ..., value) is an aggregate: a histogram of the values of each (a, b, ...). Its result is the number of a
- * table for sl_hist_rows(number): k0, k1, ..., the histogram, how many values. sl_stats(key, value) likewise makes what
- * sl_stats_rows(number) reads, one row of statistics per key; a value may be a histogram of sl_hist_rows(), which it
- * merges. Tables live as long as the connection.
+ * table for sl_hist_rows(number): k0, k1, ..., the histogram, how many values. sl_sums(a, b, ..., value, other) keeps no
+ * histogram, but of sl_hist_rows() the columns total, least, most (of values) and others (the sum of the second).
+ * sl_stats(key, value) likewise makes what sl_stats_rows(number) reads, one row of statistics per key; a value may be a
+ * histogram of sl_hist_rows(), which it merges. Tables live as long as the connection.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/saturate.h"
 #include "exporters/sql/hist_internal.h"
 
 #define NO_ENTRY UINT32_MAX
@@ -324,27 +326,58 @@ static int add_value(struct hist_of_db *of, struct group *to, sqlite3_value *val
 	return hist_group_take(to, &h->group[v.row]);
 }
 
-/* sl_hist(a, b, ..., value) */
-static void hist_step(sqlite3_context *out, int argc, sqlite3_value **argv)
+/* The group of keys. */
+static int group_of(struct hist *h, sqlite3_value **argv, struct group **group)
 {
-	struct hist *h = hist_of(out, (unsigned)argc - 1);
 	int64_t key[HIST_KEYS];
 	uint32_t types = 0;
-	struct group *group;
 	int rc = SQLITE_OK;
 
-	for (int i = 0; h && i < argc - 1 && rc == SQLITE_OK; i++) {
+	for (unsigned i = 0; i < h->keys && rc == SQLITE_OK; i++) {
 		unsigned type;
 
 		rc = read_value(&h->pool, argv[i], &key[i], &type);
 		types |= type << (4 * i);
 	}
-	if (h && rc == SQLITE_OK)
-		rc = find_group(h, key, types, &group);
+	return rc == SQLITE_OK ? find_group(h, key, types, group) : rc;
+}
+
+/* sl_hist(a, b, ..., value) */
+static void hist_step(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	struct hist *h = hist_of(out, (unsigned)argc - 1);
+	struct group *group;
+	int rc = h ? group_of(h, argv, &group) : SQLITE_OK;
+
 	if (h && rc == SQLITE_OK)
 		rc = hist_group_add(group, argv[argc - 1]);
 	if (rc != SQLITE_OK)
 		hist_fail(out, rc);
+}
+
+/* sl_sums(a, b, ..., value, other): whole numbers; rows whose value is NULL do not count. */
+static void sums_step(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	struct hist *h = hist_of(out, (unsigned)argc - 2);
+	int64_t value = sqlite3_value_int64(argv[argc - 2]);
+	struct group *g;
+	int rc;
+
+	if (!h || (!value && sqlite3_value_type(argv[argc - 2]) == SQLITE_NULL))
+		return;
+	rc = group_of(h, argv, &g);
+	if (rc != SQLITE_OK) {
+		hist_fail(out, rc);
+		return;
+	}
+	g->least = !g->n || value < g->least ? value : g->least;
+	g->most = !g->n || value > g->most ? value : g->most;
+	g->n++;
+	g->sum = sat_add(g->sum, value);
+	if (sqlite3_value_type(argv[argc - 1]) == SQLITE_NULL)
+		g->nulls++;
+	else
+		g->extra = sat_add(g->extra, sqlite3_value_int64(argv[argc - 1]));
 }
 
 /* sl_stats(key, value) */
@@ -400,6 +433,9 @@ int hist_register(sqlite3 *db, const struct percentiles *p, struct hist_of_db **
 		rc = sqlite3_create_module(db, "sl_stats_rows", &hist_stats_module, of);
 	for (int args = 2; rc == SQLITE_OK && args <= HIST_KEYS; args++)
 		rc = sqlite3_create_function(db, "sl_hist", args, PURE, of, NULL, hist_step,
+					     hist_final);
+	for (int args = 3; rc == SQLITE_OK && args <= HIST_KEYS; args++)
+		rc = sqlite3_create_function(db, "sl_sums", args, PURE, of, NULL, sums_step,
 					     hist_final);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_create_function(db, "sl_stats", 2, PURE, of, NULL, stats_step,

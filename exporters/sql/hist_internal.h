@@ -40,9 +40,10 @@ struct hist {
 	uint32_t groups;
 };
 
-struct group {            /* the values of a row */
-	int64_t n, nulls; /* n counts NULL, too */
-	int64_t extra;    /* a second count, for the function that fills the table */
+struct group {               /* the values of a row */
+	int64_t n, nulls;    /* n counts NULL, too */
+	int64_t extra;       /* a second count, for the function that fills the table */
+	int64_t least, most; /* of sl_sums(), whose nulls are those of extra */
 	int64_t sum;
 	double real_sum;
 	bool real;

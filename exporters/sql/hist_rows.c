@@ -21,6 +21,10 @@ struct rows_cursor {
 enum { /* columns of sl_hist_rows() after the keys */
 	HIST = HIST_KEYS - 1,
 	COUNT,
+	SUM, /* of sl_sums() */
+	LEAST,
+	MOST,
+	OTHERS,
 	HIDDEN_OF_ROWS
 };
 
@@ -42,8 +46,10 @@ static int rows_connect(sqlite3 *db, void *of, int argc, const char *const *argv
 			sqlite3_vtab **out, char **e)
 {
 	(void)argc, (void)argv, (void)e;
-	return vtab_connect(db, of, "CREATE TABLE x(k0,k1,k2,k3,k4,k5,k6,hist,n,number HIDDEN)",
-			    out);
+	return vtab_connect(
+		db, of,
+		"CREATE TABLE x(k0,k1,k2,k3,k4,k5,k6,hist,n,total,least,most,others,number HIDDEN)",
+		out);
 }
 
 static int stats_connect(sqlite3 *db, void *of, int argc, const char *const *argv,
@@ -131,6 +137,17 @@ static int rows_next(sqlite3_vtab_cursor *base)
 	((struct rows_cursor *)base)->at++;
 	return SQLITE_OK;
 }
+static void give_sum(sqlite3_context *out, const struct group *g, int col)
+{
+	if (col == SUM)
+		sqlite3_result_int64(out, g->sum);
+	else if (col == LEAST)
+		sqlite3_result_int64(out, g->least);
+	else if (col == MOST)
+		sqlite3_result_int64(out, g->most);
+	else if (g->nulls < g->n)
+		sqlite3_result_int64(out, g->extra);
+}
 static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
 {
 	struct rows_cursor *c = (struct rows_cursor *)base;
@@ -138,6 +155,8 @@ static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
 
 	if (col == COUNT && h->group) {
 		sqlite3_result_int64(out, h->group[c->at].n);
+	} else if (col > COUNT && h->group) {
+		give_sum(out, &h->group[c->at], col);
 	} else if (col == HIST) {
 		c->handle = (struct hist_values){HIST_VALUES, h->number, c->at};
 		sqlite3_result_blob(out, &c->handle, sizeof(c->handle), SQLITE_TRANSIENT);

@@ -3,13 +3,18 @@ WITH op AS (
 	UNION ALL
 	SELECT globalTid, start, end, nameId, 'cuda' FROM CUPTI_ACTIVITY_KIND_RUNTIME
 	UNION ALL
-	SELECT globalTid, start, end, nameId, l.value FROM SL_LIBRARY_API JOIN StringIds AS l ON l.id = library
+	SELECT globalTid, start, end, nameId, library FROM SL_LIBRARY_API
 	UNION ALL
 	SELECT globalTid, start, end, nameId, 'cublas' FROM CUBLAS_EVENTS
 	UNION ALL
 	SELECT globalTid, start, end, nameId, 'cudnn' FROM CUDNN_EVENTS
+), sums AS (
+	SELECT k0 AS pid, k1 AS minute, CASE typeof(k2) WHEN 'text' THEN k2 ELSE (SELECT value FROM StringIds WHERE id = k2) END AS library,
+		k3 AS nameId, n, total, most
+	FROM sl_hist_rows((
+		SELECT sl_sums(globalTid >> 24, (start + :epoch) / 60000000000, library, nameId, end - start, NULL) FROM op WHERE end >= start))
 )
-SELECT p.rank, (start + :epoch) / 60000000000 AS minute, library, value, count(*), sum(end - start), max(end - start)
-FROM op JOIN rank_process AS p ON p.pid = globalTid >> 24 JOIN StringIds ON id = nameId
-WHERE end >= start
+SELECT p.rank, minute, library, value, sum(n), sum(total), max(most)
+FROM sums JOIN rank_process AS p USING (pid) JOIN StringIds ON id = nameId
+WHERE library IS NOT NULL
 GROUP BY 1, 2, library, nameId;

@@ -39,6 +39,12 @@ SELECT pid, coalesce(torch, nccl.rank, mpi, CASE WHEN tasks > 1 AND NOT slurm_ta
 	CASE WHEN nccl.size = coalesce(torchSize, mpiSize, tasks, nccl.size) THEN nccl.rank END AS ncclRank
 FROM (SELECT pid FROM wide UNION SELECT pid FROM nccl) LEFT JOIN wide USING (pid) LEFT JOIN nccl USING (pid) CROSS JOIN above;
 
+-- Events of each process.
+CREATE TEMP TABLE kernel_process AS
+SELECT k0 AS pid, n FROM sl_hist_rows((SELECT sl_sums(globalPid >> 24, 0, NULL) FROM CUPTI_ACTIVITY_KIND_KERNEL));
+CREATE TEMP TABLE range_process AS
+SELECT k0 AS pid, n FROM sl_hist_rows((SELECT sl_sums(globalTid >> 24, 0, NULL) FROM NVTX_EVENTS WHERE eventType IN (59, 60)));
+
 CREATE TEMP TABLE rank_process(pid INTEGER PRIMARY KEY, rank INTEGER, restart INTEGER, localRank INTEGER, worldSize INTEGER,
 	source TEXT, parent INTEGER, work INTEGER);
 INSERT OR IGNORE INTO rank_process(pid, rank, restart, localRank, worldSize, source, parent)
@@ -51,8 +57,7 @@ WITH RECURSIVE process AS MATERIALIZED (
 	UNION
 	SELECT globalTid >> 24, NULL FROM ThreadNames WHERE globalTid >> 24 NOT IN (SELECT globalPid >> 24 FROM SL_PROCESS_TREE)
 	UNION
-	SELECT DISTINCT globalPid >> 24, NULL FROM CUPTI_ACTIVITY_KIND_KERNEL
-	WHERE globalPid >> 24 NOT IN (SELECT globalPid >> 24 FROM SL_PROCESS_TREE)
+	SELECT pid, NULL FROM kernel_process WHERE pid NOT IN (SELECT globalPid >> 24 FROM SL_PROCESS_TREE)
 ), own(pid, parent, rank, restart, localRank, worldSize, source) AS (
 	SELECT pid, parent, coalesce(:rank, rank), coalesce(restart, 0), localRank, worldSize,
 		CASE WHEN :rank IS NULL THEN source ELSE :from END
@@ -69,11 +74,8 @@ SELECT pid, rank, restart, localRank, worldSize, source, parent FROM down ORDER 
 -- The main process: what talks to the GPU, else what has steps, else the first.
 UPDATE rank_process SET work =
 	(SELECT 1000000000 FROM SL_NCCL_COMMUNICATORS WHERE globalPid >> 24 = pid LIMIT 1);
-UPDATE rank_process SET work = 1000000 + n
-FROM (SELECT globalPid >> 24 AS at, count(*) AS n FROM CUPTI_ACTIVITY_KIND_KERNEL GROUP BY 1) WHERE at = pid AND work IS NULL;
-UPDATE rank_process SET work = n
-FROM (SELECT globalTid >> 24 AS at, min(count(*), 900000) AS n FROM NVTX_EVENTS WHERE eventType IN (59, 60) GROUP BY 1)
-WHERE at = pid AND work IS NULL;
+UPDATE rank_process SET work = 1000000 + n FROM kernel_process AS k WHERE k.pid = rank_process.pid AND work IS NULL;
+UPDATE rank_process SET work = min(n, 900000) FROM range_process AS r WHERE r.pid = rank_process.pid AND work IS NULL;
 
 CREATE TEMP TABLE rank AS
 SELECT rank, restart, localRank, worldSize, source, pid, (SELECT ncclRank FROM rank_variable AS v WHERE v.pid = p.pid) AS ncclRank

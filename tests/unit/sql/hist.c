@@ -65,6 +65,27 @@ static void rows(void **state)
 		"700 10000 14 15");
 }
 
+static void sums(void **state)
+{
+	(void)state;
+	/* NULL does not count; the sum of nothing but NULL is NULL; limits stay */
+	assert_string_equal(
+		value("SELECT group_concat(k0 || k1 || ':' || n || ' ' || total || ' ' || least || "
+		      "' ' || most || ' ' || quote(others), ',') FROM sl_hist_rows((SELECT "
+		      "sl_sums(column1, 'x', column2, column3) FROM "
+		      "(VALUES(1, 5, 7), (2, -3, NULL), (1, NULL, 9), (1, 0, NULL), (2, 4, NULL), "
+		      "(1, -6, 8), "
+		      "(3, 9223372036854775807, 1), (3, 1, 2))))"),
+		"1x:3 -1 -6 5 15,2x:2 1 -3 4 NULL,3x:2 9223372036854775807 1 9223372036854775807 "
+		"3");
+	assert_string_equal(
+		value("SELECT count(*) FROM sl_hist_rows((SELECT sl_sums(1, 2, 3) WHERE 0))"), "0");
+	assert_string_equal(value(NUMBERS
+				  "SELECT count(*) || ' ' || sum(n) || ' ' || sum(total) FROM "
+				  "sl_hist_rows((SELECT sl_sums(n % 7, n % 100, n, n) FROM c))"),
+			    "700 10000 49995000");
+}
+
 #define STATS                                                                           \
 	"n || ' ' || quote(total) || ' ' || quote(min) || ' ' || quote(max) || ' ' || " \
 	"quote(mean) || ' ' || quote(median) || ' ' || quote(round(stddev, 6))"
@@ -207,6 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(rows, setup, teardown),
+		cmocka_unit_test_setup_teardown(sums, setup, teardown),
 		cmocka_unit_test_setup_teardown(statistics, setup, teardown),
 		cmocka_unit_test_setup_teardown(many, setup, teardown),
 		cmocka_unit_test_setup_teardown(merged_once, setup, teardown),
