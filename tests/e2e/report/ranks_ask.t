@@ -27,11 +27,15 @@ named late straggler rank
 named cpu why rank
 named file why rank
 named gpu gpus rank
+named types gpus rank
 named link network commHash
 named mount files mount
 named missing data firstMissing
 is "$(first why cause -d ds_cpu --run cpu1) $(first why cause -d ds_file --run file1) $(first why cause -d ds_gpu --run gpu1)" 'computing files GPU' \
 	'and why is right about the cause'
+is "$(ask gpus -f json -d ds_types --run types1 | "$PY" -c 'import json, sys
+d = json.load(sys.stdin)
+print(sorted({r["gpu"] for r in d}), d[0]["slower"] > 1.008, all(r["slower"] < 1.003 for r in d[1:]))')" "['A100', 'H100'] True True" 'types of GPUs are compared with themselves'
 make ds_none none 16 40 none 1 >/dev/null
 is "$(ask straggler -f json -d ds_none | "$PY" -c 'import json, sys; print(json.load(sys.stdin)[0]["share"] < 0.5)')" True 'without a fault no rank stands out'
 

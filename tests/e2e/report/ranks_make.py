@@ -2,8 +2,9 @@
 
 Ranks are in groups of 4 (tensor parallel), ranks of the same place in the groups in others (data parallel). In each step of 100 ms
 a rank works for 60 ms, its group reduces, then the others of its place do. Times jitter by up to 0.1 ms. A rank that is late by 1 %
-of a step makes its whole group late for the second. FAULT: late, cpu, file, gpu, link, mount, missing (no table has the rank), none; clock: that of a node
-is 200 us ahead and gains 50 ppm, and all ends jitter by up to 20 us.
+of a step makes its whole group late for the second. FAULT: late, cpu, file, gpu, link, mount, missing (no table has the rank), none;
+types: a GPU is slow by 1 % in a job with two types of them, of which one takes half as long again; clock: that of a node is 200 us
+ahead and gains 50 ppm, and all ends jitter by up to 20 us.
 """
 import json
 import os
@@ -21,6 +22,7 @@ gone = culprit if fault == 'missing' else -1
 skewed = rng.randrange(1, nodes) if fault == 'clock' else -1
 MS = 1000000
 EPOCH = 1790000000 * 10**9
+old = f"r % 2 = 1 AND {int(fault == 'types')}"  # ranks whose GPU is of another type, which takes half as long again
 late = MS if fault in ('late', 'cpu', 'file', 'gpu') else 0
 group = 4
 sql = []
@@ -71,7 +73,7 @@ table('SL_STEPS', {'rank': 'r', 'step': 's + 1', 'start': shown('t'), 'end': sho
                    'gpuNs': f'done2 - t - ns + {30 * MS} + x * {int(fault in ("gpu", "late"))}', 'fileNs': f'{10 * MS} + {jitter(6)} + x * {int(fault == "file")}', 'networkNs': '0',
                    'lockNs': '0', 'gilNs': '0', 'sleepNs': '0', 'otherNs': '0', 'dataNs': '0', 'bytesRead': '1000000', 'restart': '0'}, 'FROM dpe', '"rank", step')
 table('SL_KERNELS', {'rank': 'r', 'minute': 'min(t) // 60000000000', 'name': "'gemm' || k", 'n': 'count(*)',
-                     'ns': f'sum(5000000 + {jitter(7)} // 100 + CASE WHEN r = {culprit} AND {int(fault == "gpu")} THEN 50000 ELSE 0 END)', 'minNs': '4000000', 'maxNs': '6000000'},
+                     'ns': f'sum((5000000 + {jitter(7)} // 100 + CASE WHEN r = {culprit} AND {int(fault in ("gpu", "types"))} THEN 50000 ELSE 0 END) * CASE WHEN {old} THEN 3 ELSE 2 END // 2)', 'minNs': '4000000', 'maxNs': '6000000'},
       'FROM work, range(10) AS c(k) GROUP BY r, k, t // 60000000000', 'minute, name, "rank"')
 table('SL_FILES', {'rank': 'r', 'minute': 'min(t) // 60000000000', 'mount': "m || ''", 'path': "m || '/shard' || (r % 8)", 'op': "'read'", 'n': 'count(*)', 'bytes': 'sum(1000000)',
                    'ns': f'sum(CASE WHEN slow AND {int(fault == "mount")} THEN 3000000 ELSE 1000000 END + {jitter(8)})', 'maxNs': f'4000000 + max({jitter(8)})'},
@@ -81,7 +83,7 @@ table('SL_CLOCK', {'monotonic': '0', 'realtime': f'{EPOCH}', 'isSynchronized': '
 table('SL_CLOCK_FIT', {'time': '0', 'offsetNs': '0', 'driftPpb': '0', 'errorNs': '0', 'collectives': '0', 'reference': "''", 'source': "''"}, 'LIMIT 0', 'time')
 table('SL_LOST', {'rank': 'r', 'what': "'nothing'", 'n': '0'}, f'FROM range({ranks}) AS a(r)', '"rank"')
 table('SL_RANKS', {'rank': 'r', 'localRank': 'r % 8', 'worldSize': f'{ranks}', 'restart': '0', 'source': "'RANK'", 'host': f"'host' || (r // {min(8, per_node)})", 'pid': '100 + r',
-                   'gpuUuid': "'gpu' || r", 'gpuName': "'H100'", 'start': f'{EPOCH}', 'end': f'{EPOCH + steps * 100 * MS}', 'steps': f'{steps}', 'collectives': f'{steps * 2}', 'complete': '1',
+                   'gpuUuid': "'gpu' || r", 'gpuName': f"CASE WHEN {old} THEN 'A100' ELSE 'H100' END", 'start': f'{EPOCH}', 'end': f'{EPOCH + steps * 100 * MS}', 'steps': f'{steps}', 'collectives': f'{steps * 2}', 'complete': '1',
                    'lost': '0', 'clockErrorNs': '2000', 'report': "'r.sqlite'", 'version': "'1'", 'ncclRank': 'r'},
       f'FROM range({ranks}) AS a(r)', '"rank"')
 subprocess.run(['duckdb', '-init', '/dev/null', '-bail'], input='\n'.join(sql), text=True, check=True, stdout=subprocess.DEVNULL)
