@@ -4,6 +4,7 @@
  *   ranks FILE STEPS WORK_MS LATE_RANK LATE_MS [LATE_STEP]
  *
  * FILE: the ranks begin each step together, by counters in it; when there is FILE.stop, they end. LATE_STEP: only then. Rank and size are those of the launcher: RANK, Open MPI, SLURM.
+ * RANKS_DATA names a file: then each step reads from it, and a kernel runs for a millisecond.
  * A rank that ends early because the others do not come has exit status 4.
  */
 #include <fcntl.h>
@@ -25,6 +26,11 @@ int ncclCommDestroy(void *);
 int cudaMalloc(void **, size_t);
 int cudaStreamCreateWithFlags(CUstream *, unsigned);
 int cudaStreamSynchronize(CUstream);
+void **__cudaRegisterFatBinary(void *);
+void __cudaRegisterFatBinaryEnd(void **);
+void __cudaRegisterFunction(void **, const void *, char *, const char *, int, void *, void *,
+			    void *, void *, int *);
+int cudaLaunchKernel(const void *, struct cuda_dim3, struct cuda_dim3, void **, size_t, CUstream);
 
 #define DO(call)                                                                                   \
 	do {                                                                                       \
@@ -39,6 +45,39 @@ enum {
 	STEPS_MAX = 4096,
 	PATIENCE_MS = 60000, /* the machine may be busy */
 };
+
+static char kernel, batch[1 << 20]; /* the kernel's address is what nvcc makes a handle of */
+
+/* The file that steps read; -1: none is asked for. */
+static int open_data(void)
+{
+	static const char image[64] = "image";
+	static struct {
+		int magic, version;
+		const void *data, *more;
+	} wrapper = {0x466243b1, 1, image, NULL};
+	const char *path = getenv("RANKS_DATA");
+	char *name = (char *)(uintptr_t) "_Z15forward_us1000_PKfPf";
+	void **binary;
+
+	if (!path)
+		return -1;
+	binary = __cudaRegisterFatBinary(&wrapper);
+	__cudaRegisterFunction(binary, &kernel, name, name, -1, NULL, NULL, NULL, NULL, NULL);
+	__cudaRegisterFatBinaryEnd(binary);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static void read_and_launch(int data, CUstream stream)
+{
+	struct cuda_dim3 one = {1, 1, 1};
+
+	if (data < 0)
+		return;
+	if (pread(data, batch, sizeof(batch), 0) < 0)
+		exit(1);
+	DO(cudaLaunchKernel(&kernel, one, one, NULL, 0, stream));
+}
 
 static int variable(const char *const *names)
 {
@@ -82,7 +121,7 @@ int main(int argc, char **argv)
 	static const char *const sizes[] = {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS",
 					    NULL};
 	int rank = variable(ranks), size = variable(sizes), steps, work, late_rank, late, fd;
-	int late_step, is_late;
+	int late_step, is_late, data_fd;
 	struct unique_id id;
 	char text[32], stop[4096];
 	uint32_t *arrived;
@@ -107,6 +146,7 @@ int main(int argc, char **argv)
 	snprintf(text, sizeof(text), "%d", rank == late_rank ? 0 : late * 1000);
 	setenv("JOB_LATE_US", text, 1);
 	setenv("JOB_ID", argv[1], 1);
+	data_fd = open_data();
 	DO(cudaStreamCreateWithFlags(&stream, 1));
 	DO(cudaMalloc(&data, 4096));
 	DO(ncclGetUniqueId(&id));
@@ -116,6 +156,7 @@ int main(int argc, char **argv)
 		meet(&arrived[i], size);
 		push("step");
 		wait_ms(is_late && rank == late_rank ? work + late : work);
+		read_and_launch(data_fd, stream);
 		DO(ncclAllReduce(data, data, 1024, 7, is_late, comm, stream));
 		DO(cudaStreamSynchronize(stream));
 		pop();

@@ -1,4 +1,7 @@
-"""ranks_make.py DATASET RUN RANKS STEPS FAULT SEED [NODES] - a dataset of a job with one fault, by DuckDB: prints the culprit.
+"""ranks_make.py DATASET RUN RANKS STEPS FAULT SEED [NODES [SIGHTLINE REPORT]] - a dataset of a job with one fault: prints the culprit.
+
+With REPORT, of one rank that sightline recorded, each rank does what that did, and SIGHTLINE adds the reports (ranks_multiply.py); else
+DuckDB makes up the rows:
 
 Ranks are in groups of 4 (tensor parallel), ranks of the same place in the groups in others (data parallel). In each step of 100 ms
 a rank works for 60 ms, its group reduces, then the others of its place do. Times jitter by up to 0.1 ms. A rank that is late by 1 %
@@ -12,8 +15,13 @@ import random
 import subprocess
 import sys
 
+import ranks_multiply
+
 folder, run, ranks, steps, fault, seed = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5], int(sys.argv[6])
 nodes = int(sys.argv[7]) if len(sys.argv) > 7 else 1
+if len(sys.argv) > 9:
+    print(ranks_multiply.multiply(sys.argv[8], sys.argv[9], folder, run, ranks, steps, fault, seed, nodes))
+    sys.exit()
 per_node = ranks // nodes
 rng = random.Random(f'{fault} {seed}')
 culprit = rng.randrange(ranks)
