@@ -122,7 +122,7 @@ static struct thread *thread_at(struct arenas *as, struct arena *a, uint32_t idx
 		a->flags.is_bad = true;
 		return NULL;
 	}
-	if (!grow_to(&a->threads.at, idx, &a->threads.cnt, sizeof(*a->threads.at)))
+	if (!grow_to(&a->threads.at, idx, &a->threads.cnt, sizeof(struct thread *)))
 		return NULL;
 	a->threads.at[idx] = thread_new(as, a, idx);
 	return a->threads.at[idx];

@@ -60,7 +60,8 @@ static uint32_t socket_text(const struct call *c, char *text)
 	char addr[sizeof(struct sockaddr_storage)];
 	uint32_t len = c->data.len < sizeof(addr) ? c->data.len : sizeof(addr);
 
-	memcpy(addr, c->data.bytes, len);
+	if (len)
+		memcpy(addr, c->data.bytes, len);
 	return decode_sockaddr(addr, len, text, TEXT_MAX);
 }
 
@@ -69,7 +70,8 @@ static uint32_t copy_text(const char *bytes, uint32_t len, char *text)
 {
 	if (len >= TEXT_MAX)
 		len = TEXT_MAX - 1;
-	memcpy(text, bytes, len);
+	if (bytes)
+		memcpy(text, bytes, len);
 	text[len] = 0;
 	return len;
 }
@@ -411,9 +413,21 @@ static void note(struct arenas *as, struct thread *t, const struct meta *m, int6
 	db_diagnostic(as->db, ns, 1, 2, text, t->image->proc ? GLOBAL_PID(t->image->proc->pid) : 0);
 }
 
-static void take_meta(struct arenas *as, struct thread *t, const struct call *c)
+static void take_socket(struct arenas *as, struct image *im, const struct call *c,
+			const struct meta *m, int64_t ns)
 {
 	char raw[TEXT_MAX], text[TEXT_MAX];
+	uint32_t len = decode_sockaddr(raw, copy_text(m->bytes, m->len, raw), text, sizeof(text));
+
+	if (c->hook == SL_META_LOCAL)
+		file_local(as->model, im, m->serial, text);
+	else
+		file_open(as->model, im, m->serial, m->fd, text, len, ns);
+}
+
+static void take_meta(struct arenas *as, struct thread *t, const struct call *c)
+{
+	char raw[TEXT_MAX];
 	struct sl_file_total total;
 	struct meta m;
 	int64_t ns;
@@ -456,14 +470,8 @@ static void take_meta(struct arenas *as, struct thread *t, const struct call *c)
 		file_close(as->model, t->image, m.serial, ns);
 		break;
 	case SL_META_SOCKET:
-		m.len = copy_text(m.bytes, m.len, raw);
-		file_open(as->model, t->image, m.serial, m.fd, text,
-			  decode_sockaddr(raw, m.len, text, sizeof(text)), ns);
-		break;
 	case SL_META_LOCAL:
-		m.len = copy_text(m.bytes, m.len, raw);
-		decode_sockaddr(raw, m.len, text, sizeof(text));
-		file_local(as->model, t->image, m.serial, text);
+		take_socket(as, t->image, c, &m, ns);
 		break;
 	case SL_META_LOST:
 		lost(as, t, c, &m);

@@ -23,7 +23,7 @@ static int open_path(const struct host *h, const char *format, va_list args)
 	if (len < 0 || (size_t)len >= sizeof(path))
 		return -ENAMETOOLONG;
 	more = vsnprintf(path + len, sizeof(path) - (size_t)len, format, args);
-	if (more < 0 || (size_t)(len + more) >= sizeof(path))
+	if (more < 0 || (size_t)len + (size_t)more >= sizeof(path))
 		return -ENAMETOOLONG;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)

@@ -258,7 +258,8 @@ static inline bool arena_has_chunk(const struct arena *a, sl_ref ref)
 /* The chunk of a place that the collector keeps: in the ring or spooled. */
 static inline struct sl_chunk *arena_chunk(const struct arena *a, sl_ref ref)
 {
-	return spool_is_ref(ref) ? spool_at(a->mem.spool, ref) : sl_chunk_at(a->map, ref);
+	return a->mem.spool && spool_is_ref(ref) ? spool_at(a->mem.spool, ref)
+						 : sl_chunk_at(a->map, ref);
 }
 
 /* May reading go on from @ref, a place, to @next? Links of spooled chunks are the collector's own. */

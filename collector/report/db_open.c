@@ -376,7 +376,7 @@ struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 	if (how->resume && db_check_resume(db->path, why, why_len))
 		goto out;
 	real = real_path(db, how->resume);
-	err = real ? db_schema_init(db) : -errno;
+	err = real ? db_schema_init(db) : errno ? -errno : -ENOMEM;
 	if (!err && !how->resume)
 		err = db_schema_write(db);
 	if (!err)

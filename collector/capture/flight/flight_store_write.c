@@ -147,12 +147,17 @@ static void write_switch(struct writing *w, const struct packed_switch *e)
 static void write_record(void *ctx, struct record *r)
 {
 	struct writing *w = ctx;
-	const struct sample_sink_ops *to = w->sink ? w->sink->ops : NULL;
+	const struct sample_sink_ops *to;
 
-	switch ((enum kind)r->kind) {
-	case RECORD_SWITCH:
+	if (r->kind == RECORD_SWITCH)
 		write_switch(w, &r->sw);
-		break;
+	else if (r->kind == RECORD_LOSSES)
+		write_losses(w, r);
+	/* Without a sink, samples have ended, and the report has none. */
+	if (!w->sink)
+		return;
+	to = w->sink->ops;
+	switch ((enum kind)r->kind) {
 	case RECORD_SPACE:
 		to->space(w->sink->to, r->space.id, r->space.parent, r->space.global_pid);
 		break;
@@ -171,8 +176,7 @@ static void write_record(void *ctx, struct record *r)
 		write_row(w, &r->row);
 		break;
 	case RECORD_LOSSES:
-		write_losses(w, r);
-		break;
+	case RECORD_SWITCH:
 	case RECORD_TOTAL:
 		break;
 	}

@@ -75,11 +75,11 @@ static void keep(struct gpu_process *p, uint64_t handle, int64_t hash)
 /* FNV-1a of three words. Never DB_NULL. */
 static int64_t name_of(int64_t parent, uint32_t split, int64_t color)
 {
-	const int64_t words[] = {parent, split, color};
+	const uint64_t words[] = {(uint64_t)parent, split, (uint64_t)color};
 	uint64_t hash = 0xcbf29ce484222325u;
 
 	for (size_t i = 0; i < sizeof(words); i++)
-		hash = (hash ^ ((const uint8_t *)words)[i]) * 0x100000001b3u;
+		hash = (hash ^ (words[i / 8] >> i % 8 * 8 & 0xff)) * 0x100000001b3u;
 	return (int64_t)hash == DB_NULL ? 0 : (int64_t)hash;
 }
 
