@@ -148,7 +148,8 @@ static void add_merged(struct view_columns *c, const struct view_rect *r)
 	double share = len > 0 ? (double)r->covered / (double)len : 1;
 
 	c->cnt[c->merged] = packed_count(r->cnt);
-	c->filled[c->merged] = (uint8_t)(share >= 1 ? 255 : share * 255);
+	/* Damage may be anything. */
+	c->filled[c->merged] = (uint8_t)(share >= 1 ? 255 : share > 0 ? share * 255 : 0);
 	c->merged++;
 }
 

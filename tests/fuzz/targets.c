@@ -71,6 +71,8 @@ const struct fuzz_target *const fuzz_targets[] = {
 	&fuzz_view_guard,
 	&fuzz_view_http,
 	&fuzz_view_side,
+	&fuzz_view_extent,
+	&fuzz_view_file,
 	&fuzz_job,
 	NULL,
 };

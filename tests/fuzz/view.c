@@ -1,4 +1,4 @@
-/* view.c - what the page of sightline view, or what claims to be it, may send; and an index beside a report. */
+/* view.c - what the page of sightline view, or what claims to be it, may send. */
 #include "tests/fuzz/fuzz.h"
 
 #include <arpa/inet.h>
@@ -16,7 +16,6 @@
 #include "exporters/view/build.h"
 #include "exporters/view/guard.h"
 #include "exporters/view/http.h"
-#include "exporters/view/lod.h"
 #include "exporters/view/route.h"
 
 /* ---- a small report ---- */
@@ -319,50 +318,3 @@ static void run_port(const uint8_t *data, size_t len)
 }
 
 const struct fuzz_target fuzz_view_http = {"view_http", run_port, seed_http, init_http};
-
-/* ---- the side file: a directory that names extents, blocks in them; both with good checksums ---- */
-
-static void run_side(const uint8_t *data, size_t len)
-{
-	struct view_store *v = view_store_new("/nowhere/report");
-	struct view_event events[VIEW_BLOCK];
-	struct view_rect rects[VIEW_TILE_MAX];
-	uint8_t *block = calloc(1, len + 16);
-
-	memcpy(block, data, len);
-	view_unpack(block, len, events);
-	if (view_directory_read(v, data, len) == 0) {
-		/* Its extents are those of the small report, or nothing. */
-		v->side = report.store->side;
-		for (uint32_t lane = 1; lane <= v->lane_cnt && lane < 20; lane++) {
-			struct view_reader r;
-
-			if (!view_reader_begin(&r, v, lane))
-				continue;
-			for (uint32_t k = 0; k < 20; k += 3)
-				view_tile(&r, k, 0, rects);
-			view_reader_end(&r);
-		}
-		v->side = NULL;
-	}
-	free(block);
-	view_store_free(v);
-}
-
-static size_t seed_side(unsigned i, uint8_t *to)
-{
-	size_t len;
-	uint8_t *dir;
-
-	if (i > 0)
-		return 0;
-	init();
-	dir = view_directory_write(report.store, &len);
-	if (!dir || len > FUZZ_SEED_MAX)
-		abort();
-	memcpy(to, dir, len);
-	free(dir);
-	return len;
-}
-
-const struct fuzz_target fuzz_view_side = {"view_side", run_side, seed_side, init};
