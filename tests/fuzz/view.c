@@ -109,6 +109,18 @@ static size_t seed_message(unsigned i, uint8_t *to)
 		"/v1/select\n{\"from\":0,\"to\":5000,\"lanes\":[1,2]}",
 		"/v1/select\n{\"table\":\"flame\",\"lanes\":[]}",
 		"/v1/save\n{\"from\":1.5e2,\"to\":900}",
+		NULL,
+	};
+
+	return fuzz_text_seed(texts, i, to);
+}
+
+const struct fuzz_target fuzz_view_message = {"view_message", run_message, seed_message, init};
+
+/* Apart from the others: each statement has a handle of its own, which takes fifty times as long as they do. */
+static size_t seed_sql(unsigned i, uint8_t *to)
+{
+	static const char *const texts[] = {
 		"/v1/sql\nWITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT "
 		"count(*) FROM c",
 		"/v1/sql\nATTACH '/tmp/x' AS y",
@@ -119,7 +131,7 @@ static size_t seed_message(unsigned i, uint8_t *to)
 	return fuzz_text_seed(texts, i, to);
 }
 
-const struct fuzz_target fuzz_view_message = {"view_message", run_message, seed_message, init};
+const struct fuzz_target fuzz_view_sql = {"view_sql", run_message, seed_sql, init};
 
 /* ---- tiles ---- */
 
