@@ -1,6 +1,7 @@
 /*
  * db_open.c - a report is begun, gone on with, or closed: the file, its connection, the rows that every report has.
  */
+#include "collector/base/report_watch.h"
 #include "collector/report/db_internal.h"
 #include "collector/base/stop_signal.h"
 #include "collector/base/limits.h"
@@ -126,9 +127,10 @@ static int lock_again(const char *path, int *lock_fd, char *why, size_t len)
 
 bool db_is_read(const struct db *db)
 {
-	/* SQLite's file format: the shared bytes follow the pending and the reserved one. */
-	struct flock l = {
-		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000002, .l_len = 510};
+	struct flock l = {.l_type = F_WRLCK,
+			  .l_whence = SEEK_SET,
+			  .l_start = REPORT_WATCH_FROM,
+			  .l_len = REPORT_WATCH_AT + 1 - REPORT_WATCH_FROM};
 
 	return db->fd.lock >= 0 && fcntl(db->fd.lock, F_GETLK, &l) == 0 && l.l_type != F_UNLCK;
 }

@@ -10,18 +10,26 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/report_watch.h"
 #include "exporters/read/db_read.h"
 #include "exporters/view/build.h"
 #include "exporters/view/live.h"
 
 #define ANOTHER_NS 1000000000
+/* Of a report that grows: with what rows take to be written, less than a second. */
+#define FOLLOW_NS 400000000
 
-static int64_t clock_ns(void)
+static int64_t ns_of(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+static int64_t clock_ns(void)
+{
+	return ns_of(CLOCK_MONOTONIC);
 }
 
 static void fail(struct view_store *v, const char *what)
@@ -225,22 +233,39 @@ static bool look_again(struct view_store *v, uint64_t *rows, bool is_live, bool 
 	return true;
 }
 
+/* Rows are made at once where a report is read, and not when a processor is free. */
+static int watch(const char *path)
+{
+	struct flock l = {
+		.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = REPORT_WATCH_AT, .l_len = 1};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0)
+		fcntl(fd, F_OFD_SETLK, &l);
+	return fd;
+}
+
 /*
- * As long as the report is written to: what came is shown a second later, or as much later as keeps this to a third of a CPU.
+ * As long as the report is written to: what came is shown within a second, or as much later as keeps this to a third of a CPU.
  */
 static void follow(struct view_store *v, uint64_t *rows, const bool *stop)
 {
-	int64_t took = 0;
+	int64_t wait = FOLLOW_NS;
+	int fd = watch(v->path);
 
-	for (bool is_live = true;
-	     is_live && pause_ns(took > 500000000 ? 2 * took : ANOTHER_NS - took, stop);) {
-		int64_t start = clock_ns();
+	for (bool is_live = true; is_live && pause_ns(wait, stop);) {
+		int64_t start = clock_ns(), cpu = ns_of(CLOCK_THREAD_CPUTIME_ID);
 
 		is_live = has_writer(v->path);
 		if (!look_again(v, rows, is_live, !is_live, stop))
 			is_live = false;
-		took = clock_ns() - start;
+		/* What other programs have taken of the time is no reason to wait for longer. */
+		wait = FOLLOW_NS - (clock_ns() - start);
+		cpu = 2 * (ns_of(CLOCK_THREAD_CPUTIME_ID) - cpu);
+		wait = wait > cpu ? wait : cpu;
 	}
+	if (fd >= 0)
+		close(fd);
 }
 
 /* Of a finished report: whether it is still there, and its index whole. */

@@ -183,9 +183,14 @@ check 'curves end one interval after their last samples' "$PY" ends.py "$BIN" "$
 
 # ---- a report that grows ----
 cat >live.py <<'END'
-import os, sqlite3, subprocess, sys, time
+import fcntl, os, sqlite3, struct, subprocess, sys, time
 sys.path.insert(0, sys.argv[2])
 from view_client import Server
+def is_watched():
+    """The lock by which the collector sees that rows are wanted at once."""
+    with open("live.sqlite", "rb") as f:
+        got = fcntl.fcntl(f, fcntl.F_GETLK, struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0x40000200, 1, 0))
+    return struct.unpack("hhqqi", got)[0] != fcntl.F_UNLCK
 program = subprocess.Popen([sys.argv[1], "profile", "-t", "osrt", "--osrt-threshold", "0", "-o", "live", "sh", "-c",
                             "while [ ! -e enough ]; do sleep 0.2; done"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 try:
@@ -194,7 +199,7 @@ try:
         time.sleep(0.05)
     time.sleep(0.5)
     with Server(sys.argv[1], "live.sqlite") as s:
-        seen, known, generation = [], {}, -1
+        seen, known, generation, watched = [], {}, -1, False
         while len(seen) < 400:
             live = s.get("/v1/live?gen=%d" % generation)
             generation = live["generation"]
@@ -206,12 +211,14 @@ try:
                 known[row["key"]] = row if row["lanes"] else before
             if live["state"] == "live":
                 seen.append(live["events"])
+                watched |= is_watched()
             if len(set(seen)) >= 4:
                 open("enough", "w").close()
             if live["state"] in ("ready", "failed"):
                 break
         assert live["state"] == "ready" and sorted(seen) == seen and len(set(seen)) >= 4, (live, seen)
         program.wait()
+        assert watched
         got = s.get("/v1/select", '{"lanes": []}')["rows"]
         with sqlite3.connect("file:live.sqlite?mode=ro", uri=True) as db:
             want = db.execute("SELECT count(*), sum(end - start) FROM OSRT_API").fetchone()

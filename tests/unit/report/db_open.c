@@ -1,7 +1,10 @@
 /* db_open.c - which files the report's writer takes, replaces and refuses. */
 #include "tests/unit/report/db_test.h"
 
+#include <fcntl.h>
 #include <sys/mount.h>
+
+#include "collector/base/report_watch.h"
 
 /* Opens and expects a refusal whose reason holds @want. */
 static void refused(const char *path, bool overwrite, bool resume, const char *want)
@@ -150,6 +153,40 @@ static void a_log_of_another_report_is_not_taken(void **state)
 	assert_string_equal(ask("PRAGMA integrity_check"), "ok");
 }
 
+/* A reader's lock, and that of a process that follows the report, which outlives other descriptors of the file. */
+static void a_process_that_reads_is_seen(void **state)
+{
+	struct db *db = test_open(false);
+	struct flock l = {
+		.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = REPORT_WATCH_AT, .l_len = 1};
+	int go[2], done[2], fd;
+	char c;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(db_commit(db, 0), 0);
+	assert_false(db_is_read(db));
+	assert_int_equal(pipe(go) | pipe(done), 0);
+	pid = fork();
+	if (!pid) {
+		fd = open(test_path, O_RDONLY);
+		c = fcntl(fd, F_OFD_SETLK, &l) == 0 && close(open(test_path, O_RDONLY)) == 0 ? 'y'
+											     : 'n';
+		_exit(write(done[1], &c, 1) != 1 || read(go[0], &c, 1) != 1);
+	}
+	assert_int_equal(read(done[0], &c, 1), 1);
+	assert_int_equal(c, 'y');
+	assert_true(db_is_read(db));
+	assert_int_equal(write(go[1], "e", 1), 1);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_false(db_is_read(db));
+	for (int i = 0; i < 2; i++) {
+		close(go[i]);
+		close(done[i]);
+	}
+	assert_int_equal(db_finish(db, 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +195,7 @@ int main(void)
 		T(odd_names_are_names),
 		T(forbidden_places),
 		T(a_log_of_another_report_is_not_taken),
+		T(a_process_that_reads_is_seen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
