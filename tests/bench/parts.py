@@ -12,6 +12,7 @@ from default_part import part_default
 from export_part import part_export
 from flight_part import part_flight
 from launch_part import part_kineto, part_launch
+from live_part import part_live
 from loop_part import part_below, part_pread
 from memory_part import part_memory, part_saturated
 from page_part import part_page
@@ -219,4 +220,5 @@ PARTS = {"pread": part_pread, "below": part_below, "off": part_off, "gpu": part_
          "flood": part_flood, "python": part_python, "saturated": part_saturated, "memory": part_memory,
          "step": part_step, "start": part_start, "ctxsw": part_ctxsw, "syscall": part_syscall, "bytes": part_bytes,
          "toggle": part_toggle, "flight": part_flight, "export": part_export, "stats": part_stats, "top": part_top,
-         "record": part_record, "unwind": part_unwind, "stack": part_stack, "sample": part_sample, "default": part_default, "view": part_view, "page": part_page}
+         "record": part_record, "unwind": part_unwind, "stack": part_stack, "sample": part_sample, "default": part_default, "view": part_view, "page": part_page,
+         "live": part_live}
