@@ -113,6 +113,17 @@ static int open_made(struct tl_run *r)
 	return 0;
 }
 
+static int open_source(struct tl_run *r, const struct tl_source_def *d)
+{
+	int rc = tl_source_open(r, d, &r->source[r->source_cnt]);
+
+	if (rc <= 0)
+		tl_source_close(&r->source[r->source_cnt]);
+	r->source_cnt += rc > 0;
+	r->total += rc > 0 ? tl_rows_cnt(r->db, d->table) : 0;
+	return rc < 0 ? -1 : 0;
+}
+
 static int open_sources(struct tl_run *r)
 {
 	size_t cnt = 3 + (r->opt->made ? r->opt->made->tracks_cnt : 0);
@@ -124,18 +135,15 @@ static int open_sources(struct tl_run *r)
 	if (!r->source)
 		return -1;
 	for (const struct tl_source_def *d = tl_source_defs; d->table; d++) {
-		if (!(d->activity & r->opt->activities) ||
-		    (r->opt->only_table && strcmp(r->opt->only_table, d->table) != 0))
+		if (!(d->activity & r->opt->activities))
 			continue;
-		rc = tl_source_open(r, d, &r->source[r->source_cnt]);
-		if (rc <= 0)
-			tl_source_close(&r->source[r->source_cnt]);
-		if (rc < 0)
+		if ((!r->opt->only_table || strcmp(r->opt->only_table, d->table) == 0) &&
+		    open_source(r, d) < 0)
 			return -1;
-		r->source_cnt += rc > 0;
-		r->total += rc > 0 ? tl_rows_cnt(r->db, d->table) : 0;
+		if (tl_flows_want(r->flows, d) && tl_flows_read(r->flows, r, d) < 0)
+			return -1;
 	}
-	if (open_made(r) < 0)
+	if (tl_flows_settle(r->flows) < 0 || open_made(r) < 0)
 		return -1;
 	if (r->spans && !r->projector) {
 		rc = tl_spans_open(r, &r->source[r->source_cnt]);

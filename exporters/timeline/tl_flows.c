@@ -29,6 +29,8 @@ struct tl_flows {
 	struct tl_map several; /* flow -> pieces of work, where more than one */
 	int64_t only_process;  /* of GPU work that has none */
 	uint64_t *above; /* by number of the process: what its ids have above 32 bits outside */
+	uint64_t
+		wanted; /* tables, by their places in tl_source_defs, whose work is not known yet */
 	/* Found last: a few processes take turns, and ids of each come in order. */
 	struct {
 		int64_t global;
@@ -104,17 +106,16 @@ struct reader {
 	struct tl_flows *f;
 };
 
-/* A piece of work: globalPid, correlationId. */
-static bool on_work(struct tl_each *e, int cnt, sqlite3_value **v)
+/* A piece of work. */
+void tl_flows_work(struct tl_flows *f, sqlite3_value *global, sqlite3_value *correlation)
 {
-	struct tl_flows *f = ((struct reader *)e)->f;
-	int64_t global =
-		sqlite3_value_type(v[0]) == SQLITE_NULL ? TL_NONE : sqlite3_value_int64(v[0]);
-	uint64_t flow = cnt == 2 ? flow_of(f, global, sqlite3_value_int64(v[1]), true) : 0;
+	int64_t process =
+		sqlite3_value_type(global) == SQLITE_NULL ? TL_NONE : sqlite3_value_int64(global);
+	uint64_t flow = flow_of(f, process, sqlite3_value_int64(correlation), true);
 	struct page *page = flow ? page_of(f, flow, true) : NULL;
 
 	if (!page)
-		return false;
+		return;
 	if (test_bit(page->work, flow)) {
 		uint64_t *times = tl_map_at(&f->several, flow, true);
 
@@ -122,11 +123,28 @@ static bool on_work(struct tl_each *e, int cnt, sqlite3_value **v)
 			*times += *times == 0 ? 2 : 1;
 	}
 	set_bit(page->work, flow);
+}
+
+static bool on_work(struct tl_each *e, int cnt, sqlite3_value **v)
+{
+	if (cnt == 2)
+		tl_flows_work(((struct reader *)e)->f, v[0], v[1]);
 	return false;
 }
 
-static int add_work(struct tl_flows *f, const struct tl_run *r, const char *table)
+bool tl_flows_want(const struct tl_flows *f, const struct tl_source_def *def)
 {
+	return f->wanted >> (def - tl_source_defs) & 1;
+}
+
+void tl_flows_have(struct tl_flows *f, const struct tl_source_def *def)
+{
+	f->wanted &= ~(UINT64_C(1) << (def - tl_source_defs));
+}
+
+int tl_flows_read(struct tl_flows *f, const struct tl_run *r, const struct tl_source_def *def)
+{
+	const char *table = def->table;
 	struct reader reader = {{on_work}, f};
 	sqlite3_stmt *stmt = NULL;
 	char bound[TL_BOUND], *sql;
@@ -139,6 +157,7 @@ static int add_work(struct tl_flows *f, const struct tl_run *r, const char *tabl
 	if (tl_each_prepare(r->db, &reader.each, sql, &stmt) == 0)
 		rc = sqlite3_step(stmt) == SQLITE_DONE ? 0 : -1;
 	sqlite3_finalize(stmt);
+	tl_flows_have(f, def);
 	return rc;
 }
 
@@ -219,7 +238,7 @@ static uint64_t outside(const struct tl_flows *f, uint64_t flow)
 	return above < ABOVE_MAX ? above << 32 | (uint32_t)flow : 0;
 }
 
-static int name_ids(struct tl_flows *f)
+int tl_flows_settle(struct tl_flows *f)
 {
 	bool *shared = calloc(f->processes.cnt + 1, sizeof(*shared));
 	struct tl_map several = {0};
@@ -260,22 +279,17 @@ struct tl_flows *tl_flows_new(const struct tl_run *r)
 {
 	struct tl_flows *f = calloc(1, sizeof(*f));
 	uint32_t activities = r->opt->activities;
-	sqlite3 *db = r->db;
-	int rc = 0;
 
 	if (!f)
 		return NULL;
-	find_process(f, db);
-	for (const struct tl_source_def *d = tl_source_defs; d->table && rc == 0; d++)
+	find_process(f, r->db);
+	for (const struct tl_source_def *d = tl_source_defs; d->table; d++)
 		if (d->correlation[0] == '<' && (d->activity & activities) &&
 		    (activities & TL_ACT_CUDA_API) &&
-		    sqlite3_table_column_metadata(db, "main", d->table, NULL, NULL, NULL, NULL,
+		    sqlite3_table_column_metadata(r->db, "main", d->table, NULL, NULL, NULL, NULL,
 						  NULL, NULL) == SQLITE_OK)
-			rc = add_work(f, r, d->table);
-	if (rc == 0 && name_ids(f) == 0)
-		return f;
-	tl_flows_free(f);
-	return NULL;
+			f->wanted |= UINT64_C(1) << (d - tl_source_defs);
+	return f;
 }
 
 int64_t tl_flows_process(const struct tl_flows *f)

@@ -48,9 +48,17 @@ tl_maker tl_make_memcpy, tl_make_memset, tl_make_sync;
 
 /* Which calls started GPU work: bits by (process, correlation id). */
 struct tl_flows;
-/* Reads which work there is. NULL: no memory, or an error of sqlite3_errmsg(db). */
+/* NULL: no memory. Before the first event it has to know which work there is, and to be settled. */
 struct tl_run;
+struct tl_source_def;
 struct tl_flows *tl_flows_new(const struct tl_run *r);
+/* Is a table's work asked for that is not known yet? Then tl_flows_work() for each row, and tl_flows_have(); or all by a read. */
+bool tl_flows_want(const struct tl_flows *f, const struct tl_source_def *def);
+void tl_flows_work(struct tl_flows *f, sqlite3_value *global, sqlite3_value *correlation);
+void tl_flows_have(struct tl_flows *f, const struct tl_source_def *def);
+/* Of a table that is wanted. 0, -1: no memory, or an error of sqlite3_errmsg(db). */
+int tl_flows_read(struct tl_flows *f, const struct tl_run *r, const struct tl_source_def *def);
+int tl_flows_settle(struct tl_flows *f);
 /* The globalPid of GPU work that has none. */
 int64_t tl_flows_process(const struct tl_flows *f);
 void tl_flows_free(struct tl_flows *f);
@@ -243,8 +251,9 @@ struct tl_text tl_rows_text(const struct tl_rows *r, const int64_t *row);
 bool tl_has_column(sqlite3 *db, const char *table, const char *column);
 /* 1: the rows lie in the order of the timeline (@end may be NULL), 0: they do not, -1: failed. */
 int tl_in_order(sqlite3 *db, const char *table, const char *start, const char *end);
-/* tl_late.c: finds late rows (s->late). 1: few enough to be fetched one by one, 0: not, -1: failed. */
-int tl_late_find(sqlite3 *db, struct tl_source *s, const char *start, const char *end);
+/* tl_late.c: finds late rows (s->late), and work for r->flows. 1: they are few enough to be fetched one by one, 0: not, -1: failed. */
+int tl_late_find(struct tl_run *r, struct tl_source *s, const char *start, const char *end);
+extern uint32_t tl_late_max; /* so many are few enough; tests make it small */
 static inline bool tl_is_late(const struct tl_source *s, int64_t row)
 {
 	return s->late_cnt > 0 && row >= 0 && row <= s->late_row &&

@@ -13,8 +13,9 @@
 #include "collector/base/grow.h"
 #include "exporters/timeline/tl_internal.h"
 
-#define LATE_MAX (1u << 18) /* 4 MiB */
 #define ROWS_MAX ((int64_t)1 << 32)
+
+uint32_t tl_late_max = 1u << 18; /* 4 MiB */
 
 struct tl_late {
 	int64_t start;
@@ -88,11 +89,16 @@ static int mark(struct tl_source *s, size_t *room, size_t *words, const struct t
 	return 0;
 }
 
-/* One pass over the times: what begins before, or with, a row that comes before it. */
+/*
+ * One pass over the times: what begins before, or with, a row that comes before it. Of GPU work it looks at what the flows have
+ * to know, too, and goes on for that when late rows are too many.
+ */
 struct finder {
 	struct tl_each each; /* first */
 	int64_t last;
 	uint32_t last_dur;
+	bool has_end, are_many;
+	struct tl_flows *flows; /* NULL: it is known */
 };
 
 static bool is_before(struct tl_each *e, int cnt, sqlite3_value **v)
@@ -101,15 +107,17 @@ static bool is_before(struct tl_each *e, int cnt, sqlite3_value **v)
 	uint32_t dur = UINT32_MAX;
 	int64_t ts;
 
-	if (sqlite3_value_type(v[0]) == SQLITE_NULL)
-		return false;
+	if (f->flows && cnt == 3)
+		tl_flows_work(f->flows, v[1], v[2]);
 	ts = sqlite3_value_int64(v[0]);
+	if (f->are_many || (ts == 0 && sqlite3_value_type(v[0]) == SQLITE_NULL))
+		return false;
 	if (ts < f->last)
 		return true;
 	/* Without their ends all that begin together are late but for the first: then only what is fetched is compared. */
-	if (ts == f->last && cnt == 1)
+	if (ts == f->last && !f->has_end)
 		return true;
-	if (cnt == 2 && sqlite3_value_type(v[1]) != SQLITE_NULL)
+	if (f->has_end && sqlite3_value_type(v[1]) != SQLITE_NULL)
 		dur = dur_of(ts, sqlite3_value_int64(v[1]));
 	if (ts == f->last && dur > f->last_dur)
 		return true;
@@ -119,59 +127,67 @@ static bool is_before(struct tl_each *e, int cnt, sqlite3_value **v)
 }
 
 /* 1, 0: they are too many, -1. */
-static int collect(sqlite3_stmt *stmt, struct tl_source *s, bool has_end)
+static int collect(struct finder *f, sqlite3_stmt *stmt, struct tl_source *s)
 {
 	size_t room = 0, words = 0;
 	int rc;
 
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+	while (!f->are_many && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		int64_t row = sqlite3_column_int64(stmt, 0), end,
 			ts = sqlite3_column_int64(stmt, 1);
-		uint32_t dur = 0;
+		uint32_t dur = tl_number(stmt, 2, &end) ? dur_of(ts, end) : UINT32_MAX;
 
-		if (has_end)
-			dur = tl_number(stmt, 2, &end) ? dur_of(ts, end) : UINT32_MAX;
-		if (row < 0 || row >= ROWS_MAX || s->late_cnt >= LATE_MAX)
-			return 0;
-		if (mark(s, &room, &words, &(struct tl_late){ts, (uint32_t)row, dur}) < 0)
+		f->are_many = row < 0 || row >= ROWS_MAX || s->late_cnt >= tl_late_max;
+		if (!f->are_many &&
+		    mark(s, &room, &words, &(struct tl_late){ts, (uint32_t)row, dur}) < 0)
 			return -1;
 	}
-	return rc == SQLITE_DONE ? 1 : -1;
+	if (f->are_many && f->flows)
+		rc = sqlite3_step(stmt);
+	return f->are_many && !f->flows ? 0 : rc != SQLITE_DONE ? -1 : !f->are_many;
 }
 
-static int find(sqlite3 *db, struct tl_source *s, const char *start, const char *end,
-		const char *compared)
+static int find(struct tl_run *r, struct finder *f, struct tl_source *s, const char *start,
+		const char *end)
 {
-	struct finder f = {{is_before}, INT64_MIN, UINT32_MAX};
 	sqlite3_stmt *stmt = NULL;
-	char *sql = sqlite3_mprintf("SELECT rowid, \"%w\", \"%w\" FROM main.\"%w\" NOT INDEXED "
-				    "WHERE %s sl_tl_each(?1, %s)",
-				    start, end ? end : start, s->def->table, s->bound, compared);
-	int rc = tl_each_prepare(db, &f.each, sql, &stmt);
+	char *more = f->has_end ? sqlite3_mprintf(", \"%w\"", end)
+				: sqlite3_mprintf(f->flows ? ", globalPid, correlationId" : "");
+	char *sql =
+		more ? sqlite3_mprintf("SELECT rowid, \"%w\", \"%w\" FROM main.\"%w\" NOT INDEXED "
+				       "WHERE %s "
+				       "sl_tl_each(?1, \"%w\"%s)",
+				       start, end, s->def->table, s->bound, start, more)
+		     : NULL;
+	int rc = tl_each_prepare(r->db, &f->each, sql, &stmt);
 
+	sqlite3_free(more);
 	if (rc == 0)
-		rc = collect(stmt, s, end != NULL);
+		rc = collect(f, stmt, s);
 	sqlite3_finalize(stmt);
 	if (rc != 1)
 		tl_late_free(s);
 	return rc;
 }
 
-int tl_late_find(sqlite3 *db, struct tl_source *s, const char *start, const char *end)
+int tl_late_find(struct tl_run *r, struct tl_source *s, const char *start, const char *end)
 {
-	char *first = sqlite3_mprintf("\"%w\"", start),
-	     *both = sqlite3_mprintf("\"%w\", \"%w\"", start, end ? end : start);
-	int rc = first && both ? 0 : -1;
+	struct finder first = {{is_before}, INT64_MIN, UINT32_MAX, .has_end = false},
+		      both = {{is_before}, INT64_MIN, UINT32_MAX, .has_end = true};
+	int rc = 0;
 
-	if (rc == 0 && end)
-		rc = find(db, s, start, end, first);
+	if (tl_flows_want(r->flows, s->def) && tl_has_column(r->db, s->def->table, "globalPid") &&
+	    tl_has_column(r->db, s->def->table, "correlationId"))
+		first.flows = r->flows;
+	if (end)
+		rc = find(r, &first, s, start, end);
+	if (end && first.flows && rc >= 0)
+		tl_flows_have(r->flows, s->def);
 	/* Many that begin together; or instants, which may. */
 	if (rc == 0)
-		rc = find(db, s, start, end, both);
+		rc = find(r, &both, s, start, end ? end : start);
 	if (rc == 1 && s->late_cnt > 1)
 		qsort(s->late, s->late_cnt, sizeof(*s->late), by_time);
-	sqlite3_free(first);
-	sqlite3_free(both);
 	return rc;
 }
 

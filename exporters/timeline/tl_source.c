@@ -229,7 +229,7 @@ static int prepare(struct tl_run *r, struct tl_source *s, const char *columns, c
 
 	if (whole)
 		tl_bound(r, s->def->table, s->bound, sizeof(s->bound));
-	late = whole ? tl_late_find(r->db, s, start, end) : 0;
+	late = whole ? tl_late_find(r, s, start, end) : 0;
 	if (late < 0)
 		return -1;
 	if (late == 1 && s->arg_cnt == 0)
