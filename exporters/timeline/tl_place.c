@@ -38,7 +38,7 @@ static int names_in(struct tl_run *r, const char *bound)
 	static const char sql[] = "SELECT eventType, globalTid, ifnull(domainId, 0), category, "
 				  "coalesce(text, s.value) "
 				  "FROM NVTX_EVENTS LEFT JOIN StringIds AS s ON s.id = textId "
-				  "WHERE %s eventType IN (33, 39, 75)";
+				  "WHERE %s eventType <> 59 AND eventType IN (33, 39, 75)";
 	sqlite3_stmt *stmt = NULL;
 	char bounded[512];
 	int rc;
@@ -357,18 +357,30 @@ static int at_lost(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 	return instant(r, e, tl_track_thread(r->tracks, thread));
 }
 
+/* In pieces of a few stores each: what compilers make of all of it at once takes as long as the rest of a row. */
+static void clear(struct tl_event *e)
+{
+	enum {
+		PIECE = 64
+	};
+	char *p = (char *)e;
+
+	for (size_t i = 0; i < sizeof(*e) / PIECE; i++, p += PIECE)
+		memset(p, 0, PIECE);
+	memset(p, 0, sizeof(*e) % PIECE);
+}
+
 int tl_place_row(struct tl_run *r, struct tl_source *s)
 {
-	struct tl_event e = {
-		.activity = s->def->activity,
-		.category = s->def->category,
-		.table = s->def->table,
-		.ts = s->ts,
-		.cpu = -1,
-		.state = -1,
-		.path = -1,
-	};
+	struct tl_event e;
 
+	clear(&e);
+	e.activity = s->def->activity;
+	e.category = s->def->category;
+	e.table = s->def->table;
+	e.ts = s->ts;
+	e.cpu = e.state = -1;
+	e.path = -1;
 	if (s->def->place == TL_AT_IO)
 		return tl_io_row(r, s, &e);
 	if (s->def->place == TL_AT_MADE)

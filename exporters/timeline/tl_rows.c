@@ -20,7 +20,9 @@ static void each(sqlite3_context *out, int cnt, sqlite3_value **values)
 		e = sqlite3_value_pointer(values[0], POINTER);
 		sqlite3_set_auxdata(out, 0, e, NULL);
 	}
-	sqlite3_result_int(out, e && e->row(e, cnt - 1, values + 1));
+	/* Without a result it is NULL, which gives no row either. */
+	if (e && e->row(e, cnt - 1, values + 1))
+		sqlite3_result_int(out, 1);
 }
 
 int tl_each_begin(sqlite3 *db)
@@ -123,12 +125,17 @@ static bool take(struct tl_each *e, int cnt, sqlite3_value **values)
 	if (tl_is_late(r->s, sqlite3_value_int64(values[0])))
 		return false;
 	for (int i = 0; i < cnt; i++) {
-		if (sqlite3_value_type(values[i]) == SQLITE_NULL)
-			num[i] = TL_NONE;
-		else if (i != r->text_col)
+		if (i != r->text_col) {
+			/* Of NULL it is 0. */
 			num[i] = sqlite3_value_int64(values[i]);
-		else if (!keep_text(r, values[i], &num[i]))
-			return r->failed = true;
+			if (num[i] != 0 || sqlite3_value_type(values[i]) != SQLITE_NULL)
+				continue;
+		} else if (sqlite3_value_type(values[i]) != SQLITE_NULL) {
+			if (!keep_text(r, values[i], &num[i]))
+				return r->failed = true;
+			continue;
+		}
+		num[i] = TL_NONE;
 	}
 	return ++r->cnt == ROWS;
 }

@@ -162,8 +162,8 @@ static void add_name(struct tl_source *s, struct columns *c)
 	s->name_cols = add_columns(c, name + word + 1, (int)strlen(name + word + 1));
 }
 
-/* Ranges and marks, not what names domains and the like. */
-static const char nvtx_events[] = "eventType IN (34, 59, 60)";
+/* Ranges and marks, not what names domains and the like; a list in brackets would be looked up in a tree for each row. */
+static const char nvtx_events[] = "(eventType = 59 OR eventType = 60 OR eventType = 34)";
 /* nsys may have rows of their own for where a call of libc, cuDNN or cuBLAS began and ended: these are no calls. */
 static const char whole_calls[] = "ifnull(eventClass, 27) NOT IN (31, 32, 33, 34, 35, 36)";
 

@@ -12,8 +12,9 @@
 #include "exporters/timeline/tl_internal.h"
 
 /* Pids and tids have 24 bits, so numbers from here on are free. */
-#define MADE_UP (1 << 24)
-#define RECENT  64
+#define MADE_UP     (1 << 24)
+#define RECENT_BITS 6
+#define RECENT      (1 << RECENT_BITS)
 
 struct track {
 	struct tl_track pub; /* first: sinks have pointers to it */
@@ -73,6 +74,12 @@ static bool key_of(const struct track *t, const struct key *k)
 		       k->part[2] == p->device && k->part[3] == p->context &&
 		       k->part[4] == p->stream;
 	}
+}
+
+/* Among the recent ones. Of main threads pid and tid are the same, so that all bits count. */
+static size_t place(uint64_t id)
+{
+	return id * 0x9E3779B97F4A7C15u >> (64 - RECENT_BITS);
 }
 
 /* Keys whose hashes agree stand one after the other. */
@@ -231,7 +238,7 @@ static struct tl_track *thread(struct tl_tracks *t, int64_t global)
 
 struct tl_track *tl_track_thread(struct tl_tracks *t, int64_t global)
 {
-	struct track **recent = &t->recent[0][(global ^ global >> 24) & (RECENT - 1)];
+	struct track **recent = &t->recent[0][place((uint64_t)global)];
 
 	if (!*recent || (*recent)->pub.global != global)
 		*recent = (struct track *)thread(t, global);
@@ -400,9 +407,9 @@ static struct tl_track *make_stream(struct tl_tracks *t, int64_t global, int64_t
 struct tl_track *tl_track_stream(struct tl_tracks *t, int64_t global, int64_t device,
 				 int64_t context, int64_t stream)
 {
-	uint64_t at = (uint64_t)global >> 24 ^ (uint64_t)stream * 5 ^ (uint64_t)device * 11 ^
+	uint64_t at = (uint64_t)global ^ (uint64_t)stream * 5 ^ (uint64_t)device * 11 ^
 		      (uint64_t)context * 23;
-	struct track **recent = &t->recent[1][at & (RECENT - 1)];
+	struct track **recent = &t->recent[1][place(at)];
 	const struct tl_track *p = *recent ? &(*recent)->pub : NULL;
 
 	if (!p || p->global != TL_PROCESS_OF(global) || p->stream != stream ||
