@@ -23,9 +23,11 @@ void view_watch(struct view_store *v, const bool *stop);
 /* Events of a kind on a track: a lane for each depth. */
 struct view_nest {
 	struct view_row *row;
-	struct view_lane *lanes[VIEW_DEPTH_MAX];
-	int64_t ends[VIEW_DEPTH_MAX];
 	uint32_t open;
+	struct {
+		struct view_lane *lane;
+		int64_t end;
+	} at[VIEW_DEPTH_MAX]; /* side by side, as they are looked at */
 };
 
 /* What a track is here; tl_track.of_sink. */

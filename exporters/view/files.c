@@ -166,17 +166,17 @@ static int put(struct view_store *v, struct view_nest *n, struct view_event *e)
 {
 	uint32_t at = 0;
 
-	while (at < n->open && n->ends[at] > e->start)
+	while (at < n->open && n->at[at].end > e->start)
 		at++;
 	if (at == VIEW_DEPTH_MAX)
 		return 0;
 	if (at == n->open) {
-		n->lanes[n->open] = view_lane_add(v, n->row);
-		if (!n->lanes[n->open++])
+		n->at[at].lane = view_lane_add(v, n->row);
+		if (!n->at[n->open++].lane)
 			return -1;
 	}
-	n->ends[at] = e->end;
-	return view_lane_put(v, n->lanes[at], e);
+	n->at[at].end = e->end;
+	return view_lane_put(v, n->at[at].lane, e);
 }
 
 int view_files_end(struct view_files *f, struct view_builder *b)

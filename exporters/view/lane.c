@@ -80,24 +80,32 @@ static int fill_room(struct view_store *v, struct view_lane *lane, struct view_f
 /* ---- nodes ---- */
 
 /* The two names with most weight, of a few. */
+#define TALLY_SLOTS (4 * VIEW_BLOCK)
 struct tally {
 	uint32_t name[2 * VIEW_BLOCK];
 	float weight[2 * VIEW_BLOCK];
+	uint8_t slot[TALLY_SLOTS]; /* by name: its number, + 1; half of them are free */
 	unsigned cnt;
 };
 
+static void tally_begin(struct tally *t)
+{
+	t->cnt = 0;
+	memset(t->slot, 0, sizeof(t->slot));
+}
+
 static void tally_add(struct tally *t, uint32_t name, float weight)
 {
-	unsigned i = 0;
+	uint32_t at = name * 0x9E3779B1u >> 16;
 
-	while (i < t->cnt && t->name[i] != name)
-		i++;
-	if (i == t->cnt) {
-		t->name[i] = name;
-		t->weight[i] = 0;
-		t->cnt++;
-	}
-	t->weight[i] += weight;
+	for (at %= TALLY_SLOTS; t->slot[at]; at = (at + 1) % TALLY_SLOTS)
+		if (t->name[t->slot[at] - 1] == name) {
+			t->weight[t->slot[at] - 1] += weight;
+			return;
+		}
+	t->name[t->cnt] = name;
+	t->weight[t->cnt] = weight;
+	t->slot[at] = (uint8_t)++t->cnt;
 }
 
 static void tally_best(const struct tally *t, struct view_node *n)
@@ -139,7 +147,7 @@ static void node_of_block(const struct view_lane *lane, const struct view_event 
 {
 	struct tally t;
 
-	t.cnt = 0;
+	tally_begin(&t);
 	memset(n, 0, sizeof(*n));
 	n->start = e[0].start;
 	n->end = e[cnt - 1].end;
@@ -174,7 +182,7 @@ static void node_of_nodes(const struct view_lane *lane, const struct view_node *
 {
 	struct tally t;
 
-	t.cnt = 0;
+	tally_begin(&t);
 	memset(n, 0, sizeof(*n));
 	n->start = of[0].start;
 	n->end = of[VIEW_FAN - 1].end;

@@ -44,64 +44,98 @@ struct writer {
 	unsigned cnt; /* bits that are not written: fewer than 64 */
 };
 
-static void put(struct writer *w, uint64_t value, unsigned width)
+static void put_column(struct writer *w, const uint64_t *values, unsigned n, unsigned width)
 {
-	if (width == 0)
-		return;
-	w->bits |= value << w->cnt;
-	if (w->cnt + width < 64) {
-		w->cnt += width;
-		return;
+	struct writer at = *w;
+
+	for (unsigned i = 0; i < n; i++) {
+		at.bits |= values[i] << at.cnt;
+		at.cnt += width;
+		if (at.cnt < 64)
+			continue;
+		memcpy(at.p, &at.bits, 8);
+		at.p += 8;
+		at.cnt -= 64;
+		at.bits = at.cnt ? values[i] >> (width - at.cnt) : 0;
 	}
-	memcpy(w->p, &w->bits, 8);
-	w->p += 8;
-	w->bits = w->cnt ? value >> (64 - w->cnt) : 0;
-	w->cnt = w->cnt + width - 64;
-	if (w->cnt == 0)
-		w->bits = 0;
+	*w = at;
 }
 
-static void columns_of(const struct view_event *e, unsigned cnt, struct head *h,
-		       uint64_t col[COLUMNS][VIEW_BLOCK])
+/* The head but for the widths of gaps and durations; of the others the width is that of the largest above the least. */
+static void head_of(const struct view_event *e, unsigned cnt, struct head *h)
 {
+	uint32_t least_name = e->name, most_name = e->name;
+	int64_t least_row = e->row, most_row = e->row;
+	unsigned least_source = e->source, most_source = e->source, flags = e->flags;
+
+	for (unsigned i = 1; i < cnt; i++) {
+		least_row = e[i].row < least_row ? e[i].row : least_row;
+		most_row = e[i].row > most_row ? e[i].row : most_row;
+		least_name = e[i].name < least_name ? e[i].name : least_name;
+		most_name = e[i].name > most_name ? e[i].name : most_name;
+		least_source = e[i].source < least_source ? e[i].source : least_source;
+		most_source = e[i].source > most_source ? e[i].source : most_source;
+		flags |= e[i].flags;
+	}
 	*h = (struct head){.cnt = (uint8_t)cnt,
 			   .start = e->start,
-			   .row = e->row,
-			   .name = e->name,
-			   .source = e->source};
-	for (unsigned i = 1; i < cnt; i++) {
-		h->row = e[i].row < h->row ? e[i].row : h->row;
-		h->name = e[i].name < h->name ? e[i].name : h->name;
-		h->source = e[i].source < h->source ? e[i].source : h->source;
+			   .row = least_row,
+			   .name = least_name,
+			   .source = (uint8_t)least_source};
+	h->width[NAME] = (uint8_t)width_of(most_name - least_name);
+	h->width[ROW] = (uint8_t)width_of((uint64_t)most_row - (uint64_t)least_row);
+	h->width[SOURCE] = (uint8_t)width_of(most_source - least_source);
+	h->width[FLAGS] = (uint8_t)width_of(flags);
+}
+
+static uint64_t value_of(const struct view_event *e, unsigned i, const struct head *h, int column)
+{
+	switch (column) {
+	case GAP:
+		return i ? (uint64_t)e[i].start - (uint64_t)e[i - 1].end : 0;
+	case DUR: /* Those that are open end where the time does. */
+		return e[i].flags & VIEW_OPEN ? 0 : (uint64_t)e[i].end - (uint64_t)e[i].start;
+	case NAME:
+		return e[i].name - h->name;
+	case ROW:
+		return (uint64_t)e[i].row - (uint64_t)h->row;
+	case SOURCE:
+		return (uint64_t)(e[i].source - h->source);
+	default:
+		return e[i].flags;
 	}
-	for (unsigned i = 0; i < cnt; i++) {
-		col[GAP][i] = i ? (uint64_t)e[i].start - (uint64_t)e[i - 1].end : 0;
-		/* Those that are open end where the time does. */
-		col[DUR][i] =
-			e[i].flags & VIEW_OPEN ? 0 : (uint64_t)e[i].end - (uint64_t)e[i].start;
-		col[NAME][i] = e[i].name - h->name;
-		col[ROW][i] = (uint64_t)e[i].row - (uint64_t)h->row;
-		col[SOURCE][i] = (uint64_t)(e[i].source - h->source);
-		col[FLAGS][i] = e[i].flags;
+}
+
+/* Inlined for each column, so that the loop has no switch. */
+__attribute__((always_inline)) static inline void pack_column(struct writer *w,
+							      const struct view_event *e,
+							      struct head *h, const int column)
+{
+	uint64_t values[VIEW_BLOCK], all = 0;
+
+	if (column > DUR && h->width[column] == 0)
+		return;
+	for (unsigned i = 0; i < h->cnt; i++) {
+		values[i] = value_of(e, i, h, column);
+		all |= values[i];
 	}
+	h->width[column] = (uint8_t)width_of(all);
+	if (all)
+		put_column(w, values, h->cnt, h->width[column]);
 }
 
 size_t view_pack(const struct view_event *e, unsigned cnt, uint8_t *to)
 {
-	uint64_t col[COLUMNS][VIEW_BLOCK];
 	struct head h;
 	struct writer w = {.p = to + sizeof(h)};
 
-	columns_of(e, cnt, &h, col);
-	for (int c = 0; c < COLUMNS; c++) {
-		uint64_t all = 0;
-
-		for (unsigned i = 0; i < cnt; i++)
-			all |= col[c][i];
-		h.width[c] = (uint8_t)width_of(all);
-		for (unsigned i = 0; i < cnt; i++)
-			put(&w, col[c][i], h.width[c]);
-	}
+	head_of(e, cnt, &h);
+	pack_column(&w, e, &h, GAP);
+	pack_column(&w, e, &h, DUR);
+	pack_column(&w, e, &h, NAME);
+	pack_column(&w, e, &h, ROW);
+	pack_column(&w, e, &h, SOURCE);
+	pack_column(&w, e, &h, FLAGS);
 	memcpy(w.p, &w.bits, 8);
 	memcpy(to, &h, sizeof(h));
 	return sizeof(h) + bytes_of(&h);

@@ -86,11 +86,15 @@ void view_store_take(struct view_store *v, struct view_store *from)
 
 static uint64_t hash_of(const char *text, size_t len)
 {
-	uint64_t h = 0xCBF29CE484222325u;
+	uint64_t h = len, word = 0;
 
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)text[i]) * 0x100000001B3u;
-	return tl_hash(h);
+	for (; len >= sizeof(word); text += sizeof(word), len -= sizeof(word)) {
+		memcpy(&word, text, sizeof(word));
+		h = tl_hash(h ^ word);
+	}
+	word = 0;
+	memcpy(&word, text, len);
+	return tl_hash(tl_hash(h) ^ word);
 }
 
 /* ---- rows and lanes ---- */

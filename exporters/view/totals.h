@@ -37,7 +37,7 @@ struct view_totals {
 	struct view_total *t;
 	uint32_t cnt, room;
 	uint8_t slot[VIEW_TOTALS_SLOTS]; /* by name: number in t, + 1 */
-	bool is_off;       /* too many names, or too long */
+	bool is_off;                     /* too many names, or too long */
 };
 
 #define VIEW_TOTAL_BYTES  56 /* of a record, with kept behind it */

@@ -272,16 +272,16 @@ int view_track_slice(struct view_builder *b, const struct tl_event *e, struct vi
 	}
 	if (b->live)
 		return view_live_put(b->live, n->row, VIEW_ADDED, out);
-	while (n->open > 0 && n->ends[n->open - 1] <= out->start)
+	while (n->open > 0 && n->at[n->open - 1].end <= out->start)
 		n->open--;
 	depth = n->open;
 	if (depth == VIEW_DEPTH_MAX) {
 		b->too_deep++;
 		return 0;
 	}
-	if (!n->lanes[depth] && !(n->lanes[depth] = view_lane_add(b->v, n->row)))
+	if (!n->at[depth].lane && !(n->at[depth].lane = view_lane_add(b->v, n->row)))
 		return -1;
 	if (e->kind == TL_SLICE)
-		n->ends[n->open++] = out->end;
-	return view_lane_put(b->v, n->lanes[depth], out);
+		n->at[n->open++].end = out->end;
+	return view_lane_put(b->v, n->at[depth].lane, out);
 }
