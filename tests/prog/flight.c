@@ -7,7 +7,7 @@
  *   END: ok, exit3, segv, abort, kill, child-segv, child-kill, slow (a call of 200 ms in the middle), threads (new ones
  *   all the time)
  *   SIGTERM: that was long enough
- * Prints on stdout: "THREAD LAST ENDED", ENDED as CLOCK_MONOTONIC ns.
+ * Prints on stdout: "THREAD LAST ENDED FEW MANY", ENDED as CLOCK_MONOTONIC ns, FEW and MANY: calls of the last 0.8 and 2.5 s.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,9 +36,26 @@ static int64_t now(void)
 	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
 }
 
+/* How many calls a thread had made at each tenth of a second. */
+struct pace {
+	int64_t tenths, made[1024];
+};
+
+static void note(struct pace *p, int64_t ns, int64_t made)
+{
+	while (p->tenths <= ns / 100000000)
+		p->made[p->tenths++ & 1023] = made;
+}
+
+static int64_t made_before(const struct pace *p, int64_t tenths)
+{
+	return p->tenths > tenths ? p->made[(p->tenths - 1 - tenths) & 1023] : 0;
+}
+
 static void *work(void *arg)
 {
 	int64_t number = (intptr_t)arg, i, t = now(), begun = t;
+	struct pace pace = {0};
 	off_t base = (off_t)number << 36;
 	char byte;
 
@@ -48,10 +65,13 @@ static void *work(void *arg)
 		if (i % 64)
 			continue;
 		t = now();
+		note(&pace, t - begun, i);
 		if (per_ms && i > (t - begun) / 1000000 * per_ms)
 			usleep(1000);
 	}
-	printf("%lld %lld %lld\n", (long long)number, (long long)i - 1, (long long)now());
+	note(&pace, now() - begun, i);
+	printf("%lld %lld %lld %lld %lld\n", (long long)number, (long long)i - 1, (long long)now(),
+	       (long long)(i - made_before(&pace, 8)), (long long)(i - made_before(&pace, 25)));
 	fflush(stdout);
 	return NULL;
 }
