@@ -97,6 +97,9 @@ begin python_gil
 says 'threads that wait for it' 'bad 60000000 2 threads of process 100 (python3) waited 172 ms altogether for Python'"'"'s interpreter lock, thread 101 120 ms.
 120000000|20|20|6000000|100|101|python3
 52000000|12|10|5000000|100|100|'
+says 'threads of a rank that was fetched' 'bad 60000000 2 threads of process 100 (rank 7, g070: pt_main_thread) waited 172 ms altogether for Python'"'"'s interpreter lock, thread 101 120 ms.
+120000000|20|20|6000000|100|101|python3
+52000000|12|10|5000000|100|100|' "UPDATE PROCESSES SET name = 'rank 7, g070: pt_main_thread' WHERE pid = 100"
 # 100 waits 6 times for 10 ms, 101 8 times and twice for 1 ms, 102 100 times for 1 ms. The calls do not matter then.
 traced="INSERT INTO StringIds VALUES(4, 'Waiting for GIL');
 WITH RECURSIVE i(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM i WHERE i < 99)
