@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "collector/base/embed.h"
-#include "exporters/read/db_read.h"
+
+#define CPUS_MAX (1 << 20) /* of a host: a report may have anything */
 
 char *label_table(const char *name)
 {
@@ -55,7 +56,7 @@ static int64_t cpus_of(sqlite3 *db)
 
 		cpus = n > cpus ? n : cpus;
 	}
-	return cpus;
+	return cpus < CPUS_MAX ? cpus : CPUS_MAX;
 }
 
 /* Exports of nsys may lack the table; names there are paths, of which the last part is shown. */

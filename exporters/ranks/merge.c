@@ -11,13 +11,14 @@
 
 #define PART_IDS  40 /* bits that numbers of rows have within a part */
 #define PART_GPUS 256
+#define PARTS_MAX (1 << 20)
 #define LOST_IDS \
 	8388608 /* pids from here on are of no process that can be asked (see schema.sql, PROCESSES) */
 
 struct merging {
 	sqlite3 *db;
 	const struct merge_part *part;
-	uint64_t k; /* the part's number */
+	uint64_t k, next; /* number of the part, and of what comes after it */
 	int64_t origin;
 	int64_t last;        /* the latest time so far */
 	struct tl_map taken; /* id -> part + 1 */
@@ -97,25 +98,47 @@ static void cpu(sqlite3_context *ctx, int cnt, sqlite3_value **v)
 	if (sqlite3_value_type(v[0]) != SQLITE_INTEGER)
 		sqlite3_result_value(ctx, v[0]);
 	else
-		sqlite3_result_int64(ctx, sqlite3_value_int64(v[0]) + m->part->first_cpu);
+		sqlite3_result_int64(ctx, (int64_t)((uint64_t)sqlite3_value_int64(v[0]) +
+						    (uint64_t)m->part->first_cpu));
+}
+
+/* A number that no part has, for a process or thread; 0: no memory. */
+static uint64_t free_id(struct merging *m)
+{
+	for (;;) {
+		uint64_t id = LOST_IDS + (1 << 22) + m->lost++, *taken;
+
+		taken = tl_map_at(&m->taken, id, true);
+		if (!taken)
+			return 0;
+		if (*taken == 0) {
+			*taken = UINT64_MAX; /* also not for this part's own */
+			return id;
+		}
+	}
 }
 
 /* A pid or tid; 0: no memory. */
 static uint64_t other_id(struct merging *m, uint64_t id)
 {
-	uint64_t *taken, *to;
+	uint64_t *taken, *to, made = id;
 
 	if (!id)
 		return 0;
 	to = tl_map_at(&m->ids, m->k << 24 | id, true);
+	if (!to || *to)
+		return to ? *to : 0;
 	taken = tl_map_at(&m->taken, id, true);
-	if (!to || !taken)
+	if (!taken)
 		return 0;
 	if (!*taken)
 		*taken = m->k + 1;
-	if (!*to)
-		*to = *taken == m->k + 1 ? id : LOST_IDS + (1 << 22) + m->lost++;
-	return *to;
+	if (*taken != m->k + 1)
+		made = free_id(m);
+	to = tl_map_at(&m->ids, m->k << 24 | id, true);
+	if (to)
+		*to = made;
+	return to ? made : 0;
 }
 
 static void plain(sqlite3_context *ctx, int cnt, sqlite3_value **v)
@@ -386,6 +409,32 @@ static int copy_others(struct merging *m)
 	return rc;
 }
 
+/* What the part was made of, else its name. The settings of the first part are there already. */
+static int put_name(struct merging *m)
+{
+	static const char made_of[] = "SELECT count(*) FROM part.META_DATA_EXPORT WHERE name = "
+				      "'SL_MERGE_OF'";
+	sqlite3_stmt *stmt = NULL;
+	int64_t cnt = 0;
+
+	if (sqlite3_prepare_v2(m->db, made_of, -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		cnt = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	/* Rows of what was made of several have the numbers of so many parts. */
+	m->next = m->k + (uint64_t)(cnt < 1 ? 1 : cnt < PARTS_MAX ? cnt : PARTS_MAX);
+	if (cnt == 0)
+		return exec(m->db, sqlite3_mprintf("INSERT INTO main.META_DATA_EXPORT(name, value) "
+						   "VALUES('SL_MERGE_OF', %Q)",
+						   m->part->name));
+	return m->k == 0 ? SQLITE_OK
+			 : sqlite3_exec(m->db,
+					"INSERT INTO main.META_DATA_EXPORT(name, value) SELECT "
+					"name, value FROM part.META_DATA_EXPORT WHERE name = "
+					"'SL_MERGE_OF'",
+					NULL, NULL, NULL);
+}
+
 static int add_part(struct merging *m)
 {
 	int rc = exec(m->db, sqlite3_mprintf("ATTACH %Q AS part", m->part->path));
@@ -399,10 +448,7 @@ static int add_part(struct merging *m)
 	if (rc == SQLITE_OK)
 		rc = copy_others(m);
 	if (rc == SQLITE_OK)
-		rc = exec(m->db,
-			  sqlite3_mprintf("INSERT INTO main.META_DATA_EXPORT(name, value) VALUES"
-					  "('SL_MERGE_OF', %Q)",
-					  m->part->name));
+		rc = put_name(m);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(m->db, "COMMIT; DETACH part", NULL, NULL, NULL);
 	return rc;
@@ -463,9 +509,10 @@ int merge_reports(const char *to, const struct merge_part *parts, size_t cnt, in
 				  NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = add_functions(&m);
-	for (m.k = 0; rc == SQLITE_OK && m.k < cnt; m.k++) {
-		m.part = &parts[m.k];
+	for (size_t i = 0; rc == SQLITE_OK && i < cnt; i++) {
+		m.part = &parts[i];
 		rc = add_part(&m);
+		m.k = m.next;
 	}
 	if (rc == SQLITE_OK)
 		rc = put_cpus(&m, parts, cnt);

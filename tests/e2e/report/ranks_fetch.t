@@ -91,6 +91,15 @@ else
 	skip 'perfetto: ranks stand in their order' 'needs protoc and python3-protobuf'
 fi
 
+cp all.sqlite forged.sqlite
+sql forged.sqlite "UPDATE COMPOSITE_EVENTS SET cpu = 9223372036854775807 WHERE globalTid >> 56 = 0; UPDATE SL_RANK_PROCESSES SET rank = 1 << 40, host = '%s%n' WHERE rank = 1"
+check 'what was fetched is fetched from again, whatever it has' fetch --rank 0,1 -o again.sqlite forged.sqlite r1.sqlite
+kernels=$(sql r1.sqlite 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL')
+is "$(sql again.sqlite "SELECT count(*), count(DISTINCT k.globalPid) FROM CUPTI_ACTIVITY_KIND_KERNEL AS k JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r USING (correlationId) WHERE r.globalTid >> 24 = k.globalPid >> 24;
+	SELECT count(*) FROM META_DATA_EXPORT WHERE name = 'SL_MERGE_OF'" | xargs)" "$((3 * kernels))|3 4" 'with three processes, of four reports'
+check 'and exported' "$BIN" export -q true -f true -t chrome -o again.chrome again.sqlite
+is "$(sql again.sqlite 'SELECT max(firstCpu) FROM SL_RANK_CPUS')" 1048576 'no host has a million of CPUs'
+
 # ---- a span ----
 from=$(sql all.sqlite "SELECT start FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid >> 56 = 1 ORDER BY start LIMIT 1 OFFSET 50")
 from=$((from + 1000))
