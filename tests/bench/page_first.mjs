@@ -1,9 +1,11 @@
-/* page_first.mjs SIGHTLINE REPORT CHROMIUM warm|cold|far ROUNDS - times of the page of `sightline view`, as JSON: page_part.py. */
+/* page_first.mjs SIGHTLINE REPORT CHROMIUM warm|cold|far|slow ROUNDS - times of the page of `sightline view`, as JSON: page_part.py. */
 import { Browser, serve } from './page.mjs';
 import { delaying } from './far.mjs';
 
 const [, , bin, report, chromium, what, rounds] = process.argv;
-const ROUND_MS = 50;
+const ROUND_MS = 50, SLOW = 500; /* bytes in a millisecond */
+/* By how much of the width, and to how much of it. */
+const MOVES = [[0.5, 1], [0.1, 0.125], [0.5, 1], [-0.5, 1], [0.2, 0.1], [0.5, 1], [0, 16], [-0.5, 1], [0.3, 0.02], [0.5, 1]];
 const sorted = (all) => [...all].sort((a, b) => a - b);
 const at = (all, share) => sorted(all)[Math.min(all.length - 1, Math.floor(all.length * share))];
 
@@ -13,7 +15,7 @@ const blank = await browser.browser.newPage();
 
 await blank.goto('about:blank');
 const server = await serve(bin, [report]);
-const proxy = what === 'far' ? await delaying(Number(/:(\d+)\//.exec(server.address)[1]), ROUND_MS) : null;
+const proxy = what === 'far' || what === 'slow' ? await delaying(Number(/:(\d+)\//.exec(server.address)[1]), ROUND_MS, what === 'slow' ? SLOW : Infinity) : null;
 const address = proxy ? server.address.replace(/:\d+\//, `:${proxy.port}/`) : server.address;
 const first = [], views = [], pictures = [], bytes = [], frames = []; /* pictures: bytes until all in sight is there */
 let fps = 0;
@@ -25,7 +27,7 @@ for (let i = 0; i < (what === 'cold' ? 1 : Number(rounds)); i++) {
 	first.push(await page.evaluate(() => __view.stage.firstPicture));
 	if (what !== 'cold' && i === 0) {
 		await page.evaluate(() => __view.settled());
-		for (const [by, factor] of [[0.5, 1], [0.1, 0.125], [0.5, 1], [-0.5, 1], [0.2, 0.1], [0.5, 1], [0, 16], [-0.5, 1], [0.3, 0.02], [0.5, 1]]) {
+		for (const [by, factor] of MOVES) {
 			const before = proxy?.counted.bytes ?? 0;
 
 			views.push(await page.evaluate(async ([shift, zoom]) => {
@@ -39,7 +41,8 @@ for (let i = 0; i < (what === 'cold' ? 1 : Number(rounds)); i++) {
 				return performance.now() - began;
 			}, [by, factor]));
 			pictures.push((proxy?.counted.bytes ?? 0) - before);
-			await page.evaluate(() => __view.settled());
+			/* On a slow link the next move comes while things are fetched ahead. */
+			await (what === 'slow' ? page.waitForTimeout(60) : page.evaluate(() => __view.settled()));
 			bytes.push((proxy?.counted.bytes ?? 0) - before);
 		}
 	}
@@ -70,4 +73,4 @@ for (let i = 0; i < (what === 'cold' ? 1 : Number(rounds)); i++) {
 proxy?.close();
 await browser.close();
 await server.end();
-console.log(JSON.stringify({ first: at(first, 0.5), slowest: Math.max(...first), view: at(views, 0.5) ?? null, view90: at(views, 0.9) ?? null, bytes: at(bytes, 0.5) ?? 0, bytesMost: Math.max(0, ...bytes), picture: at(pictures, 0.5) ?? 0, pictureMost: Math.max(0, ...pictures), fps, frame95: at(frames, 0.95) ?? null }));
+console.log(JSON.stringify({ first: at(first, 0.5), slowest: Math.max(...first), view: at(views, 0.5) ?? null, view90: at(views, 0.9) ?? null, views: views.reduce((a, b) => a + b, 0), bytes: at(bytes, 0.5) ?? 0, bytesMost: Math.max(0, ...bytes), picture: at(pictures, 0.5) ?? 0, pictureMost: Math.max(0, ...pictures), fps, frame95: at(frames, 0.95) ?? null }));

@@ -226,13 +226,15 @@ export function drawRows(sheet: Sheet, canvas: HTMLCanvasElement, all: Placed[],
 export interface Part { rows: Placed[]; top: number; height: number }
 
 /*
- * What is likely next, the likeliest first: half a screen to the side that the view moves to, then to the other; two levels up, which
- * also stands in for what is not there yet; the rest of a screen to both sides. @way: 1: later, -1: earlier.
+ * What is likely next: half a screen to the side that the view moves to. Later, the likeliest first: half a screen to the other side;
+ * two levels up, which also stands in for what is not there yet; the rest of a screen to both sides. @way: 1: later, -1: earlier.
  */
-export function prefetch(parts: Part[], way: 1 | -1, dpr: number): void {
+export function prefetch(priority: tiles.Priority, parts: Part[], way: 1 | -1, dpr: number): void {
 	const { t0, t1 } = shown();
 	const half = (t1 - t0) / 2;
 	const [near, far] = way > 0 ? [t1, t0 - half] : [t0 - half, t1];
+	const spans = priority === "next" ? [[near, near + half, 0]]
+		: [[far, far + half, 0], [t0 - half, t1 + half, 2], [t0 - 2 * half, t1 + 2 * half, 2], [t0 - 2 * half, t1 + 2 * half, 0]];
 	const lanes: { of: tiles.LaneTiles; source: m.Source; coarse: number }[] = [];
 
 	for (const { rows, top, height } of parts)
@@ -248,7 +250,7 @@ export function prefetch(parts: Part[], way: 1 | -1, dpr: number): void {
 					for (const [lane, category] of strip.lanes)
 						lanes.push({ of: tiles.laneTiles(p.row.source, lane, category), source, coarse: strip.coarse });
 		}
-	for (const [from, to, up] of [[near, near + half, 0], [far, far + half, 0], [t0 - half, t1 + half, 2], [t0 - 2 * half, t1 + 2 * half, 2], [t0 - 2 * half, t1 + 2 * half, 0]])
+	for (const [from, to, up] of spans)
 		for (const { of, source, coarse } of lanes) {
 			const r = reach(source, level(dpr, coarse + up), from, to);
 

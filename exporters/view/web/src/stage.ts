@@ -25,7 +25,7 @@ let whole = true;
 let pictured = false;
 let lacking = 0; /* tiles that the last picture had to do without, or with older ones */
 let waiting: (() => void)[] = [];
-let prefetched = { key: "", start: 0 }; /* for which view */
+let viewed = { key: "", start: 0, way: 1 as 1 | -1, ahead: [] as tiles.Priority[] /* what is not fetched ahead of time yet */ };
 
 export function invalidate(all = true): void {
 	whole ||= all;
@@ -65,6 +65,7 @@ function frame(): void {
 
 	whole = false;
 	if (all) {
+		beginView();
 		drawAll(c, stage.dpr);
 		lacking = tiles.wishes();
 	}
@@ -83,17 +84,23 @@ function frame(): void {
 		settle();
 }
 
-/* Everything in sight is there: time for what is likely next. */
-function settle(): void {
+/* A view that is not the one before. */
+function beginView(): void {
 	const key = `${view.start} ${view.scale} ${view.width} ${stage.scrollTop} ${m.layoutTick.value} ${m.sources.value.map((s) => s.generation)}`;
 
-	if (key !== prefetched.key) {
-		const pins = m.pinned.value;
-		const way = view.start < prefetched.start ? -1 : 1;
+	if (key === viewed.key)
+		return;
+	viewed = { key, start: view.start, way: view.start < viewed.start ? -1 : 1, ahead: ["next", "later"] };
+	tiles.beginView();
+}
 
-		prefetched = { key, start: view.start };
-		prefetch([{ ...pins, top: 0 }, { rows: m.placed.value.rows, top: stage.scrollTop, height: stage.height }], way, stage.dpr);
-		tiles.ahead();
+/* Everything in sight is there: time for what is likely next. */
+function settle(): void {
+	const parts = [{ ...m.pinned.value, top: 0 }, { rows: m.placed.value.rows, top: stage.scrollTop, height: stage.height }];
+
+	for (let priority = viewed.ahead.shift(); priority; priority = viewed.ahead.shift()) {
+		prefetch(priority, parts, viewed.way, stage.dpr);
+		tiles.ahead(priority);
 		if (!tiles.idle())
 			return;
 	}

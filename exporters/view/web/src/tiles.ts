@@ -16,7 +16,7 @@ export interface Tile extends Rects {
 }
 
 /* What is kept; tests make it small. */
-export const most = { bytes: 64 << 20, names: 20000, batch: 384 /* tiles in a request */, view: 250e3 /* see ahead() */ };
+export const most = { bytes: 64 << 20, names: 20000, batch: 384 /* tiles in a request */, view: 250e3, later: 100e3 /* see ahead() */ };
 const FLIGHTS = 3;
 const REQUEST = 4096; /* tiles that the server takes at once */
 
@@ -161,13 +161,15 @@ export function forget(source: number): void {
 /* ---- asking ---- */
 
 interface Wish { of: LaneTiles; k: number; index: number }
-interface Flight { wishes: Wish[]; keys: Set<string>; stop: AbortController }
+interface Flight { wishes: Wish[]; keys: Set<string>; stop: AbortController; priority: Priority }
+/* For what is in sight; for what is likely next; for what may be later, which gives way to anything that is in sight. */
+export type Priority = "now" | "next" | "later";
 
 const wished = new Map<string, Wish>();
 const asked = new Set<string>();
 let flights: Flight[] = [];
 let pausedUntil = 0;
-/* Bytes for what is in sight since something was fetched ahead of it; what heads of a request and its answer take; what things take. */
+/* Bytes for this view, without what has not come yet; what heads of a request and its answer take; what things take. */
 let paid = 0;
 const HEADS = 1200;
 const worth = { rectangle: 4, curve: 300 };
@@ -224,14 +226,19 @@ function groups(): Wish[][] {
 	return [...of.values()];
 }
 
+function stop(f: Flight): void {
+	f.stop.abort();
+	f.keys.forEach((k) => asked.delete(k));
+	flights = flights.filter((g) => g !== f);
+	requests.aborted++;
+}
+
 export function flush(): boolean {
 	const now = performance.now();
 
-	for (const f of flights)
-		if (wished.size && !f.wishes.some((w) => wished.has(wishKey(w)))) {
-			f.stop.abort();
-			requests.aborted++;
-		}
+	for (const f of [...flights])
+		if (wished.size && (f.priority === "later" || !f.wishes.some((w) => wished.has(wishKey(w)))))
+			stop(f);
 	let left = false;
 
 	if (now >= pausedUntil && flights.length < FLIGHTS) {
@@ -249,14 +256,17 @@ export function flush(): boolean {
 	return left;
 }
 
-/*
- * What is wished for is not in sight yet, the likeliest first. Far from the server it may take what the picture has left of most.view
- * bytes: the server stops at as many rectangles as they are worth by the answers before.
- */
-export function ahead(): void {
-	const left = most.view - paid;
-
+export function beginView(): void {
 	paid = 0;
+}
+
+/*
+ * What is wished for is not in sight yet, the likeliest first. Far from the server it may take what the view has left of most.view
+ * bytes, and what may be later most.later: the server stops at as many rectangles as they are worth by the answers before.
+ */
+export function ahead(priority: Priority): void {
+	const left = Math.min(most.view - paid, priority === "later" ? most.later : Infinity);
+
 	if (!compress()) {
 		flush();
 		return;
@@ -269,18 +279,18 @@ export function ahead(): void {
 		const room = left * group.length / total;
 
 		if (group[0].of.counter && room >= worth.curve)
-			launch(group.slice(0, Math.min(room / worth.curve, REQUEST)), true);
+			launch(group.slice(0, Math.min(room / worth.curve, REQUEST)), priority);
 		else if (!group[0].of.counter && room >= FEWEST * worth.rectangle)
-			launch(group.slice(0, REQUEST), true, Math.floor(room / worth.rectangle));
+			launch(group.slice(0, REQUEST), priority, Math.floor(room / worth.rectangle));
 	}
 }
 
 export const idle = (): boolean => flights.length === 0 && performance.now() >= pausedUntil;
 
 /* @limit: of rectangles. */
-function launch(wishes: Wish[], isAhead = false, limit?: number): void {
+function launch(wishes: Wish[], priority: Priority = "now", limit?: number): void {
 	const { source, counter } = wishes[0].of;
-	const flight: Flight = { wishes, keys: new Set(wishes.map(wishKey)), stop: new AbortController() };
+	const flight: Flight = { wishes, keys: new Set(wishes.map(wishKey)), stop: new AbortController(), priority };
 
 	flight.keys.forEach((k) => asked.add(k));
 	flights.push(flight);
@@ -292,8 +302,7 @@ function launch(wishes: Wish[], isAhead = false, limit?: number): void {
 	postBinary(counter ? "counters" : "tiles", { r: source, most: limit }, body, flight.stop.signal).then(({ bytes, sent }) => {
 		requests.bytes += bytes.byteLength;
 		requests.last = performance.now();
-		if (!isAhead)
-			paid += sent + body.byteLength + HEADS;
+		paid += sent + body.byteLength + HEADS;
 		const came = (counter ? takeCurves : takeTiles)(wishes, bytes, edge, sent);
 
 		taken++;
@@ -313,8 +322,10 @@ function launch(wishes: Wish[], isAhead = false, limit?: number): void {
 		if (failures === FAILURES || why.status === 401)
 			failed(why);
 	}).finally(() => {
-		flight.keys.forEach((k) => asked.delete(k));
-		flights = flights.filter((f) => f !== flight);
+		if (flights.includes(flight)) {
+			flight.keys.forEach((k) => asked.delete(k));
+			flights = flights.filter((f) => f !== flight);
+		}
 		arrived();
 	});
 }
