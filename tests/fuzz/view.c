@@ -62,6 +62,12 @@ static void init(void)
 
 /* ---- messages: a line with the path and the query, then the body ---- */
 
+/* A path is one byte, its number here: most changes are to what follows it. Others are read as they are. */
+static const char *const paths[] = {"/v1/report", "/v1/live",  "/v1/event",    "/v1/flow",
+				    "/v1/search", "/v1/why",   "/v1/schema",   "/v1/select",
+				    "/v1/save",   "/v1/tiles", "/v1/counters", "/v1/sql"};
+#define PATHS (sizeof(paths) / sizeof(paths[0]))
+
 static void run_message(const uint8_t *data, size_t len)
 {
 	const uint8_t *line = memchr(data, '\n', len);
@@ -70,10 +76,15 @@ static void run_message(const uint8_t *data, size_t len)
 	struct view_request q = {.server = &server};
 	struct view_reply a;
 
-	query = strchr(address, '?');
-	if (query)
-		*query++ = '\0';
-	q.path = address;
+	if (head > 0 && data[0] > 0 && data[0] <= PATHS) {
+		q.path = paths[data[0] - 1];
+		query = address + 1;
+	} else {
+		q.path = address;
+		query = strchr(address, '?');
+		if (query)
+			*query++ = '\0';
+	}
 	q.query = query;
 	q.is_post = line != NULL;
 	/* A copy that ends where it ends. */
@@ -90,6 +101,22 @@ static void run_message(const uint8_t *data, size_t len)
 	view_buf_free(&a.body);
 	free((void *)q.body);
 	free(address);
+}
+
+static size_t message_seed(const char *const *texts, unsigned i, uint8_t *to)
+{
+	size_t len = fuzz_text_seed(texts, i, to);
+
+	for (size_t p = 0; p < PATHS; p++) {
+		size_t path = strlen(paths[p]), query = path + (path < len && to[path] == '?');
+
+		if (len >= path && memcmp(to, paths[p], path) == 0) {
+			memmove(to + 1, to + query, len - query);
+			to[0] = (uint8_t)(p + 1);
+			return len - query + 1;
+		}
+	}
+	return len;
 }
 
 static size_t seed_message(unsigned i, uint8_t *to)
@@ -109,10 +136,11 @@ static size_t seed_message(unsigned i, uint8_t *to)
 		"/v1/select\n{\"from\":0,\"to\":5000,\"lanes\":[1,2]}",
 		"/v1/select\n{\"table\":\"flame\",\"lanes\":[]}",
 		"/v1/save\n{\"from\":1.5e2,\"to\":900}",
+		"/v1/nothing?r=0",
 		NULL,
 	};
 
-	return fuzz_text_seed(texts, i, to);
+	return message_seed(texts, i, to);
 }
 
 const struct fuzz_target fuzz_view_message = {"view_message", run_message, seed_message, init};
@@ -128,7 +156,7 @@ static size_t seed_sql(unsigned i, uint8_t *to)
 		NULL,
 	};
 
-	return fuzz_text_seed(texts, i, to);
+	return message_seed(texts, i, to);
 }
 
 const struct fuzz_target fuzz_view_sql = {"view_sql", run_message, seed_sql, init};
