@@ -60,8 +60,9 @@ static uint32_t socket_text(const struct call *c, char *text)
 	char addr[sizeof(struct sockaddr_storage)];
 	uint32_t len = c->data.len < sizeof(addr) ? c->data.len : sizeof(addr);
 
-	if (len)
-		memcpy(addr, c->data.bytes, len);
+	if (!c->data.bytes)
+		return 0;
+	memcpy(addr, c->data.bytes, len);
 	return decode_sockaddr(addr, len, text, TEXT_MAX);
 }
 
