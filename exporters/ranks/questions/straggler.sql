@@ -18,11 +18,12 @@ WITH r AS (
 	HAVING count(*) > 1 AND count(*) >= coalesce(max(nRanks), 2)
 ), c AS (
 	SELECT step, commHash, culprit, count(*) AS collectives, sum(ns - n * least) AS waited, sum((ns - n * least) * 1e0 / (n - 1)) AS late, sum(least) AS least
-	FROM g GROUP BY step, commHash, culprit
+	FROM g WHERE culprit IS NOT NULL GROUP BY step, commHash, culprit
 ), suspect AS (
-	SELECT culprit AS "rank" FROM c GROUP BY culprit ORDER BY sum(waited) DESC, culprit LIMIT 32
+	-- Whatever uses c names all of its columns: of those that do not, Spark computes another c, out of all collectives.
+	SELECT culprit AS "rank" FROM c WHERE collectives + late + least IS NOT NULL GROUP BY culprit ORDER BY sum(waited) DESC, culprit LIMIT 32
 ), l AS (
-	SELECT step, commHash, sum(least) AS least, max_by(culprit, waited) AS cause FROM c GROUP BY step, commHash
+	SELECT step, commHash, sum(least) AS least, max_by(culprit, waited) AS cause FROM c WHERE collectives + late IS NOT NULL GROUP BY step, commHash
 ), took AS (
 	SELECT coalesce(s.step, 0) AS step, s.commHash, s."rank", sum(s."end" - s."start") AS ns
 	FROM SL_COLLECTIVES AS s JOIN suspect ON suspect."rank" = s."rank"
@@ -36,6 +37,7 @@ WITH r AS (
 	SELECT c.step, c.commHash, c.culprit, c.collectives, c.waited, c.late, coalesce(sum(e.ns), 0) AS ns, max_by(e.cause, e.ns) AS cause
 	FROM c JOIN suspect ON suspect."rank" = c.culprit
 	LEFT JOIN elsewhere AS e ON e.step = c.step AND e."rank" = c.culprit AND e.commHash <> c.commHash
+	WHERE c.least IS NOT NULL
 	GROUP BY c.step, c.commHash, c.culprit, c.collectives, c.waited, c.late
 ), y AS (
 	SELECT culprit, collectives, waited, cause, CASE WHEN late > 0 THEN least(ns, late) * 1e0 / late ELSE 0 END AS part FROM x
@@ -44,7 +46,7 @@ WITH r AS (
 	UNION ALL
 	SELECT cause, 0, waited * part FROM y WHERE cause IS NOT NULL
 	UNION ALL
-	SELECT culprit, collectives, waited FROM c WHERE culprit NOT IN (SELECT "rank" FROM suspect)
+	SELECT culprit, collectives, waited FROM c WHERE culprit NOT IN (SELECT "rank" FROM suspect) AND late + least IS NOT NULL
 )
 SELECT "rank", sum(collectives) AS collectives, sum(waited) / 1e9 AS rankSeconds, sum(waited) / sum(sum(waited)) OVER () AS share
 FROM blame
