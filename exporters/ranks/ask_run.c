@@ -53,11 +53,9 @@ static void run_engine(const char *command, const struct ask *a, int script, int
 	if (strcmp(a->engine, "duckdb") == 0)
 		execlp("duckdb", "duckdb", "-init", "/dev/null", "-bail", mode, (char *)NULL);
 	else
-		/* Its catalogue stays in memory: nothing is left in the folder. */
+		/* The views are all there is in its catalogue: Hive's would be a database, made for this. */
 		execlp("spark-sql", "spark-sql", "-S", "--conf",
-		       "spark.hadoop.javax.jdo.option.ConnectionURL=jdbc:derby:memory:ranks;create="
-		       "true",
-		       "--driver-java-options", "-Dderby.stream.error.file=/dev/null", "--hiveconf",
+		       "spark.sql.catalogImplementation=in-memory", "--hiveconf",
 		       "hive.cli.print.header=true", "-f", "/dev/stdin", (char *)NULL);
 	sl_warn("%s: %s: %s", command, a->engine, strerror(errno));
 	_exit(SL_EXIT_NOTFOUND);
