@@ -260,6 +260,21 @@ static int put_node(struct view_store *v, struct view_lane *lane, struct view_no
 	return 0;
 }
 
+static void count_block(struct view_seen *now, const struct view_event *e, unsigned cnt)
+{
+	if (now->events == 0)
+		now->first = e[0].start;
+	now->events += cnt;
+	now->last = e[cnt - 1].flags & VIEW_OPEN ? e[cnt - 1].start : e[cnt - 1].end;
+	for (unsigned i = 0; i < cnt; i++) {
+		uint32_t bit = view_name_bit(e[i].name);
+
+		now->names[bit / 64] |= UINT64_C(1) << bit % 64;
+		if (!(e[i].flags & VIEW_OPEN))
+			now->busy = sum_of(now->busy, e[i].end - e[i].start);
+	}
+}
+
 static int put_block(struct view_store *v, struct view_lane *lane)
 {
 	struct view_lane_writer *w = lane->w;
@@ -269,6 +284,7 @@ static int put_block(struct view_store *v, struct view_lane *lane)
 
 	if (w->open_cnt == 0)
 		return 0;
+	count_block(&w->now, w->open, w->open_cnt);
 	node_of_block(lane, w->open, w->open_cnt, &n);
 	if (!lane->is_counter)
 		view_totals_add(&w->sums, w->open, w->open_cnt);
@@ -307,14 +323,7 @@ int view_lane_put(struct view_store *v, struct view_lane *lane, struct view_even
 		e->start = w->end;
 		e->end = e->end < e->start ? e->start : e->end;
 	}
-	if (w->now.events == 0)
-		w->now.first = e->start;
 	w->end = e->end;
-	w->now.events++;
-	w->now.last = e->flags & VIEW_OPEN ? e->start : e->end;
-	if (!(e->flags & VIEW_OPEN))
-		w->now.busy = sum_of(w->now.busy, e->end - e->start);
-	w->now.names[view_name_bit(e->name) / 64] |= UINT64_C(1) << view_name_bit(e->name) % 64;
 	if (!(lane->sources >> e->source & 1)) {
 		pthread_rwlock_wrlock(&v->lock);
 		lane->sources |= 1u << e->source;
@@ -334,12 +343,14 @@ int view_lane_value(struct view_store *v, struct view_lane *lane, int64_t ts, bo
 			       .flags = is_real ? VIEW_REAL : 0};
 	double real = value_of(&e);
 	struct view_seen *now;
+	bool is_first;
 
 	if (!view_lane_writer_of(lane))
 		return -1;
 	now = &lane->w->now;
-	now->least = now->events == 0 || real < now->least ? real : now->least;
-	now->most = now->events == 0 || real > now->most ? real : now->most;
+	is_first = now->events == 0 && lane->w->open_cnt == 0;
+	now->least = is_first || real < now->least ? real : now->least;
+	now->most = is_first || real > now->most ? real : now->most;
 	return view_lane_put(v, lane, &e);
 }
 
@@ -393,7 +404,7 @@ int view_lanes_publish(struct view_store *v, bool last)
 	for (uint32_t i = 0; i < v->lane_cnt; i++) {
 		struct view_lane *lane = v->lanes[i];
 
-		if (lane->w && lane->w->now.events != lane->seen.events)
+		if (lane->w && (lane->w->open_cnt > 0 || lane->w->now.events != lane->seen.events))
 			rc |= view_lane_publish(v, lane);
 		if (last)
 			view_lane_writer_free(lane);

@@ -13,13 +13,13 @@ struct view_fill {
 };
 
 struct view_lane_writer {
-	struct view_event open[VIEW_BLOCK];
+	int64_t end; /* of the last event */
 	unsigned open_cnt;
+	struct view_event open[VIEW_BLOCK]; /* counted in now with their block */
 	struct view_fill blocks, totals, nodes[VIEW_LEVELS];
 	struct view_node *last[VIEW_LEVELS]; /* the last eight of each level */
 	struct view_totals sums;             /* of the stretch that is being written */
 	struct view_seen now;                /* what becomes seen next */
-	int64_t end;                         /* of the last event */
 };
 
 struct view_lane_writer *view_lane_writer_of(struct view_lane *lane);
