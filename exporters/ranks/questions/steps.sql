@@ -4,9 +4,9 @@
 -- column: straggler = the rank that the others waited for
 -- column: rankSeconds = what they waited for it together, s
 WITH r AS (
-	SELECT commHash, seq, bytes, nRanks, step, "end" - "start" AS ns, least("end" - "start", 8000000000000) * 1048576 + "rank" AS place
+	SELECT commHash, seq, bytes, nRanks, step, "end" - "start" AS ns, ("end" - "start") * 1048576 + "rank" AS place
 	FROM SL_COLLECTIVES
-	WHERE run = :run AND commHash IS NOT NULL AND "start" IS NOT NULL
+	WHERE run = :run AND commHash IS NOT NULL AND "end" - "start" < 8000000000000
 ), c AS (
 	SELECT max(step) AS step, min(place) % 1048576 AS culprit, sum(ns) - count(*) * min(ns) AS waited
 	FROM r

@@ -8,9 +8,9 @@
 -- column: rankSeconds = what the others waited together, s
 -- column: longestMs = the longest wait of one rank, ms
 WITH r AS (
-	SELECT commHash, seq, op, bytes, nRanks, "end" - "start" AS ns, least("end" - "start", 8000000000000) * 1048576 + "rank" AS place
+	SELECT commHash, seq, op, bytes, nRanks, "end" - "start" AS ns, ("end" - "start") * 1048576 + "rank" AS place
 	FROM SL_COLLECTIVES
-	WHERE run = :run AND commHash IS NOT NULL AND "start" IS NOT NULL
+	WHERE run = :run AND commHash IS NOT NULL AND "end" - "start" < 8000000000000
 ), c AS (
 	SELECT commHash, op, bytes, min(place) % 1048576 AS culprit, max(ns) - min(ns) AS longest, sum(ns) - count(*) * min(ns) AS waited
 	FROM r
