@@ -17,6 +17,7 @@ from loop_part import part_below, part_pread
 from memory_part import part_memory, part_saturated
 from page_part import part_page
 from program_part import part_python, part_start
+from ranks_part import part_ranks
 from record_part import part_record
 from sample_part import part_sample
 from stats_part import part_stats
@@ -220,5 +221,5 @@ PARTS = {"pread": part_pread, "below": part_below, "off": part_off, "gpu": part_
          "flood": part_flood, "python": part_python, "saturated": part_saturated, "memory": part_memory,
          "step": part_step, "start": part_start, "ctxsw": part_ctxsw, "syscall": part_syscall, "bytes": part_bytes,
          "toggle": part_toggle, "flight": part_flight, "export": part_export, "stats": part_stats, "top": part_top,
-         "record": part_record, "unwind": part_unwind, "stack": part_stack, "sample": part_sample, "default": part_default, "view": part_view, "page": part_page,
+         "record": part_record, "unwind": part_unwind, "stack": part_stack, "sample": part_sample, "default": part_default, "view": part_view, "ranks": part_ranks, "page": part_page,
          "live": part_live}
