@@ -209,7 +209,7 @@ static int by_id(struct steps *s, const struct step_domain *d, struct sweep_id i
 	struct step_cached *c = &s->by.cache[(uint64_t)id.value % STEP_CACHE];
 	sqlite3_stmt *q = s->by.by_id;
 	const char *text = NULL;
-	size_t len;
+	size_t len = 0;
 	int rc;
 
 	if (c->domain == d && c->id == id.value) {
