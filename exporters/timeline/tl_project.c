@@ -27,7 +27,10 @@ struct range {
 };
 
 struct call {
-	struct range *range;
+	union {
+		struct range *range;
+		struct call *next_spare;
+	};
 	int64_t start;
 	uint32_t left; /* pieces of work to come */
 };
@@ -37,6 +40,7 @@ struct tl_projector {
 	struct tl_spans *spans;
 	struct tl_map open;  /* globalTid -> innermost open range */
 	struct tl_map calls; /* flow -> struct call * */
+	struct call *spare;  /* to be used again: as many are under way as the GPU is behind */
 };
 
 static bool copy(struct tl_text *to, const struct tl_text *from)
@@ -148,13 +152,18 @@ static int add_call(struct tl_projector *p, const struct tl_event *e)
 
 	if (!g)
 		return 0;
-	c = malloc(sizeof(*c));
-	slot = c ? tl_map_at(&p->calls, e->flow_out, true) : NULL;
-	if (!slot || *slot) { /* an id that occurs twice: the first call it is */
-		free(c);
+	slot = tl_map_at(&p->calls, e->flow_out, true);
+	if (!slot || *slot) /* an id that occurs twice: the first call it is */
 		return slot ? 0 : -1;
-	}
-	*c = (struct call){g, e->ts, tl_flow_count(p->run->flows, e->flow_out)};
+	c = p->spare;
+	if (c)
+		p->spare = c->next_spare;
+	else
+		c = malloc(sizeof(*c));
+	if (!c)
+		return -1;
+	*c = (struct call){
+		.range = g, .start = e->ts, .left = tl_flow_count(p->run->flows, e->flow_out)};
 	g->refs++;
 	*slot = (uintptr_t)c;
 	return 0;
@@ -203,7 +212,8 @@ static int add_work(struct tl_projector *p, const struct tl_event *e)
 	if (--c->left > 0)
 		return 0;
 	innermost_range = c->range;
-	free(c);
+	c->next_spare = p->spare;
+	p->spare = c;
 	tl_map_remove(&p->calls, e->flow_in);
 	return release(p, innermost_range);
 }
@@ -254,6 +264,10 @@ int tl_projector_end(struct tl_projector *p)
 			rc = release(p, g);
 			g = parent;
 		}
+	}
+	for (struct call *c = p->spare, *next; c; c = next) {
+		next = c->next_spare;
+		free(c);
 	}
 	tl_map_free(&p->calls);
 	tl_map_free(&p->open);
