@@ -205,7 +205,7 @@ static struct tl_track *first_lane(struct perfetto *pf, struct tl_track *t)
 	for (size_t i = pf->thread_cnt; t->lane > 0 && i-- > 0;)
 		if (pf->threads[i]->global == t->global)
 			return pf->threads[i];
-	if (!grow(&pf->threads, pf->thread_cnt, &pf->thread_max, sizeof(*pf->threads))) {
+	if (!grow(&pf->threads, pf->thread_cnt, &pf->thread_max, sizeof(struct tl_track *))) {
 		pf->failed = true;
 		return t;
 	}
