@@ -16,8 +16,8 @@
 #define RUNS    1000u
 #define SECONDS 120 /* of CPU time, before a run counts as endless */
 
-/* FUZZ_RUNS, FUZZ: more of them; of some targets. */
-static unsigned runs = RUNS;
+/* FUZZ_RUNS, FUZZ_FROM, FUZZ: more of them; not the first ones; of some targets. */
+static unsigned runs = RUNS, from;
 static uint64_t state;
 
 static uint64_t next(void)
@@ -74,7 +74,7 @@ static void run_all(const struct fuzz_target *t)
 		t->init();
 	for (size_t len; (len = t->seed(seeds, data)); seeds++)
 		t->run(data, len);
-	for (unsigned i = 0; i < runs; i++) {
+	for (unsigned i = from; i < from + runs; i++) {
 		size_t len;
 
 		state = 0x9e3779b97f4a7c15u * (i + 1);
@@ -116,9 +116,11 @@ static bool survives(const struct fuzz_target *t)
 
 int main(void)
 {
-	const char *times = getenv("FUZZ_RUNS"), *only = getenv("FUZZ");
+	const char *times = getenv("FUZZ_RUNS"), *first = getenv("FUZZ_FROM"),
+		   *only = getenv("FUZZ");
 	unsigned n = 0, failed = 0;
 
+	from = first ? (unsigned)strtoul(first, NULL, 10) : 0;
 	runs = times ? (unsigned)strtoul(times, NULL, 10) : RUNS;
 	for (; fuzz_targets[n]; n++) {
 		if (only && !strstr(only, fuzz_targets[n]->name))
