@@ -341,7 +341,9 @@ for try in 1 2 3; do
 	got=$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')
 	[ "$got" -lt 175 ] || break
 done
-check "a quarter as often: $got in a second, at the ${try}. time" [ $((got >= 175 && got <= 325)) = 1 ]
+# On a busy machine the program looks at the clock later than after a second.
+ms=$(q "$R" 'SELECT max(1000, (max(end) - min(start)) / 1000000) FROM SL_PROCESS_TREE')
+check "a quarter as often: $got in $ms ms, at the ${try}. time" [ $((got >= 175 && got <= 325 * ms / 1000)) = 1 ]
 sampled parts m 1 --samples-per-backtrace=10
 got=$(grep -c ' work caller ' chains)
 check "parts: a tenth have their callers: $got of $all" share_ok "$got" "$all" 9 11
