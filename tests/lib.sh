@@ -115,7 +115,7 @@ profile() { # REPORT [OPTION...] PROGRAM [ARG...]
 	profile_sampled=${SAMPLED-}
 	for profile_word; do
 		case $profile_word in
-		-s* | --sampl* | --python-sampl*) profile_sampled=1 ;;
+		-s | -s[a-z]* | --sampl* | --python-sampl*) profile_sampled=1 ;; # not -s3, a number of a program
 		esac
 	done
 	if [ "$profile_sampled" ]; then
