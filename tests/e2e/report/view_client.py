@@ -149,8 +149,8 @@ def look(server, _path):
     for row in report["rows"][:40]:
         for lane in row["lanes"][:1]:
             if row["kind"] == "counter":
-                least, most, last = zip(*server.curves([(lane, k, i) for i in range(first // length, last // length + 1)])[-1])
-                assert math.isnan(last[-1]) or row["min"] <= min(v for v in least if v == v) <= last[-1] <= row["max"], (row, last[-1])
+                least, most, latest = zip(*server.curves([(lane, k, i) for i in range(first // length, last // length + 1)])[-1])
+                assert math.isnan(latest[-1]) or row["min"] <= min(v for v in least if v == v) <= latest[-1] <= row["max"], (row, latest[-1])
                 continue
             event = server.get("/v1/event?lane=%d&t=%d" % (lane, row["span"][0]))
             server.get("/v1/flow?table=%s&rowid=%d" % (event["table"], event["rowid"]))
