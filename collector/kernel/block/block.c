@@ -314,7 +314,8 @@ uint64_t block_lost(const struct block *b)
 {
 	return __atomic_load_n(&b->shared->lost_full, __ATOMIC_RELAXED) +
 	       __atomic_load_n(&b->shared->lost_crowd, __ATOMIC_RELAXED) + b->waiting.lost +
-	       missed(program_of(b, "on_done")) + missed(program_of(b, "on_issue"));
+	       missed(program_of(b, "on_done")) + missed(program_of(b, "on_issue")) +
+	       missed(program_of(b, "on_start")) + missed(program_of(b, "on_insert"));
 }
 
 #else

