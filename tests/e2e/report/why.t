@@ -135,8 +135,13 @@ y = json.load(open("out.json"))
 c = y["culprits"][0]
 assert (c["line"], c["function"]) == (6, "hold"), y["culprits"][:3]
 assert abs(y["checks"]["sum_ns"] - y["wall"]["ns"]) <= y["wall"]["ns"] / 1000, y["checks"]'
-	"$PY" "$TOP/tests/pairs/check-pairs" -b "$B" -n 0 --keep pairs thread_lock slow_peer children pipe_producer poll_event mutex_held >table 2>&1
-	result $? 'six pairs with a culprit: it is named first, with its line' || diag <table
+	# Where the host takes the CPUs, short sleeps take longer than what is planted: then once more.
+	for try in 1 2 3; do
+		"$PY" "$TOP/tests/pairs/check-pairs" -b "$B" -n 0 --keep pairs thread_lock slow_peer children pipe_producer poll_event mutex_held >table 2>&1
+		pairs_status=$?
+		[ $pairs_status != 0 ] || break
+	done
+	result $pairs_status "six pairs with a culprit: it is named first, with its line, at the $try. time" || diag <table
 else
 	skip 'a lock that another thread holds' 'context switches cannot be recorded'
 fi
