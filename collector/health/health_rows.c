@@ -163,6 +163,33 @@ static void write_last_gaps(struct writer *w)
 	}
 }
 
+/* The last window has no row of a GPU that is sampled: none came in time. */
+static void write_whole_gaps(struct writer *w)
+{
+	const struct window *last = w->windows->cnt ? &w->windows->list[w->windows->cnt - 1] : NULL;
+
+	for (unsigned i = 0; last && i < w->h->streams; i++) {
+		struct health_stream *s = w->h->stream[i];
+		struct health_gpu *g = s ? &w->h->gpu[s->about.gpu] : NULL;
+		int64_t end = health_now(), target = g ? target_of(w->h, g) : -1;
+
+		if (!s || s->about.what != PROBE_METRICS || s->is_over || target < 0 ||
+		    target > 0xff || g->window == last->from_mono)
+			continue;
+		end = last->to_mono < end ? last->to_mono : end;
+		if (w->h->asked_at && end > w->h->asked_at)
+			end = w->h->asked_at;
+		if (end - last->from_mono <= s->period + s->period / 2)
+			continue;
+		if (!s->is_told)
+			tell_metrics(w, s, db_metric_type((unsigned)target, 0),
+				     last->from_mono - w->zero);
+		g->written_to = last->from_mono;
+		mark_gap(w, g, db_metric_type((unsigned)target, 0), end, PROBE_LOST);
+		g->written_to = 0;
+	}
+}
+
 /* ---- counters ---- */
 
 static void tell_counters(struct writer *w, struct health_stream *s, int64_t target)
@@ -390,6 +417,7 @@ struct health_rows health_write(struct health *h, struct db *db, const struct wi
 	write_events(&w);
 	if (all) {
 		write_last_gaps(&w);
+		write_whole_gaps(&w);
 		if (h->ended_at && !h->process.is_ending)
 			end_counters(&w);
 	}

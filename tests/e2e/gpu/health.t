@@ -81,7 +81,11 @@ if [ -e "$S/libcupti.so.13" ] && [ -x "$B/tests/gpu/train" ]; then
 	LD_LIBRARY_PATH=$NVML:$S SIGHTLINE_CUPTI=$S/libcupti.so.13 profile range%n -t cuda --gpu-metrics-devices=all -c cudaProfilerApi \
 		--capture-range-end=repeat "$B/tests/gpu/range" >out 2>err
 	for part in range*.sqlite; do
-		# On a busy machine the last ones may come too late: then a gap states it.
+		# On a busy machine the last ones, or all, may come too late: then a gap states it.
+		sqlite3 "$part" 'SELECT 1 FROM GPU_METRICS LIMIT 1' >/dev/null 2>&1 || {
+			check "a capture range ($part) states that no sample came in time" test "$(sqlite3 "$part" "SELECT count(*) > 0 FROM SL_GPU_METRIC_GAPS")" = 1
+			continue
+		}
 		is "$(sqlite3 "$part" "SELECT min(timestamp) >= 0 AND max(timestamp) <= duration AND (max(timestamp) - min(timestamp) > duration - 1500000
 			OR EXISTS (SELECT * FROM sqlite_master WHERE name = 'SL_GPU_METRIC_GAPS')) FROM GPU_METRICS, ANALYSIS_DETAILS") $(sqlite3 "$part" "SELECT count(*) FROM SL_GPU_METRIC_SETS WHERE source = 'pm'")" '1 1' \
 			"a capture range ($part) has the samples of its time, all of them"
