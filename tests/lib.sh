@@ -37,7 +37,8 @@ cd "$W" || exit 1
 
 # What sightline printed, in a file: without the lines on context switches that the kernel has dropped, which are counted.
 said() { grep -v 'context-switch events were lost by the kernel' "$1"; }
-diag() { sed 's/^/# /' >&2; }
+# Lines of TAP that belong to the check before them.
+diag() { sed 's/^/# /'; }
 result() { # STATUS NAME
 	test_cnt=$((test_cnt + 1))
 	if [ "$1" -eq 0 ]; then
@@ -93,7 +94,7 @@ share_ok() { # GOT ALL LEAST [MOST]
 send() { # SIGNAL PID...
 	send_signal=$1
 	shift
-	check "somebody to send SIG$send_signal to" test -n "$*" && kill -"$send_signal" "$@"
+	check "there is a process to send SIG$send_signal to" test -n "$*" && kill -"$send_signal" "$@"
 }
 
 # The command for an unprivileged user: a copy, where the tree lies in a folder that other users may not enter, as /root.

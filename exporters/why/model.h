@@ -4,11 +4,11 @@
  */
 #pragma once
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exporters/read/db_read.h"
 #include "exporters/read/id_map.h"
 #include "exporters/read/wall.h"
 #include "exporters/why/tuples.h"

@@ -1,11 +1,11 @@
 /* place.h - what a stack stands for: the line of the program in it, and what its frames give away. */
 #pragma once
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exporters/read/db_read.h"
 #include "exporters/read/id_map.h"
 
 #define PLACE_NONE 0u /* the number of the place of no stack */

@@ -1,0 +1,60 @@
+#!/bin/sh
+# lint.t - scripts/lint turns red for a fault that is planted in a small tree.
+. tests/lib.sh
+[ -x "$PY" ] || skip_all 'no python3'
+command -v git >/dev/null || skip_all 'git is not installed (package git)'
+
+mkdir tree
+(cd "$TOP" && tar cf - scripts collector/base exporters/text preload/base CONTRIBUTING.md README.md .clang-format) | tar xf - -C tree
+mkdir tree/build
+(cd "$B" && tar cf - collector/base/*.o exporters/text/*.o preload/base/*.o) | tar xf - -C tree/build
+cd tree || exit 1
+echo build >.gitignore
+git init -q . && git add -A || exit 1
+
+lint() { # STATUS NAME STEP
+	B=build bash scripts/lint "$3" >"$W/out" 2>&1
+	is $? "$1" "$2" || diag <"$W/out"
+}
+planted() { # NAME STEP FILE TEXT: the line of TEXT at the end of FILE turns STEP red, and names the file
+	cp "$3" "$W/kept"
+	printf '%s\n' "$4" >>"$3"
+	lint 1 "$1" "$2"
+	check "$1: the file is named" grep -q "$3" "$W/out"
+	cp "$W/kept" "$3"
+	lint 0 "$1: green without it" "$2"
+}
+floors=floors_link_cycles_and_folder_readmes
+planted 'an upward include' $floors collector/base/budget.h '#include "collector/run/pace.h"'
+planted 'a word of the dialect' words_of_comments_and_commit_subjects collector/base/budget.h '/* What somebody told the reader. */'
+planted 'a line comment' comments_are_not_line_comments collector/base/budget.h '	// as in C++'
+planted 'an include of sqlite3.h in another room' sqlite3_h_is_included_in_three_rooms collector/base/budget.h '#include <sqlite3.h>'
+if grep -q 'version 14\.' <<V
+$(clang-format --version 2>/dev/null)
+V
+then
+	planted 'a line that is not laid out' layout collector/base/budget.h 'int  planted( void ) ;'
+else
+	skip 'a line that is not laid out' 'clang-format 14 is not installed (package clang-format)'
+fi
+if command -v shellcheck >/dev/null; then
+	planted 'a fault in a script' scripts_pass_shellcheck scripts/check-hooks 'if [ $nothing = ]; then cd /nowhere; fi; for f in $(ls); do rm $f/*; done'
+else
+	skip 'a fault in a script' 'shellcheck is not installed (package shellcheck)'
+fi
+planted 'a file that a comment names and that is missing' references_to_files_exist collector/base/budget.h '/* The format is that of collector/base/no_such_file.c. */'
+cp scripts/mutate.equivalent "$W/kept"
+printf 'collector/base/event_loop.c\tno_function\tif (1) => if (2)\tno reason\n' >scripts/mutate.equivalent
+lint 1 'a mutation that is called equivalent and that is not in the code' mutations_that_are_called_equivalent_exist
+: >scripts/mutate.equivalent
+lint 0 'no mutation that is called equivalent' mutations_that_are_called_equivalent_exist
+
+# ---- a tool that is missing is a skip with the package's name ----
+mkdir "$W/bin"
+for tool in bash sh sed git grep awk xargs head cat find python3 printf env; do
+	ln -s "$(command -v $tool)" "$W/bin/$tool"
+done
+PATH=$W/bin B=build bash scripts/lint scripts_pass_shellcheck >"$W/out" 2>&1
+is "$? $(sed -n 1p "$W/out")" '0 ok 1 - scripts pass shellcheck # SKIP shellcheck is not installed (package shellcheck)' 'a tool that is missing is a skip with its package'
+cd "$W" || exit 1
+done_testing
