@@ -10,6 +10,10 @@
 #include <unistd.h>
 
 #define EVENTS 64
+/* What epoll keeps for a watch: the descriptor and the number of the watch. */
+#define KEY(fd, number) ((uint64_t)(number) << 32 | (uint32_t)(fd))
+#define KEY_FD(key)     ((int)(uint32_t)(key))
+#define KEY_NUMBER(key) ((uint32_t)((key) >> 32))
 
 struct loop_event {
 	struct epoll_event at[EVENTS];
@@ -19,6 +23,12 @@ struct loop_watch {
 	loop_fn *fn; /* NULL: not watched */
 	void *ctx;
 	bool is_timer;
+	/*
+	 * A descriptor that is closed leaves the set by itself, and its number may be used again while
+	 * an event of the old one is still among those of the last wait: the number of the watch, which
+	 * travels with the event, tells one from the other.
+	 */
+	uint32_t number;
 };
 
 int loop_open(struct loop *l)
@@ -46,10 +56,12 @@ void loop_close(struct loop *l)
 
 static void add(struct loop *l, int fd, uint32_t events, struct loop_watch watch)
 {
-	struct epoll_event ev = {.events = events, .data.fd = fd};
+	struct epoll_event ev = {.events = events};
 
 	if (fd < 0)
 		return;
+	watch.number = ++l->watches;
+	ev.data.u64 = KEY(fd, watch.number);
 	if ((size_t)fd >= l->cap) {
 		size_t cap = (size_t)fd + 64;
 		struct loop_watch *more = realloc(l->watch, cap * sizeof(*more));
@@ -66,17 +78,17 @@ static void add(struct loop *l, int fd, uint32_t events, struct loop_watch watch
 
 void loop_add(struct loop *l, int fd, loop_fn *fn, void *ctx)
 {
-	add(l, fd, EPOLLIN, (struct loop_watch){fn, ctx, false});
+	add(l, fd, EPOLLIN, (struct loop_watch){.fn = fn, .ctx = ctx});
 }
 
 void loop_add_edge(struct loop *l, int fd, loop_fn *fn, void *ctx)
 {
-	add(l, fd, EPOLLIN | EPOLLET, (struct loop_watch){fn, ctx, false});
+	add(l, fd, EPOLLIN | EPOLLET, (struct loop_watch){.fn = fn, .ctx = ctx});
 }
 
 void loop_add_timer(struct loop *l, int fd, loop_fn *fn, void *ctx)
 {
-	add(l, fd, EPOLLIN, (struct loop_watch){fn, ctx, true});
+	add(l, fd, EPOLLIN, (struct loop_watch){.fn = fn, .ctx = ctx, .is_timer = true});
 }
 
 void loop_remove(struct loop *l, int fd)
@@ -96,11 +108,12 @@ int loop_dispatch(struct loop *l)
 	int cnt = 0;
 
 	for (int i = 0; i < l->ready; i++) {
-		int fd = l->event->at[i].data.fd;
+		uint64_t key = l->event->at[i].data.u64;
+		int fd = KEY_FD(key);
 		struct loop_watch w = l->watch[fd];
 
-		/* Removed by a function that was called before. */
-		if (!w.fn)
+		/* Removed, or closed and watched anew, by a function that was called before. */
+		if (!w.fn || w.number != KEY_NUMBER(key))
 			continue;
 		w.fn(w.ctx, fd);
 		cnt += !w.is_timer;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 typedef void loop_fn(void *ctx, int fd);
 
@@ -11,6 +12,7 @@ struct loop {
 	struct loop_event *event;
 	struct loop_watch *watch; /* by descriptor */
 	size_t cap;
+	uint32_t watches; /* so far */
 };
 
 /* 0 or -errno. */

@@ -129,6 +129,50 @@ static void a_number_may_come_again(void **state)
 	assert_int_equal(close(b[0]) | close(b[1]), 0);
 }
 
+/* Closes both descriptors of the other watch, whose numbers a new pipe gets, and watches the new pipe, to which nothing is written. */
+struct replacer {
+	struct loop *loop;
+	int *other;
+	struct seen *fresh;
+};
+
+static void replace_other(void *ctx, int fd)
+{
+	struct replacer *r = ctx;
+	int before = r->other[0];
+
+	(void)fd;
+	if (r->fresh->last >= 0)
+		return;
+	r->fresh->last = 0;
+	assert_int_equal(close(r->other[0]) | close(r->other[1]), 0);
+	assert_int_equal(pipe(r->other), 0);
+	assert_int_equal(r->other[0], before);
+	loop_add(r->loop, r->other[0], note, r->fresh);
+}
+
+/* Both are ready in one wait: the event of the descriptor that was closed meanwhile is not that of the new one. */
+static void an_event_of_a_closed_descriptor_is_not_for_its_successor(void **state)
+{
+	struct loop l;
+	struct seen fresh = {.loop = &l, .remove = -1, .last = -1};
+	int a[2], b[2];
+	struct replacer first = {&l, b, &fresh}, second = {&l, a, &fresh};
+
+	(void)state;
+	assert_int_equal(loop_open(&l), 0);
+	assert_int_equal(pipe(a) | pipe(b), 0);
+	loop_add(&l, a[0], replace_other, &first);
+	loop_add(&l, b[0], replace_other, &second);
+	assert_int_equal(write(a[1], "x", 1), 1);
+	assert_int_equal(write(b[1], "x", 1), 1);
+	assert_int_equal(run(&l), 1);
+	assert_int_equal(fresh.calls, 0);
+	loop_close(&l);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(close(a[i]) | close(b[i]), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +180,7 @@ int main(void)
 		cmocka_unit_test(an_edge_is_called_once_and_a_timer_not_counted),
 		cmocka_unit_test(one_that_was_removed_is_not_called),
 		cmocka_unit_test(a_number_may_come_again),
+		cmocka_unit_test(an_event_of_a_closed_descriptor_is_not_for_its_successor),
 	};
 
 	return cmocka_run_group_tests_name("event_loop", tests, NULL, NULL);
