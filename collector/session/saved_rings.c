@@ -51,11 +51,6 @@ void saved_rings_find(struct saved_rings *s, const char *report, const char *dir
 	close(session);
 }
 
-bool saved_rings_exist(const struct saved_rings *s)
-{
-	return s->folder[SAVED_BESIDE].fd >= 0 || s->folder[SAVED_IN_SESSION].fd >= 0;
-}
-
 void saved_rings_each(const struct saved_rings *s,
 		      void (*each)(void *ctx, int folder, const char *name), void *ctx)
 {

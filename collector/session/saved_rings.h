@@ -24,7 +24,6 @@ struct saved_rings {
 void saved_rings_init(struct saved_rings *s);
 /* Opens what is there; again, later: what was not there. @dir: of the session. */
 void saved_rings_find(struct saved_rings *s, const char *report, const char *dir);
-bool saved_rings_exist(const struct saved_rings *s);
 /* All files, of each folder in the order of the numbers in their names. */
 void saved_rings_each(const struct saved_rings *s,
 		      void (*each)(void *ctx, int folder, const char *name), void *ctx);

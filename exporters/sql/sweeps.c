@@ -7,15 +7,6 @@
 #include "exporters/sql/hist_internal.h"
 #include "exporters/sql/steps.h"
 
-struct sweep_id sweep_id(sqlite3_stmt *stmt, int col)
-{
-	struct sweep_id id = {.known = sqlite3_column_type(stmt, col) != SQLITE_NULL};
-
-	if (id.known)
-		id.value = sqlite3_column_int64(stmt, col);
-	return id;
-}
-
 void sweep_bind(sqlite3_stmt *stmt, int at, struct sweep_id id)
 {
 	if (id.known)

@@ -67,7 +67,6 @@ struct sweep_id {
 	bool known;
 };
 
-struct sweep_id sweep_id(sqlite3_stmt *stmt, int col);
 static inline struct sweep_id sweep_value(sqlite3_value *v)
 {
 	bool known = sqlite3_value_type(v) != SQLITE_NULL;

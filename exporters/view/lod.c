@@ -105,7 +105,7 @@ unsigned view_reader_block(struct view_reader *r, uint32_t i, struct view_event 
 	unsigned cnt = 0;
 
 	if (at)
-		cnt = view_unpack_part(r->blocks->data + at, r->blocks->used - at, e, !r->no_rows);
+		cnt = view_unpack(r->blocks->data + at, r->blocks->used - at, e, !r->no_rows);
 	r->is_damaged |= cnt == 0;
 	for (unsigned k = 0; k < cnt; k++) {
 		r->is_damaged |= e[k].name >= r->v->name_cnt;

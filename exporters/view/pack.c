@@ -210,7 +210,7 @@ unsigned view_unpack_durations(const uint8_t *from, size_t len, uint64_t dur[VIE
 	return h.cnt;
 }
 
-unsigned view_unpack_part(const uint8_t *from, size_t len, struct view_event *e, bool whole)
+unsigned view_unpack(const uint8_t *from, size_t len, struct view_event *e, bool whole)
 {
 	uint64_t col[COLUMNS][VIEW_BLOCK];
 	struct head h;
@@ -234,9 +234,4 @@ unsigned view_unpack_part(const uint8_t *from, size_t len, struct view_event *e,
 		e[i].source = (uint8_t)(h.source + col[SOURCE][i]);
 	}
 	return h.cnt;
-}
-
-unsigned view_unpack(const uint8_t *from, size_t len, struct view_event *e)
-{
-	return view_unpack_part(from, len, e, true);
 }

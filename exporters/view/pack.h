@@ -25,17 +25,18 @@ enum view_event_flag {
 struct view_event {
 	int64_t start, end;
 	int64_t row;   /* rowid in its table; of counters the value */
-	uint32_t name; /* see names.h */
+	uint32_t name; /* see struct view_name */
 	uint8_t source;
 	uint8_t flags;
 };
 
 /* Bytes written to @to, which has room for VIEW_BLOCK_MAX. @cnt: 1 to VIEW_BLOCK, without overlap. */
 size_t view_pack(const struct view_event *e, unsigned cnt, uint8_t *to);
-/* The number of events, 0 where @len bytes at @from are no block. 16 bytes behind them may be read. */
-unsigned view_unpack(const uint8_t *from, size_t len, struct view_event *e);
-/* The same; without their rows and sources, unless @whole, which is faster. */
-unsigned view_unpack_part(const uint8_t *from, size_t len, struct view_event *e, bool whole);
+/*
+ * Returns the number of events, 0 where @len bytes at @from are no block. 16 bytes behind them may be read. Without
+ * @whole, rows and sources are not read, which is faster.
+ */
+unsigned view_unpack(const uint8_t *from, size_t len, struct view_event *e, bool whole);
 /* Durations and names alone, of what has ended: where times do not matter, at a third of the cost. */
 unsigned view_unpack_durations(const uint8_t *from, size_t len, uint64_t dur[VIEW_BLOCK],
 			       uint32_t name[VIEW_BLOCK]);

@@ -265,7 +265,7 @@ static void run_side(const uint8_t *data, size_t len)
 	uint8_t *block = calloc(1, len + 16);
 
 	memcpy(block, data, len);
-	view_unpack(block, len, events);
+	view_unpack(block, len, events, true);
 	if (view_directory_read(v, data, len) == 0) {
 		/* Its extents are those of the index, or nothing. */
 		v->side = report.store->side;

@@ -25,14 +25,14 @@ static void there_and_back(const struct view_event *e, unsigned cnt)
 	size_t len = view_pack(e, cnt, packed);
 
 	assert_true(len <= VIEW_BLOCK_MAX);
-	assert_int_equal(view_unpack(packed, len, back), cnt);
+	assert_int_equal(view_unpack(packed, len, back, true), cnt);
 	for (unsigned i = 0; i < cnt; i++) {
 		assert_true(back[i].start == e[i].start && back[i].end == e[i].end);
 		assert_true(back[i].row == e[i].row && back[i].name == e[i].name);
 		assert_true(back[i].source == e[i].source && back[i].flags == e[i].flags);
 	}
 	/* One byte less is none, unless it is of a column without bits. */
-	assert_int_equal(view_unpack(packed, len - 1, back), 0);
+	assert_int_equal(view_unpack(packed, len - 1, back, true), 0);
 }
 
 /* Each column with each number of bits. */
@@ -82,7 +82,7 @@ static void edges(void **state)
 
 	for (int i = 0; i < 3; i++)
 		same[i].flags = 0;
-	assert_int_equal(view_unpack(packed, view_pack(same, 3, packed), back), 3);
+	assert_int_equal(view_unpack(packed, view_pack(same, 3, packed), back, true), 3);
 	assert_true(back[2].start == 4 && back[2].end == 4);
 }
 
@@ -101,7 +101,7 @@ static void no_block(void **state)
 			bytes[i] = (uint8_t)random_bits(8);
 		if (len > 0 && n % 2)
 			bytes[0] = (uint8_t)(1 + random_bits(5));
-		assert_true(view_unpack(bytes, len, back) <= VIEW_BLOCK);
+		assert_true(view_unpack(bytes, len, back, true) <= VIEW_BLOCK);
 		free(bytes);
 	}
 }
