@@ -43,7 +43,8 @@ static int cmd_len(const char *cmd)
 
 /* ---- words to values ---- */
 
-bool opt_truth(const char *word, bool *value)
+/* True and *@value set when the word is a truth value: true, false, yes, no, 1, 0. */
+static bool opt_truth(const char *word, bool *value)
 {
 	static const char *const yes[] = {"true", "yes", "1"};
 	static const char *const no[] = {"false", "no", "0"};
@@ -440,7 +441,8 @@ static void help_later(const struct opt *opts)
 		putchar('\n');
 }
 
-void opt_help(const struct opt *opts, const char *usage, const char *examples)
+/* Prints usage, options and @examples to stdout. */
+static void opt_help(const struct opt *opts, const char *usage, const char *examples)
 {
 	const struct opt *first = opts + (opts->kind == OPT_ABOUT);
 	bool own_help = find_short(opts, 'h') != NULL;

@@ -56,9 +56,6 @@ int opt_parse(const struct opt *opts, int argc, char **argv, const char *cmd);
 int opt_parse_given(const struct opt *opts, int argc, char **argv, const char *cmd,
 		    unsigned char *given);
 
-/* True and *@value set when the word is a truth value: true, false, yes, no, 1, 0. */
-bool opt_truth(const char *word, bool *value);
-
 /*
  * For "did you mean": the nearer to @word of @best (NULL at first) and @candidate; NULL while neither
  * is near enough to be meant. Fold it over all candidates.
@@ -68,6 +65,3 @@ const char *sl_nearest(const char *word, const char *best, const char *candidate
 /* The allowed value nearest to @word in a comma list, copied to @out; false when none is near. */
 #define SL_NEAREST_MAX 63
 bool sl_nearest_value(const char *list, const char *word, char *out, size_t out_len);
-
-/* Prints usage, options and @examples to stdout. */
-void opt_help(const struct opt *opts, const char *usage, const char *examples);

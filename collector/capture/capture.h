@@ -186,8 +186,6 @@ int capture_cancel(struct collector *c);
 /* SL_HELLO_OPEN and SL_HELLO_CLOSE on @sock, which is closed when the program may go on. */
 void capture_asked(struct collector *c, int sock, const struct hello *h);
 
-/* A capture is under way, or waits for the report before. */
-bool capture_is_going_on(const struct capture *p);
 /* Has CUPTI delivered its records up to the end of the capture? */
 bool capture_gpu_is_read(const struct collector *c);
 /* Repeats the requests that had to wait for a report. */

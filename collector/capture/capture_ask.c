@@ -41,7 +41,8 @@ static bool drop_opener(struct capture *p, uint32_t pid, uint32_t range)
 }
 
 /* A capture is under way, or waits for the report before. */
-bool capture_is_going_on(const struct capture *p)
+/* A capture is under way, or waits for the report before. */
+static bool capture_is_going_on(const struct capture *p)
 {
 	return p->state == CAPTURE_ON ||
 	       (p->state == CAPTURE_ENDING && p->next.is_there && !p->next.to);

@@ -15,7 +15,8 @@
 #include "collector/options/output_name.h"
 #include "collector/options/profile_options.h"
 
-bool ranks_is_word(const char *word)
+/* Can the word be the name of a folder of the dataset, whatever the file system? */
+static bool ranks_is_word(const char *word)
 {
 	return *word && *word != '.' && *word != '_' && strlen(word) < 128 &&
 	       strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.+") ==
@@ -38,7 +39,8 @@ const char *ranks_job(void)
 	return job ? job : variable("PMIX_NAMESPACE");
 }
 
-const char *ranks_rank(void)
+/* The rank of this process, by its launcher; NULL: unknown. */
+static const char *ranks_rank(void)
 {
 	static const char *const names[] = {"RANK",          "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
 					    "PMI_RANK",      "MV2_COMM_WORLD_RANK",  "PALS_RANKID",

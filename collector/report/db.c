@@ -41,7 +41,8 @@ static void wal_trim(struct db *db)
  * Is there room for the file to take what the WAL has? Half of it would fill the disk to the last page and free nothing:
  * then what the end of the report has to say would not fit either.
  */
-bool db_wal_fits(struct db *db)
+/* Could the file take all that the WAL has? */
+static bool db_wal_fits(struct db *db)
 {
 	sqlite3_stmt *stmt = NULL;
 	struct statvfs vfs;
@@ -69,7 +70,7 @@ static int64_t now_ns(void)
  * WAL, the next commit starts it anew. Readers that never let go would make it grow for ever, so when
  * it is large we wait for them, a little and now and then.
  */
-void db_checkpoint(struct db *db)
+static void db_checkpoint(struct db *db)
 {
 	int64_t bytes = (int64_t)db->wal.frames * db->wal.page_size, now;
 

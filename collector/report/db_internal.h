@@ -176,7 +176,6 @@ size_t db_unhex(const char *hex, uint8_t *to, size_t room);
 uint8_t *db_room(uint8_t **buf, size_t len, size_t *cap, size_t bytes);
 
 /* ---- db_state.c ---- */
-int db_state_keep(struct db *db, const char *key, const void *blob, size_t len);
 int db_state_load(struct db *db); /* resume */
 void db_state_free(struct db *db);
 int db_meta_export(struct db *db, const char *name, const char *value);
@@ -268,8 +267,6 @@ struct db {
 };
 
 void db_close(struct db *db);
-void db_checkpoint(struct db *db);
-bool db_wal_fits(struct db *db);  /* could the file take all that the WAL has? */
 void db_watch_wal(struct db *db); /* its size, from now on */
 void db_ballast_make(struct db *db);
 void db_ballast_drop(struct db *db);

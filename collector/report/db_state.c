@@ -17,7 +17,7 @@ static struct db_state *state_find(struct db *db, const char *key)
 	return s;
 }
 
-int db_state_keep(struct db *db, const char *key, const void *blob, size_t len)
+static int db_state_keep(struct db *db, const char *key, const void *blob, size_t len)
 {
 	struct db_state *s = state_find(db, key);
 	void *copy = malloc(len ? len : 1);

@@ -29,6 +29,24 @@
 
 /* ---- one session ---- */
 
+/* 0, or -EINVAL and a sentence in @why: what a name may consist of. */
+static int session_name_check(const char *name, char *why, size_t why_len)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)name[i]) && !strchr("-_.", name[i]))
+			len = 0;
+	if (len > 0 && len < SESSION_NAME_MAX && name[0] != '.' && name[0] != '-')
+		return 0;
+	if (why)
+		snprintf(why, why_len,
+			 "'%.80s' is no name for a session: letters, digits, '-', '_' and '.', at "
+			 "most %d, the first one no '.' or '-'",
+			 name, SESSION_NAME_MAX - 1);
+	return -EINVAL;
+}
+
 static void read_name(struct session_entry *e)
 {
 	char path[SESSION_DIR_MAX + 16];
@@ -311,23 +329,6 @@ size_t sessions_alive(void)
 }
 
 /* ---- names ---- */
-
-int session_name_check(const char *name, char *why, size_t why_len)
-{
-	size_t len = strlen(name);
-
-	for (size_t i = 0; i < len; i++)
-		if (!isalnum((unsigned char)name[i]) && !strchr("-_.", name[i]))
-			len = 0;
-	if (len > 0 && len < SESSION_NAME_MAX && name[0] != '.' && name[0] != '-')
-		return 0;
-	if (why)
-		snprintf(why, why_len,
-			 "'%.80s' is no name for a session: letters, digits, '-', '_' and '.', at "
-			 "most %d, the first one no '.' or '-'",
-			 name, SESSION_NAME_MAX - 1);
-	return -EINVAL;
-}
 
 #define LOCK_PATH_MAX 4200
 

@@ -27,9 +27,6 @@ struct session_entry {
 	bool is_held; /* dead, but its records are kept: for `sightline recover` */
 };
 
-/* 0, or -EINVAL and a sentence in @why: what a name may consist of. */
-int session_name_check(const char *name, char *why, size_t why_len);
-
 struct session_appearance {
 	const char *pattern; /* of the name: %p: @pid, %q{VAR}, %h; NULL, "": KIND-PID */
 	const char *kind;

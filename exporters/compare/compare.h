@@ -129,7 +129,6 @@ int compare_pool(struct comparison *c, size_t first);
 /* A new row after the others, without figures; NULL: no memory. */
 struct compare_row *compare_new_row(struct comparison *c, const struct compare_kind *kind,
 				    const char *name);
-void compare_free_item(struct compare_item *item);
 
 /* The name without what changes from run to run: numbers as '#'. malloc'd. */
 char *compare_alike(const char *name);

@@ -427,7 +427,7 @@ int compare_match(struct comparison *c)
 	return 0;
 }
 
-void compare_free_item(struct compare_item *item)
+static void compare_free_item(struct compare_item *item)
 {
 	free(item->name);
 	free(item->alike);

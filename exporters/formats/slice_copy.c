@@ -55,7 +55,8 @@ static bool refers_to_string(const char *sql, const char *column)
 	return false;
 }
 
-bool slice_is_chains(const char *table)
+/* Does the table have frames of stacks? */
+static bool slice_is_chains(const char *table)
 {
 	return strstr(table, "_CALLCHAINS") || strcmp(table, "SL_FRAMES") == 0;
 }

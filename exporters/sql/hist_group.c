@@ -192,7 +192,7 @@ double hist_real(int64_t bits)
 	return d;
 }
 
-int64_t hist_bits(double d)
+static int64_t hist_bits(double d)
 {
 	int64_t bits;
 

@@ -81,7 +81,6 @@ void hist_fail(sqlite3_context *out, int rc);
 
 void hist_give_value(sqlite3_context *out, const struct pool *p, int64_t number, unsigned type);
 double hist_real(int64_t bits);
-int64_t hist_bits(double d);
 
 /* ---- hist_group.c; SQLite's result codes ---- */
 

@@ -261,7 +261,8 @@ sqlite3 *tables_open_quietly(const struct tables *t, const char *input, char *wh
 	return db;
 }
 
-sqlite3 *tables_open(const struct tables *t, const char *input)
+/* An input, filtered; NULL after one line on stderr. */
+static sqlite3 *tables_open(const struct tables *t, const char *input)
 {
 	char why[TABLES_WHY];
 	sqlite3 *db = tables_open_quietly(t, input, why, sizeof(why));

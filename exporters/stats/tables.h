@@ -71,16 +71,9 @@ int tables_parse(struct tables *t, const struct opt *opts, int argc, char **argv
 /* Opens each input once, and looks for what the filter names. */
 int tables_check_inputs(struct tables *t);
 int tables_plan(struct tables *t);
-/* An input, filtered; NULL after one line on stderr. */
-sqlite3 *tables_open(const struct tables *t, const char *input);
-/* The same, with the line in @why. */
+/* An input, filtered; NULL after one line in @why. */
 sqlite3 *tables_open_quietly(const struct tables *t, const char *input, char *why, size_t why_len);
 
-/* Lines about what is going on go here; NULL: nowhere. */
-FILE *tables_log(const struct tables *t, const struct table_job *job);
-void tables_log_start(FILE *log, const struct table_job *job);
-void tables_log_skipped(FILE *log, const struct table_job *job, const char *what);
-void tables_log_end(FILE *log, const struct table_job *job, long long rows);
 /* Runs all jobs. */
 int tables_run(struct tables *t);
 

@@ -20,14 +20,15 @@
  * Lines about what is going on. They go to stdout among tables for people, as with nsys, and to
  * stderr where a program may be reading stdout.
  */
-FILE *tables_log(const struct tables *t, const struct table_job *job)
+/* Progress lines go here; NULL: nowhere. */
+static FILE *tables_log(const struct tables *t, const struct table_job *job)
 {
 	if (t->quiet)
 		return NULL;
 	return job->kind == OUTPUT_CONSOLE && !job->format->for_people ? stderr : stdout;
 }
 
-void tables_log_start(FILE *log, const struct table_job *job)
+static void tables_log_start(FILE *log, const struct table_job *job)
 {
 	if (!log)
 		return;
@@ -43,7 +44,7 @@ void tables_log_start(FILE *log, const struct table_job *job)
 	fflush(log);
 }
 
-void tables_log_skipped(FILE *log, const struct table_job *job, const char *what)
+static void tables_log_skipped(FILE *log, const struct table_job *job, const char *what)
 {
 	if (!log)
 		return;
@@ -52,7 +53,7 @@ void tables_log_skipped(FILE *log, const struct table_job *job, const char *what
 	fprintf(log, " does not contain %s data.\n\n", what);
 }
 
-void tables_log_end(FILE *log, const struct table_job *job, long long rows)
+static void tables_log_end(FILE *log, const struct table_job *job, long long rows)
 {
 	if (!log || rows < 0)
 		return;

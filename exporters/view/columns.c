@@ -20,7 +20,8 @@ static const char *schema_of(const char *table)
 	return at ? at + strlen(head) : NULL;
 }
 
-void view_column_refers(const char *table, const char *column, char *to, size_t len)
+/* "StringIds", "ENUM_...": where the text of a value is; "" when the number is all there is. */
+static void view_column_refers(const char *table, const char *column, char *to, size_t len)
 {
 	const char *p = schema_of(table);
 	size_t want = strlen(column);

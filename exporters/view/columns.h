@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "StringIds", "ENUM_...": where the text of a value is; "" when the number is all there is. */
-void view_column_refers(const char *table, const char *column, char *to, size_t len);
 /* The text of a value of that column; malloc'd, NULL: none. */
 char *view_column_text(sqlite3 *db, const char *table, const char *column, sqlite3_value *value);
 /* A text of StringIds; malloc'd, NULL: none. */

@@ -6,7 +6,7 @@
 
 #include "exporters/text/format.h"
 
-void why_put_json_text(FILE *out, const char *name, const char *text)
+static void why_put_json_text(FILE *out, const char *name, const char *text)
 {
 	fprintf(out, "\"%s\": ", name);
 	if (text)

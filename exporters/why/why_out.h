@@ -9,12 +9,10 @@
 #define WHY_TIME_MAX 24
 
 const char *why_time_text(int64_t ns, char buf[WHY_TIME_MAX]);
-void why_put_place(FILE *out, const struct why *y, uint32_t place);
 /* ", read of /data/x" */
 void why_put_call(FILE *out, const struct why *y, const struct why_cause *c);
 
 /* why_json.c: members of an object; null where there is none. */
-void why_put_json_text(FILE *out, const char *name, const char *text);
 void why_put_json_place(FILE *out, const struct why *y, uint32_t place);
 
 /* why_gpu_text.c: a line for each GPU, and the way to what it waited for most. */

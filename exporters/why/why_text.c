@@ -39,7 +39,7 @@ static void put_string(FILE *out, const struct why *y, const struct id_map *map,
 	free(text);
 }
 
-void why_put_place(FILE *out, const struct why *y, uint32_t place)
+static void why_put_place(FILE *out, const struct why *y, uint32_t place)
 {
 	const char *text = y->walk.places.list[place].text;
 

@@ -54,7 +54,9 @@ static void evict(struct sl_file_total *f)
 	memset(f->way, 0, sizeof(f->way));
 }
 
-void sl_file_count(enum sl_hook hook, int fd, uint32_t serial, uint64_t duration, uint64_t bytes)
+/* A call without a record, with `busy` set. @serial: of @fd, 0 unknown: it is not counted by file. */
+static void sl_file_count(enum sl_hook hook, int fd, uint32_t serial, uint64_t duration,
+			  uint64_t bytes)
 {
 	uint8_t io = sl_hook_info[hook].io;
 	struct sl_file_total *f;

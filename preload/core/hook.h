@@ -235,9 +235,6 @@ SL_HOT void sl_file_add(struct sl_file_total *f, unsigned way, uint64_t duration
 	__atomic_store_n(&f->way[way].count, f->way[way].count + 1, __ATOMIC_RELEASE);
 }
 
-/* A call without a record, with `busy` set. @serial: of @fd, 0 unknown: it is not counted by file. */
-SL_COLD void sl_file_count(enum sl_hook hook, int fd, uint32_t serial, uint64_t duration,
-			   uint64_t bytes);
 /* As sl_shorter() for a call that reads or writes. */
 SL_COLD bool sl_file_shorter(const struct sl_call *call, enum sl_hook hook, int fd, uint32_t serial,
 			     int64_t bytes, bool failed);

@@ -50,7 +50,8 @@ static uint32_t start_state;
 static char path_buffer[4096];
 static const char no_session[] = SL_SESSION_ENV "=none";
 
-void sl_print_message(const char *what, const char *why)
+/* One line on stderr: "sightline: WHAT: WHY". */
+static void sl_print_message(const char *what, const char *why)
 {
 	const char *parts[] = {"sightline: ", what, why ? ": " : "", why ? why : "", "\n"};
 	char line[512];

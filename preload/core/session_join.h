@@ -12,9 +12,6 @@ bool sl_process_start(void); /* idempotent; false when this process is not trace
 bool sl_process_child(void); /* in a forked child: a new process number, same arena */
 void sl_announce(void);      /* writes the IMAGE record */
 
-/* One line on stderr: "sightline: WHAT: WHY". */
-void sl_print_message(const char *what, const char *why);
-
 /* Connects to the session's socket, within @limit_ms (0: no bound); the descriptor, or a negative errno. */
 long sl_session_connect(unsigned limit_ms);
 /* Sends a hello. @fd: attached descriptor, -1: none. Returns a negative errno on failure. */

@@ -85,7 +85,8 @@ static bool make_tables(void)
 	return true;
 }
 
-int sl_gpu_number(const char *name)
+/* Number of the function with this name, -1: none. */
+static int sl_gpu_number(const char *name)
 {
 	int number = -1;
 

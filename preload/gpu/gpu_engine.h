@@ -83,8 +83,6 @@ extern struct sl_gpu_seen {
 	uint32_t bound;    /* libraries, a bit for each enum sl_gpu_library */
 	const char *cupti; /* path of a loaded libcupti, NULL none */
 } sl_gpu_seen;
-/* Number of the function with this name, -1: none. */
-int sl_gpu_number(const char *name);
 /* Number of the function whose real address this is, -1: none. */
 int sl_gpu_by_address(const void *real);
 /* Whether @code is in one of the tracer's own libraries, in CUPTI, or (@and_bound) in a bound library. */

@@ -196,7 +196,6 @@ struct sl_nvtx_string *sl_nvtx_string_new(struct sl_nvtx_domain *d, struct sl_nv
 /* The shim's object by the program's handle. */
 struct sl_nvtx_domain *sl_nvtx_domain(const void *handle); /* NULL: the default one */
 struct sl_nvtx_string *sl_nvtx_string(const void *handle);
-void sl_nvtx_alias(void *handle, void *object);
 /* The chained injection's handle for @handle; NULL: @handle is the shim's own. */
 void *sl_nvtx_chained_handle(const void *handle);
 /* The id to write for @s; 0: the text cannot be recorded in this arena, write the text itself. */

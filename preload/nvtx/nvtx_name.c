@@ -27,7 +27,7 @@ static struct alias **alias_bucket(const void *handle)
 	return &alias[((uintptr_t)handle * 0x9e3779b97f4a7c15u >> 40) % ALIASES];
 }
 
-void sl_nvtx_alias(void *handle, void *ours)
+static void sl_nvtx_alias(void *handle, void *ours)
 {
 	struct alias *a = sl_nvtx_alloc(sizeof(*a)), **head = alias_bucket(handle);
 

@@ -57,7 +57,8 @@ int64_t cfi_sleb(struct cfi_in *in)
 }
 
 /* The bytes at an address of the table, up to its end; empty if it is outside. */
-struct cfi_in cfi_at(const struct sl_cfi *t, uint64_t address)
+/* The bytes at an address of the table, up to its end; bad if it is outside. */
+static struct cfi_in cfi_at(const struct sl_cfi *t, uint64_t address)
 {
 	struct cfi_in in = {NULL, NULL, true};
 

@@ -41,8 +41,6 @@ static inline int64_t cfi_signed(struct cfi_in *in, unsigned bytes)
 uint64_t cfi_uleb(struct cfi_in *in);
 int64_t cfi_sleb(struct cfi_in *in);
 
-/* The bytes at an address of the table, up to its end; bad if it is outside. */
-struct cfi_in cfi_at(const struct sl_cfi *table, uint64_t address);
 static inline uint64_t cfi_address(const struct sl_cfi *table, const uint8_t *p)
 {
 	return (uintptr_t)p - (uintptr_t)table->at;

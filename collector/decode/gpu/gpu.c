@@ -257,7 +257,7 @@ void gpu_release(struct arenas *as, struct arena *a)
 	a->family.gpu = NULL;
 }
 
-void gpu_rows_lost(struct arenas *as, struct arena *a)
+static void gpu_rows_lost(struct arenas *as, struct arena *a)
 {
 	struct gpu_arena *g = a->family.gpu;
 
@@ -269,7 +269,7 @@ void gpu_rows_lost(struct arenas *as, struct arena *a)
 	g->txn.rows = 0;
 }
 
-void gpu_rows_safe(struct arena *a)
+static void gpu_rows_safe(struct arena *a)
 {
 	if (a->family.gpu)
 		a->family.gpu->txn.rows = 0;

@@ -56,7 +56,3 @@ void gpu_release(struct arenas *as, struct arena *a);
 /* Logs in the open transaction what waits, for recover; reads it back. */
 int gpu_save(struct arenas *as, struct arena *a);
 void gpu_restore(struct arenas *as, struct arena *a);
-
-/* The rows written since the last commit are in the report; or are not, and are counted as lost. */
-void gpu_rows_safe(struct arena *a);
-void gpu_rows_lost(struct arenas *as, struct arena *a);

@@ -110,7 +110,7 @@ static int64_t block(struct arenas *as, struct gpu_process *p, int64_t *which)
 	return *which;
 }
 
-int64_t gpu_hook_id(struct arenas *as, struct gpu_process *p)
+static int64_t gpu_hook_id(struct arenas *as, struct gpu_process *p)
 {
 	int64_t id;
 
@@ -124,7 +124,7 @@ int64_t gpu_hook_id(struct arenas *as, struct gpu_process *p)
 	return id;
 }
 
-int64_t gpu_cupti_id(struct arenas *as, struct gpu_process *p, uint32_t correlation)
+static int64_t gpu_cupti_id(struct arenas *as, struct gpu_process *p, uint32_t correlation)
 {
 	return block(as, p, &p->ids.cupti_block) + correlation;
 }

@@ -317,8 +317,6 @@ const struct gpu_function *gpu_function(unsigned number);
 /* Whether this call of runtime or driver has no row (last error, version, ...). */
 bool gpu_is_skipped(const char *name);
 void gpu_remember(struct gpu_process *p, struct gpu_thread *th, const struct gpu_written *w);
-int64_t gpu_hook_id(struct arenas *as, struct gpu_process *p);
-int64_t gpu_cupti_id(struct arenas *as, struct gpu_process *p, uint32_t correlation);
 /* A row of RUNTIME; one of @hook and @api may be NULL. Its id. */
 int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p,
 		       struct gpu_thread *th, const struct gpu_hook *hook,

@@ -155,7 +155,8 @@ int event_open(const struct event_def *e, const struct event_how *how)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-int event_probe(const struct event_def *e)
+/* 0: it can be counted here; else -errno: -ENOENT and the like where there is no such counter, -EACCES and -EPERM. */
+static int event_probe(const struct event_def *e)
 {
 	struct event_how how = {.cpu = -1, .group = -1, .disabled = true};
 	int fd = event_open(e, &how);

@@ -66,9 +66,6 @@ struct event_how {
 };
 int event_open(const struct event_def *e, const struct event_how *how);
 
-/* 0: it can be counted here; else -errno: -ENOENT and the like where there is no such counter, -EACCES and -EPERM. */
-int event_probe(const struct event_def *e);
-
 /* The event whose every so many trigger a CPU sample: reference cycles, else cycles. False: there is neither. */
 bool event_of_samples(struct event_def *e, uint64_t period);
 

@@ -204,7 +204,8 @@ int ctxsw_ask_holders(struct ctxsw_loaded *l, unsigned cpus)
 	return 0;
 }
 
-void ctxsw_detach(struct ctxsw_loaded *l)
+/* Detaches the programs; the iterator stays. */
+static void ctxsw_detach(struct ctxsw_loaded *l)
 {
 	for (int i = 0; i < PROGRAM_CNT; i++) {
 		bpf_link__destroy(l->links[i]);

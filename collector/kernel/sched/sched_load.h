@@ -35,5 +35,4 @@ int ctxsw_attach(struct ctxsw_loaded *l, bool hot); /* @hot: also the two of the
 int ctxsw_attach_hot(struct ctxsw_loaded *l, bool on);
 /* Fills in the running thread of each of @cpus CPUs. 0 or -errno (-EINVAL before Linux 5.10). */
 int ctxsw_ask_holders(struct ctxsw_loaded *l, unsigned cpus);
-void ctxsw_detach(struct ctxsw_loaded *l); /* the programs; the iterator stays */
 void ctxsw_unload(struct ctxsw_loaded *l);
