@@ -46,11 +46,11 @@ int view_reader_each(struct view_reader *r, int64_t from, int64_t to,
 #define VIEW_TILE_MAX (2 * VIEW_TILE_PX + 2)
 #define VIEW_K_MAX    54
 
-enum view_rect_flag { /* on the wire */
+/* On the wire; web/build.sh makes flags.ts of the lines below. */
+enum view_rect_flag {
 	RECT_EXACT = 1,
 	RECT_OPEN = 2,
 	RECT_FLOW = 4,
-	RECT_ERROR = 8,
 	RECT_SEVERAL = 16,
 	RECT_BEFORE = 32,
 	RECT_AFTER = 64,

@@ -20,6 +20,7 @@
 
 #define VIEW_LEFT_OUT UINT16_MAX
 
+/* On the wire; web/build.sh makes flags.ts of the lines below. */
 enum view_px {
 	PX_HOLD, /* least, most and last are the last value of the pixel before */
 	PX_STEP, /* a last value; from the one before to it are the least and the most, or it is all three where none was before */

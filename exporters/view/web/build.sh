@@ -16,6 +16,24 @@ if ! cmp -s "$here/package-lock.json" "$npm/installed.json" || [ ! -d "$npm/node
 fi
 rm -rf "$npm/src"
 cp -R "$here/src" "$here/tsconfig.json" "$npm"
+constants() { # HEADER ENUM: the members of an enumeration in C as constants
+	awk -v begin="enum $2 {" '
+		index($0, begin) == 1 { inside = 1; next }
+		inside && /^}/ { exit }
+		inside && $1 ~ /^[A-Z_0-9]+,?$/ {
+			if ($2 == "=")
+				next_value = $3 + 0
+			sub(/,$/, "", $1)
+			print "export const " $1 " = " next_value++ ";"
+			cnt++
+		}
+		END { exit !cnt }' "$here/../$1"
+}
+{
+	echo '/* flags.ts - made by build.sh of the enumerations in lod.h and wire.h: the numbers that replies of the server hold. */'
+	constants lod.h view_rect_flag
+	constants wire.h view_px
+} >"$npm/src/flags.ts"
 cd "$npm"
 if [ "${2-}" = check ]; then
 	exec node_modules/.bin/tsc --noEmit -p .

@@ -13,6 +13,7 @@ import { attach, measureStage, stage } from "./stage";
 import { Names, PinnedNames, rowId, scrolled } from "./tree";
 import { soon } from "./url";
 import { limits, shown, view } from "./view";
+import { RECT_INSTANT, RECT_OPEN, RECT_SEVERAL } from "./flags";
 import { tilesOf } from "./sheet";
 import { Details } from "./panes/details";
 import { Tables } from "./panes/tables";
@@ -75,8 +76,8 @@ function Tip() {
 		<div class="tip" style={style}>
 			<b>{name?.text || (hit.exact ? "(no name)" : "several names")}</b>
 			{h.event ? <span>{h.event.json?.instant ? "instant" : h.event.open ? "did not end" : dur(h.event.end - h.event.start)} at {point(h.event.start, Math.min(view.scale, 1e3))}</span>
-				: hit.exact ? <span>{hit.flags & 128 ? "instant" : hit.flags & 2 ? "did not end" : (hit.clipped ? "at least " : "") + dur(Math.max(1, Math.round(hit.t1 - hit.t0)))} at {point(hit.t0, view.scale)}</span>
-				: <span>{count(hit.count)} events in {dur(hit.t1 - hit.t0)}, {percent(hit.occupied, 1)} covered{hit.flags & 16 ? ", no name has half of it" : ""}</span>}
+				: hit.exact ? <span>{hit.flags & RECT_INSTANT ? "instant" : hit.flags & RECT_OPEN ? "did not end" : (hit.clipped ? "at least " : "") + dur(Math.max(1, Math.round(hit.t1 - hit.t0)))} at {point(hit.t0, view.scale)}</span>
+				: <span>{count(hit.count)} events in {dur(hit.t1 - hit.t0)}, {percent(hit.occupied, 1)} covered{hit.flags & RECT_SEVERAL ? ", no name has half of it" : ""}</span>}
 			{h.event?.json?.args.slice(0, 4).map(([k, v]) => <span class="quiet">{k}: {v}</span>)}
 			<span class="quiet">{hit.row.name}</span>
 		</div>

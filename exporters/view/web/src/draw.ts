@@ -4,8 +4,8 @@ import * as theme from "./theme";
 import * as m from "./model";
 import type { Placed, Row } from "./model";
 import * as tiles from "./tiles";
-import { EXACT, GOES_ON } from "./raster";
-import { BEGAN_BEFORE, boxes, counted, level, reach, stripsOf, tilesOf, visit, type Label, type Sheet, type Strip } from "./sheet";
+import { RECT_AFTER, RECT_BEFORE, RECT_EXACT } from "./flags";
+import { boxes, counted, level, reach, stripsOf, tilesOf, visit, type Label, type Sheet, type Strip } from "./sheet";
 import { view, shown, xOf } from "./view";
 
 export const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
@@ -39,10 +39,6 @@ function label(c: CanvasRenderingContext2D, strip: Strip, it: Label): void {
 
 	if (to - from < LABEL)
 		return;
-	if (it.flags & 8) {
-		c.fillStyle = theme.paint().arrow;
-		c.fillRect(from, strip.y + strip.height - 2, to - from, 2);
-	}
 	const text = strip.height < 10 || !name ? "" : fitted(c, name.text, to - from - 8);
 
 	if (!text)
@@ -283,8 +279,8 @@ export function hit(p: Placed, yIn: number, x: number, dpr: number): Hit | null 
 			return;
 		nearest = away || 0.001;
 		Object.assign(found, {
-			slot: box.slot, count: box.count, occupied: box.occupied, flags: box.flags, exact: (box.flags & EXACT) !== 0,
-			clipped: (box.flags & (BEGAN_BEFORE | GOES_ON)) !== 0, t0: view.start + box.x0 * view.scale, t1: view.start + box.x1 * view.scale,
+			slot: box.slot, count: box.count, occupied: box.occupied, flags: box.flags, exact: (box.flags & RECT_EXACT) !== 0,
+			clipped: (box.flags & (RECT_BEFORE | RECT_AFTER)) !== 0, t0: view.start + box.x0 * view.scale, t1: view.start + box.x1 * view.scale,
 		});
 	});
 	return found;

@@ -5,9 +5,9 @@
  * What is a pixel or wider covers whole pixels in its colour. Narrower things share a pixel: it takes the colour of the
  * one that covers most of it, and the more it is covered the stronger. Nothing is ever left out.
  */
+import { RECT_AFTER, RECT_EXACT, RECT_INSTANT } from "./flags";
 import type { Tile } from "./tiles";
 
-export const EXACT = 1, GOES_ON = 64, INSTANT = 128;
 const FAINTEST = 0.4;
 
 let covered = new Float32Array(4096);
@@ -70,18 +70,18 @@ export function addTile(line: Line, tile: Tile, from: number, unit: number, lo: 
 
 			if (x0 >= x1)
 				continue;
-			const full = tile.flags[i] & EXACT ? colour : mix(colour, page, FAINTEST + (1 - FAINTEST) * share);
+			const full = tile.flags[i] & RECT_EXACT ? colour : mix(colour, page, FAINTEST + (1 - FAINTEST) * share);
 
 			out.fill(full, at + x0, at + x1);
 			/* An edge between neighbours, where there is room for one and the event ends in this part of the tile. */
-			if (b - a >= 4 && b <= end && ends <= right && !(tile.flags[i] & GOES_ON))
+			if (b - a >= 4 && b <= end && ends <= right && !(tile.flags[i] & RECT_AFTER))
 				out[at + b - 1] = mix(full, page, 0.55);
 			covered.fill(-1, x0, x1);
 			continue;
 		}
 		const p = Math.min(Math.floor(l), line.width - 1);
 		/* What has no length fills its pixel: a sample, a mark. */
-		const weight = tile.flags[i] & INSTANT && tile.flags[i] & EXACT ? 1 : Math.max(r - l, 0.02) * (tile.flags[i] & EXACT ? 1 : Math.max(share, 0.02));
+		const weight = tile.flags[i] & RECT_INSTANT && tile.flags[i] & RECT_EXACT ? 1 : Math.max(r - l, 0.02) * (tile.flags[i] & RECT_EXACT ? 1 : Math.max(share, 0.02));
 
 		if (p < first || p >= end || covered[p] < 0)
 			continue;

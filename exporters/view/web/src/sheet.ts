@@ -7,7 +7,8 @@ import * as theme from "./theme";
 import * as m from "./model";
 import type { Placed, Row, Source } from "./model";
 import * as tiles from "./tiles";
-import { addTile, beginLine, endLine, pending, EXACT, GOES_ON, type Line } from "./raster";
+import { RECT_AFTER, RECT_BEFORE, RECT_EXACT } from "./flags";
+import { addTile, beginLine, endLine, pending, type Line } from "./raster";
 import { view, shown } from "./view";
 
 /* ---- which tiles ---- */
@@ -107,8 +108,6 @@ export function stripsOf(p: Placed, y: number): Strip[] {
 
 export interface Box { x0: number; x1: number; slot: number; flags: number; count: number; occupied: number }
 
-export const BEGAN_BEFORE = 32;
-
 /* Rectangles of a lane from @t0 to @t1, in CSS pixels from @t0: the parts of an event that lies in several tiles are one. */
 export function boxes(strip: Strip, dpr: number, t0: number, t1: number, f: (box: Box) => void): void {
 	const [lane, category] = strip.lanes[0];
@@ -123,9 +122,9 @@ export function boxes(strip: Strip, dpr: number, t0: number, t1: number, f: (box
 
 			if (r < l || r < 0 || l > wide)
 				continue;
-			if (box && flags & EXACT && flags & BEGAN_BEFORE && box.flags & GOES_ON && box.slot === tile.name[i] && l - box.x1 < 1.5) {
+			if (box && flags & RECT_EXACT && flags & RECT_BEFORE && box.flags & RECT_AFTER && box.slot === tile.name[i] && l - box.x1 < 1.5) {
 				box.x1 = r;
-				box.flags = (box.flags & ~GOES_ON) | (flags & GOES_ON);
+				box.flags = (box.flags & ~RECT_AFTER) | (flags & RECT_AFTER);
 				continue;
 			}
 			if (box)
@@ -143,7 +142,7 @@ export interface Counted { rectangles: number; labels: number; missing: number }
 export const counted: Counted = { rectangles: 0, labels: 0, missing: 0 };
 
 /* A name that may have room, or an error to mark; times, as the view moves. */
-export interface Label { t0: number; t1: number; slot: number; flags: number }
+export interface Label { t0: number; t1: number; slot: number }
 const LABEL = 24;
 
 export class Sheet {
@@ -290,8 +289,8 @@ export class Sheet {
 
 		if (strip.exact)
 			boxes(strip, dpr, this.t0, this.t1, (box) => {
-				if (box.flags & EXACT && box.x1 - box.x0 >= LABEL)
-					all.push({ t0: this.t0 + box.x0 * view.scale, t1: this.t0 + box.x1 * view.scale, slot: box.slot, flags: box.flags });
+				if (box.flags & RECT_EXACT && box.x1 - box.x0 >= LABEL)
+					all.push({ t0: this.t0 + box.x0 * view.scale, t1: this.t0 + box.x1 * view.scale, slot: box.slot });
 			});
 		return all;
 	}

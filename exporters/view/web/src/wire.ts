@@ -1,10 +1,10 @@
 /* wire.ts - what is asked of the server for tiles and curves, and what it answers: exporters/view/wire.h has the columns. */
+import { PX_HOLD, PX_STEP, RECT_EXACT } from "./flags";
 import { Refused } from "./net";
 
 export const PX = 256, UNITS = PX * 16; /* of a tile; 1/16 px */
 const TILES = 0x54564c53, CURVES = 0x43564c53, VERSION = 2;
-const LEFT_OUT = 65535, EXACT = 1;
-const HOLD = 0, STEP = 1;
+const LEFT_OUT = 65535;
 
 export interface Rects {
 	n: number;
@@ -112,7 +112,7 @@ export function readTiles(answer: ArrayBuffer, cnt: number): TilesAnswer {
 		for (let i = 0; i < many; i++) {
 			of.x[i] = end + gap[from + i];
 			end = of.x[i] + of.w[i];
-			const exact = of.flags[i] & EXACT;
+			const exact = of.flags[i] & RECT_EXACT;
 
 			of.count[i] = exact ? 1 : count[other];
 			of.occ[i] = exact ? 255 : filled[other];
@@ -139,13 +139,13 @@ export function readCurves(answer: ArrayBuffer, cnt: number): CurvesAnswer {
 			const kind = px[PX * tile + i];
 			let least = before, most = before, last = before;
 
-			if (kind === STEP) {
+			if (kind === PX_STEP) {
 				last = step[s++];
 				const from = isNaN(before) ? last : before;
 
 				least = from < last ? from : last;
 				most = from > last ? from : last;
-			} else if (kind !== HOLD) {
+			} else if (kind !== PX_HOLD) {
 				[least, most, last] = all.subarray(a, a + 3);
 				a += 3;
 			}
