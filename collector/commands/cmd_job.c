@@ -1,4 +1,4 @@
-/* cmd_job.c - the process beside a session of --ranks, which a collector starts (run/ranks_end.c): collector/job/job.h. */
+/* cmd_job.c - the process beside a session of --ranks, which a collector starts (run/ranks.c): collector/job/job.h. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -55,8 +55,8 @@ struct source {
 	void (*close)(void *source);
 };
 
-/* sets: prints one line for each value of --gpu-metrics-set, in the form that nsys has (metrics.md, section 4). */
 extern const struct source source_pm, source_gpm, source_nvml;
+/* Prints one line for each value of --gpu-metrics-set, as nsys does: "NAME: METRICS for CHIPS (any frequency)". */
 void source_pm_print_sets(FILE *to);
 /* Can PM sampling sample this GPU at all, whatever the permissions? Its chip (may be ""), or why not. */
 bool source_pm_supports(struct probe_gpu *gpu, char chip[16], char *why, size_t why_len);

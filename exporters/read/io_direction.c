@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Functions by what they do with bytes; file_access_sum.sql has the same words. */
+/* Functions by what they do with bytes; exporters/sql/lib/io_functions.sql has the same words. */
 static const char in_words[] = " read pread readv preadv preadv2 preadvv2 sendfile copy_file_range "
 			       "splice tee getdents recv "
 			       "recvfrom recvmsg recvmmsg fread fread_unlocked fgets "

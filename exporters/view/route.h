@@ -1,4 +1,4 @@
-/* route.h - from a message to the function that answers it (view_protocol.md has the messages). Runs in threads of workers. */
+/* route.h - from a message to the function that answers it (route.c has the table of messages). Runs in threads of workers. */
 #pragma once
 
 #include "exporters/view/buf.h"

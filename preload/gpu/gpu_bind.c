@@ -30,7 +30,7 @@ struct seen {
 	uint32_t patched;        /* libraries whose references in it are redirected */
 	int8_t library;          /* enum sl_gpu_library, -1 none */
 	bool is_ours;            /* part of the tracer, or CUPTI: not patched */
-	bool is_there; /* found by the current scan */ /* found by the current scan */
+	bool is_there;           /* found by the current scan */
 };
 
 /* Allocated only in processes with a GPU library. */

@@ -74,6 +74,21 @@ struct shape {
 	uint8_t interpreter, thread, frame, code, type, set;
 	uint8_t base, thread_id; /* indices of words of the thread; base 0: it has none */
 };
+/*
+ * For a new version, count the members of struct _Py_DebugOffsets in CPython's Include/internal/pycore_debug_offsets.h
+ * (3.13: pycore_runtime.h). A line has the number of members, each of them a uint64_t, of
+ *   interpreter_state  3.13: 13 from size to gil_runtime_state_holder; 3.14: + threads_main, code_object_generation,
+ *                      tlbc_generation
+ *   thread_state       9 from size to status; 3.15: + base_frame, last_profiled_frame, last_profiled_frame_seq, holds_gil,
+ *                      gil_requested, current_exception, exc_state, and exc_value of err_stackitem, the next group
+ *   interpreter_frame  3.13: 6 from size to owner; 3.14: + stackpointer, tlbc_index
+ *   code_object        3.13: 10 from size to co_code_adaptive; 3.14: + co_tlbc
+ *   type_object        4 from size to tp_flags; 3.15: + tp_basicsize, tp_dictoffset, and size and ht_cached_keys of
+ *                      heap_type_object, the next group
+ *   set_object         3.14: 4; 3.13 has no such group
+ * and the indices of base_frame and thread_id in thread_state. The lines below the first of 3.14 are states of the header
+ * before some of these members were added. The groups without a column have the sizes of the enumeration below.
+ */
 static const struct shape shapes[] = {
 	{0x030d, 13, 9, 6, 10, 4, 0, 0, 5},  {0x030e, 16, 9, 8, 11, 4, 4, 0, 5},
 	{0x030e, 15, 9, 8, 11, 4, 4, 0, 5}, /* release candidates of 3.14 */

@@ -12,8 +12,11 @@
  *   gpu_match.c    matches records of one call, and finds which calls are nested
  *   gpu_calls.c    writes rows of calls; correlation ids
  *   gpu_captured.c drops work that was launched outside of captures
+ *   gpu_lent.c     times in which the program used CUPTI itself, and calls of those times
+ *   gpu_lent_graphs.c  launches of graphs that were instantiated in such a time
  *   gpu_work.c     writes rows of kernels, copies and other work of the GPU
  *   gpu_memory.c   writes rows of its memory
+ *   gpu_nccl.c     names communicators of NCCL, the same on all ranks
  *   gpu_targets.c  writes rows of devices, contexts, streams
  *   gpu_streams.c  names of streams
  *   gpu_names.c    names of kernels and functions
