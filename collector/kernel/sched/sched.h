@@ -1,7 +1,7 @@
 /*
  * sched.h - context switches and the process tree as the kernel sees them.
  *
- * Two backends behind one interface: eBPF (sched_bpf.c, bpf/sched.bpf.c) and perf_event_open
+ * Two backends behind one interface: eBPF (sched_bpf.c, bpf/ctxsw.bpf.c) and perf_event_open
  * (sched_perf.c); sched.c picks the best that works and reports the reason. Times are CLOCK_MONOTONIC ns.
  * Ids are those of the collector's PID namespace; tasks outside it have pid 0.
  *
