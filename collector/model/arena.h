@@ -105,6 +105,16 @@ struct gpu_arena;
 struct nvtx_arena;
 struct stacks;
 
+/* The processes that write to an arena: the creator, and those it forked. */
+struct arena_peer {
+	uint32_t pid;          /* creator, our view */
+	uint32_t parent_pid;   /* likewise, of a creator in another PID namespace; 0 unknown */
+	uint64_t pid_ns;       /* likewise: inode; 0 unknown */
+	struct forked *forked; /* whose images are not known yet */
+	uint32_t forked_cnt, forked_cap;
+	struct early early[EARLY_CNT];
+};
+
 struct arena {
 	struct arena *next;
 	uint32_t id; /* in the session */
@@ -117,15 +127,7 @@ struct arena {
 		uint32_t chunk_cnt;     /* as checked; the program may change that of the header */
 		struct spool *spool;    /* of all arenas; NULL: chunks are read in the ring */
 	} mem;
-	struct {
-		uint32_t pid; /* creator, our view */
-		uint32_t
-			parent_pid; /* likewise, of a creator in another PID namespace; 0 unknown */
-		uint64_t pid_ns;    /* likewise: inode; 0 unknown */
-		struct forked *forked; /* whose images are not known yet */
-		uint32_t forked_cnt, forked_cap;
-		struct early early[EARLY_CNT];
-	} peer;
+	struct arena_peer peer;
 	struct {
 		bool is_foreign; /* lives in another PID namespace */
 		bool is_over;    /* every image ended and every slot was given back */

@@ -22,6 +22,25 @@ enum wish {
 	WISH_NO
 };
 
+/* What the kernel is asked for: context switches, system calls, samples, counters, block requests. */
+struct kernel_options {
+	enum sched_mode cpuctxsw;
+	bool syscalls; /* of the tree, seen by the kernel */
+	int64_t syscall_threshold_ns;
+	enum sched_mode sample; /* whose CPU samples */
+	bool sample_is_default; /* no option asks for samples: where they are refused, nothing is printed */
+	int64_t sample_hz;     /* per second of CPU time */
+	int64_t sample_period; /* instead of that: a sample after so many cycles of the CPU; 0: not */
+	int64_t samples_per_stack; /* every so many of a thread's have their stack */
+	bool python_sampling;      /* with Python's frames */
+	bool python_is_default;    /* likewise */
+	int64_t off_cpu_ns; /* threads without a CPU for so long have their stack; -1: none */
+	struct event_options events; /* what is counted */
+	int64_t event_ms;            /* so often */
+	int64_t host_hz;    /* counters of the machine are read so often per second; 0: not */
+	enum wish block_io; /* requests to block devices */
+};
+
 struct profile_options {
 	const char *output; /* pattern for output_name(); NULL: report<N>.sqlite */
 	bool force_overwrite;
@@ -37,23 +56,7 @@ struct profile_options {
 		bool flush_on_profiler_stop;
 		struct health_options health;
 	} cuda;
-	struct {
-		enum sched_mode cpuctxsw;
-		bool syscalls; /* of the tree, seen by the kernel */
-		int64_t syscall_threshold_ns;
-		enum sched_mode sample; /* whose CPU samples */
-		bool sample_is_default; /* no option asks for samples: where they are refused, nothing is printed */
-		int64_t sample_hz; /* per second of CPU time */
-		int64_t sample_period; /* instead of that: a sample after so many cycles of the CPU; 0: not */
-		int64_t samples_per_stack; /* every so many of a thread's have their stack */
-		bool python_sampling;      /* with Python's frames */
-		bool python_is_default;    /* likewise */
-		int64_t off_cpu_ns; /* threads without a CPU for so long have their stack; -1: none */
-		struct event_options events; /* what is counted */
-		int64_t event_ms;            /* so often */
-		int64_t host_hz; /* counters of the machine are read so often per second; 0: not */
-		enum wish block_io; /* requests to block devices */
-	} kernel;
+	struct kernel_options kernel;
 	struct {
 		const char *
 			env_vars; /* "A=B,C=D" as given, NULL none; take apart with profile_env_next() */

@@ -115,6 +115,25 @@ struct gpu_lent_graphs {
 	uint32_t event_cnt, event_cap;
 };
 
+/* gpu_lent.c: times in which CUPTI is lent to the program. */
+struct gpu_lent {
+	/* Beginnings and ends of these times, in order. */
+	struct gpu_lent_event *event;
+	uint32_t cnt, cap;
+	int64_t *call; /* starts of calls that CUPTI has not reported */
+	size_t call_cnt, call_cap;
+	struct gpu_lent_graphs graphs;
+	bool has_begun;                   /* it was lent */
+	int64_t reported_all_at, back_at; /* the latest each */
+	uint64_t flushed_tick;            /* of the latest flush */
+};
+
+/* gpu_nccl.c: communicators of NCCL. */
+struct gpu_comms {
+	struct gpu_comm *list;
+	uint32_t cnt, cap;
+};
+
 struct gpu_process {
 	struct gpu_process *next;
 	struct gpu_arena *arena;
@@ -154,24 +173,11 @@ struct gpu_process {
 		bool is_range_partial; /* some calls are not known: of a previous collector */
 	} calls;
 	struct gpu_queue work;
-	struct {
-		/* CUPTI is lent to the program; it has ended that. In the order of their times. */
-		struct gpu_lent_event *event;
-		uint32_t cnt, cap;
-		int64_t *call; /* starts of calls that CUPTI has not reported */
-		size_t call_cnt, call_cap;
-		struct gpu_lent_graphs graphs;
-		bool has_begun;                   /* it was lent */
-		int64_t reported_all_at, back_at; /* the latest each */
-		uint64_t flushed_tick;            /* of the latest flush */
-	} lent;
+	struct gpu_lent lent;
 	struct {
 		uint8_t gpu[GPU_DEVICES];      /* + 1, TARGET_INFO_GPU.id by device; 0 unknown */
 		uint32_t device[GPU_CONTEXTS]; /* + 1, by context id; 0 unknown */
-		struct {
-			struct gpu_comm *list; /* communicators of NCCL */
-			uint32_t cnt, cap;
-		} comms;
+		struct gpu_comms comms;
 	} tables;
 	bool has_reported_all; /* CUPTI has handed over its last record */
 	bool is_missing_noted; /* it never did, and the report has that diagnostic */
