@@ -72,43 +72,43 @@ case $? in
 esac
 # ---- a process with threads, and what it starts ----
 if [ "$(id -u)" = 0 ] && [ -n "$has_calls" ]; then
-	check 'attaches to a process with threads' attach a -p $T --syscall=process-tree --syscall-threshold=500
+	check 'attach attaches to a process with threads' attach a -p $T --syscall=process-tree --syscall-threshold=500
 	echo work >go
-	check 'the process works on' wait_for 30 test -s counts
+	check 'the attached process works on' wait_for 30 test -s counts
 	kill -INT $A
 	wait $A
-	is $? 0 'Ctrl-C ends the recording, with status 0'
-	check 'with a message' grep -q "report: .*a.sqlite" attach.err
-	check 'and not the process' kill -0 $T
-	check 'the report is sound' intact "$R"
+	is $? 0 'Ctrl-C ends the recording of attach with status 0'
+	check 'attach names its report when Ctrl-C ends it' grep -q "report: .*a.sqlite" attach.err
+	check 'Ctrl-C to attach does not end the attached process' kill -0 $T
+	check 'the report of attach is sound' intact "$R"
 	while read -r tid want; do
 		[ "$tid" = child ] && continue
 		got=$(q "$R" "SELECT count(*) FROM SCHED_EVENTS WHERE NOT isSchedIn AND globalTid & 0xffffff = $tid")
 		# Waiting for the barriers adds a few; kernels of some virtual machines keep some to themselves.
-		check "thread $tid: $got switches, $want by the kernel's count" [ $((got - want)) -ge $((-want / 50 - 2)) ] &&
-			check "thread $tid: no more than these" [ $((got - want)) -le 15 ]
+		check "thread $tid has $got switch rows, the kernel counted $want" [ $((got - want)) -ge $((-want / 50 - 2)) ] &&
+			check "thread $tid has at most 15 switches more than the kernel counted" [ $((got - want)) -le 15 ]
 		is "$(q "$R" "SELECT total(n) FROM (SELECT count(*) AS n, nameId, globalTid FROM SYSCALL GROUP BY 2, 3
 			UNION ALL SELECT count, nameId, globalTid FROM SL_SYSCALL_TOTALS) JOIN StringIds s ON s.id = nameId
-			WHERE value = 'getppid' AND globalTid & 0xffffff = $tid")" 1000.0 "thread $tid: every system call"
+			WHERE value = 'getppid' AND globalTid & 0xffffff = $tid")" 1000.0 "all 1000 calls of getppid() by thread $tid are in the report"
 	done <counts
 	child=$(sed -n 's/^child //p' counts)
 	is "$(q "$R" "SELECT total(n) FROM (SELECT count(*) AS n, nameId, globalTid FROM SYSCALL GROUP BY 2, 3
 		UNION ALL SELECT count, nameId, globalTid FROM SL_SYSCALL_TOTALS) JOIN StringIds s ON s.id = nameId
-		WHERE value = 'getppid' AND globalTid & 0xffffff = $child")" 500.0 'a child that was started meanwhile'
+		WHERE value = 'getppid' AND globalTid & 0xffffff = $child")" 500.0 'all 500 calls of getppid() by a child born while attached are in the report'
 	is "$(q "$R" "SELECT kind || ' ' || exitStatus || ' ' || (parentGlobalPid >> 24 & 0xffffff) FROM SL_PROCESS_TREE
-		WHERE globalPid >> 24 & 0xffffff = $child")" "1 1792 $T" 'its birth, parent and exit status'
+		WHERE globalPid >> 24 & 0xffffff = $child")" "1 1792 $T" 'a child born while attached has its birth, parent and exit status'
 	is "$(q "$R" "SELECT kind || ' ' || traced || ' ' || (start < 0) || ' ' || (start > -60e9) FROM SL_PROCESS_TREE
-		WHERE globalPid >> 24 & 0xffffff = $T")" '0 0 1 1' 'the process itself began before'
-	check 'with its command line' sh -c "sqlite3 '$R' 'SELECT commandLine FROM SL_PROCESS_TREE' | grep -q target.py"
-	is "$(q "$R" "SELECT count(*) FROM ThreadNames WHERE globalTid >> 24 & 0xffffff = $T")" 3 'its threads have names'
+		WHERE globalPid >> 24 & 0xffffff = $T")" '0 0 1 1' 'the attached process began before the recording'
+	check 'the attached process has its command line' sh -c "sqlite3 '$R' 'SELECT commandLine FROM SL_PROCESS_TREE' | grep -q target.py"
+	is "$(q "$R" "SELECT count(*) FROM ThreadNames WHERE globalTid >> 24 & 0xffffff = $T")" 3 'the threads of the attached process have names'
 	is "$(q "$R" "SELECT count(*) FROM (SELECT isSchedIn = lag(isSchedIn, 1, 0) OVER (PARTITION BY globalTid ORDER BY start, rowid) AS twice
-		FROM SCHED_EVENTS) WHERE twice")" 0 'rows alternate, and begin with an in'
+		FROM SCHED_EVENTS) WHERE twice")" 0 'rows of SCHED_EVENTS alternate for each thread, and begin with a switch in'
 else
 	skip 'switches and system calls of a running process' "$(grep -v attached err | head -1)"
 fi
 echo end >go
 wait $T
-is $? 5 'the process ends as it would have'
+is $? 5 'the attached process ends with its own status'
 
 # ---- a family ----
 if [ "$(id -u)" = 0 ]; then
@@ -129,13 +129,13 @@ END
 	"$PY" -S -E family.py &
 	F=$!
 	wait_for 20 test -e family.child0 -a -e family.child1 -a -e family.child2 -a -e family.grandchild -a -e family.parent
-	check 'attaches to a family' attach f -p $F -d 1
+	check 'attach attaches to a family of processes' attach f -p $F -d 1
 	wait $A
-	is $? 0 '--duration ends it'
-	is "$(q "$R" "SELECT count(DISTINCT globalPid) FROM SL_PROCESS_TREE WHERE kind = 0")" 5 'children and grandchildren that were there'
-	is "$(q "$R" "SELECT count(*) FROM SL_PROCESS_TREE c JOIN SL_PROCESS_TREE p ON c.parentGlobalPid = p.globalPid")" 4 'and who is whose'
-	is "$(q "$R" "SELECT count(DISTINCT globalTid >> 24) FROM SCHED_EVENTS WHERE isSchedIn")" 5 'all of them had a CPU, also who never sleeps'
-	check 'time on CPUs is that of the CPUs' [ "$(q "$R" "SELECT sum(CASE WHEN isSchedIn THEN -start ELSE start END) / 1000000 FROM SCHED_EVENTS WHERE rowid <= (SELECT max(rowid) FROM SCHED_EVENTS WHERE NOT isSchedIn)")" -lt $(($(nproc) * 1500)) ]
+	is $? 0 '--duration ends attach with status 0'
+	is "$(q "$R" "SELECT count(DISTINCT globalPid) FROM SL_PROCESS_TREE WHERE kind = 0")" 5 'attach has the children and grandchildren that were there'
+	is "$(q "$R" "SELECT count(*) FROM SL_PROCESS_TREE c JOIN SL_PROCESS_TREE p ON c.parentGlobalPid = p.globalPid")" 4 'attach has the parent of each process of a family'
+	is "$(q "$R" "SELECT count(DISTINCT globalTid >> 24) FROM SCHED_EVENTS WHERE isSchedIn")" 5 'each process of a family has a switch onto a CPU, though none sleeps'
+	check 'the processes of a family have no more time on CPUs than the CPUs have' [ "$(q "$R" "SELECT sum(CASE WHEN isSchedIn THEN -start ELSE start END) / 1000000 FROM SCHED_EVENTS WHERE rowid <= (SELECT max(rowid) FROM SCHED_EVENTS WHERE NOT isSchedIn)")" -lt $(($(nproc) * 1500)) ]
 	: >family.end
 	wait $F
 	# ---- one that is stopped, several at once, one that ends ----
@@ -145,39 +145,39 @@ END
 	S2=$!
 	wait_for 20 sh -c "grep -q sleep /proc/$S1/comm && grep -q sleep /proc/$S2/comm"
 	kill -STOP $S1
-	check 'attaches to a stopped process and another' attach s -p $S1,$S2 -p $S2
+	check 'attach attaches to a stopped process and another' attach s -p $S1,$S2 -p $S2
 	sleep 0.3
-	is "$(cut -d' ' -f3 /proc/$S1/stat)" T 'which stays stopped'
+	is "$(cut -d' ' -f3 /proc/$S1/stat)" T 'a stopped process stays stopped while it is attached'
 	kill -CONT $S1
 	kill $S1
 	sleep 0.2
-	check 'goes on while one is left' kill -0 $A
+	check 'attach goes on while one of its processes is left' kill -0 $A
 	kill $S2
 	wait $A
-	is $? 0 'ends when all have ended'
-	is "$(q "$R" "SELECT group_concat(exitStatus) FROM SL_PROCESS_TREE")" '15,15' 'exit statuses'
+	is $? 0 'attach ends with status 0 when all its processes have ended'
+	is "$(q "$R" "SELECT group_concat(exitStatus) FROM SL_PROCESS_TREE")" '15,15' 'attach has the exit statuses of both processes'
 	mkfifo soon
 	cat soon &
-	check 'attaches to one that ends soon' attach e -p $!
+	check 'attach attaches to a process that ends soon' attach e -p $!
 	: >soon
 	wait $A
-	is $? 0 'and ends with it'
+	is $? 0 'attach ends with status 0 when its only process ends'
 	if command -v redis-server >/dev/null; then
 		redis-server --port 0 --unixsocket "$W/redis.sock" >redis.log 2>&1 &
 		D=$!
 		wait_for 20 test -S redis.sock
-		check 'attaches to redis-server' attach d -p $D --syscall=process-tree
+		check 'attach attaches to redis-server' attach d -p $D --syscall=process-tree
 		redis-benchmark -s "$W/redis.sock" -n 2000 -q -t set >bench.log 2>&1
 		kill -INT $A
 		wait $A
 		# Where others want the CPUs, too, the kernel's buffer may be full; then it is counted.
 		got=$(q "$R" "SELECT total(n) FROM (SELECT count(*) AS n, nameId FROM SYSCALL GROUP BY 2 UNION ALL SELECT sum(count), nameId FROM SL_SYSCALL_TOTALS GROUP BY 2) JOIN StringIds s ON s.id = nameId WHERE value = 'read'" | cut -d. -f1)
 		gone=$(q "$R" "SELECT ifnull(sum(count), 0) FROM SL_LOST_EVENTS WHERE what LIKE 'system calls%'")
-		check "every request was read: $got, $gone lost" [ $((got + gone)) -ge 2000 ]
+		check "all 2000 requests were read by redis-server ($got rows and totals, $gone lost)" [ $((got + gone)) -ge 2000 ]
 		kill $D
 	fi
 else
-	skip 'a family' 'needs root'
+	skip 'attach attaches to a family of processes' 'needs root'
 fi
 
 # ---- as an unprivileged user ----
@@ -186,9 +186,9 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	sleep 20 &
 	S=$!
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$(nobody_bin)" attach -p $S -d 1 -o theirs 2>err
-	is $? 1 'processes of others need rights'
-	check 'with a message that names a way out' grep -q 'not permitted.*CAP_' err
-	check 'no report is left' [ ! -e theirs.sqlite ]
+	is $? 1 'attach to a process of another user is refused'
+	check 'the refusal for a process of another user names a capability' grep -q 'not permitted.*CAP_' err
+	check 'a refused attach leaves no report' [ ! -e theirs.sqlite ]
 	kill $S
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then
 		mkfifo own.fifo && chmod 666 own.fifo
@@ -198,12 +198,12 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 		wait_for 20 grep -q 'attached to' err
 		: >own.fifo
 		wait $A
-		is $? 0 "one's own can be followed without"
-		check 'and what is missing is named' grep -q 'perf_event_open' err
-		check 'the report is sound' intact own.sqlite
+		is $? 0 "a user without rights can attach to a process of its own"
+		check 'attach without rights names perf_event_open as missing' grep -q 'perf_event_open' err
+		check 'the report of a user without rights is sound' intact own.sqlite
 	fi
 else
-	skip 'rights' 'needs root and setpriv'
+	skip 'attach to a process of another user is refused' 'needs root and setpriv'
 fi
 
 # ---- bad input ----
@@ -211,23 +211,23 @@ refused() { # STATUS TEXT NAME OPTION...
 	want=$1 text=$2 name=$3
 	shift 3
 	"$BIN" attach "$@" -o bad 2>err
-	is $? "$want" "$name is refused"
-	check "$name: one line" sh -c "[ \$(wc -l <err) -eq 1 ] && grep -q \"$text\" err"
+	is $? "$want" "attach to $name is refused"
+	check "attach to $name is refused in one line" sh -c "[ \$(wc -l <err) -eq 1 ] && grep -q \"$text\" err"
 }
 refused 1 'no process 4194000' 'a process that is not there' -p 4194000
 refused 2 'numbers of processes' 'a name' -p python3
 refused 2 'numbers of processes' 'a negative number' -p -5
 refused 2 'no process given' 'nothing'
-refused 2 'nothing to record' 'asking for nothing' -p 1 --cpuctxsw=none --sample=none
+refused 2 'nothing to record' 'a process with nothing to record' -p 1 --cpuctxsw=none --sample=none
 sh -c "exec \"$BIN\" attach -p \$\$ -o bad" 2>err
-is $? 1 'oneself is refused'
-check 'oneself: is named' grep -q 'this command itself' err
+is $? 1 'attach to itself is refused'
+check 'the refusal of attach to itself gives the reason' grep -q 'this command itself' err
 for k in /proc/[0-9]*; do
 	k=${k#/proc/}
 	[ "$k" -gt 1 ] && [ ! -e /proc/"$k"/exe ] && grep -q '^Kthread:[[:space:]]*1' /proc/"$k"/status 2>/dev/null && break
 	k=
 done
-if [ -n "$k" ]; then refused 1 'thread of the kernel' 'a thread of the kernel' -p "$k"; else skip 'kernel threads' 'none to be seen'; fi
+if [ -n "$k" ]; then refused 1 'thread of the kernel' 'a thread of the kernel' -p "$k"; else skip 'attach to a thread of the kernel is refused' 'none to be seen'; fi
 "$PY" -c 'import threading, time, os
 t = threading.Thread(target=time.sleep, args=(20,)); t.start(); print(t.native_id, flush=True); t.join()' >tid &
 P=$!
@@ -241,9 +241,9 @@ find_zombie() {
 	[ -n "$zombie" ]
 }
 wait_for 10 find_zombie
-if [ -n "$zombie" ]; then refused 1 'has ended' 'a zombie' -p "$zombie"; else skip 'a zombie' 'there is none'; fi
+if [ -n "$zombie" ]; then refused 1 'has ended' 'a zombie' -p "$zombie"; else skip 'attach to a zombie is refused' 'there is none'; fi
 kill $P
-check 'refusals leave nothing behind' [ ! -e bad.sqlite ]
+check 'refused attaches leave no report' [ ! -e bad.sqlite ]
 
 # ---- a process that carries libtrace.so ----
 "$BIN" launch --session-new="attach-$$" -t osrt "$PY" -S -E -c 'import time, os
@@ -256,12 +256,12 @@ find_inside() {
 }
 if wait_for 20 find_inside; then
 	"$BIN" attach -p "$inside" -d 1 -f true -o inside 2>err
-	is $? 0 'a program under the shim'
-	check 'its session is named' grep -q "session 'attach-$$'" err
-	check 'and records everything' [ "$(q inside.sqlite 'SELECT count(*) FROM OSRT_API')" -gt 0 ]
+	is $? 0 'attach to a program under libtrace.so succeeds'
+	check 'attach to a program under libtrace.so names its session' grep -q "session 'attach-$$'" err
+	check 'attach to a program under libtrace.so records its calls' [ "$(q inside.sqlite 'SELECT count(*) FROM OSRT_API')" -gt 0 ]
 	"$BIN" shutdown --session="attach-$$" --kill=sigterm 2>>err
 else
-	result 1 'a program under the shim runs'
+	result 1 'a launched program runs under libtrace.so'
 	diag <launch.log
 fi
 wait $L

@@ -6,8 +6,8 @@ program=$PROG/bad_pointers
 "$program" >"$W/plain" 2>"$W/plain.err" </dev/null
 check 'every function with pointers is called untraced' test "$(wc -l <"$W/plain")" -gt 1000
 equal() { # NAME
-	check "$1: results, errno and signals" diff "$W/plain" "$W/traced"
-	check "$1: messages" diff "$W/plain.err" "$W/traced.err"
+	check "$1: results, errno and signals are those untraced" diff "$W/plain" "$W/traced"
+	check "$1: messages are those untraced" diff "$W/plain.err" "$W/traced.err"
 	is "$(q "$R" "SELECT count(*) > 500 FROM call")" 1 "$1: the calls are recorded"
 }
 SIGHTLINE_OPTIONS=--osrt-threshold=0 bare bare "$program" >"$W/traced" 2>"$W/traced.err" </dev/null

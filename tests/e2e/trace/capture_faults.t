@@ -43,14 +43,14 @@ goes_on() { # NAME: the program says "done" and all is well with it
 }
 
 # ---- SIGKILL of the program, of a part of it, of all ----
-try 'the program is killed in its range' "$REPEAT" 'call 1 start call 50 die 9' 50 137
-try 'the program is killed after its range' "$REPEAT" 'call 1 start call 50 stop call 7 die 9' 50 137
-try 'the program crashes in its range' "$C" 'call 1 push all start call 50 die 11' 50 139
+try 'the program is killed in its range: the report has its calls' "$REPEAT" 'call 1 start call 50 die 9' 50 137
+try 'the program is killed after its range: the report has the range alone' "$REPEAT" 'call 1 start call 50 stop call 7 die 9' 50 137
+try 'the program crashes in its range: the report has its calls' "$C" 'call 1 push all start call 50 die 11' 50 139
 try 'a worker is killed in its range: the next range is another report' "$REPEAT" \
 	'fork { start call 5 die 9 } wait gone case.1.sqlite-wal call 7 start call 2 stop' '5 2'
-try 'one of two ranks is killed in the range of both' "$REPEAT" \
+try 'one of two ranks is killed in the range of both: the report has the calls of both' "$REPEAT" \
 	'fork { start call 5 meet a 2 die 9 } spawn { start call 6 meet a 2 sleep 300 call 3 stop call 1 } wait' 14
-try 'a daemon is made in a range, which goes on without it' "$REPEAT" \
+try 'a daemon made in a range is captured to the end of the range' "$REPEAT" \
 	'call 1 start call 2 daemon { call 4 raise a await b call 8 raise c } await a call 16 stop raise b call 32 await c' 22
 
 # ---- SIGKILL of the collector ----
@@ -60,8 +60,8 @@ await a && wait_for 10 committed 50
 send KILL $(ours)
 raise b
 goes_on 'SIGKILL while recording'
-check 'SIGKILL while recording: recover' "$BIN" recover case.sqlite
-check 'SIGKILL while recording: sound' intact case.sqlite
+check 'SIGKILL while recording: recover succeeds' "$BIN" recover case.sqlite
+check 'SIGKILL while recording: the report is sound' intact case.sqlite
 have=$(calls case.sqlite)
 check "SIGKILL while recording: 50 calls are there ($have), none from before" eval "[ $have -ge 50 ] && [ $have -le 61 ]"
 check 'SIGKILL while recording: the tools read it' "$BIN" stats case.sqlite
@@ -71,9 +71,9 @@ await a
 send KILL $(ours)
 raise b
 goes_on 'SIGKILL before a range'
-check 'SIGKILL before a range: recover' "$BIN" recover case.sqlite
-check 'SIGKILL before a range: sound' intact case.sqlite
-is "$(calls case.sqlite)" 0 'SIGKILL before a range: and empty'
+check 'SIGKILL before a range: recover succeeds' "$BIN" recover case.sqlite
+check 'SIGKILL before a range: the report is sound' intact case.sqlite
+is "$(calls case.sqlite)" 0 'SIGKILL before a range: the report is empty'
 
 begin "$REPEAT" 'call 1 start call 5 stop raise a await b call 7 start call 4 stop call 3 say done'
 await a
@@ -82,7 +82,7 @@ send KILL $(ours)
 raise b
 goes_on 'SIGKILL between two ranges'
 is "$(reports) $(calls case.1.sqlite)" './case.1.sqlite 5' 'SIGKILL between two ranges: the first report is whole'
-check 'SIGKILL between two ranges: sound' intact case.1.sqlite
+check 'SIGKILL between two ranges: the first report is sound' intact case.1.sqlite
 
 begin "$REPEAT" 'thread w { flood z 50 100 } start call 1000 sleep 200 stop raise a await b start call 4 stop raise z say done'
 await a
@@ -90,7 +90,7 @@ send KILL $(ours)
 raise b
 goes_on 'SIGKILL while a report is completed'
 [ -e case.1.sqlite-wal ] || q case.1.sqlite "SELECT 1 FROM SL_STATE" >/dev/null 2>&1 && "$BIN" recover case.1.sqlite >/dev/null 2>&1
-check 'SIGKILL while a report is completed: sound' intact case.1.sqlite
+check 'SIGKILL while a report is completed: the report is sound' intact case.1.sqlite
 check 'SIGKILL while a report is completed: the calls are there' test "$(calls case.1.sqlite)" -ge 1000
 
 # ---- a collector that stands still ----
@@ -103,8 +103,8 @@ wait_for 20 grep -q '^done' out
 result $? 'a stopped collector: the call that opens a range comes back all the same'
 send CONT $victims
 wait $job
-is $? 0 'a stopped collector: its status'
-check 'a stopped collector: a sound report' intact case.sqlite
+is $? 0 'a stopped collector: profile ends with status 0 after SIGCONT'
+check 'a stopped collector: the report is sound' intact case.sqlite
 
 # ---- names that are taken ----
 rm -f case*
@@ -118,11 +118,11 @@ raise b
 wait $job
 is "$? $(cat case.2.sqlite)" '0 mine' 'the second name is taken meanwhile: it is left alone'
 rm case.2.sqlite
-is "$(for r in $(reports); do calls "$r"; done | tr '\n' ' ')" '3 4 ' 'and both ranges have their reports'
-try 'force-overwrite' "$REPEAT" 'start call 3 stop' 3
+is "$(for r in $(reports); do calls "$r"; done | tr '\n' ' ')" '3 4 ' 'the second name is taken meanwhile: both ranges have their reports'
+try 'one range is captured into case.1.sqlite' "$REPEAT" 'start call 3 stop' 3
 echo mine >case.2.sqlite
 "$BIN" profile -t cuda,osrt --osrt-threshold=0 -f true $REPEAT -o case "$PROG/capture" 'start call 3 stop start call 4 stop' >out 2>err
-is "$? $(calls case.1.sqlite) $(calls case.2.sqlite)" '0 3 4' 'force-overwrite replaces both'
+is "$? $(calls case.1.sqlite) $(calls case.2.sqlite)" '0 3 4' 'force-overwrite replaces the reports of both ranges'
 
 # ---- Ctrl-C, and nothing left ----
 cat >group.py <<'EOF'
@@ -135,11 +135,11 @@ os.killpg(p.pid, signal.SIGINT)
 print(p.wait())
 EOF
 rm -f case* log.*
-is "$("$PY" group.py "$BIN" profile -t cuda,osrt -y 30 -o case "$PROG/capture" 'call 5 raise a sleep 20000' 2>err)" -2 'Ctrl-C while --delay waits'
-check 'Ctrl-C while --delay waits: a report that says so' eval 'intact case.sqlite && q case.sqlite "SELECT text FROM DIAGNOSTIC_EVENT" | grep -q delay'
+is "$("$PY" group.py "$BIN" profile -t cuda,osrt -y 30 -o case "$PROG/capture" 'call 5 raise a sleep 20000' 2>err)" -2 'Ctrl-C while --delay waits ends profile by SIGINT'
+check 'Ctrl-C while --delay waits: the report names --delay' eval 'intact case.sqlite && q case.sqlite "SELECT text FROM DIAGNOSTIC_EVENT" | grep -q delay'
 rm -f case* log.*
-is "$("$PY" group.py "$BIN" profile -t cuda,osrt --osrt-threshold=0 $REPEAT -o case "$PROG/capture" 'start call 3 stop start call 5 raise a sleep 20000' 2>err)" -2 'Ctrl-C in a range'
-is "$(for r in $(reports); do calls "$r"; done | tr '\n' ' ')" '3 5 ' 'Ctrl-C in a range: both reports'
+is "$("$PY" group.py "$BIN" profile -t cuda,osrt --osrt-threshold=0 $REPEAT -o case "$PROG/capture" 'start call 3 stop start call 5 raise a sleep 20000' 2>err)" -2 'Ctrl-C in a range ends profile by SIGINT'
+is "$(for r in $(reports); do calls "$r"; done | tr '\n' ' ')" '3 5 ' 'Ctrl-C in a range: both reports have their calls'
 
 # ---- no room ----
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
@@ -154,9 +154,9 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	for r in small/*.sqlite; do
 		check "a full disk: ${r#small/} is sound" intact "$r"
 	done
-	check 'a full disk: a message' grep -q '^sightline: .*\(full\|space\|disk\)' err
+	check 'a full disk: stderr has a message' grep -q '^sightline: .*\(full\|space\|disk\)' err
 else
-	skip 'a full disk' 'needs root and mount namespaces'
+	skip 'a full disk: the program goes on' 'needs root and mount namespaces'
 fi
 
 # ---- what was asked is wrong ----
@@ -164,7 +164,7 @@ refused() { # NAME, WORDS, OPTIONS...
 	refused_name=$1 refused_words=$2
 	shift 2
 	"$BIN" profile "$@" -o never true >out 2>err
-	is "$? $(wc -l <err) $(grep -c -- "$refused_words" err) $(ls never* 2>/dev/null)" '2 1 1 ' "$refused_name" || diag <err
+	is "$? $(wc -l <err) $(grep -c -- "$refused_words" err) $(ls never* 2>/dev/null)" '2 1 1 ' "$refused_name is refused in one line, and nothing is run" || diag <err
 }
 refused 'an unknown range' 'capture-range' -c gpu
 refused 'an unknown end' 'capture-range-end' -c nvtx -p x --capture-range-end=never

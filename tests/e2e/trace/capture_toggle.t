@@ -30,14 +30,14 @@ often() { # N WORD: so often
 }
 
 P='-c cudaProfilerApi --capture-range-end=pause' R='-c cudaProfilerApi --capture-range-end=repeat'
-try '1,000 times on and off, 8 threads: one report' "$P" "$threads repeat 1000 { start call 2 stop call 2 } raise z join" N
-is "$(q case.sqlite 'SELECT count(*) FROM SL_CAPTURES')" 1000 'in which 1,000 stretches were recorded'
-try 'calls that are only counted' "$P --osrt-threshold=1000000000" "$threads repeat 300 { start call 2 stop call 2 } raise z join" N
-try 'by NVTX' '-c nvtx -p s@d --capture-range-end=pause' "$threads repeat 300 { push =s@d call 2 pop @d call 2 } raise z join" N
-try '60 reports, 8 threads' "$R" "$threads repeat 60 { start call 2 sleep 1 stop call 2 } raise z join" "$(often 60 N)"
-try '20 reports of calls that are only counted' "$R --osrt-threshold=1000000000" "$threads repeat 20 { start call 2 sleep 1 stop call 2 } raise z join" "$(often 20 N)"
+try '1,000 times on and off, 8 threads: one report has each call made while on' "$P" "$threads repeat 1000 { start call 2 stop call 2 } raise z join" N
+is "$(q case.sqlite 'SELECT count(*) FROM SL_CAPTURES')" 1000 '1,000 times on and off: the report has 1,000 stretches'
+try '300 times on and off: calls that are only counted are those made while on' "$P --osrt-threshold=1000000000" "$threads repeat 300 { start call 2 stop call 2 } raise z join" N
+try '300 times on and off by NVTX: one report has each call made while on' '-c nvtx -p s@d --capture-range-end=pause' "$threads repeat 300 { push =s@d call 2 pop @d call 2 } raise z join" N
+try '60 reports of 8 threads have each its calls' "$R" "$threads repeat 60 { start call 2 sleep 1 stop call 2 } raise z join" "$(often 60 N)"
+try '20 reports of calls that are only counted have each its calls' "$R --osrt-threshold=1000000000" "$threads repeat 20 { start call 2 sleep 1 stop call 2 } raise z join" "$(often 20 N)"
 rank='{ repeat 20 { meet b 2 start call 3 meet c 2 stop meet d 2 call 3 } }'
-try '20 reports of two processes that open and close at the same time' "$R" "fork $rank spawn $rank wait" "$(often 20 6)"
+try 'two processes that open and close at the same time: 20 reports have each its calls' "$R" "fork $rank spawn $rank wait" "$(often 20 6)"
 kinds=cuda,nvtx,osrt
-try '8 reports where CUPTI is asked for each, 8 threads' "$R" "$threads repeat 8 { start launch 5 call 2 stop call 2 } raise z join" "$(often 8 N)"
+try '8 reports of 8 threads with CUPTI have each its calls' "$R" "$threads repeat 8 { start launch 5 call 2 stop call 2 } raise z join" "$(often 8 N)"
 done_testing

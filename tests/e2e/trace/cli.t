@@ -20,25 +20,25 @@ prints() { # PATTERN COMMAND...: status 0, the pattern on stdout, nothing on std
 commands=$("$BIN" --completion-data)
 
 # ---- help and version ----
-is "$("$BIN" --version)" "$("$BIN" version)" 'both ways to the version'
-check 'the version has a number' prints 'sightline 0.' "$BIN" -v
-check 'help of the whole' prints 'usage: sightline COMMAND' "$BIN" --help
+is "$("$BIN" --version)" "$("$BIN" version)" '--version and version print the same'
+check 'the output of -v has the number of the version' prints 'sightline 0.' "$BIN" -v
+check 'the output of --help begins with the usage' prints 'usage: sightline COMMAND' "$BIN" --help
 "$BIN" >out 2>err
-is "$? $(head -1 out)" '2 usage: sightline COMMAND [options]' 'without a command: the help, and status 2'
+is "$? $(head -1 out)" '2 usage: sightline COMMAND [options]' 'sightline without a command prints the help and fails with status 2'
 for c in $commands; do
-	[ "$c" = help ] || check "$c --help" prints "usage: sightline $c" "$BIN" "$c" --help
-	check "help $c" prints 'usage: sightline ' "$BIN" help "$c"
+	[ "$c" = help ] || check "$c --help prints its usage" prints "usage: sightline $c" "$BIN" "$c" --help
+	check "help $c prints its usage" prints 'usage: sightline ' "$BIN" help "$c"
 	check "the help lists $c" prints "  $c " "$BIN" --help
 done
-check 'a full disk is no success' says 1 'No space left' sh -c "'$BIN' --help >/dev/full"
+check 'sightline --help onto a full disk fails' says 1 'No space left' sh -c "'$BIN' --help >/dev/full"
 
 # ---- misspellings ----
-check 'a command misspelt' says 2 "unknown command 'porfile'; did you mean 'profile'?" "$BIN" porfile
-check 'a command unknown' says 2 "unknown command 'xyzzy' (see 'sightline --help')" "$BIN" xyzzy
-check 'a command of nsys that is missing' says 2 "'recipe' of nsys does not exist here yet" "$BIN" recipe
-check 'an option of the whole misspelt' says 2 "did you mean '--version'?" "$BIN" --verison
-check 'help of an unknown command' says 2 "unknown command 'nope'" "$BIN" help nope
-check 'an option misspelt' says 2 \
+check 'a misspelt command is refused with the right one' says 2 "unknown command 'porfile'; did you mean 'profile'?" "$BIN" porfile
+check 'an unknown command is refused' says 2 "unknown command 'xyzzy' (see 'sightline --help')" "$BIN" xyzzy
+check 'a command of nsys that is missing is refused as such' says 2 "'recipe' of nsys does not exist here yet" "$BIN" recipe
+check 'a misspelt option of sightline is refused with the right one' says 2 "did you mean '--version'?" "$BIN" --verison
+check 'the help of an unknown command is refused' says 2 "unknown command 'nope'" "$BIN" help nope
+check 'a misspelt option of profile is refused with the right one' says 2 \
 	"profile: unknown option '--outptu'; did you mean '--output'? (see 'sightline profile --help')" \
 	"$BIN" profile --outptu=x true
 for c in $commands; do
@@ -47,26 +47,26 @@ for c in $commands; do
 done
 
 # ---- refusals before anything runs ----
-check 'no program' says 2 'profile' "$BIN" profile
+check 'profile without a program is refused' says 2 'profile' "$BIN" profile
 echo precious >old.sqlite
-check 'an existing report is refused' says 1 "'old.sqlite' exists (replace it with -f true" \
+check 'profile refuses to replace an existing report' says 1 "'old.sqlite' exists (replace it with -f true" \
 	"$BIN" profile -o old touch ran
-is "$(cat old.sqlite)" precious 'and is left as it is'
-check 'no such folder' says 1 "'no/such' for the report does not exist" "$BIN" profile -o no/such/x touch ran
-check 'a variable that is not set' says 1 'SIGHTLINE_NOT_SET' "$BIN" profile -o 'x%q{SIGHTLINE_NOT_SET}' touch ran
-check 'a wrong value' says 2 "did you mean 'block'?" "$BIN" profile --on-full=blck touch ran
-is "$(ls ran 2>/dev/null)" '' 'the program was never run'
+is "$(cat old.sqlite)" precious 'a refused profile leaves the existing report as it is'
+check 'profile refuses a report in a folder that does not exist' says 1 "'no/such' for the report does not exist" "$BIN" profile -o no/such/x touch ran
+check 'profile refuses a variable that is not set in the name of the report' says 1 'SIGHTLINE_NOT_SET' "$BIN" profile -o 'x%q{SIGHTLINE_NOT_SET}' touch ran
+check 'profile refuses a wrong value and names the nearest' says 2 "did you mean 'block'?" "$BIN" profile --on-full=blck touch ran
+is "$(ls ran 2>/dev/null)" '' 'a refused profile does not run the program'
 
 # ---- command lines of nsys ----
 "$BIN" profile -t cuda,nvtx,osrt,opengl -s none --cpuctxsw=none -o rep.nsys-rep --force-overwrite=true \
 	--cuda-memory-usage=true --capture-range cudaProfilerApi --trace-fork-before-exec true sh -c 'exit 7' >out 2>err
 is $? 7 'a command line of nsys runs, and the status is the program'"'"'s'
-check 'the report is where it was asked for' test -s rep.sqlite
+check 'the report of a command line of nsys is where it was asked for' test -s rep.sqlite
 is "$(grep -c 'not yet' err)" 2 'options without effect are named, in a line for options and one for kinds'
-check 'the change of name is reported' grep -Fq "it will be 'rep.sqlite'" err
+check "the change of the report's name from .nsys-rep is reported" grep -Fq "it will be 'rep.sqlite'" err
 
 # ---- status ----
-check 'status' prints 'Library calls' "$BIN" status -e
+check 'status -e prints the check of library calls' prints 'Library calls' "$BIN" status -e
 check 'status finds this libtrace.so' prints "$SHIM" "$BIN" status
 check 'status without a terminal has no colours' sh -c "! '$BIN' status | grep -q '$(printf '\033')'"
 check 'status as JSON is JSON' sh -c "'$BIN' status --format json | '$PY' -c '
@@ -78,7 +78,7 @@ for c in report[\"checks\"]:
     assert c[\"state\"] in (\"ok\", \"limited\", \"no\") and c[\"detail\"], c
 '"
 mkdir lonely && cp "$BIN" lonely/
-check 'without libtrace.so status says so and fails' sh -c \
+check 'status without libtrace.so says so and fails' sh -c \
 	'lonely/sightline status >out; [ $? -eq 1 ] && grep -q "Library calls *no " out'
 check 'status leaves nothing behind' sh -c \
 	'mkdir tmp; env -u SIGHTLINE_SESSIONS XDG_RUNTIME_DIR=$PWD/tmp "$0" status >/dev/null; [ -z "$(ls -A tmp)" ]' "$BIN"
@@ -139,7 +139,7 @@ if command -v bash >/dev/null; then
 	completes() { # WANT WORD...
 		want=$1
 		shift
-		is "$(bash complete.bash "$TOP/scripts/completion.bash" "$BIN" "$@")" "$want " "completion: sightline $*"
+		is "$(bash complete.bash "$TOP/scripts/completion.bash" "$BIN" "$@")" "$want " "bash completes sightline $*"
 	}
 	completes 'start stats status' sta
 	completes '--version' --v
@@ -160,7 +160,7 @@ if command -v bash >/dev/null; then
 	completes 'kernel' compare a.sqlite b.sqlite -k ker
 	completes 'perfetto' export run.sqlite -t perf
 else
-	skip completion 'bash is not installed'
+	skip 'bash completes command lines' 'bash is not installed'
 fi
 if command -v zsh >/dev/null; then
 	# The shell's side: what it would offer, one word a line; files and commands by a word of their own.
@@ -183,7 +183,7 @@ if command -v zsh >/dev/null; then
 	completes() { # WANT WORD...
 		want=$1
 		shift
-		is "$(zsh -f complete.zsh "$TOP/scripts/completion.zsh" "$BIN" "$@")" "$want " "zsh: sightline $*"
+		is "$(zsh -f complete.zsh "$TOP/scripts/completion.zsh" "$BIN" "$@")" "$want " "zsh completes sightline $*"
 	}
 	completes 'start stats status' sta
 	completes '--version' --v
@@ -202,6 +202,6 @@ if command -v zsh >/dev/null; then
 	completes 'FILES' stats r
 	completes 'list' sessions l
 else
-	skip 'completion in zsh' 'it is not installed'
+	skip 'zsh completes command lines' 'it is not installed'
 fi
 done_testing

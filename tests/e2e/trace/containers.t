@@ -30,9 +30,9 @@ gone() {
 # Whether COMMAND works here without the tracer: namespaces may be forbidden.
 can() { $user timeout 20 "$@" true >/dev/null 2>&1; }
 compare() { # NAME STATUS OPENED
-	is "$2" 0 "$1: status"
-	check "$1: tree and ids" /usr/bin/env python3 "$E2E/trace/containers.py" witness "$R" $3
-	check "$1: nothing is left" gone
+	is "$2" 0 "$1: the run ends with status 0"
+	check "$1: the process tree and its ids are those of strace" /usr/bin/env python3 "$E2E/trace/containers.py" witness "$R" $3
+	check "$1: no process is left" gone
 }
 witness() { # COMMAND...
 	rm -f witness
@@ -53,11 +53,11 @@ below() { # NAME OPENED COMMAND...: the program has containers of its own
 	rm -f below.sqlite
 	SIGHTLINE_OUTPUT=$R SIGHTLINE_OPTIONS="--osrt-threshold=0 --osrt-file-access=true $NONE" LD_PRELOAD=$SHIM \
 		$user timeout 60 "$@" >log 2>&1
-	is $? 0 "$below_name, bare: status"
-	check "$below_name, bare: nothing is left" gone
-	[ -n "$user" ] || check "$below_name, bare: ids" [ "$(q "$R" "SELECT count(*) FROM SL_PROCESS_TREE WHERE (globalPid >> 24 & 0xffffff) NOT BETWEEN 300 AND 4194304")" = 0 ]
+	is $? 0 "$below_name, bare: the run ends with status 0"
+	check "$below_name, bare: no process is left" gone
+	[ -n "$user" ] || check "$below_name, bare: all pids are those of the collector" [ "$(q "$R" "SELECT count(*) FROM SL_PROCESS_TREE WHERE (globalPid >> 24 & 0xffffff) NOT BETWEEN 300 AND 4194304")" = 0 ]
 }
-unless() { skip "$1" 'not permitted here'; }
+unless() { skip "$1: the run ends with status 0" 'not permitted here'; }
 
 user='' inside='' bare=1
 below 'no container' $OPENED ./brood $CNT $WAYS
@@ -65,12 +65,12 @@ if [ "$(id -u)" = 0 ]; then
 	# Root's session takes processes of another user that are of its tree, also if they have ended by then.
 	other="setpriv --reuid=65534 --regid=65534 --clear-groups ./brood $CNT spawn"
 	profile other --osrt-threshold=0 --osrt-file-access=true $other >log 2>&1
-	is $? 0 'another user: status'
+	is $? 0 'another user: the run ends with status 0'
 	case $("$BIN" status -e) in
 	*'eBPF                 ok'*)
-		is "$(q "$R" "SELECT sum(traced) FROM SL_PROCESS_TREE WHERE exe LIKE '%/true'")" $CNT 'another user: all are traced'
+		is "$(q "$R" "SELECT sum(traced) FROM SL_PROCESS_TREE WHERE exe LIKE '%/true'")" $CNT 'another user: all its processes are traced'
 		;;
-	*) skip 'another user: all are traced' 'no eBPF: what has ended cannot be shown to be of the tree' ;;
+	*) skip 'another user: all its processes are traced' 'no eBPF: what has ended cannot be shown to be of the tree' ;;
 	esac
 fi
 if [ "$(id -u)" = 0 ] && can unshare -pf; then
@@ -93,8 +93,8 @@ if [ "$(id -u)" = 0 ] && can unshare -pf; then
 	first A=1 >plain
 	first_status=$?
 	first LD_PRELOAD="$SHIM" SIGHTLINE_OUTPUT="$W/first.sqlite" >traced
-	is $? $first_status 'unshare -p without a fork, bare: status'
-	check 'unshare -p without a fork, bare: the same' diff plain traced
+	is $? $first_status 'unshare -p without a fork, bare: the status is that untraced'
+	check 'unshare -p without a fork, bare: the output is that untraced' diff plain traced
 	for outer in 'unshare -pf --mount-proc' 'unshare -pf'; do
 		inside=$outer
 		below "collector in $outer" $OPENED ./brood $CNT $WAYS
@@ -108,13 +108,13 @@ if command -v bwrap >/dev/null && can bwrap --dev-bind / / --unshare-pid; then
 	below bwrap $OPENED bwrap --dev-bind / / --unshare-pid ./brood $CNT $WAYS
 	below 'bwrap, all namespaces' $OPENED bwrap --dev-bind / / --unshare-all ./brood $CNT $WAYS
 else
-	skip bwrap 'there is none, or it is not permitted'
+	skip 'bwrap: the run ends with status 0' 'there is none, or it is not permitted'
 fi
 [ "$(id -u)" != 0 ] || user='setpriv --reuid=65534 --regid=65534 --clear-groups'
 if can unshare -Urpf; then
 	below 'rootless' $OPENED unshare -Urpf --mount-proc ./brood $CNT $WAYS
 	inside='unshare -Urpf'
-	below 'rootless collector in it' $OPENED ./brood $CNT $WAYS
+	below 'a rootless collector in its own namespaces' $OPENED ./brood $CNT $WAYS
 else
 	unless rootless
 fi

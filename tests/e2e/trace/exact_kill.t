@@ -95,7 +95,7 @@ round() { # MODE VICTIM
 	wait_for 30 is_at_work
 	program=$(words | awk 'NR == 1 { print $1 }')
 	if ! [ "${program:-0}" -gt 1 ]; then
-		result 1 "$1, $2: the program does not begin"
+		result 1 "$1, $2: the program begins its calls"
 		diag <log
 		return
 	fi
@@ -160,7 +160,7 @@ round() { # MODE VICTIM
 	ends $job
 	differs >>failed
 	[ ! -s failed ]
-	result $? "$1, $2: threshold $threshold, $burst at once, $size MiB${clock:+, $clock}${live:+, $live}" || {
+	result $? "$1, kill of $2: rows, totals and losses are all calls (threshold $threshold, $burst at once, $size MiB${clock:+, $clock}${live:+, $live})" || {
 		echo "SEED=$begun"
 		cat failed log out
 	} | diag

@@ -30,17 +30,17 @@ for n in 1 1000 100000; do
 			wait_for 20 sh -c '[ -f "$0" ] && [ ! -e "$0-wal" ]' "$R"
 			;;
 		esac
-		is "$?" "$([ $how = profile ] && echo 137 || echo 0)" "SIGKILL after $n calls, $how: status"
-		is "$(calls "$R")" "$n 0" "SIGKILL after $n calls, $how: as many rows"
-		check "SIGKILL after $n calls, $how: sound report" intact "$R"
+		is "$?" "$([ $how = profile ] && echo 137 || echo 0)" "SIGKILL after $n calls, $how: the run has its status"
+		is "$(calls "$R")" "$n 0" "SIGKILL after $n calls, $how: every call is a row"
+		check "SIGKILL after $n calls, $how: the report is sound" intact "$R"
 	done
 done
 # With a threshold, which some reach, all or none: what a call takes is up to the machine.
 profile k --osrt-threshold=1000 "$PROG/repeat" "$W/data" 5000 kill >out 2>err
 set -- $(calls "$R")
-is "$(($1 + $2))" 5000 'SIGKILL with a threshold: rows + totals'
+is "$(($1 + $2))" 5000 'SIGKILL with a threshold: rows and totals are all calls'
 profile k --osrt-threshold=1000000000 "$PROG/repeat" "$W/data" 5000 kill >out 2>err
-is "$(calls "$R")" '0 5000' 'SIGKILL with a threshold that none reaches: totals'
+is "$(calls "$R")" '0 5000' 'SIGKILL with a threshold that no call reaches: totals are all calls'
 
 # ---- SIGKILL of the collector, while the program goes on; then recover ----
 for how in profile bare; do
@@ -51,24 +51,24 @@ for how in profile bare; do
 	esac
 	R=$W/c.sqlite
 	[ $how = profile ] || R=$W/cb.sqlite
-	wait_for 10 test -f data.done || result 1 "the program works, $how"
+	wait_for 10 test -f data.done || result 1 "the program makes its first calls, $how"
 	send KILL $(collector_of)
 	touch data.go
 	wait_for 10 test -s out
 	is "$(cat out)" "bytes $((64 * 40000))" "SIGKILL of the collector: the program goes on, $how"
-	check "SIGKILL of the collector: what is there is sound, $how" intact "$R"
-	check "recover works, $how" "$BIN" recover "$R"
+	check "SIGKILL of the collector: the report is sound before recover, $how" intact "$R"
+	check "SIGKILL of the collector: recover succeeds, $how" "$BIN" recover "$R"
 	set -- $(calls "$R")
 	have=${1:-0} gone=$(lost "$R")
-	check "every call before it is there ($have rows, $gone lost of 40000), $how" \
+	check "SIGKILL of the collector: calls before it are rows ($have rows, $gone lost of 40000), $how" \
 		eval '[ "$have" -ge 20000 ] && [ "$((have + ${gone:-0}))" -ge 20000 ]'
-	is "$((have + ${gone:-0}))" 40000 "rows + lost = calls, $how"
-	check "recovered report is sound, $how" intact "$R"
-	is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name = 'SL_STATE'")" 0 "recovered report is finished, $how"
-	check "recover of a finished report changes nothing, $how" "$BIN" recover "$R"
+	is "$((have + ${gone:-0}))" 40000 "SIGKILL of the collector: rows + lost = calls, $how"
+	check "SIGKILL of the collector: the recovered report is sound, $how" intact "$R"
+	is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name = 'SL_STATE'")" 0 "SIGKILL of the collector: the recovered report is finished, $how"
+	check "SIGKILL of the collector: recover of a finished report succeeds, $how" "$BIN" recover "$R"
 	wait
 done
-is "$("$BIN" recover /dev/null 2>&1 | wc -l)" 1 'recover of something else: one line'
+is "$("$BIN" recover /dev/null 2>&1 | wc -l)" 1 'recover of /dev/null prints one line'
 
 # ---- policies when the collector stands still ----
 for policy in wait drop block; do
@@ -79,7 +79,7 @@ for policy in wait drop block; do
 	job=$!
 	wait_for 20 test -f data.done
 	wait_for 20 eval '[ "$(q "$R" "SELECT count(*) FROM call WHERE name LIKE \"pread%\"" 2>/dev/null)" -gt 1000 ]'
-	result $? "$policy: the report is there while the program runs"
+	result $? "$policy: rows are in the report while the program runs"
 	victim=$(collector_of | head -1)
 	send STOP $victim
 	touch data.go
@@ -95,10 +95,10 @@ for policy in wait drop block; do
 	send CONT $victim
 	wait $job
 	works $? out 300000 "$policy: the program works"
-	check "$policy: sound report" intact "$R"
+	check "$policy: the report is sound" intact "$R"
 	set -- $(calls "$R")
 	case $policy in
-	block) is "$1 $(lost "$R")" '300000 0' "$policy: all rows, nothing lost" ;;
+	block) is "$1 $(lost "$R")" '300000 0' "$policy: every call is a row, none is lost" ;;
 	*) is "$(($1 + $(lost "$R")))" 300000 "$policy: rows + lost = calls" ;;
 	esac
 done
@@ -106,20 +106,20 @@ done
 # ---- one report name, again and again: the collector of the run before may still be at it ----
 for i in 1 2 3 4 5 6 7 8; do
 	SIGHTLINE_OPTIONS='-f true --osrt-threshold=0' SIGHTLINE_OUTPUT=$W/again.sqlite LD_PRELOAD=$SHIM "$PROG/repeat" "$W/data" 20000 >out 2>err
-	is "$(cat out err)" "bytes $((64 * 20000))" "run $i on one report, bare: the program works, no message"
-	check "run $i on one report, bare: sound" intact again.sqlite
-	is "$(calls again.sqlite)" '20000 0' "run $i on one report, bare: its calls"
+	is "$(cat out err)" "bytes $((64 * 20000))" "run $i on one report, bare: the program works without a message"
+	check "run $i on one report, bare: the report is sound" intact again.sqlite
+	is "$(calls again.sqlite)" '20000 0' "run $i on one report, bare: each of its calls is a row"
 	profile again --osrt-threshold=0 "$PROG/repeat" "$W/data" 10000 >out 2>err
 	is "$? $(cat out)" "0 bytes $((64 * 10000))" "run $i on one report, profile: the program works"
-	check "run $i on one report, profile: sound" intact again.sqlite
-	is "$(calls again.sqlite)" '10000 0' "run $i on one report, profile: its calls"
+	check "run $i on one report, profile: the report is sound" intact again.sqlite
+	is "$(calls again.sqlite)" '10000 0' "run $i on one report, profile: each of its calls is a row"
 done
 
 # ---- no file may be large enough for a report: a line on stderr, in place of being killed ----
 (ulimit -f 30 && exec "$BIN" profile -o large true) >out 2>err
-is "$? $(cat err)" "1 sightline: $W/large.sqlite: no room on the disk" 'a report beyond the limit on file size: profile says so'
+is "$? $(cat err)" "1 sightline: $W/large.sqlite: no room on the disk" 'a report beyond the limit on file size: profile ends with one line'
 (ulimit -f 30 && SIGHTLINE_OUTPUT=large LD_PRELOAD=$SHIM exec cat "$TOP/LICENSE") >out 2>err
-is "$? $(grep -c '^sightline: not tracing: .*: no room on the disk$' err) $(cmp out "$TOP/LICENSE" && echo same)" '0 1 same' 'bare, the program runs'
+is "$? $(grep -c '^sightline: not tracing: .*: no room on the disk$' err) $(cmp out "$TOP/LICENSE" && echo same)" '0 1 same' 'a report beyond the limit on file size, bare: the program runs, with one line'
 
 # ---- signalled while all is opened: nothing is left; or just after that: the program had begun, and has ended ----
 blocks() { grep -q '^SigBlk:.*[4-7c-f]...$' "/proc/$1/status"; } # SIGTERM
@@ -132,8 +132,8 @@ for i in 1 2 3 4 5 6 7 8; do
 		wait_for 20 begun
 		kill -${sig%:*} $job
 		wait $job
-		is "$? $(ls .sessions)" "${sig#*:} " "SIG${sig%:*} while all is opened, run $i"
-		[ ! -e begun.sqlite ] || check '... after that' finished "$W/begun.sqlite"
+		is "$? $(ls .sessions)" "${sig#*:} " "SIG${sig%:*} while profile opens its files, run $i: it ends profile, no session is left"
+		[ ! -e begun.sqlite ] || check "SIG${sig%:*} once the program had begun, run $i: the report is finished" finished "$W/begun.sqlite"
 	done
 done
 touch -d '1 day ago' begun.sqlite
@@ -145,8 +145,8 @@ holder=$!
 wait_for 20 test -s job
 wait_for 20 blocks "$(cat job)"
 send TERM "$(cat job)"
-check 'SIGTERM while an old report is written by another run' wait_for 5 test ! -e "/proc/$(cat job)/exe"
-is "$(ls begun.sqlite* .sessions | tr '\n' ' ')" 'begun.sqlite  .sessions: ' '... which is not touched'
+check 'SIGTERM while another run holds the old report ends profile' wait_for 5 test ! -e "/proc/$(cat job)/exe"
+is "$(ls begun.sqlite* .sessions | tr '\n' ' ')" 'begun.sqlite  .sessions: ' 'SIGTERM while another run holds the old report leaves the report alone'
 touch go
 wait $holder
 
