@@ -25,9 +25,9 @@ if command -v strace >/dev/null && strace -o probe true 2>/dev/null; then
 	for threshold in 0 2000 1000000000; do
 		profile dd --osrt-threshold=$threshold dd if="$W/data" of="$W/copy" bs=50 >out 2>err
 		is "$(calls '%/data' 3)" "$(by_strace read "$W/data")" "reads and their bytes are those of strace, threshold $threshold"
-		is "$(calls '%/copy' 4)" "$(by_strace write "$W/copy")" "so are writes"
+		is "$(calls '%/copy' 4)" "$(by_strace write "$W/copy")" "writes and their bytes are those of strace, threshold $threshold"
 	done
-	is "$(by_strace read "$W/data")" '4001 200000' 'which has seen them'
+	is "$(by_strace read "$W/data")" '4001 200000' 'strace saw 4,001 reads of 200,000 bytes'
 else
 	skip 'reads are those of strace' 'no strace, or not permitted'
 fi
@@ -40,17 +40,17 @@ for how in '' fork kill; do
 	# shellcheck disable=SC3045 # dash has it, too
 	ulimit -n 4096
 	profile many --osrt-threshold=1000000000 "$PROG/many_files" "$W/data" 1500 3 $how >out 2>err
-	is "$(calls '%/data' 3)" "$((times * 2 * 1500 * 3)) $((times * 2 * 3 * sum))" "3,000 files, two threads${how:+, $how}: reads"
-	is "$(calls '/dev/null' 4)" "$((times * 200)) $((times * 600))" "and writes to one file of all"
-	is "$(q "$R" "SELECT count(DISTINCT count), max(count) FROM SL_FILE_TOTALS WHERE eventType = 3")" '1|3' "each file has its own"
-	is "$(q "$R" "SELECT count(DISTINCT globalTid) FROM SL_FILE_TOTALS")" $((2 * times)) "each thread, too"
-	is "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context%'")" 0 'nothing is lost'
+	is "$(calls '%/data' 3)" "$((times * 2 * 1500 * 3)) $((times * 2 * 3 * sum))" "3,000 files, two threads${how:+, $how}: reads and bytes of all files are exact"
+	is "$(calls '/dev/null' 4)" "$((times * 200)) $((times * 600))" "3,000 files, two threads${how:+, $how}: writes to one file of all are exact"
+	is "$(q "$R" "SELECT count(DISTINCT count), max(count) FROM SL_FILE_TOTALS WHERE eventType = 3")" '1|3' "3,000 files, two threads${how:+, $how}: each file has its own three reads"
+	is "$(q "$R" "SELECT count(DISTINCT globalTid) FROM SL_FILE_TOTALS")" $((2 * times)) "3,000 files, two threads${how:+, $how}: each thread has totals of its own"
+	is "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context%'")" 0 "3,000 files, two threads${how:+, $how}: no event is lost"
 done
 
 # ---- rows that find no room are counted ----
 
 profile drop --osrt-threshold=0 --on-full=drop --buffer-size=1 "$PROG/many_files" "$W/data" 64 3000 >out 2>err
-check 'rows were lost' [ "$(q "$R" "SELECT sum(lostCount) FROM SL_OSRT_TOTALS" | cut -d. -f1)" -gt 1000 ]
-is "$(calls '%/data' 3 | cut -d' ' -f1)" $((2 * 64 * 3000)) 'rows + totals are all reads'
+check '--on-full=drop with 1 MiB loses rows' [ "$(q "$R" "SELECT sum(lostCount) FROM SL_OSRT_TOTALS" | cut -d. -f1)" -gt 1000 ]
+is "$(calls '%/data' 3 | cut -d' ' -f1)" $((2 * 64 * 3000)) '--on-full=drop with 1 MiB: rows + totals are all reads'
 
 done_testing

@@ -21,20 +21,20 @@ for how in tsc monotonic bare; do
 	bare) t=$(bare fp "$F" idle 2>err) ;;
 	*) t=$(SIGHTLINE_CLOCK=$how traced idle) ;;
 	esac
-	check "idle, $how: $(more 2) KiB mapped" [ "$(more 2)" -le 8192 ]
-	check "idle, $how: $(more 3) KiB resident" [ "$(more 3)" -le 1536 ]
+	check "idle, $how: at most 8 MiB more are mapped ($(more 2) KiB)" [ "$(more 2)" -le 8192 ]
+	check "idle, $how: at most 1.5 MiB more are resident ($(more 3) KiB)" [ "$(more 3)" -le 1536 ]
 done
 p=$(plain future data 0)
 case $p in
-*status*) skip 'mlockall' 'not permitted' ;;
+*status*) skip 'mlockall, future: every call is a row' 'not permitted' ;;
 *)
 	for how in future syscall; do
 		t=$(traced $how data 400000)
-		check "mlockall, $how: $(more 4) KiB locked" [ "$(more 4)" -le 2048 ]
-		is "$(calls) $(lost)" '400000 0' "mlockall, $how: every call"
+		check "mlockall, $how: at most 2 MiB more are locked ($(more 4) KiB)" [ "$(more 4)" -le 2048 ]
+		is "$(calls) $(lost)" '400000 0' "mlockall, $how: every call is a row"
 	done
 	t=$(SIGHTLINE_CLOCK=monotonic traced future data 2000000)
-	is "$(calls) $(lost)" '2000000 0' 'mlockall, the other clock, a long run: every call'
+	is "$(calls) $(lost)" '2000000 0' 'mlockall, the other clock, a long run: every call is a row'
 	;;
 esac
 
@@ -50,14 +50,14 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups true
 		p=$(as_user "$F" $how data 0 || echo "status $?")
 		t=$(as_user "$(nobody_bin)" profile -f true --osrt-threshold=0 -o theirs/fp "$F" $how data 400000 2>err || echo "status $?")
 		case $p in
-		*status*) skip "a user's mlockall, $how" 'not permitted untraced' ;;
-		*) check "a user's mlockall, $how: $(more 4) KiB more" [ "$(more 4)" -le 2048 ] ;;
+		*status*) skip "a user's mlockall, $how: at most 2 MiB more are locked" 'not permitted untraced' ;;
+		*) check "a user's mlockall, $how: at most 2 MiB more are locked ($(more 4) KiB)" [ "$(more 4)" -le 2048 ] ;;
 		esac
-		case $how$p in current* | *status*) ;; *) is "$(calls) $(lost)" '400000 0' "a user's mlockall, $how: every call" ;; esac
+		case $how$p in current* | *status*) ;; *) is "$(calls) $(lost)" '400000 0' "a user's mlockall, $how: every call is a row" ;; esac
 	done
 	R=$W/fp.sqlite
 else
-	skip "a user's mlockall" 'needs root and setpriv'
+	skip "a user's mlockall, current: at most 2 MiB more are locked" 'needs root and setpriv'
 fi
 
 # ---- a core dump ----
@@ -73,12 +73,12 @@ core*)
 	done
 	if [ -n "$(ls plain.d)" ]; then
 		d=$(($(stat -c %s traced.d/core*) - $(stat -c %s plain.d/core*)))
-		check "a core dump: $d bytes more" [ $d -le 65536 ]
+		check "a core dump is at most 64 KiB larger ($d bytes)" [ $d -le 65536 ]
 	else
-		skip 'a core dump' 'none is made here'
+		skip 'a core dump is at most 64 KiB larger' 'none is made here'
 	fi
 	;;
-*) skip 'a core dump' 'another program gets them' ;;
+*) skip 'a core dump is at most 64 KiB larger' 'another program gets them' ;;
 esac
 
 R=$W/fp.sqlite
@@ -86,15 +86,15 @@ R=$W/fp.sqlite
 # ---- many threads ----
 p=$(plain threads data 100 1000)
 t=$(traced threads data 100 1000)
-check "1,000 threads: $(more 2) KiB mapped" [ "$(more 2)" -le $((8192 + 128 * 1000)) ]
-check "1,000 threads: $(more 3) KiB resident" [ "$(more 3)" -le $((1536 + 32 * 1000)) ]
-is "$(calls) $(lost)" '100000 0' '1,000 threads: every call'
+check "1,000 threads: at most 128 KiB more a thread are mapped ($(more 2) KiB)" [ "$(more 2)" -le $((8192 + 128 * 1000)) ]
+check "1,000 threads: at most 32 KiB more a thread are resident ($(more 3) KiB)" [ "$(more 3)" -le $((1536 + 32 * 1000)) ]
+is "$(calls) $(lost)" '100000 0' '1,000 threads: every call is a row'
 limited() { # PROGRAM [ARGUMENT...]
 	# shellcheck disable=SC2016
 	profile fp --osrt-threshold=0 sh -c 'ulimit -v 2097152; ulimit -l 8192; ulimit -n 64; exec "$@"' sh "$@" 2>err
 }
 limited "$F" threads data 100 1000 >out
-is "$? $(calls) $(lost)" '0 100000 0' '1,000 threads, limits: every call'
+is "$? $(calls) $(lost)" '0 100000 0' '1,000 threads, limits: every call is a row'
 for cgroup in /sys/fs/cgroup/memory /sys/fs/cgroup; do
 	group=$cgroup/sightline-test.$$
 	mkdir "$group" 2>/dev/null || continue
@@ -105,27 +105,27 @@ done 2>/dev/null
 if [ -d "$group" ] && grep -qs 67108864 "$group/memory.limit_in_bytes" "$group/memory.max"; then
 	# shellcheck disable=SC2016
 	limited sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$F" threads data 100 1000 >out
-	is "$? $(calls) $(lost)" '0 100000 0' '1,000 threads, a cgroup of 64 MiB: every call'
+	is "$? $(calls) $(lost)" '0 100000 0' '1,000 threads, a cgroup of 64 MiB: every call is a row'
 else
-	skip '1,000 threads, a cgroup' 'no cgroup of memory can be made'
+	skip '1,000 threads, a cgroup of 64 MiB: every call is a row' 'no cgroup of memory can be made'
 fi
 
 # ---- growing ----
 t=$(traced fork data 200000)
-is "$(calls) $(lost)" '400000 0' 'forks while the ring grows: every call'
+is "$(calls) $(lost)" '400000 0' 'forks while the ring grows: every call is a row'
 t=$(traced burst data 800000)
-is "$(calls) $(lost)" '800000 0' 'the collector is stopped: the ring grows'
+is "$(calls) $(lost)" '800000 0' 'the collector is stopped: the ring grows, every call is a row'
 for policy in drop wait block; do
 	profile fp --osrt-threshold=0 --on-full=$policy "$F" space data 60000 >out 2>err
 	status=$?
 	total=$(q "$R" "SELECT sum(num) FROM (SELECT count(*) AS num FROM call WHERE name LIKE 'pread%' UNION ALL SELECT count + lostCount FROM SL_OSRT_TOTALS JOIN StringIds ON id = nameId WHERE value LIKE 'pread%')")
 	is "$status $total" '0 60000' "no address space for more, $policy: the program works, every call is a row or lost"
-	check "no address space for more, $policy: sound report" intact "$R"
+	check "no address space for more, $policy: the report is sound" intact "$R"
 done
 if "$PROG/denied" mremap true 2>/dev/null; then
 	profile fp --osrt-threshold=0 "$PROG/denied" mremap "$F" burst data 200000 >out 2>err
-	is "$? $(calls) $(lost)" '0 200000 0' 'without mremap: every call'
+	is "$? $(calls) $(lost)" '0 200000 0' 'without mremap: every call is a row'
 else
-	skip 'without mremap' 'no filters here'
+	skip 'without mremap: every call is a row' 'no filters here'
 fi
 done_testing

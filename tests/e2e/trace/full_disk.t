@@ -28,7 +28,7 @@ begin 400000 0
 wait $job
 is "$?" 0 'the report has no room: the program works'
 is "$(found)" "$(made)" 'the report has no room: rows + lost = calls'
-check 'the report has no room: it is sound' intact "$R"
+check 'the report has no room: the report is sound' intact "$R"
 
 begin 1000000000 5000
 wait_for 30 is_at_work
@@ -42,13 +42,13 @@ wait_for 20 eval '! grep -qF "$session/keeper" /proc/net/unix'
 is "$(ls disk/r.sqlite.rings/*.ring 2>/dev/null | wc -l) $(ls "$session"/rings/*ring | wc -l)" '0 1' 'the keeper has no room beside the report: the rings are in the session'
 before=$(cksum "$session"/rings/*)
 "$BIN" recover "$R" >out 2>&1
-is "$? $(grep -c 'not recovered, nothing is changed: no room on the disk' out)" '1 1' 'recover has no room: a message'
-is "$(cksum "$session"/rings/*)" "$before" 'recover has no room: nothing is changed'
+is "$? $(grep -c 'not recovered, nothing is changed: no room on the disk' out)" '1 1' 'recover without room fails with a message'
+is "$(cksum "$session"/rings/*)" "$before" 'recover without room changes no ring'
 rm -f disk/fill
 mount -o remount,size=200m disk
-check 'with room: recover' "$BIN" recover "$R"
-is "$(found)" "$(made)" 'with room: rows + lost = calls'
-is "$(q "$R" "SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE what LIKE 'calls: rings%'")" 0 'with room: none lost in the rings'
-check 'with room: it is sound' intact "$R"
-is "$(ls disk) $(ls "$SIGHTLINE_SESSIONS")" 'r.sqlite ' 'nothing is left'
+check 'recover succeeds once the disk has room' "$BIN" recover "$R"
+is "$(found)" "$(made)" 'recover once the disk has room: rows + lost = calls'
+is "$(q "$R" "SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE what LIKE 'calls: rings%'")" 0 'recover once the disk has room: no call is lost in the rings'
+check 'recover once the disk has room: the report is sound' intact "$R"
+is "$(ls disk) $(ls "$SIGHTLINE_SESSIONS")" 'r.sqlite ' 'recover leaves no ring and no session'
 done_testing

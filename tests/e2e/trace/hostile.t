@@ -21,8 +21,8 @@ complete() { # REPORT
 	intact "$1" && [ "$(sqlite3 -readonly "$1" "SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'")" = 1 ]
 }
 ok() { # STATUS NAME: the program did its work, the report is complete, no session is left
-	is "$1 $(grep -c ' sent$' out)" '0 1' "$2"
-	check "$2: a complete report" complete "$R"
+	is "$1 $(grep -c ' sent$' out)" '0 1' "$2: the run ends with its status"
+	check "$2: the report is complete" complete "$R"
 	is "$(sessions)" '' "$2: no session is left"
 }
 
@@ -36,8 +36,8 @@ for mode in plain descriptors 'datagrams 100' counts strings-far sums 'cycle 200
 	hostile $mode
 	ok $? "profile: $mode"
 	case $mode in
-	plain) is "$(refused "$R")" 1 "profile: $mode: counted" ;;
-	descriptors) check "profile: $mode: counted" [ "$(refused "$R")" -ge 15 ] ;;
+	plain) is "$(refused "$R")" 1 "profile: $mode: refused rings are counted" ;;
+	descriptors) check "profile: $mode: refused rings are counted" [ "$(refused "$R")" -ge 15 ] ;;
 	esac
 done
 # What a program names it does not own: the run does not wait for it, and its end by --duration does not end it.
@@ -75,7 +75,7 @@ for mode in 'strings 12' 'files 2' 'paths 6' 'threads 2' 'arenas 400' 'files 6, 
 	case $mode in *same*) user= ;; esac
 	"$BIN" profile -f true -o open/m $user "$HOSTILE" ${mode%%,*} >out 2>err &
 	job=$!
-	is "$(peak $job | awk '{ print $1 <= 256 ? "small" : $1 " MiB" }')" small "memory: $mode"
+	is "$(peak $job | awk '{ print $1 <= 256 ? "small" : $1 " MiB" }')" small "memory: $mode: the collector keeps at most 256 MiB"
 	wait $job
 	ok $? "memory: $mode"
 	case $mode in
@@ -91,7 +91,7 @@ done
 for mode in plain counts strings-far sums circles 'random 5 3 400' 'random 6 3 400'; do
 	R=$W/open/f.sqlite
 	HOSTILE_EXIT=3 timeout 100 "$BIN" profile -f true -o open/f --flight=10s $AS "$HOSTILE" $mode >out 2>err
-	is $? 3 "flight recorder: $mode: status"
+	is $? 3 "flight recorder: $mode: the status is the program's"
 	ok 0 "flight recorder: $mode"
 done
 
@@ -108,7 +108,7 @@ for mode in plain descriptors; do
 	echo "$(session)" >open/go
 	wait $job
 	ok $? "attach: $mode"
-	check "attach: $mode: counted" [ "$(refused "$R")" -ge 1 ]
+	check "attach: $mode: refused rings are counted" [ "$(refused "$R")" -ge 1 ]
 	rm -f open/go
 done
 
@@ -122,19 +122,19 @@ send KILL $job
 wait $job 2>/dev/null
 wait_for 20 test -S "$S/keeper"
 for mode in plain descriptors 'datagrams 20' 'big 200' 'arenas 3' usual; do
-	is "$(HOSTILE_DIR=$S HOSTILE_WAIT=0 $AS "$HOSTILE" $mode)" "${mode%% *} sent" "keeper: a stranger, $mode"
+	is "$(HOSTILE_DIR=$S HOSTILE_WAIT=0 $AS "$HOSTILE" $mode)" "${mode%% *} sent" "keeper: a stranger sends $mode"
 done
-check 'keeper: still there' test -S "$S/keeper"
+check 'keeper: the socket is still there after strangers' test -S "$S/keeper"
 touch open/data.go
 wait_for 20 test -s out
 wait_for 20 test ! -e "$S"
 result $? 'keeper: it ends with the program'
 is "$(cd "$R.rings" && ls *.ring clock | sed 's/.*\.ring/ring/' | tr '\n' ' ')" 'ring ring clock ' 'keeper: rings of the two images, nothing of strangers'
-is "$(stat -c %U:%a "$R.rings" "$R.rings"/* | sort -u | tr '\n' ' ')" 'root:600 root:700 ' 'keeper: for root alone'
-check 'recover' "$BIN" recover "$R"
-is "$(preads "$R")" 40000 'recover: every call'
-check 'recover: a complete report' complete "$R"
-check 'recover: the rings are gone' test ! -e "$R.rings"
+is "$(stat -c %U:%a "$R.rings" "$R.rings"/* | sort -u | tr '\n' ' ')" 'root:600 root:700 ' 'keeper: rings and their folder are for root alone'
+check 'recover after the keeper succeeds' "$BIN" recover "$R"
+is "$(preads "$R")" 40000 'recover after the keeper: every call is a row'
+check 'recover after the keeper: the report is complete' complete "$R"
+check 'recover after the keeper: the rings are gone' test ! -e "$R.rings"
 
 # ---- the keeper: the program itself makes links where rings are written, then its collector dies ----
 echo untouched >rootonly/target
@@ -153,12 +153,12 @@ wait_for 20 test -s open/links.out
 is "$(cat open/links.out)" 'links sent' 'links: the program made them'
 wait_for 20 test -d "$S/rings"
 is "$(cat rootonly/target; ls rootonly)" 'untouched
-target' 'links: what they lead to is as it was'
+target' 'links: the files they lead to are as they were'
 wait_for 20 eval '! grep -qF "$S/keeper" /proc/net/unix'
 "$BIN" recover "$R" >out 2>err
 is "$? $(grep -c 'left alone' err)" '0 1' 'links: recover leaves them alone and uses the rings of the session'
-is "$(cat rootonly/target; ls open/l.sqlite.rings | wc -l)" "$(echo untouched; ls open/l.sqlite.rings | wc -l)" 'links: as they were after recover'
-check 'links: a complete report' complete "$R"
+is "$(cat rootonly/target; ls open/l.sqlite.rings | wc -l)" "$(echo untouched; ls open/l.sqlite.rings | wc -l)" 'links: they are as they were after recover'
+check 'links: the report is complete' complete "$R"
 rm -rf open/l.sqlite.rings
 
 # ---- recover: a link in place of the folder of rings; a session's folder that is none ----
@@ -199,9 +199,9 @@ for how in link folder; do
 		;;
 	esac
 	timeout 60 "$BIN" recover p.sqlite >out 2>err
-	is "$?" 0 "recover: a session's folder that is none, $how"
+	is "$?" 0 "recover succeeds where a session's folder is none, $how"
 	[ $how = folder ] || other=$W/precious
-	is "$(ls -A "$other" | wc -l)" 8 "recover: a session's folder that is none, $how: nothing was removed"
+	is "$(ls -A "$other" | wc -l)" 8 "recover where a session's folder is none removes nothing, $how"
 	rm -rf "$S"
 	[ $how = link ] || rm -rf "$other"
 done

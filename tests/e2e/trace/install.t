@@ -18,63 +18,63 @@ runs_from() { # FOLDER: the command finds its library, and the library its comma
 
 # ---- libtrace.so ----
 check 'libtrace.so needs libc alone, of glibc 2.31 or older' sh "$TOP/scripts/check-shim" "$SHIM" 2.31
-check 'the check can fail: a newer symbol' sh -c '! sh "$0" "$1" 2.1' "$TOP/scripts/check-shim" "$SHIM"
+check 'check-shim fails for a symbol that is newer than its limit' sh -c '! sh "$0" "$1" 2.1' "$TOP/scripts/check-shim" "$SHIM"
 program=$(command -v bash)
-check 'the check can fail: another library' sh -c '! sh "$0" "$1" 9.99' "$TOP/scripts/check-shim" "$program"
+check 'check-shim fails for a program that needs another library' sh -c '! sh "$0" "$1" 9.99' "$TOP/scripts/check-shim" "$program"
 check 'all that libtrace.so uses in programs is listed, with reasons' sh -c 'cd "$1" && sh scripts/check-imports "$0"' "$SHIM" "$TOP"
 grep -v '^memcpy' "$TOP/preload/imports.txt" >"$W/imports.txt"
-check 'the check can fail: a function that is not listed' sh -c 'cd "$1" && ! sh scripts/check-imports "$0" "$2"' "$SHIM" "$TOP" "$W/imports.txt"
+check 'check-imports fails for a function that is not listed' sh -c 'cd "$1" && ! sh scripts/check-imports "$0" "$2"' "$SHIM" "$TOP" "$W/imports.txt"
 
 # ---- install ----
-check 'make install' remake install DESTDIR="$W/dest" PREFIX=/opt/sl
+check 'make install succeeds' remake install DESTDIR="$W/dest" PREFIX=/opt/sl
 for f in bin/sightline lib/sightline/libtrace.so share/man/man1/sightline.1 share/man/man1/sightline-profile.1 \
 	share/man/man5/sightline-schema.5 share/man/man7/libtrace.7 \
 	share/bash-completion/completions/sightline share/zsh/site-functions/_sightline share/doc/sightline/LICENSE; do
-	check "it leaves $f" test -s "$W/dest/opt/sl/$f"
+	check "make install leaves $f" test -s "$W/dest/opt/sl/$f"
 done
-is "$(find "$W/dest" ! -type d ! -path "$W/dest/opt/sl/*")" '' 'and nothing elsewhere'
-is "$(find "$W/dest" -name '.*' ! -type d)" '' 'and nothing half-done'
-check 'what was installed runs from there' runs_from "$W/dest/opt/sl"
-check 'installing over a running copy works' remake install DESTDIR="$W/dest" PREFIX=/opt/sl
+is "$(find "$W/dest" ! -type d ! -path "$W/dest/opt/sl/*")" '' 'make install leaves nothing outside its prefix'
+is "$(find "$W/dest" -name '.*' ! -type d)" '' 'make install leaves no half-done file'
+check 'the installed sightline and libtrace.so run from their prefix' runs_from "$W/dest/opt/sl"
+check 'make install over an installed copy succeeds' remake install DESTDIR="$W/dest" PREFIX=/opt/sl
 
 # ---- dist ----
 if [ -z "$("${CC:-gcc}" -print-file-name=libsqlite3.a | grep /)" ]; then
-	skip 'make dist' 'no static SQLite here'
+	skip 'make dist succeeds' 'no static SQLite here'
 	done_testing
 fi
-check 'make dist' remake dist DIST_OUT="$W/dist"
+check 'make dist succeeds' remake dist DIST_OUT="$W/dist"
 tarball=$(ls "$W"/dist/sightline-*.tar.gz)
 mkdir elsewhere
 check 'the tarball has one folder' sh -c '[ "$(tar tzf "$0" | cut -d/ -f1 | sort -u | wc -l)" -eq 1 ]' "$tarball"
 tar xzf "$tarball" -C elsewhere
 mv elsewhere/sightline-* elsewhere/moved
-check 'its sightline needs no shared library' sh -c '! readelf -dW "$0" | grep NEEDED' "$W/elsewhere/moved/bin/sightline"
-check 'it runs from wherever it lies' runs_from "$W/elsewhere/moved"
+check 'sightline of the tarball needs no shared library' sh -c '! readelf -dW "$0" | grep NEEDED' "$W/elsewhere/moved/bin/sightline"
+check 'the unpacked tarball runs from wherever it lies' runs_from "$W/elsewhere/moved"
 if [ "$(id -u)" -eq 0 ]; then
 	# A root with nothing but what the tarball brought: no libc, no shell.
 	mkdir -p empty/proc empty/tmp
 	cp -r elsewhere/moved empty/opt
-	check 'it runs where nothing is installed' sh -c '[ "$(chroot "$0" /opt/bin/sightline --version)" ]' "$W/empty"
-	check 'and reads reports there' sh -c 'cp "$1/run.sqlite" "$0/tmp/" && chroot "$0" /opt/bin/sightline stats /tmp/run.sqlite' "$W/empty" "$W"
+	check "the tarball's sightline runs where nothing is installed" sh -c '[ "$(chroot "$0" /opt/bin/sightline --version)" ]' "$W/empty"
+	check "the tarball's sightline reads reports where nothing is installed" sh -c 'cp "$1/run.sqlite" "$0/tmp/" && chroot "$0" /opt/bin/sightline stats /tmp/run.sqlite' "$W/empty" "$W"
 else
-	skip 'it runs where nothing is installed' 'chroot needs root'
+	skip "the tarball's sightline runs where nothing is installed" 'chroot needs root'
 fi
 
 # ---- deb ----
 if command -v dpkg-deb >/dev/null; then
-	check 'make deb' remake deb DIST_OUT="$W/dist"
+	check 'make deb succeeds' remake deb DIST_OUT="$W/dist"
 	deb=$(ls "$W"/dist/sightline_*.deb)
-	is "$(dpkg-deb -f "$deb" Package Depends)" 'Package: sightline' 'the package needs no other'
-	is "$(dpkg-deb -c "$deb" | awk '$2 != "root/root" || $6 !~ "^[.]/(usr/.*)?$"')" '' 'all of it is root'"'"'s, below /usr'
-	check 'it unpacks' dpkg-deb -x "$deb" "$W/unpacked"
-	check 'and runs from there' runs_from "$W/unpacked/usr"
+	is "$(dpkg-deb -f "$deb" Package Depends)" 'Package: sightline' 'the .deb needs no other package'
+	is "$(dpkg-deb -c "$deb" | awk '$2 != "root/root" || $6 !~ "^[.]/(usr/.*)?$"')" '' 'all files of the .deb are of root, below /usr'
+	check 'the .deb unpacks' dpkg-deb -x "$deb" "$W/unpacked"
+	check 'sightline runs from the unpacked .deb' runs_from "$W/unpacked/usr"
 else
-	skip 'make deb' 'no dpkg-deb here'
+	skip 'make deb succeeds' 'no dpkg-deb here'
 fi
 
 # ---- gpu-pack: what a machine with a GPU is brought; nothing of the tree is there ----
-check 'make gpu-pack' remake gpu-pack GPU_PACK="$W/pack/gpu" KIT_READY= NVCC=
-is "$(find "$W/pack" -name gpu.tar.gz -size -20480k | wc -l)" 1 'it stays below 20 MB'
+check 'make gpu-pack succeeds' remake gpu-pack GPU_PACK="$W/pack/gpu" KIT_READY= NVCC=
+is "$(find "$W/pack" -name gpu.tar.gz -size -20480k | wc -l)" 1 'gpu.tar.gz stays below 20 MB'
 mkdir there
 tar xzf "$W/pack/gpu.tar.gz" -C there
 cp -rL "$B/tests/standin" there/standin
@@ -85,8 +85,8 @@ EOF
 if bwrap --dev-bind / / true 2>/dev/null; then
 	bwrap --ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/lib64 /lib64 --symlink usr/bin /bin --proc /proc --dev /dev \
 		--tmpfs /tmp --bind "$W/there" /there /bin/sh /there/run /there >out 2>err
-	is "$?$(grep -c ^passed out)" 07 'check-gpu runs from there, with Python alone' || cat out err | diag
+	is "$?$(grep -c ^passed out)" 07 'check-gpu runs from the unpacked gpu.tar.gz, with Python alone' || cat out err | diag
 else
-	skip 'check-gpu runs from there, with Python alone' 'bwrap does not run here'
+	skip 'check-gpu runs from the unpacked gpu.tar.gz, with Python alone' 'bwrap does not run here'
 fi
 done_testing

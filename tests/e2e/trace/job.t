@@ -7,25 +7,25 @@
 # ---- flight recorders ----
 pids=
 for i in 1 2 3; do session $i --flight=20s "$P" 1 300 1 ok; done
-check 'three sessions are in the folder' wait_for 20 there 3
+check 'three sessions are in the folder of the job' wait_for 20 there 3
 job dump
-is "$? $(reports) $(wc -l <err)" '0 3 3' 'dump --job: a report of each'
+is "$? $(reports) $(wc -l <err)" '0 3 3' 'dump --job writes a report of each session'
 for i in 1 2 3; do
 	check "report $i is whole when the command returns" intact n$i.sqlite
-	is "$(q "$W/n$i.sqlite" "SELECT value FROM META_DATA_CAPTURE WHERE name = 'SL_CAPTURE_FLIGHT_REASON'")" 'sightline dump --job' "report $i has the reason"
+	is "$(q "$W/n$i.sqlite" "SELECT value FROM META_DATA_CAPTURE WHERE name = 'SL_CAPTURE_FLIGHT_REASON'")" 'sightline dump --job' "report $i has dump --job as its reason"
 done
 job dump --run=other
-is "$? $(cat err)" "1 sightline: dump: $W/ds has no sessions of run other now" 'a run that has none'
+is "$? $(cat err)" "1 sightline: dump: $W/ds has no sessions of run other now" 'dump --run of a run without sessions fails'
 job start
 is "$? $(grep -c "^sightline: start: $HOST, process [0-9]*: session 'profile-[0-9]*' is a flight recorder: 'sightline dump' writes a report$" err)" '1 3' \
-	'what a session refuses is printed, for each'
+	'start --job prints the refusal of each flight recorder'
 
 # ---- two commands at one moment ----
 timeout 100 "$BIN" dump --job="$W/ds" >out.a 2>err.a &
 job dump
-is "$? $(reports)" '0 3' 'two at once: one is done'
+is "$? $(reports)" '0 3' 'two dump --job at once: the one in the foreground has three reports'
 wait $!
-is "$? $(grep -c report: err.a)" '0 3' 'and the other'
+is "$? $(grep -c report: err.a)" '0 3' 'two dump --job at once: the one in the background has three reports'
 
 # ---- what else the folder may hold ----
 mkfifo "$JOB/at/fifo" "$JOB/fifo"
@@ -40,7 +40,7 @@ if [ "$(id -u)" = 0 ]; then
 	printf 'sightline-job-1\nhost other\npid 1\n' >"$JOB/at/other" && chown 65534 "$JOB/at/other"
 fi
 job dump
-is "$? $(reports) $(wc -l <err)" '0 3 3' 'rubbish in the folder is passed over'
+is "$? $(reports) $(wc -l <err)" '0 3 3' 'rubbish in the folder of the job is passed over'
 if [ "$(id -u)" = 0 ]; then
 	printf 'sightline-job-1\n%016d dump\n' 77 >ask && chown 65534 ask && mv ask "$JOB/ask"
 	sleep 2.5
@@ -50,16 +50,16 @@ else
 fi
 rm -f "$JOB/ask" && ln -s /dev/zero "$JOB/ask"
 job dump
-is "$? $(reports)" '0 3' 'also in place of the requests'
+is "$? $(reports)" '0 3' 'a link to /dev/zero in place of the requests is passed over'
 
 # ---- a session that is killed ----
 all=$(programs)
 # shellcheck disable=SC2086
 set -- $pids
 kill -9 "$1"
-check 'a session that is killed is gone from the folder' wait_for 20 sh -c "[ \$(find '$JOB/at' -type f -name '$HOST-*' | wc -l) = 2 ]"
+check 'a session that is killed is gone from the folder of the job' wait_for 20 sh -c "[ \$(find '$JOB/at' -type f -name '$HOST-*' | wc -l) = 2 ]"
 job dump
-is "$? $(reports)" '0 2' 'the others answer'
+is "$? $(reports)" '0 2' 'dump --job after a session was killed: the two others answer'
 # shellcheck disable=SC2086
 kill -TERM $all
 wait

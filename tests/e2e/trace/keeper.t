@@ -31,11 +31,11 @@ begin alone
 first=$(keeper $job)
 send KILL "$first"
 wait_for 20 eval '[ -n "$(keeper $job)" ]'
-result $? 'the keeper is killed: there is another'
+result $? 'the keeper is killed: another one is started'
 touch data.go
 ends $job
-is "$status $(preads) $(note) $(gone)" '0 40000 1 0' 'nothing is lost, and the report has a note'
-is "$(ls .sessions)" '' 'no session is left'
+is "$status $(preads) $(note) $(gone)" '0 40000 1 0' 'the keeper is killed: no call is lost, and the report has a note'
+is "$(ls .sessions)" '' 'the keeper is killed: no session is left'
 
 # ---- again and again ----
 begin often
@@ -46,10 +46,10 @@ while k=$(keeper $job) && [ -n "$k" ] && [ $cnt -lt 20 ]; do
 	wait_for 20 test ! -e "/proc/$k/exe"
 	wait_for 1 eval '[ -n "$(keeper $job)" ]'
 done
-is $cnt 4 'it is started again three times'
+is $cnt 4 'a keeper that is killed again and again is started three times more'
 touch data.go
 ends $job
-is "$status $(preads)" '0 40000' 'and the recording goes on without it'
+is "$status $(preads)" '0 40000' 'the recording goes on without a keeper'
 
 # ---- then the collector: the second one has the rings, where the collector could open them again ----
 begin second
@@ -61,10 +61,10 @@ ends $job
 touch data.go
 wait_for 20 test -s out
 if grep -q 'another one started$' err; then
-	check 'recover, from the second keeper' "$BIN" recover "$R"
-	is "$(preads) $(gone)" '40000 0' 'every call'
+	check 'recover reads the rings of the second keeper' "$BIN" recover "$R"
+	is "$(preads) $(gone)" '40000 0' 'every call is in the report by the second keeper'
 else
-	check 'recover' "$BIN" recover "$R"
+	check 'recover succeeds where the second keeper did not get all rings' "$BIN" recover "$R"
 	is "$(gone)" 1 'the rings that the second keeper did not get are counted'
 fi
 
@@ -77,17 +77,17 @@ for how in recover start; do
 	ends $job
 	touch data.go
 	wait_for 20 test -s out
-	is "$(cat out)" "bytes $((64 * 40000))" "both are killed: the program goes on, $how"
+	is "$(cat out)" "bytes $((64 * 40000))" "keeper and collector are killed: the program goes on, $how"
 	if [ $how = start ]; then
 		"$BIN" profile -f true -o next true 2>err
-		is "$? $(grep -cF "sightline recover $R" err)" '0 1' 'the next start has a message'
+		is "$? $(grep -cF "sightline recover $R" err)" '0 1' 'keeper and collector are killed: the next start names recover'
 		"$BIN" profile -f true -o next true 2>err
-		is "$? $(grep -cF "sightline recover $R" err)" '0 0' 'once'
+		is "$? $(grep -cF "sightline recover $R" err)" '0 0' 'keeper and collector are killed: only the next start names recover'
 	fi
 	"$BIN" recover "$R" >out 2>err
-	is "$? $(grep -c 'the rings of 1 program image are gone' err)" '0 1' "recover has a message, $how"
-	is "$(gone) $(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'the rings of 1 program%'")" '1 1' "and the report, $how"
-	check "sound, $how" intact "$R"
-	is "$(ls .sessions)" '' "no session is left, $how"
+	is "$? $(grep -c 'the rings of 1 program image are gone' err)" '0 1' "keeper and collector are killed: recover names the rings that are gone, $how"
+	is "$(gone) $(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'the rings of 1 program%'")" '1 1' "keeper and collector are killed: the report counts the rings that are gone, $how"
+	check "keeper and collector are killed: the report is sound, $how" intact "$R"
+	is "$(ls .sessions)" '' "keeper and collector are killed: no session is left, $how"
 done
 done_testing

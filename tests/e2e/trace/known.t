@@ -12,7 +12,7 @@ if command -v strace >/dev/null && strace -o probe true 2>/dev/null; then
 	strace -ff -y -e trace=read,write,pread64 -o log "$PROG/known" "$W" >/dev/null 2>&1
 	logs=$(echo log.*)
 else
-	skip 'against strace' 'no strace, or not permitted'
+	skip 'default tables are those of strace' 'no strace, or not permitted'
 fi
 for threshold in 0 1000 20000 1000000000; do
 	profile k$threshold -t osrt --osrt-threshold=$threshold "$PROG/known" "$W" >truth 2>err
@@ -20,12 +20,12 @@ for threshold in 0 1000 20000 1000000000; do
 	check "threshold $threshold: default tables are exact" "$PY" "$E2E/trace/known.py" "$BIN" "$R" truth $logs
 done
 "$BIN" stats -q -r osrt_sum "$R" >table
-check 'what is of long calls alone is marked' grep -qF 'Med and StdDev of calls >= 1e+06 us' table
+check 'stats marks figures that are of long calls alone' grep -qF 'Med and StdDev of calls >= 1e+06 us' table
 "$BIN" stats -q -r osrt_sum,file_access_sum --filter-time=0/1s "$R" >table
-is "$(grep -c 'only calls >= 1e+06 us' table)" 2 'so are all figures of a part of the time, of which there are no totals'
+is "$(grep -c 'only calls >= 1e+06 us' table)" 2 'stats marks figures of a part of the time, which has no totals'
 sqlite3 k1000.sqlite 'DROP TABLE SL_FILE_TOTALS'
 "$BIN" stats -q -r file_access_sum k1000.sqlite >table
-check 'and those by file where there are no totals by file' grep -qF 'by file only calls >= 1 us' table
+check 'stats marks figures by file where there are no totals by file' grep -qF 'by file only calls >= 1 us' table
 is "$("$BIN" stats -q -r file_access_sum -f csv:nohdr k1000.sqlite | awk -F, '{ n += $4; bytes += $5 } END { print n, bytes }')" '13340 392000' \
-	'where the last row has what is missing'
+	'the last row of file_access_sum has what is missing by file'
 done_testing

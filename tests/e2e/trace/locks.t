@@ -10,20 +10,20 @@ for how in '' shared; do
 	while read -r name tid object owner; do
 		line=$(grep "^$name $tid " got)
 		case $line in
-		"$name $tid $object $owner") result 0 "$name${how:+, $how}: its object and owner" ;;
-		"$name $tid $object 0") skip "$name${how:+, $how}: its owner" 'released meanwhile' ;;
+		"$name $tid $object $owner") result 0 "$name${how:+, $how}: its row has the lock and its owner" ;;
+		"$name $tid $object 0") skip "$name${how:+, $how}: its row has the lock and its owner" 'released meanwhile' ;;
 		*) if [ "$(q "$R" "SELECT count(*) FROM call WHERE name = '$name' AND tid = $tid")" = 0 ]; then
-			skip "$name${how:+, $how}" 'there was no wait'
+			skip "$name${how:+, $how}: its row has the lock and its owner" 'there was no wait'
 		else
-			is "$line" "$name $tid $object $owner" "$name${how:+, $how}: its object and owner"
+			is "$line" "$name $tid $object $owner" "$name${how:+, $how}: its row has the lock and its owner"
 		fi ;;
 		esac
 	done <want
 	is "$(q "$R" "SELECT count(*) FROM SL_OSRT_LOCKS WHERE globalTid >> 24 & 0xffffff <> coalesce(ownerTid, globalTid) >> 24 & 0xffffff
 		OR start NOT IN (SELECT start FROM call WHERE name LIKE 'pthread%' OR name LIKE 'sem%' OR name = 'flockfile')")" 0 \
-		"${how:-private}: no other call, no other process"
+		"${how:-private} locks: only calls on a lock of this process have a row"
 done
-check 'most of them have waited' [ "$(wc -l <got)" -ge 7 ]
+check 'at least seven functions have waited for a lock' [ "$(wc -l <got)" -ge 7 ]
 
 [ -x "$PY" ] || skip_all 'no python3'
 # Python's locks: the same object whichever thread waits, another one for another lock.

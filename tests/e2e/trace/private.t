@@ -6,10 +6,10 @@
 umask 0
 profile p sh -c 'stat -c "%a %n" p.sqlite p.sqlite-wal p.sqlite-shm' >out 2>err
 is "$? $(tr '\n' ' ' <out)" '0 600 p.sqlite 600 p.sqlite-wal 600 p.sqlite-shm ' 'files beside a report that grows: for the user alone'
-is "$(stat -c %a p.sqlite)" 600 'the report, too'
+is "$(stat -c %a p.sqlite)" 600 'a finished report is for the user alone'
 bare b /bin/true
 wait_for 20 finished b.sqlite
-is "$(stat -c %a b.sqlite)" 600 'also of a bare preload'
+is "$(stat -c %a b.sqlite)" 600 'the report of a bare preload is for the user alone'
 
 lines() { sqlite3 -readonly "$1" "SELECT group_concat(commandLine, '|') FROM SL_PROCESS_TREE WHERE commandLine LIKE 'true%' OR commandLine LIKE 'env%'"; }
 for events in yes no; do
@@ -19,14 +19,14 @@ for events in yes no; do
 	# shellcheck disable=SC2086
 	profile s $opts env API_KEY=hunter2 true --password=hunter2 --token 'hunter2 x' user=me >out 2>err
 	is "$(grep -ac hunter2 s.sqlite)" 0 "no secret is in the report, kernel events: $events"
-	check 'but that there was one' sh -c 'case $1 in *"true --password=*** --token *** user=me"*) ;; *) echo "$1"; exit 1 ;; esac' x "$(lines s.sqlite)"
+	check "the command line has *** in place of each secret, kernel events: $events" sh -c 'case $1 in *"true --password=*** --token *** user=me"*) ;; *) echo "$1"; exit 1 ;; esac' x "$(lines s.sqlite)"
 done
 profile a --mask-arguments=all env API_KEY=hunter2 true user=me >out 2>err
-is "$(grep -ac 'user=me' a.sqlite) $(lines a.sqlite | tr '|' '\n' | sort -u | tr '\n' ' ')" '0 env *** *** *** true *** ' '--mask-arguments=all'
+is "$(grep -ac 'user=me' a.sqlite) $(lines a.sqlite | tr '|' '\n' | sort -u | tr '\n' ' ')" '0 env *** *** *** true *** ' '--mask-arguments=all masks every argument'
 profile n --mask-arguments=none true --password=hunter2 >out 2>err
-check '--mask-arguments=none' sh -c 'case $1 in *"true --password=hunter2"*) ;; *) exit 1 ;; esac' x "$(lines n.sqlite)"
+check '--mask-arguments=none masks no argument' sh -c 'case $1 in *"true --password=hunter2"*) ;; *) exit 1 ;; esac' x "$(lines n.sqlite)"
 "$BIN" profile --mask-arguments=some -o w true >out 2>err
-is "$? $(wc -l <err)" '2 1' '--mask-arguments=some: wrong use'
+is "$? $(wc -l <err)" '2 1' '--mask-arguments=some is refused with status 2'
 
 # The collector is killed, and recover reads the rings: as it was asked for.
 head -c 100 /dev/zero >data
@@ -39,21 +39,21 @@ for how in secrets none; do
 	wait $job 2>/dev/null
 	touch data.go
 	"$BIN" recover r.sqlite >out 2>err
-	is "$? $([ "$(grep -ac hunter2 r.sqlite)" = 0 ] && echo masked)" "0 $([ $how = none ] || echo masked)" "recover: --mask-arguments=$how"
+	is "$? $([ "$(grep -ac hunter2 r.sqlite)" = 0 ] && echo masked)" "0 $([ $how = none ] || echo masked)" "recover obeys --mask-arguments=$how"
 done
 
 # Links that lead to a folder, or to an unfinished report, are the user's own: they work.
 mkdir folder && ln -s folder link
 profile link/l true
-is "$? $(sqlite3 -readonly folder/l.sqlite "SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'")" '0 1' 'a report in a folder that a link leads to'
+is "$? $(sqlite3 -readonly folder/l.sqlite "SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'")" '0 1' 'profile writes a report into a folder that a link leads to'
 "$BIN" profile -f true -o k sleep 30 >out 2>err &
 job=$!
 wait_for 20 eval '[ -n "$(ls .sessions)" ] && [ -e .sessions/*/command ]'
 kill -KILL $(pgrep -P $job sleep) $job
 wait $job 2>/dev/null
 ln -s k.sqlite k-link.sqlite
-check 'recover through a link' "$BIN" recover k-link.sqlite
-is "$(sqlite3 -readonly k.sqlite "SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'")" 1 'the report is complete'
+check 'recover reads a report through a link' "$BIN" recover k-link.sqlite
+is "$(sqlite3 -readonly k.sqlite "SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'")" 1 'a report recovered through a link is complete'
 
 # Another user exchanges files in a folder of its own while root opens a report there: refused or right, never another file.
 if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups true 2>/dev/null; then

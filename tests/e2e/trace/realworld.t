@@ -30,16 +30,16 @@ real() { # NAME MIN-PROCESSES COMMAND...
 		[ $how = plain ] && continue
 		sed -i '/^sightline: /d' $how.err
 		for what in status out err files; do
-			check "$name, $how: same $what" diff -a plain.$what $how.$what
+			check "$name, $how: $what as untraced" diff -a plain.$what $how.$what
 		done
-		is "$(sane "$R")" '' "$name, $how: the report is sane"
+		is "$(sane "$R")" '' "$name, $how: the rows of the report fit together"
 		n=$(q "$R" "SELECT count(DISTINCT globalPid) FROM SL_PROCESS_TREE WHERE traced = 1")
 		check "$name, $how: $n processes traced, at least $min" test "$n" -ge "$min"
 	done
 }
 need() { # PROGRAM: whether it is installed
 	command -v "$1" >/dev/null && return
-	skip "$1" 'not installed'
+	skip "$1: output as untraced" 'not installed'
 	return 1
 }
 

@@ -32,13 +32,13 @@ for how in profile bare; do
 	bare) SIGHTLINE_OPTIONS=--osrt-file-access=true bare t "$PY" train.py >out 2>err ;;
 	esac
 	is "$?" 0 "the training runs, $how"
-	check "same results, $how" diff plain.out out
-	is "$(grep -v '^sightline: ' err)" "$(cat plain.err)" "same messages, $how"
+	check "the results are those untraced, $how" diff plain.out out
+	is "$(grep -v '^sightline: ' err)" "$(cat plain.err)" "the messages are those untraced, $how"
 	wait_for 10 finished "$R"
 	result $? "the report is finished, $how"
-	check "sound report, $how" intact "$R"
+	check "the report is sound, $how" intact "$R"
 	is "$(q "$R" "SELECT count(*), count(DISTINCT path), count(DISTINCT pid) FROM call WHERE name LIKE 'open%' AND path LIKE '$W/data/%'" 2>&1)" \
 		'128|64|4' "every file was opened once per epoch, by workers, $how"
-	is "$(q "$R" ".read $E2E/trace/sane.sql" 2>&1)" '' "the report is sane, $how"
+	is "$(q "$R" ".read $E2E/trace/sane.sql" 2>&1)" '' "the rows of the report fit together, $how"
 done
 done_testing

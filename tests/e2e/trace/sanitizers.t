@@ -14,23 +14,23 @@ equal() { # NAME WAY COMMAND...
 	[ "$equal_way" != bare ] || wait_for 20 finished "$R"
 	calls=$(q "$R" "SELECT count(*) FROM call WHERE path = '/etc/passwd' AND name LIKE '%open%'" 2>&1)
 	cmp -s "$W/out" "$W/plain.out" && cmp -s "$W/err.own" "$W/plain.err" && [ "$calls" -ge 100 ]
-	result $? "$equal_name" || { echo "calls: $calls"; diff "$W/plain.out" "$W/out"; diff "$W/plain.err" "$W/err.own"; } | head -20 | diag
+	result $? "$equal_name: the program behaves as untraced" || { echo "calls: $calls"; diff "$W/plain.out" "$W/out"; diff "$W/plain.err" "$W/err.own"; } | head -20 | diag
 }
 row() { # COMPILER SANITIZER LINKAGE FLAG...
 	row_name="$1, $2, $3 runtime" row_cc=$1 row_is=$2
 	shift 3
 	if ! command -v "$row_cc" >/dev/null; then
-		skip "$row_name" "no $row_cc"
+		skip "$row_name: the program behaves as untraced" "no $row_cc"
 		return
 	fi
 	if ! "$row_cc" -g -O1 -fsanitize="$row_is" "$@" -o "$W/prog" "$TOP/tests/prog/sanitized.c" -lpthread -ldl 2>"$W/cc.err"; then
-		skip "$row_name" "$row_cc cannot build it here"
+		skip "$row_name: the program behaves as untraced" "$row_cc cannot build it here"
 		return
 	fi
 	"$W/prog" >"$W/plain.out" 2>"$W/plain.err" </dev/null
 	echo "exit status $?" >>"$W/plain.out"
 	if ! grep -q 'exit status 3' "$W/plain.out"; then
-		skip "$row_name" 'it does not run here untraced'
+		skip "$row_name: the program behaves as untraced" 'it does not run here untraced'
 		return
 	fi
 	R=$W/root.sqlite equal "$row_name" 'at the root' "$BIN" profile -f true --osrt-threshold=0 -o "$W/root" "$W/prog"

@@ -38,16 +38,16 @@ for x in t: x.join()
 E2
 for threshold in 0 1000; do
 	profile ends -t osrt --osrt-threshold=$threshold "$PY" ends.py >ports 2>err
-	check 'the program runs' [ "$(wc -l <ports)" = 4 ]
+	check "threshold $threshold: the program makes four connections" [ "$(wc -l <ports)" = 4 ]
 	q "$R" "SELECT replace(replace(localAddress, '::ffff:', ''), '[', ''), filePath FROM SL_SOCKETS JOIN OSRT_FILE_ACCESS_DESCRIPTORS
 		USING (fileAccessId)" | sed 's/.*:\([0-9]*\)|.*:\([0-9]*\)/\1 \2/' >got
 	while read -r mine peer; do
-		check "threshold $threshold: the end that connects" grep -qx "$mine $peer" got
-		check 'and the one that accepts' grep -qx "$peer $mine" got
+		check "threshold $threshold: the end that connects has its address and the peer's" grep -qx "$mine $peer" got
+		check "threshold $threshold: the end that accepts has its address and the peer's" grep -qx "$peer $mine" got
 	done <ports
 	last=$(tail -1 ports)
-	is "$(grep -cx "$last" got)" 2 'a child has the address of what it inherits'
-	is "$(grep -cx "${last#* } ${last% *}" got)" 2 'so has a duplicate'
-	is "$(q "$R" "SELECT count(*) FROM SL_SOCKETS WHERE localAddress NOT LIKE 'tcp%' OR fileAccessId NOT IN (SELECT fileAccessId FROM OSRT_FILE_ACCESS_DESCRIPTORS)")" 0 'no others'
+	is "$(grep -cx "$last" got)" 2 "threshold $threshold: a child has the address of the socket it inherits"
+	is "$(grep -cx "${last#* } ${last% *}" got)" 2 "threshold $threshold: a duplicate has the address of its socket"
+	is "$(q "$R" "SELECT count(*) FROM SL_SOCKETS WHERE localAddress NOT LIKE 'tcp%' OR fileAccessId NOT IN (SELECT fileAccessId FROM OSRT_FILE_ACCESS_DESCRIPTORS)")" 0 "threshold $threshold: each row of SL_SOCKETS has an address and a file"
 done
 done_testing

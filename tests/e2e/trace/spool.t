@@ -37,23 +37,23 @@ for _ in $(seq 200); do
 	[ $seen = 1 ] && [ "$(behind)" -gt 0 ] && break
 	sleep 0.05
 done
-is $seen 1 'what does not fit into memory is in files beside the report'
+is $seen 1 'records that do not fit into memory are in files beside the report'
 [ "$(behind)" -gt 0 ]
 result $? 'the session states how far rows are behind'
-is "$(stat -c %a "$R.rings" "$R.rings/16.spool" 2>/dev/null | tr '\n' ' ')" '700 600 ' 'for this user alone'
+is "$(stat -c %a "$R.rings" "$R.rings/16.spool" 2>/dev/null | tr '\n' ' ')" '700 600 ' 'files of the spool are for this user alone'
 : >counts.stop
 wait $job
-is $? 0 'it ends'
-is "$(rows)" "$(made)" 'each call has its row'
+is $? 0 'profile ends with status 0 after records went through the spool'
+is "$(rows)" "$(made)" 'each call that went through the spool has its row'
 is "$(q "$R" "SELECT count(*) FROM (SELECT start < lag(start) OVER (PARTITION BY tid ORDER BY id) AS back FROM call WHERE name LIKE 'pread%') WHERE back")" 0 \
-	'in the order of their ends'
-check 'intact' intact "$R"
-check 'no files are left' test ! -e "$R.rings"
+	'rows that went through the spool are in the order of their ends'
+check 'a report by the spool is sound' intact "$R"
+check 'no files of the spool are left' test ! -e "$R.rings"
 
 # ---- --live=always ----
 begin 500000 --live=always
 wait $job
-is $? 0 '--live=always'
+is $? 0 '--live=always: profile ends with status 0'
 is "$(rows)" 1000000 '--live=always: each call has its row'
 
 # ---- SIGKILL of program and collector ----
@@ -67,27 +67,27 @@ kill_all() { # once there are files
 	result $? "$1: the keeper writes what it has and ends"
 }
 kill_all SIGKILL
-check 'SIGKILL: what was in memory is in a file' test -e "$R.rings/0.spool"
+check 'SIGKILL: records that were in memory are in a file' test -e "$R.rings/0.spool"
 "$BIN" recover "$R" >out 2>&1
-is $? 0 'SIGKILL: recover'
+is $? 0 'SIGKILL: recover succeeds'
 low=$(made) # of each of the two threads, one more may be under way
 rows=$(rows)
 [ "$rows" -ge "$low" ] && [ "$rows" -le $((low + 2)) ]
-result $? "SIGKILL: $rows rows of $low calls"
-check 'SIGKILL: intact' intact "$R"
-check 'SIGKILL: no files are left' test ! -e "$R.rings"
+result $? "SIGKILL: every call has its row ($rows rows of $low calls)"
+check 'SIGKILL: the report is sound' intact "$R"
+check 'SIGKILL: no files of the spool are left' test ! -e "$R.rings"
 
 # ---- a disk that did not keep a file ----
-kill_all 'cut off'
+kill_all 'a file cut off'
 truncate -s 1M "$R.rings/16.spool"
 "$BIN" recover "$R" >out 2>&1
-is $? 0 'cut off: recover'
-check 'cut off: it is a message' grep -q 'parts (of up to 32 KiB) of the records that waited in the spool are damaged' out
+is $? 0 'a file cut off: recover succeeds'
+check 'a file cut off: recover has a message on the damage' grep -q 'parts (of up to 32 KiB) of the records that waited in the spool are damaged' out
 lost=$(q "$R" "SELECT sum(count) FROM SL_LOST_EVENTS WHERE what LIKE 'spooled records:%'")
 [ "${lost:-0}" -gt 0 ]
-result $? "cut off: $lost parts are counted"
+result $? "a file cut off: $lost parts are counted as lost"
 [ "$(rows)" -lt "$(made)" ] && [ "$(($(rows) + lost * 1023))" -ge "$(made)" ]
-result $? 'cut off: no more is missing than that'
-check 'cut off: intact' intact "$R"
+result $? 'a file cut off: no more calls are missing than the lost parts hold'
+check 'a file cut off: the report is sound' intact "$R"
 
 done_testing

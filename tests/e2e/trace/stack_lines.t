@@ -34,17 +34,17 @@ gpu() { # TABLE EXPRESSION
 }
 for how in plain torch; do
 	[ $how = plain ] || "$PY" -c 'import torch' 2>/dev/null || {
-		skip 'a DataLoader of PyTorch' 'no python3-torch'
+		skip 'torch: the training loop runs' 'no python3-torch'
 		continue
 	}
 	rm -f truth
 	profile lines -t cuda,osrt --osrt-threshold=0 --osrt-backtrace-threshold=0 --cudabacktrace=all:0 --cpuctxsw=none "$PY" "$E2E/trace/stack_lines.py" truth $how >out 2>err
-	is "$? $(cat out)" "0 $(($(cat data/* | wc -c)))" "$how: runs"
-	is "$(truth read | wc -l) $(truth write | wc -l) $(truth gpu | wc -l)" '3 1 3' "$how: lines that are known"
-	is "$(io "n.value LIKE '%read%'")" "$(truth read)" "$how: bytes read by line"
-	is "$(io "n.value LIKE '%write%'")" "$(truth write)" "$how: bytes written by line"
-	is "$(gpu CUPTI_ACTIVITY_KIND_KERNEL 'w.end - w.start')" "$(truth gpu)" "$how: GPU time by line"
-	is "$(gpu CUPTI_ACTIVITY_KIND_MEMCPY bytes)" "$(truth copied)" "$how: bytes copied by line"
+	is "$? $(cat out)" "0 $(($(cat data/* | wc -c)))" "$how: the training loop runs"
+	is "$(truth read | wc -l) $(truth write | wc -l) $(truth gpu | wc -l)" '3 1 3' "$how: the program's own account has its lines"
+	is "$(io "n.value LIKE '%read%'")" "$(truth read)" "$how: bytes read by line are those of the program"
+	is "$(io "n.value LIKE '%write%'")" "$(truth write)" "$how: bytes written by line are those of the program"
+	is "$(gpu CUPTI_ACTIVITY_KIND_KERNEL 'w.end - w.start')" "$(truth gpu)" "$how: GPU time by line is that of the program"
+	is "$(gpu CUPTI_ACTIVITY_KIND_MEMCPY bytes)" "$(truth copied)" "$how: bytes copied by line are those of the program"
 	# The report that does this for everybody.
 	"$BIN" stats -q -r python_sum -f csv -o - "$R" >sum.csv 2>err
 	"$PY" - "$PWD/sum.csv" >sums <<-'END'
@@ -55,6 +55,6 @@ for how in plain torch; do
 		        if "stack_lines.py" in r["Line"] and int(r[column] or 0) and r["Function"].split(".")[-1] in ("forward", "backward"):
 		            print(r["Line"].split(":")[-1], r[column])
 	END
-	is "$(sort sums)" "$(truth gpu)" "$how: and so says python_sum"
+	is "$(sort sums)" "$(truth gpu)" "$how: python_sum has the GPU time by line"
 done
 done_testing

@@ -43,30 +43,30 @@ main $W/nap.cc:$(line MAIN)"
 names='app::(anonymous namespace)::work
 main'
 # Built without libdw there are names alone.
-check 'it runs' sh -c 'g++ -O2 -g -o nap nap.cc'
-check 'traced' profile nap ./nap
+check 'g++ builds the program' sh -c 'g++ -O2 -g -o nap nap.cc'
+check 'profile of the program succeeds' profile nap ./nap
 [ "$(chain)" = "$names" ] && whole=$names
-is "$(chain)" "$whole" 'functions, also inlined, files and lines'
+is "$(chain)" "$whole" 'the stack has functions, also inlined, files and lines'
 is "$(sqlite3 "$R" "SELECT group_concat(inlined, '') FROM (SELECT inlined FROM OSRT_API o JOIN StringIds a ON a.id = o.nameId
 	JOIN SL_STACKS s ON s.id = o.callchainId JOIN SL_FRAMES f ON f.id = s.frameId
-	WHERE a.value LIKE '%nanosleep' ORDER BY depth LIMIT 3)")" "$([ "$whole" = "$names" ] && echo 000 || echo 100)" 'what is inlined says so'
+	WHERE a.value LIKE '%nanosleep' ORDER BY depth LIMIT 3)")" "$([ "$whole" = "$names" ] && echo 000 || echo 100)" 'frames that are inlined are marked'
 is "$(sqlite3 "$R" "SELECT DISTINCT m.value FROM OSRT_CALLCHAINS c JOIN StringIds n ON n.id = c.symbol AND n.value = 'main'
-	JOIN StringIds m ON m.id = c.module")" "$W/nap" 'the module is the file'
-is "$(sqlite3 "$R" "SELECT count(*) FROM sqlite_schema WHERE name IN ('SL_RAW_STACKS', 'SL_CODES')")" 0 'nothing raw is left'
-check 'bare' bare bare "$W/nap"
+	JOIN StringIds m ON m.id = c.module")" "$W/nap" 'the module of a frame is the file of the program'
+is "$(sqlite3 "$R" "SELECT count(*) FROM sqlite_schema WHERE name IN ('SL_RAW_STACKS', 'SL_CODES')")" 0 'a finished report has no raw stacks'
+check 'the program runs under LD_PRELOAD alone' bare bare "$W/nap"
 wait_for 20 finished "$R"
-is "$(chain)" "$whole" 'the same by LD_PRELOAD alone'
+is "$(chain)" "$whole" 'the stack under LD_PRELOAD alone is the same'
 
 # The debug information goes elsewhere while the program is as it was.
-check 'split' sh -c 'objcopy --only-keep-debug nap nap.debug && strip nap && objcopy --add-gnu-debuglink=nap.debug nap'
-check 'traced, split' profile split ./nap
-is "$(chain)" "$whole" 'debug information beside the file'
-check 'moved' sh -c 'mkdir .debug && mv nap.debug .debug'
-check 'traced, moved' profile moved ./nap
-is "$(chain)" "$whole" 'in .debug'
-check 'names only' sh -c 'g++ -O2 -o nap nap.cc'
-check 'traced, no debug information' profile names ./nap
-is "$(chain)" "$names" 'names without debug information'
+check 'objcopy splits off the debug information' sh -c 'objcopy --only-keep-debug nap nap.debug && strip nap && objcopy --add-gnu-debuglink=nap.debug nap'
+check 'profile of a program with split debug information succeeds' profile split ./nap
+is "$(chain)" "$whole" 'debug information beside the file: the stack is the same'
+check 'the debug information moves to .debug' sh -c 'mkdir .debug && mv nap.debug .debug'
+check 'profile of a program with debug information in .debug succeeds' profile moved ./nap
+is "$(chain)" "$whole" 'debug information in .debug: the stack is the same'
+check 'g++ builds the program without debug information' sh -c 'g++ -O2 -o nap nap.cc'
+check 'profile of a program without debug information succeeds' profile names ./nap
+is "$(chain)" "$names" 'a program without debug information: frames have names alone'
 
 # Stripped, unwanted, gone, and another one by the time that names are looked for: addresses, never another's names.
 addresses() {
@@ -74,22 +74,22 @@ addresses() {
 		JOIN StringIds a ON a.id = o.nameId AND a.value LIKE '%nanosleep' JOIN OSRT_CALLCHAINS c ON c.id = o.callchainId
 		JOIN StringIds n ON n.id = c.symbol JOIN StringIds m ON m.id = c.module WHERE m.value LIKE '$W/nap%'"
 }
-check 'stripped' sh -c 'strip nap'
-check 'traced, stripped' profile stripped ./nap
-is "$(addresses | cut -d' ' -f2-)" "$(addresses | awk '{print $1, $1}')" 'stripped: addresses'
-check 'some' test "$(addresses | cut -d' ' -f1)" -ge 2
-check 'with names again' sh -c 'g++ -O2 -g -o nap nap.cc && cp nap kept'
-check 'not wanted' profile off --resolve-symbols=false ./nap
-is "$(addresses | cut -d' ' -f2-)" "$(addresses | awk '{print $1, $1}')" '--resolve-symbols=false: addresses'
-check 'gone' profile gone sh -c './nap; rm nap'
-is "$(addresses | cut -d' ' -f2-)" "$(addresses | awk '{print $1, $1}')" 'a file that is gone: addresses'
+check 'strip removes the symbols' sh -c 'strip nap'
+check 'profile of a stripped program succeeds' profile stripped ./nap
+is "$(addresses | cut -d' ' -f2-)" "$(addresses | awk '{print $1, $1}')" 'a stripped program: frames are addresses'
+check 'a stripped program: at least two frames are its own' test "$(addresses | cut -d' ' -f1)" -ge 2
+check 'g++ builds the program with debug information again' sh -c 'g++ -O2 -g -o nap nap.cc && cp nap kept'
+check 'profile --resolve-symbols=false succeeds' profile off --resolve-symbols=false ./nap
+is "$(addresses | cut -d' ' -f2-)" "$(addresses | awk '{print $1, $1}')" '--resolve-symbols=false: frames are addresses'
+check 'profile of a program that removes its file succeeds' profile gone sh -c './nap; rm nap'
+is "$(addresses | cut -d' ' -f2-)" "$(addresses | awk '{print $1, $1}')" 'a file that is gone: frames are addresses'
 cp kept nap
-check 'another' profile another sh -c './nap; rm nap; cp /bin/true nap'
-is "$(addresses | cut -d' ' -f2-)" "$(addresses | awk '{print $1, $1}')" 'another file of that name: addresses'
+check 'profile of a program whose file becomes another one succeeds' profile another sh -c './nap; rm nap; cp /bin/true nap'
+is "$(addresses | cut -d' ' -f2-)" "$(addresses | awk '{print $1, $1}')" 'another file of that name: frames are addresses'
 cp kept nap
-check 'the same again' profile again sh -c './nap; rm nap; cp kept nap'
-is "$(chain)" "$whole" 'the same build again: names'
+check 'profile of a program whose file becomes the same build succeeds' profile again sh -c './nap; rm nap; cp kept nap'
+is "$(chain)" "$whole" 'the same build again: frames have names'
 cp kept nap
-check 'shrunk' profile shrunk sh -c './nap; : >nap'
-check 'whole' intact "$R"
+check 'profile of a program whose file is emptied succeeds' profile shrunk sh -c './nap; : >nap'
+check 'the report of a program whose file is emptied is sound' intact "$R"
 done_testing

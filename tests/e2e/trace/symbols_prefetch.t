@@ -36,7 +36,7 @@ mv '$W/asking' '$W/asked'
 exec sleep 1000
 END_OF_SH
 chmod +x bin/debuginfod-find
-check 'a program without debug information' sh -c 'cc -O1 -g -Wl,--build-id -o nap nap.c && objcopy --strip-debug nap && cp nap kept'
+check 'cc builds a program without debug information' sh -c 'cc -O1 -g -Wl,--build-id -o nap nap.c && objcopy --strip-debug nap && cp nap kept'
 PATH=$W/bin:$PATH
 DEBUGINFOD_URLS=http://localhost:1 DEBUGINFOD_CACHE_PATH=$W/cache
 export DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH
@@ -62,8 +62,8 @@ begin() { # REPORT: traced until the server is asked for something
 }
 whole() { # NAME STACK
 	check "$1: the report is whole" intact "$R"
-	is "$(sqlite3 "$R" "SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'")" 1 "$1: and complete"
-	is "$(chain)" "$2" "$1: its stacks"
+	is "$(sqlite3 "$R" "SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'")" 1 "$1: the report is complete"
+	is "$(chain)" "$2" "$1: stacks have names"
 	wait_for 20 gone "$(cat asked)"
 	result $? "$1: nothing is looked up any more"
 }
@@ -74,10 +74,10 @@ begin killed
 send KILL $job
 wait $job 2>/dev/null
 wait_for 20 gone "$(cat asked)"
-result $? 'killed: who asks the server ends with it'
+result $? 'killed: the lookup at the server ends with the collector'
 : >go
 rm -f silent
-check 'killed: recover' "$BIN" recover "$R"
+check 'killed: recover succeeds' "$BIN" recover "$R"
 whole killed "$named"
 
 # ---- signals while the server is waited for ----
@@ -140,37 +140,37 @@ linked() { # REPORT: traced until the file is opened
 	wait_for 20 test -s held
 	result $? "$1: the file is opened while the program runs" || diag <err
 }
-check 'debug information beside the program' sh -c 'cc -O1 -g -Wl,--build-id=none -o linked nap.c && objcopy --only-keep-debug linked nap.debug &&
+check 'cc builds a program with debug information beside it' sh -c 'cc -O1 -g -Wl,--build-id=none -o linked nap.c && objcopy --only-keep-debug linked nap.debug &&
 	objcopy --strip-debug linked && objcopy --add-gnu-debuglink=nap.debug linked'
 if hold; then
 	linked 'held, Ctrl-C'
 	: >go
 	while kill -INT $job 2>/dev/null; do sleep 0.05; done
 	wait $job 2>/dev/null
-	check 'held, Ctrl-C: a message' grep -q "could not be completed: .*recover" err
-	is "$(sqlite3 "$R" "SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'")" 0 'held, Ctrl-C: is not complete'
+	check 'held, Ctrl-C: stderr names recover' grep -q "could not be completed: .*recover" err
+	is "$(sqlite3 "$R" "SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'")" 0 'held, Ctrl-C: the report is not complete'
 	release
-	check 'held, Ctrl-C: recover' "$BIN" recover "$R"
+	check 'held, Ctrl-C: recover succeeds' "$BIN" recover "$R"
 	check 'held, Ctrl-C: the report is whole' intact "$R"
-	is "$(chain)" "$named" 'held, Ctrl-C: its stacks'
+	is "$(chain)" "$named" 'held, Ctrl-C: stacks have names'
 	hold
 	linked 'held, killed'
 	send KILL $job
 	wait $job 2>/dev/null
 	release
 	: >go
-	check 'held, killed: recover' "$BIN" recover "$R"
+	check 'held, killed: recover succeeds' "$BIN" recover "$R"
 	check 'held, killed: the report is whole' intact "$R"
-	is "$(chain)" "$named" 'held, killed: its stacks'
+	is "$(chain)" "$named" 'held, killed: stacks have names'
 	hold
 	linked 'held for a while'
 	: >go
 	release
 	wait $job
 	is $? 0 'held for a while: the program ends well'
-	is "$(chain)" "$named" 'held for a while: its stacks'
+	is "$(chain)" "$named" 'held for a while: stacks have names'
 else
-	skip 'a file that cannot be opened' 'needs root and fanotify'
+	skip 'held, Ctrl-C: the file is opened while the program runs' 'needs root and fanotify'
 fi
 
 # ---- a session goes on while what was begun for its report is not needed any more ----
@@ -183,11 +183,11 @@ sl() { sl_verb=$1; shift; "$BIN" $sl_verb --session=ahead-$$ "$@"; }
 wait_for 20 sl start -o first
 wait_for 20 asked
 result $? 'session: the server is asked' || diag <err
-check 'session: cancel' sl cancel
+check 'session: cancel succeeds' sl cancel
 wait_for 20 gone "$(cat asked)"
 result $? 'session: nothing is looked up any more'
 rm -f asked
-check 'session: start again' sl start -o second
+check 'session: start again succeeds' sl start -o second
 wait_for 20 asked
 result $? 'session: the server is asked again' || diag <err
 rm -f silent

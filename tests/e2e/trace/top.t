@@ -46,25 +46,25 @@ for threshold in 0 1000000; do
 	start live$threshold --osrt-threshold=$threshold
 	echo 3000 >&3
 	wait_for 20 said_cnt 1
-	check "threshold $threshold: looks" top -f json -n 3 "$R"
+	check "threshold $threshold: three looks succeed" top -f json -n 3 "$R"
 	# All that was done is in the sums before long.
 	wait_for 10 all_summed
 	is "$(json look 'one("functions", function="pwrite")["calls"], one("functions", function="pwrite")["mb"]')" \
-		'(3000, 12.288)' "threshold $threshold: every pwrite, and its bytes"
+		'(3000, 12.288)' "threshold $threshold: sums have every pwrite and its bytes"
 	is "$(json look '[one("functions", function="close")[k] >= 3000 for k in ("calls", "errors")]')" '[True, True]' \
-		"threshold $threshold: every close, and that it failed"
+		"threshold $threshold: sums have every close, and that it failed"
 	is "$(json look 'sum(f["read_mb"] for f in d["files"] if f["path"] in (None, "'"$W"'/data")) >= 6.144, one("processes", process="steady")["written_mb"] >= 12.288')" \
-		'(True, True)' "threshold $threshold: bytes by file and process"
-	is "$(json look 'one("threads", process="steady")["calls"] >= 9000')" True "threshold $threshold: calls of the thread"
+		'(True, True)' "threshold $threshold: sums have bytes by file and process"
+	is "$(json look 'one("threads", process="steady")["calls"] >= 9000')" True "threshold $threshold: sums have the calls of the thread"
 	finish
-	is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name LIKE 'SL_LIVE%'")" 0 "threshold $threshold: no sums in a finished report"
-	check "threshold $threshold: intact" intact "$R"
+	is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name LIKE 'SL_LIVE%'")" 0 "threshold $threshold: a finished report has no sums of top"
+	check "threshold $threshold: the report is sound" intact "$R"
 	top -f json "$R" >total 2>err.top
 	is "$(json total 'd["state"], one("functions", function="pwrite")["calls"], one("functions", function="pwrite")["mb"]')" \
-		"('finished', 3000, 12.288)" "threshold $threshold: the same totals of the finished report"
+		"('finished', 3000, 12.288)" "threshold $threshold: the finished report has the same totals"
 	is "$(json total 'one("functions", function="close")["errors"] == one("functions", function="close")["calls"] or one("functions", function="close")["errors"]')" \
 		"$(json look 'one("functions", function="close")["errors"] == one("functions", function="close")["calls"] or one("functions", function="close")["errors"]')" \
-		"threshold $threshold: errors of the finished report"
+		"threshold $threshold: the finished report has the same errors"
 done
 # One in which the machine takes the processor away is long.
 is "$(json look 'one("files", path=None)["operations"] >= 5000, sum(f["operations"] for f in d["files"] if f["path"] in (None, "'"$W"'/data")) >= 6000')" \
@@ -76,9 +76,9 @@ tell spin
 tell go
 sleep 1.5
 top -f json -n 2 -i 2 "$R" >look 2>err.top
-is $? 0 'two looks'
-is "$(wc -l <look)" 2 'one object per look'
-is "$(json look 'd["state"], d["interval_seconds"] > 0.5, d["processes_alive"]')" "('recording', True, 1)" 'a recording'
+is $? 0 'top -n 2 succeeds'
+is "$(wc -l <look)" 2 'top -n 2 prints one object per look'
+is "$(json look 'd["state"], d["interval_seconds"] > 0.5, d["processes_alive"]')" "('recording', True, 1)" 'a look has the state of the recording'
 is "$(json look 'round(one("files", path="'"$W"'/data")["written_mb_per_second"] / one("functions", function="pwrite")["calls_per_second"] * 1e6)')" \
 	4096 'bytes per second are those of the calls per second'
 is "$(json look 'abs(one("functions", function="pread")["calls_per_second"] / one("functions", function="close")["calls_per_second"] - 1) < 0.05')" \
@@ -87,43 +87,43 @@ is "$(json look 'one("functions", function="pread")["calls_per_second"] < one("f
 	'a rate is not the total'
 if [ "$(json look 'max(t["cpu_percent"] is not None for t in d["threads"])')" = True ]; then
 	is "$(json look 'sorted(d["threads"], key=lambda t: -t["cpu_percent"])[0]["calls_per_second"] < 1')" True \
-		'who takes most CPU is the thread that makes no calls'
+		'the thread that takes most CPU is the one without calls'
 	is "$(json look 'all(t["cpu_percent"] + t["off_cpu_percent"] < 101 for t in d["threads"])')" True \
-		'no thread has more time than there is'
-	is "$(json look 'round(max(t["cpu_percent"] + t["off_cpu_percent"] for t in d["threads"]))')" 100 'all of it is accounted for'
+		'no thread has more CPU and off-CPU time than there is'
+	is "$(json look 'round(max(t["cpu_percent"] + t["off_cpu_percent"] for t in d["threads"]))')" 100 "CPU and off-CPU time are all of a thread's time"
 else
-	skip 'CPU' 'no context switches here'
+	skip 'no thread has more CPU and off-CPU time than there is' 'no context switches here'
 fi
 
 # ---- a report that was left behind ----
 rm -f left.sqlite
 sqlite3 -readonly "$R" "VACUUM INTO 'left.sqlite'"
 top --once --view=functions left.sqlite >text
-is $? 0 'left behind: shown'
-check 'left behind: a message' grep -q 'left.sqlite: its collector is gone' text
-check 'left behind: its last sums' grep -q ' pwrite$' text
+is $? 0 'a report left behind is shown'
+check 'a report left behind: a message says that its collector is gone' grep -q 'left.sqlite: its collector is gone' text
+check 'a report left behind: its last sums are shown' grep -q ' pwrite$' text
 "$BIN" export -t sqlite -o copy.sqlite "$R" >out 2>err.top
-is "$(sqlite3 copy.sqlite "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'SL_LIVE%'")" 0 'sums do not go into copies'
+is "$(sqlite3 copy.sqlite "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'SL_LIVE%'")" 0 'sums of top do not go into copies'
 
 # ---- text ----
 top --once --view=functions --sort=name "$R" >text
 is "$(awk 'f && NF > 1 { print $NF } / >?FUNCTION/ { f = 1 }' text | sort | tr '\n' ' ')" "$(awk 'f && NF > 1 { print $NF } / >?FUNCTION/ { f = 1 }' text | tr '\n' ' ')" \
-	'--sort=name'
-check 'functions are there' grep -q ' pwrite$' text
+	'--sort=name sorts functions by name'
+check '--sort=name shows pwrite' grep -q ' pwrite$' text
 top --once --view=functions --sort=average_us --reverse "$R" >text
 is "$(awk 'f && NF > 1 { print $3 } / FUNCTION/ { f = 1 }' text | sort -g | tr '\n' ' ')" "$(awk 'f && NF > 1 { print $3 } / FUNCTION/ { f = 1 }' text | tr '\n' ' ')" \
-	'--sort=average_us --reverse'
-check 'the column is marked' grep -qF '^AVG us' text
+	'--sort=average_us --reverse sorts by the mean, least first'
+check 'the column of --sort is marked' grep -qF '^AVG us' text
 top --once --view=functions --filter=PRE "$R" >text
-is "$(awk 'f { print $NF } / FUNCTION/ { f = 1 }' text)" pread '--filter, in letters of either case'
+is "$(awk 'f { print $NF } / FUNCTION/ { f = 1 }' text)" pread '--filter takes letters of either case'
 top --once --view=files --rows=1 --by-process "$R" >text
-check '--by-process' grep -qF "data  (steady)" text
+check '--by-process names the process beside the file' grep -qF "data  (steady)" text
 top --once --session=none "$R" 2>err.top
-is $? 2 'a report and a session: wrong use'
+is $? 2 'top of a report and a session is refused'
 name=$("$BIN" sessions list --format=json | "$PY" -c '
 import json, sys
 print(*[s["name"] for s in json.load(sys.stdin) if s["report"] == sys.argv[1]])' "$R")
-check 'by session' sh -c "'$BIN' top --once --session='$name' | grep -qF 'session $name: '"
+check 'top --session finds the report of the session' sh -c "'$BIN' top --once --session='$name' | grep -qF 'session $name: '"
 
 # ---- CUDA and GPUs, on the stand-ins ----
 if [ -x "$B/tests/gpu/train" ] && [ -f "$B/tests/standin/libcupti.so.13" ]; then
@@ -134,17 +134,17 @@ if [ -x "$B/tests/gpu/train" ] && [ -f "$B/tests/standin/libcupti.so.13" ]; then
 	sleep 2
 	top -f json gpu.sqlite >look 2>err.top
 	is "$(json look '[(f["library"], f["calls"]) for f in d["cuda"] if f["function"].startswith("cudaDeviceSynchronize")]')" \
-		"[('cuda', $(awk '$2 == "cudaDeviceSynchronize" { print $3 }' gpu.said))]" 'calls into CUDA'
+		"[('cuda', $(awk '$2 == "cudaDeviceSynchronize" { print $3 }' gpu.said))]" 'top counts the calls into CUDA'
 	wait "$gpu"
 	top -f json gpu.sqlite >total 2>err.top
 	is "$(json look '[(g["gpu"], g["name"], g["kernels"], g["copies"], g["copied_mb"], round(g["busy_seconds"], 6)) for g in d["gpus"]]')" \
 		"$(json total '[(g["gpu"], g["name"], g["kernels"], g["copies"], g["copied_mb"], round(g["busy_seconds"], 6)) for g in d["gpus"]]')" \
-		'what the GPU did: the sums while it is recorded are those of the rows'
+		'sums of a GPU while it is recorded are those of the rows'
 	is "$(json total 'd["gpus"][0]["kernels"] > 0 and 0 < d["gpus"][0]["busy_seconds"] <= d["gpus"][0]["kernel_seconds"] * 10')" True \
-		'and it did something'
+		'a GPU of the stand-in had kernels and was busy'
 	check 'the GPU stands above the table' sh -c "'$BIN' top --once --view=cuda gpu.sqlite | grep -q '^GPU 0: busy [0-9]* %'"
 else
-	skip 'CUDA and GPUs' 'the stand-ins are not built'
+	skip 'top counts the calls into CUDA' 'the stand-ins are not built'
 fi
 
 # ---- the writer is not held up ----
@@ -154,26 +154,26 @@ sleep 1.2
 finish
 wait_for 5 sh -c "! kill -0 $watcher 2>/dev/null"
 check 'watched to its end: the report is one file' finished "$R"
-check 'a finished report ends the looks' sh -c "! kill -0 $watcher"
-is "$(json look 'd["state"]')" finished 'and the last look says so'
+check 'a finished report ends the looks of top' sh -c "! kill -0 $watcher"
+is "$(json look 'd["state"]')" finished 'the last look at a finished report has its state'
 
 # ---- reports that are none ----
 for bad in none.sqlite ask said "$W"; do
 	top --once "$bad" >out 2>err.top
-	is $? 1 "$bad: fails"
-	is "$(wc -l <err.top) $(wc -c <out)" '1 0' "$bad: in one line"
+	is $? 1 "top of $bad fails"
+	is "$(wc -l <err.top) $(wc -c <out)" '1 0' "top of $bad prints one line"
 done
 : >empty.sqlite
 top --once empty.sqlite 2>err.top
-is "$? $(cat err.top)" '1 sightline: top: empty.sqlite is empty' 'an empty file'
+is "$? $(cat err.top)" '1 sightline: top: empty.sqlite is empty' 'top of an empty file fails with one line'
 top --once --interval=0.2 "$R" 2>err.top
-is $? 2 'too short an interval'
+is $? 2 'top refuses an interval that is too short'
 top --once --sort=speed "$R" 2>err.top
-is $? 2 'no such column'
-check 'which names those there are' grep -q cpu_percent err.top
+is $? 2 'top refuses an unknown column'
+check 'the refusal of an unknown column names the known ones' grep -q cpu_percent err.top
 top "$R" </dev/null >out 2>err.top
-is "$?" 1 'no terminal'
-check 'which names the way out' grep -q -e --once err.top
+is "$?" 1 'top without a terminal fails'
+check 'the message on a missing terminal names --once' grep -q -e --once err.top
 for i in 1 2 3 4 5 6 7 8; do
 	rm -f young.sqlite
 	"$BIN" profile -f true -t none --cpuctxsw=none -o young true >out 2>err &
@@ -192,17 +192,17 @@ cp "$R" nsys.sqlite
 sqlite3 nsys.sqlite "UPDATE META_DATA_EXPORT SET value = 'NVIDIA Nsight Systems' WHERE name = 'EXPORT_PRODUCT_NAME';
 	DROP TABLE IF EXISTS SL_OSRT_TOTALS; DROP TABLE IF EXISTS SCHED_EVENTS"
 top --once --view=functions nsys.sqlite >text
-is $? 0 'a report of nsys'
-check 'says what it does not have' grep -q 'not in this report: context switches.*, calls below the threshold' text
-check 'and shows what it has' grep -q 'pwrite$' text
+is $? 0 'top shows a report of nsys'
+check 'top of a report of nsys names what it does not have' grep -q 'not in this report: context switches.*, calls below the threshold' text
+check 'top of a report of nsys shows its functions' grep -q 'pwrite$' text
 
 # ---- on a terminal ----
 command -v tmux >/dev/null 2>&1 || {
-	skip 'on a terminal' 'no tmux'
+	skip 'screen: the processes are shown' 'no tmux'
 	done_testing
 }
 "$BIN" top "$R" 2>&1 </dev/null | grep -q 'without ncurses' && {
-	skip 'on a terminal' 'built without ncurses'
+	skip 'screen: the processes are shown' 'built without ncurses'
 	done_testing
 }
 server=0
@@ -225,16 +225,16 @@ press() { mux send-keys "$@"; }
 start screen --osrt-threshold=0
 tell go
 open_screen "'$BIN' top '$R'"
-sees 'screen: the processes' 'CPU %.*PROCESS'
-sees 'screen: the state of the recording' ': recording'
-sees 'screen: events per second' '[1-9][0-9]* events/s: .*steady data'
-sees 'screen: the program' '^ *[0-9][0-9]* .* steady$'
-sees 'screen: the tables' '^1 Processes  2 Functions  3 Files  4 CUDA and GPUs$'
+sees 'screen: the processes are shown' 'CPU %.*PROCESS'
+sees 'screen: the state of the recording is shown' ': recording'
+sees 'screen: events per second are shown' '[1-9][0-9]* events/s: .*steady data'
+sees 'screen: the program is shown' '^ *[0-9][0-9]* .* steady$'
+sees 'screen: the names of the tables are shown' '^1 Processes  2 Functions  3 Files  4 CUDA and GPUs$'
 press t
-sees 'screen: threads' 'TID.*THREAD'
+sees 'screen: the key t shows threads' 'TID.*THREAD'
 press 2
-sees 'screen: functions' '>CALLS/s .*FUNCTION'
-sees 'screen: those that are called' ' pwrite$'
+sees 'screen: the key 2 shows functions' '>CALLS/s .*FUNCTION'
+sees 'screen: functions that are called are shown' ' pwrite$'
 most_first() {
 	screen >now
 	awk 'f && NF > 4 { print $1 } /FUNCTION/ { f = 1 }' now >order
@@ -242,78 +242,78 @@ most_first() {
 }
 check 'screen: the most called come first' wait_for 5 most_first
 press '>'
-sees 'screen: sorts by the next column' '>ms/s'
+sees 'screen: the key > sorts by the next column' '>ms/s'
 press r
-sees 'screen: the other way round' '\^ms/s'
+sees 'screen: the key r turns the order round' '\^ms/s'
 press /
 press wri
-sees 'screen: what is typed is seen' 'filter: wri_'
+sees 'screen: a filter is shown while it is typed' 'filter: wri_'
 press Enter
 check 'screen: the filter leaves others out' wait_for 10 shows_not ' pread$'
-sees 'screen: and lets its own in' ' pwrite$'
+sees 'screen: the filter lets pwrite in' ' pwrite$'
 press / BSpace BSpace BSpace Enter
-sees 'screen: without a filter all are back' ' pread$'
+sees 'screen: all functions are back without a filter' ' pread$'
 press c
-sees 'screen: totals' 'TIME s'
+sees 'screen: the key c shows totals' 'TIME s'
 press c
 press Tab
-sees 'screen: files' "OPS/s.*PATH"
-sees 'screen: the file' " $W/data\$"
+sees 'screen: the key Tab shows files' "OPS/s.*PATH"
+sees 'screen: the file of the program is shown' " $W/data\$"
 press h
-sees 'screen: help' 'threads, not processes'
+sees 'screen: the key h shows help' 'threads, not processes'
 press h
 press Space
-sees 'screen: pause' '^PAUSED'
+sees 'screen: the space bar pauses' '^PAUSED'
 press Space
-check 'screen: goes on' wait_for 10 shows_not '^PAUSED'
+check 'screen: the space bar ends the pause' wait_for 10 shows_not '^PAUSED'
 press +
-sees 'screen: the interval' 'every 2 s'
+sees 'screen: the key + makes the interval longer' 'every 2 s'
 press -
 mux resize-window -x 46 -y 9
-sees 'screen: narrow: the path stays, numbers give way' 'OPS/s.*PATH$'
-sees 'screen: narrow: and is cut' '~$'
+sees 'screen, narrow: the path stays, numbers give way' 'OPS/s.*PATH$'
+sees 'screen, narrow: the path is cut' '~$'
 mux resize-window -x 12 -y 3
 sleep 0.3
 mux resize-window -x 110 -y 30
-sees 'screen: wide again' 'WRITE MB/s  PATH'
+sees 'screen, wide again: all columns are back' 'WRITE MB/s  PATH'
 press q
-sees 'screen: q ends it' '^status 0'
-check 'screen: nothing of it is left' wait_for 10 shows_not PATH
+sees 'screen: the key q ends top' '^status 0'
+check 'screen: nothing of top is left' wait_for 10 shows_not PATH
 wait_for 5 test -s after
-check 'screen: the terminal is as it was' cmp before after
+check 'screen: the terminal is as it was after the key q' cmp before after
 for signal in TERM INT HUP; do
 	rm -f after
 	open_screen "'$BIN' top '$R'"
 	wait_for 20 shows PROCESS
 	pkill -$signal -f -x "$BIN top $R"
-	sees "screen: SIG$signal ends it" "^status 1[0-9][0-9]"
+	sees "screen: SIG$signal ends top" "^status 1[0-9][0-9]"
 	wait_for 5 test -s after
-	check "screen: and gives the terminal back" cmp before after
+	check "screen: the terminal is as it was after SIG$signal" cmp before after
 done
 open_screen "TERM=nonesuch '$BIN' top '$R'"
-sees 'screen: an unknown terminal' "kind 'nonesuch'"
-sees 'screen: fails' '^status 1$'
+sees 'screen: an unknown terminal is named' "kind 'nonesuch'"
+sees 'screen: top fails on an unknown terminal' '^status 1$'
 open_screen "NO_COLOR=1 '$BIN' top '$R' -n 2"
-sees 'screen: --count' '^status 0'
+sees 'screen: -n 2 ends top after two looks' '^status 0'
 if locale -a 2>/dev/null | grep -qix 'c.utf-\?8'; then
 	open_screen "LC_ALL=C.UTF-8 '$BIN' top '$R' --view=files"
-	sees 'screen: characters beyond ASCII' "$W"
+	sees 'screen: a path is shown on a terminal with UTF-8' "$W"
 	mux resize-window -x 46 -y 9
-	sees 'screen: where the terminal has them' '…$'
+	sees 'screen: a path is cut by an ellipsis on a terminal with UTF-8' '…$'
 else
-	skip 'screen: characters beyond ASCII' 'no locale for them'
+	skip 'screen: a path is shown on a terminal with UTF-8' 'no locale for them'
 fi
 
 # ---- the end, while top runs ----
 open_screen "'$BIN' top '$R' --view=functions"
-sees 'end: watched' ' pwrite$'
+sees 'the recording ends: top shows functions before it' ' pwrite$'
 sleep 1.5
 finish
-sees 'end: says that it is finished' 'The recording is finished'
-sees 'end: stays' ' pwrite$'
-check 'end: the report is one file' finished "$R"
+sees 'the recording ends: top says so' 'The recording is finished'
+sees 'the recording ends: top keeps its table' ' pwrite$'
+check 'the recording ends: the report is one file' finished "$R"
 press q
-sees 'end: q' '^status 0'
+sees 'the recording ends: the key q ends top' '^status 0'
 
 # ---- a session, from one report to the next ----
 "$BIN" launch --session-new="top-$$" "$PROG/steady" data <ask >said 2>err &
@@ -322,33 +322,33 @@ exec 3>ask
 wait_for 10 sh -c "'$BIN' sessions list | grep -q 'top-$$'"
 top --once --session="top-$$" >out 2>err.top
 is "$? $(cat err.top)" "1 sightline: top: the session 'top-$$' records nothing at present (sightline start begins)" \
-	'session: nothing is recorded'
+	'session: top --once says that nothing is recorded'
 open_screen "'$BIN' top --session=top-$$"
-sees 'session: nothing is recorded, on the screen' "session top-$$: nothing is recorded"
+sees 'session: the screen has that nothing is recorded' "session top-$$: nothing is recorded"
 echo go >&3
 "$BIN" start --session="top-$$" -o "$W/one" 2>/dev/null
-sees 'session: the first report' 'one.sqlite: recording'
+sees 'session: the first report is followed' 'one.sqlite: recording'
 "$BIN" stop --session="top-$$" >/dev/null 2>&1
-sees 'session: is finished' 'one.sqlite: finished'
+sees 'session: the first report is finished after stop' 'one.sqlite: finished'
 "$BIN" start --session="top-$$" -o "$W/two" 2>/dev/null
-sees 'session: the next one follows' 'two.sqlite: recording'
+sees 'session: the second report is followed' 'two.sqlite: recording'
 sleep 1.2
 top -f json --session="top-$$" >look 2>err.top
 is "$(json look 'one("functions", function="pwrite")["calls"] - one("functions", function="pread")["calls"] in (-1, 0, 1), d["time_seconds"] < 60')" '(True, True)' \
-	'session: its sums'
+	'session: top has the sums of the second report'
 finish
-sees 'session: has ended' 'two.sqlite: finished'
+sees 'session: the second report is finished at the end' 'two.sqlite: finished'
 press q
-sees 'session: q' '^status 0'
+sees 'session: the key q ends top' '^status 0'
 
 start gone
 tell go
 open_screen "'$BIN' top '$R'"
-sees 'gone: watched' ': recording'
+sees 'a report moved away: top shows it before' ': recording'
 mv "$R" elsewhere.sqlite
 mv "$R-wal" elsewhere.sqlite-wal
 mv "$R-shm" elsewhere.sqlite-shm
-sees 'gone: says so and ends' 'No such file'
-sees 'gone: fails' '^status 1$'
+sees 'a report moved away: top says so' 'No such file'
+sees 'a report moved away: top fails' '^status 1$'
 finish
 done_testing

@@ -12,11 +12,11 @@ for _ in $(seq 60); do
 	grep -q '^machine: .*memory available' text && grep -q 'GPU 1: .*SMs Active' text && grep -q 'GPU 1: 1.* W' text && break
 	sleep 0.2
 done
-check 'GPUs: clocks, power, temperature' grep -qE '^GPU 0: 10[0-9] W, .*SM [0-9]+ MHz, .* C.*   GPU 1: 11[0-9] W' text
-check 'their hardware metrics' grep -qE '^GPU 0: .*SMs Active (20|80) %, Tensor Active 0.0 %.*   GPU 1: ' text
-check 'the machine' grep -qE '^machine: memory available [0-9.]+ GB' text
+check 'top has clocks, power and temperature of GPUs' grep -qE '^GPU 0: 10[0-9] W, .*SM [0-9]+ MHz, .* C.*   GPU 1: 11[0-9] W' text
+check 'top has hardware metrics of GPUs' grep -qE '^GPU 0: .*SMs Active (20|80) %, Tensor Active 0.0 %.*   GPU 1: ' text
+check 'top has the memory of the machine' grep -qE '^machine: memory available [0-9.]+ GB' text
 "$BIN" top --once --format=json live.sqlite >doc 2>/dev/null
-check 'JSON has them' "$PY" -c '
+check 'top --format=json has GPUs and the machine' "$PY" -c '
 import json
 d = json.load(open("doc"))
 assert "W" in d["gpu_health"] and "SMs Active" in d["gpu_metrics"] and "GB" in d["machine"], d'
@@ -26,5 +26,5 @@ wait $recording
 sleep 0.7
 "$BIN" top --once none.sqlite >text 2>/dev/null
 wait $!
-is "$(grep -cE '^GPU|^machine' text)" 0 'without samples there are no such lines'
+is "$(grep -cE '^GPU|^machine' text)" 0 'top has no lines of GPUs or the machine without samples'
 done_testing

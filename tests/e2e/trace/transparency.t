@@ -49,7 +49,7 @@ same() { # NAME COMMAND...
 			case $seen in '' | 0 | *[!0-9]*) echo "no $SEEN in the report: $seen" >>"$W/diff" ;; esac
 		fi
 		[ ! -s "$W/diff" ]
-		result $? "$same_name, $way" || diag <"$W/diff"
+		result $? "$same_name, $way: all is as untraced" || diag <"$W/diff"
 	done
 }
 PROFILE_OPTS=--osrt-threshold=0

@@ -20,10 +20,10 @@ END
 is "$(tail -1 plain.out)" 'status 42' 'the untraced session goes as planned' || diag <plain.out
 "$PY" "$E2E/trace/jobs.py" "SIGHTLINE_OUTPUT=$W/b.sqlite LD_PRELOAD=$SHIM $PY talk.py" >bare.out 2>&1
 check 'job control under the bare preload' diff plain.out bare.out
-check 'its report is sound' intact b.sqlite
+check 'the report of job control is sound, bare' intact b.sqlite
 "$PY" "$E2E/trace/jobs.py" "$BIN profile -o $W/p $PY talk.py" >profile.out 2>&1
 check 'job control under profile' diff plain.out profile.out
-check 'its report is sound' intact p.sqlite
+check 'the report of job control is sound, profile' intact p.sqlite
 
 # Signals to the whole group, as a terminal sends them, reach the program and end profile with it.
 cat >count.py <<'END'
@@ -49,8 +49,8 @@ os.killpg(p.pid, signal.SIGINT)
 out = p.communicate(timeout=20)[0]
 print(line.strip(), out.strip(), p.returncode)
 END
-is "$("$PY" group.py "$PY" count.py)" 'ready signals 1 0' 'SIGINT to the group, untraced'
+is "$("$PY" group.py "$PY" count.py)" 'ready signals 1 0' 'SIGINT to the group reaches the untraced program'
 # profile does not know a signal to the group from one to itself, which it must pass on: once or twice.
-is "$("$PY" group.py "$BIN" profile -o "$W/g" "$PY" count.py | sed 's/signals 2/signals 1/')" 'ready signals 1 0' 'SIGINT to the group, profile'
-is "$(LD_PRELOAD=$SHIM SIGHTLINE_OUTPUT=$W/h.sqlite "$PY" group.py "$PY" count.py)" 'ready signals 1 0' 'SIGINT to the group, bare'
+is "$("$PY" group.py "$BIN" profile -o "$W/g" "$PY" count.py | sed 's/signals 2/signals 1/')" 'ready signals 1 0' 'SIGINT to the group reaches the program under profile'
+is "$(LD_PRELOAD=$SHIM SIGHTLINE_OUTPUT=$W/h.sqlite "$PY" group.py "$PY" count.py)" 'ready signals 1 0' 'SIGINT to the group reaches the program under a bare preload'
 done_testing

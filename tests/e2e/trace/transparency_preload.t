@@ -12,16 +12,16 @@ works() { # NAME PRELOADS
 	run_no=$((run_no + 1))
 	R=$W/p$run_no.sqlite
 	SIGHTLINE_OUTPUT=$R LD_PRELOAD=$2 "$PROG/procs" child >got 2>err
-	is "$?" 7 "$1: exit status"
+	is "$?" 7 "$1: the program ends with status 7"
 	is "$(grep -v '^env' got)$(cat err)" "arg $PROG/procs
-arg child" "$1: output"
-	check "$1: sound report" intact "$R"
-	is "$(q "$R" "SELECT count(*) FROM call WHERE name = 'open' AND path = '/etc/passwd'" 2>&1)" 1 "$1: one row for one call"
+arg child" "$1: the output is that of the program"
+	check "$1: the report is sound" intact "$R"
+	is "$(q "$R" "SELECT count(*) FROM call WHERE name = 'open' AND path = '/etc/passwd'" 2>&1)" 1 "$1: one call has one row"
 	wait_for 10 finished "$R"
 	result $? "$1: the report is finished soon after"
 }
 is "$(objdump -p "$SHIM" | sed -n 's/^ *NEEDED *//p')" libc.so.6 'the library needs nothing but libc'
-works 'alone' "$SHIM"
+works 'libtrace.so alone' "$SHIM"
 works 'preloaded twice' "$SHIM:$SHIM"
 ln -s "$SHIM" again.so
 cp "$SHIM" copy.so
@@ -29,12 +29,12 @@ works 'preloaded twice by another name' "$SHIM:$W/again.so"
 works 'another preload before' "$PROG/lib/other.so:$SHIM"
 works 'another preload after' "$SHIM:$PROG/lib/other.so"
 profile twice --osrt-threshold=0 env LD_PRELOAD="$SHIM:$SHIM" "$PROG/procs" child >got 2>err
-is "$?" 7 'profile of a program that is given a preload twice'
-is "$(q "$R" "SELECT count(*) FROM call WHERE name = 'open' AND path = '/etc/passwd'")" 1 'profile of a program that is given a preload twice: one row'
+is "$?" 7 'profile of a program that is given a preload twice ends with status 7'
+is "$(q "$R" "SELECT count(*) FROM call WHERE name = 'open' AND path = '/etc/passwd'")" 1 'profile of a program that is given a preload twice: one call has one row'
 for name in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2.0 libmimalloc.so.3; do
 	path=$(lib $name)
 	if [ ! "$path" ]; then
-		skip "$name" 'not installed'
+		skip "$name before: the program ends with status 7" 'not installed'
 		continue
 	fi
 	works "$name before" "$path:$SHIM"
@@ -47,25 +47,25 @@ def f():
     for i in range(200): json.loads(open("/proc/self/status").read() and "{}")
 t = [threading.Thread(target=f) for _ in range(8)]
 [x.start() for x in t]; [x.join() for x in t]; print("done")' >got 2>&1
-		is "$(cat got)" done "$name and threads of python, $order"
+		is "$(cat got)" done "threads of Python work with $name, $order"
 	done
 done
 if [ -x "$PROG/asan" ] && "$PROG/asan" >plain.out 2>&1; then
 	asan=$(ldd "$PROG/asan" | sed -n 's/.*=> \(.*libasan[^ ]*\) .*/\1/p')
 	profile a "$PROG/asan" >got 2>err
-	is "$?" 0 'a program with AddressSanitizer, profile'
-	check 'a program with AddressSanitizer: output, profile' diff plain.out got
+	is "$?" 0 'a program with AddressSanitizer ends with status 0, profile'
+	check 'a program with AddressSanitizer: the output is that untraced, profile' diff plain.out got
 	R=$W/a2.sqlite
 	SIGHTLINE_OUTPUT=$R LD_PRELOAD=$asan:$SHIM "$PROG/asan" >got 2>err
-	is "$?" 0 'a program with AddressSanitizer, libasan first'
-	is "$(cat got err)" "$(cat plain.out)" 'a program with AddressSanitizer: output, libasan first'
+	is "$?" 0 'a program with AddressSanitizer ends with status 0, libasan first'
+	is "$(cat got err)" "$(cat plain.out)" 'a program with AddressSanitizer: the output is that untraced, libasan first'
 	"$PROG/asan" bad >plain.out 2>plain.err
 	want=$?
 	SIGHTLINE_OUTPUT=$R.2 LD_PRELOAD=$asan:$SHIM "$PROG/asan" bad >got 2>err
-	is "$?" "$want" 'AddressSanitizer still finds the fault: exit status'
-	check 'AddressSanitizer still finds the fault' grep -q heap-use-after-free err
+	is "$?" "$want" 'AddressSanitizer finds a fault: the exit status is that untraced'
+	check 'AddressSanitizer finds a fault: heap-use-after-free is printed' grep -q heap-use-after-free err
 else
-	skip 'AddressSanitizer' 'does not work here'
+	skip 'a program with AddressSanitizer ends with status 0, profile' 'does not work here'
 fi
 
 profile deep --osrt-threshold=0 "$PROG/deepbind" "$PROG/lib/plugin.so" >got 2>err
@@ -89,17 +89,17 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	if grep -q 'secure 1' want; then
 		chmod 755 "$W"
 		SIGHTLINE_OUTPUT=$W/open/s.sqlite $as env LD_PRELOAD="$SHIM" "$W/suid" >got 2>err
-		is "$?" 0 'a setuid program, bare'
+		is "$?" 0 'a setuid program ends with status 0, bare'
 		check 'a setuid program prints the same, bare' diff want got
 		is "$(grep -v 'object .* from LD_PRELOAD cannot be preloaded' err)" '' 'a setuid program: nothing on stderr but the loader, bare'
 		profile suid $as "$W/suid" >got 2>err
-		is "$?" 0 'a setuid program, profile'
+		is "$?" 0 'a setuid program ends with status 0, profile'
 		check 'a setuid program prints the same, profile' diff want got
 	else
-		skip 'setuid programs' 'this file system does not honour them'
+		skip 'a setuid program ends with status 0, bare' 'this file system does not honour them'
 	fi
 else
-	skip 'setuid programs' 'needs root and setpriv'
+	skip 'a setuid program ends with status 0, bare' 'needs root and setpriv'
 fi
-skip '32-bit programs' 'no multilib libc'
+skip '32-bit programs run as untraced' 'no multilib libc'
 done_testing

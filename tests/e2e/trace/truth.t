@@ -24,9 +24,9 @@ truth() { # PROGRAM [ARG...]: in a folder of its own, in each way of tracing
 				"$PROG/$prog" "$@") >out 2>err
 			;;
 		esac
-		result $? "$prog, $how: runs" || diag <err
-		is "$(grep -v '^sightline: ' err)" '' "$prog, $how: finds what it expects"
-		check "$prog, $how: sound report" intact "$R"
+		result $? "$prog, $how: the program runs" || diag <err
+		is "$(grep -v '^sightline: ' err)" '' "$prog, $how: the program finds what it expects"
+		check "$prog, $how: the report is sound" intact "$R"
 		case $how in
 		*1000*) check "$prog, $how: rows + totals = calls" "$PY" "$E2E/trace/truth.py" "$R" notes/n totals ;;
 		*) check "$prog, $how: rows = calls" "$PY" "$E2E/trace/truth.py" "$R" notes/n ;;
@@ -41,7 +41,7 @@ done
 # ---- locks: counts whatever the threshold, contended or not ----
 for t in 0 1000 1000000; do
 	profile locks --osrt-threshold=$t "$PROG/truth_sync" >want 2>err
-	is "$?$(grep -v '^sightline: ' err)" 0 "locks work, threshold $t"
+	is "$?$(grep -v '^sightline: ' err)" 0 "the program with locks runs, threshold $t"
 	while read -r name want; do
 		is "$(q "$R" "SELECT (SELECT count(*) FROM call WHERE name = '$name') +
 			coalesce((SELECT sum(count) + sum(lostCount) FROM total WHERE name = '$name'), 0)" 2>&1)" \
@@ -74,8 +74,8 @@ is "$(q "$R" "SELECT group_concat(fd || ' ' || ret, ',') FROM (SELECT * FROM cal
 for how in 0 1000000000; do
 	rm -rf cwd && mkdir cwd
 	profile cwd$how --osrt-file-access=true --osrt-threshold=$how sh -c 'cd cwd && exec "$0"' "$PROG/cwd" >want 2>err
-	is "$?$(grep -v '^sightline: ' err)" 0 "changes its directory, threshold $how"
-	[ "$(wc -l <want)" -gt 25 ] || result 1 'has made its files'
+	is "$?$(grep -v '^sightline: ' err)" 0 "a program that changes its directory runs, threshold $how"
+	[ "$(wc -l <want)" -gt 25 ] || result 1 'a program that changes its directory has made its files'
 	q "$R" "SELECT filePath FROM OSRT_FILE_ACCESS_DESCRIPTORS" | sort -u >got
 	is "$(sort -u want | comm -23 - got)" '' "files opened by relative paths have absolute ones, threshold $how"
 done
@@ -91,5 +91,5 @@ is "$(q "$R" "SELECT group_concat(t || ' ' || b, ',') FROM (SELECT eventType t, 
 is "$(q "$R" "SELECT count(*) FROM OSRT_FILE_ACCESS_EVENTS LEFT JOIN SL_FUNCTIONS ON nameId = apiCallId WHERE io IS NOT eventType" 2>&1)" 0 \
 	'SL_FUNCTIONS has the I/O class of each function, as the events have it'
 is "$(q "$R" "SELECT count(*) FROM (SELECT nameId FROM OSRT_API UNION SELECT nameId FROM SL_OSRT_TOTALS) LEFT JOIN SL_FUNCTIONS USING (nameId)
-	LEFT JOIN StringIds ON id = library WHERE value IS NOT 'libc'" 2>&1)" 0 'and a row for each function that was called'
+	LEFT JOIN StringIds ON id = library WHERE value IS NOT 'libc'" 2>&1)" 0 'SL_FUNCTIONS has a row for each function that was called'
 done_testing

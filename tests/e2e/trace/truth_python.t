@@ -30,7 +30,7 @@ for how in profile bare; do
 	is "$?" 0 "the pool works, $how"
 	wait_for 10 finished "$R"
 	result $? "the report is finished, $how"
-	check "sound report, $how" intact "$R"
+	check "the report is sound, $how" intact "$R"
 	is "$(awk '{ n += $2; b += $3 } END { print n, b }' want)" "$n $bytes" "the workers did all the work, $how"
 	# Per worker: opens and closes of its files, and the bytes that its reads of them brought.
 	is "$(q "$R" "SELECT pid || ' ' || sum(name IN ('open', 'open64', 'openat', 'openat64')) || ' ' ||
@@ -40,6 +40,6 @@ for how in profile bare; do
 		"$n|$n" "every file is closed, $how"
 	is "$(q "$R" "SELECT count(*) FROM (SELECT path, sum(ret) b FROM call WHERE name = 'read' AND path LIKE '$W/data/%'
 		GROUP BY path HAVING b <> substr(path, -5) % 5000)")" 0 "the bytes of each file are right, $how"
-	is "$(q "$R" "SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context switches%' AND what NOT LIKE '%samples%'")" 0 "nothing is lost, $how"
+	is "$(q "$R" "SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context switches%' AND what NOT LIKE '%samples%'")" 0 "no call of the workers is lost, $how"
 done
 done_testing

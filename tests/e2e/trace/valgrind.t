@@ -9,10 +9,10 @@ said_by_valgrind() { # FILE: without what differs between two runs
 		sed 's/^==[0-9]*==/==/; s/0x[0-9a-f]*/0x/g; s/=[0-9]* or greater/=N or greater/'
 }
 equal() { # NAME
-	check "$1: same output and status" diff "$W/plain" "$W/traced"
+	check "$1: output and status are those untraced" diff "$W/plain" "$W/traced"
 	said_by_valgrind "$W/plain.err" >"$W/plain.said"
 	said_by_valgrind "$W/traced.err" >"$W/traced.said"
-	check "$1: same messages" diff "$W/plain.said" "$W/traced.said"
+	check "$1: messages are those untraced" diff "$W/plain.said" "$W/traced.said"
 }
 for tool in memcheck helgrind drd; do
 	set -- valgrind --error-exitcode=77 --tool=$tool
@@ -21,7 +21,7 @@ for tool in memcheck helgrind drd; do
 	status=$?
 	echo "exit status $status" >>"$W/plain"
 	if [ $status -ne 0 ]; then
-		skip "$tool" "it does not run here untraced, or reports something: $status"
+		skip "$tool, profile: output and status are those untraced" "it does not run here untraced, or reports something: $status"
 		continue
 	fi
 	profile $tool --osrt-threshold=0 "$@" "$program" >"$W/traced" 2>"$W/traced.err" </dev/null
