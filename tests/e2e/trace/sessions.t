@@ -63,71 +63,71 @@ finish() {
 
 # ---- launch, start, stop, start, stop ----
 begin --session-new=one
-check 'a launched program runs' wait_for 20 in_state one Active
-check 'and its session has a line in the list' sh -c "'$BIN' sessions list | grep -Eq '^ *[0-9]+ +[0-9][0-9]:[0-9][0-9] +Active +1 +one$'"
+check 'launch: the session is active once the program runs' wait_for 20 in_state one Active
+check 'sessions list has a line for the session of launch' sh -c "'$BIN' sessions list | grep -Eq '^ *[0-9]+ +[0-9][0-9]:[0-9][0-9] +Active +1 +one$'"
 check 'stop without start is refused' says 1 "records nothing (begin: sightline start --session=one)" sl stop
-check 'cancel, too' says 1 'nothing to cancel' sl cancel
+check 'cancel without start is refused' says 1 'nothing to cancel' sl cancel
 phase a
-check 'start' silent sl start -o first
-is "$(state one)" Collection 'the session says that it records'
-is "$(value one report)" "$W/first.sqlite" 'and where to'
+check 'start succeeds without a message' silent sl start -o first
+is "$(state one)" Collection 'sessions list has the state Collection after start'
+is "$(value one report)" "$W/first.sqlite" 'sessions list has the report that start named'
 check 'start twice is refused' says 1 "records already, into $W/first.sqlite" sl start -o again
 phase b
 check 'stop names the report' says 0 "report: $W/first.sqlite" sl stop
-check 'the report is complete' intact first.sqlite
-check 'there is no write-ahead log beside it' test ! -e first.sqlite-wal
-is "$(state one)" Active 'the session goes on'
+check 'the report is complete when stop returns' intact first.sqlite
+check 'no write-ahead log is beside the report after stop' test ! -e first.sqlite-wal
+is "$(state one)" Active 'the session is active again after stop'
 phase c
 mkdir folder
-check 'start again, in another folder' sh -c "cd folder && '$BIN' start --session=one -o second"
+check 'start in another folder begins a second report' sh -c "cd folder && '$BIN' start --session=one -o second"
 phase d
-check 'stop by the folder of the session' says 0 "report: $W/folder/second.sqlite" sl stop --session="$(value one directory)"
+check 'stop by the folder of the session names the second report' says 0 "report: $W/folder/second.sqlite" sl stop --session="$(value one directory)"
 phase e
-check 'start without a name for the report' silent sl start
+check 'start without a name for the report succeeds' silent sl start
 phase f
-check 'cancel' silent sl cancel
-is "$(ls ./*.sqlite)" './first.sqlite' 'leaves nothing'
+check 'cancel of a recording succeeds without a message' silent sl cancel
+is "$(ls ./*.sqlite)" './first.sqlite' 'cancel leaves no report'
 phase g
-check 'start before the end' silent sl start -o last
+check 'start before the end of the program succeeds' silent sl start -o last
 phase h
 finish
-is "$(cat status)" 7 'the exit status is the program'"'"'s'
+is "$(cat status)" 7 'launch has the exit status of the program'
 is "$(cat launch.out)" '' 'launch prints nothing to stdout'
-is "$(said launch.err)" "sightline: report: $W/last.sqlite" 'and the report that was not asked for by stop'
+is "$(said launch.err)" "sightline: report: $W/last.sqlite" 'launch names the report that no stop asked for'
 check 'the last report is complete when launch returns' intact last.sqlite
-check 'the session is gone' none
-is "$(ls -A tmp)" '' 'with all of its files'
+check 'the session is gone when the program has ended' none
+is "$(ls -A tmp)" '' 'the session leaves no file'
 # A phase begins and ends between two captures, or within one: the time of its message selects the capture.
 is "$(phases_in first.sqlite)" 'a b ' 'the first report has what ran between start and stop'
-is "$(phases_in folder/second.sqlite)" 'c d ' 'so has the second'
-is "$(phases_in last.sqlite)" 'g h ' 'and the last'
-is "$(q first.sqlite "SELECT count(*) FROM OSRT_API WHERE start < 0 OR end < start")" 0 'times begin with the recording'
-check 'info reads it' sh -c "'$BIN' info last.sqlite | grep -q sessions_phases.py"
+is "$(phases_in folder/second.sqlite)" 'c d ' 'the second report has what ran between start and stop'
+is "$(phases_in last.sqlite)" 'g h ' 'the last report has what ran from start to the end'
+is "$(q first.sqlite "SELECT count(*) FROM OSRT_API WHERE start < 0 OR end < start")" 0 'times in a report begin with its recording'
+check 'info reads the report of a session' sh -c "'$BIN' info last.sqlite | grep -q sessions_phases.py"
 
 # ---- two at once; names ----
 mkdir two && begin --session-new=a-1 && rm -f status
-check 'the first of two' wait_for 20 in_state a-1 Active
-check 'a variable that is not set is refused' says 1 'SL_NAME, which is not set' sl launch --session-new='b_%q{SL_NAME}' true
+check 'two sessions: the first is active' wait_for 20 in_state a-1 Active
+check 'launch refuses a variable that is not set in the name of a session' says 1 'SL_NAME, which is not set' sl launch --session-new='b_%q{SL_NAME}' true
 (cd two && SL_NAME=x sl launch --session-new='b_%q{SL_NAME}' sh -c 'while [ ! -e ../stop-b ]; do cat /dev/null; sleep 0.01; done') 2>b.err &
 b=$!
-check 'the second of two' wait_for 20 in_state b_x Active
-check 'which one?' says 2 'which session? Name it with --session=: a-1, b_x' sl stop
-check 'no such session' says 1 "there is no session 'c'; there are: a-1, b_x" sl start --session=c
-check 'one name for two sessions: launch' says 1 "a session is called 'a-1' already (process " sl launch --session-new=a-1 true
-check 'profile' says 1 "a session is called 'a-1' already (process " sl profile --cpuctxsw=none --session-new=a-1 touch ran
-check 'start' says 1 "a session is called 'a-1' already (process " sl start --session-new=a-1
-is "$(ls ran 2>/dev/null)" '' 'nothing was run'
-check 'no name' says 1 "is no name for a session" sl launch --session-new='a b' true
-check 'an empty name' says 2 "needs a name" sl launch --session-new= true
-check 'both are started' sh -c "'$BIN' start --session=a-1 -o ra && '$BIN' start --session=b_x -o rb"
+check 'two sessions: the second is active' wait_for 20 in_state b_x Active
+check 'two sessions: stop asks for a name' says 2 'which session? Name it with --session=: a-1, b_x' sl stop
+check 'start refuses a session that does not exist' says 1 "there is no session 'c'; there are: a-1, b_x" sl start --session=c
+check 'launch refuses the name of another session' says 1 "a session is called 'a-1' already (process " sl launch --session-new=a-1 true
+check 'profile refuses the name of another session' says 1 "a session is called 'a-1' already (process " sl profile --cpuctxsw=none --session-new=a-1 touch ran
+check 'start refuses the name of another session' says 1 "a session is called 'a-1' already (process " sl start --session-new=a-1
+is "$(ls ran 2>/dev/null)" '' 'a refused profile runs no program'
+check 'launch refuses a name with a space' says 1 "is no name for a session" sl launch --session-new='a b' true
+check 'launch refuses an empty name' says 2 "needs a name" sl launch --session-new= true
+check 'two sessions: both are started' sh -c "'$BIN' start --session=a-1 -o ra && '$BIN' start --session=b_x -o rb"
 phase x
-check 'and stopped' sh -c "'$BIN' stop --session=a-1 2>&1 && '$BIN' stop --session=b_x"
-is "$(phases_in ra.sqlite)" 'x ' 'each report has its own'
-is "$(phases_in rb.sqlite)" '' 'program'
+check 'two sessions: both are stopped' sh -c "'$BIN' stop --session=a-1 2>&1 && '$BIN' stop --session=b_x"
+is "$(phases_in ra.sqlite)" 'x ' 'two sessions: the first report has the calls of its program'
+is "$(phases_in rb.sqlite)" '' 'two sessions: the second report has no calls of the first program'
 : >stop-b
 wait $b
 finish
-check 'both are gone' none
+check 'two sessions: both are gone at the end' none
 # Many that want one name: one gets it, also when it takes long until that one can be seen to have it.
 for i in 1 2 3 4 5 6; do
 	(LD_PRELOAD=$PROG/lib/slow_listen.so sl launch --session-new=only sh -c 'while [ ! -e race.go ]; do sleep 0.05; done' >/dev/null 2>"race.$i"; echo $? >"race.$i.status") &
@@ -135,8 +135,8 @@ done
 wait_for 60 sh -c '[ "$(cat race.*.status | wc -l)" -ge 5 ]'
 : >race.go
 wait
-is "$(cat race.*.status | sort | uniq -c | tr -s ' \n' ' ')" ' 1 0 5 1 ' 'of six at once, one gets the name'
-is "$(ls /tmp/sightline-*.lock "/run/user/$(id -u)/"sightline-*.lock 2>/dev/null)" '' 'no lock stays behind'
+is "$(cat race.*.status | sort | uniq -c | tr -s ' \n' ' ')" ' 1 0 5 1 ' 'six launches want one name at once: one gets it'
+is "$(ls /tmp/sightline-*.lock "/run/user/$(id -u)/"sightline-*.lock 2>/dev/null)" '' 'six launches that want one name leave no lock'
 
 # ---- start before launch ----
 # ---- a session of another terminal ----
@@ -146,74 +146,74 @@ status = pty.spawn(sys.argv[1:])
 sys.exit(os.waitstatus_to_exitcode(status))' "$@"
 }
 on_terminal "$BIN" launch --session-new=other sh -c 'echo $$ >program; exec sleep 60' </dev/null >launch.out 2>&1 &
-check 'a program on another terminal' wait_for 20 in_state other Active
-check 'start' silent sl start --session=other -o other
+check 'a session begun on another terminal is active' wait_for 20 in_state other Active
+check 'start of a session of another terminal succeeds by its name' silent sl start --session=other -o other
 for c in stop cancel shutdown; do
-	check "$c needs its name" says 2 "session 'other' was not begun in this terminal; if it is meant: sightline $c --session=other" sl $c
+	check "$c of a session of another terminal needs its name" says 2 "session 'other' was not begun in this terminal; if it is meant: sightline $c --session=other" sl $c
 done
 { sleep 1; echo n; sleep 1; } | on_terminal "$BIN" stop >out 2>&1
-is "$? $(grep -c "session 'other' .* was not begun in this terminal; stop it? \[y/N\]" out)" '1 1' 'stop asks on a terminal'
-is "$(state other)" Collection 'and no is no'
+is "$? $(grep -c "session 'other' .* was not begun in this terminal; stop it? \[y/N\]" out)" '1 1' 'stop on a terminal asks about a session of another terminal'
+is "$(state other)" Collection 'stop leaves the session alone at the answer n'
 { sleep 1; echo y; sleep 1; } | on_terminal "$BIN" stop >out 2>&1
-is "$? $(grep -c "report: $W/other.sqlite" out)" '0 1' 'yes is yes'
-check 'with its name it ends' silent sl shutdown --session=other
-check 'nothing is left' wait_for 20 none
+is "$? $(grep -c "report: $W/other.sqlite" out)" '0 1' 'stop ends the recording at the answer y'
+check 'shutdown of a session of another terminal succeeds by its name' silent sl shutdown --session=other
+check 'no session is left after shutdown' wait_for 20 none
 check 'stop without any session' says 1 'there is no session (begin one: sightline launch)' sl stop
-check 'start makes a session' says 0 'a new session waits for its program' sl start --session-new=early -o early
-is "$(state early)" Available 'that waits'
-check 'start twice' says 1 "was run already" sl start
-check 'nothing to stop yet' says 1 "nothing is recorded: the session waits" sl stop
+check 'start before launch makes a session' says 0 'a new session waits for its program' sl start --session-new=early -o early
+is "$(state early)" Available 'a session made by start waits for its program'
+check 'start twice before launch is refused' says 1 "was run already" sl start
+check 'stop before launch is refused' says 1 "nothing is recorded: the session waits" sl stop
 begin
-check 'launch joins it' wait_for 20 in_state early Collection
+check 'launch joins the session that start made' wait_for 20 in_state early Collection
 phase k
 finish
-is "$(cat status)" 7 'and is the program'"'"'s face to the shell'
-is "$(said launch.err)" "sightline: report: $W/early.sqlite" 'the report is named'
-is "$(phases_in early.sqlite)" 'k ' 'it has the program'
-is "$(q early.sqlite "SELECT count(*) > 0 FROM call WHERE path LIKE '%sessions_phases.py'")" 1 'from its beginning'
-check 'another waits' says 0 'a new session' sl start --session-new=never
-check 'cancel ends it' silent sl cancel
-check 'which is gone' none
-check 'a session that has its program cannot be joined' says 1 "there is no session 'never'" sl launch --session=never true
+is "$(cat status)" 7 'launch that joined a session has the exit status of the program'
+is "$(said launch.err)" "sightline: report: $W/early.sqlite" 'launch that joined a session names the report'
+is "$(phases_in early.sqlite)" 'k ' 'the report of a joined session has the phase of its program'
+is "$(q early.sqlite "SELECT count(*) > 0 FROM call WHERE path LIKE '%sessions_phases.py'")" 1 'the report of a joined session has its program from the beginning'
+check 'start makes another session before launch' says 0 'a new session' sl start --session-new=never
+check 'cancel of a session that waits succeeds' silent sl cancel
+check 'a session that was cancelled before launch is gone' none
+check 'launch refuses to join a session that is gone' says 1 "there is no session 'never'" sl launch --session=never true
 
 # ---- shutdown ----
 begin --session-new=down
-check 'to be shut down' wait_for 20 in_state down Active
+check 'shutdown: the session is active before it' wait_for 20 in_state down Active
 phase l
-check 'it records' silent sl start -o down
+check 'shutdown: start before it succeeds' silent sl start -o down
 phase m
-check 'an unknown signal' says 2 "option '--kill' takes none, sigkill" sl shutdown --kill=sigfoo
+check 'shutdown refuses an unknown signal' says 2 "option '--kill' takes none, sigkill" sl shutdown --kill=sigfoo
 check 'shutdown names the report' says 0 "report: $W/down.sqlite" sl shutdown
-check 'the program was ended' wait_for 20 test -s status
-is "$(cat status)" 143 'by SIGTERM'
-check 'the report is whole' intact down.sqlite
-is "$(phases_in down.sqlite)" 'l m ' 'and has what was recorded'
+check 'shutdown ends the program' wait_for 20 test -s status
+is "$(cat status)" 143 'shutdown ends the program by SIGTERM'
+check 'the report is whole after shutdown' intact down.sqlite
+is "$(phases_in down.sqlite)" 'l m ' 'the report has what was recorded before shutdown'
 begin --session-new=free
-check 'once more' wait_for 20 in_state free Active
+check 'shutdown --kill=none: the session is active before it' wait_for 20 in_state free Active
 phase n
-check 'shutdown --kill=none' silent sl shutdown --kill=none
-check 'no session any more' none
-check 'the program runs on' phase o
+check 'shutdown --kill=none succeeds without a message' silent sl shutdown --kill=none
+check 'shutdown --kill=none ends the session' none
+check 'shutdown --kill=none: the program runs on' phase o
 finish
-is "$(cat status)" 7 'to its end'
+is "$(cat status)" 7 'shutdown --kill=none: the program runs to its end'
 
 # ---- profile and bare programs are sessions, too ----
 rm -f phase status
 (sl profile -Y --session-new=p -o prof "$PY" "$E2E/trace/sessions_phases.py" 2>prof.err; echo $? >status) &
-check 'profile --start-later records nothing' wait_for 20 in_state p Active
+check 'profile --start-later: the session is active' wait_for 20 in_state p Active
 phase a
-check 'until start' silent sl start
-is "$(value p report)" "$W/prof.sqlite" 'whose report is the one that profile named'
+check 'profile --start-later: start succeeds' silent sl start
+is "$(value p report)" "$W/prof.sqlite" 'profile --start-later: start records into the report that profile named'
 phase b
-check 'and stop' says 0 "report: $W/prof.sqlite" sl stop
-check 'start again' silent sl start --after-collection-start='env >begun' --after-report-ready='env >ready'
-check 'a command runs when recording has begun' wait_for 20 grep -q '^NSYS_SESSION_NAME=p$' begun
+check 'profile --start-later: stop names the report' says 0 "report: $W/prof.sqlite" sl stop
+check 'profile --start-later: start with two commands succeeds again' silent sl start --after-collection-start='env >begun' --after-report-ready='env >ready'
+check 'the command of --after-collection-start runs when recording has begun' wait_for 20 grep -q '^NSYS_SESSION_NAME=p$' begun
 phase c
-check 'another report' says 0 "report: $W/prof.2.sqlite" sl stop
-check 'a command runs when the report is ready' wait_for 20 grep -q "^SIGHTLINE_REPORT_PATH=$W/prof.2.sqlite$" ready
-is "$(grep -c CALLBACK_NAME=after-report-ready ready)" 2 'and which one, in its environment'
+check 'profile --start-later: the second stop names another report' says 0 "report: $W/prof.2.sqlite" sl stop
+check 'the command of --after-report-ready runs when the report is ready' wait_for 20 grep -q "^SIGHTLINE_REPORT_PATH=$W/prof.2.sqlite$" ready
+is "$(grep -c CALLBACK_NAME=after-report-ready ready)" 2 'the command of --after-report-ready has its kind in the environment'
 finish
-is "$(phases_in prof.sqlite) $(phases_in prof.2.sqlite)" 'a b  b c ' 'each has its part'
+is "$(phases_in prof.sqlite) $(phases_in prof.2.sqlite)" 'a b  b c ' 'profile --start-later: each of two reports has its part'
 rm -f phase
 (cd two && SIGHTLINE_OUTPUT=$W/bare.sqlite SIGHTLINE_OPTIONS=--session-new=bare LD_PRELOAD=$SHIM "$PY" -c '
 import os, time
@@ -224,116 +224,116 @@ while not os.path.exists("../stop-bare"):
 ') &
 check 'a bare program is a session' wait_for 20 in_state bare Collection
 : >is-early
-rm -f early && check 'it runs' wait_for 20 test -e early
-check 'and can be stopped' says 0 "report: $W/bare.sqlite" sl stop
-rm -f is-early late; check 'it runs on' wait_for 20 test -e late
-check 'and be recorded again' silent sl start
-rm -f late; check 'still running' wait_for 20 test -e late
+rm -f early && check 'a bare program opens its file' wait_for 20 test -e early
+check 'stop of a bare program names the report' says 0 "report: $W/bare.sqlite" sl stop
+rm -f is-early late; check 'a bare program runs on after stop' wait_for 20 test -e late
+check 'a bare program can be recorded again' silent sl start
+rm -f late; check 'a bare program runs in its second recording' wait_for 20 test -e late
 : >stop-bare
 wait
-check 'its second report' wait_for 20 finished bare.2.sqlite
-is "$(q bare.2.sqlite "SELECT count(*) > 0, sum(path LIKE '%/early') FROM call WHERE path LIKE '%/late' OR (path LIKE '%/early' AND name LIKE 'open%')")" '1|0' 'has the second part'
+check 'the second report of a bare program is finished' wait_for 20 finished bare.2.sqlite
+is "$(q bare.2.sqlite "SELECT count(*) > 0, sum(path LIKE '%/early') FROM call WHERE path LIKE '%/late' OR (path LIKE '%/early' AND name LIKE 'open%')")" '1|0' 'the second report of a bare program has the second part alone'
 SIGHTLINE_OUTPUT=$W/same.sqlite LD_PRELOAD=$SHIM sh -c 'exit 0'
-check 'the usual run leaves no session' wait_for 10 none
+check 'a bare program that has ended leaves no session' wait_for 10 none
 
 # ---- recording that something else begins ----
 begin --session-new=arm
-check 'armed' wait_for 20 in_state arm Active
-check 'start with a capture range' silent sl start -c cudaProfilerApi -o armed
-is "$(state arm)" DelayedCollection 'waits for it'
-check 'stop says that nothing has begun' says 1 'nothing had been recorded yet' sl stop
-is "$(state arm)" Active 'and disarms'
-check 'options of the other side' says 2 "option '--trace' belongs to 'sightline launch'" sl start --trace=osrt
-check 'what the kernel was not asked for' says 1 'are settled when the program begins' sl start --syscall=process-tree
-check 'what concerns the program' says 2 "option '--env-var' belongs to 'sightline launch'" sl start --env-var=A=1
-check 'start without context switches' silent sl start --cpuctxsw=none -o calls
+check 'the session to be armed is active' wait_for 20 in_state arm Active
+check 'start with a capture range succeeds' silent sl start -c cudaProfilerApi -o armed
+is "$(state arm)" DelayedCollection 'start with a capture range waits for the range'
+check 'stop before a range says that nothing has begun' says 1 'nothing had been recorded yet' sl stop
+is "$(state arm)" Active 'stop before a range disarms it'
+check 'start refuses an option of launch' says 2 "option '--trace' belongs to 'sightline launch'" sl start --trace=osrt
+check 'start refuses kernel events that launch did not ask for' says 1 'are settled when the program begins' sl start --syscall=process-tree
+check 'start refuses an option that concerns the program' says 2 "option '--env-var' belongs to 'sightline launch'" sl start --env-var=A=1
+check 'start without context switches succeeds' silent sl start --cpuctxsw=none -o calls
 phase z
-check 'stop' says 0 "report: $W/calls.sqlite" sl stop
-is "$(sqlite3 calls.sqlite "SELECT count(*) FROM sqlite_master WHERE name = 'SCHED_EVENTS'")" 0 'none are in the report'
-is "$(phases_in calls.sqlite)" 'z ' 'calls are'
-check 'of a range without a name' says 2 'needs --nvtx-capture' sl start -c nvtx
-check 'start with a hotkey' silent sl start -c hotkey --capture-range-end=repeat -o sig
+check 'stop of a recording without context switches names the report' says 0 "report: $W/calls.sqlite" sl stop
+is "$(sqlite3 calls.sqlite "SELECT count(*) FROM sqlite_master WHERE name = 'SCHED_EVENTS'")" 0 'a recording without context switches has none in its report'
+is "$(phases_in calls.sqlite)" 'z ' 'a recording without context switches has its calls'
+check 'start refuses a capture range of nvtx without a name' says 2 'needs --nvtx-capture' sl start -c nvtx
+check 'start with a hotkey succeeds' silent sl start -c hotkey --capture-range-end=repeat -o sig
 phase a
 kill -USR1 "$(value arm id)"
-check 'SIGUSR1 to the collector begins' wait_for 20 in_state arm Collection
+check 'SIGUSR1 to the collector begins a capture' wait_for 20 in_state arm Collection
 phase b
 kill -USR2 "$(value arm id)"
-check 'SIGUSR2 ends' wait_for 20 intact sig.1.sqlite
-check 'start for three seconds' sh -c "sleep 0.2; '$BIN' start -d 3 -o timed"
-is "$(state arm)" Collection 'records'
-check 'and ends by itself' wait_for 20 in_state arm Active
-check 'with a report' wait_for 20 intact timed.sqlite
-check 'a folder that is not there' says 1 "'$W/nowhere' for the report does not exist" sl start -o nowhere/x
-check 'a report that exists' says 1 "timed.sqlite' exists" sl start -o timed
-is "$(state arm)" Active 'nothing has begun'
+check 'SIGUSR2 to the collector ends the capture' wait_for 20 intact sig.1.sqlite
+check 'start --duration=3 succeeds' sh -c "sleep 0.2; '$BIN' start -d 3 -o timed"
+is "$(state arm)" Collection 'start --duration=3 records'
+check 'start --duration=3 ends by itself' wait_for 20 in_state arm Active
+check 'start --duration=3 writes its report' wait_for 20 intact timed.sqlite
+check 'start refuses a report in a folder that does not exist' says 1 "'$W/nowhere' for the report does not exist" sl start -o nowhere/x
+check 'start refuses a report that exists' says 1 "timed.sqlite' exists" sl start -o timed
+is "$(state arm)" Active 'a refused start leaves the session active'
 finish
-is "$(phases_in sig.1.sqlite)" 'a b ' 'signals bound the capture'
+is "$(phases_in sig.1.sqlite)" 'a b ' 'SIGUSR1 and SIGUSR2 bound the capture'
 
 # ---- processes that are killed ----
 begin --session-new=k1
-check 'launch is to be killed' wait_for 20 in_state k1 Active
+check 'SIGKILL of launch: the session is active before it' wait_for 20 in_state k1 Active
 phase a
-check 'it records' silent sl start -o k1
+check 'SIGKILL of launch: start before it succeeds' silent sl start -o k1
 kill -9 "$(pgrep -f "$BIN launch --session-new=k1")"
-check 'the program runs on' phase b
-check 'so does the session' says 0 "report: $W/k1.sqlite" sl stop
-is "$(phases_in k1.sqlite)" 'a b ' 'and its report is whole'
+check 'SIGKILL of launch: the program runs on' phase b
+check 'SIGKILL of launch: stop names the report' says 0 "report: $W/k1.sqlite" sl stop
+is "$(phases_in k1.sqlite)" 'a b ' 'SIGKILL of launch: the report has all phases'
 echo end >phase
-check 'until the program has ended' wait_for 20 none
+check 'SIGKILL of launch: the session is gone when the program has ended' wait_for 20 none
 begin --session-new=k2
-check 'the program is to be killed' wait_for 20 in_state k2 Active
+check 'SIGKILL of the program: the session is active before it' wait_for 20 in_state k2 Active
 phase a
-check 'it records' silent sl start -o k2
+check 'SIGKILL of the program: start before it succeeds' silent sl start -o k2
 phase b
 kill -9 "$(value k2 pid)"
-check 'launch ends as it did' wait_for 20 test -s status
-is "$(cat status)" 137 'by SIGKILL'
-check 'the report is whole' intact k2.sqlite
-is "$(phases_in k2.sqlite)" 'a b ' 'up to the end'
+check 'SIGKILL of the program ends launch' wait_for 20 test -s status
+is "$(cat status)" 137 'SIGKILL of the program: launch has status 137'
+check 'SIGKILL of the program: the report is whole' intact k2.sqlite
+is "$(phases_in k2.sqlite)" 'a b ' 'SIGKILL of the program: the report has all phases'
 begin --session-new=k4
-check 'the collector is to be ended' wait_for 20 in_state k4 Active
+check 'SIGTERM to the collector: the session is active before it' wait_for 20 in_state k4 Active
 phase a
-check 'it records' silent sl start -o k4
+check 'SIGTERM to the collector: start before it succeeds' silent sl start -o k4
 phase b
 kill "$(value k4 id)"
-check 'at SIGTERM it completes the report' wait_for 20 none
-check 'which is whole' intact k4.sqlite
-is "$(phases_in k4.sqlite)" 'a b ' 'and has what was recorded'
-check 'the program runs on' phase c
+check 'SIGTERM to the collector ends the session' wait_for 20 none
+check 'SIGTERM to the collector: the report is whole' intact k4.sqlite
+is "$(phases_in k4.sqlite)" 'a b ' 'SIGTERM to the collector: the report has all phases'
+check 'SIGTERM to the collector: the program runs on' phase c
 finish
-is "$(cat status)" 7 'to its end'
-is "$(said launch.err)" "sightline: report: $W/k4.sqlite" 'launch names the report'
+is "$(cat status)" 7 'SIGTERM to the collector: the program runs to its end'
+is "$(said launch.err)" "sightline: report: $W/k4.sqlite" 'SIGTERM to the collector: launch names the report'
 begin --session-new=k3
-check 'the collector is to be killed' wait_for 20 in_state k3 Active
+check 'SIGKILL of the collector: the session is active before it' wait_for 20 in_state k3 Active
 phase a
-check 'it records' silent sl start -o k3
+check 'SIGKILL of the collector: start before it succeeds' silent sl start -o k3
 phase b
 sleep 1
 kill -9 "$(value k3 id)"
-check 'the session is shown as dead' wait_for 20 in_state k3 Dead
-check 'and names recover' says 1 "the collector of session 'k3' is gone" sl stop --session=k3
-check 'the program runs on' phase c
+check 'SIGKILL of the collector: the session is shown as dead' wait_for 20 in_state k3 Dead
+check 'SIGKILL of the collector: stop says that it is gone' says 1 "the collector of session 'k3' is gone" sl stop --session=k3
+check 'SIGKILL of the collector: the program runs on' phase c
 finish
-is "$(cat status)" 7 'to its end'
-check 'launch says what to do' grep -q "the collector of session 'k3' ended early" launch.err
-check 'recover completes it' wait_for 20 sl recover k3.sqlite
-check 'it is whole' intact k3.sqlite
-is "$(phases_in k3.sqlite)" 'a b c ' 'to the end of the program'
-check 'nothing is left of that session' wait_for 20 none
+is "$(cat status)" 7 'SIGKILL of the collector: the program runs to its end'
+check 'SIGKILL of the collector: launch says that it ended early' grep -q "the collector of session 'k3' ended early" launch.err
+check 'SIGKILL of the collector: recover succeeds' wait_for 20 sl recover k3.sqlite
+check 'SIGKILL of the collector: the report is whole' intact k3.sqlite
+is "$(phases_in k3.sqlite)" 'a b c ' 'SIGKILL of the collector: the report has all phases of the program'
+check 'SIGKILL of the collector: no session is left' wait_for 20 none
 
 # ---- permissions ----
 if [ "$(id -u)" -eq 0 ] && id nobody >/dev/null 2>&1 && command -v setpriv >/dev/null; then
 	as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups env SIGHTLINE_SESSIONS="$W/tmp" "$@"; }
 	chmod 755 "$W" && chmod 1777 tmp
 	begin --session-new=mine
-	check 'a session of root' wait_for 20 in_state mine Active
+	check 'a session of root is active' wait_for 20 in_state mine Active
 	dir=$(value mine directory)
 	cp "$BIN" sightline-copy && chmod 755 sightline-copy
-	is "$(as_nobody ./sightline-copy sessions list -p false)" '' 'another user does not see it'
-	check 'nor with --all' sh -c '[ -z "$(setpriv --reuid=65534 --regid=65534 --clear-groups env SIGHTLINE_SESSIONS="$1/tmp" ./sightline-copy sessions list --all -p false)" ]' sh "$W"
-	check 'and may not stop it' says 1 "no session is in '$dir'" as_nobody ./sightline-copy stop --session="$dir"
-	is "$(stat -c %a "$dir/command")" 600 'its socket is root'"'"'s alone'
-	check 'nor open that' as_nobody "$PY" -c '
+	is "$(as_nobody ./sightline-copy sessions list -p false)" '' 'another user does not see a session of root'
+	check 'another user does not see a session of root with --all' sh -c '[ -z "$(setpriv --reuid=65534 --regid=65534 --clear-groups env SIGHTLINE_SESSIONS="$1/tmp" ./sightline-copy sessions list --all -p false)" ]' sh "$W"
+	check 'another user may not stop a session of root' says 1 "no session is in '$dir'" as_nobody ./sightline-copy stop --session="$dir"
+	is "$(stat -c %a "$dir/command")" 600 'the socket of a session of root is for root alone'
+	check 'another user cannot connect to the socket of a session of root' as_nobody "$PY" -c '
 import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 try:
@@ -344,19 +344,19 @@ raise SystemExit(1)' "$dir/command"
 	finish
 	mkdir theirs && chmod 777 theirs
 	(cd theirs && as_nobody "$(nobody_bin)" launch --session-new=theirs sleep 60 >launch.out 2>&1) &
-	check 'root sees those of others with --all' wait_for 20 sh -c "'$BIN' sessions list --all | grep -q ' theirs$'"
-	is "$(state theirs)" '' 'and not without'
+	check 'root sees the sessions of other users with --all' wait_for 20 sh -c "'$BIN' sessions list --all | grep -q ' theirs$'"
+	is "$(state theirs)" '' 'root does not see the sessions of other users without --all'
 	dir=$(sl sessions list --all --format=json | sed -n 's/.*"name": "theirs".*"directory": "\([^"]*\)".*/\1/p')
-	check 'and may shut them down' silent sl shutdown --session="$dir"
+	check 'root may shut down a session of another user' silent sl shutdown --session="$dir"
 	wait
 else
-	skip 'another user is refused' 'needs root, setpriv and the user nobody'
+	skip 'another user does not see a session of root' 'needs root, setpriv and the user nobody'
 fi
 
 # ---- nonsense on the socket of a session that runs ----
 begin --session-new=fuzz
-check 'a session to be fuzzed' wait_for 20 in_state fuzz Active
-check 'it records' silent sl start -o fuzz
+check 'nonsense packets: the session is active before them' wait_for 20 in_state fuzz Active
+check 'nonsense packets: start before them succeeds' silent sl start -o fuzz
 cat >fuzz.py <<'END'
 import random, socket, sys
 random.seed(5)
@@ -388,19 +388,19 @@ for i in range(4000):
         kept = kept[-100:] + [s]
 END
 phase a
-check '4000 packets of nonsense' "$PY" fuzz.py "$(value fuzz directory)"
-is "$(state fuzz)" Collection 'the session goes on recording'
+check 'nonsense packets: 4,000 are sent to the session' "$PY" fuzz.py "$(value fuzz directory)"
+is "$(state fuzz)" Collection 'nonsense packets: the session goes on recording'
 phase b
-check 'and obeys' says 0 "report: $W/fuzz.sqlite" sl stop
+check 'nonsense packets: the session obeys stop' says 0 "report: $W/fuzz.sqlite" sl stop
 finish
-is "$(cat status)" 7 'the program has not noticed'
-check 'the report is whole' intact fuzz.sqlite
-is "$(phases_in fuzz.sqlite)" 'a b ' 'and has everything'
+is "$(cat status)" 7 'nonsense packets: the program has its own status'
+check 'nonsense packets: the report is whole' intact fuzz.sqlite
+is "$(phases_in fuzz.sqlite)" 'a b ' 'nonsense packets: the report has all phases'
 
 # ---- status ----
 begin --session-new=st
-check 'status of a session' wait_for 20 sh -c "'$BIN' status --session=st | grep -q '^State  *Active'"
-check 'status of all' sh -c "'$BIN' status --all | grep -q '^Session  *st '"
-check 'status of none' says 1 "there is no session 'nix'; there are: st" sl status --session=nix
+check 'status --session has the state of the session' wait_for 20 sh -c "'$BIN' status --session=st | grep -q '^State  *Active'"
+check 'status --all has a line for the session' sh -c "'$BIN' status --all | grep -q '^Session  *st '"
+check 'status of a session that does not exist is refused' says 1 "there is no session 'nix'; there are: st" sl status --session=nix
 finish
 done_testing
