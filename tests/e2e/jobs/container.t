@@ -19,8 +19,8 @@ for package in packages/*.deb; do dpkg-deb -x "$package" tree 2>/dev/null; done
 ln -sf dash tree/bin/sh
 mkdir -p tree/proc tree/sys tree/dev tree/tmp tree/out tree/sessions tree/opt tree/var/lib/dpkg/info tree/var/lib/dpkg/updates
 : >tree/var/lib/dpkg/status
-check 'make dist' remake dist DIST_OUT="$W/dist"
-check 'make deb' remake deb DIST_OUT="$W/dist"
+check 'make dist succeeds' remake dist DIST_OUT="$W/dist"
+check 'make deb succeeds' remake deb DIST_OUT="$W/dist"
 mkdir tree/pack tool && cp dist/*.tar.gz dist/*.deb tree/pack
 tar xzf dist/*.tar.gz -C tool --strip-components=1
 mkdir out sessions
@@ -72,8 +72,8 @@ as_status() { # NAME STATUS-FILE
 	*) as_want=0 ;;
 	esac
 	is "$(q "$R" 'SELECT count(*) > 0 FROM SCHED_EVENTS')" $as_want "$1: context switches are there as status promises ($as_want)"
-	[ $as_want = 1 ] || is "$(q "$R" "SELECT count(*) > 0 FROM DIAGNOSTIC_EVENT WHERE text LIKE '%context switches%'")" 1 "$1: that they are not is in the report"
-	check "$1: library calls are" grep -q '^Library calls  *ok' "$2"
+	[ $as_want = 1 ] || is "$(q "$R" "SELECT count(*) > 0 FROM DIAGNOSTIC_EVENT WHERE text LIKE '%context switches%'")" 1 "$1: missing context switches have a line in the report"
+	check "$1: status names library calls ok" grep -q '^Library calls  *ok' "$2"
 }
 inside() { # NAME ENTER...: the installed tool
 	inside_name=$1
@@ -81,25 +81,25 @@ inside() { # NAME ENTER...: the installed tool
 	rm -f out/*
 	"$@" sightline status >"$W/status" 2>&1
 	"$@" sightline profile -s none $OPTIONS -o /out/run sh -c "$PROGRAM" >log 2>&1
-	is $? 6 "$inside_name: exit status" || diag <log
+	is $? 6 "$inside_name: the exit status is that of the program" || diag <log
 	R=$W/out/run.sqlite
 	consistent "$inside_name"
 	as_status "$inside_name" "$W/status"
 }
 
 # ---- installed by two commands ----
-check 'rootless: the package' rootless sh -c 'dpkg -i /pack/sightline_*.deb && sightline --version'
+check 'rootless: dpkg installs the package' rootless sh -c 'dpkg -i /pack/sightline_*.deb && sightline --version'
 inside 'rootless, package' rootless
-is "$(processes)" 17 'rootless: each process of the program'
-check 'rootless: away with it' rootless dpkg -r sightline
-check 'rootless: the tarball' rootless sh -c 'tar xzf /pack/sightline-*.tar.gz -C /opt --no-same-owner && ln -s /opt/sightline-*/bin/sightline /usr/bin/ && sightline --version'
+is "$(processes)" 17 'rootless: the report has each process of the program'
+check 'rootless: dpkg removes the package' rootless dpkg -r sightline
+check 'rootless: the tarball can be installed' rootless sh -c 'tar xzf /pack/sightline-*.tar.gz -C /opt --no-same-owner && ln -s /opt/sightline-*/bin/sightline /usr/bin/ && sightline --version'
 inside 'rootless, tarball' rootless
-check 'root: the package' docker '' sh -c 'dpkg -i /pack/sightline_*.deb && sightline --version'
+check 'root: dpkg installs the package' docker '' sh -c 'dpkg -i /pack/sightline_*.deb && sightline --version'
 inside 'root without CAP_BPF' docker ''
 grep -q '^Privileges  *ok' "$W/status"
-is $? 1 'which status names'
+is $? 1 'status without CAP_BPF does not name the privileges ok'
 inside 'root with CAP_BPF and CAP_PERFMON' docker ',bpf,perfmon'
-check 'which status names, too' grep -q '^Privileges  *ok .*CAP_BPF' "$W/status"
+check 'status with CAP_BPF and CAP_PERFMON names them' grep -q '^Privileges  *ok .*CAP_BPF' "$W/status"
 
 # ---- the collector outside, the program inside ----
 outside() { # NAME ENTER...
@@ -107,12 +107,12 @@ outside() { # NAME ENTER...
 	shift
 	rm -f out/*
 	SIGHTLINE_SESSIONS=$W/sessions "$W/tool/bin/sightline" profile -s none $OPTIONS -o "$W/out/run" "$@" sh -c "$PROGRAM" >log 2>&1
-	is $? 6 "$outside_name: exit status" || diag <log
+	is $? 6 "$outside_name: the exit status is that of the program" || diag <log
 	R=$W/out/run.sqlite
 	consistent "$outside_name"
 	is "$(q "$R" "SELECT count(*), min(traced) FROM SL_PROCESS_TREE WHERE exe LIKE '%/cat' OR exe LIKE '%/ls' OR exe LIKE '%/sort'")" '13|1' \
 		"$outside_name: programs of the container are traced"
-	is "$(q "$R" "SELECT count(*) FROM SL_PROCESS_TREE WHERE globalPid >> 24 & 0xffffff < 300")" 0 "$outside_name: by the numbers that they have outside"
+	is "$(q "$R" "SELECT count(*) FROM SL_PROCESS_TREE WHERE globalPid >> 24 & 0xffffff < 300")" 0 "$outside_name: processes have the numbers that they have outside"
 }
 cat >in-rootless <<EOF
 #!/bin/sh

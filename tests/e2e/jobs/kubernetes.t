@@ -19,22 +19,22 @@ is "$(yaml valid.py "$Y" 2>&1)" 'Service
 Job' 'each document is valid, and has nothing that its schema does not know'
 sed 's/completionMode:/completionmode:/' "$Y" >wrong.yaml
 yaml valid.py wrong.yaml >/dev/null 2>&1
-is $? 1 'the check can fail'
+is $? 1 'the check of documents can fail'
 
 # ---- what it runs ----
 GPU=$B/tests/gpu
 STANDIN=$B/tests/standin
 [ -f "$STANDIN/libcupti.so.13" ] && [ -x "$GPU/ranks" ] || {
-	skip 'what it runs' 'the stand-ins are not built'
+	skip "each pod runs the documents' commands" 'the stand-ins are not built'
 	done_testing
 }
 unshare -u true 2>/dev/null || {
-	skip 'what it runs' 'host names need root'
+	skip "each pod runs the documents' commands" 'host names need root'
 	done_testing
 }
 # The init container's command, on the tree of the image (Containerfile).
 env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP" B="$B" dist DIST_OUT="$W/dist" </dev/null >dist.log 2>&1
-result $? 'make dist' || diag <dist.log
+result $? 'make dist succeeds' || diag <dist.log
 mkdir opt sightline dataset scratch
 tar xzf dist/*.tar.gz -C opt && mv opt/sightline-* opt/sightline
 cat >commands.py <<'E'
@@ -60,12 +60,12 @@ E
 	RUN=f00d JOB_COMPLETION_INDEX=$i LD_LIBRARY_PATH=$STANDIN/job:$STANDIN SIGHTLINE_CUPTI=$STANDIN/libcupti.so.13 unshare -u sh pod$i >out.$i 2>err.$i &
 done
 wait
-is "$(ls scratch)" "$(for i in 0 1 2 3; do echo report1-train-$i-$i.sqlite; done)" 'a report of each pod'
+is "$(ls scratch)" "$(for i in 0 1 2 3; do echo report1-train-$i-$i.sqlite; done)" 'each pod has a report'
 is "$(ls dataset/_nodes/*)" 'node=train-0-0.json
 node=train-1-2.json
 node=train-2-4.json
-node=train-3-6.json' 'all are in one run of the dataset' || cat err.* | diag
+node=train-3-6.json' 'all reports of the pods are in one run of the dataset' || cat err.* | diag
 "$BIN" ranks check -d dataset --fail-on missing,twice,cut,files >check.out 2>&1
-result $? 'of eight ranks' || diag <check.out
-is "$(sed -n 's/^run \([^:]*\): 8 of 8 ranks on 4 nodes.*/\1/p' check.out)" f00d 'by the name of the run'
+result $? 'the run of the pods has eight ranks' || diag <check.out
+is "$(sed -n 's/^run \([^:]*\): 8 of 8 ranks on 4 nodes.*/\1/p' check.out)" f00d 'the run of the pods has its name'
 done_testing

@@ -107,13 +107,13 @@ exec '$BIN' profile --ranks=$W/ds -t cuda,nvtx,osrt,nccl -s none --cpuctxsw=none
 	'$GPU/ranks' '$W/meet' 6 10 5 60
 EOF
 on $CTL timeout 120 srun --nodes=4 --ntasks-per-node=2 -D "$W" sh job >out 2>err
-result $? 'srun: four nodes, eight processes' || diag <err
-is "$(ls scratch | sed 's/^[0-9]*-//' | sort)" "$(for i in 0 1 2 3 4 5 6 7; do echo n$((i / 2))-$i.sqlite; done)" 'a report of each'
-is "$(ls ds/_nodes/*)" "$(for i in 0 1 2 3 4 5 6 7; do echo node=n$((i / 2))-$i.json; done)" 'all are in one run of the dataset'
+result $? 'srun of four nodes and eight processes succeeds' || diag <err
+is "$(ls scratch | sed 's/^[0-9]*-//' | sort)" "$(for i in 0 1 2 3 4 5 6 7; do echo n$((i / 2))-$i.sqlite; done)" 'srun: each process has a report'
+is "$(ls ds/_nodes/*)" "$(for i in 0 1 2 3 4 5 6 7; do echo node=n$((i / 2))-$i.json; done)" 'srun: all reports are in one run of the dataset'
 "$BIN" ranks check -d ds --fail-on missing,twice,cut,files >check.out 2>&1
-result $? 'nothing is missing' || diag <check.out
-is "$("$BIN" ranks ask straggler -d ds -f csv 2>/dev/null | sed -n 2p | cut -d, -f1,2,4)" '5,6,1.0' 'the late rank is named'
-is "$(sed -n 's/^run \([0-9]*\): 8 of 8 ranks on 8 nodes.*/whole/p' check.out)" whole 'the run has the number of the job'
+result $? 'srun: no rank is missing' || diag <check.out
+is "$("$BIN" ranks ask straggler -d ds -f csv 2>/dev/null | sed -n 2p | cut -d, -f1,2,4)" '5,6,1.0' 'srun: the late rank is named'
+is "$(sed -n 's/^run \([0-9]*\): 8 of 8 ranks on 8 nodes.*/whole/p' check.out)" whole 'srun: the run has the number of the job'
 
 # ---- one profile for each node, as with torchrun ----
 cat >launcher <<EOF
@@ -122,10 +122,10 @@ exec '$BIN' profile --ranks=$W/ds2 -t cuda,nvtx,osrt,nccl -s none --cpuctxsw=non
 	sh -c 'for i in 0 1; do RANK=\$((SLURM_PROCID * 2 + i)) LOCAL_RANK=\$i WORLD_SIZE=8 "$GPU/ranks" "$W/meet2" 6 10 2 60 & done; wait'
 EOF
 on $CTL timeout 120 srun --nodes=4 --ntasks-per-node=1 -D "$W" sh launcher >out 2>err
-result $? 'srun of a launcher on each node' || diag <err
+result $? 'srun of a launcher on each node succeeds' || diag <err
 is "$(ls ds2/_nodes/*)" 'node=n0-0.json
 node=n1-2.json
 node=n2-4.json
-node=n3-6.json' 'a part of each node'
-is "$("$BIN" ranks ask straggler -d ds2 -f csv 2>/dev/null | sed -n 2p | cut -d, -f1,2,4)" '2,6,1.0' 'the late rank is named'
+node=n3-6.json' 'srun of a launcher: each node has its part'
+is "$("$BIN" ranks ask straggler -d ds2 -f csv 2>/dev/null | sed -n 2p | cut -d, -f1,2,4)" '2,6,1.0' 'srun of a launcher: the late rank is named'
 done_testing

@@ -28,7 +28,7 @@ attached() {
 	wait $T
 	is $? 0 "$name: the program ends as it would have"
 	wait $A
-	is $? 0 "$name: and so does the recording"
+	is $? 0 "$name: the recording ends with status 0"
 }
 # REPORT FUNCTION: how many threads have samples in it, and the file that it is of
 seen() {
@@ -47,10 +47,10 @@ for py in $(pythons '(3, 8) <= sys.version_info < (3, 16)'); do
 	tried=$((tried + 1))
 	attached "py$version" "$py" "$E2E/python/attach_python.py" go "$E2E/python/python_sample.py" 0.5
 	check "$version: every sample has the functions and lines it should" python3 "$E2E/python/python_sample_check.py" "$R" "$E2E/python/python_sample.py"
-	is "$(seen "$R" seven)" "2|$E2E/python/python_sample.py" "$version: two threads, and the file"
-	is "$(seen "$R" forked)" "1|$E2E/python/attach_python.py" "$version: a child that was forked meanwhile"
-	is "$(seen "$R" after_exec)" '1|<string>' "$version: another program that was started meanwhile"
-	is "$(grep -c 'eBPF\|is not known\|Python' "py$version.err")" 0 "$version: nothing is missing"
+	is "$(seen "$R" seven)" "2|$E2E/python/python_sample.py" "$version: two threads are in the samples, with their file"
+	is "$(seen "$R" forked)" "1|$E2E/python/attach_python.py" "$version: a child that was forked meanwhile is in the samples"
+	is "$(seen "$R" after_exec)" '1|<string>' "$version: another program that was started meanwhile is in the samples"
+	is "$(grep -c 'eBPF\|is not known\|Python' "py$version.err")" 0 "$version: no message says that frames are missing"
 done
 [ "$tried" -gt 0 ] || skip_all 'no CPython 3.8 to 3.15'
 
@@ -104,24 +104,24 @@ if [ -n "$library" ] && gcc -O1 -o embed embed.c -ldl; then
 	# By a name without "python" in it.
 	cp "$library" ./libsnake.so
 	attached embed ./embed go ./libsnake.so
-	is "$(seen "$R" embedded)" '1|<string>' 'a library that is loaded meanwhile, and late'
+	is "$(seen "$R" embedded)" '1|<string>' 'a library that is loaded meanwhile: its functions are in the samples, late'
 else
-	skip 'a library that is loaded meanwhile' 'no libpython, or no gcc'
+	skip 'a library that is loaded meanwhile: its functions are in the samples, late' 'no libpython, or no gcc'
 fi
 # shellcheck disable=SC2046
 if [ -n "$archive" ] && [ -x $config ] && gcc -O1 -DLINKED -o linked embed.c "$archive" $($config --ldflags --embed | sed 's/-lpython[^ ]*//') -lexpat -lz 2>link.err; then
-	check 'a Python that is linked into the program, which does not export it' sh -c '! nm -D linked | grep -q _PyRuntime'
+	check 'a Python linked into the program: the program does not export it' sh -c '! nm -D linked | grep -q _PyRuntime'
 	attached linked ./linked go
-	is "$(seen "$R" embedded)" '1|<string>' 'is found by its symbols'
+	is "$(seen "$R" embedded)" '1|<string>' 'a Python linked into the program is found by its symbols'
 	strip -o stripped linked
 	attached stripped ./stripped go
 	if [ "$(seen "$R" embedded)" = '1|<string>' ]; then
-		result 0 'without them, too'
+		result 0 'a Python linked into a stripped program is found'
 	else
-		is "$(grep -c 'a Python without symbols, whose version is unknown' stripped.err)" 1 'without them: one message'
+		is "$(grep -c 'a Python without symbols, whose version is unknown' stripped.err)" 1 'a Python that is not found has one message'
 	fi
 else
-	skip 'a Python that is linked into the program' 'no libpython as an archive'
+	skip 'a Python linked into the program is found by its symbols' 'no libpython as an archive'
 fi
 
 # ---- Pythons that are not known ----
@@ -144,11 +144,11 @@ int main(int argc, char **argv)
 END
 if gcc -rdynamic -o future future.c; then
 	attached future ./future go
-	is "$(grep -c 'Python 3.99: where its stacks lie is not known' future.err)" 1 'a version that is not known: one message'
-	check 'and samples have their stacks' [ "$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS WHERE stackId IS NOT NULL')" -gt 50 ]
-	is "$(has_python "$R")" 0 'without functions of Python'
+	is "$(grep -c 'Python 3.99: where its stacks lie is not known' future.err)" 1 'an unknown version of Python has one message'
+	check 'samples of an unknown version have their native stacks' [ "$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS WHERE stackId IS NOT NULL')" -gt 50 ]
+	is "$(has_python "$R")" 0 'samples of an unknown version have no functions of Python'
 else
-	skip 'a version that is not known' 'no gcc'
+	skip 'an unknown version of Python has one message' 'no gcc'
 fi
 for py in "$HOME"/.pyenv/versions/2.7.*/bin/python "$HOME"/.pyenv/versions/3.[67].*/bin/python3; do
 	[ -x "$py" ] || continue
@@ -157,8 +157,8 @@ for py in "$HOME"/.pyenv/versions/2.7.*/bin/python "$HOME"/.pyenv/versions/3.[67
 open(sys.argv[1]).readline()
 end = time.time() + 0.5
 while time.time() < end: pass' go
-	is "$(grep -c "Python $version: where its stacks lie is not known" "old$version.err")" 1 "$version: one message"
-	is "$(has_python "$R")" 0 "$version: no functions of Python"
+	is "$(grep -c "Python $version: where its stacks lie is not known" "old$version.err")" 1 "$version: attach has one message"
+	is "$(has_python "$R")" 0 "$version: samples have no functions of Python"
 done
 
 # ---- containers ----
@@ -174,9 +174,9 @@ if [ "$(id -u)" = 0 ] && unshare -mpf true 2>/dev/null && ldd "$snake" | grep -q
 	cp "$E2E/python/attach_python.py" "$E2E/python/python_sample.py" .
 	attached box unshare -mpf sh box.sh "$snake"
 	check 'a container: every sample has the functions and lines it should' python3 "$E2E/python/python_sample_check.py" "$R" "$E2E/python/python_sample.py"
-	is "$(seen "$R" seven)" '2|/work/python_sample.py' 'and the file by the name that it has there'
+	is "$(seen "$R" seven)" '2|/work/python_sample.py' 'a container: the file has the name that it has there'
 else
-	skip 'a container' 'needs root and unshare'
+	skip 'a container: every sample has the functions and lines it should' 'needs root and unshare'
 fi
 
 # ---- rights ----
@@ -199,10 +199,10 @@ trap - EXIT
 exit $s
 END
 	setpriv --reuid=65534 --regid=65534 --clear-groups sh theirs.sh "$(nobody_bin)"
-	is $? 0 'without rights: runs'
-	is "$(grep -c "Python's frames in samples need eBPF (root, or CAP_BPF and CAP_PERFMON)" theirs/err)" 1 'says what they need'
-	check 'has samples' [ "$(q theirs/theirs.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -gt 50 ]
-	is "$(has_python theirs/theirs.sqlite)" 0 "without Python's functions"
+	is $? 0 'attach --python-sampling of a user without rights ends with status 0'
+	is "$(grep -c "Python's frames in samples need eBPF (root, or CAP_BPF and CAP_PERFMON)" theirs/err)" 1 'attach of a user without rights names what frames of Python need'
+	check 'attach of a user without rights has samples' [ "$(q theirs/theirs.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -gt 50 ]
+	is "$(has_python theirs/theirs.sqlite)" 0 "attach of a user without rights has no functions of Python"
 	# May sample every process, and read the memory of none.
 	cat >caps.sh <<'END'
 "$1" attach -p $$ -d 1 -s system-wide --cpuctxsw=none --python-sampling=true -o theirs/caps
@@ -211,33 +211,33 @@ END
 	busy=$!
 	at_exit="kill $busy 2>/dev/null"
 	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+bpf,+perfmon --ambient-caps=+bpf,+perfmon sh caps.sh "$(nobody_bin)" 2>caps.err
-	is $? 0 'with CAP_BPF and CAP_PERFMON alone: runs'
+	is $? 0 'attach with CAP_BPF and CAP_PERFMON alone ends with status 0'
 	kill $busy
 	at_exit=:
-	is "$(grep -c "other users' processes may not be looked into.*CAP_SYS_PTRACE" caps.err)" 1 'says once what is needed for the others'
-	check 'has samples' [ "$(q theirs/caps.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -gt 50 ]
+	is "$(grep -c "other users' processes may not be looked into.*CAP_SYS_PTRACE" caps.err)" 1 "attach with CAP_BPF and CAP_PERFMON alone names once what other users' processes need"
+	check 'attach with CAP_BPF and CAP_PERFMON alone has samples' [ "$(q theirs/caps.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -gt 50 ]
 else
-	skip 'rights' 'needs root, setpriv, and kernel.perf_event_paranoid of 2 at most'
+	skip 'attach --python-sampling of a user without rights ends with status 0' 'needs root, setpriv, and kernel.perf_event_paranoid of 2 at most'
 fi
 
 # ---- options ----
 "$BIN" attach -p $$ --python-backtrace=cuda -o bad 2>err
-is $? 2 '--python-backtrace is refused'
-check 'in one line, which says what there is instead' sh -c '[ "$(wc -l <err)" -eq 1 ] && grep -q "stacks of calls.*--python-sampling" err'
+is $? 2 'attach --python-backtrace is refused'
+check 'the refusal of attach --python-backtrace names --python-sampling in one line' sh -c '[ "$(wc -l <err)" -eq 1 ] && grep -q "stacks of calls.*--python-sampling" err'
 for bad in 0 2001 fast; do
 	"$BIN" attach -p $$ --python-sampling-frequency=$bad -o bad 2>err
 	is $? 2 "--python-sampling-frequency=$bad is refused"
 done
-check 'refusals leave nothing behind' [ ! -e bad.sqlite ]
+check 'refused attaches leave no report' [ ! -e bad.sqlite ]
 OPTIONS='-s none'
 attached off python3 "$E2E/python/attach_python.py" go "$E2E/python/python_sample.py" 0.05
-is "$(grep -c 'python-sampling has no effect' off.err)" 1 'without samples: a message'
+is "$(grep -c 'python-sampling has no effect' off.err)" 1 'attach --python-sampling without samples has a message'
 OPTIONS='--python-sampling=false'
 attached plain python3 "$E2E/python/attach_python.py" go "$E2E/python/python_sample.py" 0.1
-is "$(has_python "$R")" 0 'not asked for: none'
+is "$(has_python "$R")" 0 'attach --python-sampling=false has no functions of Python'
 OPTIONS='--python-sampling-frequency=200'
 attached slow python3 "$E2E/python/attach_python.py" go "$E2E/python/python_sample.py" 0.3
-check 'is the frequency of samples' [ "$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')" -lt 400 ]
+check 'attach --python-sampling-frequency is the frequency of samples' [ "$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')" -lt 400 ]
 
 # ---- everybody ----
 mkfifo go.other
@@ -250,7 +250,7 @@ other=$!
 OPTIONS='-s system-wide'
 attached wide python3 "$E2E/python/attach_python.py" go "$E2E/python/python_sample.py" 0.4
 wait $other
-check 'system-wide: those that were not attached to, too' [ "$(q "$R" "SELECT count(DISTINCT c.globalTid >> 24 & 0xffffff) FROM COMPOSITE_EVENTS c
+check 'attach --sample=system-wide has functions of Python of other processes' [ "$(q "$R" "SELECT count(DISTINCT c.globalTid >> 24 & 0xffffff) FROM COMPOSITE_EVENTS c
 	JOIN SL_STACKS s ON s.id = c.stackId JOIN SL_FRAMES f ON f.id = s.frameId AND f.kind = 1
 	JOIN StringIds n ON n.id = f.symbol AND n.value = 'seven'")" -ge 2 ]
 OPTIONS=

@@ -6,7 +6,7 @@
 [ "$(uname -m)" = x86_64 ] || skip_all 'for x86-64'
 "$BIN" profile -t none -s none --python-sampling=true --off-cpu-threshold=80000 -o probe true 2>err
 grep -q 'need eBPF' err && skip_all "$(grep 'need eBPF' err)"
-is "$(grep -c 'no effect' err)" 0 'without samples, --python-sampling is for these'
+is "$(grep -c 'no effect' err)" 0 '--python-sampling without samples is no mistake where time off the CPU is recorded'
 
 AWAY="COMPOSITE_EVENTS c JOIN SL_STACKS s ON s.id = c.stackId JOIN SL_FRAMES f ON f.id = s.frameId JOIN StringIds n ON n.id = f.symbol"
 said() { awk -v name="$1" -v col="$2" '$1 == name { print $col }' out; }
@@ -37,7 +37,7 @@ for py in $(pythons '(3, 8) <= sys.version_info < (3, 16)'); do
 	version=${py##*/python}
 	tried=$((tried + 1))
 	profile "py$version" -t none -s none --python-sampling=true --off-cpu-threshold=10000000 "$py" "$E2E/python/off_cpu_python.py" >out 2>err
-	is $? 0 "$py: runs as without us"
+	is $? 0 "$py: the program runs as untraced"
 	by_function "$version"
 	is "$(grep -c 'eBPF\|is not known\|no effect' err)" 0 "$version: nothing is missing"
 done
@@ -64,10 +64,10 @@ os._exit(3)
 END
 has() { q "$R" "SELECT count(DISTINCT c.globalTid) FROM $AWAY WHERE f.kind = 1 AND cpuCycles = 0 AND n.value = '$1'"; }
 profile ends -t none -s process-tree --python-sampling=true --off-cpu-threshold=10000000 "$PY" ends.py 2>err
-is $? 3 'processes that end as soon as they are back: status'
-is "$(has last_of_child)" 2 'have their names'
-check 'the report is sound' intact "$R"
-check 'flame graph: by off-CPU time' sh -c '"$1" export -q -t folded --flame=off-cpu -o - "$2" | grep -q ";last_of_child;.*nanosleep"' sh "$BIN" "$R"
+is $? 3 'processes that end as soon as they are back: profile has their status'
+is "$(has last_of_child)" 2 'processes that end as soon as they are back have the function that waited'
+check 'processes that end as soon as they are back: the report is sound' intact "$R"
+check 'the flame graph by off-CPU time has the function that waited' sh -c '"$1" export -q -t folded --flame=off-cpu -o - "$2" | grep -q ";last_of_child;.*nanosleep"' sh "$BIN" "$R"
 
 # ---- as many switches as can be, in a deep stack; code that comes and goes ----
 cat >busy.py <<'END'
@@ -91,11 +91,11 @@ deep(5, b[0], a[1], 100)
 t.join()
 END
 profile busy -t none -s none --python-sampling=true --off-cpu-threshold=1 "$PY" busy.py 2>err
-is $? 0 'many switches: runs as without us'
-check 'the report is sound' intact "$R"
+is $? 0 'many switches: the program runs as untraced'
+check 'many switches: the report is sound' intact "$R"
 got=$(q "$R" "SELECT count(DISTINCT n.value) FROM $AWAY WHERE f.kind = 1 AND n.value GLOB 'made_[0-6]'")
-is "$got" 7 'all functions that were made have rows'
+is "$got" 7 'many switches: all functions that were made have rows'
 got=$(q "$R" "SELECT max(cnt) FROM (SELECT count(*) AS cnt FROM $AWAY WHERE f.kind = 1 GROUP BY c.id)")
-check "a stack of more than 400: $got functions" [ "$got" -ge 250 ]
-is "$(q "$R" "SELECT count(DISTINCT c.id) > 0 FROM $AWAY WHERE n.value = '[Max depth]' AND EXISTS (SELECT 1 FROM SL_STACKS t JOIN SL_FRAMES g ON g.id = t.frameId AND g.kind = 1 WHERE t.id = c.stackId)")" 1 'says that there are more'
+check "many switches: a stack of more than 400 has $got functions, of at least 250" [ "$got" -ge 250 ]
+is "$(q "$R" "SELECT count(DISTINCT c.id) > 0 FROM $AWAY WHERE n.value = '[Max depth]' AND EXISTS (SELECT 1 FROM SL_STACKS t JOIN SL_FRAMES g ON g.id = t.frameId AND g.kind = 1 WHERE t.id = c.stackId)")" 1 'many switches: a stack of more than 400 is marked as cut'
 done_testing

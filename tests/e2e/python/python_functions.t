@@ -70,19 +70,19 @@ for python in $(pythons 'sys.version_info >= (3, 8) and not is_free'); do
 	is "$?" 0 "$v: the program ends as it should"
 	sqlite3 "$R" "$calls" >got
 	check "$v: each call of the functions in the list is a range" diff want got
-	is "$(grep -c 'python-functions-trace' err),$(grep -c 'no function nope in module mod' err),$(grep -c 'no function f2 in module mod' err),$(grep -c 'never.there was never imported' err)" '3,1,1,1' "$v: what is not there is said, each once"
+	is "$(grep -c 'python-functions-trace' err),$(grep -c 'no function nope in module mod' err),$(grep -c 'no function f2 in module mod' err),$(grep -c 'never.there was never imported' err)" '3,1,1,1' "$v: each missing function has one message"
 	# Collections while window() runs, by generation: as many as Python counted.
 	is "$(sqlite3 "$R" "WITH w AS (SELECT start, end, globalTid FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE value = '__main__.window'),
 		g AS (SELECT value, int64Value AS freed FROM NVTX_EVENTS e JOIN StringIds ON id = textId JOIN w ON e.globalTid = w.globalTid AND e.start >= w.start AND e.end <= w.end WHERE value LIKE 'Generation %')
-		SELECT group_concat((SELECT count(*) FROM g WHERE value = 'Generation ' || n), ' ') FROM (SELECT 0 AS n UNION ALL SELECT 1 UNION ALL SELECT 2)")" "$(cat out)" "$v: collections of each generation, as gc.get_stats() counts them"
+		SELECT group_concat((SELECT count(*) FROM g WHERE value = 'Generation ' || n), ' ') FROM (SELECT 0 AS n UNION ALL SELECT 1 UNION ALL SELECT 2)")" "$(cat out)" "$v: each generation has as many collections as gc.get_stats() counts"
 	is "$(sqlite3 "$R" "SELECT sum(int64Value) >= 5000, sum(int64Value IS NULL), sum(end IS NULL) FROM NVTX_EVENTS e JOIN StringIds ON id = textId WHERE value LIKE 'Generation %'
-		AND domainId IN (SELECT domainId FROM NVTX_EVENTS WHERE eventType = 75 AND text = 'GC Trace')")" '1|0|0' "$v: and what they freed"
+		AND domainId IN (SELECT domainId FROM NVTX_EVENTS WHERE eventType = 75 AND text = 'GC Trace')")" '1|0|0' "$v: each collection has the number of objects freed"
 done
 profile r -t nvtx --python-functions-trace=list.json "$PY" main.py >out 2>err
-is "$(sqlite3 "$R" "SELECT count(*) FROM NVTX_EVENTS WHERE text = 'GC Trace'")" 0 'no collections where they were not asked for'
+is "$(sqlite3 "$R" "SELECT count(*) FROM NVTX_EVENTS WHERE text = 'GC Trace'")" 0 'collections of garbage are recorded only where they are asked for'
 # Together with --python-step, and where none is asked to record NVTX.
 profile r -t osrt --python-functions-trace=list.json --python-step=mine=mod:f "$PY" main.py >out 2>err
-is "$(sqlite3 "$R" "$calls" | grep -c 'own\|mine')" 2 'beside --python-step'
+is "$(sqlite3 "$R" "$calls" | grep -c 'own\|mine')" 2 'functions of a list are ranges beside those of --python-step'
 
 # ---- wrong files ----
 bad() { # WHERE TEXT: a list with TEXT is refused at this place
@@ -104,11 +104,11 @@ bad 1:2 '[{"module": "b"}]'
 bad 2:7 '[{"module": "a", "functions": ["b"],
       "module": "c"}]'
 "$BIN" profile --python-functions-trace=list.toml touch ran 2>err
-is "$?,$(wc -l <err),$(grep -c "'list.toml': TOML is not supported" err)" '2,1,1' 'a list in TOML is refused by its name'
+is "$?,$(wc -l <err),$(grep -c "'list.toml': TOML is not supported" err)" '2,1,1' 'a list of functions in TOML is refused by its name'
 "$BIN" profile --python-functions-trace=none.json touch ran 2>err
-is "$?,$(grep -c "cannot read 'none.json'" err)" '2,1' 'no such file'
+is "$?,$(grep -c "cannot read 'none.json'" err)" '2,1' 'a list of functions that does not exist is refused'
 echo '[]' >empty.json
 "$BIN" profile --python-functions-trace=empty.json touch ran 2>err
-is "$?,$(grep -c 'lists no function' err)" '2,1' 'nothing in it'
-is "$(ls ran 2>/dev/null)" '' 'the program was never run'
+is "$?,$(grep -c 'lists no function' err)" '2,1' 'an empty list of functions is refused'
+is "$(ls ran 2>/dev/null)" '' 'a refused list of functions runs no program'
 done_testing

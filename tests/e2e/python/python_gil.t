@@ -68,7 +68,7 @@ FROM said JOIN (SELECT globalTid % 0x1000000 AS tid, max(end - start) FILTER (WH
 	sum(end - start) FILTER (WHERE is_hold) AS held_all, coalesce(sum(end - start) FILTER (WHERE NOT is_hold), 0) AS waited FROM gil GROUP BY 1) USING (tid);
 END2
 	} | ask >got
-	is "$(cut -d'|' -f1-4 got)" '5|5|5|5' "$v: as long as the program says, as often as it says"
+	is "$(cut -d'|' -f1-4 got)" '5|5|5|5' "$v: the lock is held as long and as often as the program says"
 	# The calls by which a thread waits are all in its waiting, and there is no waiting without one.
 	is "$(ask <<'END2'
 CREATE TEMP TABLE w AS SELECT globalTid, start, end FROM gil WHERE NOT is_hold;
@@ -79,7 +79,7 @@ SELECT count(*) FROM w WHERE NOT EXISTS (SELECT 1 FROM c WHERE w.globalTid = c.g
 END2
 )" "1
 0
-0" "$v: it waits where it calls pthread_cond_timedwait, and nowhere else"
+0" "$v: waits for the lock are in pthread_cond_timedwait, and nowhere else"
 done
 
 # ---- processes: forked ones, one that leaves at once, one that is killed while it holds the lock ----
@@ -103,7 +103,7 @@ os.waitpid(pid, 0)
 END2
 profile forks -t python-gil "$PY" forks.py 2>err
 sane 'fork, _exit, kill'
-is "$(echo 'SELECT count(DISTINCT pid), min(n) > 0 FROM (SELECT pid, count(*) AS n FROM gil WHERE is_hold GROUP BY 1);' | ask)" '4|1' 'every process holds the lock some time'
+is "$(echo 'SELECT count(DISTINCT pid), min(n) > 0 FROM (SELECT pid, count(*) AS n FROM gil WHERE is_hold GROUP BY 1);' | ask)" '4|1' 'every forked process holds the lock some time'
 
 # ---- interpreters with a lock of their own ----
 cat >inter.py <<'END2'
@@ -124,7 +124,7 @@ for python in $(pythons 'sys.version_info >= (3, 8) and not is_free'); do
 	profile inter -t python-gil "$python" inter.py 2>err
 	is "$?" 0 "$v: interpreters: the program ends as it should"
 	sane "$v: interpreters"
-	is "$(echo 'SELECT count(*) >= 150, min(number) >= 1 FROM gil WHERE is_hold AND number IS NOT NULL;' | ask)" '1|1' "$v: interpreters: they have locks of their own"
+	is "$(echo 'SELECT count(*) >= 150, min(number) >= 1 FROM gil WHERE is_hold AND number IS NOT NULL;' | ask)" '1|1' "$v: interpreters have locks of their own"
 done
 
 # ---- only a part of the run ----
@@ -155,12 +155,12 @@ END2
 )" "0|1
 0
 1" "a part, $threads other threads: the lock is held from the first moment on, and cut at the last"
-	[ $threads -gt 0 ] || is "$(echo 'SELECT count(*) FROM gil WHERE is_hold;' | ask)" 1 'a part: a thread that never lets go holds it all the time'
+	[ $threads -gt 0 ] || is "$(echo 'SELECT count(*) FROM gil WHERE is_hold;' | ask)" 1 'a part: a thread that never lets go holds the lock all the time'
 done
 
 # ---- programs without it ----
 profile none -t python-gil true 2>err
-is "$?,$(echo 'SELECT count(*) FROM gil;' | ask 2>&1 | grep -c 'no such table')" '0,1' 'no Python: nothing'
+is "$?,$(echo 'SELECT count(*) FROM gil;' | ask 2>&1 | grep -c 'no such table')" '0,1' 'a program without Python has no ranges of the lock'
 profile off -t osrt,nvtx "$PY" threads.py >said 2>err
-is "$(echo 'SELECT count(*) FROM gil;' | ask 2>&1 | grep -c 'no such table')" '1' 'not asked for: nothing'
+is "$(echo 'SELECT count(*) FROM gil;' | ask 2>&1 | grep -c 'no such table')" '1' 'a program without -t python-gil has no ranges of the lock'
 done_testing

@@ -117,7 +117,7 @@ if [ -n "$config" ] && cc -w $("$config" --includes) -o embedded embedded.c $("$
 	is $? 0 'linked into a program: runs'
 	has 'linked into a program' embedded embedded 1
 else
-	skip 'linked into a program' 'no libpython to link with'
+	skip 'Python linked into a program: it runs' 'no libpython to link with'
 fi
 
 # ---- one interpreter within another ----
@@ -126,7 +126,7 @@ for py in $(pythons '(3, 8) <= sys.version_info < (3, 16)'); do
 	version=${py##*/python}
 	"$py" -c 'import _interpreters' 2>/dev/null || "$py" -c 'import _xxsubinterpreters' 2>/dev/null || continue
 	profile nested -t none --python-sampling=true "$py" "$E2E/python/python_nested.py" 2>err
-	is $? 0 "$version: one within another: runs"
+	is $? 0 "$version: one Python within another runs"
 	is "$(q "$R" "WITH c AS (SELECT (SELECT group_concat(n.value, ' ') FROM (SELECT * FROM SL_STACKS WHERE id = c.stackId ORDER BY depth) s
 			JOIN SL_FRAMES f ON f.id = s.frameId AND f.kind = 1 JOIN StringIds n ON n.id = f.symbol) names FROM COMPOSITE_EVENTS c)
 		SELECT sum(names LIKE 'in_third %') > 100, sum(names LIKE 'in_second %') > 100,
@@ -134,6 +134,6 @@ for py in $(pythons '(3, 8) <= sys.version_info < (3, 16)'); do
 				'in_third <module> in_second <module> outermost main Thread.run Thread._bootstrap_inner Thread._bootstrap',
 				'in_third <module> in_second <module> outermost main run _bootstrap_inner _bootstrap')) * 50 < count(*),
 			sum(names LIKE '%in_second %' AND names NOT LIKE '%in_second <module> outermost main%') * 50 < count(*) FROM c")" '1|1|1|1' \
-		"$version: all of them, in order"
+		"$version: one Python within another has all functions, in order"
 done
 done_testing

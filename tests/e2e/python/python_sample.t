@@ -19,16 +19,16 @@ for py in $(pythons '(3, 8) <= sys.version_info < (3, 16)'); do
 	version=${py##*/python}
 	tried=$((tried + 1))
 	"$BIN" profile -t none --python-sampling=true -o "py$version" -f true "$py" "$E2E/python/python_sample.py" 0.5 2>err
-	is $? 0 "$py: runs as without us"
+	is $? 0 "$py: the program runs as untraced"
 	check "$version: every sample has the functions and lines it should" truth "py$version.sqlite"
-	is "$(grep -c 'eBPF\|is not known' err)" 0 "$version: nothing is missing"
+	is "$(grep -c 'eBPF\|is not known' err)" 0 "$version: no message says that frames are missing"
 done
 [ "$tried" -gt 0 ] || skip_all 'no CPython 3.8 to 3.15'
 
 # ---- code that comes and goes ----
 "$BIN" profile -t none --python-sampling=true -o made -f true python3 "$E2E/python/python_sample.py" 0.5 made 2>err
-is $? 0 'code that is made as it goes: runs'
-check 'has its names, also where one lies in the place of another' [ "$(q made.sqlite "
+is $? 0 'code that is made as it goes: the program ends with status 0'
+check 'code that is made as it goes has its names, also in the place of other code' [ "$(q made.sqlite "
 	WITH made AS (SELECT value AS name, count(*) AS cnt FROM COMPOSITE_EVENTS c
 		JOIN SL_STACKS s ON s.id = c.stackId JOIN SL_FRAMES f ON f.id = s.frameId AND f.kind = 1
 		JOIN StringIds n ON n.id = f.symbol WHERE value LIKE 'made_%' OR value = '[unknown]' GROUP BY 1)
@@ -53,7 +53,7 @@ while time.thread_time() < end:
 os.kill(os.getppid(), signal.SIGCONT)
 END
 "$BIN" profile -t none --python-sampling=true --python-sampling-frequency=1000 -o gone -f true python3 gone.py 2>err
-is $? 0 'code that is gone at once: runs'
+is $? 0 'code that is gone at once: the program ends with status 0'
 is "$(q gone.sqlite "SELECT DISTINCT n.value, m.value FROM COMPOSITE_EVENTS c JOIN SL_STACKS s ON s.id = c.stackId
 	JOIN SL_FRAMES f ON f.id = s.frameId JOIN StringIds n ON n.id = f.symbol LEFT JOIN StringIds m ON m.id = f.file
 	WHERE (f.line BETWEEN 1 AND 4 AND (m.value LIKE 'gone/__.py' ESCAPE '/' OR m.value LIKE 'also%'))
@@ -61,15 +61,15 @@ is "$(q gone.sqlite "SELECT DISTINCT n.value, m.value FROM COMPOSITE_EVENTS c JO
 	'also_0|also_0.py
 also_1|also_1.py
 <module>|gone_0.py
-<module>|gone_1.py' 'has its names and lines all the same'
+<module>|gone_1.py' 'code that is gone at once has its names and lines'
 
 # ---- copies of the bytecode: what Pythons without the lock have, by one that is made by hand ----
 "$BIN" profile -t none --python-sampling=true -o copies -f true "$PROG/fake_python" 2>err
-is $? 0 'threads that run copies of the bytecode: runs'
+is $? 0 'threads that run copies of the bytecode: the program ends with status 0'
 is "$(q copies.sqlite "SELECT group_concat(line, ' ') FROM (SELECT f.line, count(DISTINCT c.globalTid) threads
 	FROM COMPOSITE_EVENTS c JOIN SL_STACKS s ON s.id = c.stackId JOIN SL_FRAMES f ON f.id = s.frameId AND f.kind = 1
 	JOIN StringIds n ON n.id = f.symbol AND n.value = 'work' GROUP BY 1 HAVING threads = 1 AND count(*) > 50 ORDER BY 1)")" \
-	'100 102 105 108' 'each thread has the line of its copy; without one, that of the function'
+	'100 102 105 108' 'threads that run copies of the bytecode have the line of their copy'
 
 # ---- machine code made by the interpreter ----
 is "$(q copies.sqlite "SELECT count(*) > 50, sum(names LIKE '% work run %') * 100 > count(*) * 98
@@ -80,7 +80,7 @@ is "$(q copies.sqlite "SELECT count(*) > 50, sum(names LIKE '% work run %') * 10
 for py in $(pythons '(3, 13) <= sys.version_info < (3, 16) and sys._jit.is_available()'); do
 	version=${py##*/python}
 	PYTHON_JIT=1 "$BIN" profile -t none --python-sampling=true -o "jit$version" -f true "$py" "$E2E/python/python_sample.py" 0.5 2>err
-	is $? 0 "$version with its JIT: runs"
+	is $? 0 "$version with its JIT: the program ends with status 0"
 	check "$version with its JIT: every sample has the functions and lines it should" \
 		python3 "$E2E/python/python_sample_check.py" "jit$version.sqlite" "$E2E/python/python_sample.py" jit
 done
@@ -108,29 +108,29 @@ after_exec()
 """])
 END
 "$BIN" profile -t none --python-sampling=true -o pool -f true python3 pool.py 2>err
-is $? 0 'forks, and exec: runs'
+is $? 0 'forks and exec: the program ends with status 0'
 for wanted in child_of_fork:3 after_exec:1; do
 	name=${wanted%:*}
-	check "$name has its samples" [ "$(q pool.sqlite "SELECT count(DISTINCT c.globalTid) FROM COMPOSITE_EVENTS c
+	check "forks and exec: $name has its samples" [ "$(q pool.sqlite "SELECT count(DISTINCT c.globalTid) FROM COMPOSITE_EVENTS c
 		JOIN SL_STACKS s ON s.id = c.stackId JOIN SL_FRAMES f ON f.id = s.frameId AND f.kind = 1
 		JOIN StringIds n ON n.id = f.symbol AND n.value = '$name'")" = "${wanted#*:}" ]
 done
 
 # ---- without ----
 "$BIN" profile -t none --python-sampling=true -o "none" -f true sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done' 2>err
-is $? 0 'no Python: runs'
-is "$(has_python none.sqlite)" 0 'no Python: none of its frames'
-is "$(grep -c 'Python' err)" 0 'and no message'
+is $? 0 'a program without Python ends with status 0'
+is "$(has_python none.sqlite)" 0 'a program without Python has no frames of Python'
+is "$(grep -c 'Python' err)" 0 'a program without Python has no message about Python'
 "$BIN" profile -t none -s process-tree --python-sampling=false -o plain -f true python3 "$E2E/python/python_sample.py" 0.1 2>err
-is "$(has_python plain.sqlite)" 0 'turned off: none'
+is "$(has_python plain.sqlite)" 0 '--python-sampling=false: samples have no frames of Python'
 "$BIN" profile -t none -s process-tree -o plain -f true python3 "$E2E/python/python_sample.py" 0.3 2>err
-check 'by default: there are' [ "$(has_python plain.sqlite)" != 0 ]
+check '--python-sampling by default: samples have frames of Python' [ "$(has_python plain.sqlite)" != 0 ]
 "$BIN" profile -t none -s none --python-sampling=true -o off -f true python3 -c pass 2>err
-is "$(grep -c 'python-sampling has no effect' err)" 1 'without samples: a message'
-is "$(q off.sqlite "SELECT count(*) FROM sqlite_master WHERE name = 'COMPOSITE_EVENTS'")" 0 'and none are taken'
+is "$(grep -c 'python-sampling has no effect' err)" 1 '--python-sampling without samples has a message'
+is "$(q off.sqlite "SELECT count(*) FROM sqlite_master WHERE name = 'COMPOSITE_EVENTS'")" 0 '--python-sampling without samples takes no samples'
 "$BIN" profile -t none --python-sampling=true --python-sampling-frequency=200 -o slow -f true python3 "$E2E/python/python_sample.py" 0.5 2>err
-is $? 0 '--python-sampling-frequency: runs'
-check 'is the frequency of samples' [ "$(q slow.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -lt 600 ]
+is $? 0 '--python-sampling-frequency: the program ends with status 0'
+check '--python-sampling-frequency is the frequency of samples' [ "$(q slow.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -lt 600 ]
 for bad in 0 2001 fast; do
 	"$BIN" profile --python-sampling-frequency=$bad -o bad true 2>err
 	is $? 2 "--python-sampling-frequency=$bad is refused"
@@ -142,11 +142,11 @@ if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]
 	chmod 777 theirs
 	cp "$E2E/python/python_sample.py" theirs
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$(nobody_bin)" profile -t none --python-sampling=true -o theirs/theirs /usr/bin/python3 theirs/python_sample.py 0.2 2>err
-	is $? 0 'without rights: runs'
-	is "$(grep -c "Python's frames in samples need eBPF (root, or CAP_BPF and CAP_PERFMON)" err)" 1 'says what they need'
-	check 'has samples' [ "$(q theirs/theirs.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -gt 50 ]
-	is "$(has_python theirs/theirs.sqlite)" 0 "without Python's frames"
+	is $? 0 '--python-sampling of a user without rights: the program ends with status 0'
+	is "$(grep -c "Python's frames in samples need eBPF (root, or CAP_BPF and CAP_PERFMON)" err)" 1 '--python-sampling of a user without rights names what frames of Python need'
+	check '--python-sampling of a user without rights has samples' [ "$(q theirs/theirs.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -gt 50 ]
+	is "$(has_python theirs/theirs.sqlite)" 0 "--python-sampling of a user without rights has no frames of Python"
 else
-	skip 'rights' 'needs root, setpriv, and kernel.perf_event_paranoid of 2 at most'
+	skip '--python-sampling of a user without rights: the program ends with status 0' 'needs root, setpriv, and kernel.perf_event_paranoid of 2 at most'
 fi
 done_testing

@@ -12,10 +12,10 @@ twice() { # NAME PROGRAM...: what it prints and returns is the same with and wit
 	plain=$?
 	# shellcheck disable=SC2086
 	profile r -t nvtx $opts "$@" >out 2>err
-	is "$?" "$plain" "$twice_name: exit status"
-	check "$twice_name: same output" diff plain.out out
+	is "$?" "$plain" "$twice_name: the exit status is that untraced"
+	check "$twice_name: the output is that untraced" diff plain.out out
 	grep -v '^sightline: ' err >theirs
-	check "$twice_name: same messages and traceback" diff plain.err theirs
+	check "$twice_name: messages and traceback are those untraced" diff plain.err theirs
 }
 
 # ---- functions of every kind ----
@@ -148,30 +148,30 @@ for p in $(pythons 'sys.version_info >= (3, 8)'); do
 	rm -f only.pyc && "$p" -c 'import py_compile; py_compile.compile("only.py", "only.pyc")' && rm only.py
 	twice "$v" "$p" train.py
 	is "$(q "$R" "$calls" | sort)" "$(echo "$want" | sort)" "$v: every call is a range, each with its name"
-	is "$(grep -c 'python-step' err)" 0 "$v: nothing is missing"
-	is "$(q "$R" "SELECT count(DISTINCT globalTid), count(DISTINCT domainId) FROM NVTX_EVENTS WHERE eventType = 59")" '5|1' "$v: threads"
-	is "$(q "$R" "SELECT text FROM NVTX_EVENTS WHERE eventType = 75")" python-step "$v: the domain"
+	is "$(grep -c 'python-step' err)" 0 "$v: no function is reported as missing"
+	is "$(q "$R" "SELECT count(DISTINCT globalTid), count(DISTINCT domainId) FROM NVTX_EVENTS WHERE eventType = 59")" '5|1' "$v: ranges are of five threads and one domain"
+	is "$(q "$R" "SELECT text FROM NVTX_EVENTS WHERE eventType = 75")" python-step "$v: the domain is python-step"
 	# -m, from a folder, from an archive, -c
 	opts='--python-step=s=train:step'
 	for how in '-m train' '-u train.py'; do
 		# shellcheck disable=SC2086
 		twice "$v $how" "$p" $how
-		is "$(q "$R" "$calls")" '59|s|12|12' "$v $how: the main program under its name"
+		is "$(q "$R" "$calls")" '59|s|12|12' "$v $how: a function of the main program is a range under its name"
 	done
 	mkdir -p app && printf 'def go(i): return i\nprint([go(i) for i in range(3)])\n' >app/__main__.py
 	(cd app && "$p" -m zipfile -c ../app.pyz __main__.py)
 	opts=--python-step=deep:step,deep:after
 	twice "$v recursion" "$p" deep.py
 	is "$(q "$R" "SELECT sum(value LIKE '%step') > 2900, count(end) = count(*), max(CASE WHEN value LIKE '%step' THEN end END) < max(CASE WHEN value LIKE '%after' THEN start END)
-		FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE eventType = 59")" '1|1|1' "$v: down to the limit of recursion, and all the way back"
+		FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE eventType = 59")" '1|1|1' "$v: ranges nest down to the limit of recursion, and all the way back"
 	opts=--python-step=__main__:go
 	for how in app app.pyz; do
 		twice "$v $how" "$p" $how
-		is "$(q "$R" "$calls")" '59|__main__:go|3|3' "$v $how: __main__ of a folder or an archive"
+		is "$(q "$R" "$calls")" '59|__main__:go|3|3' "$v $how: a function of __main__ in a folder or an archive is a range"
 	done
 	twice "$v -c" "$p" -c 'def go(): pass
 go(); go()'
-	is "$(q "$R" "$calls")" '59|__main__:go|2|2' "$v -c"
+	is "$(q "$R" "$calls")" '59|__main__:go|2|2' "$v -c: a function of __main__ is a range"
 done
 
 # ---- processes ----
@@ -191,19 +191,19 @@ END
 opts=--python-step=procs:step
 for how in fork spawn forkserver; do
 	twice "$how" "$PY" procs.py $how
-	is "$(q "$R" "SELECT count(*), min(globalTid >> 24 != (SELECT min(globalPid) >> 24 FROM PROCESSES WHERE name LIKE '%python%')) FROM NVTX_EVENTS WHERE eventType = 59")" '20|1' "$how: calls in children"
-	is "$(grep -c 'python-step' err)" 0 "$how: nothing is missing"
+	is "$(q "$R" "SELECT count(*), min(globalTid >> 24 != (SELECT min(globalPid) >> 24 FROM PROCESSES WHERE name LIKE '%python%')) FROM NVTX_EVENTS WHERE eventType = 59")" '20|1' "$how: calls in children are ranges"
+	is "$(grep -c 'python-step' err)" 0 "$how: no function is reported as missing"
 done
 for how in exec env; do
 	twice "$how" "$PY" procs.py $how
-	is "$(q "$R" "$calls")" '59|procs:step|1|1' "$how: a child with an empty environment"
+	is "$(q "$R" "$calls")" '59|procs:step|1|1' "$how: a child with an empty environment has its range"
 done
 mkdir -p venv-home && if "$PY" -m venv --without-pip venv >/dev/null 2>&1; then
 	twice 'venv' venv/bin/python3 -c 'import procs, sys; procs.step(1); print(sys.prefix, sys.path)'
-	is "$(q "$R" "$calls")" '59|procs:step|1|1' 'in a virtual environment'
+	is "$(q "$R" "$calls")" '59|procs:step|1|1' 'a function in a virtual environment is a range'
 	mkdir -p site && echo 'print("theirs"); import procs; procs.step(0)' >site/sitecustomize.py
 	PYTHONPATH=site:. twice 'sitecustomize' "$PY" -c 'import os, sys, procs; print(os.environ["PYTHONPATH"], sys.path, sys.modules["sitecustomize"].__file__, sys.modules["sitecustomize"].__spec__.origin)'
-	is "$(head -1 out)$(q "$R" "$calls")" 'theirs59|procs:step|1|1' "the program's own sitecustomize runs"
+	is "$(head -1 out)$(q "$R" "$calls")" 'theirs59|procs:step|1|1' "the program's own sitecustomize runs beside --python-step"
 	echo 'raise OSError("broken")' >site/sitecustomize.py
 	PYTHONPATH=site:. twice 'broken sitecustomize' "$PY" -c 'print(1)'
 fi
@@ -211,10 +211,10 @@ fi
 # ---- bare preload ----
 "$PY" procs.py fork >plain.out
 SIGHTLINE_OPTIONS='-t osrt --python-step=procs:step' bare b "$PY" procs.py fork >out 2>err
-is "$?$(cat err)" 0 'bare preload: runs'
-check 'bare preload: same output' diff plain.out out
+is "$?$(cat err)" 0 'bare preload: the exit status is that untraced'
+check 'bare preload: the output is that untraced' diff plain.out out
 wait_for 10 finished "$R"
-is "$(q "$R" "$calls")" '59|procs:step|20|20' 'bare preload, without -t nvtx'
+is "$(q "$R" "$calls")" '59|procs:step|20|20' 'bare preload without -t nvtx has the ranges of --python-step'
 
 # ---- a step is what is recorded ----
 cat >cap.py <<'END'
@@ -249,22 +249,22 @@ looked="SELECT group_concat(path, ',') FROM (SELECT substr(path, 10) AS path FRO
 for how in plain spawn; do
 	rm -f c.*sqlite
 	"$BIN" profile -f true -o c --osrt-file-access=true --python-step=step=cap:step -c nvtx -p step@python-step --capture-range-end=repeat "$PY" cap.py $how >out 2>err
-	is "$?$(cat out)$(ls c.*sqlite | tr '\n' ' ')" '0endc.1.sqlite c.2.sqlite c.3.sqlite ' "capture, $how: a report for each step"
+	is "$?$(cat out)$(ls c.*sqlite | tr '\n' ' ')" '0endc.1.sqlite c.2.sqlite c.3.sqlite ' "capture, $how: each step has a report"
 	for i in 1 2 3; do
-		is "$(q c.$i.sqlite "$looked")" "in step $((i - 1))" "capture, $how: what step $i did, alone"
+		is "$(q c.$i.sqlite "$looked")" "in step $((i - 1))" "capture, $how: report $i has step $i alone"
 	done
 done
 for how in async gen; do
 	name=gen
 	[ $how = gen ] || name=astep
 	"$BIN" profile -f true -o c --osrt-file-access=true --python-step=cap:$name -c nvtx -p cap:$name@python-step --capture-range-end=stop "$PY" cap.py $how >out 2>err
-	is "$?$(tail -1 out)" 0end "capture, $how: runs on"
-	is "$(q c.sqlite "$looked")" "$([ $how = gen ] && echo 'in step 0,in step 1,in step 2' || echo 'in step 0,later in step 0')" "capture, $how: from the first step to the end"
+	is "$?$(tail -1 out)" 0end "capture, $how: the program runs on"
+	is "$(q c.sqlite "$looked")" "$([ $how = gen ] && echo 'in step 0,in step 1,in step 2' || echo 'in step 0,later in step 0')" "capture, $how: the report lasts from the first step to the end"
 done
 "$BIN" profile -f true -o c --python-step=cap:stop -c nvtx -p cap:stop@python-step "$PY" cap.py plain >out 2>err
-is "$?$(cat out)" 0end 'capture, a function that is not there: runs'
-check 'and a report' intact c.sqlite
-is "$(q c.sqlite "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE '--python-step: no function stop%nearest is step'")" 1 'that says so'
+is "$?$(cat out)" 0end 'capture of an unknown function: the program runs'
+check 'capture of an unknown function: the report is sound' intact c.sqlite
+is "$(q c.sqlite "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE '--python-step: no function stop%nearest is step'")" 1 'capture of an unknown function: the report names the nearest'
 
 # ---- what does not turn up ----
 opts='--python-step=procs:stop,procs:Nothing.at.all,nowhere:f,__main__:mein,train:outer.innen'
@@ -274,12 +274,12 @@ is "$(grep -o 'python-step: .*' err)" 'python-step: no function stop in module p
 python-step: no function Nothing.at.all in module procs
 python-step: module nowhere was never imported
 python-step: no function mein in module __main__; nearest is main
-python-step: no function outer.innen in module train; nearest is outer.inner' 'missing: one line each, with the nearest'
-is "$(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE '--python-step:%'")" 5 'and in the report'
+python-step: no function outer.innen in module train; nearest is outer.inner' 'functions that are missing have one line each, with the nearest'
+is "$(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE '--python-step:%'")" 5 'functions that are missing are in the report'
 opts=--python-step=procs:step
 for flag in -I -E -S; do
 	twice "python $flag" "$PY" $flag prog.py
-	is "$(grep -c "^sightline: python $flag: this option" err)" "1" "python $flag: one message"
+	is "$(grep -c "^sightline: python $flag: this option" err)" "1" "python $flag: --python-step has one message"
 done
 opts=--python-step=own:step
 printf 'import sys\ndef step(): pass\nstep(); print(sys.argv)\n' >own.py
@@ -289,7 +289,7 @@ for how in '-W ignore -Xdev own.py -S -I' '-bB own.py -E' '-m own -S'; do
 	is "$(q "$R" "$calls")" '59|own:step|1|1' "python $how: options of the program are its own"
 done
 twice 'no Python' sh -c 'echo hi'
-is "$(said err)" "sightline: report: $R" 'no Python: nothing to say'
+is "$(said err)" "sightline: report: $R" '--python-step of a program without Python has no message'
 cat >compiled.py <<'END'
 def jit(f): return f
 @jit
@@ -298,11 +298,11 @@ print(fast(1), [c for c in fast.__code__.co_consts if not isinstance(c, (str, ty
 END
 opts=--python-step=__main__:fast
 twice 'a function that a decorator compiles' "$PY" compiled.py
-is "$(grep -o 'python-step: .*' err)" 'python-step: fast in module __main__ cannot be marked: a decorator compiles it' 'it is left alone, with a message'
+is "$(grep -o 'python-step: .*' err)" 'python-step: fast in module __main__ cannot be marked: a decorator compiles it' 'a function that a decorator compiles is left alone, with a message'
 
 # ---- wrong use ----
 for bad in train train: :step train:step:x 'train:a b' a=b train:1x =train:step; do
 	"$BIN" profile "--python-step=$bad" true >out 2>err
-	is "$? $(wc -l <err) $(grep -c 'MODULE:FUNCTION' err)" '2 1 1' "refused: $bad"
+	is "$? $(wc -l <err) $(grep -c 'MODULE:FUNCTION' err)" '2 1 1' "--python-step=$bad is refused"
 done
 done_testing

@@ -57,12 +57,12 @@ twice() { # NAME OPTION PROGRAM...
 	"$PY" "$@" >plain.out 2>plain.err
 	plain=$?
 	profile r -t nvtx "$opts" "$PY" "$@" >out 2>err
-	is "$?" "$plain" "$twice_name: exit status"
-	check "$twice_name: same losses, same code" diff plain.out out
+	is "$?" "$plain" "$twice_name: the exit status is that untraced"
+	check "$twice_name: losses and code are those untraced" diff plain.out out
 	# What its resource tracker finds depends on when the workers of spawn end, traced or not.
 	grep -v '^sightline: ' err | untracked >theirs
 	untracked <plain.err >ours
-	check "$twice_name: same messages" diff ours theirs
+	check "$twice_name: messages are those untraced" diff ours theirs
 }
 rows="WITH r AS (SELECT e.*, coalesce(e.text, value) AS name, globalTid >> 24 & 0xffffff AS pid FROM NVTX_EVENTS e LEFT JOIN StringIds ON id = textId WHERE eventType = 59)"
 main='(SELECT pid FROM r WHERE name LIKE '"'Net%'"' LIMIT 1)'
@@ -79,40 +79,40 @@ Optimizer.zero_grad#SGD.zero_grad|8|1
 torch.Tensor.backward|8|1
 torch.nn.functional.linear|16|1
 torch.nn.functional.mse_loss|8|1
-torch.nn.functional.relu|8|1' "$kind, $how: what a step does, eight times"
+torch.nn.functional.relu|8|1' "$kind, $how: each of eight steps has its ranges"
 		is "$(q "$R" "$rows SELECT count(*) FROM r a JOIN r b ON b.globalTid = a.globalTid AND b.start >= a.start AND b.end <= a.end
 			WHERE a.name LIKE 'Net%' AND (b.name LIKE 'Linear%' OR b.name LIKE 'torch.nn.functional.relu%' OR b.name LIKE 'torch.nn.functional.linear%')")" 40 \
-			"$kind, $how: nested in the forward pass"
-		is "$(q "$R" "$rows SELECT count(*) FROM r WHERE name LIKE 'enumerate(DataLoader)#%.__next__' AND pid = $main")" 10 "$kind, $how: the data loader"
-		[ $how = alone ] || is "$(q "$R" "$rows SELECT count(DISTINCT pid), sum(name LIKE 'torch.stack%' OR name LIKE 'torch.full%') > 0 FROM r WHERE pid <> $main")" '4|1' "$kind, $how: workers"
-		is "$(q "$R" "SELECT text FROM NVTX_EVENTS WHERE eventType = 75 LIMIT 1")" pytorch "$kind, $how: the domain"
+			"$kind, $how: modules nest in the forward pass"
+		is "$(q "$R" "$rows SELECT count(*) FROM r WHERE name LIKE 'enumerate(DataLoader)#%.__next__' AND pid = $main")" 10 "$kind, $how: the data loader has its ranges"
+		[ $how = alone ] || is "$(q "$R" "$rows SELECT count(DISTINCT pid), sum(name LIKE 'torch.stack%' OR name LIKE 'torch.full%') > 0 FROM r WHERE pid <> $main")" '4|1' "$kind, $how: workers have their ranges"
+		is "$(q "$R" "SELECT text FROM NVTX_EVENTS WHERE eventType = 75 LIMIT 1")" pytorch "$kind, $how: the domain is that of PyTorch"
 	done
 done
 is "$(q "$R" "$rows SELECT DISTINCT name FROM r WHERE pid = $main AND (name LIKE 'Net%' OR name LIKE 'torch.nn.functional.linear%') ORDER BY 1")" \
 	'Net, sizes = [[8, 8]]
 torch.nn.functional.linear, sizes = [[8, 16], [1, 16], [1]]
-torch.nn.functional.linear, sizes = [[8, 8], [16, 8], [16]]' 'shapes'
+torch.nn.functional.linear, sizes = [[8, 8], [16, 8], [16]]' 'ranges have the shapes of arguments'
 for kind in functions-trace functions-trace-shapes; do
 	twice "$kind, jit and pickles" --pytorch=$kind train.py alone all
-	is "$(q "$R" "$rows SELECT name, count(*) FROM r WHERE name = 'by the program'")" 'by the program|1' "$kind: the program's own record_function"
+	is "$(q "$R" "$rows SELECT name, count(*) FROM r WHERE name = 'by the program'")" 'by the program|1' "$kind: the program's own record_function is a range"
 done
 twice 'autograd-nvtx' --pytorch=autograd-nvtx,functions-trace train.py alone
 if [ "$("$PY" -c 'import torch; print(torch.version.cuda)')" = None ]; then
 	is "$(grep -c '^sightline: --pytorch=autograd-nvtx: this PyTorch (.*) is built without CUDA' err)" 1 'autograd-nvtx without CUDA: one message'
 fi
-is "$(q "$R" "$rows SELECT count(*) FROM r WHERE name = 'Net'")" 8 'and functions-trace goes on'
+is "$(q "$R" "$rows SELECT count(*) FROM r WHERE name = 'Net'")" 8 'autograd-nvtx without CUDA: functions-trace goes on'
 
 # ---- with a step, and bare ----
 SIGHTLINE_OPTIONS='-t nvtx --pytorch=functions-trace --python-step=step=train:step' bare b "$PY" train.py fork >out 2>err
-is "$?$(cat err)" 0 'bare preload: runs'
+is "$?$(cat err)" 0 'bare preload: the training runs'
 "$PY" train.py fork >plain.out
-check 'bare preload: same losses' diff plain.out out
+check 'bare preload: losses are those untraced' diff plain.out out
 wait_for 10 finished "$R"
 is "$(q "$R" "$rows SELECT count(*), sum((SELECT count(*) FROM r b WHERE b.name = 'Net' AND b.globalTid = a.globalTid AND b.start >= a.start AND b.end <= a.end)) FROM r a WHERE name = 'step'")" \
-	'8|8' 'a forward pass in each step'
-is "$("$BIN" stats -r step_sum -f csv "$R" 2>/dev/null | awk -F, 'NR > 1 && NF { print $1, $15 }')" '8 python-step:step' 'step_sum: the steps are what the user says'
+	'8|8' 'each step has a range of the forward pass'
+is "$("$BIN" stats -r step_sum -f csv "$R" 2>/dev/null | awk -F, 'NR > 1 && NF { print $1, $15 }')" '8 python-step:step' 'step_sum has the steps that the user named'
 "$BIN" compare -k step --fail-on 'step[step].count > 7' "$R" "$R" >out 2>&1
-is "$?" 3 'and so compare has it'
+is "$?" 3 'compare has the steps that the user named'
 
 # ---- torch.compile: what it reads is what was written (a stand-in for it: PyTorch 1.13 has none) ----
 mkdir fake && mkdir fake/torch
@@ -165,8 +165,8 @@ is "$(q "$R" "$rows SELECT name FROM r ORDER BY start")" 'compiles:step
 Net
 __main__:Net.forward
 before
-after' 'what is compiled is marked before, and not afterwards'
-is "$(grep -c 'torch.compile' err)" 3 'with a message'
+after' 'code that torch.compile compiles is marked before it, and not afterwards'
+is "$(grep -c 'torch.compile' err)" 3 'code that torch.compile compiles has a message'
 
 # ---- emit_nvtx in every thread, without starting CUDA (a stand-in again, as PyTorch 2.6 is: a thread has one profiler) ----
 mkdir -p cuda/torch
@@ -255,13 +255,13 @@ $theirs$ours" "$kind: in each thread that starts, until the program wants PyTorc
 done
 sed -i '/class ProfilerState/d' cuda/torch/__init__.py
 PYTHONPATH=cuda profile r -t nvtx --pytorch=autograd-nvtx "$PY" -c 'import torch; print(torch.local.name)' >out 2>err
-is "$(cat out) $(grep -c 'PyTorch 9.9 has its profiler in a way that is not known' err)" 'None 1' 'another PyTorch: a message'
+is "$(cat out) $(grep -c 'PyTorch 9.9 has its profiler in a way that is not known' err)" 'None 1' 'another PyTorch has a message'
 
 # ---- wrong use ----
 "$BIN" profile --pytorch=functions true >out 2>err
-is "$? $(wc -l <err)" '2 1' 'an unknown word is refused'
+is "$? $(wc -l <err)" '2 1' '--pytorch with an unknown word is refused'
 profile r --pytorch=none "$PY" -c 'print(1)' >out 2>err
-is "$(said err)" "sightline: report: $R" 'none: nothing'
+is "$(said err)" "sightline: report: $R" '--pytorch=none has no message'
 profile r --pytorch=functions-trace "$PY" -c 'print(1)' >out 2>err
-is "$(said err)" "sightline: report: $R" 'no PyTorch in the program: nothing to say'
+is "$(said err)" "sightline: report: $R" '--pytorch of a program without PyTorch has no message'
 done_testing
