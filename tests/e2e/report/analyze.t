@@ -52,8 +52,8 @@ is "$(grep -o '^ \*\* .*' out)" ' ** GPU Gaps (gpu_gaps):
  ** GPU Time Utilization (gpu_time_util):' 'evidence follows in the same order'
 no_line() { tr -s '\n ' ' ' <out | grep -c 'on the device (cudaStreamWaitEvent). What it costs: rule cuda_sync_idle. > No stack names a line: --cudabacktrace=all records more.'; }
 is "$(no_line)" 1 'a finding without a line names the option that gives one'
-is "$(grep -c 'No stack names' out)" 1 'one that no stack would help does not'
-check 'it says what was silent, and what had no data' sh -c 'tr -s "\\n " " " <out >flat
+is "$(grep -c 'No stack names' out)" 1 'a finding that no stack would help names no option'
+check 'analyze names the rules that were silent and those without data' sh -c 'tr -s "\\n " " " <out >flat
 	grep -q "looked and clean: [a-z_, ]*cuda_memcpy_sync" flat && ! grep -q "looked and clean: [a-z_, ]*gpu_gaps" flat &&
 		grep -q "not recorded: .*io_syncs (OS Runtime trace)" flat'
 sqlite3 run.sqlite 'VACUUM INTO "host.sqlite"'
@@ -63,12 +63,12 @@ an host.sqlite >out
 check 'rules about GPUs are one word where there is no GPU' sh -c 'tr -s "\n " " " <out >flat
 	grep -qE "not recorded: [0-9]+ rules about GPUs \(no CUDA call, no GPU work\), .*io_syncs" flat && ! grep -qE "cuda_|gpu_" flat'
 an -r gpu_gaps,cuda_alloc host.sqlite >out
-check 'but for those that are asked for' sh -c 'tr -s "\n " " " <out | grep -q "not recorded: gpu_gaps (.*), cuda_alloc (.*)"'
-check 'quiet: only findings and tables' sh -c '"$0" analyze -q run.sqlite >out && ! grep -qE "looked and clean|  not recorded:" out' "$BIN"
-check 'no colour in a file' sh -c '! grep -q "$(printf "\\033")" out'
+check 'rules about GPUs that are asked for are named where there is no GPU' sh -c 'tr -s "\n " " " <out | grep -q "not recorded: gpu_gaps (.*), cuda_alloc (.*)"'
+check '--quiet prints only findings and tables' sh -c '"$0" analyze -q run.sqlite >out && ! grep -qE "looked and clean|  not recorded:" out' "$BIN"
+check 'analyze into a file prints no colour' sh -c '! grep -q "$(printf "\\033")" out'
 an run.sqlite other.sqlite >out
-is "$(grep -cE '^ +[0-9]+\. .* in (run|other).sqlite$' out)" 10 'several reports, one list'
-is "$(grep -cE '^(run|other).sqlite:$' out)" 10 'and evidence of each'
+is "$(grep -cE '^ +[0-9]+\. .* in (run|other).sqlite$' out)" 10 'several reports give one list of findings'
+is "$(grep -cE '^(run|other).sqlite:$' out)" 10 'several reports give the evidence of each'
 
 # Ranks: 600 and 200 ms of kernels in 1 s; the mean is 400. What each did alone is even.
 for rank in 0 1; do
@@ -80,15 +80,15 @@ is "$(an -q -r gpu_imbalance rank0.sqlite rank1.sqlite | head -5)" '
   1. severe  20.0 % of the time, 200 ms: Uneven Load of Ranks (gpu_imbalance)
      Of 2 GPUs in all reports the least busy, GPU 0 of rank1.sqlite, ran kernels for 200 ms, the
      busiest, GPU 0 of rank0.sqlite, for 600 ms: a ratio of 0.33.
-     > Cut the work into parts of equal time rather than equal size: the ranks wait for the slowest.' 'ranks of a job'
+     > Cut the work into parts of equal time rather than equal size: the ranks wait for the slowest.' 'gpu_imbalance compares the ranks of a job'
 is "$(an -q -f json -r gpu_imbalance rank0.sqlite rank1.sqlite | "$PY" -c '
 import json, sys
-for f in json.load(sys.stdin)["findings"]: print(f["report"], f["cost_ns"], f["time_percent"], "evidence" in f)')" 'None 200000000 20.0 False' 'ranks as json'
-is "$(an -q -r gpu_imbalance rank0.sqlite other.sqlite | grep -c 'Ranks') $(an -q -r gpu_imbalance rank0.sqlite rank0.sqlite | grep -c Ranks)" '1 0' 'even ranks'
+for f in json.load(sys.stdin)["findings"]: print(f["report"], f["cost_ns"], f["time_percent"], "evidence" in f)')" 'None 200000000 20.0 False' 'gpu_imbalance of ranks is in the JSON without a report and evidence'
+is "$(an -q -r gpu_imbalance rank0.sqlite other.sqlite | grep -c 'Ranks') $(an -q -r gpu_imbalance rank0.sqlite rank0.sqlite | grep -c Ranks)" '1 0' 'gpu_imbalance is silent on even ranks'
 
 # ---- formats and places ----
 an -q -f json run.sqlite other.sqlite >doc.json
-check 'json: list, evidence and what else ran' "$PY" -c '
+check 'JSON has the list, the evidence and the rules that ran' "$PY" -c '
 import json
 d = json.load(open("doc.json"))
 assert [r["report"] for r in d["reports"]] == ["run.sqlite", "other.sqlite"] and d["reports"][0]["wall_ns"] == 2000000000
@@ -102,35 +102,35 @@ assert by["gpu_gaps"]["result"] == "finding" and by["cuda_memcpy_sync"]["result"
 assert by["io_syncs"] == {"report": by["io_syncs"]["report"], "rule": "io_syncs", "result": "no data", "missing": "OS Runtime trace"}'
 is "$(an -q -f csv -r gpu_gaps run.sqlite | head -3)" 'Rank,Severity,Time (%),Cost (ns),Rule,Finding,Advice,Report
 1,severe,44.5,890000000,gpu_gaps,"GPU 1 had nothing to do for 890 ms in 1 gap of more than 500 ms, the longest 890 ms.",'"$(
-	an -q -f csv -r gpu_gaps run.sqlite | sed -n '2s/.*longest 890 ms\.",//p')" 'csv: the list is a table'
+	an -q -f csv -r gpu_gaps run.sqlite | sed -n '2s/.*longest 890 ms\.",//p')" 'CSV has the list as a table'
 is "$(an -q -f csv --timeunit msec -r gpu_gaps run.sqlite | cut -d, -f1-4 | head -2)" 'Rank,Severity,Time (%),Cost (ms)
-1,severe,44.5,890.000000' 'and its times take --timeunit'
+1,severe,44.5,890.000000' 'times of the CSV list take --timeunit'
 mkdir files
 an -f csv -o files/x run.sqlite >log
 is "$(ls files | tr '\n' ' ')" 'x_cuda_api_sync.csv x_cuda_default_stream.csv x_findings.csv x_gpu_gaps.csv x_gpu_imbalance.csv x_gpu_time_util.csv ' \
-	'files: the list, and evidence of what was found'
+	'-o writes a file for the list, and one for the evidence of each finding'
 is "$(sed 1d files/x_gpu_gaps.csv | sed '/^$/d')" '1,890000000,10000000,10,1,2
-2,500000001,750000000,10,0,1' 'evidence in a file'
+2,500000001,750000000,10,0,1' 'evidence in a file has the rows of the finding'
 an -f csv -o files/y -r gpu_gaps,cuda_memcpy_sync run.sqlite >log
-is "$(ls files/y* | tr '\n' ' ')" 'files/y_cuda_memcpy_sync.csv files/y_findings.csv files/y_gpu_gaps.csv ' 'rules asked for by name always give theirs'
+is "$(ls files/y* | tr '\n' ' ')" 'files/y_cuda_memcpy_sync.csv files/y_findings.csv files/y_gpu_gaps.csv ' 'rules asked for by name always have their evidence in a file'
 an -q -f json -o files/z -r gpu_gaps run.sqlite
-is "$(ls files/z*)" files/z_findings.json 'json in a file: one document'
-check 'an existing file stays' sh -c '! "$0" analyze -f json -o files/z -r gpu_gaps run.sqlite 2>err && grep -q "z_findings.json exists already" err' "$BIN"
-check 'unless an option overrides it' an -q -f json -o files/z -r gpu_gaps --force-overwrite=true run.sqlite
+is "$(ls files/z*)" files/z_findings.json '-o with JSON writes one document'
+check '-o does not replace an existing file' sh -c '! "$0" analyze -f json -o files/z -r gpu_gaps run.sqlite 2>err && grep -q "z_findings.json exists already" err' "$BIN"
+check '-o replaces an existing file with --force-overwrite=true' an -q -f json -o files/z -r gpu_gaps --force-overwrite=true run.sqlite
 an -q -f json -o '@cat >piped.json' -r gpu_gaps run.sqlite
-check 'a pipe' "$PY" -m json.tool piped.json
+check '-o writes into a pipe' "$PY" -m json.tool piped.json
 
 # ---- --fail-on ----
 status() { # WANT OPTION...
 	want=$1
 	shift
 	an -q "$@" >/dev/null 2>err
-	is "$?" "$want" "analyze $*"
+	is "$?" "$want" "analyze $* ends with status $want"
 }
 status 0 run.sqlite
 status 3 --fail-on=severe run.sqlite
 is "$(cat err)" 'sightline: analyze: --fail-on=severe: run.sqlite: gpu_gaps: GPU 1 had nothing to do for 890 ms in 1 gap of more than 500 ms, the longest 890 ms.' \
-	'it says which'
+	'--fail-on names the finding and the report'
 status 3 --fail-on info -r cuda_api_sync run.sqlite
 status 0 --fail-on bad -r cuda_api_sync run.sqlite
 status 3 --fail-on 44.5% -r gpu_gaps run.sqlite
@@ -138,22 +138,22 @@ status 0 --fail-on 44.6% -r gpu_gaps run.sqlite
 status 3 --fail-on cuda_memcpy_sync,gpu_gaps run.sqlite
 status 0 --fail-on cuda_memcpy_sync run.sqlite
 status 2 --fail-on sever run.sqlite
-is "$(cat err)" "sightline: analyze: --fail-on: 'sever' is no severity, no percentage and no rule that runs here; did you mean 'severe'?" 'a slip of the pen'
+is "$(cat err)" "sightline: analyze: --fail-on: 'sever' is no severity, no percentage and no rule that runs here; did you mean 'severe'?" '--fail-on names the nearest severity for a misspelt one'
 status 2 --fail-on cuda_api_sync -r gpu_gaps run.sqlite
 
 # ---- parts of a report ----
 is "$(an -q -f csv -r gpu_gaps:start=600000000:end=1300000000 run.sqlite | grep -A9 Row | sed '/^$/d')" 'Row#,Duration (ns),Start (ns),PID,Device ID,Context ID
-1,500000001,750000000,10,0,1' 'a rule looks at a part'
+1,500000001,750000000,10,0,1' 'a rule looks at a part of the time'
 is "$(an -q -f json --filter-time 600ms-1300ms -r gpu_gaps,gpu_gaps:start=0 run.sqlite | "$PY" -c '
 import json, sys
 for f in json.load(sys.stdin)["findings"]: print(f["cost_ns"], f["time_percent"])')" '500000001 83.333
-890000000 44.5' 'or all do; the wall is then from the first event to the last in it: 700 to 1300 ms'
+890000000 44.5' '--filter-time gives all rules a part, whose wall is from the first to the last event in it'
 sqlite3 run.sqlite "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, domainId INTEGER);
 	INSERT INTO NVTX_EVENTS VALUES (700000000, 1290000000, 59, 'step', 0x100000A00000A, 0);
 	INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT start, start + 10, 0x100000A00000A, correlationId, 13 FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid = 0x100000A000000"
 is "$(an -q -f csv -r gpu_gaps:nvtx=step run.sqlite | grep -A9 Row | sed '/^$/d')" 'Row#,Duration (ns),Start (ns),PID,Device ID,Context ID
-1,500000001,750000000,10,0,1' 'what was started in an NVTX range'
-check 'a range that is not there' sh -c '! "$0" analyze -q -r gpu_gaps:nvtx=stop run.sqlite 2>err && [ "$(wc -l <err)" = 1 ] && grep -q stop err' "$BIN"
+1,500000001,750000000,10,0,1' 'a rule looks at the work of an NVTX range'
+check 'analyze refuses an NVTX range that does not exist' sh -c '! "$0" analyze -q -r gpu_gaps:nvtx=stop run.sqlite 2>err && [ "$(wc -l <err)" = 1 ] && grep -q stop err' "$BIN"
 
 # ---- rules of one's own ----
 cat >mine.sql <<'END'
@@ -183,15 +183,15 @@ is "$(cat out)" '
 
  Calls
  -----
-     3' 'a rule from a file'
+     3' 'a rule from a file gives its finding and table'
 mkdir dir && sed 's/calls that are fine/&/; s/n > :most/1/' mine.sql >dir/gpu_gaps.sql
-check 'a folder that comes first' sh -c '"$0" analyze -q --rule-dir dir -r gpu_gaps other.sqlite | grep -q "Calls (gpu_gaps)"' "$BIN"
+check '--rule-dir goes before the rules of sightline' sh -c '"$0" analyze -q --rule-dir dir -r gpu_gaps other.sqlite | grep -q "Calls (gpu_gaps)"' "$BIN"
 wrong() { # NAME SQL WANT
 	printf '%s\n' "$2" >wrong.sql
 	an -q -r ./wrong.sql,gpu_gaps other.sqlite >out 2>err
-	is "$?" 1 "$1: exit 1"
-	is "$(cat err)" "sightline: analyze: other.sqlite: rule wrong: $3" "$1: one line"
-	check "$1: the others still speak" grep -q 'GPU Gaps' out
+	is "$?" 1 "a rule with $1: analyze ends with status 1"
+	is "$(cat err)" "sightline: analyze: other.sqlite: rule wrong: $3" "a rule with $1: one line names the mistake"
+	check "a rule with $1: the other rules report" grep -q 'GPU Gaps' out
 }
 wrong 'no SQL' 'SELEKT 1;' 'near "SELEKT": syntax error'
 wrong 'no table' 'CREATE TEMP TABLE x(y);' 'its last statement gives no table'
@@ -205,11 +205,11 @@ use() { # WANT WORDS OPTION...
 	shift 2
 	an "$@" >out 2>err
 	is "$?" "$want" "analyze $*: exit $want"
-	check "analyze $*: one line that says why" sh -c '[ "$(wc -l <err)" = 1 ] && grep -qF "$1" err && [ ! -s out ]' - "$words"
+	check "analyze $*: one line has the reason" sh -c '[ "$(wc -l <err)" = 1 ] && grep -qF "$1" err && [ ! -s out ]' - "$words"
 }
 use 2 'no report is named'
 an run.sqlite >out && an -r all run.sqlite >all
-check '-r all: the same as without' cmp out all
+check '-r all prints the same as no -r' cmp out all
 use 2 "no rule is called 'gpu_gap'; did you mean 'gpu_gaps'?" -r gpu_gap run.sqlite
 use 2 "rule gpu_gaps does not take ':gab=1'; it takes gap=500, rows=50, start=<ns>, end=<ns>, nvtx=<range[@domain]>" -r gpu_gaps:gab=1 run.sqlite
 use 2 "no format is called 'xml'" -f xml run.sqlite
@@ -221,13 +221,13 @@ use 1 'empty.sqlite is empty' empty.sqlite
 head -c 5000 other.sqlite >cut.sqlite
 use 1 'cut.sqlite is cut off' cut.sqlite
 sqlite3 nothing.sqlite 'CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT)'
-check 'a report without events' sh -c '"$0" analyze nothing.sqlite >out 2>err && [ ! -s err ] && grep -q "not recorded" out' "$BIN"
-check 'and as json' sh -c '"$0" analyze -f json nothing.sqlite | "$1" -m json.tool' "$BIN" "$PY"
+check 'analyze of a report without events names what was not recorded' sh -c '"$0" analyze nothing.sqlite >out 2>err && [ ! -s err ] && grep -q "not recorded" out' "$BIN"
+check 'analyze -f json of a report without events is JSON' sh -c '"$0" analyze -f json nothing.sqlite | "$1" -m json.tool' "$BIN" "$PY"
 
 # ---- help ----
 check '--help-rules lists all' sh -c 'for r in "$0"/exporters/analyze/rules/*.sql; do "$1" analyze --help-rules | grep -q " $(basename "$r" .sql) " || exit 1; done' "$TOP" "$BIN"
-check '--help-rules=NAME tells arguments and columns' sh -c '"$0" analyze --help-rules=gpu_gaps >out && grep -q "gap=500" out && grep -q "rows=50" out && grep -q "Row#" out' "$BIN"
+check '--help-rules=NAME has arguments and columns' sh -c '"$0" analyze --help-rules=gpu_gaps >out && grep -q "gap=500" out && grep -q "rows=50" out && grep -q "Row#" out' "$BIN"
 check '--help has examples' sh -c '"$0" analyze --help | grep -q "Examples:"' "$BIN"
-is "$(ls ./*-wal ./*-shm ./*.?????? 2>/dev/null | grep -vE '\.(sqlite|json)$')" '' 'nothing is left behind'
-check 'other.sqlite was not changed' sh -c 'sed s/run/other/ before.md5 | md5sum -c --quiet'
+is "$(ls ./*-wal ./*-shm ./*.?????? 2>/dev/null | grep -vE '\.(sqlite|json)$')" '' 'analyze leaves no file'
+check 'analyze does not change a report' sh -c 'sed s/run/other/ before.md5 | md5sum -c --quiet'
 done_testing

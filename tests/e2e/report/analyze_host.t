@@ -47,8 +47,8 @@ says 'of 4096 bytes are small where that is asked for' 'bad 46850000 2,000 reads
 30000000|1800|7372800|4096.0|16666.7|100|101|pread64|
 20000000|200|819200|4096.0|100000.0|100|101|pread64|/data/a.bin' \
 	'UPDATE SL_OSRT_TOTALS SET bytes = 4096 * count; UPDATE OSRT_API SET bytesDone = 4096 WHERE pathId = 4' :small=4097
-says 'that take 2 % are not worth it' silent 'UPDATE SL_OSRT_TOTALS SET totalNs = 20019 WHERE count = 1800'
-says 'of pipes are not meant' silent "DELETE FROM SL_OSRT_TOTALS WHERE count = 1800"
+says 'reads that take 2 % of the time are not worth it' silent 'UPDATE SL_OSRT_TOTALS SET totalNs = 20019 WHERE count = 1800'
+says 'reads of pipes are not meant' silent "DELETE FROM SL_OSRT_TOTALS WHERE count = 1800"
 
 # ---- syncs ----
 begin io_syncs
@@ -59,7 +59,7 @@ says '10 per second' 'bad 57000000 Thread 101 (writer) waited 60 ms in 20 syncs,
 60000000|20|3000000.0|3000000|10.0|100|101|fsync|/data/journal' \
 	'UPDATE OSRT_API SET start = 1997000000, end = 2000000000 WHERE pathId = 3 AND start = 950000000'
 says 'less than 10 per second' silent 'UPDATE OSRT_API SET start = 1997000001, end = 2000000001 WHERE pathId = 3 AND start = 950000000'
-says 'that name no file' 'bad 57000000 Thread 101 (writer) waited 60 ms in 20 syncs, 3 ms each, 20 per second.
+says 'syncs without a name of a file are found' 'bad 57000000 Thread 101 (writer) waited 60 ms in 20 syncs, 3 ms each, 20 per second.
 60000000|20|3000000.0|3000000|21.0|100|101|msync|' 'UPDATE OSRT_API SET pathId = NULL, nameId = 5 WHERE pathId = 3'
 
 # ---- cold files ----
@@ -157,7 +157,7 @@ says 'a CPU that others have' 'info None For 300 ms, 30 % of the run, threads wa
 says 'for more than half of the time' 'bad None For 300 ms, 60 % of the run, threads waited for a CPU for 300 ms in all, though the program had 1.0 of the 2 CPUs that it was seen on: other programs had the rest, or a limit kept it from them.
 300000000|400000000|42.9|100|101|job|worker' 'UPDATE OSRT_API SET end = 500000000'
 says 'a fifth is not enough' silent 'UPDATE OSRT_API SET end = 1500000000'
-says 'which is asked for' 'info None For 300 ms, 20 % of the run, threads waited for a CPU for 300 ms in all, though the program had 1.0 of the 2 CPUs that it was seen on: other programs had the rest, or a limit kept it from them.
+says 'a fifth is enough where that is asked for' 'info None For 300 ms, 20 % of the run, threads waited for a CPU for 300 ms in all, though the program had 1.0 of the 2 CPUs that it was seen on: other programs had the rest, or a limit kept it from them.
 300000000|400000000|42.9|100|101|job|worker' 'UPDATE OSRT_API SET end = 1500000000' :share=19
 says 'a CPU that the program was never on may be forbidden to it' silent 'UPDATE SCHED_EVENTS SET cpu = 0'
 says 'its own threads on all CPUs' silent "INSERT INTO SCHED_EVENTS SELECT start, 0, isSchedIn, globalTid + 2, threadState, NULL FROM
@@ -187,7 +187,7 @@ says 'with the name of their process, busy as long as they live' 'bad 100000000 
 stage="UPDATE SCHED_EVENTS SET start = 50000000 WHERE globalTid = $TID + 2 AND isSchedIn = 0;
 	INSERT INTO SCHED_EVENTS VALUES(390000000, 0, 1, $TID + 2, NULL, NULL), (440000000, 0, 0, $TID + 2, 2, NULL)"
 says 'one that sleeps while it lives is another stage' silent "$born; $stage"
-says 'but not where the program has named it as the others' 'bad 100000000 3 threads (worker) of process 100 share a job badly: the busiest ran for 300 ms, the least busy for 100 ms.
+says 'one that sleeps while it lives is a peer where it has their name' 'bad 100000000 3 threads (worker) of process 100 share a job badly: the busiest ran for 300 ms, the least busy for 100 ms.
 300000000|100.0||100|101|worker|threads
 200000000|66.7||100|102|worker|threads
 100000000|33.3||100|103|worker|threads' "$stage"
@@ -225,7 +225,7 @@ begin cpu_short_processes
 says 'one program for every item' 'bad None /bin/sed was started 50 times, 101 per second, for 4 ms each; one or another of them was there for 180 ms.
 180000000|50|4000000.0|101.2|/bin/sed'
 says 'too few' silent "DELETE FROM SL_PROCESS_TREE WHERE globalPid = (1<<48)+(1007<<24)"
-says 'that live for 50 ms are not short' silent "UPDATE SL_PROCESS_TREE SET end = start + 50000000 WHERE exe = '/bin/sed'"
+says 'processes that live for 50 ms are not short' silent "UPDATE SL_PROCESS_TREE SET end = start + 50000000 WHERE exe = '/bin/sed'"
 # four of 2 ms, six of 3, forty of 4: together 186 ms; the fifth lives for 3 ms: 50 * 3 = 150
 says 'the luckiest do not count' 'bad None /bin/sed was started 50 times, 101 per second, for 4 ms each; one or another of them was there for 186 ms.
 186000000|50|4000000.0|101.2|/bin/sed' "UPDATE SL_PROCESS_TREE SET end = start + 2000000 WHERE exe = '/bin/sed' AND start < 40000000;
@@ -253,7 +253,7 @@ says 'a little more than a tenth' 'bad 78000000 GPU 0 of process 100 had nothing
 says 'three times as much' 'severe 78000000 GPU 0 of process 100 had nothing to do for 78 ms while files were read for it, 13 % of the time it was in use: 20 calls on 2 files, most of them in /data/a/.
 40000000|20|2|20000|10000.0|200|/data/a/' '' :share=4
 says 'to ask about folders is not to read' silent "UPDATE StringIds SET value = 'lstat64' WHERE id = 2"
-says 'nor to list them' silent "UPDATE StringIds SET value = 'opendir' WHERE id = 2"
+says 'to list folders is not to read' silent "UPDATE StringIds SET value = 'opendir' WHERE id = 2"
 says 'to ask about what is read later is part of it' 'bad 74000000 GPU 0 of process 100 had nothing to do for 74 ms while files were read for it, 12 % of the time it was in use: 10 calls on 1 file, most of them in /data/a/.
 20000000|10|1||0.0|200|/data/a/' "INSERT INTO StringIds VALUES(8, 'stat'); UPDATE OSRT_API SET nameId = 8 WHERE nameId = 2 AND start < 190000000"
 says 'processes outside of the tree' silent "DELETE FROM SL_PROCESS_TREE"

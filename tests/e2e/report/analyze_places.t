@@ -30,7 +30,7 @@ sync() { # PLACE: the sentence of io_syncs that ends with it
 says 'the innermost frame of the program, not of packages' io_syncs "$(sync '; 60 ms of it at train.py:41 in save')" 'UPDATE OSRT_API SET callchainId = 1'
 says 'Python, where there is nothing else' io_syncs "$(sync '; 60 ms of it at os.py:5 in fsync')" 'UPDATE OSRT_API SET callchainId = 2'
 says 'of a program in C' io_syncs "$(sync '; 60 ms of it at app.c:7 in work')" 'UPDATE OSRT_API SET callchainId = 3'
-says 'without lines' io_syncs "$(sync '; 60 ms of it at work in app')" 'UPDATE OSRT_API SET callchainId = 3; UPDATE SL_FRAMES SET file = NULL, line = NULL WHERE id = 7'
+says 'functions are named where there are no lines' io_syncs "$(sync '; 60 ms of it at work in app')" 'UPDATE OSRT_API SET callchainId = 3; UPDATE SL_FRAMES SET file = NULL, line = NULL WHERE id = 7'
 says 'no address without a name' io_syncs "$(sync '')" 'UPDATE OSRT_API SET callchainId = 4'
 says 'no stacks at all' io_syncs "$(sync '')"
 says 'the place that took most' io_syncs "$(sync '; 33 ms of it at app.c:7 in work')" 'UPDATE OSRT_API SET callchainId = 1 + 2 * (start >= 450000000)'
@@ -60,7 +60,7 @@ kernel='INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(start, end, deviceId, contextId, 
 loader='Thread 100 (trainer) waited 140 ms for its DataLoader, in 3 long calls; most at train.py:88 in main'
 rows='140000000|2|100|100|trainer|poll|train.py:88 in main
 0|1|100|100|trainer|read|train.py:88 in main'
-says 'and what the workers do' loader_wait "severe 140000000 $loader. Its workers were longest in read at train.py:9 in Files.__getitem__, 60 ms together.
+says 'the call of the workers that took longest is named' loader_wait "severe 140000000 $loader. Its workers were longest in read at train.py:9 in Files.__getitem__, 60 ms together.
 $rows"
 says 'workers that only wait say nothing' loader_wait "severe 140000000 $loader.
 $rows" 'DELETE FROM OSRT_API WHERE globalTid % 0x1000000 = 200 AND nameId = 3'
@@ -74,7 +74,7 @@ says 'who imports it does not wait for it' loader_wait silent "UPDATE StringIds 
 says 'calls inside of others count once' library_loading:time=0.2 'info None Thread 101 (python3) loaded libraries for 210 ms, 21 % of the run, in 2 calls.
 210000000|2|150000000|100|101|python3
 20000000|1|20000000|100|102|'
-says 'with the place' library_loading:time=0.2 'info None Thread 101 (python3) loaded libraries for 210 ms, 21 % of the run, in 2 calls; most for train.py:41 in save.
+says 'the place that loads them is named' library_loading:time=0.2 'info None Thread 101 (python3) loaded libraries for 210 ms, 21 % of the run, in 2 calls; most for train.py:41 in save.
 210000000|2|150000000|100|101|python3
 20000000|1|20000000|100|102|' 'UPDATE OSRT_API SET callchainId = 1'
 says 'below ten seconds it is a share of the time, no finding' library_loading silent ''

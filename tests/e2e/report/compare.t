@@ -13,7 +13,7 @@ md5sum ./*.sqlite >before.md5
 
 # ---- figures, worked out from the rows in base.sql and other.sql ----
 cmp -f json base.sqlite other.sqlite >all.json
-check 'JSON: every figure' "$PY" - all.json <<'PY'
+check 'JSON has every figure of two runs' "$PY" - all.json <<'PY'
 import json, sys
 d = json.load(open(sys.argv[1]))
 rows = {(k['name'], r['name']): (k, r) for k in d['kinds'] for r in k['rows']}
@@ -61,22 +61,22 @@ units = {k['name']: k['unit'] for k in d['kinds']}
 assert units['io'] == 'bytes' and units['wall'] == 'ns'
 PY
 cmp base.sqlite other.sqlite >text 2>err
-is "$?$(cat err)" 0 'text: no complaint'
-is "$(grep -c 'gemm' text) $(awk '/Wall time/' text | tr -s ' ')" '1  3.00 us 4.50 us +50.0 % Wall time' 'text: figures for people'
-is "$(awk '/relu/ { print $1 }' text)" gone 'text: what is no more'
-is "$(grep -c 'changed by less than 1 %' text)" 3 'text: what hardly changed is counted, not shown'
-is "$(cmp --min-change 0 base.sqlite other.sqlite | grep -c ' -> /data/run-18/a.bin')" 1 'text: both names of one thing'
-is "$(cmp -k kernel -n 1 base.sqlite other.sqlite | grep -c '2 more changed less')" 1 'text: --top'
-is "$(cmp -k kernel --top=all base.sqlite other.sqlite | grep -c 'more changed')" 0 'text: --top=all'
-is "$(cmp base.sqlite other.sqlite | grep -c "$(printf '\033')")" 0 'no colour into a pipe'
+is "$?$(cat err)" 0 'text has no complaint on stderr'
+is "$(grep -c 'gemm' text) $(awk '/Wall time/' text | tr -s ' ')" '1  3.00 us 4.50 us +50.0 % Wall time' 'text has figures with units'
+is "$(awk '/relu/ { print $1 }' text)" gone 'text marks a kernel that is gone'
+is "$(grep -c 'changed by less than 1 %' text)" 3 'text counts what hardly changed, and does not show it'
+is "$(cmp --min-change 0 base.sqlite other.sqlite | grep -c ' -> /data/run-18/a.bin')" 1 'text has both names of one file'
+is "$(cmp -k kernel -n 1 base.sqlite other.sqlite | grep -c '2 more changed less')" 1 '--top=1 of the text counts the others'
+is "$(cmp -k kernel --top=all base.sqlite other.sqlite | grep -c 'more changed')" 0 '--top=all of the text leaves out nothing'
+is "$(cmp base.sqlite other.sqlite | grep -c "$(printf '\033')")" 0 'text into a pipe has no colour'
 cmp -f markdown base.sqlite other.sqlite >md
-check 'Markdown: every line of a table has as many cells' awk -F'|' '/^\|/ { if (!cells) cells = NF; bad += NF != cells; next } { cells = 0 } END { exit bad > 0 }' md
-is "$(grep -c 'gemm&#60;64&#62;' md)" 1 'Markdown: names cannot be taken for markup'
-is "$(cmp base.sqlite base.sqlite other.sqlite | grep -c 'Kernels: A -> [BC]')" 2 'three reports: each against the first'
+check 'Markdown has as many cells in every line of a table' awk -F'|' '/^\|/ { if (!cells) cells = NF; bad += NF != cells; next } { cells = 0 } END { exit bad > 0 }' md
+is "$(grep -c 'gemm&#60;64&#62;' md)" 1 'Markdown escapes names'
+is "$(cmp base.sqlite base.sqlite other.sqlite | grep -c 'Kernels: A -> [BC]')" 2 'three reports are each compared with the first'
 cmp -f json base.sqlite base.sqlite other.sqlite | "$PY" -c 'import json, sys
 d = json.load(sys.stdin)
 assert [len(r["sets"]) for k in d["kinds"] for r in k["rows"]].count(3) == sum(len(k["rows"]) for k in d["kinds"])'
-result $? 'three reports: JSON has all'
+result $? 'JSON has all of three reports'
 
 # ---- repeats ----
 for i in 1 2 3 4 5; do
@@ -89,7 +89,7 @@ for i in 1 2 3 4 5; do
 done
 runs() { printf '%s' "$1"1.sqlite; for i in 2 3 4 5; do printf ',%s' "$1$i.sqlite"; done; }
 cmp -f json "$(runs base)" "$(runs other)" >runs.json
-check 'five runs each: medians, and the test of ranks' "$PY" - runs.json <<'PY'
+check 'five runs each are compared by medians and a rank test' "$PY" - runs.json <<'PY'
 import json, sys
 d = json.load(open(sys.argv[1]))
 rows = {(k['name'], r['name']): r['sets'] for k in d['kinds'] for r in k['rows']}
@@ -104,16 +104,16 @@ assert read[1]['p']['total'] > 0.5, read[1]['p']
 assert rows[('kernel', 'relu(float*)')][1] is None
 PY
 is "$(cmp --min-change 0 -k kernel,osrt "$(runs base)" "$(runs other)" | awk '/read$/ { print substr($1, 1, 1) } /gemm/ { print substr($1, 1, 1) }' | tr '\n' ' ')" \
-	'+ ~ ' 'what may be chance is marked'
+	'+ ~ ' 'text marks what may be chance'
 cp base1.sqlite 'with,comma.sqlite'
 is "$(cmp -f json 'with,comma.sqlite' other.sqlite | "$PY" -c 'import json, sys; print(json.load(sys.stdin)["sets"][0]["runs"])')" \
-	"['with,comma.sqlite']" 'a comma in the name of a file'
+	"['with,comma.sqlite']" 'a comma in the name of a file does not split it'
 is "$(cmp -f json --base base.sqlite other.sqlite | "$PY" -c 'import json, sys; print([s["label"] for s in json.load(sys.stdin)["sets"]])')" \
-	"['base.sqlite', 'other.sqlite']" '--base'
+	"['base.sqlite', 'other.sqlite']" '--base names the first report'
 
 is "$(cmp -k wall,kernel --filter-time 0/1000 base.sqlite other.sqlite | sed -n 's/^\(Summary\|Kernels\)$/\1/p')" Kernels \
-	'a part of the time: the time of it all is not reported'
-is "$(cmp -k wall,kernel --filter-pid 1 base.sqlite other.sqlite | sed -n 's/^\(Summary\|Kernels\)$/\1/p')" Kernels 'nor for a process'
+	'a part of the time is compared without the time of the whole'
+is "$(cmp -k wall,kernel --filter-pid 1 base.sqlite other.sqlite | sed -n 's/^\(Summary\|Kernels\)$/\1/p')" Kernels 'one process is compared without the time of the whole'
 cp base.sqlite session.sqlite && chmod 644 session.sqlite
 sqlite3 session.sqlite 'DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL; DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME; DELETE FROM NVTX_EVENTS;
 	DELETE FROM OSRT_API'
@@ -121,7 +121,7 @@ sqlite3 base.sqlite .dump | sqlite3 tree.sqlite
 sqlite3 tree.sqlite 'CREATE TABLE SL_PROCESS_TREE(globalPid, start, end, traced, kind);
 	INSERT INTO SL_PROCESS_TREE VALUES (16777216, 100, 2500, 1, 0), (33554432, 1000, 2600, 1, 1), (50331648, 0, 9000, 0, 0)'
 is "$(cmp -f json -k wall session.sqlite tree.sqlite | "$PY" -c 'import json, sys; print([s["total"] for s in json.load(sys.stdin)["kinds"][0]["rows"][0]["sets"]])')" \
-	'[1000000, 2500]' 'wall time: of the processes where they are known, of the session where nothing else is'
+	'[1000000, 2500]' 'wall time is that of the processes, or of the session without processes'
 
 # ---- conditions ----
 gate() { # WANT CONDITION...
@@ -145,52 +145,52 @@ gate 0 --fail-on 'kernel > +70ns'
 gate 0 --fail-on 'kernel.count > 5'
 gate 3 --fail-on 'kernel.count < -0' # six, then five
 gate 3 --fail-on 'step.max > +90%' --fail-on 'gpu_busy > +20%'
-is "$(cat err)" 'sightline: compare: gpu_busy > +20%: found +22.64 % of other.sqlite' 'and says which, and how far'
+is "$(cat err)" 'sightline: compare: gpu_busy > +20%: found +22.64 % of other.sqlite' '--fail-on names the condition, the change and the report'
 gate 3 --fail-on 'kernel[void gemm<64>(float*)] > +1%,wall > +1%'
 gate 1 --fail-on 'syscall > +1%'
 is "$(cat err)" "sightline: compare: --fail-on 'syscall > +1%' cannot be checked: the reports have no such syscall in common" \
-	'a condition about nothing is no success'
+	'--fail-on fails for a condition on what no report has'
 gate 2 --fail-on 'kernl > +1%'
-is "$(cat err)" "sightline: compare: --fail-on 'kernl > +1%': 'kernl' is not compared; did you mean 'kernel'?" 'a word that is nearly right'
+is "$(cat err)" "sightline: compare: --fail-on 'kernl > +1%': 'kernl' is not compared; did you mean 'kernel'?" '--fail-on names the nearest word for a misspelt one'
 gate 2 --fail-on 'kernel > 1%'
 cmp "$(runs base)" "$(runs other)" --fail-on 'osrt > +0%' >/dev/null 2>&1
-is $? 0 'repeats: chance is no reason to fail'
+is $? 0 '--fail-on does not fail for a change that may be chance'
 cmp "$(runs base)" "$(runs other)" --fail-on 'kernel[*gemm*] > +10%' >/dev/null 2>&1
-is $? 3 'repeats: more than chance is'
+is $? 3 '--fail-on fails for a change that is more than chance'
 
 # ---- files ----
 cmp -o out.txt base.sqlite other.sqlite && cmp base.sqlite other.sqlite >want.txt
-check '-o: the same into a file' diff want.txt out.txt
+check '-o writes the same text into a file' diff want.txt out.txt
 cmp -o out.txt base.sqlite other.sqlite 2>err
-is "$?$(grep -c force-overwrite err)" 11 '-o: replaces nothing unasked'
+is "$?$(grep -c force-overwrite err)" 11 '-o does not replace an existing file'
 cmp -o out.txt --force-overwrite=true base.sqlite base.sqlite
-is $? 0 '-o --force-overwrite=true'
+is $? 0 '-o --force-overwrite=true replaces an existing file'
 cp base.sqlite mine.sqlite && ln -s mine.sqlite link.txt
 cmp -o link.txt --force-overwrite=true other.sqlite mine.sqlite 2>err
-is "$?$(cat err)" '2sightline: compare: link.txt is one of the reports; name another -o' '-o: never a report, by whatever name'
-check 'which is as it was' cmp_bytes base.sqlite mine.sqlite
+is "$?$(cat err)" '2sightline: compare: link.txt is one of the reports; name another -o' '-o never replaces a report, by whatever name'
+check 'a report that -o was to replace is as it was' cmp_bytes base.sqlite mine.sqlite
 cmp base.sqlite 2>err
-is "$?$(grep -c 'two reports or more' err)" 21 'one report alone'
+is "$?$(grep -c 'two reports or more' err)" 21 'compare refuses one report alone'
 cmp base.sqlite nothing.sqlite >out 2>err
-is "$?$(wc -c <out)$(cat err)" '10sightline: compare: nothing.sqlite: No such file or directory' 'a report that is not there'
+is "$?$(wc -c <out)$(cat err)" '10sightline: compare: nothing.sqlite: No such file or directory' 'compare refuses a report that does not exist'
 head -c 3000 base1.sqlite >cut.sqlite
 cmp base.sqlite cut.sqlite >out 2>err
-is "$?$(wc -c <out)$(grep -c cut.sqlite err)" 101 'a report that is cut off'
+is "$?$(wc -c <out)$(grep -c cut.sqlite err)" 101 'compare refuses a report that is cut off'
 cmp -k kernel,nothing base.sqlite other.sqlite 2>err
-is "$?$(grep -c "'nothing' is nothing that is compared" err)" 21 'a kind that is none'
+is "$?$(grep -c "'nothing' is nothing that is compared" err)" 21 'compare refuses an unknown kind'
 is "$(cmp --list-kinds | awk '{ print $1 }' | tr '\n' ' ')" \
-	'wall cpu gpu_busy gpu_idle gpu_memory gpu_copied io step nvtx kernel gpu_copy api osrt file syscall ' '--list-kinds'
+	'wall cpu gpu_busy gpu_idle gpu_memory gpu_copied io step nvtx kernel gpu_copy api osrt file syscall ' '--list-kinds lists all kinds'
 for sql in "$TOP"/exporters/compare/queries/*.sql; do
-	check "$(basename "$sql") has a title, a unit, a place" sh -c '
+	check "$(basename "$sql") has a title, a unit and a place" sh -c '
 		for key in title unit default; do grep -q "^-- $key: ." "$1" || exit 1; done' - "$sql"
 done
-is "$(md5sum -c --quiet before.md5 2>&1; ls base.sqlite-* 2>/dev/null)" '' 'nothing was written to the reports'
+is "$(md5sum -c --quiet before.md5 2>&1; ls base.sqlite-* 2>/dev/null)" '' 'compare does not change a report'
 
 # ---- real ones ----
 REAL=$TOP/../shared/data/nsys
 if [ -r "$REAL/nsysai_mfu_2gpu_before.sqlite" ]; then
 	cmp -f json "$REAL/nsysai_mfu_2gpu_before.sqlite" "$REAL/nsysai_mfu_2gpu_after.sqlite" >real.json
-	check 'a real pair: totals and medians of all kernels and calls' "$PY" - real.json "$REAL" <<'PY'
+	check 'a pair of real reports: totals and medians of all kernels and calls are those of Python' "$PY" - real.json "$REAL" <<'PY'
 import json, re, sqlite3, statistics, sys
 d = json.load(open(sys.argv[1]))
 want = {}
@@ -216,6 +216,6 @@ for key, runs in want.items():
 assert same >= len(rows) - 3, (same, len(rows))
 PY
 else
-	skip 'a real pair' 'the databases are not here'
+	skip 'a pair of real reports: totals and medians of all kernels and calls are those of Python' 'the databases are not here'
 fi
 done_testing

@@ -30,14 +30,14 @@ EOP
 for f in "$NSYS"/*.sqlite; do
 	[ -f "$f" ] && cp "$f" db/
 done
-[ -d "$NSYS" ] || skip 'real databases' 'they are not here'
+[ -d "$NSYS" ] || skip 'real databases are read by every command' 'they are not here'
 chmod 444 db/*
 listing() { (cd db && ls -lA --time-style=full-iso . && md5sum ./*); }
 listing >before
 
 names() { "$BIN" "$1" "--help-$2" | sed -n 's/^  [* ] \([a-z0-9_]\{1,\}\) .*/\1/p' | paste -sd, -; }
 reports=$(names stats reports) rules=$(names analyze rules) types=$("$BIN" export --type '?' db/bare.sqlite 2>&1 | sed -n 's/.*it takes \([a-z,]*\).*/\1/p' | tr , ' ')
-check 'reports, rules and types are known' test "$(echo "$reports" | tr , '\n' | wc -l)" -gt 10 -a -n "$rules" -a -n "$types"
+check 'the names of reports, rules and types can be listed' test "$(echo "$reports" | tr , '\n' | wc -l)" -gt 10 -a -n "$rules" -a -n "$types"
 
 HAS_VIEW=$("$BIN" view --no-open /dev/null 2>&1 | grep -v 'without libevent')
 try() { # COMMAND DATABASE: 2 when there is no way to try it
@@ -110,34 +110,34 @@ for v in 2021 3.4.0 3.13.2 3.16.1 3.24.0 3.25.0 3.28.1 ids; do
 	is "$("$BIN" stats -q -f json -r cuda_gpu_kern_sum db/$v.sqlite | "$PY" -c '
 import json, sys
 print([(r["Name"], r["Instances"], r["Min (ns)"], r["Max (ns)"]) for r in json.load(sys.stdin)])')" \
-		"[('void gemm<float>(int, T1)', 30, 11003, 11039)]" "$v: kernels"
+		"[('void gemm<float>(int, T1)', 30, 11003, 11039)]" "$v: kernels have their names and times"
 done
 is "$("$BIN" stats -q -f csv:nohdr -r cuda_gpu_mem_time_sum db/2021.sqlite | grep -o '\[.*' | sort)" '[CUDA memcpy Device-to-Host]
 [CUDA memcpy Host-to-Device]
 [CUDA memcpy Unified Device-to-Host]
 [CUDA memcpy Unified Host-to-Device]
-[CUDA memset]' 'without enumerations: the values they have had since'
+[CUDA memset]' 'enumerations that a report lacks have the values of nsys'
 printf 'SELECT id, name, smCount, computeMajor FROM TARGET_INFO_GPU UNION ALL SELECT nullStreamId, processId, deviceId, contextId FROM TARGET_INFO_CUDA_CONTEXT_INFO;' >former.sql
 is "$("$BIN" stats -q -f csv:nohdr -r ./former.sql db/2021.sqlite | grep .)" '0,Tesla V100,80,7
 7,4242,0,1
-7,4343,0,1' 'tables under their former names'
+7,4343,0,1' 'tables under their former names are read'
 # The table has had its name since some time in 2021, and its columns since 2022.
 cp db/2021.sqlite named.sqlite && chmod 644 named.sqlite && sqlite3 named.sqlite 'ALTER TABLE TARGET_INFO_CUDA_GPU RENAME TO TARGET_INFO_GPU'
-is "$("$BIN" stats -q -f csv:nohdr -r ./former.sql named.sqlite | head -n 1)" '0,Tesla V100,80,7' 'columns under their former names'
+is "$("$BIN" stats -q -f csv:nohdr -r ./former.sql named.sqlite | head -n 1)" '0,Tesla V100,80,7' 'columns under their former names are read'
 is "$("$BIN" stats -q -f json -r cuda_gpu_trace named.sqlite | "$PY" -c '
 import json, sys
-print({r["Device"] for r in json.load(sys.stdin)})')" "{'Tesla V100 (0)'}" 'and the name of the GPU with its work'
+print({r["Device"] for r in json.load(sys.stdin)})')" "{'Tesla V100 (0)'}" 'the name of a GPU stands with its work, under former names'
 is "$("$BIN" info -f json db/killed.sqlite | "$PY" -c '
 import json, sys
-print([t["rows"] for t in json.load(sys.stdin)["tables"] if t["name"] == "OSRT_API"])')" '[160]' 'what is only in the log of a killed writer counts'
+print([t["rows"] for t in json.load(sys.stdin)["tables"] if t["name"] == "OSRT_API"])')" '[160]' 'rows that are only in the log of a killed writer count'
 is "$("$BIN" stats -q -r cuda_gpu_kern_sum,cuda_api_sum -f csv -o out/x db/newer.sqlite 2>&1)" \
 	'sightline: db/newer.sqlite has schema 3.99, which is newer than 3.28 known here: what has new names in it reads as absent' \
-	'a newer minor version is read, with one word about it'
+	'a newer minor version is read, with one message'
 cp db/newer.sqlite 4.sqlite && chmod 644 4.sqlite && sqlite3 4.sqlite "UPDATE META_DATA_EXPORT SET value = '4.0.0' WHERE name = 'EXPORT_SCHEMA_VERSION'"
 is "$("$BIN" stats -q -r cuda_gpu_kern_sum -o out/y 4.sqlite 2>&1; echo $?)" \
 	'sightline: stats: 4.sqlite has schema 4.0, which is newer than 3.28 known here; SIGHTLINE_ANY_SCHEMA=1 reads it nevertheless
-1' 'a newer major version is not'
-check 'unless one insists' env SIGHTLINE_ANY_SCHEMA=1 "$BIN" stats -q -r cuda_gpu_kern_sum -f csv 4.sqlite
+1' 'a newer major version is refused'
+check 'a newer major version is read with SIGHTLINE_ANY_SCHEMA=1' env SIGHTLINE_ANY_SCHEMA=1 "$BIN" stats -q -r cuda_gpu_kern_sum -f csv 4.sqlite
 
 # ---- the default set is that of nsys, in its order, with ours behind ----
 "$PY" - "$TOP"/exporters/stats/reports/*.sql >got <<'EOP'
@@ -154,9 +154,9 @@ names = sorted(order, key=order.get)
 print([n for n in nsys if n not in names], [n for n in names if n in nsys] == [n for n in nsys if n in names],
       all(n not in nsys for n in names[len([n for n in names if n in nsys]):]))
 EOP
-is "$(cat got)" '[] True True' 'the default set'
+is "$(cat got)" '[] True True' 'the default reports are those of nsys, in its order'
 for old in cudaapisum gpukernsum gpumemtimesum gpumemsizesum osrtsum nvtxsum gputrace cudaapitrace kernexecsum kernexectrace nvtxppsum; do
-	check "$old is still a name" sh -c '"$1" stats --help-reports="$2" >/dev/null' - "$BIN" $old
+	check "$old is still the name of a report" sh -c '"$1" stats --help-reports="$2" >/dev/null' - "$BIN" $old
 done
 for r in cuda_api_gpu_sum cuda_api_sum cuda_api_trace cuda_gpu_kern_gb_sum cuda_gpu_kern_sum cuda_gpu_mem_size_sum cuda_gpu_mem_time_sum cuda_gpu_sum \
 	cuda_gpu_trace cuda_kern_exec_sum cuda_kern_exec_trace dx11_pix_sum dx12_gpu_marker_sum dx12_pix_sum mpi_event_sum mpi_event_trace \
@@ -218,14 +218,14 @@ writer=$!
 at_exit='kill $writer 2>/dev/null'
 wait_for 10 test -e held
 is "$(timeout 20 "$BIN" info locked.sqlite 2>&1; echo $?)" 'sightline: info: locked.sqlite: database is locked
-1' 'a locked database'
+1' 'a locked database is refused with one line'
 # shellcheck disable=SC2317
 { sleep 1; kill $writer; } &
-check 'one that is let go in time is read' timeout 20 "$BIN" info locked.sqlite
+check 'a locked database that is released in time is read' timeout 20 "$BIN" info locked.sqlite
 
 # A file that goes away while it is read: what was opened is there to the end.
 cp db/3.25.0.sqlite gone.sqlite && chmod 644 gone.sqlite
 is "$("$BIN" stats -q -f csv:nohdr -r osrt_trace,cuda_api_trace -o '@rm -f gone.sqlite; cat >/dev/null' gone.sqlite 2>&1; echo $?)" \
 	'sightline: stats: gone.sqlite: No such file or directory
-1' 'a file that vanishes between two tables is one line'
+1' 'a file that vanishes between two tables gives one line'
 done_testing

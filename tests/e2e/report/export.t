@@ -13,45 +13,45 @@ md5sum ./*.sqlite >before.md5
 
 # ---- chrome: a report in which everything occurs, worked out by hand ----
 ex -t chrome -a all -o small.json small.sqlite
-check 'chrome: every event and arrow of a small report' read_chrome small.json "$GOLD/small.expected"
-check 'chrome: order, nesting, ids' read_chrome small.json
+check 'chrome has every event and arrow of a small report' read_chrome small.json "$GOLD/small.expected"
+check 'chrome: order, nesting and ids are right' read_chrome small.json
 check 'chrome: json.tool reads it' "$PY" -m json.tool small.json
 sed '/"name":"gemm"/{s/"ts":3.000/"ts":3.001/}' small.json >spoilt.json
-check 'a difference of a nanosecond is found' sh -c '! "$1" "$2" spoilt.json "$3"' - "$PY" "$E2E/report/chrome_read.py" "$GOLD/small.expected"
+check 'the comparison finds a difference of a nanosecond' sh -c '! "$1" "$2" spoilt.json "$3"' - "$PY" "$E2E/report/chrome_read.py" "$GOLD/small.expected"
 sed 's/"dur":5.500/"dur":0.500/; s/"ts":2.000,"dur":3.000/"ts":2.000,"dur":9.000/' small.json >spoilt.json
-check 'ranges that do not nest are found' sh -c '! "$1" "$2" spoilt.json' - "$PY" "$E2E/report/chrome_read.py"
+check 'the comparison finds ranges that do not nest' sh -c '! "$1" "$2" spoilt.json' - "$PY" "$E2E/report/chrome_read.py"
 
 ex -t chrome -a kernel,cuda-api -o part.json small.sqlite
 is "$("$PY" -c '
 import json
 print(sorted({e.get("cat", e["ph"]) for e in json.load(open("part.json"))["traceEvents"]}))')" \
-	"['M', 'ac2g', 'cuda_driver', 'cuda_runtime', 'kernel']" '--activities'
+	"['M', 'ac2g', 'cuda_driver', 'cuda_runtime', 'kernel']" '--activities selects the events'
 ex -t chrome -a kernel -o - small.sqlite >part.json
-is "$(grep -c '"ph":"[sf]"' part.json)" 0 'no arrows where only one end is exported'
+is "$(grep -c '"ph":"[sf]"' part.json)" 0 'chrome has no arrow where only one end is exported'
 ex -t chrome -o - small.sqlite >part.json
 is "$("$PY" -c '
 import json
 have = {e.get("cat", "") for e in json.load(open("part.json"))["traceEvents"]}
 print("kernel" in have, "osrt" in have, have & {"cuda_sync", "gpu_user_annotation"})')" 'True True set()' \
-	'by default no waits for the GPU, which HTA counts as its work'
+	'chrome has by default no waits for the GPU, which HTA counts as its work'
 ex -t chrome -a kernel,cuda-api small.sqlite -o shared.json
 is "$("$PY" -c '
 import json
 events = json.load(open("shared.json"))["traceEvents"]
 print(sorted((e["pid"], e["id"]) for e in events if e["ph"] == "s"))')" '[(100, 1)]' 'the id of an arrow is the correlation id'
 ex -t chrome -a osrt --ts-shift=5000 -o - small.sqlite | grep -q '"ts":0.000,"dur":1.000.*"name":"read"'
-is $? 0 '--ts-shift'
+is $? 0 '--ts-shift moves the times'
 ex -t chrome -a nvtx --ts-normalize=true -o - small.sqlite | grep -q '"ts":1001.000,"dur":8.000'
-is $? 0 '--ts-normalize'
+is $? 0 '--ts-normalize gives times since 1970'
 ex -t chrome -a all --pid 200 -o - small.sqlite | grep -c '"ph":"[XBbi]"' >count
-is "$(cat count)" 5 '--pid: a call, what it started, a time on a CPU, and all messages'
+is "$(cat count)" 5 '--pid selects a call, its work, a time on a CPU, and all messages'
 ex -t chrome -a cuda-api --time 2.25us-2.405us -o - small.sqlite | grep -c '"ph":"X"' >count
-is "$(cat count)" 1 '--time'
+is "$(cat count)" 1 '--time selects the events of that time'
 
 cp small.sqlite named.sqlite
 sqlite3 named.sqlite "INSERT INTO NVTX_EVENTS (start, eventType, text, globalTid, eventId) VALUES(0, 39, 'loader', 281478332154056, 90)"
 ex -t chrome -a cuda-api -o - named.sqlite | grep -q '"pid":200,"tid":200,"name":"thread_name","args":{"name":"loader"}'
-is $? 0 'a thread that was named through NVTX'
+is $? 0 'a thread named by NVTX has that name'
 
 # ---- the order in which rows lie in a table does not matter ----
 "$PY" - <<'EOT'
@@ -69,65 +69,65 @@ for name, sql in a.execute("SELECT name, sql FROM sqlite_master WHERE type = 'ta
 b.commit()
 EOT
 ex -t chrome -a all -o shuffled.json shuffled.sqlite
-check 'rows in any order' read_chrome shuffled.json "$GOLD/small.expected"
-check 'rows in any order: order, nesting, ids' read_chrome shuffled.json
+check 'chrome has every event of rows in any order' read_chrome shuffled.json "$GOLD/small.expected"
+check 'chrome of rows in any order: order, nesting and ids are right' read_chrome shuffled.json
 
 # ---- text, json, jsonlines, csv ----
 ex -t text -a nvtx,kernel,cuda-api --pid 100 -o - small.sqlite | grep -v -e async -e mark -e open >got.txt
-check 'text' diff -u "$GOLD/small.txt" got.txt
+check 'text has the events as worked out by hand' diff -u "$GOLD/small.txt" got.txt
 is "$(ex -t text -a osrt -o - small.sqlite | grep -cF 'path="\\n\x01\xFF')" 1 'text: nothing that upsets a terminal' ||
 	ex -t text -a osrt -o - small.sqlite | diag
 for f in json jsonlines csv; do
 	ex -t $f -o "every.$f" small.sqlite
-	check "$f: every row of every table" "$PY" "$E2E/report/table_truth.py" $f small.sqlite every.$f
+	check "$f has every row of every table" "$PY" "$E2E/report/table_truth.py" $f small.sqlite every.$f
 	ex -t $f -o "some.$f" --tables='NVTX.*,stringids' small.sqlite
-	check "$f: --tables" "$PY" "$E2E/report/table_truth.py" $f small.sqlite some.$f 'NVTX.*|stringids'
+	check "$f --tables has the rows of the tables named" "$PY" "$E2E/report/table_truth.py" $f small.sqlite some.$f 'NVTX.*|stringids'
 done
 check 'json: json.tool reads it' "$PY" -m json.tool every.json
 ex -t csv -o all.csv --lazy=false small.sqlite
-is "$(ls all.csv | wc -l) $(cat all.csv/CUBLAS_EVENTS.csv)" "$(grep -cE '^CREATE (TABLE|VIEW)' "$TOP/collector/schema.sql") start,end,eventClass,globalTid,nameId,callId,returnValue,callchainId$(printf '\r')" 'csv: --lazy=false has empty tables too'
+is "$(ls all.csv | wc -l) $(cat all.csv/CUBLAS_EVENTS.csv)" "$(grep -cE '^CREATE (TABLE|VIEW)' "$TOP/collector/schema.sql") start,end,eventClass,globalTid,nameId,callId,returnValue,callchainId$(printf '\r')" 'csv --lazy=false has empty tables, too'
 ex -t jsonlines --tables='OSRT_API' --ts-shift=-1 -o - small.sqlite | head -n 1 | grep -q '"start":14999999,"end":24999999'
-is $? 0 'jsonlines: --ts-shift'
+is $? 0 'jsonlines --ts-shift moves the times'
 
 # ---- packed ----
 ex -t chrome -a all -f true -o small.json small.sqlite
 ex -t chrome -a all -o small.json.gz small.sqlite 2>log
 if grep -q 'without zlib' log; then
-	skip 'gzip' 'built without zlib'
+	skip 'a result named .gz is the same, packed by gzip' 'built without zlib'
 else
 	gzip -dc small.json.gz | cmp - small.json
-	is $? 0 'gzip'
+	is $? 0 'a result named .gz is the same, packed by gzip'
 fi
 ex -t chrome -a all -o small.json.zst small.sqlite 2>log
 if grep -q 'without libzstd' log; then
-	skip 'zstd' 'built without libzstd'
+	skip 'a result named .zst is the same, packed by zstd' 'built without libzstd'
 elif command -v zstd >/dev/null; then
 	zstd -dc small.json.zst | cmp - small.json
-	is $? 0 'zstd'
+	is $? 0 'a result named .zst is the same, packed by zstd'
 else
-	is "$(od -An -tx1 -N4 small.json.zst | tr -d ' ')" 28b52ffd 'zstd: at least it begins like that (no zstd to unpack it)'
+	is "$(od -An -tx1 -N4 small.json.zst | tr -d ' ')" 28b52ffd 'a result named .zst begins like one of zstd (no zstd to unpack it)'
 fi
 
 # ---- names of results ----
 mkdir names && cp small.sqlite names/run.sqlite
 (cd names && "$BIN" export -t chrome run.sqlite && "$BIN" export -t text run.sqlite && "$BIN" export run.sqlite -t csv)
-is "$(ls names | tr '\n' ' ')" 'run.csv.d run.json run.sqlite run.txt ' 'names follow the input'
+is "$(ls names | tr '\n' ' ')" 'run.csv.d run.json run.sqlite run.txt ' 'names of results follow the name of the report'
 ex -t chrome -o names/run.json small.sqlite 2>log
-is "$? $(cat log)" '1 sightline: export: names/run.json exists already; --force-overwrite=true replaces it' 'nothing is overwritten'
-check 'unless asked to' ex -t chrome -f true -o names/run.json small.sqlite
+is "$? $(cat log)" '1 sightline: export: names/run.json exists already; --force-overwrite=true replaces it' 'export does not replace an existing file'
+check 'export replaces an existing file with -f true' ex -t chrome -f true -o names/run.json small.sqlite
 echo mine >names/run.csv.d/mine.txt
 csv_cnt=$(ls names/run.csv.d | wc -l)
 ex -t csv -f true -o names/run.csv.d small.sqlite 2>log
-is "$? $(ls names/run.csv.d | wc -l) $(wc -l <log)" "1 $csv_cnt 1" 'a folder with something else in it is not replaced'
+is "$? $(ls names/run.csv.d | wc -l) $(wc -l <log)" "1 $csv_cnt 1" 'export does not replace a folder with a file of another kind'
 rm names/run.csv.d/mine.txt
 mkdir -p names/run.csv.d
-check 'one without is' ex -t csv -f true -o names/run.csv.d small.sqlite
-is "$(ls names | wc -l)" 4 'nothing else is left'
+check 'export replaces a folder that has only its files' ex -t csv -f true -o names/run.csv.d small.sqlite
+is "$(ls names | wc -l)" 4 'export leaves no other file'
 : >run.nsys-rep && cp small.sqlite run.sqlite
-is "$(ex -t text -a kernel -o - run.nsys-rep 2>&1 | head -n 1)" 'sightline: using run.sqlite for run.nsys-rep' 'x.nsys-rep is x.sqlite'
+is "$(ex -t text -a kernel -o - run.nsys-rep 2>&1 | head -n 1)" 'sightline: using run.sqlite for run.nsys-rep' 'export reads x.sqlite for x.nsys-rep'
 
 touch -d '2 days ago' run.sqlite
-is "$(ex -t text -a kernel -o - run.nsys-rep 2>&1 | cut -d' ' -f 1-9)" 'sightline: export: run.sqlite is older than run.nsys-rep; make it' 'not one of an earlier recording'
+is "$(ex -t text -a kernel -o - run.nsys-rep 2>&1 | cut -d' ' -f 1-9)" 'sightline: export: run.sqlite is older than run.nsys-rep; make it' 'export refuses x.sqlite of an earlier recording than x.nsys-rep'
 
 # ---- wrong use, bad input ----
 wrong() { # STATUS MESSAGE-PART NAME ARGUMENT...
@@ -138,7 +138,7 @@ wrong() { # STATUS MESSAGE-PART NAME ARGUMENT...
 	rc=$?
 	ls -A . names >ls.after
 	is "$rc $(wc -c <so) $(wc -l <se) $(grep -cF -e "$part" se)" "$want_status 0 1 1" "$name" || diag <se
-	cmp -s ls.before ls.after || result 1 "$name: nothing is left behind"
+	cmp -s ls.before ls.after || result 1 "$name: a refused export leaves no file"
 }
 touch so se ls.before ls.after
 wrong 2 "did you mean 'chrome'" 'a type that is misspelt' -t chrom small.sqlite
@@ -177,9 +177,9 @@ is "$? $("$PY" -c 'import json; print(json.load(open("empty.json"))["traceEvents
 # ---- a full disk, a closed pipe, a signal ----
 if [ -w /dev/full ]; then
 	ex -t chrome -o - small.sqlite >/dev/full 2>log
-	is "$? $(cat log)" '1 sightline: export: small.sqlite: cannot write to stdout: No space left on device' 'no room on stdout'
+	is "$? $(cat log)" '1 sightline: export: small.sqlite: cannot write to stdout: No space left on device' 'export to a full stdout fails with one line'
 else
-	skip 'no room on stdout' 'no /dev/full'
+	skip 'export to a full stdout fails with one line' 'no /dev/full'
 fi
 sqlite3 large.sqlite <"$TOP/collector/schema.sql"
 sqlite3 large.sqlite "INSERT INTO StringIds VALUES(1, 'read');
@@ -189,17 +189,17 @@ sqlite3 large.sqlite "INSERT INTO StringIds VALUES(1, 'read');
 mkdir tmp
 for t in chrome json csv; do
 	(ulimit -f 2048 && ex -t $t -o tmp/large large.sqlite) 2>log
-	is "$? $(wc -l <log) $(ls tmp | wc -l)" '1 1 0' "the file may not grow: $t" || diag <log
+	is "$? $(wc -l <log) $(ls tmp | wc -l)" '1 1 0' "export of $t fails where the file may not grow" || diag <log
 done
 ex -t chrome -o - large.sqlite 2>log | head -n 1 >/dev/null
-is "$(wc -l <log)" 0 'a reader that has enough'
+is "$(wc -l <log)" 0 'export ends quietly when its reader has enough'
 for t in chrome json csv parquetdir; do
 	"$BIN" export -t $t -o tmp/large large.sqlite 2>log &
 	pid=$!
 	while kill -0 $pid && [ -z "$(ls tmp)" ]; do :; done
 	kill -TERM $pid
 	wait $pid 2>/dev/null
-	is "$? $(wc -l <log) $(ls tmp | wc -l)" '143 0 0' "ended by a signal: $t" || ls tmp | diag
+	is "$? $(wc -l <log) $(ls tmp | wc -l)" '143 0 0' "export of $t that a signal ends leaves no file" || ls tmp | diag
 done
 
 # ---- databases of nsys: against a converter that was written independently ----
@@ -212,20 +212,20 @@ for db in flameox_nsight_2025.5.2 nsysai_h100_2gpu_1s nsysai_mfu_2gpu_before nsy
 	cp "$real" real.sqlite
 	md5sum real.sqlite >real.md5
 	ex -t chrome -a all -f true -o real.json real.sqlite
-	check "$db: chrome, every event and arrow" "$PY" "$E2E/report/chrome_truth.py" real.sqlite real.json
-	check "$db: chrome, order, nesting, ids" read_chrome real.json
+	check "$db: chrome has every event and arrow" "$PY" "$E2E/report/chrome_truth.py" real.sqlite real.json
+	check "$db: chrome: order, nesting and ids are right" read_chrome real.json
 	for f in json jsonlines csv; do
 		ex -t $f -f true -o real.$f real.sqlite
-		check "$db: $f" "$PY" "$E2E/report/table_truth.py" $f real.sqlite real.$f
+		check "$db: $f has every row of every table" "$PY" "$E2E/report/table_truth.py" $f real.sqlite real.$f
 	done
 	check "$db is as it was" sh -c 'md5sum -c real.md5 && [ ! -e real.sqlite-wal ] && [ ! -e real.sqlite-journal ]'
 done
-check 'no report was changed' md5sum -c before.md5
+check 'export does not change a report' md5sum -c before.md5
 
 ex --help >help
 "$BIN" export --completion-data >table
-is "$(grep -c '^[ta].*[,	]\(chrome\|nvtx-kernel\),' table)" 2 'completion knows types and activities'
-is "$(grep -c -e '^  chrome ' -e '^  nvtx-kernel ' -e '--force-overwrite' help)" 3 '--help names types, activities, options'
+is "$(grep -c '^[ta].*[,	]\(chrome\|nvtx-kernel\),' table)" 2 'completion offers types and activities'
+is "$(grep -c -e '^  chrome ' -e '^  nvtx-kernel ' -e '--force-overwrite' help)" 3 '--help has types, activities and options'
 
 # ---- ids of our own reports: unique in all processes, the number of the process above 32 bits ----
 sqlite3 many.sqlite "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (1, 'launch'), (2, 'k');
@@ -237,7 +237,7 @@ sqlite3 many.sqlite "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);
 is "$("$PY" -c 'import json
 e = json.load(open("many.json"))["traceEvents"]
 s, f = ({x["id"]: x["pid"] for x in e if x["ph"] == p} for p in "sf")
-print(len(f), s.keys() == f.keys(), [x >> 32 for x in sorted(s)], {x & 0xFFFFFFFF for x in s})')" '3 True [0, 1, 2] {5}' 'arrows of the second and third process'
+print(len(f), s.keys() == f.keys(), [x >> 32 for x in sorted(s)], {x & 0xFFFFFFFF for x in s})')" '3 True [0, 1, 2] {5}' 'arrows of the second and third process have ids of their own'
 
 # ---- nsys's rows for where a call began (eventClass 31) and ended (32), beside that of the call ----
 sqlite3 phases.sqlite "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (1, 'read');
@@ -246,15 +246,15 @@ sqlite3 phases.sqlite "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT
 	INSERT INTO OSRT_API SELECT t, t + 10 * (c = 27), c, (1 << 48) + (7 << 24) + 7, 1, 0 FROM
 		(SELECT 100 AS t UNION SELECT 200), (SELECT 27 AS c UNION SELECT 31 UNION SELECT 32)"
 "$BIN" export -t chrome -o phases.json phases.sqlite 2>/dev/null
-is "$(grep -c '"name":"read"' phases.json)" 2 'events where calls began and ended are no calls'
+is "$(grep -c '"name":"read"' phases.json)" 2 'events where calls began and ended are no calls in chrome'
 is "$("$BIN" top --once -f json phases.sqlite 2>/dev/null | "$PY" -c 'import json, sys
 d = json.load(sys.stdin)
 print([(p["process"], p["calls"]) for p in d["processes"]], [(f["function"], f["calls"]) for f in d["functions"]])')" \
-	"[('phased', 2)] [('read', 2)]" 'nor in top'
+	"[('phased', 2)] [('read', 2)]" 'events where calls began and ended are no calls in top'
 sqlite3 phases.sqlite 'DROP TABLE OSRT_API; CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, end, eventClass, globalTid, correlationId, nameId, returnValue);
 	INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 2, 0, (1 << 48) + (7 << 24) + 7, 1, 1, 0)'
 is "$("$BIN" top --once -f json phases.sqlite 2>/dev/null | "$PY" -c 'import json, sys
 d = json.load(sys.stdin)
-print([(p["process"], p.get("calls")) for p in d["processes"]])')" "[('phased', None)]" 'a report of CUDA alone names processes'
+print([(p["process"], p.get("calls")) for p in d["processes"]])')" "[('phased', None)]" 'chrome of a report of CUDA alone names processes'
 
 done_testing

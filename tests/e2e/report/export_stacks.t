@@ -46,10 +46,10 @@ for e in trace['traceEvents']:
         print('%s|%s' % (e['name'], re.sub(r' \([^)]*\)', '', ' < '.join(path))))
 assert used == {int(i) for i in frames}, 'only frames that are used'
 EOP
-	is "$(LC_ALL=C sort $db.chrome)" "$want" "chrome, $db: stacks of calls"
+	is "$(LC_ALL=C sort $db.chrome)" "$want" "chrome, $db: calls have their stacks"
 done
 is "$("$PY" -c 'import json, sys; print(*sorted({f["name"] for f in json.load(open("chains.json"))["stackFrames"].values()}), sep="|")')" \
-	'Py_RunMain|[libfoo.so]|at::native::gemm (gemm.cpp:70)|jitted|load (data.py:5)|step (train.py:20)|train (train.py:10)|train (train.py:11)' 'with lines'
+	'Py_RunMain|[libfoo.so]|at::native::gemm (gemm.cpp:70)|jitted|load (data.py:5)|step (train.py:20)|train (train.py:10)|train (train.py:11)' 'chrome: frames have lines'
 "$PY" - chains.json >tracks <<'EOP'
 import json, sys
 trace = json.load(open(sys.argv[1]))['traceEvents']
@@ -61,9 +61,9 @@ EOP
 is "$(LC_ALL=C sort tracks)" 'GIL Holding GIL 0.9 0.3
 GIL Holding GIL 1.2 0.85
 GIL Waiting for GIL 1.2 0.5
-python step 0.95 0.5' 'chrome: the lock has tracks of its own'
+python step 0.95 0.5' 'chrome: the GIL has tracks of its own'
 is "$("$PY" -c 'import json
-print(len({e["tid"] for e in json.load(open("chains.json"))["traceEvents"] if "GIL" in e["name"]}))')" 2 'one for each thread'
+print(len({e["tid"] for e in json.load(open("chains.json"))["traceEvents"] if "GIL" in e["name"]}))')" 2 'chrome: the GIL has a track for each thread'
 
 if command -v protoc >/dev/null && "$PY" -c 'import google.protobuf' 2>/dev/null; then
 	protoc -I"$GOLD" --python_out=. perfetto.proto || exit 1
@@ -74,14 +74,14 @@ if command -v protoc >/dev/null && "$PY" -c 'import google.protobuf' 2>/dev/null
 import sys
 for line in sys.stdin:
     name, path = line.strip().split("|")
-    print("%s|%s" % (name, " < ".join(reversed(path.split(";")))))' | LC_ALL=C sort)" "$want" "perfetto, $db: stacks of calls"
+    print("%s|%s" % (name, " < ".join(reversed(path.split(";")))))' | LC_ALL=C sort)" "$want" "perfetto, $db: calls have their stacks"
 		is "$(sed -n 's/^slice.*\[\(.*\)\] \.*user_annotation: \(.* GIL\) .*/\1: \2/p' $db.dump | LC_ALL=C sort)" \
 			'thread 100:100 python/GIL: Holding GIL
 thread 100:100 python/GIL: Waiting for GIL
-thread 100:101 loader/GIL: Holding GIL' "perfetto, $db: the lock"
+thread 100:101 loader/GIL: Holding GIL' "perfetto, $db: the GIL has tracks of its own"
 	done
 else
-	skip 'perfetto' 'needs protoc and python3-protobuf'
+	skip 'perfetto, chains: calls have their stacks' 'needs protoc and python3-protobuf'
 fi
 # More stacks than a table of fixed size has room for, each of several samples, far apart.
 cat "$TOP/collector/schema.sql" - <<'EOS' | sqlite3 -bail many.sqlite || exit 1
@@ -98,27 +98,27 @@ EOS
 "$BIN" export -q -t text -o - many.sqlite | sed -n 's/.* sample  *//p' >many.got
 sqlite3 many.sqlite "SELECT ifnull(group_concat(value, ' < '), '') FROM (SELECT e.id, value FROM COMPOSITE_EVENTS e
 	LEFT JOIN SAMPLING_CALLCHAINS c ON c.id = e.id LEFT JOIN StringIds s ON s.id = symbol ORDER BY e.id, stackDepth) GROUP BY id" >many.want
-is "$(wc -l <many.got)" 27000 'many stacks: every sample'
-check 'with its own stack' cmp many.got many.want
+is "$(wc -l <many.got)" 27000 'many stacks: text has every sample'
+check 'many stacks: each sample of the text has its stack' cmp many.got many.want
 "$BIN" export -q -t chrome -o - many.sqlite | sed -n 's/.*"cat":"sample".*"stack":\[\(.*\)\].*/\1/p' | sed 's/","/ < /g; s/"//g' >many.chrome
-check 'chrome: likewise' cmp many.chrome many.want
+check 'many stacks: each sample of chrome has its stack' cmp many.chrome many.want
 if [ -f perfetto_pb2.py ]; then
 	"$BIN" export -q -t perfetto -o many.pf many.sqlite
 	"$PY" "$E2E/report/perfetto.py" . many.pf dump | sed -n 's/^sample.* mode=[0-9]* *//p' | sed 's/@[^;]*//g' | "$PY" -c '
 import sys
 for line in sys.stdin:
     print(" < ".join(reversed(line.strip().split(";"))))' >many.perfetto
-	check 'perfetto: likewise' cmp many.perfetto many.want
+	check 'many stacks: each sample of perfetto has its stack' cmp many.perfetto many.want
 	is "$("$PY" -c 'import perfetto_pb2 as p
 t = p.Trace()
 t.ParseFromString(open("many.pf", "rb").read())
-print(sum(len(k.interned_data.callstacks) for k in t.packet))')" 9000 'perfetto: each is defined once'
+print(sum(len(k.interned_data.callstacks) for k in t.packet))')" 9000 'many stacks: perfetto defines each once'
 else
-	skip 'perfetto: many stacks' 'needs protoc and python3-protobuf'
+	skip 'many stacks: each sample of perfetto has its stack' 'needs protoc and python3-protobuf'
 fi
 is "$("$BIN" export -q -t folded -a nvtx -o - chains.sqlite | LC_ALL=C sort)" 'python;loader;GIL;Holding GIL 850
 python;python;GIL;Holding GIL 300
 python;python;GIL;Waiting for GIL 500
-python;python;step 500' 'folded: the lock stands beside the ranges'
-check 'no report was changed' md5sum -c before.md5
+python;python;step 500' 'folded: the GIL stands beside the ranges'
+check 'export of stacks does not change a report' md5sum -c before.md5
 done_testing

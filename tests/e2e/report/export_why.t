@@ -66,24 +66,24 @@ cnt() { grep -c '"cat":"why"' "$1"; }
 
 # ---- the partition, to the nanosecond ----
 ex -o gpu.json gpu.sqlite
-is "$(sums gpu.json gpu.sqlite)" '3 tracks, 39 slices' 'a thread and two GPUs: each instant once, sums of sightline why'
-check 'order, nesting, ids' "$PY" "$E2E/report/chrome_read.py" gpu.json
-check 'a wait for another thread: what that one does' grep -q '"ts":71000.000,"dur":9000.000,"cat":"why","name":"sleeping","args":{"reason":"SLEEP","call":"clock_nanosleep","place":"a.py:20 in f","file":"/home/me/a.py","thread":"thread 101","tid":101}' gpu.json
-check 'a GPU that does nothing: the host' grep -q '"ts":31000.000,"dur":17000.000,"cat":"why","name":"idle: host sleeping"' gpu.json
+is "$(sums gpu.json gpu.sqlite)" '3 tracks, 39 slices' 'chrome has each instant of a thread and two GPUs once, with the sums of why'
+check 'chrome --why: order, nesting and ids are right' "$PY" "$E2E/report/chrome_read.py" gpu.json
+check 'chrome: a wait for another thread names what that thread does' grep -q '"ts":71000.000,"dur":9000.000,"cat":"why","name":"sleeping","args":{"reason":"SLEEP","call":"clock_nanosleep","place":"a.py:20 in f","file":"/home/me/a.py","thread":"thread 101","tid":101}' gpu.json
+check 'chrome: a time when a GPU does nothing names the host' grep -q '"ts":31000.000,"dur":17000.000,"cat":"why","name":"idle: host sleeping"' gpu.json
 for r in waits ranks; do
 	ex -o $r.json $r.sqlite
-	check "$r: sums of sightline why" sums $r.json $r.sqlite
+	check "$r: sums of chrome are those of sightline why" sums $r.json $r.sqlite
 done
 sed 's/"dur":9000.000,"cat":"why"/"dur":8999.999,"cat":"why"/' gpu.json >spoilt.json
-check 'a difference of a nanosecond is found' sh -c '! "$1" sums.py "$2" spoilt.json gpu.sqlite 2>/dev/null' - "$PY" "$BIN"
+check 'the comparison finds a difference of a nanosecond' sh -c '! "$1" sums.py "$2" spoilt.json gpu.sqlite 2>/dev/null' - "$PY" "$BIN"
 ex --time 20ms-40ms -o time.json gpu.sqlite
-check '--time: of this time alone' sums time.json gpu.sqlite --time 20ms-40ms
+check '--time: sums are those of this time alone' sums time.json gpu.sqlite --time 20ms-40ms
 ex --ts-shift=5000 -o shifted.json gpu.sqlite
-is "$(grep -c '"ts":71005.000,"dur":9000.000,"cat":"why"' shifted.json)" 2 '--ts-shift'
+is "$(grep -c '"ts":71005.000,"dur":9000.000,"cat":"why"' shifted.json)" 2 '--ts-shift moves the slices of why'
 for r in "$TOP"/../shared/data/nsys/*.sqlite "$TOP"/../../shared/data/nsys/*.sqlite; do
 	[ -f "$r" ] || continue
 	ex -a kernel --why=true -o real.json "$r"
-	check "sums of sightline why, $(basename "$r")" sums real.json "$r"
+	check "$(basename "$r"): sums of chrome are those of sightline why" sums real.json "$r"
 done
 
 # ---- when ----
@@ -91,25 +91,25 @@ ex --why=false -o off.json gpu.sqlite
 ex -a kernel -o kernel.json gpu.sqlite
 ex -a kernel --why=true -o both.json gpu.sqlite
 ex --pid 100 -o pid.json gpu.sqlite
-is "$(cnt off.json) $(cnt kernel.json) $(cnt both.json) $(cnt pid.json)" '0 0 39 0' '--why, and its default'
-is "$(grep -v '"cat":"why"' gpu.json | grep -c '"ph":"[XiC]"')" "$(grep -c '"ph":"[XiC]"' off.json)" 'all else is as without'
+is "$(cnt off.json) $(cnt kernel.json) $(cnt both.json) $(cnt pid.json)" '0 0 39 0' '--why is on by default, and off with --activities and --pid'
+is "$(grep -v '"cat":"why"' gpu.json | grep -c '"ph":"[XiC]"')" "$(grep -c '"ph":"[XiC]"' off.json)" '--why leaves all other events as they are'
 sqlite3 empty.sqlite <"$TOP/collector/schema.sql"
 "$BIN" export -t chrome --why=true -o empty.json empty.sqlite >log 2>&1
-is "$? $(cnt empty.json) $(cat log)" '0 0 ' 'a report without a thread: none, and nothing is said'
+is "$? $(cnt empty.json) $(cat log)" '0 0 ' 'chrome of a report without a thread has no slices of why, and no message'
 "$BIN" export -t text --why=true -o - gpu.sqlite >out 2>log
-is "$? $(cat out log)" '2 sightline: export: --why is for types chrome and perfetto, not for type text' 'a type that has none'
+is "$? $(cat out log)" '2 sightline: export: --why is for types chrome and perfetto, not for type text' '--why is refused for other types'
 "$BIN" export -t chrome --why=true --pid 100 -o - gpu.sqlite >out 2>log
-is "$? $(cat out log)" '2 sightline: export: --why explains all of the time: it cannot stand with --pid' 'processes alone'
+is "$? $(cat out log)" '2 sightline: export: --why explains all of the time: it cannot stand with --pid' '--why is refused for one process'
 
 # ---- perfetto ----
 if command -v protoc >/dev/null && "$PY" -c 'import google.protobuf' 2>/dev/null; then
 	protoc -I"$GOLD/export" --python_out=. perfetto.proto || exit 1
 	"$BIN" export -q -t perfetto -o gpu.pf gpu.sqlite
 	"$PY" "$E2E/report/perfetto.py" . gpu.pf dump >gpu.dump
-	is "$(grep -c 'why: ' gpu.dump)" 39 'perfetto: the same slices'
-	check 'perfetto: with their arguments' grep -q "why: idle: host sleeping .*reason.*SLEEP.*a.py:20 in f.*thread 101" gpu.dump
+	is "$(grep -c 'why: ' gpu.dump)" 39 'perfetto has the same slices of why'
+	check 'perfetto has the arguments of the slices of why' grep -q "why: idle: host sleeping .*reason.*SLEEP.*a.py:20 in f.*thread 101" gpu.dump
 else
-	skip 'perfetto: the same slices' 'needs protoc and python3-protobuf'
-	skip 'perfetto: with their arguments' 'needs protoc and python3-protobuf'
+	skip 'perfetto has the same slices of why' 'needs protoc and python3-protobuf'
+	skip 'perfetto has the arguments of the slices of why' 'needs protoc and python3-protobuf'
 fi
 done_testing

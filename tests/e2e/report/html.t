@@ -9,8 +9,8 @@ SCHEMA=$TOP/collector/schema.sql
 
 page() { "$BIN" report -q -f true "$@"; }
 good() { # NAME: the page of NAME.sqlite is in order, and true
-	check "$1: a page" "$PY" "$E2E/report/html_page.py" "$1.html"
-	check "$1: says what is in the report" "$PY" "$E2E/report/html_truth.py" "$1.sqlite" "$1.html"
+	check "$1: the page is well-formed" "$PY" "$E2E/report/html_page.py" "$1.html"
+	check "$1: the page has what is in the report" "$PY" "$E2E/report/html_truth.py" "$1.sqlite" "$1.html"
 	check "$1: the first card has the numbers of why" "$PY" "$E2E/report/html_why.py" "$BIN" "$1.sqlite" "$1.html"
 }
 
@@ -18,17 +18,17 @@ good() { # NAME: the page of NAME.sqlite is in order, and true
 "$PY" "$E2E/report/html_make.py" "$SCHEMA" all.sqlite || exit 1
 "$PY" "$E2E/report/html_make.py" "$SCHEMA" shuffled.sqlite shuffled || exit 1
 md5sum all.sqlite >before.md5
-check 'makes a page' page all.sqlite
+check 'report makes a page of a report with all tables' page all.sqlite
 good all
-check 'the report is as before, and nothing is left beside it' sh -c 'md5sum -c before.md5 && [ ! -e all.sqlite-wal ] && [ ! -e all.sqlite-shm ]'
-check 'a page from rows in any order' page shuffled.sqlite
+check 'report leaves the report as it was, and no file beside it' sh -c 'md5sum -c before.md5 && [ ! -e all.sqlite-wal ] && [ ! -e all.sqlite-shm ]'
+check 'report makes a page of rows in any order' page shuffled.sqlite
 good shuffled
-is "$(sed 's/shuffled\.sqlite/all.sqlite/' shuffled.html | md5sum)" "$(md5sum <all.html)" 'is the same page'
-check 'the checks can fail: script' sh -c 'sed "s/<h2>/<h2 onclick=1>/" all.html >w.html; ! "$1" "$2" w.html' - "$PY" "$E2E/report/html_page.py"
-check 'the checks can fail: policy' sh -c 'sed "s/\"use strict\"/\"use  strict\"/" all.html >w.html; ! "$1" "$2" w.html' - "$PY" "$E2E/report/html_page.py"
-check 'the checks can fail: figures' sh -c 'sed "s/\(fig-kernels.*data-v=.\)7/\16/" all.html >w.html; ! "$1" "$2" all.sqlite w.html' \
+is "$(sed 's/shuffled\.sqlite/all.sqlite/' shuffled.html | md5sum)" "$(md5sum <all.html)" 'rows in any order give the same page'
+check 'the check of a page finds a handler in the markup' sh -c 'sed "s/<h2>/<h2 onclick=1>/" all.html >w.html; ! "$1" "$2" w.html' - "$PY" "$E2E/report/html_page.py"
+check 'the check of a page finds a script that its policy does not allow' sh -c 'sed "s/\"use strict\"/\"use  strict\"/" all.html >w.html; ! "$1" "$2" w.html' - "$PY" "$E2E/report/html_page.py"
+check 'the check of a page finds wrong figures' sh -c 'sed "s/\(fig-kernels.*data-v=.\)7/\16/" all.html >w.html; ! "$1" "$2" all.sqlite w.html' \
 	- "$PY" "$E2E/report/html_truth.py"
-check 'every section is there, in the order of the contents' "$PY" - "$E2E/report" all.html <<'EOP'
+check 'a page has every section in the order of the contents' "$PY" - "$E2E/report" all.html <<'EOP'
 import sys
 sys.path.insert(0, sys.argv[1])
 from html_page import Page, rows_of
@@ -51,15 +51,15 @@ assert titles[0] == 'all.sqlite', titles[0]
 EOP
 
 "$PY" "$E2E/report/html_make.py" "$SCHEMA" since1970.sqlite since1970 && "$PY" "$E2E/report/html_make.py" "$SCHEMA" nonsense.sqlite nonsense
-check 'times since 1970: makes a page' page since1970.sqlite
+check 'times since 1970: report makes a page' page since1970.sqlite
 good since1970
 if [ -s "$B/html/uplot.js" ]; then
 	check 'times since 1970: the axis begins with the first event' grep -q '"from":0,' since1970.html
 else
 	skip 'times since 1970: the axis begins with the first event' 'built without charts'
 fi
-check 'nonsense: makes a page' page nonsense.sqlite
-check 'nonsense: a page' "$PY" "$E2E/report/html_page.py" nonsense.html
+check 'nonsense: report makes a page' page nonsense.sqlite
+check 'nonsense: the page is well-formed' "$PY" "$E2E/report/html_page.py" nonsense.html
 
 # ---- what a report may lack ----
 sqlite3 empty.sqlite <"$SCHEMA"
@@ -68,52 +68,52 @@ sqlite3 nvtx.sqlite "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT 
 	CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER);
 	INSERT INTO NVTX_EVENTS VALUES (-5, 10, 59, 'early', 281475000000000), (7, NULL, 34, 'mark', 281475000000000)"
 for d in empty bare nvtx; do
-	check "$d: makes a page" page $d.sqlite
+	check "$d: report makes a page" page $d.sqlite
 	good $d
-	check "$d: no chart without numbers" sh -c '! grep -q "<figure" "$1"' - $d.html
+	check "$d: the page has no chart without numbers" sh -c '! grep -q "<figure" "$1"' - $d.html
 done
 
 # ---- real ones ----
 profile git --osrt-threshold=0 git --version >/dev/null 2>err
-check 'git: makes a page' page git.sqlite
+check 'git: report makes a page' page git.sqlite
 good git
 profile python "$PY" "$TOP/scripts/demo.py" >/dev/null 2>err
-check 'python: makes a page' page python.sqlite
+check 'python: report makes a page' page python.sqlite
 good python
 if [ -f "$B/tests/standin/libcupti.so.13" ] && [ -x "$B/tests/gpu/train" ]; then
 	SIGHTLINE_CUPTI=$B/tests/standin/libcupti.so.13 LD_LIBRARY_PATH=$B/tests/standin \
 		profile train -t cuda,osrt --cuda-memory-usage=true "$B/tests/gpu/train" -n 50 -t2 >/dev/null 2>err
-	check 'train: makes a page' page train.sqlite
+	check 'train: report makes a page' page train.sqlite
 	good train
 else
-	skip 'a page of a GPU program' 'the stand-ins are not built'
+	skip 'train: report makes a page' 'the stand-ins are not built'
 fi
 for f in "$TOP"/../shared/data/nsys/*.sqlite; do
 	d=$(basename "$f" .sqlite)
 	if [ -f "$f" ]; then
 		cp "$f" "$d.sqlite" && chmod 644 "$d.sqlite"
-		check "$d: makes a page" page "$d.sqlite"
+		check "$d: report makes a page" page "$d.sqlite"
 		good "$d"
 	else
-		skip 'pages of databases of nsys' 'they are not here'
+		skip 'real databases: report makes a page' 'they are not here'
 	fi
 done
 
 # ---- options ----
 mkdir out && cp all.sqlite out/x.sqlite
-is "$("$BIN" report out/x.sqlite | sed 's/[0-9.]* KiB/N KiB/')" 'out/x.html: N KiB' 'says what it wrote'
+is "$("$BIN" report out/x.sqlite | sed 's/[0-9.]* KiB/N KiB/')" 'out/x.html: N KiB' 'report prints the name and size of the page'
 "$BIN" report -f true -o out/x.sqlite out/x.sqlite 2>err
-is "$?$(cat err)" '2sightline: report: out/x.sqlite is the report itself; name another -o' '-o: never the report'
-check 'which is as it was' cmp all.sqlite out/x.sqlite
+is "$?$(cat err)" '2sightline: report: out/x.sqlite is the report itself; name another -o' '-o never replaces the report'
+check 'a report that -o was to replace is as it was' cmp all.sqlite out/x.sqlite
 "$BIN" report -q -o out/y out/x.sqlite && "$BIN" report -q -o out/z.htm --title 'A <title>' --rows 3 out/x.sqlite
 "$BIN" report -o - out/x.sqlite >out/stdout
 is "$(cd out && ls)" 'stdout
 x.html
 x.sqlite
 y.html
-z.htm' 'files are called as asked for'
-check 'stdout gets the same page' cmp out/stdout out/y.html
-check 'heading and rows as asked for' "$PY" - "$E2E/report" out/z.htm <<'EOP'
+z.htm' '-o names the page'
+check '-o - prints the same page' cmp out/stdout out/y.html
+check '--title and --rows set heading and rows of the page' "$PY" - "$E2E/report" out/z.htm <<'EOP'
 import sys
 sys.path.insert(0, sys.argv[1])
 from html_page import Page
@@ -122,9 +122,9 @@ assert page.all('h1')[0]['text'] == page.all('title')[0]['text'] == 'A <title>'
 assert len(page.table('cuda_gpu_kern_sum')) == 3
 EOP
 "$BIN" report -q --findings=false -o out/nofind out/x.sqlite
-check 'no findings when not asked for' sh -c '! grep -q "id=.findings" out/nofind.html && grep -q "id=.findings" out/y.html'
-check 'a part of the time' "$BIN" report -q -f true --filter-time 500ms-900ms -o out/part out/x.sqlite
-check 'a part: only that' "$PY" - "$E2E/report" out/part.html out/x.sqlite <<'EOP'
+check '--findings=false leaves out the findings' sh -c '! grep -q "id=.findings" out/nofind.html && grep -q "id=.findings" out/y.html'
+check '--filter-time makes a page of a part' "$BIN" report -q -f true --filter-time 500ms-900ms -o out/part out/x.sqlite
+check 'a page of a part has only that part' "$PY" - "$E2E/report" out/part.html out/x.sqlite <<'EOP'
 import sqlite3, sys
 sys.path.insert(0, sys.argv[1])
 from html_page import Page
@@ -141,10 +141,10 @@ wrong() { # STATUS TEXT ARG...
 	shift 2
 	wrong_got=$("$BIN" report "$@" 2>&1)
 	wrong_rc=$?
-	is "$wrong_rc $(echo "$wrong_got" | wc -l)" "$wrong_want 1" "exit $wrong_want, one line: report $*"
+	is "$wrong_rc $(echo "$wrong_got" | wc -l)" "$wrong_want 1" "report $* ends with $wrong_want and one line"
 	case $wrong_got in
-	*"$wrong_text"*) result 0 "and says '$wrong_text'" ;;
-	*) result 1 "and says '$wrong_text'" || echo "$wrong_got" | diag ;;
+	*"$wrong_text"*) result 0 "the message on a wrong report has '$wrong_text'" ;;
+	*) result 1 "the message on a wrong report has '$wrong_text'" || echo "$wrong_got" | diag ;;
 	esac
 }
 echo text >text.sqlite && : >zero.sqlite && head -c 200000 all.sqlite >cut.sqlite
@@ -163,31 +163,31 @@ wrong 2 "did you mean" --titel x all.sqlite
 wrong 2 '' --rows 0 all.sqlite
 wrong 2 '' --filter-time nonsense -o n.html all.sqlite
 wrong 1 '' --filter-nvtx nosuchrange -o n.html all.sqlite
-is "$(ls | grep -v before.ls)" "$(grep -v before.ls before.ls)" 'none of them left a file behind'
+is "$(ls | grep -v before.ls)" "$(grep -v before.ls before.ls)" 'refused reports leave no page'
 # A table that turns out to be damaged half-way.
 cp all.sqlite damaged.sqlite
 root=$(sqlite3 all.sqlite "SELECT rootpage FROM sqlite_master WHERE name = 'NVTX_EVENTS'")
 printf '\377\377\377\377' | dd of=damaged.sqlite bs=1 seek=$(((root - 1) * 4096)) conv=notrunc 2>/dev/null
 wrong 1 'damaged.sqlite' damaged.sqlite
-check 'and leaves no page' sh -c '[ ! -e damaged.html ] && ! ls damaged.html.* 2>/dev/null'
+check 'a damaged report leaves no page' sh -c '[ ! -e damaged.html ] && ! ls damaged.html.* 2>/dev/null'
 
 # ---- help ----
 check '--help has examples' sh -c '"$1" report --help | grep -q "sightline report run.sqlite"' - "$BIN"
-check 'every option is in the manual page' sh -c '
+check 'every option of report is in its manual page' sh -c '
 	for o in $("$1" report --completion-data | cut -f2 | grep -v "^-"); do
 		grep -q -e "Fl -$o" "$2" || { echo "$o"; exit 1; }
 	done' - "$BIN" "$TOP/scripts/man/sightline-report.1"
 
 # ---- a build without the chart library ----
 (cd "$TOP" && make -s B="$W/plain" NPM=no-such-npm "$W/plain/gen/embed.o" html-charts) >plain.log 2>&1
-is "$(grep -c 'built without charts' plain.log)" 1 'a build without npm says so, once'
-check 'and goes on' [ -s "$W/plain/gen/embed.o" ]
+is "$(grep -c 'built without charts' plain.log)" 1 'a build without npm names the missing charts once'
+check 'a build without npm goes on' [ -s "$W/plain/gen/embed.o" ]
 libs=$(cd "$TOP" && make -s B="$B" print-libs)
 # shellcheck disable=SC2086
-check 'links' ${CC:-gcc} -o plain.bin "$B/collector/main.o" "$W/plain/gen/embed.o" "$B/libsightline.a" $libs
-check 'makes a page' ./plain.bin report -q -o plain.html all.sqlite
-check 'a page without charts' "$PY" "$E2E/report/html_page.py" plain.html
-check 'says that they are missing, and has all the rest' sh -c '
+check 'a build without npm links' ${CC:-gcc} -o plain.bin "$B/collector/main.o" "$W/plain/gen/embed.o" "$B/libsightline.a" $libs
+check 'a build without npm makes a page' ./plain.bin report -q -o plain.html all.sqlite
+check 'the page of a build without npm is well-formed' "$PY" "$E2E/report/html_page.py" plain.html
+check 'the page of a build without npm says that charts are missing, and has the rest' sh -c '
 	grep -q "built without charts" plain.html && ! grep -q "Licence of" plain.html && grep -q flame-graph plain.html &&
 	"$1" "$2" all.sqlite plain.html' - "$PY" "$E2E/report/html_truth.py"
 done_testing

@@ -5,8 +5,8 @@ command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
 sqlite3 health.sqlite <"$TOP/tests/golden/reports/health.sql" || exit 1
 # The axis is that of the wall time.
 sqlite3 health.sqlite "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 0, end = 2000000000"
-check 'a page is written' "$BIN" report -f true -o page.html health.sqlite
-check 'its curves are those of the report' "$PY" - <<'END'
+check 'report makes a page of metrics and counters' "$BIN" report -f true -o page.html health.sqlite
+check 'the curves of the page are those of the report' "$PY" - <<'END'
 import json, re
 text = open("page.html", encoding="utf-8").read()
 data = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', text, re.S).group(1))

@@ -11,13 +11,13 @@ chmod 444 info.sqlite
 md5sum info.sqlite >before.md5
 size=$(($(wc -c <info.sqlite) / 102)) # tenths of KiB, nearly
 "$BIN" info info.sqlite >text 2>err
-is "$? $(cat err)" '0 ' 'works, without a word on stderr'
+is "$? $(cat err)" '0 ' 'info succeeds without a message'
 sed '1s/([0-9.]* KiB)/(N)/' text >got.txt
 sed '1s/([0-9.]* KiB)/(N)/' "$GOLD/info.txt" >want.txt
-check 'text' diff -u want.txt got.txt
-is "$(sed -n '1s/.*(\([0-9]*\)\.\([0-9]\) KiB)/\1\2/p' text | awk -v s="$size" '{ d = s - $1; print (d >= 0 && d < 6) }')" 1 'size of the file'
+check 'info prints the text worked out by hand' diff -u want.txt got.txt
+is "$(sed -n '1s/.*(\([0-9]*\)\.\([0-9]\) KiB)/\1\2/p' text | awk -v s="$size" '{ d = s - $1; print (d >= 0 && d < 6) }')" 1 'info prints the size of the file'
 "$BIN" info -f json info.sqlite >out.json
-check 'JSON' "$PY" -c '
+check 'info -f json has every figure' "$PY" -c '
 import json
 i = json.load(open("out.json"))
 P = 1 << 48
@@ -37,21 +37,21 @@ assert i["losses"] == [{"start": 10**9, "end": 1500000000, "pid": 10, "count": 1
 assert [d["text"] for d in i["diagnostics"]] == ["Profiling has started.", "careful\x1b[1m", "broken"]
 assert i["gpus"][0]["memory"] == 85899345920 and i["gpus"][0]["multiprocessors"] == 132
 assert "hunter2" not in json.dumps(i)'
-check 'no secrets of the environment' sh -c '! grep -q hunter2 text out.json'
+check 'info prints no secrets of the environment' sh -c '! grep -q hunter2 text out.json'
 "$BIN" info -f json info.sqlite info.sqlite >two
-check 'several reports are an array' "$PY" -c 'import json; assert [i["host"] for i in json.load(open("two"))] == ["box", "box"]'
+check 'info -f json of several reports is an array' "$PY" -c 'import json; assert [i["host"] for i in json.load(open("two"))] == ["box", "box"]'
 sqlite3 bare.sqlite 'CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT)'
 is "$("$BIN" info bare.sqlite | sed '1d')" '  written by  unknown (before 2022) , schema unknown
 
 Lost: nothing that the report knows of
 
 Tables:
-            rows       first (s)        last (s)  name' 'an empty report'
+            rows       first (s)        last (s)  name' 'info of an empty report has no tables'
 "$BIN" info -f json bare.sqlite info.sqlite nope.sqlite >three 2>err
-is "$? $(cat err)" '1 sightline: info: nope.sqlite: No such file or directory' 'one of three is missing'
-check 'the other two are shown' "$PY" -c 'import json; assert len(json.load(open("three"))) == 2'
+is "$? $(cat err)" '1 sightline: info: nope.sqlite: No such file or directory' 'info of three reports names the one that is missing'
+check 'info of three reports shows the other two' "$PY" -c 'import json; assert len(json.load(open("three"))) == 2'
 is "$("$BIN" info info.sqlite -f json bare.sqlite | "$PY" -c 'import json, sys; print([i["file"] for i in json.load(sys.stdin)])')" \
-	"['info.sqlite', 'bare.sqlite']" 'options between reports'
+	"['info.sqlite', 'bare.sqlite']" 'info takes options between reports'
 # A report that is being written: most of it waits in the file beside.
 "$PY" - "$BIN" <<'END' >live
 import os, sqlite3, subprocess, sys, json
@@ -60,11 +60,11 @@ db.executescript("PRAGMA journal_mode = wal; CREATE TABLE StringIds(id INTEGER P
 told = json.loads(subprocess.check_output([sys.argv[1], 'info', '-f', 'json', 'live.sqlite']))['bytes']
 print(told == os.stat('live.sqlite').st_size + os.stat('live.sqlite-wal').st_size)
 END
-is "$(tail -1 live)" True 'the size of one that is being written'
+is "$(tail -1 live)" True 'info has the size of a report that is being written'
 is "$("$BIN" info 2>&1; echo $?)" 'sightline: info: no report is named: sightline info [options] REPORT.sqlite...
-2' 'no report named'
-check 'a full disk is an error' sh -c '[ -w /dev/full ] || exit 0; "$1" info info.sqlite >/dev/full 2>err; [ $? -eq 1 ] && [ "$(wc -l <err)" -eq 1 ]' - "$BIN"
-check 'not changed' md5sum -c before.md5
+2' 'info without a report is refused'
+check 'info onto a full disk fails' sh -c '[ -w /dev/full ] || exit 0; "$1" info info.sqlite >/dev/full 2>err; [ $? -eq 1 ] && [ "$(wc -l <err)" -eq 1 ]' - "$BIN"
+check 'info does not change a report' md5sum -c before.md5
 
 # ---- what processes are called ----
 ln -sf "$PROG/repeat" known-as
@@ -72,21 +72,21 @@ here=$(dirname "$PROG/repeat")
 : >data
 for link in ./known-as "$W/known-as"; do
 	profile name "$link" data 5 >out 2>err
-	is "$(q "$R" 'SELECT name FROM PROCESSES')" known-as "a link to a program: the name it was started by, ${link%%k*}"
+	is "$(q "$R" 'SELECT name FROM PROCESSES')" known-as "info has the name that a link to a program was started by, ${link%%k*}"
 done
 if command -v bash >/dev/null; then
 	profile name bash -c 'exec -a "$1" "$0" data 5' "$here/repeat" "/no/such/liar" >out 2>err
-	is "$(q "$R" 'SELECT name FROM PROCESSES')" repeat 'a name that leads nowhere: that of the file'
+	is "$(q "$R" 'SELECT name FROM PROCESSES')" repeat "info has the name of the file where the program's name leads nowhere"
 fi
 
 for f in "$NSYS"/*.sqlite; do
 	if [ ! -f "$f" ]; then
-		skip 'real reports' 'they are not here'
+		skip 'real reports: rows and times are those of Python' 'they are not here'
 		continue
 	fi
 	cp "$f" real.sqlite && chmod 644 real.sqlite
 	"$BIN" info -f json real.sqlite >out.json
-	check "$(basename "$f"): rows and times are those of python" "$PY" -c '
+	check "$(basename "$f"): rows and times are those of Python" "$PY" -c '
 import json, sqlite3
 i = json.load(open("out.json"))
 db = sqlite3.connect("real.sqlite")

@@ -10,44 +10,44 @@ truth() { mode=$1 db=$2; shift 2; "$PY" "$E2E/report/ncu_truth.py" "$mode" "$db"
 ncu() { "$BIN" ncu "$@"; }
 
 # ---- numbers ----
-is "$(truth list two.sqlite)" '40 launches of 2 kernels' 'streams that overtake, equal ids in two processes'
+is "$(truth list two.sqlite)" '40 launches of 2 kernels' '--list counts launches of overtaking streams and equal ids in two processes'
 is "$(ncu --kernel step --pid 100 --list -f json two.sqlite | "$PY" -c '
 import json, sys
 print([r["skip"] for r in sorted(json.load(sys.stdin), key=lambda r: r["start"])][:6])')" '[1, 2, 3, 0, 4, 5]' \
-	'by the call, not by the GPU'
+	'--list counts launches by the call, not by the GPU'
 for which in median longest shortest first last 3; do
-	is "$(truth play two.sqlite --top 5 --instance $which)" '4 commands' "the stand-in stops at the launch: $which"
+	is "$(truth play two.sqlite --top 5 --instance $which)" '4 commands' "the stand-in for ncu stops at the launch: $which"
 done
-is "$(truth play two.sqlite --kernel step --nvtx phase --instance last)" '1 commands' 'in a range of a thread'
-is "$(truth play two.sqlite --kernel step --nvtx phase@a/b --instance 0)" '1 commands' 'in a range of a domain'
-is "$(truth play two.sqlite --kernel step --nvtx 'all of it' --instance last)" '1 commands' 'in a range that any thread may end'
+is "$(truth play two.sqlite --kernel step --nvtx phase --instance last)" '1 commands' 'the stand-in for ncu stops in a range of a thread'
+is "$(truth play two.sqlite --kernel step --nvtx phase@a/b --instance 0)" '1 commands' 'the stand-in for ncu stops in a range of a domain'
+is "$(truth play two.sqlite --kernel step --nvtx 'all of it' --instance last)" '1 commands' 'the stand-in for ncu stops in a range that any thread may end'
 skips() { ncu -f json "$@" | "$PY" -c '
 import json, sys
 print([(c["launches"], c["launch"]["skip"], c["ncu"][c["ncu"].index("--nvtx-include") + 1]) for c in json.load(sys.stdin)["commands"]])'; }
-is "$(skips --kernel step --nvtx phase --instance last two.sqlite)" "[(3, 2, 'phase/')]" 'nested ranges count once, and one without an end to the end'
-is "$(skips --kernel step --nvtx phase@a/b --instance last two.sqlite)" "[(1, 0, 'a\\\\/b@phase/')]" 'what ncu would take for an operator'
-is "$(skips --kernel step --nvtx 'all of it' --instance last two.sqlite)" "[(4, 3, 'all of it')]" 'all threads of the process, of a start/end range'
+is "$(skips --kernel step --nvtx phase --instance last two.sqlite)" "[(3, 2, 'phase/')]" 'nested ranges count once, and one without an end counts to the end'
+is "$(skips --kernel step --nvtx phase@a/b --instance last two.sqlite)" "[(1, 0, 'a\\\\/b@phase/')]" 'characters that ncu takes for operators are escaped in a range'
+is "$(skips --kernel step --nvtx 'all of it' --instance last two.sqlite)" "[(4, 3, 'all of it')]" 'a start/end range counts launches of all threads of the process'
 
 # ---- what is not known ----
 notes() { ncu -f json "$@" | "$PY" -c '
 import json, sys
 for c in json.load(sys.stdin)["commands"]: print(c["launch"]["skip"], c["sure"], c["replay"], *[n["kind"] for n in c["notes"]])'; }
-is "$(notes --instance last cuts.sqlite)" '5 False kernel late lost missing graphs nodes calls program' 'all that may be missing'
-is "$(notes --instance first cuts.sqlite)" '0 False kernel late lost calls program' 'only what may be missing before it'
+is "$(notes --instance last cuts.sqlite)" '5 False kernel late lost missing graphs nodes calls program' 'notes name all that may be missing before the last launch'
+is "$(notes --instance first cuts.sqlite)" '0 False kernel late lost calls program' 'notes name only what may be missing before the first launch'
 is "$(ncu --instance last cuts.sqlite | grep -c '^# note: 1 launches before it have no kernel')" 1 'a call that failed is no launch'
-is "$(notes --kernel plain ask.sqlite)" '0 True kernel' 'nothing is missing'
-is "$(notes --kernel gemm ask.sqlite)" '0 True kernel chosen' 'what a library may choose otherwise'
-is "$(notes --kernel ncclDevKernel_AllReduce ask.sqlite)" '0 True application replay' 'NCCL alone'
-is "$(notes --kernel coop ask.sqlite)" '0 True application replay' 'a cooperative launch'
-is "$(notes --kernel full ask.sqlite)" '0 True application replay' 'memory nearly full'
-is "$(notes --kernel full --replay-mode kernel ask.sqlite)" '0 True kernel' 'a mode that is named stands'
+is "$(notes --kernel plain ask.sqlite)" '0 True kernel' 'notes are empty where nothing is missing'
+is "$(notes --kernel gemm ask.sqlite)" '0 True kernel chosen' 'a note names that a library may choose another kernel'
+is "$(notes --kernel ncclDevKernel_AllReduce ask.sqlite)" '0 True application replay' 'a kernel of NCCL alone is replayed as an application'
+is "$(notes --kernel coop ask.sqlite)" '0 True application replay' 'a cooperative launch is replayed as an application'
+is "$(notes --kernel full ask.sqlite)" '0 True application replay' 'a launch with nearly full memory is replayed as an application'
+is "$(notes --kernel full --replay-mode kernel ask.sqlite)" '0 True kernel' 'a replay mode that is named stands'
 is "$(notes --kernel nccl ranks.sqlite; ncu --kernel nccl ranks.sqlite >out; echo $? "$(grep -vc '^#' out)" "$(grep -c lockstep out)")" \
 	'0 True None rank waits
 0 True None rank waits
-1 1 2' 'NCCL of several processes: no command, and why'
-is "$(notes --kernel nccl --replay-mode range ranks.sqlite | cut -d' ' -f3 | tr '\n' ' ')" 'range range ' 'unless a mode is named'
-is "$(notes range.sqlite)" '0 True kernel range masked' 'a report of a capture range'
-is "$(ncu range.sqlite | grep -c -e '--profile-from-start off')" 1 'ncu counts from the same beginning'
+1 1 2' 'NCCL of several processes has no command, with the reason'
+is "$(notes --kernel nccl --replay-mode range ranks.sqlite | cut -d' ' -f3 | tr '\n' ' ')" 'range range ' 'NCCL of several processes has a command with a named replay mode'
+is "$(notes range.sqlite)" '0 True kernel range masked' 'launches count from the beginning of a capture range'
+is "$(ncu range.sqlite | grep -c -e '--profile-from-start off')" 1 'the command for a capture range makes ncu count from the same beginning'
 
 # ---- for sh ----
 mkdir bin
@@ -62,51 +62,51 @@ PATH_WITHOUT=$PATH PATH=$W/bin:$PATH
 NCU_OUT=$W/ran
 export NCU_OUT
 ncu --kernel plain ask.sqlite >script
-check 'the output is a script' sh -e script
-check 'run by --run: the same' sh -c '"$1" ncu --kernel plain --run ask.sqlite >out' - "$BIN"
+check 'the output of ncu is a shell script' sh -e script
+check '--run runs the same command as the script' sh -c '"$1" ncu --kernel plain --run ask.sqlite >out' - "$BIN"
 is "$("$PY" -c '
 import json
 (at, script), (there, run) = map(json.loads, open("ran"))
 print(script == run, at, there, run[-7:], run[:-7])' | sed "s|$W|W|g")" "True W W/work dir ['./a program', \"it's\", '', '\$HOME', 'two\\nlines', 'a\\x1b[31mb', 'x=1'] \
 ['--target-processes', 'all', '--kernel-name-base', 'mangled', '--kernel-name', '_Z5plainv', '--launch-skip', '0', '--launch-count', '1', \
-'--set', 'full', '--replay-mode', 'kernel', '--clock-control', 'none', '-o', 'ncu-plain-0']" 'arguments arrive as they were, in the folder'
-is "$(tr -d '\n' <script | tr -cd '\001-\037' | wc -c)" 0 'nothing steers a terminal'
-is "$(NCU_STATUS=7 ncu --kernel plain --run ask.sqlite >out; echo $?)" 7 'the status of ncu'
+'--set', 'full', '--replay-mode', 'kernel', '--clock-control', 'none', '-o', 'ncu-plain-0']" 'the script passes arguments as they were, in the folder'
+is "$(tr -d '\n' <script | tr -cd '\001-\037' | wc -c)" 0 'names in the script cannot steer a terminal'
+is "$(NCU_STATUS=7 ncu --kernel plain --run ask.sqlite >out; echo $?)" 7 '--run passes on the status of ncu'
 is "$(ncu --kernel plain --run ranks.sqlite 2>&1 >out | head -n 1)" \
-	'sightline: ncu: not run: it is for a rank of a job: let the launcher run the command above' '--run of ranks'
+	'sightline: ncu: not run: it is for a rank of a job: let the launcher run the command above' '--run refuses a report of ranks'
 is "$(ncu --run range.sqlite 2>&1 >out; echo $?)" 'sightline: ncu: not run: an argument of the program was hidden when it was recorded
-1' '--run without an argument'
+1' '--run refuses a program whose argument was hidden'
 rm ran
 ncu --kernel plain ranks.sqlite | sed 's/PROGRAM ARGUMENTS[.]*/echo other/' >ranks
-is "$(RANK=1 sh ranks)" 'other' 'ranks: ncu runs on one of them, the program on the other'
+is "$(RANK=1 sh ranks)" 'other' 'ncu runs on one of the ranks, the program on the others'
 is "$("$PY" -c '
 import json
-print(*[json.loads(x)[1][-3:] for x in open("ran")])')" "['ncu-plain-0-rank1', 'echo', 'other']" 'and gets the program'
+print(*[json.loads(x)[1][-3:] for x in open("ran")])')" "['ncu-plain-0-rank1', 'echo', 'other']" 'ncu gets the program of its rank'
 is "$(notes --kernel plain job.sqlite; ncu --kernel plain job.sqlite | grep -o ' = [0-9]* \]')" '0 True kernel
 0 True kernel
  = 1 ]
- = 0 ]' 'ranks by the environment of the processes'
-is "$(notes --kernel nccl one.sqlite)" '0 True None waits' 'one rank of a job: NCCL waits for those without a report, too'
+ = 0 ]' 'the script knows its rank by the environment of the processes'
+is "$(notes --kernel nccl one.sqlite)" '0 True None waits' 'one rank of a job: NCCL waits for ranks without a report, too'
 is "$(ncu --kernel plain one.sqlite | tail -n 1 | grep -o ' = 3 .*' | sed 's/exec ncu.*exec/exec/')" ' = 3 ]; then exec "$@"'"' sh ./solver -n 5" \
-	'and its program is the one of the report'
+	'one rank of a job: the script has the program of the report'
 PATH=$PATH_WITHOUT
 is "$(ncu --kernel plain --run ask.sqlite 2>&1 >out | cut -c1-40; ncu --kernel plain --run ask.sqlite >out 2>&1; echo $?)" \
 	'sightline: ncu: no ncu in PATH: it comes
-1' 'no ncu'
+1' '--run without ncu in PATH fails'
 
 # ---- copies ----
 is "$(ncu --kernel '[CUDA memcpy Host-to-Device]' ask.sqlite)" '# ncu profiles kernels, not copies; this is how fast they were:
 # [CUDA memcpy Host-to-Device]
-# process 60, GPU 0: 2 copies, 6000000 bytes in 6.00 us: 1000.00 GB/s; the fastest of at least 1 MB 1000.00 GB/s' 'copies'
+# process 60, GPU 0: 2 copies, 6000000 bytes in 6.00 us: 1000.00 GB/s; the fastest of at least 1 MB 1000.00 GB/s' 'copies are listed with their speed in place of a command'
 is "$(ncu --kernel '[CUDA memcpy Device-to-Device' ask.sqlite | tail -n 1)" \
-	"# each byte is read and written: 2000.00 of the 1000.00 GB/s of the GPU's memory" "against the GPU's memory"
+	"# each byte is read and written: 2000.00 of the 1000.00 GB/s of the GPU's memory" "a copy within a GPU is compared with the bandwidth of its memory"
 
 # ---- wrong use ----
 refused() { # STATUS TEXT OPTION...
 	refused_rc=$1 refused_text=$2
 	shift 2
 	is "$(ncu "$@" 2>&1 >out; echo $?)" "sightline: ncu: $refused_text
-$refused_rc" "refused: $*"
+$refused_rc" "ncu $* is refused"
 }
 refused 1 "two.sqlite: no kernel is called 'nix'; those that took most time: step, init" --kernel nix two.sqlite
 refused 1 "two.sqlite: 'step' has no such launch" --kernel step --instance 99 two.sqlite
@@ -116,17 +116,17 @@ refused 2 '--kernel and --top cannot stand together' --kernel step --top 2 two.s
 refused 2 '--instance=often: it takes median, longest, shortest, first, last or a number from 0' --instance often two.sqlite
 refused 2 '--nvtx=phase/2: ncu takes RANGE or RANGE@DOMAIN, neither a number nor any domain' --nvtx phase/2 two.sqlite
 refused 2 'no report is named: sightline ncu [options] REPORT.sqlite' --kernel step
-check 'no report was changed' md5sum -c before.md5
+check 'ncu does not change a report' md5sum -c before.md5
 
 # ---- real reports ----
 real=$TOP/../shared/data/nsys
-[ -d "$real" ] || skip 'real databases' 'they are not here'
+[ -d "$real" ] || skip 'real databases: --list has all launches' 'they are not here'
 for db in "$real"/*.sqlite; do
 	[ -f "$db" ] || continue
 	cp "$db" real.sqlite
 	chmod u+w real.sqlite
-	check "all launches of $(basename "$db")" truth list real.sqlite
+	check "$(basename "$db"): --list has all launches" truth list real.sqlite
 	diag <check.log
-	check "commands for all kernels of $(basename "$db")" truth play real.sqlite --top 1000
+	check "$(basename "$db"): all kernels have a command" truth play real.sqlite --top 1000
 done
 done_testing

@@ -9,24 +9,24 @@ json() { # EXPRESSION of d
 }
 
 profile two -t cuda,nccl,osrt "$GPU/two" reduce spawn >said 2>err
-check 'a report of two ranks' ranks add -d ds --run one "$R"
+check 'add takes a report of two ranks' ranks add -d ds --run one "$R"
 is "$(json "[(r['rank'], r['worldSize'], r['source'], r['complete']) for n in d['runs'][0]['nodes'] for r in n['ranks']]")" \
-	"[(0, 2, 'NCCL', 1), (1, 2, 'NCCL', 1)]" 'its ranks are those of NCCL'
+	"[(0, 2, 'NCCL', 1), (1, 2, 'NCCL', 1)]" 'ranks of a report with NCCL are those of NCCL'
 is "$(json "{f['table']: f['rows'] for f in d['runs'][0]['nodes'][0]['files']}['SL_COLLECTIVES']")" \
 	"$(q "$R" "SELECT count(*) FROM SL_LIBRARY_API JOIN StringIds ON id = nameId WHERE returnValue = 0 AND value IN ('ncclAllReduce', 'ncclBroadcast', 'ncclReduce',
-		'ncclAllGather', 'ncclReduceScatter', 'ncclBcast')")" 'each collective has a row, sends have none'
-is "$(grep -c 'have no kernel\|made before' err)" 0 'each has its kernel and its communicator'
+		'ncclAllGather', 'ncclReduceScatter', 'ncclBcast')")" 'SL_COLLECTIVES has a row for each collective, and none for sends'
+is "$(grep -c 'have no kernel\|made before' err)" 0 'each collective has its kernel and its communicator'
 
 # ---- another node, steps ----
 RANK=2 WORLD_SIZE=4 profile steps -t cuda,nvtx,osrt "$GPU/steps" 20 >said 2>err
-check 'a report of another rank' ranks add -d ds --run one --node other "$R"
+check 'add takes a report of another rank' ranks add -d ds --run one --node other "$R"
 is "$(json "[(r['rank'], r['steps'], r['source']) for n in d['runs'][0]['nodes'] for r in n['ranks'] if n['node'] == 'other']")" \
-	"[(2, 20, 'RANK')]" 'with its steps'
-is "$(json "[f['text'] for f in d['found'] if f['kind'] == 'missing']")" "['1 of 4 ranks are missing: 3']" 'the fourth is missing'
+	"[(2, 20, 'RANK')]" 'a report of another rank has its steps'
+is "$(json "[f['text'] for f in d['found'] if f['kind'] == 'missing']")" "['1 of 4 ranks are missing: 3']" 'check names the fourth rank as missing'
 "$BIN" ranks check -d ds --fail-on missing >out 2>err
-is $? 3 'and is a reason to fail'
+is $? 3 'check --fail-on missing fails for a missing rank'
 "$BIN" ranks check -d ds --fail-on files,cut >out 2>err
-is $? 0 'others are not'
+is $? 0 'check --fail-on files,cut does not fail for a missing rank'
 
 # ---- what DuckDB reads ----
 duck() { # SQL
@@ -39,7 +39,7 @@ E
 }
 if "$PY" -c 'import duckdb' 2>/dev/null; then
 	is "$(duck 'SELECT count(*), max(abs("end" - "start" - cpuNs - runnableNs - gpuNs - fileNs - networkNs - lockNs - gilNs - sleepNs - otherNs)),
-		min(gpuBusyNs) > 0, max(gpuBusyNs) <= max("end" - "start") FROM SL_STEPS')" '[(20, 0, True, True)]' 'DuckDB: parts of a step are the step'
+		min(gpuBusyNs) > 0, max(gpuBusyNs) <= max("end" - "start") FROM SL_STEPS')" '[(20, 0, True, True)]' 'DuckDB: the parts of a step add up to the step'
 	is "$(duck 'SELECT count(*), count(DISTINCT commHash), min(n), max(n), bool_and(bytes) FROM (SELECT commHash, seq, count(*) AS n,
 		min(op) = max(op) AND min(bytes) = max(bytes) AND max("rank") = 1 AS bytes FROM SL_COLLECTIVES GROUP BY commHash, seq)')" \
 		"[($(q "$W/two.sqlite" "SELECT count(*) / 2 FROM SL_LIBRARY_API JOIN StringIds ON id = nameId WHERE returnValue = 0 AND value IN ('ncclAllReduce',
@@ -48,38 +48,38 @@ if "$PY" -c 'import duckdb' 2>/dev/null; then
 	is "$(duck "SELECT sum(n), sum(ns) FROM SL_KERNELS WHERE node = 'other'")" \
 		"$(q "$R" "SELECT printf('[(%d, %d)]', count(*), sum(end - start)) FROM CUPTI_ACTIVITY_KIND_KERNEL")" 'DuckDB: all kernels are there'
 else
-	skip 'what DuckDB reads' 'no duckdb for python3'
+	skip 'DuckDB: the parts of a step add up to the step' 'no duckdb for python3'
 fi
 
 # ---- the same again, and bad input ----
-check 'the same again replaces it' ranks add -d ds --run one --node other "$R"
-is "$(json "len(d['runs'][0]['nodes'])")" 2 'nothing is there twice'
+check 'add of the same report again succeeds' ranks add -d ds --run one --node other "$R"
+is "$(json "len(d['runs'][0]['nodes'])")" 2 'add of the same report again replaces its rows'
 "$BIN" ranks add -d ds --run one --node other "$W/two.sqlite" >out 2>err
-is $? 1 'older reports do not replace newer ones'
+is $? 1 'add of older reports does not replace newer ones'
 is "$(cat err | grep -v '^sightline: ranks: ')" "sightline: ranks add: no step was found (an NVTX range that repeats; --step=RANGE names one): questions about steps have no answer
-sightline: ranks add: node other has newer reports under run one; --force replaces them" 'which is said'
+sightline: ranks add: node other has newer reports under run one; --force replaces them" 'add of older reports names --force'
 SLURM_JOB_ID=17 SLURM_PROCID=0 SLURM_NTASKS=4 profile job /bin/true 2>err
-check 'the name of a run may be the job' ranks add -d jobs "$R"
+check 'add takes the run from the job of the launcher' ranks add -d jobs "$R"
 SLURM_JOB_ID=18 SLURM_PROCID=1 SLURM_NTASKS=4 profile job2 /bin/true 2>err
 "$BIN" ranks add -d jobs --run 17 --node b "$R" >out 2>err
-is "$? $(grep -c 'run 17 is that of another job 17' err)" '1 1' 'two jobs do not become one run'
+is "$? $(grep -c 'run 17 is that of another job 17' err)" '1 1' 'add refuses two jobs as one run'
 profile none /bin/true 2>err
 "$BIN" ranks add -d ds --run one "$R" >out 2>err
-is "$? $(grep -c 'does not show which rank it is of: --rank=N' err)" '1 1' 'a report of no rank'
+is "$? $(grep -c 'does not show which rank it is of: --rank=N' err)" '1 1' 'add refuses a report of no rank'
 cp "$R" name-rank7.sqlite
-check 'the rank from the name' ranks add -d names --run x --rank-from 'rank%r' name-rank7.sqlite
+check 'add takes the rank from the name of the file' ranks add -d names --run x --rank-from 'rank%r' name-rank7.sqlite
 "$BIN" ranks add -d ds --run a/b "$R" >out 2>err
-is $? 2 'a run that is no name'
+is $? 2 'add refuses a bad name of a run'
 "$BIN" ranks add -d ds --run one missing.sqlite >out 2>err
-is "$? $(wc -l <err)" '1 1' 'a report that is not there'
+is "$? $(wc -l <err)" '1 1' 'add refuses a report that does not exist'
 head -c 100 ds/SL_STEPS/run=one/node=other/part-0.parquet >cut && cp cut ds/SL_STEPS/run=one/node=other/part-0.parquet
 "$BIN" ranks check -d ds --fail-on files >out 2>err
-is "$? $(grep -c 'SL_STEPS is cut off, or has been changed; moved to _bad' out)" '3 1' 'a file that is cut off is named'
-is "$(ls ds/_bad)" SL_STEPS-one-other.parquet 'and moved away'
+is "$? $(grep -c 'SL_STEPS is cut off, or has been changed; moved to _bad' out)" '3 1' 'check names a file that is cut off'
+is "$(ls ds/_bad)" SL_STEPS-one-other.parquet 'check moves a file that is cut off away'
 "$BIN" ranks check -d nowhere >out 2>err
-is "$? $(wc -l <err)" '1 1' 'a dataset that is not there'
+is "$? $(wc -l <err)" '1 1' 'check refuses a dataset that does not exist'
 "$BIN" ranks ad -d x >out 2>err
-is "$? $(cat err)" "2 sightline: ranks: there is no command 'ad'; did you mean 'add'?" 'a command that is not there'
+is "$? $(cat err)" "2 sightline: ranks: there is no command 'ad'; did you mean 'add'?" 'ranks refuses an unknown command'
 (ulimit -f 0 && exec "$BIN" ranks add -d full --run one "$W/two.sqlite") >out 2>err
-is "$(find full -name '*.parquet' 2>/dev/null | wc -l)" 0 'a disk that is full leaves no file that is not whole'
+is "$(find full -name '*.parquet' 2>/dev/null | wc -l)" 0 'add onto a full disk leaves no file that is not whole'
 done_testing

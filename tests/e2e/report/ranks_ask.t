@@ -32,26 +32,26 @@ named link network commHash
 named mount files mount
 named missing data firstMissing
 is "$(first why cause -d ds_cpu --run cpu1) $(first why cause -d ds_file --run file1) $(first why cause -d ds_gpu --run gpu1)" 'computing files GPU' \
-	'and why is right about the cause'
+	'why has the cause of cpu, file and gpu'
 is "$(ask gpus -f json -d ds_types --run types1 | "$PY" -c 'import json, sys
 d = json.load(sys.stdin)
-print(sorted({r["gpu"] for r in d}), d[0]["slower"] > 1.008, all(r["slower"] < 1.003 for r in d[1:]))')" "['A100', 'H100'] True True" 'types of GPUs are compared with themselves'
+print(sorted({r["gpu"] for r in d}), d[0]["slower"] > 1.008, all(r["slower"] < 1.003 for r in d[1:]))')" "['A100', 'H100'] True True" 'gpus compares GPUs with those of the same type'
 make ds_none none 16 40 none 1 >/dev/null
-is "$(ask straggler -f json -d ds_none | "$PY" -c 'import json, sys; print(json.load(sys.stdin)[0]["share"] < 0.5)')" True 'without a fault no rank stands out'
+is "$(ask straggler -f json -d ds_none | "$PY" -c 'import json, sys; print(json.load(sys.stdin)[0]["share"] < 0.5)')" True 'no rank stands out of a run that has no fault'
 
 # ---- all of them run ----
 make all before 16 40 none 1 >/dev/null
 make all after 16 40 gpu 2 >/dev/null
 questions=$("$BIN" ranks ask --list | awk '{ print $1 }')
-is "$(echo "$questions" | wc -l)" 15 'questions'
+is "$(echo "$questions" | wc -l)" 15 '--list has fifteen questions'
 for question in $questions; do
 	check "$question: DuckDB answers it" ask "$question" -d all --run after --base before
-	check "$question: has a head" sh -c 'for k in title about column; do grep -q "^-- $k: " "$0" || exit 1; done' "$TOP/exporters/ranks/questions/$question.sql"
+	check "$question has a title, an explanation and columns" sh -c 'for k in title about column; do grep -q "^-- $k: " "$0" || exit 1; done' "$TOP/exporters/ranks/questions/$question.sql"
 done
-is "$(first changed kind -d all --run after --base before)" kernel 'what changed is a kernel'
-is "$(ask steps -d all --run after -f csv --top 3 | wc -l)" 4 '--top'
+is "$(first changed kind -d all --run after --base before)" kernel 'changed names the kernel that became slower'
+is "$(ask steps -d all --run after -f csv --top 3 | wc -l)" 4 '--top limits the rows of an answer'
 make all missing 16 40 missing 3 >/dev/null
-is "$(first data missing -d all --run missing)" 1 'a rank that is missing'
+is "$(first data missing -d all --run missing)" 1 'a rank that is missing is named'
 
 # ---- the same by plain SQLite ----
 make two before 16 40 none 1 2 >/dev/null
@@ -72,26 +72,26 @@ for seed in 1 2 3; do
 	), shown AS (SELECT t, node, CASE WHEN node = '$node' THEN t + 200000 + (t - 1790000000000000000) // 20000 ELSE t END AS own FROM tick, (SELECT DISTINCT node FROM line))
 	SELECT count(*), count(*) FILTER (WHERE abs(own + offsetNs + driftPpb * (own - time) // 1000000000 - t) > 10000), count(*) FILTER (WHERE errorNs > 10000)
 	FROM shown JOIN line USING (node) WHERE (own >= time OR no = 1) AND (until IS NULL OR own < until)")" '1604,0,0' "clock: $node is fitted within 10 us at all times ($seed)"
-	is "$(first clocks node -d drift --run "r$seed")" "$node" 'and clocks names it'
+	is "$(first clocks node -d drift --run "r$seed")" "$node" "clock: clocks names $node ($seed)"
 done
 is "$(ask clocks -d drift --run r1 -f json --top 1 | "$PY" -c 'import json, sys; d = json.load(sys.stdin)[0]; print(abs(d["ppm"] + 50) < 1, d["source"])')" \
-	'True collectives' 'clocks: by 50 ppm'
+	'True collectives' 'clock: clocks has a drift of 50 ppm'
 "$BIN" ranks clock -d drift --run r1 >/dev/null 2>&1
 cp -r drift/SL_COLLECTIVES/run=r1 raw
 "$BIN" ranks clock -d drift --run r1 >out 2>&1
 check 'clock: times of events stay as they are' diff -r raw drift/SL_COLLECTIVES/run=r1
 make single r1 16 10 none 1 >/dev/null
 "$BIN" ranks clock -d single >out 2>err
-is "$? $(cat err)" '0 sightline: ranks clock: run r1 has too few collectives that nodes share: their clocks are compared by the kernel'"'"'s bounds only' 'clock: of one node'
+is "$? $(cat err)" '0 sightline: ranks clock: run r1 has too few collectives that nodes share: their clocks are compared by the kernel'"'"'s bounds only' 'clock of one node names the bounds that are left'
 
 # ---- words ----
-is "$(ask whatif -d all --engine print | grep -o 'CREATE TEMP VIEW [A-Z_]*')" 'CREATE TEMP VIEW SL_STEPS' 'print: the views that the statement needs'
-is "$("$BIN" ranks sql -d all | grep -c 'CREATE TEMP VIEW')" "$(grep -c '^TABLE' "$TOP/exporters/ranks/tables.def")" 'sql: all of them'
-check 'sql: DuckDB takes them, and a statement' sh -c '("$0" ranks sql steps -d all --run after --top 2 && echo "SELECT count(*) FROM SL_RANKS;") | duckdb -init /dev/null -bail -csv >out' "$BIN"
-is "$(wc -l <out) $(tail -1 out)" '5 47' 'sql: and what one adds to it'
+is "$(ask whatif -d all --engine print | grep -o 'CREATE TEMP VIEW [A-Z_]*')" 'CREATE TEMP VIEW SL_STEPS' 'print has the views that the statement needs'
+is "$("$BIN" ranks sql -d all | grep -c 'CREATE TEMP VIEW')" "$(grep -c '^TABLE' "$TOP/exporters/ranks/tables.def")" 'sql has the views of all tables'
+check 'DuckDB runs the output of sql, and a statement behind it' sh -c '("$0" ranks sql steps -d all --run after --top 2 && echo "SELECT count(*) FROM SL_RANKS;") | duckdb -init /dev/null -bail -csv >out' "$BIN"
+is "$(wc -l <out) $(tail -1 out)" '5 47' 'DuckDB answers the statement behind the output of sql'
 is "$("$BIN" ranks sql straggler -d s3://bucket/x --run "it's" --engine spark | grep -c "USING parquet OPTIONS (path 's3://bucket/x/\|run = 'it''s'")" \
-	$(($(grep -c '^TABLE' "$TOP/exporters/ranks/tables.def") + $(grep -c 'run = :run' "$TOP/exporters/ranks/questions/straggler.sql"))) 'sql: for Spark, of a dataset elsewhere'
-check 'what is printed is what DuckDB runs' sh -c '"$0" ranks ask waits -d all --engine print 2>/dev/null | duckdb -init /dev/null -bail -csv >out' "$BIN"
+	$(($(grep -c '^TABLE' "$TOP/exporters/ranks/tables.def") + $(grep -c 'run = :run' "$TOP/exporters/ranks/questions/straggler.sql"))) 'sql --engine spark has the views of a dataset elsewhere'
+check 'DuckDB runs the output of --engine print' sh -c '"$0" ranks ask waits -d all --engine print 2>/dev/null | duckdb -init /dev/null -bail -csv >out' "$BIN"
 says() { # STATUS TEXT NAME COMMAND...
 	says_status=$1 says_text=$2 says_name=$3
 	shift 3
@@ -106,5 +106,5 @@ says 1 "no engine is in PATH: 'pip install duckdb-cli' installs one; 'sightline 
 	env PATH=/nowhere "$BIN" ranks ask why -d all
 head -c 50 all/SL_STEPS/run=after/node=n0/part-0.parquet >cut && cp cut all/SL_STEPS/run=after/node=n0/part-0.parquet
 ask why -d all --run after >out
-is $? 1 'an error of the engine is one'
+is $? 1 'an error of the engine ends ask with a message'
 done_testing

@@ -23,9 +23,9 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	calls() { awk '$NF == "total" { print $4 }' "$1/calls"; }
 	dd_below s-without strace -f -c -o "$W/s-without/calls"
 	dd_below s-with --ranks="$W/ds" --run=one strace -f -c -o "$W/s-with/calls"
-	check 'as many system calls' within "$(calls s-without)" "$(calls s-with)"
+	check '--ranks adds no system calls of the program' within "$(calls s-without)" "$(calls s-with)"
 else
-	skip 'as many system calls' 'strace is not installed, or not permitted'
+	skip '--ranks adds no system calls of the program' 'strace is not installed, or not permitted'
 fi
 if command -v valgrind >/dev/null; then
 	# Of dd, the last of them; what the loader does is part of it.
@@ -35,9 +35,9 @@ if command -v valgrind >/dev/null; then
 		[ $how = without ] || set -- --ranks="$W/ds" --run=two
 		dd_below v-$how "$@" valgrind -q --tool=callgrind --callgrind-out-file="$W/v-$how/calls.%p"
 	done
-	check 'as many instructions' within "$(instructions v-without)" "$(instructions v-with)"
+	check '--ranks adds no instructions of the program' within "$(instructions v-without)" "$(instructions v-with)"
 else
-	skip 'as many instructions' 'valgrind is not installed'
+	skip '--ranks adds no instructions of the program' 'valgrind is not installed'
 fi
-is "$(find ds/_nodes -name 'node=*.json' | wc -l)" "$(find . -path './*-with/report.sqlite' | wc -l)" 'these runs are in the dataset'
+is "$(find ds/_nodes -name 'node=*.json' | wc -l)" "$(find . -path './*-with/report.sqlite' | wc -l)" 'the measured runs are in the dataset'
 done_testing

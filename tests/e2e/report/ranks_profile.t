@@ -30,11 +30,11 @@ for i in 0 1 2 3 4 5 6 7; do
 done
 wait
 cd ..
-is "$(cat out.*)" '' 'eight profiles: nothing on the program'"'"'s output'
-is "$(ls alone)" "$(for i in 0 1 2 3 4 5 6 7; do echo "report1-$HOST-$i.sqlite"; done)" 'each has a report with a name of its own'
-is "$(manifests ds "sorted(all) == [('alone', '$HOST-%d' % i, i, 8, 6, 6, 1) for i in range(8)]")" True 'all of them are in the dataset'
-is "$(cat err.* | grep -c "^sightline: report: ")$(cat err.* | grep -c "^sightline: run alone, node $HOST-[0-7]: in ")$(cat err.* | wc -l)" 8816 'a line for each report and one for the dataset'
-is "$(straggler ds alone)" "$LATE" 'the late rank is named'
+is "$(cat out.*)" '' 'eight profiles print nothing among the output of the program'
+is "$(ls alone)" "$(for i in 0 1 2 3 4 5 6 7; do echo "report1-$HOST-$i.sqlite"; done)" 'each of eight profiles has a report with a name of its own'
+is "$(manifests ds "sorted(all) == [('alone', '$HOST-%d' % i, i, 8, 6, 6, 1) for i in range(8)]")" True 'all of eight profiles are in the dataset'
+is "$(cat err.* | grep -c "^sightline: report: ")$(cat err.* | grep -c "^sightline: run alone, node $HOST-[0-7]: in ")$(cat err.* | wc -l)" 8816 'each profile prints a line for its report and one for the dataset'
+is "$(straggler ds alone)" "$LATE" 'the late rank of eight profiles is named'
 
 # ---- a launcher below one profile, as torchrun is; it is a task of SLURM or Kubernetes itself, and no rank ----
 SLURM_PROCID=9 SLURM_NTASKS=10 JOB_COMPLETION_INDEX=12
@@ -43,33 +43,33 @@ export SLURM_PROCID SLURM_NTASKS JOB_COMPLETION_INDEX
 LAUNCHER='for i in 0 1 2 3 4 5 6 7; do RANK=$i LOCAL_RANK=$i WORLD_SIZE=8 TORCHELASTIC_RUN_ID=none "$0" "$1" 6 5 3 40 & done; wait; exit 5'
 # shellcheck disable=SC2086
 "$BIN" profile --ranks=torch -o below/ $WHAT sh -c "$LAUNCHER" "$GPU/ranks" "$W/meet2" >out 2>err
-is $? 1 'a report that cannot be written: the program does not run'
+is $? 1 'a report that cannot be written keeps the program from running'
 mkdir below
 # shellcheck disable=SC2086
 "$BIN" profile --ranks=torch -o below/ $WHAT sh -c "$LAUNCHER" "$GPU/ranks" "$W/meet2" >out 2>err
-is $? 5 'a launcher: its exit status'
+is $? 5 'profile of a launcher has its exit status'
 unset SLURM_PROCID SLURM_NTASKS JOB_COMPLETION_INDEX
-is "$(ls below)" "report1-$HOST-9.sqlite" 'one report'
-is "$(manifests torch "len(all), {(n, k, w, s, c) for _, n, k, w, s, c, _ in all} == {('$HOST-0', i, 8, 6, 6) for i in range(8)}")" '8 True' 'of eight ranks'
+is "$(ls below)" "report1-$HOST-9.sqlite" 'profile of a launcher writes one report'
+is "$(manifests torch "len(all), {(n, k, w, s, c) for _, n, k, w, s, c, _ in all} == {('$HOST-0', i, 8, 6, 6) for i in range(8)}")" '8 True' 'the report of a launcher has eight ranks'
 run=$(manifests torch "d['runs'][0]['run']")
 check 'a run that no launcher gave a name has one of host and time' sh -c 'echo "$1" | grep -Eq "^$2-20[0-9]{6}-[0-9]{6}-[0-9]+$"' x "$run" "$HOST"
-is "$(straggler torch "$run")" "$LATE" 'the late rank is named'
-check 'the same by hand is the same run' "$BIN" ranks add -q -d torch --node '%h-%r' below/*.sqlite
-is "$(manifests torch "len(d['runs']), len(all)")" '1 8' 'and replaces it'
+is "$(straggler torch "$run")" "$LATE" 'the late rank of a launcher is named'
+check 'add by hand to the run of profile succeeds' "$BIN" ranks add -q -d torch --node '%h-%r' below/*.sqlite
+is "$(manifests torch "len(d['runs']), len(all)")" '1 8' 'add by hand to the run of profile replaces its rows'
 
 # ---- mpirun ----
 if command -v mpirun >/dev/null && mpirun --allow-run-as-root --oversubscribe -n 2 true >/dev/null 2>&1; then
 	mkdir mpi && cd mpi || exit 1
 	# shellcheck disable=SC2086
 	mpirun --allow-run-as-root --oversubscribe -n 8 "$BIN" profile --ranks=../ds $WHAT "$GPU/ranks" "$W/meet3" 6 5 3 40 >../out 2>../err
-	result $? 'mpirun -n 8' || diag <../err
+	result $? 'mpirun -n 8 of profile succeeds' || diag <../err
 	cd ..
 	is "$(ls mpi | wc -l)" 8 'mpirun: eight reports'
 	is "$(manifests ds "sorted(a[1:] for a in all if a[0] != 'alone') == [('$HOST-%d' % i, i, 8, 6, 6, 1) for i in range(8)], len({a[0] for a in all})")" \
-		'True 2' 'in one run of the dataset'
+		'True 2' 'mpirun: the reports are in one run of the dataset'
 	is "$(straggler ds "$(manifests ds "[a[0] for a in all if a[0] != 'alone'][0]")")" "$LATE" 'mpirun: the late rank is named'
 else
-	skip 'mpirun -n 8' 'it is not installed (openmpi-bin), or does not run here'
+	skip 'mpirun -n 8 of profile succeeds' 'it is not installed (openmpi-bin), or does not run here'
 fi
 
 # ---- what fails ----
@@ -90,5 +90,5 @@ for bad in '--ranks=/dev/null/x' '--ranks=/dev/null' '--ranks=ok --run=a/b' '--r
 	"$BIN" profile $bad -o bad sh -c 'echo ran' >out 2>err
 	is "$?-$(wc -l <err)-$(cat out)" 2-1- "$bad: status 2, one line, and the program does not run"
 done
-check 'nothing of the job is left in the datasets' wait_for 10 sh -c '[ -z "$(ls ds/_jobs torch/_jobs none/_jobs | grep -v :)" ]'
+check 'profile --ranks leaves nothing of the job in the datasets' wait_for 10 sh -c '[ -z "$(ls ds/_jobs torch/_jobs none/_jobs | grep -v :)" ]'
 done_testing

@@ -12,7 +12,7 @@ multiply() { "$PY" "$E2E/report/ranks_make.py" ds "$1$2" 16 "${3:-20}" "$1" "$2"
 
 head -c 1M /dev/urandom >data
 RANKS_DATA=$W/data RANK=0 WORLD_SIZE=1 profile real -t cuda,nvtx,osrt,nccl --gpu-health=0 "$GPU/ranks" "$W/meet" 12 5 9 0 >said 2>err
-check 'a report of one rank' intact real.sqlite
+check 'add takes the report of one rank' intact real.sqlite
 switches=$(q real.sqlite 'SELECT count(*) FROM SCHED_EVENTS')
 
 named() { # FAULT QUESTION COLUMN [CAUSE]: for each seed; CAUSE: that of why
@@ -34,7 +34,7 @@ named link network commHash ''
 named mount files mount ''
 named missing data firstMissing ''
 multiply none 1 >said
-is "$("$PY" -c "print($(first straggler share none1) < 0.5)")" True 'without a fault no rank stands out'
+is "$("$PY" -c "print($(first straggler share none1) < 0.5)")" True 'no rank stands out of a run that has no fault'
 is "$("$BIN" ranks check -d ds --run late1 -f json | "$PY" -c 'import json, sys
 print([(n["node"], [r["rank"] for r in n["ranks"]] == list(range(8 * i, 8 * i + 8)), {(r["worldSize"], r["steps"], r["collectives"]) for r in n["ranks"]}) for i, n in enumerate(json.load(sys.stdin)["runs"][0]["nodes"])])')" \
 	"[('n0', True, {(16, 20, 20)}), ('n1', True, {(16, 20, 20)})]" 'every rank has all of its steps and collectives'
@@ -46,5 +46,5 @@ is "$(first clocks node clock3) $("$PY" -c "print(abs($(first clocks aheadUs clo
 "$BIN" ranks clock -d ds --run file1 >said 2>err
 is "$("$PY" "$E2E/report/ranks_engines.py" "$BIN" ds file1 none1 2>&1)" '' 'every question has the same rows by DuckDB and by plain SQLite'
 "$BIN" ranks fetch -d ds --run clock3 --rank 0,15 -o two.sqlite clock3-n0.sqlite clock3-n3.sqlite 2>err
-is "$(cat err) $(q two.sqlite "SELECT count(*), count(DISTINCT globalPid) FROM CUPTI_ACTIVITY_KIND_KERNEL")" ' 600|2' 'two of the ranks can be fetched'
+is "$(cat err) $(q two.sqlite "SELECT count(*), count(DISTINCT globalPid) FROM CUPTI_ACTIVITY_KIND_KERNEL")" ' 600|2' 'fetch gets two of the ranks'
 done_testing

@@ -11,20 +11,20 @@ first() { # QUESTION COLUMN
 	"$BIN" ranks ask "$1" -d ds --run after --base before -f json 2>err | "$PY" -c 'import json, sys; print(json.load(sys.stdin)[0][sys.argv[1]])' "$2" 2>&1
 }
 
-check 'reports of eight ranks' "$PY" "$E2E/report/ranks_reports_make.py" "$TOP/collector/schema.sql" . after 8 20 1 file
-check 'and of a run of two, before' "$PY" "$E2E/report/ranks_reports_make.py" "$TOP/collector/schema.sql" . before 2 20 2
+check 'the reports of eight ranks are made' "$PY" "$E2E/report/ranks_reports_make.py" "$TOP/collector/schema.sql" . after 8 20 1 file
+check 'the reports of an earlier run of two ranks are made' "$PY" "$E2E/report/ranks_reports_make.py" "$TOP/collector/schema.sql" . before 2 20 2
 for n in 0 1 2 3; do
-	check "node $n: two reports" ranks add -d ds --run after --node "n$n" "after-$((2 * n)).sqlite" "after-$((2 * n + 1)).sqlite"
+	check "node $n: add takes two reports" ranks add -d ds --run after --node "n$n" "after-$((2 * n)).sqlite" "after-$((2 * n + 1)).sqlite"
 done
-is "$(grep -c 'have no kernel\|made before' err)" 2 'what has no kernel, or no communicator, is named'
-check 'the other run' ranks add -d ds --run before --node n0 before-0.sqlite before-1.sqlite
-check 'clocks' ranks clock -d ds --run after
-is "$(sed -n 's/ us, drifts.*//p' out | xargs)" 'n1 -50.0 n2 -100.0 n3 -150.0' 'are fitted as they were set'
-is "$(compare)" '' 'every table and every question has the same rows by plain SQLite over ten attached reports and by DuckDB over the dataset'
-is "$(first straggler rank) $(first why rank) $(first why cause) $(first files slowestRank) $(first data cut) $(first mismatch seq)" '5 5 files 5 1 14' 'what was planted is named'
+is "$(grep -c 'have no kernel\|made before' err)" 2 'add names collectives that have no kernel, or no communicator'
+check 'add takes the reports of the earlier run' ranks add -d ds --run before --node n0 before-0.sqlite before-1.sqlite
+check 'clock fits the clocks of the run' ranks clock -d ds --run after
+is "$(sed -n 's/ us, drifts.*//p' out | xargs)" 'n1 -50.0 n2 -100.0 n3 -150.0' 'clock finds the drifts that were planted'
+is "$(compare)" '' 'DuckDB over the dataset and SQLite over the reports have the same rows of all tables and questions'
+is "$(first straggler rank) $(first why rank) $(first why cause) $(first files slowestRank) $(first data cut) $(first mismatch seq)" '5 5 files 5 1 14' 'the questions name what was planted'
 
 # ---- the comparison can fail ----
 sqlite3 after-6.sqlite "UPDATE OSRT_API SET end = end + 1 WHERE rowid = (SELECT min(rowid) FROM OSRT_API WHERE nameId = (SELECT id FROM StringIds WHERE value = 'read'))"
 sqlite3 after-4.sqlite "DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid = (SELECT max(rowid) FROM CUPTI_ACTIVITY_KIND_KERNEL)"
-is "$(compare | sed 's/:.*//' | sort | xargs)" 'SL_CALLS SL_COLLECTIVES SL_FILES SL_KERNELS SL_STEPS changed files straggler waits' 'rows that differ are found'
+is "$(compare | sed 's/:.*//' | sort | xargs)" 'SL_CALLS SL_COLLECTIVES SL_FILES SL_KERNELS SL_STEPS changed files straggler waits' 'the comparison finds rows that differ'
 done_testing

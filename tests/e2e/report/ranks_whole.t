@@ -11,7 +11,7 @@ RANK=0 WORLD_SIZE=2 profile second -t cuda,nvtx,osrt "$GPU/steps" 20 >said 2>err
 add -d old --run one --node n "$W/first.sqlite"
 add -d new --run one --node n "$W/second.sqlite"
 sums() { (cd "$1" && find . -type f -name '*.parquet' -o -name 'node=*.json' | sort | xargs md5sum); }
-is "$(sums old | wc -l)" "$(($(grep -c '^TABLE' "$TOP/exporters/ranks/tables.def") + 1))" 'a file for each table, and the manifest'
+is "$(sums old | wc -l)" "$(($(grep -c '^TABLE' "$TOP/exporters/ranks/tables.def") + 1))" 'add writes a file for each table, and the manifest'
 
 # ---- a writer that was stopped among its renames: for each place where that may be ----
 tables=$(sed -n 's/^TABLE(\([A-Z_]*\),.*/\1/p' "$TOP/exporters/ranks/tables.def")
@@ -31,12 +31,12 @@ for renamed in $(seq 0 "$(echo "$tables" | wc -l)"); do
 	[ "$(sums torn)" = "$(sums new)" ] || bad="$bad $renamed: other files"
 	[ -z "$(find torn -name '.*' -type f)" ] || bad="$bad $renamed: $(find torn -name '.*' -type f)"
 done
-is "$bad" '' 'a writer that was stopped among its renames: the next reader renames the rest'
+is "$bad" '' 'add was stopped among its renames: the next reader renames the rest'
 rm -rf torn
 cp -r old torn
 for table in $tables; do head -c 60 "new/$table/run=one/node=n/part-0.parquet" >"torn/$table/run=one/node=n/.part-0.parquet.tmp"; done
-check 'one that was stopped before' whole torn
-is "$(sums torn)" "$(sums old)" 'has changed nothing'
+check 'add was stopped before its renames: the dataset is whole' whole torn
+is "$(sums torn)" "$(sums old)" 'add was stopped before its renames: the rows are the old ones'
 
 # ---- killed whenever ----
 bad=
@@ -51,22 +51,22 @@ for ms in 00 01 02 03 05 08 12 16 20 25 30 40 50 70; do
 	add -d hit --run one --node n "$W/second.sqlite" || bad="$bad $ms: $(cat err)"
 	whole hit || bad="$bad $ms: $(cat check)"
 done
-is "$bad" '' 'a writer that is killed at any time leaves a whole dataset, which the next one adds to'
+is "$bad" '' 'add is killed at any time: the dataset is whole, and the next add succeeds'
 
 # ---- a disk that is full ----
 if mkdir small && mount -t tmpfs -o size=256k tmpfs small 2>/dev/null; then
 	at_exit="umount -l '$W/small'; $at_exit"
 	add -d small/ds --run one --node n "$W/first.sqlite"
-	is "$?" 0 'a small disk'
+	is "$?" 0 'add to a small disk succeeds'
 	sums small/ds >before
 	head -c 1M /dev/zero >small/fill 2>/dev/null
 	add -d small/ds --run one --node n "$W/second.sqlite"
-	is "$? $(grep -c 'cannot write .*: No space left on device' err)" '1 1' 'that is full is named'
-	check 'and has what it had' sh -c 'cd small/ds && find . -type f -name "*.parquet" -o -name "node=*.json" | sort | xargs md5sum | cmp - ../../before'
-	check 'which is whole' whole small/ds
-	is "$(find small/ds -name '.*' -type f)" '' 'nothing else is left'
+	is "$? $(grep -c 'cannot write .*: No space left on device' err)" '1 1' 'add to a full disk names it'
+	check 'add to a full disk leaves the old files' sh -c 'cd small/ds && find . -type f -name "*.parquet" -o -name "node=*.json" | sort | xargs md5sum | cmp - ../../before'
+	check 'add to a full disk leaves a whole dataset' whole small/ds
+	is "$(find small/ds -name '.*' -type f)" '' 'add to a full disk leaves no other file'
 else
-	skip 'a disk that is full' 'no file system can be mounted here'
+	skip 'add to a full disk names it' 'no file system can be mounted here'
 fi
 
 # ---- another user ----
@@ -82,20 +82,20 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups true
 	sums old >before
 	chmod a+r "$W/second.sqlite"
 	as_nobody ranks add -d old --run one --node n "$W/second.sqlite"
-	is "$? $(grep -c 'cannot write .*: Permission denied' err)" '1 1' 'a writer without rights'
-	check 'has changed nothing' sh -c 'cd old && find . -type f -name "*.parquet" -o -name "node=*.json" | sort | xargs md5sum | cmp - ../before'
+	is "$? $(grep -c 'cannot write .*: Permission denied' err)" '1 1' 'a writer without rights is refused'
+	check 'a writer without rights changes no file' sh -c 'cd old && find . -type f -name "*.parquet" -o -name "node=*.json" | sort | xargs md5sum | cmp - ../before'
 	mkdir -m 777 open
 	as_nobody ranks add -d open/ds --run one --node n "$W/second.sqlite"
-	is "$?" 0 'one that has them needs no others'
+	is "$?" 0 'a writer with rights to its folder needs no others'
 else
-	skip 'another user' 'not root'
+	skip 'a reader without rights names a part that it cannot complete' 'not root'
 fi
 
 # ---- the same rank on another node, started again, and NCCL's number ----
 add -d again --run one --node old "$W/first.sqlite"
 add -d again --run one --node new "$W/second.sqlite"
 "$BIN" ranks check -d again --fail-on twice >out 2>err
-is "$? $(grep -c '^twice .*rank 0 is in the reports of several nodes, of which the newest counts: ' out)" '3 1' 'a rank on two nodes'
+is "$? $(grep -c '^twice .*rank 0 is in the reports of several nodes, of which the newest counts: ' out)" '3 1' 'check --fail-on twice names a rank on two nodes'
 cp "$W/second.sqlite" restarted.sqlite
 sqlite3 restarted.sqlite "INSERT INTO SL_RANK_VARIABLES SELECT globalPid, 'TORCHELASTIC_RESTART_COUNT', '1' FROM SL_RANK_VARIABLES WHERE name = 'RANK'"
 add -d restart --run one --node n "$W/first.sqlite" restarted.sqlite
@@ -104,7 +104,7 @@ sqlite3 nccl.sqlite "CREATE TABLE IF NOT EXISTS SL_NCCL_COMMUNICATORS(globalPid 
 	start INTEGER NOT NULL, end INTEGER, PRIMARY KEY (globalPid, comm, start)); INSERT INTO SL_NCCL_COMMUNICATORS SELECT globalPid, 1, 1, NULL, 2, 1, 0, NULL FROM SL_RANK_VARIABLES WHERE name = 'RANK'"
 add -d nccl --run one --node n nccl.sqlite
 "$BIN" ranks check -d nccl --fail-on rank >out 2>err
-is "$? $(grep '^rank ' out)" '3 rank      run one: 1 ranks have another number in NCCL: rank 0 (RANK) is 1 there' 'a rank that NCCL numbers in another way'
+is "$? $(grep '^rank ' out)" '3 rank      run one: 1 ranks have another number in NCCL: rank 0 (RANK) is 1 there' 'check --fail-on rank names a rank that NCCL numbers in another way'
 if command -v duckdb >/dev/null; then
 	ask() { # DATASET: steps that count, and of how many nodes
 		(
@@ -112,10 +112,10 @@ if command -v duckdb >/dev/null; then
 			echo 'SELECT count(*), count(DISTINCT node) FROM SL_STEPS; SELECT count(*) FROM SL_RANKS;'
 		) | duckdb -init /dev/null -bail -csv -noheader 2>&1 | xargs
 	}
-	is "$(ask again)" '20,1 1' 'of a rank on two nodes the newest rows count'
-	is "$(ask restart)" '20,1 1' 'of one that was started again the last'
-	is "$(ask old)" '10,1 1' 'others all count'
+	is "$(ask again)" '20,1 1' 'the newest rows count of a rank on two nodes'
+	is "$(ask restart)" '20,1 1' 'the last rows count of a rank that was started again'
+	is "$(ask old)" '10,1 1' 'all rows count of other ranks'
 else
-	skip 'the newest rows count' 'no duckdb (PyPI was not reached)'
+	skip 'the newest rows count of a rank on two nodes' 'no duckdb (PyPI was not reached)'
 fi
 done_testing

@@ -47,7 +47,7 @@ done
 for d in ours nsys34; do
 	st $d.sqlite >defaults.got 2>&1
 	if [ "${GOLDEN-}" = update ]; then cp defaults.got "$GOLD/defaults-$d.txt"; fi
-	check "default reports of $d" diff -u "$GOLD/defaults-$d.txt" defaults.got
+	check "default reports of $d are as worked out by hand" diff -u "$GOLD/defaults-$d.txt" defaults.got
 done
 
 # ---- every report is covered here; the sqlite3 shell gives the same rows with the functions loaded ----
@@ -123,7 +123,7 @@ for r in rows:
     for k, v in near.items(): assert abs(r[k] - v) <= 0.0501 + 1e-12 * abs(v), (r['Name'], k, r[k], v)
 EOF
 st -q -r osrt_sum -f json random.sqlite >figures.json
-check 'osrt_sum: figures as python computes them' "$PY" figures.py random.sqlite figures.json
+check 'osrt_sum has the figures that Python computes' "$PY" figures.py random.sqlite figures.json
 
 # ---- default tables on a terminal: an overview; a table that is asked for is whole ----
 sqlite3 long.sqlite "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);
@@ -132,9 +132,9 @@ sqlite3 long.sqlite "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);
 	INSERT INTO StringIds SELECT i, printf('f%02d', i) FROM i;
 	INSERT INTO OSRT_API SELECT 0, 1000 * id, 27, 1, id, 0 FROM StringIds"
 on_terminal() { "$PY" -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$BIN" stats "$@" </dev/null | tr -d '\r'; }
-is "$(on_terminal -q long.sqlite | grep -c ' f[0-9][0-9]$'),$(on_terminal -q long.sqlite | grep -c '^ … 37 more (-r osrt_sum)$')" 20,1 'on a terminal: the top 20 rows'
-is "$(on_terminal -q -r osrt_sum long.sqlite | grep -c ' f[0-9][0-9]$')" 57 'all that is asked for'
-is "$(st -q long.sqlite | grep -c ' f[0-9][0-9]$')" 57 'elsewhere all, too'
+is "$(on_terminal -q long.sqlite | grep -c ' f[0-9][0-9]$'),$(on_terminal -q long.sqlite | grep -c '^ … 37 more (-r osrt_sum)$')" 20,1 'stats on a terminal prints the top 20 rows'
+is "$(on_terminal -q -r osrt_sum long.sqlite | grep -c ' f[0-9][0-9]$')" 57 'stats -r on a terminal prints all rows'
+is "$(st -q long.sqlite | grep -c ' f[0-9][0-9]$')" 57 'stats into a pipe prints all rows'
 "$BIN" stats -q -r osrt_trace random.sqlite 2>head.err | head -n 1 >/dev/null
 is "$(cat head.err)" '' 'a reader that has enough ends it quietly'
 
@@ -156,59 +156,59 @@ done
 check 'tsv:esc keeps a row on a line' sh -c '
 	[ "$("$1" stats -q -r osrt_trace -f tsv:esc:nohdr ours.sqlite | grep -ac .)" -eq 15 ] &&
 	[ "$("$1" stats -q -r osrt_trace -f tsv:nohdr ours.sqlite | grep -a . | awk -F"\t" "NF != 14" | wc -l)" -eq 0 ]' - "$BIN"
-check 'nothing that upsets a terminal gets through to it' sh -c '
+check 'names on a terminal cannot steer it' sh -c '
 	! "$1" stats -q ours.sqlite -r osrt_trace,file_access_sum | grep -q "$(printf "\033")"' - "$BIN"
 is "$(st -q -r osrt_sum -f json nsys34.sqlite | "$PY" -c 'import json, sys; print(json.load(sys.stdin)[0]["Name"])')" poll \
-	'json on the console is only json'
+	'json on the console is only JSON'
 is "$(st -r lost_events -f csv ours.sqlite 2>/dev/null | head -n 1)" \
 	'Count,Start (ns),Duration (ns),Pid,Tid,Thread Name,What' 'csv on the console begins with its heading'
 is "$(st -q -r osrt_sum -f column:.:0:0:0:0:0:0:0:6 nsys34.sqlite | sed -n '4,$p')" ' Time (%)   Name
  --------  ------
-    100.0  poll' 'widths and hidden columns'
+    100.0  poll' 'column takes widths and hidden columns'
 
 # ---- outputs ----
 mkdir out && cp ours.sqlite out/x.sqlite
-check 'reports, formats and outputs by position' st -r osrt_sum,thread_cpu_sum,lost_events -f csv,json -o .,out/y out/x.sqlite
+check 'reports, formats and outputs pair by position' st -r osrt_sum,thread_cpu_sum,lost_events -f csv,json -o .,out/y out/x.sqlite
 is "$(ls out)" 'x.sqlite
 x_osrt_sum.csv
 y_lost_events.json
-y_thread_cpu_sum.json' 'and the last of each list goes on'
+y_thread_cpu_sum.json' 'the last format and output go on for more reports'
 st -q -r osrt_sum -f csv ours.sqlite | sed '/^$/d' >console.csv
 check 'a file holds what the console shows' diff console.csv out/x_osrt_sum.csv
 rm out/[xy]_*
-is "$(st -r osrt_sum -o out/x ours.sqlite)" 'Processing [ours.sqlite] with [osrt_sum] to [out/x_osrt_sum.csv]... PROCESSED' 'says what it wrote'
+is "$(st -r osrt_sum -o out/x ours.sqlite)" 'Processing [ours.sqlite] with [osrt_sum] to [out/x_osrt_sum.csv]... PROCESSED' 'stats prints the name of the file that it wrote'
 sum=$(md5sum out/x_osrt_sum.csv)
 echo mine >>out/x_osrt_sum.csv
 is "$(st -r lost_events,osrt_sum -o out/x ours.sqlite 2>&1; echo $?)" \
 	'sightline: stats: out/x_osrt_sum.csv exists already; --force-overwrite=true replaces it
-1' 'an existing file is not replaced'
-is "$(tail -n 1 out/x_osrt_sum.csv) $(ls out | wc -l)" 'mine 2' 'it is left alone, and nothing else was written'
+1' 'stats does not replace an existing file'
+is "$(tail -n 1 out/x_osrt_sum.csv) $(ls out | wc -l)" 'mine 2' 'an existing file is left alone, and no other is written'
 st -q -r osrt_sum -o out/x --force-overwrite=true ours.sqlite
-is "$(md5sum out/x_osrt_sum.csv)" "$sum" '--force-overwrite replaces it'
+is "$(md5sum out/x_osrt_sum.csv)" "$sum" '--force-overwrite replaces an existing file'
 is "$(st -q -r osrt_sum -f csv:nohdr -o '@cut -d\, -f9 | sort | head -n 2' ours.sqlite)" '__pread64_chk
-fread' 'a command gets the table'
+fread' '-o @COMMAND gives the table to the command'
 st -q -r osrt_trace -f csv -o '@true' random.sqlite
-is $? 0 'a command need not read'
+is $? 0 '-o @COMMAND succeeds though the command does not read'
 st -q -r osrt_sum -o '@exit 3' ours.sqlite 2>err
-is "$? $(cat err)" "1 sightline: stats: ours.sqlite: 'exit 3' ended with status 3" 'a command that fails is a failure'
+is "$? $(cat err)" "1 sightline: stats: ours.sqlite: 'exit 3' ended with status 3" '-o @COMMAND fails with the command'
 is "$(st -q -r osrt_sum -o out/no/such ours.sqlite 2>&1; echo $?)" \
 	'sightline: stats: ours.sqlite: cannot write out/no/such_osrt_sum.csv: No such file or directory
-1' 'a folder that is not there'
+1' '-o refuses a folder that does not exist'
 is "$(st -q -r osrt_sum -o same ours.sqlite nsys34.sqlite 2>&1; echo $?)" \
 	"sightline: stats: two tables would go to same_osrt_sum.csv; name another -o, or use '-o .'
-2" 'two tables for one file'
+2" '-o refuses two tables for one file'
 rm -f out/x_*
 (
 	ulimit -f 1
 	st -q -r osrt_trace -f hdoc -o out/x ours.sqlite
 ) 2>err
 is "$? $(cat err) $(ls out)" '1 sightline: stats: ours.sqlite: cannot write out/x_osrt_trace.html: File too large x.sqlite' \
-	'no room: one line, no half file'
+	'stats fails with one line where files may not grow, without half a file'
 printf -- '-- needs: OSRT_API = x\nSELECT 1 AS a UNION ALL SELECT length(zeroblob(1 << 40));' >late.sql
 st -q -r ./late.sql -o out/x ours.sqlite 2>err
 is "$? $(cat err) $(ls out)" '1 sightline: stats: ours.sqlite: report late: string or blob too big x.sqlite' 'a report that fails midway leaves no file'
-check 'a full disk on the console is an error' sh -c '[ -w /dev/full ] || exit 0; "$1" stats -q -r osrt_sum ours.sqlite >/dev/full; [ $? -eq 1 ]' - "$BIN"
-check 'of many tables too, with one message' sh -c '[ -w /dev/full ] || exit 0
+check 'a full disk on the console fails' sh -c '[ -w /dev/full ] || exit 0; "$1" stats -q -r osrt_sum ours.sqlite >/dev/full; [ $? -eq 1 ]' - "$BIN"
+check 'a full disk on the console fails with one message for many tables' sh -c '[ -w /dev/full ] || exit 0
 	"$1" stats -r osrt_sum,osrt_trace,process_tree ours.sqlite >/dev/full 2>full.err; [ $? -eq 1 ] && [ "$(grep -c stdout full.err)" -eq 1 ]' - "$BIN"
 
 # ---- own reports ----
@@ -219,30 +219,30 @@ CREATE TEMP TABLE t AS SELECT end - start AS d FROM OSRT_API;
 SELECT d AS "Dur (ns)" FROM t ORDER BY d DESC LIMIT coalesce(:rows, 1); -- the end
 /* done */
 EOF
-is "$(st -q -f csv:nohdr -r ./my.sql,my.sql:rows=2 ours.sqlite | tr '\n' ' ')" '700000  700000 250000  ' 'own SQL, with an argument'
-is "$(st -q -f csv:nohdr -r my --report-dir=. --timeunit usec ours.sqlite)" 700.000 'own folder of reports'
+is "$(st -q -f csv:nohdr -r ./my.sql,my.sql:rows=2 ours.sqlite | tr '\n' ' ')" '700000  700000 250000  ' 'a report from a file takes its argument'
+is "$(st -q -f csv:nohdr -r my --report-dir=. --timeunit usec ours.sqlite)" 700.000 '--report-dir finds reports in a folder'
 is "$(st -q -r ./my.sql:cols=2 ours.sqlite 2>&1; echo $?)" "sightline: stats: report my does not take ':cols=2'; it takes rows=<n>
-2" 'an argument it does not have'
+2" 'a report refuses an argument that it does not have'
 echo 'SELEKT 1' >bad.sql
 is "$(st -q -r ./bad.sql ours.sqlite 2>&1; echo $?)" 'sightline: stats: ours.sqlite: report bad: near "SELEKT": syntax error
-1' 'wrong SQL'
+1' 'a report with wrong SQL fails with one line'
 echo 'DELETE FROM OSRT_API; SELECT 1' >write.sql
 st -q -r ./write.sql ours.sqlite 2>err
-is "$? $(cat err)" '1 sightline: stats: ours.sqlite: report write: attempt to write a readonly database' 'a report cannot write'
+is "$? $(cat err)" '1 sightline: stats: ours.sqlite: report write: attempt to write a readonly database' 'a report with SQL that writes fails'
 
 # ---- wrong use ----
 is "$(st -r osrt_smu ours.sqlite 2>&1; echo $?)" "sightline: stats: no report is called 'osrt_smu'; did you mean 'osrt_sum'? (see --help-reports)
-2" 'unknown report'
+2" 'stats names the nearest report for an unknown one'
 is "$(st -f jsn ours.sqlite 2>&1; echo $?)" "sightline: stats: no format is called 'jsn'; did you mean 'json'? (see --help-formats)
-2" 'unknown format'
+2" 'stats names the nearest format for an unknown one'
 is "$(st -f csv:nohead ours.sqlite 2>&1; echo $?)" "sightline: stats: format csv does not take ':nohead'; it takes :nohdr
-2" 'unknown modifier'
+2" 'stats names the modifiers for an unknown one'
 st >log 2>&1
-is "$? $(wc -l <log)" '2 1' 'no report named'
+is "$? $(wc -l <log)" '2 1' 'stats without a report is refused'
 st --timeunit fortnights ours.sqlite >log 2>&1
-is "$? $(wc -l <log)" '2 1' 'unknown unit'
-is "$(st -q -f csv:nohdr ours.sqlite -r lost_events | wc -l)" 3 'options may follow the file'
-is "$(st -q -f csv:nohdr -r lost_events -- ours.sqlite | wc -l)" 3 'or end before --'
+is "$? $(wc -l <log)" '2 1' 'stats refuses an unknown unit'
+is "$(st -q -f csv:nohdr ours.sqlite -r lost_events | wc -l)" 3 'options of stats may follow the file'
+is "$(st -q -f csv:nohdr -r lost_events -- ours.sqlite | wc -l)" 3 'options of stats end before --'
 
 # ---- bad input: one line that names what is wrong, exit 1, nothing on stdout, nothing written ----
 bad() { # FILE MESSAGE-PART NAME
@@ -250,16 +250,16 @@ bad() { # FILE MESSAGE-PART NAME
 	st -f csv -o out/bad "$1" >so 2>se
 	rc=$?
 	ls -A out . >ls.after
-	is "$rc $(wc -c <so) $(wc -l <se) $(grep -cF "$2" se)" '1 0 1 1' "$3"
-	cmp -s ls.before ls.after || result 1 "$3: nothing is written"
+	is "$rc $(wc -c <so) $(wc -l <se) $(grep -cF "$2" se)" '1 0 1 1' "stats of $3 fails with one line"
+	cmp -s ls.before ls.after || result 1 "stats of $3 writes nothing"
 }
 touch so se ls.before ls.after
-bad nope.sqlite 'nope.sqlite: No such file' 'missing file'
+bad nope.sqlite 'nope.sqlite: No such file' 'a missing file'
 bad out 'out is a directory' 'a directory'
 : >empty.sqlite
 bad empty.sqlite 'empty.sqlite is empty' 'an empty file'
 echo 'Hello, I am no database, but long enough to be one, am I not' >text.sqlite
-bad text.sqlite 'text.sqlite is not an SQLite database' 'a text'
+bad text.sqlite 'text.sqlite is not an SQLite database' 'a text that is no database'
 size=$(wc -c <ours.sqlite)
 head -c 50 ours.sqlite >head.sqlite
 bad head.sqlite 'head.sqlite is cut off' 'a cut-off header'
@@ -273,7 +273,7 @@ bad corrupt.sqlite 'corrupt.sqlite is damaged' 'a damaged database'
 sqlite3 foreign.sqlite 'CREATE TABLE t(a)'
 bad foreign.sqlite 'foreign.sqlite is an SQLite database, but no report' "another program's database"
 mkfifo pipe.sqlite
-bad pipe.sqlite 'pipe.sqlite is no regular file' 'a pipe'
+bad pipe.sqlite 'pipe.sqlite is no regular file' 'a named pipe'
 bad x.nsys-rep 'there is no x.sqlite' 'an nsys-rep without its database'
 {
 	page=$(sqlite3 ours.sqlite "SELECT rootpage - 1 FROM sqlite_master WHERE name = 'OSRT_API'")
@@ -282,19 +282,19 @@ bad x.nsys-rep 'there is no x.sqlite' 'an nsys-rep without its database'
 	tail -c +$((page * 4096 + 4097)) ours.sqlite
 } >inside.sqlite
 st -q -r osrt_sum -o out/bad inside.sqlite 2>err
-is "$? $(wc -l <err) $(grep -c 'damaged' err) $(ls out)" '1 1 1 x.sqlite' 'damage found on the way'
+is "$? $(wc -l <err) $(grep -c 'damaged' err) $(ls out)" '1 1 1 x.sqlite' 'damage found while a table is read fails with one line'
 st -q -r osrt_sum -o out/bad ours.sqlite half.sqlite >/dev/null 2>&1
-is "$? $(ls out)" '1 x.sqlite' 'one bad input of two: nothing is written'
+is "$? $(ls out)" '1 x.sqlite' 'one bad report of two: nothing is written'
 
 # ---- what stands for another file, and what is still being written ----
 : >run.nsys-rep && cp ours.sqlite run.sqlite
-is "$(st -f csv:nohdr -r lost_events run.nsys-rep 2>&1 | head -n 1)" 'sightline: using run.sqlite for run.nsys-rep' 'x.nsys-rep is x.sqlite'
-is "$(st -q -f csv:nohdr -r lost_events --sqlite run.sqlite run.nsys-rep 2>&1 | wc -l)" 3 '--sqlite names it'
+is "$(st -f csv:nohdr -r lost_events run.nsys-rep 2>&1 | head -n 1)" 'sightline: using run.sqlite for run.nsys-rep' 'stats reads x.sqlite for x.nsys-rep'
+is "$(st -q -f csv:nohdr -r lost_events --sqlite run.sqlite run.nsys-rep 2>&1 | wc -l)" 3 '--sqlite names the database of x.nsys-rep'
 touch -d '1 hour ago' run.sqlite
 bad run.nsys-rep 'run.sqlite is older than run.nsys-rep; make it anew' 'a database of an earlier recording'
-is "$(st -q -f csv:nohdr -r lost_events --force-export=true run.sqlite 2>&1 | wc -l)" 3 'named itself, it is read'
+is "$(st -q -f csv:nohdr -r lost_events --force-export=true run.sqlite 2>&1 | wc -l)" 3 'a database of an earlier recording is read under its own name'
 cp ours.sqlite 'odd ?%23#name.sqlite' && sqlite3 'odd ?%23#name.sqlite' 'PRAGMA journal_mode=wal' >wal
-is "$(st -q -f csv:nohdr -r lost_events 'odd ?%23#name.sqlite' | wc -l) $(ls odd* | wc -l)" '3 1' 'WAL mode without a log, odd name'
+is "$(st -q -f csv:nohdr -r lost_events 'odd ?%23#name.sqlite' | wc -l) $(ls odd* | wc -l)" '3 1' 'a report in WAL mode without a log, with an odd name, is read'
 cat >live.py <<'EOF'
 import hashlib, json, sqlite3, subprocess, sys
 db = sqlite3.connect('live.sqlite', isolation_level=None)
@@ -316,19 +316,19 @@ assert calls() == first + 1, (calls(), first)
 assert digest() == before, 'the file was written to'
 EOF
 cp ours.sqlite live.sqlite
-check 'a report that is being written: what is committed, no lock in the way' "$PY" live.py "$BIN"
-is "$(st -f csv -r osrt_sum ours.sqlite 2>&1 >/dev/null | grep -c 'not finished')" 0 'a finished report'
+check 'a report that is being written is read as committed, without a lock' "$PY" live.py "$BIN"
+is "$(st -f csv -r osrt_sum ours.sqlite 2>&1 >/dev/null | grep -c 'not finished')" 0 'stats of a finished report has no message'
 sqlite3 live.sqlite "DELETE FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'; INSERT INTO META_DATA_EXPORT(name, value) VALUES ('SL_COMPLETE', '0')"
-is "$(st -f csv -r osrt_sum live.sqlite 2>&1 >/dev/null | grep -c 'live.sqlite is not finished')" 1 'one that is not says so'
-is "$(st -q -f csv -r osrt_sum live.sqlite 2>&1 >/dev/null | wc -l)" 0 'unless nothing but errors is wanted'
-check 'no report was changed' md5sum -c before.md5
+is "$(st -f csv -r osrt_sum live.sqlite 2>&1 >/dev/null | grep -c 'live.sqlite is not finished')" 1 'stats of an unfinished report says so'
+is "$(st -q -f csv -r osrt_sum live.sqlite 2>&1 >/dev/null | wc -l)" 0 'stats -q of an unfinished report has no message'
+check 'stats does not change a report' md5sum -c before.md5
 
 # ---- help ----
-check 'reports are listed' sh -c '"$1" stats --help-reports | grep -q "osrt_sum .*OS Runtime Summary"' - "$BIN"
-check 'one is described' sh -c '"$1" stats --help-reports=osrtsum | grep -q "StdDev (ns) .*n - 1"' - "$BIN"
-check 'all are described' sh -c '[ "$("$1" stats --help-reports ALL | grep -c " -- ")" -eq "$(ls "$2"/exporters/stats/reports/*.sql | wc -l)" ]' - "$BIN" "$TOP"
-check 'formats are listed' sh -c '"$1" stats --help-formats | grep -q "csv .*RFC 4180"' - "$BIN"
-check 'own folders are listed' sh -c '"$1" stats --report-dir=. --help-reports | grep -q "my  *in \." && "$1" stats --report-dir . --help-reports my | grep -q "My Report"' - "$BIN"
+check '--help-reports lists the reports' sh -c '"$1" stats --help-reports | grep -q "osrt_sum .*OS Runtime Summary"' - "$BIN"
+check '--help-reports=NAME describes one report' sh -c '"$1" stats --help-reports=osrtsum | grep -q "StdDev (ns) .*n - 1"' - "$BIN"
+check '--help-reports ALL describes all reports' sh -c '[ "$("$1" stats --help-reports ALL | grep -c " -- ")" -eq "$(ls "$2"/exporters/stats/reports/*.sql | wc -l)" ]' - "$BIN" "$TOP"
+check '--help-formats lists the formats' sh -c '"$1" stats --help-formats | grep -q "csv .*RFC 4180"' - "$BIN"
+check '--help-reports lists reports of own folders' sh -c '"$1" stats --report-dir=. --help-reports | grep -q "my  *in \." && "$1" stats --report-dir . --help-reports my | grep -q "My Report"' - "$BIN"
 st --help-reports=osrt_smu >log 2>&1
-is $? 2 'help on an unknown report'
+is $? 2 '--help-reports of an unknown report is refused'
 done_testing

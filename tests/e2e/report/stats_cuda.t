@@ -13,7 +13,7 @@ st() { "$BIN" stats -q "$@"; }
 sqlite3 cuda.sqlite <"$GOLD/cuda.sql" || exit 1
 sed 's/(1 << 48) + //g' "$GOLD/cuda.sql" >short.sql
 sqlite3 short.sqlite <short.sql || exit 1
-is "$(sqlite3 short.sqlite 'SELECT max(globalTid) >> 48 FROM CUPTI_ACTIVITY_KIND_RUNTIME')" 0 'ids without the number of the machine'
+is "$(sqlite3 short.sqlite 'SELECT max(globalTid) >> 48 FROM CUPTI_ACTIVITY_KIND_RUNTIME')" 0 'ids of processes have no number of the machine'
 md5sum ./*.sqlite >before.md5
 reports=
 for want in "$GOLD"/cuda-*.csv; do
@@ -22,21 +22,21 @@ for want in "$GOLD"/cuda-*.csv; do
 	reports="$reports $r"
 	for db in cuda short; do
 		st -r "$r" -f csv $db.sqlite | sed '/^$/d' >got
-		check "$r of $db.sqlite" diff -u "$want" got
+		check "$r of $db.sqlite is as worked out by hand" diff -u "$want" got
 	done
 	"$PY" "$E2E/report/stats_cuda.py" cuda.sqlite "$r" csv >got
-	check "$r: the figures wanted are those worked out" diff -u "$want" got
+	check "$r: the golden figures are those worked out" diff -u "$want" got
 done
 st -r cuda_gpu_kern_gb_sum:nvtx-name,cuda_kern_exec_sum:base,um_total_sum,um_cpu_page_faults_sum -f column --timeunit usec \
 	cuda.sqlite >got
-check 'columns' diff -u "$GOLD/cuda-column.txt" got
+check 'tables in columns are as worked out by hand' diff -u "$GOLD/cuda-column.txt" got
 
 # ---- old names ----
 for pair in apigpusum:cuda_api_gpu_sum cudaapisum:cuda_api_sum cudaapitrace:cuda_api_trace gpukerngbsum:cuda_gpu_kern_gb_sum \
 	gpukernsum:cuda_gpu_kern_sum gpumemsizesum:cuda_gpu_mem_size_sum gpumemtimesum:cuda_gpu_mem_time_sum gpusum:cuda_gpu_sum \
 	gputrace:cuda_gpu_trace kernexecsum:cuda_kern_exec_sum kernexectrace:cuda_kern_exec_trace unifiedmemory:um_sum \
 	unifiedmemorytotals:um_total_sum umcpupagefaults:um_cpu_page_faults_sum osrtsum:osrt_sum; do
-	is "$(st -r "${pair%:*}" -f csv cuda.sqlite)" "$(st -r "${pair#*:}" -f csv cuda.sqlite)" "${pair%:*} is ${pair#*:}"
+	is "$(st -r "${pair%:*}" -f csv cuda.sqlite)" "$(st -r "${pair#*:}" -f csv cuda.sqlite)" "${pair%:*} is the same as ${pair#*:}"
 done
 
 # ---- one row; all ties; none ----
@@ -50,20 +50,20 @@ is "$(st -r cuda_kern_exec_sum,cuda_api_gpu_sum,um_total_sum -f csv:nohdr one.sq
 38.1,800,1,800.0,800.0,800,800,0.0,MEMORY_OPER,[CUDA memset]
 9.5,200,1,200.0,200.0,200,200,0.0,MEMORY_OPER,[CUDA memcpy Host-to-Device]
 4.8,100,1,100.0,100.0,100,100,0.0,CUDA_API,cudaLaunchKernel
-,,4,15,0x7F0000010000,0x7F0000200000' 'one row of each: no deviation; nothing moved is empty'
+,,4,15,0x7F0000010000,0x7F0000200000' 'one row of each has no deviation, and sizes of nothing are empty'
 sqlite3 one.sqlite 'DELETE FROM CUDA_UM_GPU_PAGE_FAULT_EVENTS; UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET globalPid = globalPid + (1 << 24)'
 is "$(st -r um_sum -f csv:nohdr one.sqlite | sed '/^$/d')" '0x7F0000010000,0.000,0.000,3,,
-0x7F0000040000,0.000,0.000,1,,' 'what was not recorded at all is empty'
-is "$(st -r cuda_kern_exec_trace,cuda_kern_exec_sum:nvtx-name -f csv:nohdr one.sqlite | grep -c .)" 0 'the same correlation id of another process is another'
+0x7F0000040000,0.000,0.000,1,,' 'columns without any record are empty'
+is "$(st -r cuda_kern_exec_trace,cuda_kern_exec_sum:nvtx-name -f csv:nohdr one.sqlite | grep -c .)" 0 'the correlation id of another process is another'
 sqlite3 one.sqlite 'UPDATE CUPTI_ACTIVITY_KIND_MEMSET SET end = start; DELETE FROM CUPTI_ACTIVITY_KIND_MEMCPY; DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL'
-is "$(st -r cuda_gpu_sum -f csv:nohdr one.sqlite | sed '/^$/d')" ',0,1,0.0,0.0,0,0,0.0,MEMORY_OPER,[CUDA memset]' 'no time at all has no share'
+is "$(st -r cuda_gpu_sum -f csv:nohdr one.sqlite | sed '/^$/d')" ',0,1,0.0,0.0,0,0,0.0,MEMORY_OPER,[CUDA memset]' 'a table of no time has no share'
 sqlite3 none.sqlite 'CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL)'
 for r in $reports; do
 	is "$(st -r "$r" -f csv none.sqlite; "$BIN" stats -r "$r" none.sqlite | grep -c 'SKIPPED: none.sqlite does not contain .* data')" 1 \
 		"$r says that there is no data"
 done
 sqlite3 cuda.sqlite .schema | sqlite3 empty.sqlite
-is "$(for r in $reports; do "$BIN" stats -r "$r" empty.sqlite; done | grep -c SKIPPED)" "$(echo "$reports" | wc -w)" 'nor in tables without rows'
+is "$(for r in $reports; do "$BIN" stats -r "$r" empty.sqlite; done | grep -c SKIPPED)" "$(echo "$reports" | wc -w)" 'reports say that there is no data in tables without rows'
 
 # ---- and the same in the sqlite3 shell, which has no views for columns that are not there ----
 cp cuda.sqlite shell.sqlite
@@ -85,9 +85,9 @@ for r in $reports; do
 		"$BIN" stats --show-sql="${r%%:*}"
 	} | sql_shell shell.sqlite 2>&1 | tr -d '\r' | rows >got
 	rows <"$GOLD/cuda-$(echo "$r" | tr : +).csv" >want
-	check "$r in the shell" diff -u want got
+	check "$r in the sqlite3 shell gives the same rows" diff -u want got
 done
-check 'no database was changed' md5sum -c before.md5
+check 'stats of CUDA does not change a report' md5sum -c before.md5
 
 # ---- real databases ----
 cat >compare.py <<'EOP'
@@ -102,7 +102,7 @@ for at, (g, w) in enumerate(zip(got, want)):
     assert list(g.items()) == list(w.items()), (at, [(k, g.get(k), w[k]) for k in w if g.get(k) != w[k]])
 EOP
 real=$TOP/../shared/data/nsys
-[ -d "$real" ] || skip 'real databases' 'they are not here'
+[ -d "$real" ] || skip 'real databases: reports are those of Python, to the digit' 'they are not here'
 for db in "$real"/*.sqlite; do
 	[ -f "$db" ] || continue
 	cp "$db" real.sqlite
@@ -113,7 +113,7 @@ for db in "$real"/*.sqlite; do
 		cuda_gpu_mem_time_sum cuda_gpu_sum:base cuda_api_gpu_sum cuda_gpu_trace:nvtx-name cuda_kern_exec_trace \
 		cuda_kern_exec_sum cuda_kern_exec_sum:nvtx-name $more; do
 		st -r "$r" -f json real.sqlite >got.json
-		check "$r of $(basename "$db"): to the digit" "$PY" compare.py "$E2E/report" real.sqlite "$r" <got.json
+		check "$r of $(basename "$db") is that of Python, to the digit" "$PY" compare.py "$E2E/report" real.sqlite "$r" <got.json
 	done
 done
 done_testing

@@ -86,13 +86,13 @@ wrong 1 "f.sqlite: there is no NVTX range 'phaes'; did you mean 'phase'?" --filt
 wrong 1 "f.sqlite: there is no NVTX range 'phase' with index 7" --filter-nvtx phase/7
 wrong 1 "f.sqlite: there is no NVTX range 'open' in the domain 'LIB'; there is in the default domain" --filter-nvtx open@LIB
 sqlite3 noranges.sqlite 'CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT)'
-is "$(st -r ./calls.sql --filter-nvtx x noranges.sqlite)" "sightline: stats: noranges.sqlite: there is no NVTX range 'x'" 'a report without ranges'
+is "$(st -r ./calls.sql --filter-nvtx x noranges.sqlite)" "sightline: stats: noranges.sqlite: there is no NVTX range 'x'" '--filter-nvtx of a report without ranges is refused'
 
 # ---- names of files ----
 mkdir out
 "$BIN" stats -q -r cuda_gpu_kern_sum:base,cuda_gpu_kern_sum -o out/x --filter-nvtx phase/1 f.sqlite
 is "$(ls out)" 'x_cuda_gpu_kern_sum_base_nvtx=phase-1.csv
-x_cuda_gpu_kern_sum_nvtx=phase-1.csv' 'arguments and the range are part of a file name'
+x_cuda_gpu_kern_sum_nvtx=phase-1.csv' 'arguments and the range are part of the name of a file'
 
 # ---- percentiles: nearest rank, beside an independent computation ----
 "$PY" - big.sqlite <<'EOP'
@@ -118,7 +118,7 @@ db.execute('INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(1,NULL,1,1,1)')
 db.commit()
 EOP
 "$BIN" stats -q -r osrt_sum -f json --percentiles 1,50 --percentiles 99,99.9,100 big.sqlite >p.json
-check 'percentiles are those of python' "$PY" -c '
+check 'percentiles are those of Python' "$PY" -c '
 import json, math, sqlite3
 from fractions import Fraction
 calls = {}
@@ -134,10 +134,10 @@ for r in rows:
         want = c[math.ceil(len(c) * Fraction(p) / 100) - 1]
         assert r["P%s (ns)" % p] == want, (r["Name"], p, r, want)'
 is "$("$BIN" stats -q -r osrt_sum -f csv --percentiles 99 --timeunit msec big.sqlite | sed -n 1p)" \
-	'Time (%),Total Time (ms),Num Calls,Avg (ms),Med (ms),Min (ms),Max (ms),StdDev (ms),P99 (ms),Name' 'in the unit that was asked for'
+	'Time (%),Total Time (ms),Num Calls,Avg (ms),Med (ms),Min (ms),Max (ms),StdDev (ms),P99 (ms),Name' 'percentiles take --timeunit'
 for p in 0 101 x 1.2.3 100.1 .5; do
 	is "$(st --percentiles $p big.sqlite; echo $?)" "sightline: stats: '$p' is no percentile: a number above 0, up to 100
-2" "--percentiles $p"
+2" "--percentiles $p is refused"
 done
 # Every report with a standard deviation takes them, or has some of its own.
 for sql in "$TOP"/exporters/stats/reports/*_sum.sql; do
@@ -180,12 +180,12 @@ sqlite3 -readonly -csv -header big.sqlite <nulls.sql | tr -d '\r' >shell.csv
 		CASE WHEN nameId = 4 AND start % 2 THEN NULL WHEN nameId = 5 THEN (end - start) / 8.0 ELSE end - start END)
 		FROM OSRT_API)) WHERE key IS NOT NULL
 	ORDER BY quote(key)" | sed '/^$/d' >ours.csv
-check 'NULL, text, bytes and fractions as keys and values' "$PY" -c '
+check 'NULL, text, bytes and fractions as keys and values are those of Python' "$PY" -c '
 import csv
 a, b = (list(csv.reader(open(f))) for f in ("shell.csv", "ours.csv"))
 assert len(a) == len(b) == 8, (len(a), len(b))
 for x, y in zip(a, b):
     for c, d in zip(x, y):
         assert c == d or abs(float(c) - float(d)) <= 1e-9 * abs(float(c)), (x, y)'
-check 'no report was changed' md5sum -c before.md5
+check 'filters do not change a report' md5sum -c before.md5
 done_testing

@@ -22,23 +22,23 @@ sqlite3 shell.sqlite 'ALTER TABLE TARGET_INFO_GPU ADD busLocation TEXT'
 md5sum health.sqlite >before.md5
 for r in gpu_metrics_sum gpu_metrics_sum:ranges gpu_energy_sum gpu_energy_sum:ranges gpu_health_sum host_counters_sum host_counters_sum:cores; do
 	st -r $r health.sqlite >got.csv
-	check "$r: the figures are those of the curves" sh -c '"$1" "$2" "$3" <got.csv' - "$PY" "$E2E/report/stats_health.py" $r
-	check "$r: as it was" diff -u "$GOLD/health-$(echo $r | tr : +).csv" got.csv
+	check "$r has the figures of the curves" sh -c '"$1" "$2" "$3" <got.csv' - "$PY" "$E2E/report/stats_health.py" $r
+	check "$r is as worked out by hand" diff -u "$GOLD/health-$(echo $r | tr : +).csv" got.csv
 	case $r in *:*) continue ;; esac
 	"$BIN" stats --show-sql=$r | sql_shell -csv -header shell.sqlite 2>&1 | tr -d '\r' | rows >shell.rows
 	rows <got.csv >want.rows
-	check "$r in the shell" diff -u want.rows shell.rows
+	check "$r in the sqlite3 shell gives the same rows" diff -u want.rows shell.rows
 done
-check 'the report is not changed' md5sum -c before.md5
+check 'stats of health does not change a report' md5sum -c before.md5
 
 # ---- reports of nsys: no SL_ tables; a distance of more than 1.5 samples is a gap ----
 cp health.sqlite nsys.sqlite
 sqlite3 nsys.sqlite 'DROP TABLE SL_GPU_METRIC_SETS; DROP TABLE SL_GPU_METRIC_GAPS; DROP TABLE SL_COUNTERS; DROP TABLE SL_COUNTER_SAMPLES;
 	DROP TABLE SL_GPU_EVENTS; ALTER TABLE GPU_METRICS DROP COLUMN exact; UPDATE GPU_METRICS SET value = 50 WHERE typeId & 0xFF = 1'
 is "$(st -r gpu_metrics_sum:ranges nsys.sqlite | sed 's/,50.0,50,50,50,50,SMs/,50.25,50.25,50.25,50.25,50.25,SMs/')" \
-	"$(st -r gpu_metrics_sum:ranges health.sqlite)" 'GPU metrics of nsys give the same'
-is "$("$BIN" stats nsys.sqlite 2>&1 | grep -cE 'GPU (Metrics|Energy|Health) Summary|Host Counter')" 1 'and are among the default tables, alone'
-is "$(st -r gpu_metrics_sum --filter-time 0/100ms nsys.sqlite | sed -n 2p | cut -d, -f2,4)" 100,50.0 'of a part of the time'
+	"$(st -r gpu_metrics_sum:ranges health.sqlite)" 'GPU metrics of nsys give the same figures'
+is "$("$BIN" stats nsys.sqlite 2>&1 | grep -cE 'GPU (Metrics|Energy|Health) Summary|Host Counter')" 1 'GPU metrics of nsys alone are among the default tables'
+is "$(st -r gpu_metrics_sum --filter-time 0/100ms nsys.sqlite | sed -n 2p | cut -d, -f2,4)" 100,50.0 '--filter-time gives GPU metrics of a part of the time'
 
 # ---- next to nothing; strange numbers ----
 sqlite3 health.sqlite .schema | sqlite3 empty.sqlite
@@ -50,6 +50,6 @@ sqlite3 odd.sqlite "DELETE FROM GPU_METRICS WHERE rowid > 1; INSERT INTO GPU_MET
 	INSERT INTO SL_COUNTER_SAMPLES VALUES (1, -9223372036854775807, 1e308), (1, 9223372036854775807, 'x'), (99, 0, 1), (6, 0, 9e999), (6, 0, -1);
 	INSERT INTO SL_GPU_EVENTS VALUES (0, -1, '', NULL, 1, 1); INSERT INTO SL_COUNTERS VALUES (98, '', NULL, NULL, NULL, '', '', 1)"
 for r in gpu_metrics_sum:ranges gpu_energy_sum:ranges gpu_health_sum host_counters_sum:cores; do
-	check "$r of strange numbers ends" timeout 60 "$BIN" stats -q -r $r odd.sqlite
+	check "$r of strange numbers ends without a crash" timeout 60 "$BIN" stats -q -r $r odd.sqlite
 done
 done_testing

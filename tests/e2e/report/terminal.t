@@ -5,5 +5,5 @@ command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
 
 cat "$TOP/tests/golden/corpus/base.sql" "$TOP/tests/golden/corpus/3.28.1.sql" | sqlite3 -bail corpus.sqlite || exit 1
 sqlite3 -bail info.sqlite <"$TOP/tests/golden/info/info.sql" || exit 1
-check 'names in reports' "$PY" "$E2E/report/terminal.py" "$BIN" "$W/corpus.sqlite" "$W/info.sqlite"
+check 'names in reports cannot steer the terminal of any command' "$PY" "$E2E/report/terminal.py" "$BIN" "$W/corpus.sqlite" "$W/info.sqlite"
 done_testing

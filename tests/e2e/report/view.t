@@ -10,11 +10,11 @@ sqlite3 waits.sqlite <"$TOP/collector/schema.sql" && sqlite3 waits.sqlite <"$TOP
 sqlite3 empty.sqlite <"$TOP/collector/schema.sql" || exit 1
 chmod 444 waits.sqlite
 
-check 'a report by hand: everything that the page asks' client look waits.sqlite
-is "$(stat -c %a waits.sqlite.view)" 600 'the index is for its owner alone'
-check 'again, out of the index' client look waits.sqlite
-check 'refused: other hosts, pages, tokens, paths, statements, sizes' client refuse waits.sqlite
-check 'slow and many connections' client slow waits.sqlite
+check 'view answers everything that the page asks on a report by hand' client look waits.sqlite
+is "$(stat -c %a waits.sqlite.view)" 600 'the index of view is for its owner alone'
+check 'view answers the same out of the index' client look waits.sqlite
+check 'view refuses other hosts, pages, tokens, paths, statements and sizes' client refuse waits.sqlite
+check 'view serves slow and many connections' client slow waits.sqlite
 
 # ---- truth: tables of spans, states, arrows ----
 cat >truth.py <<'END'
@@ -135,7 +135,7 @@ with Server(sys.argv[1], "train.sqlite") as s:
         args = dict(s.get("/v1/event?lane=%d&t=%d" % (found["lane"], found["start"]))["args"])
         assert all(args.get(k, "no").startswith(v) for k, v in of), (name, args)
 END
-check 'ranges on the GPU are as long as the work in them, and have the row of the range; arguments of events' "$PY" ranges.py "$BIN" "$E2E/report"
+check 'ranges on the GPU are as long as their work, and have the row of the range' "$PY" ranges.py "$BIN" "$E2E/report"
 
 cp gpu.sqlite colors.sqlite
 sqlite3 colors.sqlite "UPDATE NVTX_EVENTS SET color = 0xFF123456, textId = NULL, text = 'painted' WHERE rowid = (SELECT min(rowid) FROM NVTX_EVENTS
@@ -227,7 +227,7 @@ finally:
     open("enough", "w").close()
     program.wait()
 END
-check 'a report that grows: followed to its end, which is all of it' "$PY" live.py "$BIN" "$E2E/report"
+check 'a report that grows is followed to its end, which is all of it' "$PY" live.py "$BIN" "$E2E/report"
 
 # ---- files ----
 cat >files.py <<'END'
@@ -253,7 +253,7 @@ with Server(sys.argv[1], "live.sqlite") as s:
     assert found["total"] == s.get("/v1/sql", b"SELECT count(*) FROM OSRT_API JOIN StringIds ON id = nameId WHERE value = 'read'")["rows"][0][0]
     assert at["table"] == "OSRT_API" and [c[2] for c in at["columns"] if c[0] == "pathId"] == [files[0]["name"]], at
 END
-check 'a row for each file, those with most bytes first, with its calls' "$PY" files.py "$BIN" "$E2E/report"
+check 'each file has a row with its calls, those with most bytes first' "$PY" files.py "$BIN" "$E2E/report"
 
 # ---- reports that have nothing, or are none ----
 cat >empty.py <<'END'
@@ -265,15 +265,15 @@ with Server(sys.argv[1], "empty.sqlite", "waits.sqlite") as s:
     assert report["rows"] == [] and report["message"], report
     assert len(report["reports"]) == 2 and s.ready(1)["rows"]
 END
-check 'a report without events: why, and the other one beside it' "$PY" empty.py "$BIN" "$E2E/report"
+check 'a report without events has the reason, and the other one beside it' "$PY" empty.py "$BIN" "$E2E/report"
 head -c 20000 waits.sqlite >cut.sqlite
 printf 'no report' >text.sqlite
 for f in cut.sqlite text.sqlite gone.sqlite /dev/null; do
 	"$BIN" view --no-open "$f" >out 2>err
-	is "$? $(wc -l <err) $(wc -c <out)" '1 1 0' "$f: one line with the reason"
+	is "$? $(wc -l <err) $(wc -c <out)" '1 1 0' "$f is refused with one line and the reason"
 done
 "$BIN" view >out 2>err
-is "$?" 2 'no report named: wrong usage'
+is "$?" 2 'view without a report is refused'
 
 # ---- where the index goes ----
 mkdir -m 755 ro && cp waits.sqlite ro/ && chmod 444 ro/waits.sqlite && chmod 555 ro
@@ -281,19 +281,19 @@ mkdir -m 777 cache
 # Another user's report, in a folder of theirs.
 if [ "$(id -u)" -ne 0 ]; then
 	XDG_CACHE_HOME=$W/cache check 'a folder that cannot be written to' client look ro/waits.sqlite
-	is "$(find cache -name '*.view' | wc -l)" 1 'the index is in the cache'
+	is "$(find cache -name '*.view' | wc -l)" 1 'the index of view is in the cache'
 elif command -v setpriv >/dev/null; then
 	other=$(nobody_bin)
 	as_other() { setpriv --reuid=65534 --regid=65534 --clear-groups env "$@"; }
 	cp "$E2E/report/view_client.py" . && chmod a+r view_client.py
-	check 'the report of another user, in a folder that cannot be written to' \
+	check 'view serves the report of another user, in a folder that cannot be written to' \
 		as_other XDG_CACHE_HOME="$W/cache" "$PY" view_client.py "$other" look ro/waits.sqlite
-	is "$(find ro cache -name '*.view' -user 65534) $(find cache -perm 600 | wc -l)" "$(find cache -name '*.view') 1" 'the index is in the cache, for its owner alone'
-	check 'and where there is no cache either' as_other XDG_CACHE_HOME="$W/ro" HOME="$W/ro" "$PY" view_client.py "$other" look ro/waits.sqlite
+	is "$(find ro cache -name '*.view' -user 65534) $(find cache -perm 600 | wc -l)" "$(find cache -name '*.view') 1" "the index of another user's report is in the cache, for its owner alone"
+	check 'view serves a report where there is no cache either' as_other XDG_CACHE_HOME="$W/ro" HOME="$W/ro" "$PY" view_client.py "$other" look ro/waits.sqlite
 	# One that another user has put there is not looked at.
 	cp waits.sqlite.view taken.view && chown 65534:65534 taken.view && cp waits.sqlite theirs.sqlite && mv taken.view theirs.sqlite.view
 	check 'an index of another user is made anew' client look theirs.sqlite
-	is "$(stat -c %u theirs.sqlite.view)" 0 'as our own'
+	is "$(stat -c %u theirs.sqlite.view)" 0 "an index that is made anew is the user's own"
 fi
 chmod 755 ro
 
@@ -315,7 +315,7 @@ with Server(sys.argv[1], "full.sqlite") as s:
 assert [f for f in os.listdir(".") if f.startswith("full.sqlite")] == ["full.sqlite"], os.listdir(".")
 END
 cp train.sqlite full.sqlite
-check 'no room for the index: said, and nothing is left behind' "$PY" full.py "$BIN" "$E2E/report"
+check 'view without room for the index says so, and leaves no file' "$PY" full.py "$BIN" "$E2E/report"
 
 cat >ports.py <<'END'
 import os, shutil, struct, sys, time
@@ -366,6 +366,6 @@ with Server(sys.argv[1], "gone.sqlite") as s:
         time.sleep(0.1)
     assert "gone" in live["message"] and live["state"] == "ready" and live["rows"], live
 END
-check 'a port that is taken; a damaged index; a report that goes away' "$PY" ports.py "$BIN" "$E2E/report"
-intact waits.sqlite && result 0 'the report is as it was'
+check 'view bears a port that is taken, a damaged index and a report that goes away' "$PY" ports.py "$BIN" "$E2E/report"
+intact waits.sqlite && result 0 'view leaves the report as it was'
 done_testing
