@@ -114,8 +114,8 @@ def looks(b):
             for dark in (False, True) if width in (1280, 390) else (False,):
                 url = b.open(at(name + '.html'), width, 900, dark)
                 what = '%s, %d wide, %s' % (name, width, 'dark' if dark else 'light')
-                ok(b.complaints() == [], what + ': not a complaint', b.complaints())
-                ok(b.requests() == [url], what + ': asks for nothing else', b.requests())
+                ok(b.complaints() == [], what + ': the browser has no complaint', b.complaints())
+                ok(b.requests() == [url], what + ': the page asks for nothing else', b.requests())
                 over = b.ask(OVERFLOW)
                 ok(over['page'] <= 0 and not over['out'], what + ': nothing is wider than the page', over)
                 over = b.ask(OVERLAP)
@@ -133,18 +133,18 @@ def known(b):
     b.open(at('known.html'), 1280, 900)
     scroll_to(b, '#gpu-0')
     ok(b.ask(PAINT % ('"gpu-0"', 0, '[[0.01, 0.004], [0.25, 0.004], [0.49, 0.004], [0.51, 0.004], [0.75, 0.004], [0.5, 0.5]]')) ==
-       [True, True, True, False, False, True], 'busy in the first half: the line is where it should be',
+       [True, True, True, False, False, True], 'the curve of a GPU busy in the first half is where it should be',
        b.ask(PAINT % ('"gpu-0"', 0, '[[0.01, 0.004], [0.25, 0.004], [0.49, 0.004], [0.51, 0.004], [0.75, 0.004], [0.5, 0.5]]')))
     scroll_to(b, '#cpu')
     places = '[[0.1, 0.9], [0.1, 0.6], [0.1, 0.4], [0.6, 0.9], [0.6, 0.6], [0.6, 0.4], [0.6, 0.1], [0.9, 0.9]]'
     # Process 1 runs from 0 to 80 %, process 2 on top of it from 50 to 70 %: of two processors.
-    ok(b.ask(PAINT % ('"cpu"', 0, places)) == [True, True, False, True, True, False, False, False], 'processors: the first process',
+    ok(b.ask(PAINT % ('"cpu"', 0, places)) == [True, True, False, True, True, False, False, False], 'processors: the first process is drawn where it ran',
        b.ask(PAINT % ('"cpu"', 0, places)))
-    ok(b.ask(PAINT % ('"cpu"', 1, places)) == [False, False, False, False, False, True, True, False], 'processors: the second on top',
+    ok(b.ask(PAINT % ('"cpu"', 1, places)) == [False, False, False, False, False, True, True, False], 'processors: the second process is drawn on top',
        b.ask(PAINT % ('"cpu"', 1, places)))
     scroll_to(b, '#gpu-memory')
     places = '[[0.3, 0.004], [0.6, 0.004], [0.74, 0.5], [0.74, 0.004], [0.9, 0.004], [0.9, 0.3]]'
-    ok(b.ask(PAINT % ('"gpu-memory"', 0, places)) == [False, True, True, True, False, False], 'memory: between half and three quarters',
+    ok(b.ask(PAINT % ('"gpu-memory"', 0, places)) == [False, True, True, True, False, False], 'memory is drawn between half and three quarters',
        b.ask(PAINT % ('"gpu-memory"', 0, places)))
 
 
@@ -158,7 +158,7 @@ def reacts(b):
     ok(len(text) == 1 and len(text[0]) == 4 and text[0][0] in ('0.998 s', '1.000 s', '1.002 s') and 'train (100)' in ' '.join(text[0]),
        'the tooltip of one chart tells time and values', text)
     ok(b.ask('[...document.querySelectorAll(".tip")].every(t => t.hidden || (r => r.left >= 0 && r.right <= innerWidth)(t.getBoundingClientRect()))'),
-       'it lies within the page')
+       'every tooltip lies within the page')
     # Zoom: in all of them at once, and back.
     before = b.ask(PIXELS)
     b.mouse('mousePressed', x + w * 0.25, y + h / 2, 'left', 1)
@@ -172,7 +172,7 @@ def reacts(b):
     text = b.ask('[...document.querySelectorAll("#cpu .tip b")].map(t => t.textContent)')
     ok(text and abs(float(text[0].split()[0]) - 0.75) < 0.02, 'dragging looks closer', text)
     changed = [p[0] for p, q in zip(before, zoomed) if p != q]
-    ok({'gpu-0', 'gpu-1', 'gpu-memory', 'cpu', 'io'} <= set(changed) and 'kernel-times' not in changed, 'in all curves at once', changed)
+    ok({'gpu-0', 'gpu-1', 'gpu-memory', 'cpu', 'io'} <= set(changed) and 'kernel-times' not in changed, 'dragging looks closer in all curves at once', changed)
     b.mouse('mousePressed', x + w / 2, y + h / 2, 'left', 1)
     b.mouse('mouseReleased', x + w / 2, y + h / 2, 'left', 1)
     b.mouse('mousePressed', x + w / 2, y + h / 2, 'left', 2)
@@ -189,11 +189,11 @@ def reacts(b):
     b.mouse('mouseMoved', x + w * 0.9, y + h / 2)
     b.settle()
     text = b.ask('[...document.querySelectorAll("#kernel-times .tip b")].map(t => t.textContent)')
-    ok(text == ['2 ms \u2013 5 ms'], 'a bar tells its range', text)
+    ok(text == ['2 ms \u2013 5 ms'], 'a bar of a histogram has its range on hover', text)
     ok(b.ask('(() => { const s = document.createElement("script"); s.textContent = "window.broke = 1"; document.body.append(s); '
              'return window.broke; })()') is None, 'no script but those of the page runs')
     ok(b.ask('document.querySelectorAll("main script, main img, main style, main base, main iframe").length') == 0 and
-       b.ask('typeof alert.called') == 'undefined', 'names are text')
+       b.ask('typeof alert.called') == 'undefined', 'names in a report are text in the page')
     # Sorting.
     column = '[...document.querySelector("#cuda_gpu_kern_sum + .scroll tbody").rows].map(r => r.cells[%d].dataset.v || r.cells[%d].textContent)'
     first = b.ask(column % (0, 0))
@@ -202,15 +202,15 @@ def reacts(b):
     values = [float(v) for v in b.ask(column % (5, 5))]
     ok(values == sorted(values, reverse=True) and len(values) > 5, 'a click on a heading sorts, the largest first', values)
     b.ask(head % 5)
-    ok([float(v) for v in b.ask(column % (5, 5))] == sorted(values), 'another the other way round')
-    ok(b.ask('document.querySelectorAll("#cuda_gpu_kern_sum + .scroll th[aria-sort=ascending]").length') == 1, 'and says so')
+    ok([float(v) for v in b.ask(column % (5, 5))] == sorted(values), 'a second click on a heading sorts the other way round')
+    ok(b.ask('document.querySelectorAll("#cuda_gpu_kern_sum + .scroll th[aria-sort=ascending]").length') == 1, 'a sorted heading has aria-sort')
     b.ask(head % 5)
-    ok(b.ask(column % (0, 0)) == first, 'the third time it is as it was')
+    ok(b.ask(column % (0, 0)) == first, 'a third click on a heading restores the order')
     # Long names.
     names = 'getComputedStyle(document.querySelector("#cuda_gpu_kern_sum + .scroll .name.long")).webkitLineClamp'
     ok(b.ask(names) == '2', 'long names are folded')
     b.ask('document.querySelector("#cuda_gpu_kern_sum + .scroll .name.long").click()')
-    ok(b.ask('document.querySelectorAll("#cuda_gpu_kern_sum + .scroll .name.open").length') == 1, 'and open with a click')
+    ok(b.ask('document.querySelectorAll("#cuda_gpu_kern_sum + .scroll .name.open").length') == 1, 'long names open with a click')
 
 
 def flame(b):
@@ -225,26 +225,26 @@ def flame(b):
     after = b.ask(boxes)
     same = [f for f in after if f[0] == 'forward' and f[3] == 54]
     ok(len(same) == 1 and abs(same[0][1]) < 1e-6 and abs(same[0][2] - 100) < 1e-6, 'a click on a frame makes it as wide as the page', same)
-    ok([f[0] for f in after if f[3] < 54] == ['train (100)', 'main', 'run'], 'below those that called it', after[:5])
+    ok([f[0] for f in after if f[3] < 54] == ['train (100)', 'main', 'run'], 'a frame as wide as the page stands below its callers', after[:5])
     scale = 100 / target[2]
     child = next(f for f in before if f[3] == 72 and target[1] <= f[1] < target[1] + target[2])
     got = next(f for f in after if f[3] == 72)
-    ok(got[0] == child[0] and abs(got[2] - child[2] * scale) < 0.05, 'and what it called grows with it', (child, got))
+    ok(got[0] == child[0] and abs(got[2] - child[2] * scale) < 0.05, 'the callees of a frame as wide as the page grow with it', (child, got))
     b.click(target[4] + 5 if same[0][4] > target[4] else same[0][4] + 5, same[0][5] + 5)
     again = b.ask(boxes)
     ok(len(again) == len(before) and all(f[0] == g[0] and abs(f[1] - g[1]) + abs(f[2] - g[2]) < 1e-6 for f, g in zip(again, before)),
-       'another click shows all again')
+       'another click on the frame shows all frames again')
     over = b.ask('''(() => { const g = document.getElementById("flame-graph").getBoundingClientRect();
         return [...document.querySelectorAll("#flame-graph svg")].filter(f => (r => r.bottom > g.bottom + 1)(f.getBoundingClientRect())).length; })()''')
-    ok(over == 0, 'the graph is as high as it is deep')
+    ok(over == 0, 'the flame graph is as high as it is deep')
     b.ask('document.getElementById("flame-graph").setAttribute("height", 9000)')
     box = b.ask('(() => { const g = document.getElementById("flame-graph").parentElement; return [g.clientHeight, g.scrollHeight]; })()')
-    ok(box == [720, 9000], 'one that is deeper than the window is scrolled within it', box)
+    ok(box == [720, 9000], 'a flame graph deeper than the window is scrolled within it', box)
     # Tabs.
     shown = 'document.querySelector("#flame-graph%s").checkVisibility()'
-    ok(b.ask(shown % '') and not b.ask(shown % '-off-cpu'), 'of two graphs, one is there')
+    ok(b.ask(shown % '') and not b.ask(shown % '-off-cpu'), 'one of two flame graphs is shown')
     b.ask('document.querySelector("label[for=flame-tab-off-cpu]").click()')
-    ok(not b.ask(shown % '') and b.ask(shown % '-off-cpu'), 'and the other after a click on its tab')
+    ok(not b.ask(shown % '') and b.ask(shown % '-off-cpu'), 'a click on its tab shows the other flame graph')
     b.ask('document.querySelector("label[for=flame-tab]").click()')
     # Search.
     find = """(() => { const i = document.querySelector(".tab .flame-search input"); i.value = %s;
@@ -255,7 +255,7 @@ def flame(b):
     outer = [f for f in tops if not any(g[3] < f[3] and g[1] <= f[1] + 1e-6 and f[1] + f[2] <= g[1] + g[2] + 1e-6 for g in tops)]
     ok(miss == every - len(tops) and text == '%.1f %%' % sum(f[2] for f in outer), 'search: what does not match fades, how much matches',
        (text, miss, every))
-    ok(b.ask(find % '""') == ['', 0, every], 'and all is as it was')
+    ok(b.ask(find % '""') == ['', 0, every], 'search: an empty word restores all frames')
 
 
 def plain(b):
@@ -263,14 +263,14 @@ def plain(b):
     url = b.open(at('all.html'), 1280, 900, scripts=False)
     ok(b.requests() == [url] and b.complaints() == [], 'without scripts: no complaint', b.complaints())
     b.call('Emulation.setScriptExecutionDisabled', value=False)  # for our questions only: the page is loaded
-    ok(b.ask('document.documentElement.className') == '', 'without scripts: really')
+    ok(b.ask('document.documentElement.className') == '', 'without scripts: no script has run')
     seen = b.ask('''[...document.querySelectorAll("table")].filter(t => !t.closest("details") &&
         !(t.closest(".tab") && !t.closest(".tab").checkVisibility())).map(t =>
         [t.caption.textContent, t.getBoundingClientRect().width, t.getBoundingClientRect().height, t.tBodies[0].rows.length])''')
     ok(len(seen) >= 10 and all(w > 300 and h > 20 * n for _, w, h, n in seen), 'without scripts: tables can be read', seen)
     ok(b.ask('[...document.querySelectorAll(".plot")].every(p => p.getBoundingClientRect().height === 0)'), 'without scripts: no empty charts')
     ok('JavaScript' in b.ask('document.querySelector("noscript").innerText || document.querySelector("noscript").textContent'),
-       'without scripts: it says what is missing')
+       'without scripts: the page names what is missing')
     ok(b.ask('document.getElementById("flame-graph").getBoundingClientRect().height') > 80, 'without scripts: the flame graph is there')
     over = b.ask(OVERFLOW)
     ok(over['page'] <= 0, 'without scripts: nothing is wider than the page', over)
@@ -282,13 +282,13 @@ def plain(b):
 def paper(b):
     b.open(at('all.html'), 1280, 900, dark=True)
     dark = b.ask('getComputedStyle(document.body).backgroundColor')
-    ok(dark != 'rgb(255, 255, 255)', 'dark where the browser is', dark)
+    ok(dark != 'rgb(255, 255, 255)', 'the page is dark where the browser is', dark)
     pdf = b.call('Page.printToPDF')['data']
-    ok(len(pdf) > 50000, 'it can be printed', len(pdf))
+    ok(len(pdf) > 50000, 'the page can be printed', len(pdf))
     b.call('Emulation.setEmulatedMedia', media='print')
     b.settle()
-    ok(b.ask('getComputedStyle(document.body).backgroundColor') == 'rgb(255, 255, 255)', 'paper is light')
-    ok(b.ask('getComputedStyle(document.querySelector("nav")).display') == 'none', 'and has no contents list')
+    ok(b.ask('getComputedStyle(document.body).backgroundColor') == 'rgb(255, 255, 255)', 'a printed page is light')
+    ok(b.ask('getComputedStyle(document.querySelector("nav")).display') == 'none', 'a printed page has no contents list')
     b.call('Emulation.setEmulatedMedia', media='')
 
 

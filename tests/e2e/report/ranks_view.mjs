@@ -15,7 +15,7 @@ const ranks = ['rank 0, g070: ranks', 'rank 1, g071: ranks', 'rank 2, g070: rank
 const shown = (kind, what) => page.evaluate(([k, w]) => __view.model.placed.value.rows.map((p) => p.row).filter((r) => r.kind === k).map((r) => r[w]), [kind, what]);
 
 await test('processes stand in the order of ranks, with rank and host', async () => equal(await shown('process', 'name'), ranks));
-await test('so do their GPUs', async () => equal((await shown('gpu', 'about')).map((text) => text.replace(/ pid .*/, '')), ranks));
+await test('GPUs stand in the order of ranks, with rank and host', async () => equal((await shown('gpu', 'about')).map((text) => text.replace(/ pid .*/, '')), ranks));
 await test('CPUs of two hosts have the number that they have there, and the host', async () => {
 	const want = sql(report, `SELECT DISTINCT 'CPU ' || (cpu - firstCpu) || ', ' || host AS name FROM SCHED_EVENTS JOIN SL_RANK_CPUS ON cpu BETWEEN firstCpu AND firstCpu + cpus - 1 ORDER BY cpu`);
 
@@ -57,7 +57,7 @@ await test('steps of all ranks lie on one axis: one ends before the next begins 
 		equal(got.slice(i, i + 3).map((step) => step[1]).sort(), ranks, `step ${i / 3 + 1}`);
 });
 await page.screenshot({ path: `${folder}/ranks.png` });
-await test('nothing in the console, no other host', async () => equal([browser.errors, browser.strangers], [[], []]));
+await test('no error in the console, and no request to another host', async () => equal([browser.errors, browser.strangers], [[], []]));
 await browser.close();
 await server.end();
 finish();

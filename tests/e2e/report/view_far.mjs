@@ -35,7 +35,7 @@ export async function farPages({ browser, server }) {
 	const encodings = [];
 
 	page.on('response', (r) => { if (r.url().includes('/v1/tiles')) encodings.push(r.headers()['content-encoding'] ?? ''); });
-	await test('far away: a first picture after four answers, compressed', async () => {
+	await test('far away: the first picture needs four answers, compressed', async () => {
 		const plain = await fetch(`http://127.0.0.1:${port}/app.js`, { headers: { 'Accept-Encoding': 'identity' } });
 
 		equal(plain.status, 406, 'a client that reads no gzip');

@@ -42,7 +42,7 @@ export async function otherPages({ bin, folder, report, browser, server, selecte
 		}
 	};
 
-	await test('an empty report: a page that has the reason', () => withServer(['--port', '18430', `${folder}/empty.sqlite`], async (open) => {
+	await test('an empty report: the page has the reason', () => withServer(['--port', '18430', `${folder}/empty.sqlite`], async (open) => {
 		const empty = await open({ wait: false });
 
 		await empty.waitForSelector('.nothing, .problem');
@@ -70,7 +70,7 @@ export async function otherPages({ bin, folder, report, browser, server, selecte
 		truth(shown.t0 <= limits.t0 && shown.t1 >= limits.t1, `all of it: ${JSON.stringify([shown, limits])}`);
 	}));
 
-	await test('GPUs: a name is cut in its middle, what stands behind it before that, and all of it is there on hover', () => withServer(['--port', '18437', `${folder}/named.sqlite`], async (open) => {
+	await test('the name of a GPU is cut in its middle, after the text behind it, and is whole on hover', () => withServer(['--port', '18437', `${folder}/named.sqlite`], async (open) => {
 		const page = await open();
 		const items = await page.$$eval('.space .row', (all) => all.filter((r) => r.title.startsWith('GPU: GPU')).map((r) => {
 			const [front, end] = r.querySelectorAll('.cut > span'), about = r.querySelector(':scope > .about');
@@ -108,7 +108,7 @@ export async function otherPages({ bin, folder, report, browser, server, selecte
 		truth(pictures[0].equals(pictures[2]) && pictures[1].equals(pictures[3]), 'pixel by pixel');
 	}));
 
-	await test('without the key: a page that says what to do', async () => {
+	await test('an address without the key: the page says what to do', async () => {
 		const bare = await browser.open(server.address.replace(/#.*/, ''), { wait: false, expectErrors: true });
 
 		await bare.waitForSelector('.problem');
@@ -116,7 +116,7 @@ export async function otherPages({ bin, folder, report, browser, server, selecte
 		await bare.context().close();
 	});
 
-	await test('two reports, aligned on a step', () => withServer(['--port', '18440', report, `${folder}/slow.sqlite`], async (open) => {
+	await test('two reports are aligned on a step', () => withServer(['--port', '18440', report, `${folder}/slow.sqlite`], async (open) => {
 		const both = await open();
 
 		await both.fill('#search', '=optimizer');
@@ -185,7 +185,7 @@ export async function otherPages({ bin, folder, report, browser, server, selecte
 	program.kill('SIGTERM');
 	await ended;
 
-	await test('names that want out do nothing', () => withServer(['--port', '18450', `${folder}/hostile.sqlite`], async (open) => {
+	await test('names with markup and scripts do nothing', () => withServer(['--port', '18450', `${folder}/hostile.sqlite`], async (open) => {
 		const odd = await open();
 
 		odd.on('dialog', (d) => browser.errors.push('dialog ' + d.message()));
@@ -195,7 +195,7 @@ export async function otherPages({ bin, folder, report, browser, server, selecte
 		truth(await odd.evaluate(() => document.querySelectorAll('script, img, svg, base, iframe').length) <= 1, 'no element came out of a name');
 	}));
 
-	await test('--perfetto: the trace to ui.perfetto.dev, once, and to no other page', async () => {
+	await test('--perfetto gives the trace to ui.perfetto.dev, once, and to no other page', async () => {
 		const { address, ended } = await handOver(bin, report);
 		const [, url] = /^https:\/\/ui\.perfetto\.dev\/#!\/\?url=(http:\/\/127\.0\.0\.1:9001\/[0-9a-f]{32}\.perfetto-trace)$/.exec(address);
 		const ask = (path, origin) => fetch(path, { headers: origin ? { Origin: origin } : {} });

@@ -80,7 +80,7 @@ const kernel = sql(report, "SELECT k.start AS start, k.end AS end, s.value AS na
 
 /* ---- 1: zoom and pan, tree, map ---- */
 
-await test('opens: rows for every process and thread, the loss is named', async () => {
+await test('the page opens with rows for every process and thread, and names the loss', async () => {
 	const shown = await page.evaluate(() => { const all = []; __view.model.everyRow((r) => all.push([r.kind, r.about])); return all; });
 
 	equal(shown.filter(([k]) => k === 'process').length, one(report, 'SELECT count(*) FROM PROCESSES'), 'processes');
@@ -89,7 +89,7 @@ await test('opens: rows for every process and thread, the loss is named', async 
 	truth(await page.isVisible('[role=tree] [role=treeitem]'), 'a tree');
 });
 
-await test('what is drawn is what SQL has: pixels of a stream', async () => {
+await test('pixels of a stream are drawn where SQL has its work', async () => {
 	await bring('stream', 'stream 7');
 	const [step] = sql(report, "SELECT start, end FROM NVTX_EVENTS WHERE text = 'step' ORDER BY start LIMIT 1");
 
@@ -132,7 +132,7 @@ await test('what is drawn is what SQL has: pixels of a stream', async () => {
 	truth(busy > 20 && busy < probe.length, `${busy} of ${probe.length} pixels are busy`);
 });
 
-await test('keys alone: to one kernel, zoomed, out again', async () => {
+await test('keys alone lead to one kernel, zoom in, and out again', async () => {
 	await reset();
 	await press('/');
 	await page.keyboard.type('=' + kernel.name);
@@ -156,7 +156,7 @@ await test('keys alone: to one kernel, zoomed, out again', async () => {
 	truth(all[0].t0 <= all[1].t0 && all[0].t1 >= all[1].t1, 'everything');
 });
 
-await test('wheel, drag of the map, go to a time', async () => {
+await test('the wheel, a drag of the map, and a time that is typed move the view', async () => {
 	await reset();
 	const spot = await spotOf('thread', '', 0);
 
@@ -186,7 +186,7 @@ await test('wheel, drag of the map, go to a time', async () => {
 	near((there.t0 + there.t1) / 2, 250e6, 2, 'go to 250 ms');
 });
 
-await test('tree: closed by keys, its outline stays, rows come back', async () => {
+await test('a tree closed by keys keeps its outline, and its rows come back', async () => {
 	await reset();
 	const count = () => page.evaluate(() => __view.model.placed.value.rows.length);
 	const before = await count();
@@ -203,7 +203,7 @@ await test('tree: closed by keys, its outline stays, rows come back', async () =
 
 /* ---- 2: details, stack, arrows ---- */
 
-await test('details: every column of the row', async () => {
+await test('the details have every column of the row', async () => {
 	await reset();
 	await find(kernel.name);
 	const got = await selected();
@@ -217,7 +217,7 @@ await test('details: every column of the row', async () => {
 	truth((await page.textContent('.spoken')).includes(kernel.name), 'the live region has its name');
 });
 
-await test('hover: name and duration beside the pointer', async () => {
+await test('the pointer has name and duration of an event beside it', async () => {
 	await reset();
 	await bring('stream', 'stream 7');
 	await show(rel(kernel.start) - 1e6, rel(kernel.end) + 1e6);
@@ -232,7 +232,7 @@ await test('hover: name and duration beside the pointer', async () => {
 });
 
 if (capabilities.includes('stream'))
-	await test('arrows: from the call to its kernel and back, also to a pinned row', async () => {
+	await test('arrows lead from a call to its kernel and back, also to a pinned row', async () => {
 		await reset();
 		await find(kernel.name);
 		await until(page, () => __view.model.flows.value.length > 0, null, 'an arrow');
@@ -250,7 +250,7 @@ if (capabilities.includes('stream'))
 		equal(await page.evaluate(() => __view.places(0, __view.model.selected.value.lane).some((p) => p.pinned)), true, 'the pinned row is a place for its arrows');
 	});
 
-await test('arrows: what woke a thread', async () => {
+await test('arrows lead to what woke a thread', async () => {
 	const [switched] = sql(report, "SELECT s.start AS start, d.wakerTid & 0xffffff AS waker FROM SCHED_EVENTS s JOIN SL_SCHED_DETAIL d USING (start, globalTid) WHERE s.isSchedIn = 1 AND s.globalTid & 0xffffff = 4711 AND d.wakerTid IS NOT NULL ORDER BY 1 LIMIT 1");
 
 	await reset();
@@ -269,7 +269,7 @@ await test('arrows: what woke a thread', async () => {
 	equal(waker, `tid ${switched.waker}`, 'the waker');
 });
 
-await test('stack of a call', async () => {
+await test('a call shows its stack', async () => {
 	await reset();
 	await find('read');
 	const [want] = sql(report, 'SELECT group_concat(value) AS names FROM (SELECT s.value FROM SL_STACKS k JOIN SL_FRAMES f ON f.id = k.frameId JOIN StringIds s ON s.id = f.symbol WHERE k.id = 1 ORDER BY depth)');
@@ -280,7 +280,7 @@ await test('stack of a call', async () => {
 
 /* ---- 3: span to tables, flame graph ---- */
 
-await test('tables of everything: count, total, mean, least, most as in SQL', async () => {
+await test('tables of everything have count, total, mean, least and most of SQL', async () => {
 	await reset();
 	await press('e');
 	const read = () => page.evaluate(() => [...document.querySelectorAll('.tables tbody tr')].map((r) => [...r.children].map((c) => c.textContent)));
@@ -315,7 +315,7 @@ await test('tables of dragged rows are of these rows alone', async () => {
 	equal(shown, n, 'copies in the span');
 });
 
-await test('flame graph: as many samples as SQL has', async () => {
+await test('the flame graph has as many samples as SQL', async () => {
 	await reset();
 	await press('e', '3');
 	const shown = (await page.textContent('.flamebox .line')).match(/([\d\u2009]+) samples/)[1].replace(/\D/g, '');
@@ -328,7 +328,7 @@ await test('flame graph: as many samples as SQL has', async () => {
 
 /* ---- 4: search, filter, hide, pin, order ---- */
 
-await test('search: next and previous in the order of time', async () => {
+await test('search goes to next and previous in the order of time', async () => {
 	await reset();
 	await page.fill('#search', 'optimizer');
 	await page.press('#search', 'Enter');
@@ -352,7 +352,7 @@ await test('search: next and previous in the order of time', async () => {
 	truth(want.includes(first) || projected === 'nvtx_gpu', 'the first is in SQL');
 });
 
-await test('filter, hide, pin, order', async () => {
+await test('rows can be filtered, hidden, pinned and ordered', async () => {
 	await reset();
 	const kinds = () => page.evaluate(() => __view.model.placed.value.rows.map((p) => p.row.kind));
 
@@ -405,7 +405,7 @@ await test('measure snaps to the edges of an event', async () => {
 	near(got[0].t1 - got[0].t0, kernel.end - kernel.start, got[1], 'within a pixel');
 });
 
-await test('measure by keys: from one event to the next', async () => {
+await test('measure by keys goes from one event to the next', async () => {
 	const [first, second] = sql(report, "SELECT start FROM NVTX_EVENTS WHERE text = 'set up' OR text = 'step' ORDER BY start LIMIT 2");
 
 	await reset();
@@ -420,7 +420,7 @@ await test('measure by keys: from one event to the next', async () => {
 	truth(/between/.test(await page.textContent('.spoken')), 'the live region has it');
 });
 
-await test('a gap is a thing: its neighbours, its length, why', async () => {
+await test('a gap can be selected, and shows its neighbours, length and reason', async () => {
 	const [gap] = sql(report, 'SELECT z AS start, n AS end FROM (SELECT a.end AS z, (SELECT min(b.start) FROM CUPTI_ACTIVITY_KIND_KERNEL b WHERE b.start >= a.end) AS n FROM CUPTI_ACTIVITY_KIND_KERNEL a) ORDER BY n - z DESC LIMIT 1');
 
 	await reset();
@@ -437,7 +437,7 @@ await test('a gap is a thing: its neighbours, its length, why', async () => {
 });
 
 if (capabilities.includes('why'))
-	await test('why a thread waited', async () => {
+	await test('a wait shows why the thread waited', async () => {
 		const [sleep] = sql(report, 'SELECT o.start AS start, (SELECT min(i.start) FROM SCHED_EVENTS i WHERE i.globalTid = o.globalTid AND i.isSchedIn = 1 AND i.start > o.start) AS end FROM SCHED_EVENTS o WHERE o.globalTid & 0xffffff = 4711 AND o.isSchedIn = 0 ORDER BY 2 - 1 LIMIT 1 OFFSET 2');
 
 		await reset();
@@ -454,7 +454,7 @@ if (capabilities.includes('why'))
 
 /* ---- 8: SQL ---- */
 
-await test('SQL: an answer, an error, nothing that writes', async () => {
+await test('SQL is answered, an error shown, and a statement that writes refused', async () => {
 	await reset();
 	await press('4');
 	await page.waitForFunction(() => document.querySelector('.editor')?.shadowRoot?.querySelector('.cm-content'));
@@ -500,7 +500,7 @@ await test('bookmarks and the view are in the address', async () => {
 	await page.evaluate(() => { __view.model.marks.value = []; });
 });
 
-await test('the picture as PNG and SVG, the span as Chrome JSON', async () => {
+await test('the picture is saved as PNG and SVG, the span as Chrome JSON', async () => {
 	const save = async (command) => {
 		const [download] = await Promise.all([page.waitForEvent('download'), (async () => {
 			await page.keyboard.press('Control+k');
@@ -527,7 +527,7 @@ await test('the picture as PNG and SVG, the span as Chrome JSON', async () => {
 
 /* ---- looks ---- */
 
-await test('names on the rows: contrast of at least 4.5 in both themes', async () => {
+await test('names on the rows have a contrast of at least 4.5 in both themes', async () => {
 	for (const theme of ['light', 'dark']) {
 		const worst = await page.evaluate((t) => {
 			__view.theme.choose(t);
@@ -552,7 +552,7 @@ await test('names on the rows: contrast of at least 4.5 in both themes', async (
 });
 
 note(`first picture ${Math.round(await page.evaluate(() => __view.stage.firstPicture))} ms after navigation`);
-await test('320 pixels wide: nothing hangs out, rows are drawn', async () => {
+await test('a page of 320 pixels draws rows, and nothing hangs out', async () => {
 	const small = await browser.open(server.address, { width: 320, height: 640 });
 	const at = await small.evaluate(() => [document.documentElement.scrollWidth, __view.counted.rectangles]);
 
@@ -561,7 +561,7 @@ await test('320 pixels wide: nothing hangs out, rows are drawn', async () => {
 	await small.context().close();
 });
 
-await test('the same picture twice, and a dark one', async () => {
+await test('the same view gives the same picture, and a dark theme a dark one', async () => {
 	const shots = [];
 
 	for (const colorScheme of ['light', 'light', 'dark']) {
@@ -588,7 +588,7 @@ await test('the same picture twice, and a dark one', async () => {
 	truth(differing[1] > 0.5, `the dark page differs in ${differing[1]} only`);
 });
 
-await test('the picture of README.md', async () => {
+await test('the picture of README.md can be made', async () => {
 	await page.setViewportSize({ width: 1280, height: 760 });
 	await reset();
 	const [a] = sql(report, "SELECT start, end FROM NVTX_EVENTS WHERE text = 'step' ORDER BY start LIMIT 1 OFFSET 8");
@@ -610,7 +610,7 @@ await test('the picture of README.md', async () => {
 
 /* ---- strain ---- */
 
-await test('500 zooms: the heap stays small', async () => {
+await test('the heap stays small over 500 zooms', async () => {
 	await reset();
 	await page.mouse.move(800, 300);
 	await page.evaluate(() => { __view.frames.length = 0; });
@@ -632,7 +632,7 @@ await test('500 zooms: the heap stays small', async () => {
 	truth(heap <= 150, `${heap} MB`);
 });
 
-await test('a small cache: what is let go is asked for again, names too, and looks the same', async () => {
+await test('a small cache asks again for tiles and names that it dropped, and looks the same', async () => {
 	await reset();
 	await show(0, 3e7);
 	const before = await page.screenshot({ path: `${folder}/cache-before.png` });
@@ -655,7 +655,7 @@ await farPages({ browser, server });
 await test('no error in any console', () => equal(browser.errors, []));
 await test('no request to another host', () => equal(browser.strangers, []));
 if (!capabilities.includes('why'))
-	skip('why a thread waited', 'the server has no reasons');
+	skip('a wait shows why the thread waited', 'the server has no reasons');
 await browser.close();
 await server.end();
 finish();

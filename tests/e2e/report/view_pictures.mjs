@@ -17,8 +17,8 @@ let port = 18500;
 /* What it looks like; @act: what is done first. Twice: as people see it, and without texts. */
 async function picture(name, reports, act = null, options = {}) {
 	if (!reports.every((r) => existsSync(`${folder}/${r}.sqlite`)))
-		return skip(name, 'the report is not here');
-	return test(name, async () => {
+		return skip(`the picture ${name} is as it was approved`, 'the report is not here');
+	return test(`the picture ${name} is as it was approved`, async () => {
 		const server = await serve(bin, ['--port', String(port++), ...reports.map((r) => `${folder}/${r}.sqlite`)]);
 		let page;
 

@@ -28,7 +28,7 @@ for (const name of readdirSync(folder).filter((f) => f.endsWith('.sqlite')).sort
 	const file = `${folder}/${name}`, version = versionOf(file);
 
 	versions.add(version);
-	await test(`${name}, schema ${version}`, async () => {
+	await test(`${name}, schema ${version}: the page draws its events`, async () => {
 		const server = await serve(bin, ['--port', String(port++), file]);
 		const page = await browser.open(server.address, { width: 1100, height: 700 });
 
