@@ -278,9 +278,13 @@ static const struct event *event_of(const struct sample_events *es, uint64_t id)
 
 bool sample_events_is_fault(const struct sample_events *es, uint64_t id)
 {
-	const struct event *e = es->of_cpus ? event_of(es, id) : NULL;
+	const struct event *e = event_of(es, id);
 
-	return e && e->kind == FAULTS;
+	/*
+	 * The kernel prepares one sample for all software events of a fault (Linux 6.1 and later): it has the id of the first
+	 * event, which may be one of another program. Samples of clocks and counters are prepared one by one.
+	 */
+	return es->of_cpus && (!e || e->kind == FAULTS);
 }
 
 bool sample_events_is_double(const struct sample_events *es, uint32_t tid, uint64_t id)

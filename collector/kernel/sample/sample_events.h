@@ -64,7 +64,7 @@ const struct perf_event_header *sample_events_next(struct sample_events *es, uin
 /* Gives the rings' room back. */
 void sample_events_done(struct sample_events *es);
 
-/* A sample that a major page fault has taken. */
+/* A sample that a major page fault has taken; @id: as the record has it. */
 bool sample_events_is_fault(const struct sample_events *es, uint64_t id);
 /* A sample that another event has, too. */
 bool sample_events_is_double(const struct sample_events *es, uint32_t tid, uint64_t id);
