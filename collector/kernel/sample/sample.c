@@ -12,7 +12,6 @@
 #include "collector/kernel/sample/sample_events.h"
 #include "collector/kernel/sample/sample_files.h"
 #include "collector/kernel/sample/sample_offcpu.h"
-#include "collector/kernel/sample/sample_pages.h"
 #include "collector/kernel/sample/sample_python.h"
 #include "collector/kernel/sample/sample_spaces.h"
 #include "collector/kernel/sample/sample_tree.h"
@@ -48,7 +47,6 @@ struct sample {
 	struct sample_spaces *spaces;
 	struct sample_python *python; /* NULL: not wanted, or unavailable */
 	struct sample_tree *tree;     /* likewise */
-	struct sample_pages *pages;
 	struct {
 		uint8_t *pids;        /* a bit for each; NULL: records come of no others */
 		uint32_t before_exec; /* a process that is not the program yet */
@@ -90,8 +88,7 @@ struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_pyt
 		return NULL;
 	s->ask = *ask;
 	s->files = sample_files_new();
-	s->pages = sample_pages_new();
-	s->spaces = s->files && s->pages ? sample_spaces_new(s->files, ask->stacks_most) : NULL;
+	s->spaces = s->files ? sample_spaces_new(s->files, ask->stacks_most) : NULL;
 	if (ask->no_off_cpu)
 		*ask->no_off_cpu = 0;
 	if (s->spaces && ask->python && (ask->frequency || ask->off_cpu_ns >= 0))
@@ -289,7 +286,7 @@ static void take_fault(struct sample *s, struct round *to, const struct sample_r
 		return;
 	if (cnt)
 		f.stack = sample_space_stack(s->spaces, space, to->sink, r->ns, s->frames, cnt);
-	if (sample_pages_find(s->pages, r->pid, r->address, &page)) {
+	if (space && sample_space_page(s->spaces, space, r->address, r->ns, &page)) {
 		f.path = page.path;
 		f.offset = page.offset;
 	}
@@ -401,10 +398,11 @@ static void take_mmap(struct sample *s, const struct mmap_record *m)
 				     .pid = m->pid,
 				     .start = m->address,
 				     .end = m->address + m->bytes,
-				     .offset = m->offset};
+				     .offset = m->offset,
+				     .is_data = m->header.misc & PERF_RECORD_MISC_MMAP_DATA};
 
 	sample_spaces_mapped(s->spaces, &what, time_of(&m->header));
-	if (s->python)
+	if (s->python && !what.is_data)
 		sample_python_mapped(s->python, &what);
 }
 
@@ -413,8 +411,6 @@ static void take_exit(struct sample *s, const struct task_record *t)
 	sample_events_ended(s->events, t->tid);
 	if (t->pid == t->tid)
 		sample_spaces_ended(s->spaces, t->pid);
-	if (t->pid == t->tid)
-		sample_pages_forget(s->pages, t->pid);
 	if (s->python && t->pid == t->tid)
 		sample_python_ended(s->python, t->pid);
 }
@@ -434,7 +430,6 @@ static void take_comm(struct sample *s, const struct comm_record *c)
 		return;
 	if (c->pid == s->ours.before_exec)
 		s->ours.before_exec = 0;
-	sample_pages_forget(s->pages, c->pid);
 	sample_spaces_execed(s->spaces, c->pid);
 }
 
@@ -580,7 +575,6 @@ void sample_close(struct sample *s)
 	sample_events_close(s->events);
 	sample_python_close(s->python);
 	sample_tree_close(s->tree);
-	sample_pages_free(s->pages);
 	sample_offcpu_close(s->offcpu);
 	sample_spaces_free(s->spaces);
 	sample_files_free(s->files);

@@ -75,6 +75,12 @@ static void make_teller(struct perf_event_attr *attr)
 	attr->sample_stack_user = 0;
 }
 
+static void no_teller(struct perf_event_attr *attr)
+{
+	attr->task = attr->comm = attr->comm_exec = 0;
+	attr->mmap = attr->mmap2 = attr->mmap_data = 0;
+}
+
 /* One for each page that must be read first; what processes do is reported by the others. */
 static void make_faults(struct perf_event_attr *attr)
 {
@@ -84,13 +90,13 @@ static void make_faults(struct perf_event_attr *attr)
 		attr->sample_stack_user = STACK_COMMON;
 	attr->freq = 0;
 	attr->sample_period = 1;
-	attr->task = attr->comm = attr->comm_exec = attr->mmap = attr->mmap2 = 0;
+	no_teller(attr);
 }
 
 /* It pauses, and another event reports what processes do. */
 static void make_pausing(struct perf_event_attr *attr, bool is_paused)
 {
-	attr->task = attr->comm = attr->comm_exec = attr->mmap = attr->mmap2 = 0;
+	no_teller(attr);
 	if (!is_paused)
 		return;
 	attr->disabled = 1;
@@ -119,6 +125,7 @@ static int event_open(const struct sample_events *es, pid_t tid, int cpu, bool a
 		.comm_exec = 1,
 		.mmap = 1,
 		.mmap2 = 1,
+		.mmap_data = es->of_cpus && es->ask.frequency, /* of page faults */
 		.exclude_kernel = !es->has_kernel,
 		.exclude_callchain_kernel = !es->has_kernel,
 		.exclude_callchain_user = 1,

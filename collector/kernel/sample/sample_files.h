@@ -23,6 +23,7 @@ struct sample_mapped {
 	uint32_t pid;           /* the process that mapped it */
 	uint64_t start, end;    /* where */
 	uint64_t offset;        /* in the file */
+	bool is_data;           /* no code */
 };
 
 struct sample_files *sample_files_new(void); /* NULL: no memory */

@@ -169,7 +169,7 @@ void pyfind_process(struct pyfind *found, struct sample_files *files, uint32_t p
 		struct sample_file *file;
 
 		found->is_there = true;
-		if (!sample_mapped_parse(line, &what) || what.path[0] != '/')
+		if (!sample_mapped_parse(line, &what) || what.is_data || what.path[0] != '/')
 			continue;
 		file = sample_file_get(files, &what);
 		in = file ? pyfind_file(file, is_main(&what)) : NULL;

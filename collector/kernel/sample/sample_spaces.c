@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "collector/report/db.h"
 #include "collector/report/db_ids.h"
@@ -21,14 +22,9 @@
 #include "preload/wire/frame.h"
 
 #define BUCKETS   256u
+#define ANONYMOUS "[anonymous]"
 #define REREAD_NS UINT64_C(100000000)
 #define LATE_NS   UINT64_C(5000000000)
-
-struct ranges {
-	unsigned refs;
-	size_t cnt, cap;
-	struct sample_range *list; /* by address, none overlaps another */
-};
 
 struct sample_space {
 	struct sample_space *next;
@@ -37,8 +33,8 @@ struct sample_space {
 	uint32_t generation;     /* of what is mapped: the same addresses may mean something else */
 	uint32_t told_to;        /* report that has it */
 	uint64_t read_ns, ended_ns;
-	struct ranges *ranges;
-	bool is_fresh; /* after an exec, nothing of it seen yet */
+	struct sample_ranges *code, *data; /* mappings that can be run; others */
+	bool is_fresh;                     /* after an exec, nothing of it seen yet */
 };
 
 struct path {
@@ -76,112 +72,6 @@ struct sample_spaces *sample_spaces_new(struct sample_files *files, size_t stack
 	return ss;
 }
 
-/* ---- lists of mappings ---- */
-
-static void ranges_release(struct ranges *rs)
-{
-	if (!rs || --rs->refs)
-		return;
-	free(rs->list);
-	free(rs);
-}
-
-/* The list of @s alone, with room for @more. NULL: no memory. */
-static struct ranges *own(struct sample_space *s, size_t more)
-{
-	struct ranges *old = s->ranges, *rs = old;
-	struct sample_range *list;
-
-	if (!old || old->refs > 1) {
-		rs = calloc(1, sizeof(*rs));
-		if (!rs)
-			return NULL;
-		rs->refs = 1;
-	}
-	if (!rs->list || rs->cnt + more > rs->cap) {
-		size_t cap = (old ? old->cnt : 0) + more + 32;
-
-		list = reallocarray(rs->list, cap, sizeof(*list));
-		if (!list) {
-			if (rs != old)
-				free(rs);
-			return NULL;
-		}
-		rs->list = list;
-		rs->cap = cap;
-	}
-	if (rs == old)
-		return rs;
-	for (size_t i = 0; old && i < old->cnt; i++)
-		rs->list[rs->cnt++] = old->list[i];
-	ranges_release(old);
-	s->ranges = rs;
-	return rs;
-}
-
-/* The first that ends behind @address. */
-static size_t place_of(const struct ranges *rs, uint64_t address)
-{
-	size_t low = 0, high = rs ? rs->cnt : 0;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (rs->list[mid].to <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-static struct sample_range *range_at(const struct sample_space *s, uint64_t address)
-{
-	size_t i = place_of(s->ranges, address);
-
-	return s->ranges && i < s->ranges->cnt && s->ranges->list[i].from <= address
-		       ? &s->ranges->list[i]
-		       : NULL;
-}
-
-static bool is_known(const struct sample_space *s, const struct sample_range *r)
-{
-	const struct sample_range *there = range_at(s, r->from);
-
-	return there && there->from == r->from && there->to == r->to && there->file == r->file &&
-	       there->offset == r->offset && there->path == r->path;
-}
-
-/* Puts @r where others were: what is left of them stays. */
-static void put_range(struct sample_space *s, const struct sample_range *r)
-{
-	struct ranges *rs;
-	size_t from, to;
-
-	if (r->from >= r->to || is_known(s, r))
-		return;
-	rs = own(s, 2);
-	if (!rs)
-		return;
-	from = place_of(rs, r->from);
-	if (from < rs->cnt && rs->list[from].from < r->from) {
-		/* Begins within one: its first part stays, and perhaps its last. */
-		memmove(&rs->list[from + 1], &rs->list[from], (rs->cnt - from) * sizeof(*rs->list));
-		rs->cnt++;
-		rs->list[from].to = r->from;
-		rs->list[from + 1].from = r->from;
-		from++;
-	}
-	for (to = from; to < rs->cnt && rs->list[to].to <= r->to; to++)
-		;
-	if (to < rs->cnt && rs->list[to].from < r->to)
-		rs->list[to].from = r->to;
-	memmove(&rs->list[from + 1], &rs->list[to], (rs->cnt - to) * sizeof(*rs->list));
-	rs->cnt = rs->cnt - (to - from) + 1;
-	rs->list[from] = *r;
-	s->generation++;
-}
-
 /* ---- processes ---- */
 
 static struct sample_space *space_find(const struct sample_spaces *ss, uint32_t pid)
@@ -191,6 +81,13 @@ static struct sample_space *space_find(const struct sample_spaces *ss, uint32_t 
 	while (s && s->pid != pid)
 		s = s->next;
 	return s;
+}
+
+static void release(struct sample_space *s)
+{
+	sample_ranges_release(s->code);
+	sample_ranges_release(s->data);
+	s->code = s->data = NULL;
 }
 
 /* A new image: nothing is mapped. */
@@ -206,8 +103,7 @@ static struct sample_space *space_begin(struct sample_spaces *ss, uint32_t pid)
 		s->next = ss->bucket[pid % BUCKETS];
 		ss->bucket[pid % BUCKETS] = s;
 	}
-	ranges_release(s->ranges);
-	s->ranges = NULL;
+	release(s);
 	s->number = ++ss->numbers;
 	s->parent = 0;
 	s->told_to = 0;
@@ -219,7 +115,7 @@ static struct sample_space *space_begin(struct sample_spaces *ss, uint32_t pid)
 
 static void space_free(struct sample_space *s)
 {
-	ranges_release(s->ranges);
+	release(s);
 	free(s);
 }
 
@@ -249,9 +145,8 @@ void sample_spaces_forked(struct sample_spaces *ss, uint32_t pid, uint32_t paren
 		return;
 	s->parent = from->number;
 	s->read_ns = from->read_ns;
-	s->ranges = from->ranges;
-	if (s->ranges)
-		s->ranges->refs++;
+	s->code = sample_ranges_share(from->code);
+	s->data = sample_ranges_share(from->data);
 }
 
 void sample_spaces_execed(struct sample_spaces *ss, uint32_t pid)
@@ -315,22 +210,25 @@ static const char *path_of(struct sample_spaces *ss, const char *text)
 static const char *name_of(const char *path)
 {
 	if (!path[0] || strcmp(path, "//anon") == 0 || strncmp(path, "[anon", 5) == 0)
-		return "[anonymous]";
+		return ANONYMOUS;
 	return path;
 }
 
 static struct sample_range make(struct sample_spaces *ss, const struct sample_mapped *what,
 				uint64_t since)
 {
-	struct sample_range r = {.from = what->start,
-				 .to = what->end,
-				 .bias = what->start - what->offset,
-				 .path = path_of(ss, name_of(what->path)),
-				 .device = what->device,
-				 .inode = what->inode,
-				 .offset = what->offset,
-				 .since = since};
+	struct sample_range r = {
+		.from = what->start,
+		.to = what->end,
+		.bias = what->start - what->offset,
+		.path = path_of(ss, name_of(what->path)),
+		.device = what->device,
+		.inode = what->inode,
+		.offset = what->path[0] == '/' && what->path[1] != '/' ? what->offset : 0,
+		.since = since};
 
+	if (what->is_data)
+		return r;
 	if (what->path[0] == '/' && what->path[1] != '/')
 		r.file = sample_file_get(ss->files, what);
 	else if (strcmp(what->path, "[vdso]") == 0)
@@ -340,17 +238,25 @@ static struct sample_range make(struct sample_spaces *ss, const struct sample_ma
 	return r;
 }
 
+static void put(struct sample_spaces *ss, struct sample_space *s, const struct sample_mapped *what,
+		uint64_t since)
+{
+	const struct sample_range r = make(ss, what, since);
+
+	if (what->is_data)
+		sample_ranges_put(&s->data, &r);
+	else
+		s->generation += sample_ranges_put(&s->code, &r);
+}
+
 void sample_spaces_mapped(struct sample_spaces *ss, const struct sample_mapped *what, uint64_t ns)
 {
 	struct sample_space *s = space_find(ss, what->pid);
-	struct sample_range r;
 
 	if (!s)
 		s = space_begin(ss, what->pid);
-	if (!s)
-		return;
-	r = make(ss, what, ns);
-	put_range(s, &r);
+	if (s)
+		put(ss, s, what, ns);
 }
 
 bool sample_mapped_parse(char *line, struct sample_mapped *what)
@@ -362,8 +268,9 @@ bool sample_mapped_parse(char *line, struct sample_mapped *what)
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
 		   &what->start, &what->end, may, &what->offset, &device[0], &device[1],
 		   &what->inode, &at) < 7 ||
-	    may[2] != 'x' || !at)
+	    !at)
 		return false;
+	what->is_data = may[2] != 'x';
 	line[strcspn(line, "\n")] = 0;
 	what->device = makedev(device[0], device[1]);
 	what->path = line + at;
@@ -383,11 +290,8 @@ static void read_maps(struct sample_spaces *ss, struct sample_space *s, uint64_t
 	while (f && getline(&line, &size, f) > 0) {
 		struct sample_mapped what = {.pid = s->pid};
 
-		if (sample_mapped_parse(line, &what)) {
-			struct sample_range r = make(ss, &what, since);
-
-			put_range(s, &r);
-		}
+		if (sample_mapped_parse(line, &what))
+			put(ss, s, &what, since);
 	}
 	free(line);
 	if (f)
@@ -410,13 +314,39 @@ struct sample_space *sample_space_get(struct sample_spaces *ss, uint32_t pid, ui
 const struct sample_range *sample_space_find(struct sample_spaces *ss, struct sample_space *s,
 					     uint64_t address, uint64_t ns)
 {
-	const struct sample_range *r = range_at(s, address);
+	const struct sample_range *r = sample_ranges_find(s->code, address);
 
 	/* What has no mapping (a damaged stack has such addresses) does not make us read for every sample. */
 	if (r || now_ns() - s->read_ns < REREAD_NS)
 		return r;
-	read_maps(ss, s, s->ranges ? ns : 0);
-	return range_at(s, address);
+	read_maps(ss, s, s->code ? ns : 0);
+	return sample_ranges_find(s->code, address);
+}
+
+/* Code and data may have followed each other there: the younger is there now. */
+static const struct sample_range *either(const struct sample_space *s, uint64_t address)
+{
+	const struct sample_range *code = sample_ranges_find(s->code, address),
+				  *data = sample_ranges_find(s->data, address);
+
+	return !code || (data && data->since > code->since) ? data : code;
+}
+
+bool sample_space_page(struct sample_spaces *ss, struct sample_space *s, uint64_t address,
+		       uint64_t ns, struct sample_page *page)
+{
+	const uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE);
+	const struct sample_range *r = either(s, address);
+
+	if (!r && now_ns() - s->read_ns >= REREAD_NS) {
+		read_maps(ss, s, s->code ? ns : 0);
+		r = either(s, address);
+	}
+	if (!r)
+		return false;
+	page->path = strcmp(r->path, ANONYMOUS) == 0 ? "" : r->path;
+	page->offset = r->offset + (address - r->from) / size * size;
+	return true;
 }
 
 bool sample_space_has_begun(struct sample_spaces *ss, struct sample_space *s, uint64_t address,
@@ -453,7 +383,7 @@ static void tell_module(const struct sample_space *s, const struct sample_sink *
 static void tell(struct sample_spaces *ss, struct sample_space *s, const struct sample_sink *sink,
 		 const uint64_t *frames, size_t cnt)
 {
-	struct ranges *rs = own(s, 0);
+	struct sample_ranges *rs = sample_ranges_own(&s->code, 0);
 
 	/* What a full disk has dropped is written again. */
 	if (s->told_to != ss->report || !sink->ops->has_space(sink->to, SPACE_ID(0, s->number))) {
@@ -467,7 +397,8 @@ static void tell(struct sample_spaces *ss, struct sample_space *s, const struct 
 
 		if (frames[i] & (SL_FRAME_REMARK | SL_FRAME_PYTHON | SL_FRAME_KERNEL))
 			continue;
-		r = range_at(s, sl_frame_address(frames[i]) - !(frames[i] & SL_FRAME_EXACT));
+		r = sample_ranges_find(s->code,
+				       sl_frame_address(frames[i]) - !(frames[i] & SL_FRAME_EXACT));
 		if (r && !r->is_told)
 			tell_module(s, sink, r);
 	}

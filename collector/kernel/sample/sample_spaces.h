@@ -2,7 +2,7 @@
  * sample_spaces.h - mappings of the sampled processes, and their stacks in the report.
  *
  * Events of processes must arrive in the order of time. A space is the memory of one process image; a fork's is
- * a copy of its parent's. Only mappings of code count. For mappings that no record reported (processes that ran already,
+ * a copy of its parent's. Stacks need mappings of code alone, page faults those of data, too. For mappings that no record reported (processes that ran already,
  * records that were lost) /proc/PID/maps is read, as long as the process exists.
  */
 #pragma once
@@ -12,19 +12,15 @@
 #include <stdint.h>
 
 #include "collector/kernel/sample/sample_files.h"
+#include "collector/kernel/sample/sample_ranges.h"
 
 struct sample_sink;
 struct sample_space;
 struct sample_spaces;
 
-struct sample_range {
-	uint64_t from, to;
-	uint64_t bias;            /* address - address in the file */
-	struct sample_file *file; /* NULL: memory of no file */
-	const char *path;         /* "[anonymous]" and the like, too */
-	uint64_t device, inode, offset;
-	uint64_t since; /* CLOCK_MONOTONIC; 0: before we came */
-	bool is_told;   /* the report has it */
+struct sample_page {
+	const char *path; /* "[heap]" and the like, too; "": memory of no file. Stays */
+	uint64_t offset;  /* of the page in the file */
 };
 
 /* @stacks: so many are known again, 0: a million. NULL: no memory. */
@@ -36,14 +32,17 @@ void sample_spaces_execed(struct sample_spaces *ss, uint32_t pid);
 void sample_spaces_ended(struct sample_spaces *ss, uint32_t pid);
 void sample_spaces_mapped(struct sample_spaces *ss, const struct sample_mapped *what, uint64_t ns);
 
-/* A line of /proc/PID/maps, which it cuts up; false: no code is mapped there. */
+/* A line of /proc/PID/maps, which it cuts up; false: it is none. */
 bool sample_mapped_parse(char *line, struct sample_mapped *what);
 
 /* That of a process, read from /proc where no record reported it. NULL: no memory. */
 struct sample_space *sample_space_get(struct sample_spaces *ss, uint32_t pid, uint64_t ns);
-/* What lies at @address; NULL: nothing that is known. Valid until the next call of any function here. */
+/* Which code lies at @address; NULL: none that is known. Valid until the next call of any function here. */
 const struct sample_range *sample_space_find(struct sample_spaces *ss, struct sample_space *s,
 					     uint64_t address, uint64_t ns);
+/* What is mapped at @address; false: that is not known. */
+bool sample_space_page(struct sample_spaces *ss, struct sample_space *s, uint64_t address,
+		       uint64_t ns, struct sample_page *page);
 
 /*
  * False: the kernel is still at its exec, and @address (where the user's part is) that of the caller of exec, in an image

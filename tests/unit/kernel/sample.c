@@ -110,6 +110,77 @@ static void a_fork_is_a_copy(void **state)
 	assert_string_equal(at(CHILD, 0x1000), "/a");
 }
 
+/* ---- pages: of data as well as of code ---- */
+
+static void map_part(uint32_t pid, const char *path, bool is_data, uint64_t start, uint64_t offset,
+		     uint64_t ns)
+{
+	struct sample_mapped what = {.path = path,
+				     .pid = pid,
+				     .start = start,
+				     .end = start + 0x4000,
+				     .offset = offset,
+				     .is_data = is_data};
+
+	sample_spaces_mapped(spaces, &what, ns);
+}
+
+/* "PATH OFFSET" */
+static const char *page_at(uint32_t pid, uint64_t address)
+{
+	struct sample_space *s = sample_space_get(spaces, pid, 1);
+	struct sample_page page;
+	static char text[64];
+
+	if (!sample_space_page(spaces, s, address, 1, &page))
+		return "-";
+	snprintf(text, sizeof(text), "%s %lx", page.path, (unsigned long)page.offset);
+	return text;
+}
+
+static void a_page_has_its_place_in_the_file(void **state)
+{
+	(void)state;
+	map_part(NOBODY, "/data", true, 0x10000, 0x7000, 1);
+	assert_string_equal(page_at(NOBODY, 0x10000), "/data 7000");
+	assert_string_equal(page_at(NOBODY, 0x12fff), "/data 9000");
+	assert_string_equal(page_at(NOBODY, 0x14000), "-");
+	assert_string_equal(at(NOBODY, 0x10000), "-");
+	/* Both parts that another mapping leaves keep their places. */
+	map_part(NOBODY, "/long", true, 0x20000, 0, 1);
+	map_part(NOBODY, "/long", true, 0x24000, 0x4000, 1);
+	map_part(NOBODY, "/in", true, 0x22000, 0x1000, 2);
+	assert_string_equal(page_at(NOBODY, 0x21000), "/long 1000");
+	assert_string_equal(page_at(NOBODY, 0x22000), "/in 1000");
+	assert_string_equal(page_at(NOBODY, 0x26000), "/long 6000");
+	map_part(NOBODY, "//anon", true, 0x26000, 0x26000, 3);
+	assert_string_equal(page_at(NOBODY, 0x27000), " 1000");
+}
+
+static void the_younger_of_code_and_data_is_there(void **state)
+{
+	(void)state;
+	map_part(NOBODY, "/lib", false, 0x10000, 0, 1);
+	assert_string_equal(page_at(NOBODY, 0x11000), "/lib 1000");
+	map_part(NOBODY, "/data", true, 0x10000, 0, 2);
+	assert_string_equal(page_at(NOBODY, 0x11000), "/data 1000");
+	map_part(NOBODY, "/again", false, 0x10000, 0, 3);
+	assert_string_equal(page_at(NOBODY, 0x11000), "/again 1000");
+}
+
+static void data_of_a_process_is_that_of_its_fork_but_not_of_its_exec(void **state)
+{
+	(void)state;
+	map_part(NOBODY, "/data", true, 0x10000, 0, 1);
+	sample_spaces_forked(spaces, CHILD, NOBODY);
+	map_part(CHILD, "/child", true, 0x20000, 0, 2);
+	assert_string_equal(page_at(CHILD, 0x10000), "/data 0");
+	assert_string_equal(page_at(NOBODY, 0x20000), "-");
+	sample_spaces_execed(spaces, CHILD);
+	assert_string_equal(page_at(CHILD, 0x10000), "-");
+	assert_string_equal(page_at(NOBODY, 0x10000), "/data 0");
+}
+
 static void an_exec_begins_anew(void **state)
 {
 	(void)state;
@@ -490,6 +561,9 @@ int main(void)
 		TEST(a_mapping_takes_the_place_of_what_was_there),
 		TEST(memory_of_no_file_has_one_name),
 		TEST(a_fork_is_a_copy),
+		TEST(a_page_has_its_place_in_the_file),
+		TEST(the_younger_of_code_and_data_is_there),
+		TEST(data_of_a_process_is_that_of_its_fork_but_not_of_its_exec),
 		TEST(an_exec_begins_anew),
 		TEST(the_same_stack_has_the_same_number),
 		TEST(numbers_hold_when_there_are_many),
