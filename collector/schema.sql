@@ -868,7 +868,7 @@ CREATE TABLE SL_GPU_ARGUMENTS (
 CREATE TABLE TARGET_INFO_GPU (
     -- GPUs that traced processes used. NULL: not known.
     vmId                  INTEGER NOT NULL, -- packed id of the machine
-    id                    INTEGER NOT NULL, -- number of the GPU in this report
+    id                    INTEGER NOT NULL, -- index in NVML, which is in the order of PCI addresses; of parts of GPUs (MIG): above those
     name                  TEXT,             -- product name
     busLocation           TEXT,             -- PCI domain:bus:device.function
     isDiscrete            INTEGER,          -- 1 on a card, 0 part of the processor

@@ -16,7 +16,14 @@
 #define LATE_NS     400000000ll /* of samples after the end of a window */
 #define FLIGHT_PART 4           /* of the flight recorder's memory */
 
-static int64_t gpu_of(void *ctx, const uint8_t uuid[16], const struct probe_gpu_info *info)
+static int64_t number_of(void *ctx, const uint8_t uuid[16], const struct probe_gpu_info *info)
+{
+	struct collector *c = ctx;
+
+	return gpu_number(&c->arenas, uuid, info->number);
+}
+
+static void gpu_row(void *ctx, int64_t id, const struct probe_gpu_info *info)
 {
 	struct collector *c = ctx;
 	const struct gpu_seen seen = {.name = info->name,
@@ -25,7 +32,7 @@ static int64_t gpu_of(void *ctx, const uint8_t uuid[16], const struct probe_gpu_
 				      .major = info->major,
 				      .minor = info->minor};
 
-	return gpu_seen_number(&c->arenas, uuid, &seen);
+	gpu_seen_write(&c->arenas, id, &seen);
 }
 
 static void say(void *ctx, int severity, const char *text)
@@ -79,7 +86,8 @@ void collect_health_open(struct collector *c)
 	struct health_ask ask = {
 		.options = *o,
 		.loop = &c->loop,
-		.gpu = gpu_of,
+		.number = number_of,
+		.gpu = gpu_row,
 		.say = say,
 		.ctx = c,
 		.keep_ns = capture->flight_ns,

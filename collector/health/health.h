@@ -25,8 +25,10 @@ struct health_ask {
 	struct health_options options; /* texts are copied */
 	const char *visible;           /* CUDA_VISIBLE_DEVICES of the program; NULL: none */
 	struct loop *loop;
-	/* TARGET_INFO_GPU.id of a GPU, whose row is written if it is new; -1: there is no room. */
-	int64_t (*gpu)(void *ctx, const uint8_t uuid[16], const struct probe_gpu_info *info);
+	/* TARGET_INFO_GPU.id of a GPU; -1: there is no room. */
+	int64_t (*number)(void *ctx, const uint8_t uuid[16], const struct probe_gpu_info *info);
+	/* Writes its row there, unless the report has it. */
+	void (*gpu)(void *ctx, int64_t id, const struct probe_gpu_info *info);
 	/* A line for the user. */
 	void (*say)(void *ctx, int severity, const char *text);
 	void *ctx;

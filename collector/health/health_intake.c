@@ -54,6 +54,7 @@ static void take_gpu(struct health *h, const char *message, size_t bytes)
 {
 	struct probe_gpu_info info;
 	struct health_gpu *g;
+	uint8_t uuid[16];
 
 	if (bytes != sizeof(info))
 		return;
@@ -67,8 +68,9 @@ static void take_gpu(struct health *h, const char *message, size_t bytes)
 	g = &h->gpu[info.gpu];
 	g->is_there = true;
 	g->info = info;
-	g->target = -1;
-	read_uuid(info.uuid, g->uuid);
+	g->has_row = false;
+	read_uuid(info.uuid, uuid);
+	g->target = h->ask.number(h->ask.ctx, uuid, &info);
 }
 
 void health_stream_free(struct health_stream *s)

@@ -49,8 +49,8 @@ struct health_stream {
 struct health_gpu {
 	bool is_there;
 	struct probe_gpu_info info;
-	uint8_t uuid[16];
-	int64_t target;   /* TARGET_INFO_GPU.id, -1: not asked for yet */
+	int64_t target;   /* TARGET_INFO_GPU.id; -1: the table has no room for it */
+	bool has_row;     /* there */
 	unsigned metrics; /* number of its newest stream of hardware metrics + 1; 0: none */
 	int64_t written_to; /* CLOCK_MONOTONIC of the end of its last row of hardware metrics; 0: none in this window */
 	int64_t period; /* of that */

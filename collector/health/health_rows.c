@@ -40,11 +40,12 @@ static void counted(struct writer *w, int64_t ns)
 	w->rows.last = ns;
 }
 
-/* TARGET_INFO_GPU.id; -1: the table has no room for it. */
+/* TARGET_INFO_GPU.id of a GPU that a row is about; -1: the table has no room for it. */
 static int64_t target_of(struct health *h, struct health_gpu *g)
 {
-	if (g->target < 0)
-		g->target = h->ask.gpu(h->ask.ctx, g->uuid, &g->info);
+	if (g->target >= 0 && !g->has_row)
+		h->ask.gpu(h->ask.ctx, g->target, &g->info);
+	g->has_row = true;
 	return g->target;
 }
 

@@ -172,10 +172,12 @@ struct arena {
 struct gpu_report {
 	int64_t flush_ns; /* --cuda-flush-interval: CUPTI hands buffers over at least so often; 0: when they are full */
 	int64_t blocks; /* of ids given out, see gpu_internal.h */
-	uint32_t gpus;
-	uint8_t uuid[64][16];
-	uint64_t
-		seen; /* bit by number: no process has reported the GPU yet, see gpu_seen_number() */
+	struct {
+		const char *folders;  /* the driver's, one for each GPU; NULL: those in /proc */
+		uint8_t uuid[64][16]; /* by TARGET_INFO_GPU.id, see gpu_numbers.c */
+		/* Bits by id: a GPU has it; sl-gpu, a process has reported the GPU, and its row is there. */
+		uint64_t given, sampled, used;
+	} gpus;
 	bool has_changed;                        /* since it was saved for recover */
 	bool no_um_cpu_faults, no_um_gpu_faults; /* not asked for, though CUPTI reports them */
 	struct {

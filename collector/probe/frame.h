@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROBE_VERSION   1u
+#define PROBE_VERSION   2u
 #define PROBE_MAGIC     0x6c737067u
 #define PROBE_SOCKET_FD 3 /* descriptors of sl-gpu at its start */
 #define PROBE_RING_FD   4
@@ -92,7 +92,9 @@ struct probe_hello {
 /* Texts end with a NUL; "" is not known. */
 struct probe_gpu_info {
 	uint32_t kind;
-	uint32_t gpu; /* number in what follows: 0, 1, ... */
+	uint32_t gpu;    /* number in what follows: 0, 1, ... */
+	uint32_t number; /* in reports: NVML's index; of a part of a GPU: above all of those */
+	uint32_t pad;
 	char uuid[64], name[96], bus[32], chip[16];
 	uint64_t memory; /* bytes */
 	int32_t instance,

@@ -73,6 +73,7 @@ static void add_parts(struct gpus *g, const struct nvml *n, const struct probe_g
 		p->index = whole->index;
 		p->parent = whole->device;
 		p->info.gpu = g->cnt++;
+		p->info.number = g->parts_from++;
 	}
 }
 
@@ -83,6 +84,7 @@ void gpus_find(struct gpus *g, const struct nvml *n)
 	memset(g, 0, sizeof(*g));
 	if (n->count(&cnt) != NVML_SUCCESS)
 		return;
+	g->parts_from = cnt;
 	for (unsigned i = 0; i < cnt && g->cnt < GPUS_MOST; i++) {
 		struct probe_gpu *p = &g->gpu[g->cnt];
 		nvml_device device;
@@ -92,7 +94,7 @@ void gpus_find(struct gpus *g, const struct nvml *n)
 			continue;
 		}
 		describe_whole(p, n, device);
-		p->index = i;
+		p->index = p->info.number = i;
 		p->info.gpu = g->cnt++;
 		add_parts(g, n, p);
 	}

@@ -9,7 +9,8 @@
 struct gpus {
 	struct probe_gpu gpu[GPUS_MOST];
 	unsigned cnt;
-	unsigned denied; /* not among them: the driver does not permit their use */
+	unsigned parts_from; /* info.number of the next part of a GPU */
+	unsigned denied;     /* not among them: the driver does not permit their use */
 };
 
 /* Parts of GPUs (MIG) follow the GPU they belong to; info.gpu is the place in the list. */

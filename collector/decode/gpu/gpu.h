@@ -17,6 +17,7 @@
  *   gpu_work.c     writes rows of kernels, copies and other work of the GPU
  *   gpu_memory.c   writes rows of its memory
  *   gpu_nccl.c     names communicators of NCCL, the same on all ranks
+ *   gpu_numbers.c  TARGET_INFO_GPU.id
  *   gpu_targets.c  writes rows of devices, contexts, streams
  *   gpu_streams.c  names of streams
  *   gpu_names.c    names of kernels and functions
@@ -36,8 +37,13 @@ struct gpu_seen {
 	uint64_t memory;        /* bytes; 0: not known */
 	int32_t major, minor;   /* -1: not known */
 };
-/* Its TARGET_INFO_GPU.id, with a row that a process which uses it completes; -1: there are too many. */
-int64_t gpu_seen_number(struct arenas *as, const uint8_t uuid[16], const struct gpu_seen *seen);
+/*
+ * TARGET_INFO_GPU.id of the GPU with this UUID. Its first caller gives it @index, or the next one that is free; -1: all are
+ * given.
+ */
+int64_t gpu_number(struct arenas *as, const uint8_t uuid[16], uint32_t index);
+/* Writes the row of the GPU @id, which a process that uses the GPU completes. */
+void gpu_seen_write(struct arenas *as, int64_t id, const struct gpu_seen *seen);
 
 /* SL_SHAPE_API and SL_SHAPE_GPU. */
 void gpu_call(struct arenas *as, struct thread *t, const struct call *c);

@@ -395,6 +395,19 @@ void gpu_add_up(struct arenas *as, const struct gpu_process *p, enum live_work w
 /* CUPTI has reported all work of the process's GPUs before p->until, and it has been written. */
 void gpu_work_reported(struct arenas *as, const struct gpu_process *p);
 
+/* ---- gpu_numbers.c ---- */
+
+struct gpu_place {
+	char bus[32];   /* PCI address; "": not found */
+	uint32_t index; /* of the GPU by that, as NVML counts */
+	uint32_t cnt;   /* all GPUs */
+};
+/* Finds the GPU with this UUID among the driver's folders below @root. */
+void gpu_place_find(const char *root, const char *uuid, struct gpu_place *place);
+/* Gives the GPU of a process its TARGET_INFO_GPU.id, with its place if no process has reported it before; -1: all are given. */
+int64_t gpu_number_used(struct arenas *as, const struct sl_gpu_device *d, const char *uuid,
+			struct gpu_place *place);
+
 /* ---- gpu_memory.c, gpu_targets.c ---- */
 
 void gpu_memory_write(struct arenas *as, struct arena *a, struct gpu_process *p,
@@ -403,8 +416,6 @@ void gpu_pool_write(struct arenas *as, struct gpu_process *p, const struct sl_gp
 void gpu_um_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_um *u);
 void gpu_device_write(struct arenas *as, struct arena *a, struct gpu_process *p,
 		      const struct sl_gpu_device *d);
-/* PCI address of the GPU with this UUID, from the driver's folders below @root. False: not found there. */
-bool gpu_bus_find(const char *root, const char *uuid, char *bus, size_t size);
 void gpu_context_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_context *c);
 void gpu_stream_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_stream *s);
 

@@ -16,7 +16,8 @@ struct saved_process {
 /* Key "gpu": of all arenas. */
 struct saved_report {
 	int64_t blocks, flush_ns;
-	uint32_t gpus, no_um_cpu_faults, no_um_gpu_faults, pad;
+	uint64_t given, sampled, used;
+	uint32_t no_um_cpu_faults, no_um_gpu_faults;
 	uint8_t uuid[64][16];
 };
 

@@ -295,14 +295,16 @@ static int save_report(struct arenas *as)
 	struct gpu_report *r = &as->gpu;
 	struct saved_report s = {.blocks = r->blocks,
 				 .flush_ns = r->flush_ns,
-				 .gpus = r->gpus,
+				 .given = r->gpus.given,
+				 .sampled = r->gpus.sampled,
+				 .used = r->gpus.used,
 				 .no_um_cpu_faults = r->no_um_cpu_faults,
 				 .no_um_gpu_faults = r->no_um_gpu_faults};
 
 	if (!r->has_changed)
 		return 0;
 	r->has_changed = false;
-	memcpy(s.uuid, r->uuid, sizeof(s.uuid));
+	memcpy(s.uuid, r->gpus.uuid, sizeof(s.uuid));
 	return db_state_set(as->db, "gpu", &s, sizeof(s));
 }
 

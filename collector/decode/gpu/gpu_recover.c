@@ -166,13 +166,15 @@ static void load_report(struct arenas *as)
 	if (db_state_get(as->db, "gpu", &blob, &len) != 0)
 		return;
 	s = blob;
-	if (len == sizeof(*s) && s->gpus <= 64) {
+	if (len == sizeof(*s)) {
 		as->gpu.blocks = s->blocks;
 		as->gpu.flush_ns = s->flush_ns;
 		as->gpu.no_um_cpu_faults = s->no_um_cpu_faults;
 		as->gpu.no_um_gpu_faults = s->no_um_gpu_faults;
-		as->gpu.gpus = s->gpus;
-		memcpy(as->gpu.uuid, s->uuid, sizeof(s->uuid));
+		as->gpu.gpus.given = s->given;
+		as->gpu.gpus.sampled = s->sampled;
+		as->gpu.gpus.used = s->used;
+		memcpy(as->gpu.gpus.uuid, s->uuid, sizeof(s->uuid));
 	}
 	free(blob);
 }

@@ -32,6 +32,9 @@ is "$(sqlite3 two.sqlite "SELECT group_concat(DISTINCT source || ' ' || setName 
 check 'why it is no better one: a line and a diagnostic' sh -c "grep -q 'GPU 0, GPU 1: hardware metrics come from GPM' err &&
 	sqlite3 two.sqlite 'SELECT text FROM DIAGNOSTIC_EVENT' | grep -q 'come from GPM' &&
 	sqlite3 two.sqlite 'SELECT reason FROM SL_GPU_METRIC_SETS' | grep -q '$PM'"
+gpus gpus=2 second -t none --gpu-metrics-devices=1 sleep 0.5
+is "$(sqlite3 second.sqlite "SELECT group_concat(DISTINCT typeId & 255) FROM GPU_METRICS") $(sqlite3 second.sqlite "SELECT group_concat(id || ' ' ||
+	substr(uuid, -2)) FROM TARGET_INFO_GPU")" '1 0 00,1 01' 'the metrics of GPU 1 alone are those of GPU 1'
 gpus '' one -t none --gpu-health=20 sleep 2.5
 check 'sums of known curves are right' truth known one.sqlite
 is "$(grep -c . err) $(sqlite3 one.sqlite 'SELECT reason FROM SL_GPU_METRIC_SETS')" \

@@ -163,6 +163,9 @@ def order(report):
                          "LIKE '%[Throughput %]%' AND (value NOT BETWEEN 0 AND 100 OR exact NOT BETWEEN 0 AND 100)").fetchone()[0]
     if outside:
         wrong(f"{outside} throughputs are no percentages")
+    for gpu, uuid in db.execute("SELECT id, uuid FROM TARGET_INFO_GPU WHERE name NOT LIKE '%MIG%'"):
+        if gpu != int(uuid[-2:], 16):
+            wrong(f"{uuid} is GPU {gpu}")
     lost = db.execute("SELECT count(*) FROM GPU_METRICS WHERE typeId & 0xFF NOT IN (SELECT id FROM TARGET_INFO_GPU)").fetchone()[0]
     if lost or db.execute("SELECT count(DISTINCT sourceId) FROM TARGET_INFO_GPU_METRICS").fetchone()[0] != 1:
         wrong("typeId names no GPU, or there are several sources")

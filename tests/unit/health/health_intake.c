@@ -17,11 +17,18 @@
 static int their_socket;
 static unsigned lines;
 
-static int64_t gpu_of(void *ctx, const uint8_t uuid[16], const struct probe_gpu_info *info)
+static int64_t number_of(void *ctx, const uint8_t uuid[16], const struct probe_gpu_info *info)
 {
 	(void)ctx;
 	(void)info;
 	return uuid[15];
+}
+
+static void gpu_row(void *ctx, int64_t id, const struct probe_gpu_info *info)
+{
+	(void)ctx;
+	(void)id;
+	(void)info;
 }
 
 static void say(void *ctx, int severity, const char *text)
@@ -40,7 +47,8 @@ static struct health *make(void)
 	int pair[2];
 
 	assert_non_null(h);
-	h->ask = (struct health_ask){.gpu = gpu_of, .say = say, .keep_bytes = 1 << 20};
+	h->ask = (struct health_ask){
+		.number = number_of, .gpu = gpu_row, .say = say, .keep_bytes = 1 << 20};
 	h->process.ring_fd = h->process.timer = -1;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair), 0);
 	h->process.socket = pair[0];
