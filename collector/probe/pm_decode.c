@@ -10,38 +10,31 @@
 #include <string.h>
 #include <time.h>
 
-#define CLOCK_TRIES 10
-#define CLOCK_NS    20000 /* near enough */
-#define ROUNDS      64    /* of one call */
-#define STEP_NS     200000
-#define NS          1000000000
+#define ROUNDS  64 /* of one call */
+#define STEP_NS 200000
+#define NS      1000000000
 #define OVER \
 	1.1 /* counters of different units are not read at once: a full one may read as 104 % */
 
 /* ---- time ---- */
 
+static int64_t cupti_now(const void *ctx)
+{
+	const struct pm_api *api = ctx;
+	struct timespec t;
+	uint64_t its;
+
+	if (!api->GetTimestamp(&its))
+		return (int64_t)its;
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * NS + t.tv_nsec;
+}
+
 static struct pm_clock read_clock(const struct pm_api *api)
 {
-	struct pm_clock best = {0, 0};
-	int64_t least = INT64_MAX;
+	struct out_pair pair = out_pair(cupti_now, api);
 
-	for (int i = 0; i < CLOCK_TRIES && least > CLOCK_NS; i++) {
-		int64_t before = out_now(), after;
-		struct timespec t;
-		uint64_t its;
-
-		if (api->GetTimestamp(&its)) {
-			clock_gettime(CLOCK_REALTIME, &t);
-			its = (uint64_t)t.tv_sec * NS + (uint64_t)t.tv_nsec;
-		}
-		after = out_now();
-		if (after - before >= least)
-			continue;
-		least = after - before;
-		best.its = (int64_t)its;
-		best.offset = before + (after - before) / 2 - (int64_t)its;
-	}
-	return best;
+	return (struct pm_clock){pair.its, pair.mono - pair.its};
 }
 
 /* What a round knows of the clock: a pair before it, and one behind it. */

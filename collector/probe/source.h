@@ -72,8 +72,13 @@ bool out_stream(struct out *o, struct probe_stream *stream, const struct probe_n
 bool out_values(struct out *o, unsigned stream, int64_t t0, int64_t t1, const double *value,
 		unsigned cnt);
 void out_gap(struct out *o, unsigned stream, int64_t t0, int64_t t1, enum probe_why why);
-/* The pair of a stream's clock: @its, read between @before and @after of out_now(). */
-void out_clock(struct out *o, unsigned stream, int64_t its, int64_t before, int64_t after);
+/* A moment of another clock, and out_now() then. */
+struct out_pair {
+	int64_t its, mono;
+};
+/* Reads both clocks together: of several tries the closest, since a thread may lose its CPU between two reads. */
+struct out_pair out_pair(int64_t (*read)(const void *ctx), const void *ctx);
+void out_clock(struct out *o, unsigned stream, struct out_pair pair);
 void out_event(struct out *o, const struct probe_event *event);
 void out_note(struct out *o, unsigned severity, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -202,8 +202,9 @@ static int64_t poll_gpm(void *source, struct source_why *why)
 	}
 	if (ret != NVML_SUCCESS) /* the next one is about the whole span */
 		return now + PERIOD_NS;
+	/* Behind the call: from here on a period is no shorter than the driver's span, though the call was late. */
+	g->at = now = out_now();
 	g->newest = !g->newest;
-	g->at = now;
 	ret = evaluate(g);
 	if (ret != NVML_SUCCESS) {
 		if (g->stream < 0) {

@@ -34,22 +34,16 @@ struct health {
 	bool has_reasons;
 };
 
-static int64_t real_now(void)
+static int64_t real_now(const void *ctx)
 {
 	struct timespec ts;
 
+	(void)ctx;
 	clock_gettime(CLOCK_REALTIME, &ts);
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 /* ---- utilisation ---- */
-
-static void pair_clocks(struct health *h, unsigned stream)
-{
-	int64_t before = out_now(), real = real_now();
-
-	out_clock(h->read.out, stream, real, before, out_now());
-}
 
 static unsigned get_samples(struct health *h, struct use_samples *u, struct nvml_sample *sample,
 			    unsigned *cnt)
@@ -81,7 +75,7 @@ static void open_use(struct health *h)
 		*u = (struct use_samples){.type = i ? NVML_SAMPLES_MEMORY : NVML_SAMPLES_GPU,
 					  .name = i ? "Memory Utilization" : "GPU Utilization",
 					  .stream = -1,
-					  .last_us = (unsigned long long)real_now() / 1000};
+					  .last_us = (unsigned long long)real_now(NULL) / 1000};
 		ret = get_samples(h, u, sample, &cnt);
 		/* Nothing new is no error. */
 		if ((ret != NVML_SUCCESS && ret != NVML_NOT_FOUND) || (i && !h->read.has_samples))
@@ -91,7 +85,7 @@ static void open_use(struct health *h)
 			return;
 		u->stream = stream.stream;
 		h->read.has_samples = true;
-		pair_clocks(h, stream.stream);
+		out_clock(h->read.out, stream.stream, out_pair(real_now, NULL));
 	}
 }
 
@@ -114,7 +108,7 @@ static void poll_use(struct health *h)
 			u->last_us = sample[k].time_us;
 			out_values(h->read.out, (unsigned)u->stream, at, at, &value, 1);
 		}
-		pair_clocks(h, (unsigned)u->stream);
+		out_clock(h->read.out, (unsigned)u->stream, out_pair(real_now, NULL));
 	}
 }
 
@@ -169,6 +163,20 @@ static void *open_health(struct probe_gpu *gpu, const struct source_want *want, 
 	return h;
 }
 
+/* ns in which this thread could run and no CPU was free: a busy machine is not a slow driver. 0: the kernel does not count. */
+static int64_t waited_for_cpu(void)
+{
+	FILE *f = fopen("/proc/thread-self/schedstat", "re");
+	long long ran, waited = 0;
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%lld %lld", &ran, &waited) != 2)
+		waited = 0;
+	fclose(f);
+	return waited;
+}
+
 /* A driver that takes long is asked less often. */
 static void degrade(struct health *h, int64_t took)
 {
@@ -192,10 +200,10 @@ static bool poll_due(struct health *h, int64_t now)
 
 	if (now >= h->due[FAST]) {
 		h->due[FAST] = now + h->period;
-		began = out_now();
+		began = out_now() - waited_for_cpu();
 		if (!nvml_read(&h->read, FAST))
 			return false;
-		degrade(h, out_now() - began);
+		degrade(h, out_now() - waited_for_cpu() - began);
 	}
 	if (now >= h->due[MIDDLE]) {
 		h->due[MIDDLE] = now + MIDDLE_NS;
