@@ -36,7 +36,7 @@ gpus gpus=2 second -t none --gpu-metrics-devices=1 sleep 0.5
 is "$(sqlite3 second.sqlite "SELECT group_concat(DISTINCT typeId & 255) FROM GPU_METRICS") $(sqlite3 second.sqlite "SELECT group_concat(id || ' ' ||
 	substr(uuid, -2)) FROM TARGET_INFO_GPU")" '1 0 00,1 01' 'the metrics of GPU 1 alone are those of GPU 1'
 gpus '' one -t none --gpu-health=20 sleep 2.5
-check 'sums of known curves are right' truth known one.sqlite
+check 'sums of known curves are right' truth known log one.sqlite
 is "$(grep -c . err) $(sqlite3 one.sqlite 'SELECT reason FROM SL_GPU_METRIC_SETS')" \
 	'1 PM sampling was not asked for (--gpu-metrics-devices)' 'with health alone GPM comes without a line'
 is "$(sqlite3 one.sqlite "SELECT group_concat(code, ' ') FROM (SELECT code FROM SL_GPU_EVENTS WHERE kind = 'clock' ORDER BY timestamp)")" '1 4' \

@@ -12,26 +12,32 @@ echo "# SEED=$SEED"
 random() { # N MOST
 	awk -v seed="$SEED" -v n="$1" -v most="$2" 'BEGIN { srand(seed + n * 7919); rand(); print int(rand() * most) }'
 }
-# The program writes a file of its own, by which the trace is judged; it knows nothing of GPUs.
+# The program writes a file of its own, by which the trace is judged; it knows nothing of GPUs. It goes on after sl-gpu has ended,
+# whose PID stands in the log.
 cat >program <<'END'
 #!/bin/sh
-i=0
-while [ $i -lt 40 ]; do
-	echo $i >>"$1"
-	sleep 0.04
-	i=$((i + 1))
-done
+writes() {
+	i=0
+	while [ $i -lt 20 ]; do
+		echo $i >>out
+		sleep 0.04
+		i=$((i + 1))
+	done
+}
+writes
+while kill -0 "$(sed -n 's/^init //p' log)" 2>/dev/null; do sleep 0.02; done
+writes
 exit 7
 END
 chmod +x program
 
 # One recording; $2: what the stand-in does, or kill: SIGKILL after so many ms.
-one() { # NUMBER WAY MS SECONDS-MORE
+one() { # NUMBER WAY MS
 	mkdir -p "$1" && cd "$1" || exit
 	way=$2=$3
 	[ "$2" = kill ] && way=
 	SL_STANDIN_NVML_LOG=$PWD/log SL_STANDIN_NVML=$way "$BIN" profile -f true -o r -t osrt --osrt-threshold=0 --gpu-metrics-devices=all \
-		sh -c "sleep $4; exec ../program out" 2>err &
+		../program 2>err &
 	one_pid=$!
 	if [ "$2" = kill ]; then
 		wait_for 10 test -s log
@@ -42,16 +48,16 @@ one() { # NUMBER WAY MS SECONDS-MORE
 	echo $? >status
 }
 judge() { # NUMBER NAME LINE
-	is "$(cat "$1/status") $(grep -c "$3" "$1/err") $(grep -vc 'report:\|come from GPM\|context-switch' "$1/err")" '7 1 1' "$2: the program's status, one line"
+	is "$(cat "$1/status") $(grep -c "$3" "$1/err") $(grep -vc 'report:\|come from GPM\|context-switch' "$1/err")" '7 1 1' "$2: the program's status, one line" || diag <"$1/err"
 	check "$2: the trace is whole, the gap is marked" sh -c "
 		[ \$(sqlite3 $1/r.sqlite \"SELECT count(*) FROM OSRT_API JOIN StringIds ON id = nameId WHERE value LIKE 'write%' AND fd = 1\") -ge 40 ] &&
-		$PY '$E2E/gpu/health_truth.py' gap $1/r.sqlite && $PY '$E2E/gpu/health_truth.py' order $1/r.sqlite"
+		$PY '$E2E/gpu/health_truth.py' gap $1/log $1/r.sqlite && $PY '$E2E/gpu/health_truth.py' order $1/r.sqlite"
 }
 
 n=0
 while [ $n -lt 12 ]; do
 	for k in $n $((n + 1)) $((n + 2)) $((n + 3)); do
-		one $k kill "$(random $k 1200)" 0 &
+		one $k kill "$(random $k 1200)" &
 	done
 	wait
 	for k in $n $((n + 1)) $((n + 2)) $((n + 3)); do
@@ -60,10 +66,10 @@ while [ $n -lt 12 ]; do
 	n=$((n + 4))
 done
 for k in 20 21 22 23; do
-	one $k crash "$(random $k 1200)" 0 &
+	one $k crash "$(random $k 1200)" &
 done
 for k in 30 31 32 33; do
-	one $k hang "$(random $k 1200)" 2.6 &
+	one $k hang "$(random $k 1200)" &
 done
 wait
 for k in 20 21 22 23; do
@@ -71,7 +77,7 @@ for k in 20 21 22 23; do
 done
 for k in 30 31 32 33; do
 	judge $k "hung after $(random $k 1200) ms" 'no longer sampled: sl-gpu gave no sign of life for .* s and was ended'
-	is "$(kill -0 "$(sed -n 's/^init //p' $k/log)" 2>&1 | grep -c .)" 1 '... and it is gone'
+	is "$(kill -0 "$(sed -n 's/^init //p' $k/log)" 2>&1 | grep -c .)" 1 "hung after $(random $k 1200) ms: sl-gpu is gone"
 done
 
 # The collector is killed: sl-gpu does not stay.

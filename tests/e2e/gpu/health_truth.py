@@ -3,9 +3,13 @@
 
   rows LOG REPORT GPUS   every value in the log that lies in the recording is a row, at its time, and no other row is
   order REPORT           rows of GPU_METRICS in the order of time; one timestamp per sample; ranges; gaps marked
-  known REPORT           sums and means of the known curves, within 1 %
-  gap REPORT             some span without samples, and it is marked
+  known LOG REPORT       sums of the known curves, between the readings that the log has
+  gap LOG REPORT         from the last sample to the end of the program there is a gap
+
+Rows and readings are matched by their order: one thread samples a GPU, so its time of a reading lies between the readings
+before and after it in the log, however long the thread waits for a CPU.
 """
+import bisect
 import collections
 import json
 import math
@@ -59,33 +63,59 @@ def near(a, b):
     return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
 
 
-def compare_counter(name, rows, given, is_sum):
-    """The i-th row is the i-th reading: the time within the call, the value as it was, or its difference to the one before."""
-    if not rows:
-        wrong(f"{name}: no rows")
-        return
-    # The first row is some reading; from there on each has its row, up to the end of the recording.
-    first = min(range(len(given)), key=lambda i: abs(given[i][0] - rows[0][0]))
-    if len(given) - first - len(rows) not in (0, 1):
-        wrong(f"{name}: {len(rows)} rows of {len(given)} readings, from the {first}-th on")
-    for i, (t, v) in enumerate(rows[:len(given) - first]):
-        at, value = given[first + i]
-        if abs(t - at) > 20_000_000:
-            wrong(f"{name}: row {i} at {t}, read at {at}")
+def span_of(db, zero):
+    return zero, zero + db.execute("SELECT duration FROM ANALYSIS_DETAILS").fetchone()[0]
+
+
+def align(rows, given):
+    """Numbers of the reading that the first row may be: the one before the row's time, or the one after it."""
+    after = bisect.bisect_left([at for at, _ in given], rows[0][0])
+    return [i for i in (after - 1, after) if 0 <= i < len(given)]
+
+
+def sum_is(name, v, steps, ns):
+    """A counter of 32 bits that the link can carry round in less than the time between two readings is not known."""
+    round_trips = ns / LINK_ROUND if name in ("PCIe TX", "PCIe RX") else 0
+    step = steps % (2**32 if name.startswith("PCIe") else 2**64)
+    factor = next(f for n, f in FIELDS.values() if n == name)
+    return round_trips > 0.95 if v is None else round_trips < 1.05 and near(v, step * factor)
+
+
+def differences(name, rows, given, is_sum, first, span):
+    """What is wrong where the i-th row is reading first + i: its time between its neighbours, its value, and none is left out."""
+    found = []
+    readings = given[first:first + len(rows)]
+    if len(readings) < len(rows):
+        return [f"{name}: {len(rows)} rows of {len(given)} readings, from the {first}-th on"]
+    for i, ((t, v), (at, value)) in enumerate(zip(rows, readings)):
+        n = first + i
+        if n and t <= given[n - 1][0] or n + 1 < len(given) and t >= given[n + 1][0]:
+            found.append(f"{name}: row {i} at {t}, read at {at}")
         if is_sum and i == 0:
-            if v is not None:
-                wrong(f"{name}: the first value of a sum is {v}")
+            is_right = v is None
         elif is_sum:
-            step = (value - given[first + i - 1][1]) % (2**32 if name.startswith("PCIe") else 2**64)
-            factor = next(f for n, f in FIELDS.values() if n == name)
-            # A counter of 32 bits that the link can carry round in less than the time between two readings is not known.
-            round_trips = (at - given[first + i - 1][0]) / LINK_ROUND if name in ("PCIe TX", "PCIe RX") else 0
-            if v is None and round_trips > 0.95 or v is not None and round_trips < 1.05 and near(v, step * factor):
-                continue
-            if v is None or round_trips >= 1.05 or not near(v, step * factor):
-                wrong(f"{name}: row {i} is {v}, not {step * factor}")
-        elif v is None or not near(v, value):
-            wrong(f"{name}: row {i} is {v}, not {value}")
+            is_right = sum_is(name, v, value - given[n - 1][1], at - given[n - 1][0])
+        else:
+            is_right = v is not None and near(v, value)
+        if not is_right:
+            found.append(f"{name}: row {i} at {t} is {v}, read at {at} as {value}")
+    # A reading whose neighbours both lie in the recording does, too.
+    last = first + len(rows)
+    for n in range(1, len(given) - 1):
+        if not first <= n < last and span[0] <= given[n - 1][0] and given[n + 1][0] <= span[1]:
+            found.append(f"{name}: no row of the reading at {given[n][0]}")
+    return found
+
+
+def compare_counter(name, rows, given, is_sum, span):
+    """Of the readings that the first row may be, the one that fits best. Its number."""
+    tries = [(differences(name, rows, given, is_sum, first, span), first) for first in (align(rows, given) if rows else [])]
+    if not tries:
+        wrong(f"{name}: no rows")
+        return 0
+    found, first = min(tries, key=lambda x: len(x[0]))
+    bad.extend(found)
+    return first
 
 
 def rows(log, report, gpus):
@@ -93,11 +123,12 @@ def rows(log, report, gpus):
     db = sqlite3.connect(report)
     zero = zero_of(db)
     number = gpus_of(db)
+    span = span_of(db, zero)
     sums = {name for name, in db.execute("SELECT name FROM SL_COUNTERS WHERE isSum = 1")}
     for g in range(int(gpus)):
         for field, (name, factor) in FIELDS.items():
             read = [(t, v if name in sums else v * factor) for t, v in given[g, f"field{field}"]]
-            compare_counter(name, counter_rows(db, number[g], name, zero), read, name in sums)
+            compare_counter(name, counter_rows(db, number[g], name, zero), read, name in sums, span)
         for kind, name in SAMPLES.items():
             have = dict(given[g, f"samples{kind}"])
             got = counter_rows(db, number[g], name, zero)
@@ -110,7 +141,13 @@ def rows(log, report, gpus):
         compare_metrics(db, given, g, number[g], zero)
 
 
+def taken_of(given, g):
+    return [at for at, _ in given[g, "taken0"]]
+
+
 def compare_metrics(db, given, g, gpu, zero):
+    """A sample lasts from where the driver was asked for it, behind a line "taken", to the same of the next one, whose values it has."""
+    span, taken = span_of(db, zero), taken_of(given, g)
     got = collections.defaultdict(list)
     for t, name, value, exact in db.execute(
             "SELECT timestamp, metricName, value, exact FROM GPU_METRICS JOIN TARGET_INFO_GPU_METRICS USING (typeId, metricId) "
@@ -119,23 +156,23 @@ def compare_metrics(db, given, g, gpu, zero):
             wrong(f"{name}: {value} is not {exact}, rounded")
         got[name].append((t + zero, value if exact is None else exact))
     for metric, name in METRICS.items():
-        # Before a stream is described each metric is asked for once more.
-        read = given[g, f"gpm{metric}"]
-        have = got.pop(name, [])
-        if not 0 <= len(read) - len(have) <= 2:
-            wrong(f"{name}: {len(have)} rows of {len(read)} samples")
-            continue
-        for i, (t, v) in enumerate(have):
-            at, value = read[i]
-            if abs(t + 105_263_158 - at) > 60_000_000:
-                wrong(f"{name}: sample {i} begins at {t}, and was read at {at}")
-            if metric >= 20:  # a rate in MiB/s over the sample's length, which the next timestamp ends
-                if i + 1 < len(have):
-                    value *= 1048576 * (have[i + 1][0] - t) / 1e9
-                    if abs(v / value - 1) > 1e-6:
-                        wrong(f"{name}: sample {i} is {v} bytes, not {value}")
-            elif not near(v, value):
-                wrong(f"{name}: sample {i} is {v}, not {value}")
+        read = dict(given[g, f"gpm{metric}"])
+        have = {bisect.bisect_right(taken, t) - 1: (t, v) for t, v in got.pop(name, [])}
+        for k, (begin, end) in enumerate(zip(taken, taken[1:])):
+            if k not in have and span[0] <= begin and end <= span[1]:
+                wrong(f"{name}: no row of the sample from {begin} to {end}")
+        for k, (t, v) in have.items():
+            if k < 0 or k + 1 >= len(taken):
+                wrong(f"{name}: the sample at {t} is none of the driver's")
+                continue
+            value = read[taken[k + 1]]
+            if metric < 20:
+                if not near(v, value):
+                    wrong(f"{name}: the sample at {t} is {v}, not {value}")
+            elif k + 1 in have:  # a rate in MiB/s over the sample's length, which the next timestamp ends
+                value *= 1048576 * (have[k + 1][0] - t) / 1e9
+                if abs(v / value - 1) > 1e-6:
+                    wrong(f"{name}: the sample at {t} is {v} bytes, not {value}")
     for name in got:
         wrong(f"{name}: the stand-in has no such metric")
 
@@ -178,49 +215,55 @@ def gaps_of(db):
 
 
 def check_gaps(db):
-    """Every span of more than 1.5 periods between two samples has a gap that ends where the second begins."""
+    """
+    Every span of more than 1.5 periods between two samples has a gap that ends where the second begins. A sample of GPM is as
+    long as it takes to come: there spans are compared with the log.
+    """
     gaps = gaps_of(db)
-    for kind, period in db.execute("SELECT typeId, 1e9 / min(realHz) FROM SL_GPU_METRIC_SETS GROUP BY 1").fetchall():
+    for kind, period in db.execute("SELECT typeId, 1e9 / min(realHz) FROM SL_GPU_METRIC_SETS WHERE source = 'pm' GROUP BY 1").fetchall():
         times = [t for t, in db.execute("SELECT DISTINCT timestamp FROM GPU_METRICS WHERE typeId = ? ORDER BY 1", (kind,))]
         for a, b in zip(times, times[1:]):
-            # A GPM sample is as long as it takes to come; one that came late is no gap, but its length is not known here.
-            if b - a > 4 * period and not any(k == kind and end == b for k, _, end in gaps):
+            if b - a > 1.5 * period and not any(k == kind and end == b for k, _, end in gaps):
                 wrong(f"no gap marked between {a} and {b}")
 
 
-def known(report):
-    db = sqlite3.connect(report)
-    want = {"Energy": 100, "Throttled: Power": 5e8, "PCIe TX": 1e9, "PCIe RX": 2e9, "NVLink TX Data": 102400000}
-    for name, per_second in want.items():
-        got = counter_rows(db, gpus_of(db)[0], name, 0)
-        span = (got[-1][0] - got[0][0]) / 1e9
-        total = sum(v for _, v in got if v is not None)
-        # The energy counter moves every 100 ms.
-        if abs(total - per_second * span) > per_second * span * 0.01 + per_second * (0.1 if name == "Energy" else 0.03):
-            wrong(f"{name}: {total} in {span} s, not {per_second} per second")
-    # Bytes of GPM: the rate is known.
-    t0, t1, total = db.execute(
-        "SELECT min(timestamp), max(timestamp), sum(value) FROM GPU_METRICS JOIN TARGET_INFO_GPU_METRICS USING (typeId, metricId) "
-        "WHERE metricName = 'PCIe TX [Bytes]'").fetchone()
-    rate = total / ((t1 - t0) / 1e9 + 0.1053)
-    if abs(rate / (1000.25 * 1048576) - 1) > 0.03:
+# Of a field: what comes together in a second, and for how many seconds it may stand still.
+CURVES = {83: (100, 0.1), 74: (5e8, 0.001), 197: (1e9, 0.001), 198: (2e9, 0.001), 138: (102400000, 0.001)}
+
+
+def known(log, report):
+    given, db = read_log(log), sqlite3.connect(report)
+    zero = zero_of(db)
+    for field, (per_second, still) in CURVES.items():
+        name, read = FIELDS[field][0], given[0, f"field{field}"]
+        got = counter_rows(db, gpus_of(db)[0], name, zero)
+        first = compare_counter(name, got, read, True, span_of(db, zero))
+        at = [t for t, _ in read[first:]]
+        ns = [b - a for a, b in zip(at, at[1:])]
+        sums = [(v, n) for (_, v), n in zip(got[1:], ns)]
+        total, seconds = sum(v for v, _ in sums if v is not None), sum(n for v, n in sums if v is not None) / 1e9
+        lacks = sum(v is None for v, _ in sums)
+        if abs(total - per_second * seconds) > per_second * still * (1 + lacks):
+            wrong(f"{name}: {total} in {seconds} s, not {per_second} per second")
+    # Bytes of GPM: the rate is known. The end of the last sample is not.
+    samples = db.execute("SELECT timestamp, value FROM GPU_METRICS JOIN TARGET_INFO_GPU_METRICS USING (typeId, metricId) "
+                         "WHERE metricName = 'PCIe TX [Bytes]' ORDER BY timestamp").fetchall()
+    rate = sum(v for _, v in samples[:-1]) / ((samples[-1][0] - samples[0][0]) / 1e9)
+    if abs(rate / (1000.25 * 1048576) - 1) > 1e-6:
         wrong(f"PCIe TX: {rate} bytes per second")
 
 
-def gap(report):
+def gap(log, report):
     db = sqlite3.connect(report)
-    gaps = gaps_of(db)
-    end = db.execute("SELECT duration FROM ANALYSIS_DETAILS").fetchone()[0]
-    last = db.execute("SELECT max(timestamp) FROM GPU_METRICS").fetchone()[0] if has_metrics(db) else None
-    if last is not None and end - last > 450_000_000 and not any(b >= end - 450_000_000 for _, a, b in gaps):
-        wrong(f"no sample from {last} to {end}, and no gap reaches there: {gaps}")
-    # Levels end: the last row of each is NULL.
-    if not db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'SL_COUNTERS'").fetchone()[0]:
+    if not has_metrics(db):  # it ended before the first one
         return
-    for name, value in db.execute("SELECT name, (SELECT value FROM SL_COUNTER_SAMPLES WHERE counterId = c.id ORDER BY timestamp DESC "
-                                  "LIMIT 1) FROM SL_COUNTERS c WHERE name IN ('Power', 'SM Clock')"):
-        if value is not None:
-            wrong(f"{name} does not end: {value}")
+    zero = zero_of(db)
+    taken = [at - zero for at in taken_of(read_log(log), 0)]
+    last = db.execute("SELECT max(timestamp) FROM GPU_METRICS").fetchone()[0]
+    end = db.execute("SELECT max(end) FROM OSRT_API").fetchone()[0]
+    begins = [at for at in taken if at > last][:2]  # the end of the last sample, and of one that did not become a row
+    if not any(begins[0] <= a < min(begins[1:], default=end) and b >= end for _, a, b in gaps_of(db)):
+        wrong(f"no gap from the end of the last sample, {begins}, to {end}: {gaps_of(db)}")
 
 
 def main():
