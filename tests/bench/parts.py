@@ -11,6 +11,7 @@ from costs import CPU, QUARTILE, WALL, expect, interleave, mid, over
 from default_part import part_default
 from export_part import part_export
 from flight_part import part_flight
+from health_part import part_health
 from launch_part import part_kineto, part_launch
 from live_part import part_live
 from loop_part import part_below, part_pread
@@ -222,4 +223,4 @@ PARTS = {"pread": part_pread, "below": part_below, "off": part_off, "gpu": part_
          "step": part_step, "start": part_start, "ctxsw": part_ctxsw, "syscall": part_syscall, "bytes": part_bytes,
          "toggle": part_toggle, "flight": part_flight, "export": part_export, "stats": part_stats, "top": part_top,
          "record": part_record, "unwind": part_unwind, "stack": part_stack, "sample": part_sample, "default": part_default, "view": part_view, "ranks": part_ranks, "page": part_page,
-         "live": part_live}
+         "live": part_live, "health": part_health}

@@ -14,7 +14,7 @@ metrics() { # REPORT OPTION... PROGRAM: profiled with hardware metrics, without 
 	shift
 	profile "$metrics_to" -t none --gpu-metrics-devices=all "$@" >out 2>err
 }
-line() { grep -v '^sightline: report: ' err; }
+line() { said err | grep -v '^sightline: report: '; }
 
 # ---- rows ----
 metrics curves sleep 2.5
@@ -52,6 +52,10 @@ STANDIN_DEVICES=2 SL_STANDIN_NVML=gpus=2 STANDIN_CUPTI_VERSION=24 metrics mixed 
 is "$(q "$R" "SELECT count(DISTINCT typeId) || ' ' || group_concat(source, ' ') FROM (SELECT typeId, source FROM SL_GPU_METRIC_SETS ORDER BY source)")" \
 	'2 gpm pm' 'of CUDA 12.6, one GPU only'
 is "$(line | grep -c 'CUPTI before CUDA 12.8 mixes the samples of several GPUs up')" 1 'and why'
+
+STANDIN_DEVICES=8 SL_STANDIN_NVML=gpus=8 metrics eight sleep 1
+is "$(line | grep -c 'are more than the report takes: 1562 Hz')/$(q "$R" 'SELECT count(*), max(realHz) < 1600, count(reason) FROM SL_GPU_METRIC_SETS')" \
+	'1/8|1|8' 'eight GPUs get the rate that the report takes, and one line states it' || diag <err
 
 # ---- what is in the way: one line with what can be done, GPM instead, the program as it was ----
 instead() { # NAME MOOD TEXT [VARIABLE=VALUE...]
