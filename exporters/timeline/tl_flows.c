@@ -150,10 +150,13 @@ int tl_flows_read(struct tl_flows *f, const struct tl_run *r, const struct tl_so
 	char bound[TL_BOUND], *sql;
 	int rc = -1;
 
+	/* What hides rows is a view, which has no numbers of rows. */
 	tl_bound(r, table, bound, sizeof(bound));
-	sql = sqlite3_mprintf(
-		"SELECT 1 FROM \"%w\" WHERE %s sl_tl_each(?1, globalPid, correlationId)", table,
-		bound);
+	sql = sqlite3_mprintf("SELECT 1 FROM %s\"%w\" WHERE %s sl_tl_each(?1, %s, %s)",
+			      r->opt->filtered ? "" : "main.", table, r->opt->filtered ? "" : bound,
+			      tl_has_column(r->db, table, "globalPid") ? "globalPid" : "NULL",
+			      tl_has_column(r->db, table, "correlationId") ? "correlationId"
+									   : "NULL");
 	if (tl_each_prepare(r->db, &reader.each, sql, &stmt) == 0)
 		rc = sqlite3_step(stmt) == SQLITE_DONE ? 0 : -1;
 	sqlite3_finalize(stmt);

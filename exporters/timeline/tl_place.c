@@ -32,19 +32,29 @@ static int keep_text(struct tl_run *r, uint64_t *slot, const char *text)
 	return 0;
 }
 
-/* Of rows with these numbers. */
+static const char *column_or_null(const struct tl_run *r, const char *column)
+{
+	return tl_has_column(r->db, "NVTX_EVENTS", column) ? column : "NULL";
+}
+
+/* Of rows with these numbers: the file's own table has them, a view that hides rows or adds columns does not. */
 static int names_in(struct tl_run *r, const char *bound)
 {
-	static const char sql[] = "SELECT eventType, globalTid, ifnull(domainId, 0), category, "
-				  "coalesce(text, s.value) "
-				  "FROM NVTX_EVENTS LEFT JOIN StringIds AS s ON s.id = textId "
-				  "WHERE %s eventType <> 59 AND eventType IN (33, 39, 75)";
+	static const char form[] = "SELECT eventType, %s, ifnull(%s, 0), %s, coalesce(%s, s.value) "
+				   "FROM %sNVTX_EVENTS AS n LEFT JOIN StringIds AS s ON s.id = %s "
+				   "WHERE %s eventType <> 59 AND eventType IN (33, 39, 75)";
 	sqlite3_stmt *stmt = NULL;
-	char bounded[512];
+	char *sql;
 	int rc;
 
-	snprintf(bounded, sizeof(bounded), sql, bound);
-	rc = sqlite3_prepare_v2(r->db, bounded, -1, &stmt, NULL);
+	if (!tl_has_column(r->db, "NVTX_EVENTS", "eventType"))
+		return 0;
+	sql = sqlite3_mprintf(form, column_or_null(r, "globalTid"), column_or_null(r, "domainId"),
+			      column_or_null(r, "category"), column_or_null(r, "text"),
+			      r->opt->filtered ? "" : "main.", column_or_null(r, "textId"),
+			      r->opt->filtered ? "" : bound);
+	rc = sql ? sqlite3_prepare_v2(r->db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
+	sqlite3_free(sql);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		uint64_t process = tl_hash((uint64_t)TL_PROCESS_OF(sqlite3_column_int64(stmt, 1)));
 		uint64_t key = process ^ (uint64_t)sqlite3_column_int64(stmt, 2);
@@ -78,16 +88,16 @@ int tl_names_of_domains(struct tl_run *r)
 	char bound[TL_BOUND] = "";
 
 	if (r->opt->part > 0 && !r->opt->only_table)
-		snprintf(bound, sizeof(bound), "NVTX_EVENTS.rowid <= %lld AND ",
+		snprintf(bound, sizeof(bound), "n.rowid <= %lld AND ",
 			 (long long)((double)tl_rows_cnt(r->db, "NVTX_EVENTS") * r->opt->part));
 	if (!r->opt->only_table && !r->opt->goes_on)
 		return names_in(r, bound);
-	snprintf(bound, sizeof(bound), "NVTX_EVENTS.rowid <= %d AND ", FIRST_ROWS);
+	snprintf(bound, sizeof(bound), "n.rowid <= %d AND ", FIRST_ROWS);
 	if (names_in(r, bound) < 0)
 		return -1;
 	if (r->opt->only_table || !r->opt->rows(r->opt->of_rows, "NVTX_EVENTS", &after, &upto))
 		return 0;
-	snprintf(bound, sizeof(bound), "NVTX_EVENTS.rowid > %lld AND ", (long long)after);
+	snprintf(bound, sizeof(bound), "n.rowid > %lld AND ", (long long)after);
 	return names_in(r, bound);
 }
 
@@ -110,6 +120,14 @@ static int instant(struct tl_run *r, struct tl_event *e, struct tl_track *track)
 	return track ? tl_emit(r, e) : -1;
 }
 
+/* A key of the current row; where it is NULL, @otherwise. */
+static int64_t key_or(const struct tl_source *s, int i, int64_t otherwise)
+{
+	int64_t key = tl_key(s, i);
+
+	return key == TL_NONE ? otherwise : key;
+}
+
 /* The number of a stack, as the view SL_CHAIN_FRAMES has it. */
 static int64_t stack_of(const struct tl_run *r, const struct tl_source *s, int64_t chain)
 {
@@ -122,15 +140,13 @@ static int64_t stack_of(const struct tl_run *r, const struct tl_source *s, int64
 
 static int at_call(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 {
-	int64_t thread = tl_key(s, 0);
+	int64_t thread = key_or(s, 0, 0);
 
-	if (thread == TL_NONE)
-		thread = 0;
 	if (s->def->place != TL_AT_THREAD)
 		e->stack = stack_of(r, s, tl_key(s, 1));
 	if (s->def->activity == TL_ACT_OSRT && tl_key(s, 2) != TL_NONE) {
 		e->path = tl_key(s, 2);
-		e->bytes = tl_key(s, 3);
+		e->bytes = key_or(s, 3, 0);
 	}
 	if (s->def->place == TL_AT_CUDA_CALL) {
 		if (tl_key(s, 2) == CLASS_DRIVER)
@@ -155,10 +171,8 @@ static bool is_gil(struct tl_run *r, struct tl_source *s, int64_t thread)
 
 static int at_nvtx(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 {
-	int64_t type = tl_key(s, 0), thread = tl_key(s, 1);
+	int64_t type = tl_key(s, 0), thread = key_or(s, 1, 0);
 
-	if (thread == TL_NONE)
-		thread = 0;
 	/* It is held across calls and ranges of any kind: among those it would nest with nothing. */
 	if (type != NVTX_MARK && is_gil(r, s, thread))
 		return slice(r, s, e, tl_track_gil(r->tracks, thread));
@@ -171,18 +185,14 @@ static int at_nvtx(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 
 static int at_gpu(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 {
-	int64_t process = tl_key(s, 0), context = tl_key(s, 2), stream = tl_key(s, 3);
+	int64_t process = key_or(s, 0, tl_flows_process(r->flows)), stream = key_or(s, 3, 0);
 
-	if (process == TL_NONE)
-		process = tl_flows_process(r->flows);
 	if (s->def->place == TL_AT_SYNC)
 		stream = TL_SYNC_STREAM;
 	else
 		e->flow_in = tl_flow_in(r->flows, process, tl_key(s, 4));
 	return slice(r, s, e,
-		     tl_track_stream(r->tracks, process, tl_key(s, 1),
-				     context == TL_NONE ? 0 : context,
-				     stream == TL_NONE ? 0 : stream));
+		     tl_track_stream(r->tracks, process, key_or(s, 1, 0), key_or(s, 2, 0), stream));
 }
 
 static int at_sched(struct tl_run *r, struct tl_source *s, struct tl_event *e)
@@ -192,7 +202,7 @@ static int at_sched(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 	if (thread == TL_NONE)
 		return 0;
 	e->kind = TL_SCHED;
-	e->cpu = tl_key(s, 1);
+	e->cpu = key_or(s, 1, -1);
 	e->sched_in = tl_key(s, 2) == 1;
 	e->state = e->sched_in || state == TL_NONE ? -1 : (int)state;
 	e->track = tl_track_thread(r->tracks, thread);
@@ -202,13 +212,13 @@ static int at_sched(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 
 static int at_sample(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 {
-	int64_t thread = tl_key(s, 0), cpu = tl_key(s, 1);
+	int64_t thread = tl_key(s, 0);
 
 	/* A sample that ends an off-CPU interval is none of a CPU. */
 	if (thread == TL_NONE || tl_key(s, 4) != TL_NONE || !tl_stacks_any(r))
 		return 0;
 	e->kind = TL_SAMPLE;
-	e->cpu = cpu == TL_NONE ? -1 : cpu;
+	e->cpu = key_or(s, 1, -1);
 	e->track = tl_track_thread(r->tracks, thread);
 	if (!e->track || tl_stacks_frames(r, tl_key(s, 2), tl_key(s, 3), e) < 0)
 		return -1;
@@ -222,8 +232,8 @@ static int at_memory(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 		"GPU memory: pageable",       "GPU memory: pinned",  "GPU memory: device",
 		"GPU memory: array",          "GPU memory: managed", "GPU memory: device static",
 		"GPU memory: managed static", "GPU memory: unknown"};
-	int64_t kind = tl_key(s, 2), bytes = tl_key(s, 3);
-	struct tl_track *device = tl_track_device(r->tracks, tl_key(s, 0), tl_key(s, 1));
+	int64_t kind = tl_key(s, 2), bytes = key_or(s, 3, 0);
+	struct tl_track *device = tl_track_device(r->tracks, tl_key(s, 0), key_or(s, 1, 0));
 	int64_t before = 0;
 	uint64_t *sum;
 
@@ -292,6 +302,8 @@ struct tl_track *tl_metric_track(struct tl_run *r, int64_t type, int64_t metric)
 
 static int at_metric(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 {
+	if (tl_key(s, 2) == TL_NONE)
+		return 0;
 	e->track = tl_metric_track(r, tl_key(s, 0), tl_key(s, 1));
 	e->kind = TL_VALUE;
 	e->value = tl_key(s, 2);

@@ -402,11 +402,8 @@ static int64_t made_key(struct tl_source *s)
 	int64_t key = 0;
 
 	for (int i = 0; i < s->name_cols; i++) {
-		/* 7: unknown, of kinds of memory */
+		/* 255: unknown, as NULL is */
 		int64_t part = s->row[s->name_col + i];
-
-		if (part == TL_NONE)
-			part = 7;
 
 		key = key << 8 | (part >= 0 && part < 256 ? part : 255);
 	}
