@@ -192,7 +192,7 @@ static bool next_bin(struct io *io)
 	for (size_t i = 0; i < io->flow_cnt; i++)
 		moving |= io->flow[i].shown != 0;
 	if (moving) {
-		int64_t next = io->is_steady && io->call_cnt ? steady_until(io) : 0;
+		int64_t next = io->is_steady && io->call_cnt ? steady_until(io) : INT64_MIN;
 
 		io->bin = next > io->bin + BIN ? next : io->bin + BIN;
 		return true;
