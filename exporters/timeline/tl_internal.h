@@ -323,8 +323,8 @@ int tl_projector_end(struct tl_projector *p); /* frees it */
 /* ---- spans, sorted by their start (tl_spans.c) ---- */
 
 struct tl_span {
-	int64_t start, end;
-	int64_t row; /* of NVTX_EVENTS; 0: not known */
+	int64_t start, end; /* end: INT64_MAX when open */
+	int64_t row;        /* of NVTX_EVENTS; 0: not known */
 	int64_t operations;
 	struct tl_text name, domain; /* domain: without text where there is none */
 	int64_t thread;

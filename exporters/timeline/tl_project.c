@@ -13,8 +13,8 @@
 
 /* A range on one stream. */
 struct span {
-	const struct tl_track *stream; /* lane 0 */
-	int64_t start, end, operations;
+	const struct tl_track *stream;  /* lane 0 */
+	int64_t start, end, operations; /* end: INT64_MAX while any work is open */
 };
 
 struct range {
@@ -172,6 +172,7 @@ static int add_call(struct tl_projector *p, const struct tl_event *e)
 static int add_to_range(struct range *g, const struct tl_event *e)
 {
 	struct span *s = g->span;
+	int64_t end = e->dur == TL_OPEN ? INT64_MAX : e->ts + e->dur;
 	size_t i;
 
 	/* Lanes of a stream are the stream. */
@@ -186,13 +187,13 @@ static int add_to_range(struct range *g, const struct tl_event *e)
 			return -1;
 		g->span = s;
 		s += i;
-		*s = (struct span){e->track, e->ts, e->ts + e->dur, 0};
+		*s = (struct span){e->track, e->ts, end, 0};
 		g->span_cnt++;
 	}
 	if (e->ts < s->start)
 		s->start = e->ts;
-	if (e->ts + e->dur > s->end)
-		s->end = e->ts + e->dur;
+	if (end > s->end)
+		s->end = end;
 	s->operations++;
 	return 0;
 }

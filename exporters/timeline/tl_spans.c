@@ -137,7 +137,7 @@ int tl_spans_step(struct tl_source *s)
 		return rc == SQLITE_DONE ? 0 : -1;
 	s->ts = spans->now[W_START];
 	s->end = -spans->now[W_LONGER];
-	s->dur = s->end - s->ts;
+	s->dur = s->end == INT64_MAX ? TL_OPEN : s->end - s->ts;
 	return 1;
 }
 
