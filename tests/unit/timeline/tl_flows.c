@@ -9,16 +9,12 @@ static void an_arrow_leads_from_a_call_to_work_that_comes_after_it(void **state)
 	(void)state;
 	check_with(
 		&calls_and_work, 0,
-		STRINGS("(1, 'launch'), (2, 'add')")
-			CALLS_OF_CUDA("(10, 12, " T(70, 71) ", 1, 1), (20, 22, " T(
-				70, 71) ", 1, 2), "
-					"(30, 32, " T(70, 71) ", 1, 3), (40, 42, " T(
-						70, 71) ", 1, NULL)")
-				KERNELS("(11, 15, " P(70) ", 0, 1, 7, 1, 2), (25, 26, " P(
-					70) ", 0, 1, 7, 3, 2), "
-					    "(35, 36, " P(70) ", 0, 1, 7, 3, 2), (45, 46, " P(
-						    70) ", 0, 1, 7, NULL, 2), "
-							"(47, 48, " P(70) ", 0, 1, 7, 99, 2)"),
+		"strings: (1, 'launch'), (2, 'add');"
+		"cuda: (10, 12, $70.71, 1, 1), (20, 22, $70.71, 1, 2), "
+		"(30, 32, $70.71, 1, 3), (40, 42, $70.71, 1, NULL);"
+		"kernels: (11, 15, $70, 0, 1, 7, 1, 2), (25, 26, $70, 0, 1, 7, 3, 2), "
+		"(35, 36, $70, 0, 1, 7, 3, 2), (45, 46, $70, 0, 1, 7, NULL, 2), "
+		"(47, 48, $70, 0, 1, 7, 99, 2);",
 		/* Call 2 started nothing; a piece of 3 begins before the call; 99 has no call. */
 		"thread 70.71: 10 +2 'launch' out 1\n"
 		"stream 7: 11 +4 'add' in 1\n"
@@ -34,14 +30,12 @@ static void an_arrow_leads_from_a_call_to_work_that_comes_after_it(void **state)
 static void a_call_whose_work_is_left_out_has_no_arrow(void **state)
 {
 	struct tl_options opt = {.activities = TL_ACT_CUDA_API | TL_ACT_GPU_MEM, .no_args = true};
-	const char *sql = STRINGS("(1, 'launch'), (2, 'add')") CALLS_OF_CUDA(
-		"(10, 12, " T(70, 71) ", 1, 1), (20, 22, " T(70, 71) ", 1, 2)")
-		KERNELS("(11, 15, " P(
-			70) ", 0, 1, 7, 1, 2)") "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET(start, "
-						"end, globalPid, streamId, "
-						"correlationId, memKind); INSERT INTO "
-						"CUPTI_ACTIVITY_KIND_MEMSET VALUES "
-						"(25, 26, " P(70) ", 7, 2, 2);";
+	const char *sql =
+		"strings: (1, 'launch'), (2, 'add');"
+		"cuda: (10, 12, $70.71, 1, 1), (20, 22, $70.71, 1, 2);"
+		"kernels: (11, 15, $70, 0, 1, 7, 1, 2);"
+		"CUPTI_ACTIVITY_KIND_MEMSET(start, end, globalPid, streamId, correlationId, "
+		"memKind): (25, 26, $70, 7, 2, 2);";
 
 	(void)state;
 	check_with(&opt, 0, sql,
@@ -63,15 +57,11 @@ static void an_id_of_two_processes_is_two_arrows(void **state)
 	 * 2 * 2^32 + 1 = 8589934593. Process 90 shares 2 with 80 alone, whose ids are others now.
 	 */
 	check_with(&calls_and_work, 0,
-		   STRINGS("(1, 'launch'), (2, 'add')")
-			   CALLS_OF_CUDA("(10, 12, " T(70, 71) ", 1, 1), (11, 12, " T(
-				   80, 81) ", 1, 1), "
-					   "(13, 14, " T(80, 81) ", 1, 2), (14, 15, " T(
-						   90, 91) ", 1, 2)")
-				   KERNELS("(20, 21, " P(70) ", 0, 1, 7, 1, 2), (30, 31, " P(
-					   80) ", 0, 1, 8, 1, 2), "
-					       "(40, 41, " P(80) ", 0, 1, 8, 2, 2), (50, 51, " P(
-						       90) ", 0, 1, 9, 2, 2)"),
+		   "strings: (1, 'launch'), (2, 'add');"
+		   "cuda: (10, 12, $70.71, 1, 1), (11, 12, $80.81, 1, 1), "
+		   "(13, 14, $80.81, 1, 2), (14, 15, $90.91, 1, 2);"
+		   "kernels: (20, 21, $70, 0, 1, 7, 1, 2), (30, 31, $80, 0, 1, 8, 1, 2), "
+		   "(40, 41, $80, 0, 1, 8, 2, 2), (50, 51, $90, 0, 1, 9, 2, 2);",
 		   "thread 70.71: 10 +2 'launch' out 1\n"
 		   "thread 80.81: 11 +1 'launch' out 8589934593\n"
 		   "thread 80.81: 13 +1 'launch' out 8589934594\n"
@@ -87,13 +77,10 @@ static void ids_with_a_number_of_the_process_stay_as_they_are(void **state)
 	(void)state;
 	/* 3 * 2^32 + 5 = 12884901893 and 4 * 2^32 + 5 = 17179869189: of one process, but different ones to CUPTI. */
 	check_with(&calls_and_work, 0,
-		   STRINGS("(1, 'launch'), (2, 'add')") CALLS_OF_CUDA(
-			   "(10, 12, " T(70, 71) ", 1, 12884901893), "
-						 "(13, 14, " T(70, 71) ", 1, 17179869189)")
-			   KERNELS("(20, 21, " P(
-				   70) ", 0, 1, 7, 17179869189, 2), "
-				       "(30, 31, " P(70) ", 0, 1, 7, 12884901893, 2), "
-							 "(40, 41, " P(70) ", 0, 1, 7, 5, 2)"),
+		   "strings: (1, 'launch'), (2, 'add');"
+		   "cuda: (10, 12, $70.71, 1, 12884901893), (13, 14, $70.71, 1, 17179869189);"
+		   "kernels: (20, 21, $70, 0, 1, 7, 17179869189, 2), "
+		   "(30, 31, $70, 0, 1, 7, 12884901893, 2), (40, 41, $70, 0, 1, 7, 5, 2);",
 		   "thread 70.71: 10 +2 'launch' out 12884901893\n"
 		   "thread 70.71: 13 +1 'launch' out 17179869189\n"
 		   "stream 7: 20 +1 'add' in 17179869189\n"
@@ -112,11 +99,12 @@ struct flows {
 /* Of the work in @rows: globalPid, correlationId. */
 static struct tl_flows *flows_of(struct flows *s, const char *rows)
 {
-	char *sql = sqlite3_mprintf("%s CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(globalPid, "
-				    "correlationId, start, end);"
-				    "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE SELECT v.*, 1, 2 "
-				    "FROM (VALUES %s) AS v",
-				    STRINGS("(1, 'x')"), rows);
+	char *sql = sqlite3_mprintf(
+		"%s CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(globalPid, correlationId, "
+		"start, end);"
+		"INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE SELECT v.*, 1, 2 FROM (VALUES "
+		"%s) AS v",
+		"strings: (1, 'x');", rows);
 
 	*s = (struct flows){.opt = calls_and_work};
 	s->run.opt = &s->opt;
@@ -148,13 +136,8 @@ static void ids_that_no_arrow_can_have_are_left_out(void **state)
 		0, -1, INT64_MIN, INT64_MAX, 9007199254740993, INT64_C(0x1000000) << 32 | 1};
 	struct flows s;
 	struct tl_flows *f = flows_of(
-		&s,
-		"(" P(70) ", 0), (" P(70) ", -1), (" P(70) ", 9223372036854775807), (" P(
-			70) ", 9007199254740993), (" P(70) ", 72057594037927937), (" P(70) ", "
-											   "9007199"
-											   "2547409"
-											   "91), "
-											   "(" P(70) ", NULL)");
+		&s, "($70, 0), ($70, -1), ($70, 9223372036854775807), ($70, 9007199254740993), "
+		    "($70, 72057594037927937), ($70, 9007199254740991), ($70, NULL)");
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -168,9 +151,9 @@ static void ids_that_no_arrow_can_have_are_left_out(void **state)
 static void work_of_a_call_is_counted(void **state)
 {
 	struct flows s;
-	struct tl_flows *f =
-		flows_of(&s, "(" P(70) ", 4), (" P(70) ", 5), (" P(70) ", 5), (" P(70) ", 6), (" P(
-				     70) ", 6), (" P(70) ", 6), (" P(80) ", 6), (" P(80) ", 6)");
+	struct tl_flows *f = flows_of(
+		&s, "($70, 4), ($70, 5), ($70, 5), ($70, 6), ($70, 6), ($70, 6), ($80, 6), "
+		    "($80, 6)");
 	uint64_t other;
 
 	(void)state;
@@ -188,7 +171,7 @@ static void work_of_a_call_is_counted(void **state)
 static void only_a_call_that_came_by_is_the_begin_of_an_arrow(void **state)
 {
 	struct flows s;
-	struct tl_flows *f = flows_of(&s, "(" P(70) ", 4), (NULL, 8)");
+	struct tl_flows *f = flows_of(&s, "($70, 4), (NULL, 8)");
 
 	(void)state;
 	assert_int_equal(tl_flow_in(f, GLOBAL(70, 0), 4), 0);
@@ -211,13 +194,9 @@ static void ids_are_found_however_far_they_lie_apart(void **state)
 	 */
 	static const int64_t ids[] = {1, 2, 63, 64, 32767, 32768, 2097153, 4194305, 4294967295};
 	struct flows s;
-	struct tl_flows *f =
-		flows_of(
-			&s,
-			"(" P(70) ", 1), (" P(70) ", 2), (" P(70) ", 63), (" P(70) ", 64), (" P(70) ", 32767), (" P(70) ", 32768), (" P(
-				70) ", 2097153), (" P(70) ", 4194305), (" P(70) ", 4294967295), "
-										"(" P(134) ", 2), "
-											   "(" P(134) ", 3)");
+	struct tl_flows *f = flows_of(
+		&s, "($70, 1), ($70, 2), ($70, 63), ($70, 64), ($70, 32767), ($70, 32768), "
+		    "($70, 2097153), ($70, 4194305), ($70, 4294967295), ($134, 2), ($134, 3)");
 
 	(void)state;
 	for (int round = 0; round < 2; round++)
@@ -240,27 +219,22 @@ static void a_bounded_run_over_work_without_a_process_finds_it(void **state)
 	(void)state;
 	opt.part = 0.5;
 	/* Half of two rows each: work 1, call 1. */
-	check_with(
-		&opt, 0,
-		STRINGS("(1, 'launch'), (2, 'add')")
-			CALLS_OF_CUDA("(10, 12, " T(70, 71) ", 1, 1), (13, 14, " T(
-				70,
-				71) ", 1, 2)") "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, "
-					       "end, streamId, correlationId, "
-					       "shortName); INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL "
-					       "VALUES (20, 21, 7, 1, 2), "
-					       "(30, 31, 7, 2, 2);",
-		"thread 70.71: 10 +2 'launch' out 1\n"
-		"stream 7: 20 +1 'add' in 1\n");
+	check_with(&opt, 0,
+		   "strings: (1, 'launch'), (2, 'add');"
+		   "cuda: (10, 12, $70.71, 1, 1), (13, 14, $70.71, 1, 2);"
+		   "CUPTI_ACTIVITY_KIND_KERNEL(start, end, streamId, correlationId, shortName): "
+		   "(20, 21, 7, 1, 2), (30, 31, 7, 2, 2);",
+		   "thread 70.71: 10 +2 'launch' out 1\n"
+		   "stream 7: 20 +1 'add' in 1\n");
 }
 
 static void work_of_a_filtered_report_is_what_the_filter_leaves(void **state)
 {
 	struct tl_options opt = calls_and_work;
-	sqlite3 *db = report_of(STRINGS("(1, 'launch'), (2, 'add')") CALLS_OF_CUDA(
-		"(10, 12, " T(70, 71) ", 1, 1), (13, 14, " T(70, 71) ", 1, 2)")
-					KERNELS("(20, 21, " P(70) ", 0, 1, 7, 1, 2), (30, 31, " P(
-						70) ", 0, 1, 7, 2, 2)"));
+	sqlite3 *db =
+		report_of("strings: (1, 'launch'), (2, 'add');"
+			  "cuda: (10, 12, $70.71, 1, 1), (13, 14, $70.71, 1, 2);"
+			  "kernels: (20, 21, $70, 0, 1, 7, 1, 2), (30, 31, $70, 0, 1, 7, 2, 2);");
 	char *text;
 
 	(void)state;

@@ -1,11 +1,6 @@
 /* tl_io.c - bytes per second in bins of 10 ms: the bytes of a call are spread evenly over the time it took. */
 #include "tl_test.h"
 
-#define IO(values)                                                                                 \
-	STRINGS("(1, 'read'), (2, 'write'), (3, 'poll'), (4, 'recv'), (5, 'fputs'), (6, 'fgets')") \
-	"CREATE TABLE OSRT_API(start, end, globalTid, nameId, bytesDone);"                         \
-	"INSERT INTO OSRT_API VALUES " values ";"
-
 static const struct tl_options io = {.activities = TL_ACT_IO, .no_args = true};
 
 static void a_call_counts_in_each_bin_it_reaches_into(void **state)
@@ -16,8 +11,10 @@ static void a_call_counts_in_each_bin_it_reaches_into(void **state)
 	 * begins where a bin does and is over in it, 300 bytes.
 	 */
 	check_with(&io, SHOW_ROWS,
-		   IO("(15000000, 25000000, " T(70, 71) ", 1, 1000), (20000000, 20000010, " T(
-			   70, 72) ", 1, 300)"),
+		   "strings: (1, 'read'), (2, 'write'), (3, 'poll'), (4, 'recv'), "
+		   "(5, 'fputs'), (6, 'fgets');"
+		   "moved: (15000000, 25000000, $70.71, 1, 1000), "
+		   "(20000000, 20000010, $70.72, 1, 300);",
 		   "counter 'read' of process 70: 10000000 = 50000 (OSRT_API 0, io)\n"
 		   "counter 'read' of process 70: 20000000 = 80000 (OSRT_API 0, io)\n"
 		   "counter 'read' of process 70: 30000000 = 0 (OSRT_API 0, io)\n");
@@ -28,8 +25,9 @@ static void a_value_is_shown_only_where_it_changes(void **state)
 	(void)state;
 	/* 50 ms at 100 bytes in 10 ms: a long call is steady. In the bin from 90 ms another 40 bytes come. */
 	check_with(&io, 0,
-		   IO("(0, 50000000, " T(70, 71) ", 2, 500), (90000000, 90000001, " T(
-			   70, 71) ", 2, 40)"),
+		   "strings: (1, 'read'), (2, 'write'), (3, 'poll'), (4, 'recv'), "
+		   "(5, 'fputs'), (6, 'fgets');"
+		   "moved: (0, 50000000, $70.71, 2, 500), (90000000, 90000001, $70.71, 2, 40);",
 		   "counter 'written' of process 70: 0 = 10000\n"
 		   "counter 'written' of process 70: 50000000 = 0\n"
 		   "counter 'written' of process 70: 90000000 = 4000\n"
@@ -40,14 +38,15 @@ static void a_call_of_years_takes_no_longer_than_a_short_one(void **state)
 {
 	(void)state;
 	/* 10^18 ns, 10^11 bins, a byte in each; after 10 s 5 more in one of them. */
-	check_with(
-		&io, 0,
-		IO("(0, 1000000000000000000, 1, 1, 100000000000), (10000000000, 10000000000, 2, 4, "
-		   "5)"),
-		"counter 'read' of process 0: 0 = 100\n"
-		"counter 'read' of process 0: 10000000000 = 600\n"
-		"counter 'read' of process 0: 10010000000 = 100\n"
-		"counter 'read' of process 0: 1000000000000000000 = 0\n");
+	check_with(&io, 0,
+		   "strings: (1, 'read'), (2, 'write'), (3, 'poll'), (4, 'recv'), "
+		   "(5, 'fputs'), (6, 'fgets');"
+		   "moved: (0, 1000000000000000000, 1, 1, 100000000000), "
+		   "(10000000000, 10000000000, 2, 4, 5);",
+		   "counter 'read' of process 0: 0 = 100\n"
+		   "counter 'read' of process 0: 10000000000 = 600\n"
+		   "counter 'read' of process 0: 10010000000 = 100\n"
+		   "counter 'read' of process 0: 1000000000000000000 = 0\n");
 }
 
 static void processes_and_directions_have_curves_of_their_own(void **state)
@@ -56,19 +55,12 @@ static void processes_and_directions_have_curves_of_their_own(void **state)
 	/* poll moves nothing; fgets reads and fputs writes; no thread, no bytes and NULL are none. */
 	check_with(
 		&io, SHOW_TRACKS,
-		IO("(1, 2, " T(70, 71) ", 1, 10), (2, 3, " T(80, 81) ", 1, 20), (3, 4, " T(70, 72) ", 5, 30), (4, 5, " T(
-			70,
-			71) ", 3, 99), (5, 6, " T(70,
-						  71) ", 6, 1), "
-						      "(6, 7, NULL, 1, 99), (7, 8, " T(
-							      70,
-							      71) ", 1, 0), (8, 9, " T(70,
-										       71) ", 1, "
-											   "NULL), "
-											   "(9, "
-											   "10, " T(
-												   70,
-												   71) ", 1, -5)"),
+		"strings: (1, 'read'), (2, 'write'), (3, 'poll'), (4, 'recv'), "
+		"(5, 'fputs'), (6, 'fgets');"
+		"moved: (1, 2, $70.71, 1, 10), (2, 3, $80.81, 1, 20), "
+		"(3, 4, $70.72, 5, 30), (4, 5, $70.71, 3, 99), (5, 6, $70.71, 6, 1), "
+		"(6, 7, NULL, 1, 99), (7, 8, $70.71, 1, 0), (8, 9, $70.71, 1, NULL), "
+		"(9, 10, $70.71, 1, -5);",
 		"1: process 70 '' in 0, pid 70 tid 0 sort 70\n"
 		"2: counter 'read' of process 70 'read' in 1, pid 70 tid 0 sort 0 unit 'bytes/s'\n"
 		"counter 'read' of process 70: 0 = 1100\n"
@@ -86,7 +78,10 @@ static void processes_and_directions_have_curves_of_their_own(void **state)
 static void bins_before_0_begin_at_multiples_of_10_ms_too(void **state)
 {
 	(void)state;
-	check_with(&io, 0, IO("(-1, 1, 1, 1, 20), (-25000000, -25000000, 1, 1, 7)"),
+	check_with(&io, 0,
+		   "strings: (1, 'read'), (2, 'write'), (3, 'poll'), (4, 'recv'), "
+		   "(5, 'fputs'), (6, 'fgets');"
+		   "moved: (-1, 1, 1, 1, 20), (-25000000, -25000000, 1, 1, 7);",
 		   "counter 'read' of process 0: -30000000 = 700\n"
 		   "counter 'read' of process 0: -20000000 = 0\n"
 		   "counter 'read' of process 0: -10000000 = 1000\n"
@@ -98,16 +93,21 @@ static void calls_that_no_time_can_hold_are_left_out(void **state)
 	(void)state;
 	/* Before -2^61, after 2^61, and one that ends before it begins. */
 	check_with(&io, 0,
-		   IO("(-2305843009213693953, 5, 1, 1, 10), (0, 2305843009213693952, 1, 1, 10), "
-		      "(20, 10, 1, 1, 10), (30000000, 30000000, 1, 1, 1)"),
+		   "strings: (1, 'read'), (2, 'write'), (3, 'poll'), (4, 'recv'), "
+		   "(5, 'fputs'), (6, 'fgets');"
+		   "moved: (-2305843009213693953, 5, 1, 1, 10), "
+		   "(0, 2305843009213693952, 1, 1, 10), (20, 10, 1, 1, 10), "
+		   "(30000000, 30000000, 1, 1, 1);",
 		   "counter 'read' of process 0: 30000000 = 100\n"
 		   "counter 'read' of process 0: 40000000 = 0\n");
 }
 
 static void rows_out_of_order_are_sorted(void **state)
 {
-	const char *sql =
-		IO("(50000000, 50000001, 1, 1, 5), (0, 1, 1, 1, 2), (20000000, 20000001, 1, 1, 3)");
+	const char *sql = "strings: (1, 'read'), (2, 'write'), (3, 'poll'), (4, 'recv'), "
+			  "(5, 'fputs'), (6, 'fgets');"
+			  "moved: (50000000, 50000001, 1, 1, 5), (0, 1, 1, 1, 2), "
+			  "(20000000, 20000001, 1, 1, 3);";
 	const char *want = "counter 'read' of process 0: 0 = 200\n"
 			   "counter 'read' of process 0: 10000000 = 0\n"
 			   "counter 'read' of process 0: 20000000 = 300\n"
@@ -139,10 +139,14 @@ static void a_report_without_bytes_has_no_curve(void **state)
 {
 	(void)state;
 	check_with(&io, 0,
-		   STRINGS("(1, 'read')") "CREATE TABLE OSRT_API(start, end, globalTid, nameId);"
-					  "INSERT INTO OSRT_API VALUES (1, 2, 3, 1);",
+		   "strings: (1, 'read');"
+		   "OSRT_API(start, end, globalTid, nameId): (1, 2, 3, 1);",
 		   "");
-	check_with(&io, 0, IO("(1, 2, 3, 3, 5)"), "");
+	check_with(&io, 0,
+		   "strings: (1, 'read'), (2, 'write'), (3, 'poll'), (4, 'recv'), "
+		   "(5, 'fputs'), (6, 'fgets');"
+		   "moved: (1, 2, 3, 3, 5);",
+		   "");
 }
 
 int main(void)

@@ -29,7 +29,8 @@ static void a_slice_lasts_until_the_next_one_and_a_gap_is_none(void **state)
 
 	(void)state;
 	check_with(&opt, SHOW_TRACKS | SHOW_ROWS,
-		   STRINGS("(1, 'read')") CALLS_OF_LIBC("(12, 42, " T(70, 71) ", 1)"),
+		   "strings: (1, 'read');"
+		   "libc: (12, 42, $70.71, 1);",
 		   "1: process 70 '' in 0, pid 70 tid 0 sort 70\n"
 		   "2: thread 70.71 '' in 1, pid 70 tid 71 sort 71\n"
 		   "3: made 'states' of thread 70.71 'states' in 2, pid 70 tid 16777216 sort 71\n"
@@ -58,7 +59,7 @@ static void a_track_of_a_device_stands_before_its_streams(void **state)
 
 	(void)state;
 	/* Of slices that begin together the longer comes first; each of the two has a track of its own. */
-	check_with(&opt, SHOW_TRACKS, STRINGS("(1, 'x')"),
+	check_with(&opt, SHOW_TRACKS, "strings: (1, 'x');",
 		   "1: process 70 '' in 0, pid 70 tid 0 sort 70\n"
 		   "2: gpu 3 of 70 'GPU 3' in 1, pid 16777216 tid 0 sort 3\n"
 		   "3: made 'gpu' of gpu 3 of 70 'gpu' in 2, pid 16777216 tid 16777217 sort -1\n"
@@ -77,7 +78,7 @@ static void a_track_without_slices_is_not_announced(void **state)
 	struct tl_options opt = with(&made);
 
 	(void)state;
-	check_with(&opt, SHOW_TRACKS, STRINGS("(1, 'x')"), "");
+	check_with(&opt, SHOW_TRACKS, "strings: (1, 'x');", "");
 }
 
 int main(void)

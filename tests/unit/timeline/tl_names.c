@@ -9,8 +9,8 @@ static void assert_text(struct tl_text t, const char *want)
 
 static void a_text_is_the_one_of_its_id(void **state)
 {
-	sqlite3 *db = report_of(STRINGS("(0, ''), (1, 'read'), (-5, 'below 0'), (8192, 'far'), "
-					"(9000000000, 'farther'), (4, CAST(x'610062' AS TEXT))"));
+	sqlite3 *db = report_of("strings: (0, ''), (1, 'read'), (-5, 'below 0'), (8192, 'far'), "
+				"(9000000000, 'farther'), (4, CAST(x'610062' AS TEXT));");
 	struct tl_names *n = tl_names_new(db);
 
 	(void)state;
@@ -32,7 +32,7 @@ static void a_text_is_the_one_of_its_id(void **state)
 
 static void an_unknown_id_is_a_text_with_its_number(void **state)
 {
-	sqlite3 *db = report_of(STRINGS("(1, 'read')"));
+	sqlite3 *db = report_of("strings: (1, 'read');");
 	struct tl_names *n = tl_names_new(db);
 	struct tl_text two = tl_name(n, 2, false), far = tl_name(n, INT64_MAX, false);
 
@@ -90,7 +90,7 @@ static void versions_are_taken_off_names_of_cuda_alone(void **state)
 
 static void made_names_are_made_once_for_each_key(void **state)
 {
-	sqlite3 *db = report_of(STRINGS("(1, 'x')"));
+	sqlite3 *db = report_of("strings: (1, 'x');");
 	struct tl_names *n = tl_names_new(db);
 	struct tl_text a = tl_name_made(n, 1, tl_make_memcpy, 0x010002);
 	struct tl_text b = tl_name_made(n, 2, tl_make_memset, 0x010002);
@@ -111,10 +111,9 @@ static void made_names_are_made_once_for_each_key(void **state)
 
 static void labels_are_of_their_table(void **state)
 {
-	sqlite3 *db = report_of(STRINGS("(1, 'x')") "CREATE TABLE ENUM_A(id, label); INSERT INTO "
-						    "ENUM_A VALUES (1, 'one'), (2, '');"
-						    "CREATE TABLE ENUM_B(id, label); INSERT INTO "
-						    "ENUM_B VALUES (1, 'eins');");
+	sqlite3 *db = report_of("strings: (1, 'x');"
+				"ENUM_A(id, label): (1, 'one'), (2, '');"
+				"ENUM_B(id, label): (1, 'eins');");
 	struct tl_names *n = tl_names_new(db);
 
 	(void)state;
@@ -133,8 +132,8 @@ static void texts_of_more_than_48_MiB_are_forgotten(void **state)
 {
 	sqlite3 *db = report_of(
 		"CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value);"
-		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)"
-		"INSERT INTO StringIds SELECT i, printf('%.*c', 1000000, 'x') FROM n");
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < "
+		"60)INSERT INTO StringIds SELECT i, printf('%.*c', 1000000, 'x') FROM n");
 	struct tl_names *n = tl_names_new(db);
 	bool is_trimmed = false;
 	int64_t id = 0;

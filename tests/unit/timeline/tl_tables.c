@@ -3,76 +3,35 @@
 
 static const struct tl_options all = {.activities = TL_ACT_ALL};
 
-#define CALLS "(start, end, globalTid, nameId, returnValue, callchainId); "
-
 static void each_library_has_its_calls_on_the_thread(void **state)
 {
 	(void)state;
 	check_with(&all, SHOW_ROWS,
-		   STRINGS("(1, 'MPI_Send'), (2, 'MPI_Bcast'), (3, 'acc_wait'), (4, 'ncclSend'), "
-			   "(5, 'nccl'), (6, 'cudnnRun'), (7, 'cublasRun'), (8, 'Flush')") "CREATE "
-											   "TABLE "
-											   "MPI_"
-											   "P2P_"
-											   "EVENTS("
-											   "start, "
-											   "end, "
-											   "globalT"
-											   "id, "
-											   "textId,"
-											   " tag, "
-											   "remoteR"
-											   "ank, "
-											   "size);"
-											   "INSERT "
-											   "INTO "
-											   "MPI_"
-											   "P2P_"
-											   "EVENTS "
-											   "VALUES "
-											   "(10, "
-											   "15, " T(
-												   70,
-												   71) ", 1, 3, 2, 64);"
-												       "CREATE TABLE MPI_COLLECTIVES_EVENTS(start, end, globalTid, textId, rootRank, "
-												       "size, recvSize);"
-												       "INSERT INTO MPI_COLLECTIVES_EVENTS VALUES (20, 25, " T(
-													       70,
-													       71) ", 2, 0, 8, NULL);"
-														   "CREATE TABLE MPI_START_WAIT_EVENTS(start, end, globalTid, textId);"
-														   "INSERT INTO MPI_START_WAIT_EVENTS VALUES (30, 35, " T(70,
-																					  71) ", 1);"
-																					      "CREATE TABLE MPI_OTHER_EVENTS(start, end, globalTid, textId);"
-																					      "INSERT INTO MPI_OTHER_EVENTS VALUES (40, 45, " T(70, 71) ", 2);"
-																													"CREATE TABLE CUPTI_ACTIVITY_KIND_OPENACC_OTHER(start, end, globalTid, nameId);"
-																													"INSERT INTO CUPTI_ACTIVITY_KIND_OPENACC_OTHER VALUES (50, 55, " T(70, 71) ", 3);"
-																																						   "CREATE TABLE CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH(start, end, globalTid, nameId);"
-																																						   "INSERT INTO CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH VALUES (60, 65, " T(70, 71) ", 3);"
-																																															       "CREATE TABLE CUPTI_ACTIVITY_KIND_OPENACC_DATA(start, end, globalTid, nameId, "
-																																															       "bytes);"
-																																															       "INSERT INTO CUPTI_ACTIVITY_KIND_OPENACC_DATA VALUES (70, 75, " T(70, 71) ", 3, 9);"
-																																																									 "CREATE TABLE SL_LIBRARY_API(start, end, globalTid, nameId, returnValue, "
-																																																									 "callchainId, library, nestingLevel);"
-																																																									 "INSERT INTO SL_LIBRARY_API VALUES (80, 85, " T(70, 71) ", 4, 2, 6, 5, 0);"
-																																																																 "CREATE TABLE CUDNN_EVENTS" CALLS
-																																																																 "INSERT INTO CUDNN_EVENTS VALUES (90, 95, " T(
-																																																																	 70, 71) ", 6, 0, 7);"
-																																																																		 "CREATE TABLE CUBLAS_EVENTS" CALLS "INSERT INTO CUBLAS_EVENTS VALUES (100, 105, " T(70,
-																																																																												     71) ", 7, 1, 0);"
-																																																																													 "CREATE TABLE CUPTI_ACTIVITY_KIND_OVERHEAD(start, end, globalTid, nameId, "
-																																																																													 "overheadType);"
-																																																																													 "INSERT INTO CUPTI_ACTIVITY_KIND_OVERHEAD VALUES (110, 115, " T(
-																																																																														 70,
-																																																																														 71) ", 8, 4), "
-																																																																														     "(116, 117, " T(
-																																																																															     70,
-																																																																															     71) ", 8, 5);"
-																																																																																 "CREATE TABLE ENUM_CUPTI_OVERHEAD_TYPE(id INTEGER, name, label);"
-																																																																																 "INSERT INTO ENUM_CUPTI_OVERHEAD_TYPE VALUES (4, 'X', 'Buffer flush');"
-																																																																																 "CREATE TABLE PROFILER_OVERHEAD(start, end, globalTid, nameId);"
-																																																																																 "INSERT INTO PROFILER_OVERHEAD VALUES (120, 125, " T(
-																																																																																	 70,
-																																																																																	 71) ", 8);",
+		   "strings: (1, 'MPI_Send'), (2, 'MPI_Bcast'), (3, 'acc_wait'), "
+		   "(4, 'ncclSend'), (5, 'nccl'), (6, 'cudnnRun'), (7, 'cublasRun'), "
+		   "(8, 'Flush');"
+		   "MPI_P2P_EVENTS(start, end, globalTid, textId, tag, remoteRank, size): (10, "
+		   "15, $70.71, 1, 3, 2, 64);"
+		   "MPI_COLLECTIVES_EVENTS(start, end, globalTid, textId, rootRank, size, "
+		   "recvSize): (20, 25, $70.71, 2, 0, 8, NULL);"
+		   "MPI_START_WAIT_EVENTS(start, end, globalTid, textId): (30, 35, $70.71, 1);"
+		   "MPI_OTHER_EVENTS(start, end, globalTid, textId): (40, 45, $70.71, 2);"
+		   "CUPTI_ACTIVITY_KIND_OPENACC_OTHER(start, end, globalTid, nameId): (50, 55, "
+		   "$70.71, 3);"
+		   "CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH(start, end, globalTid, nameId): (60, 65, "
+		   "$70.71, 3);"
+		   "CUPTI_ACTIVITY_KIND_OPENACC_DATA(start, end, globalTid, nameId, bytes): "
+		   "(70, 75, $70.71, 3, 9);"
+		   "SL_LIBRARY_API(start, end, globalTid, nameId, returnValue, callchainId, "
+		   "library, nestingLevel): (80, 85, $70.71, 4, 2, 6, 5, 0);"
+		   "CUDNN_EVENTS(start, end, globalTid, nameId, returnValue, callchainId): (90, "
+		   "95, $70.71, 6, 0, 7);"
+		   "CUBLAS_EVENTS(start, end, globalTid, nameId, returnValue, callchainId): "
+		   "(100, 105, $70.71, 7, 1, 0);"
+		   "CUPTI_ACTIVITY_KIND_OVERHEAD(start, end, globalTid, nameId, overheadType): "
+		   "(110, 115, $70.71, 8, 4), (116, 117, $70.71, 8, 5);"
+		   "ENUM_CUPTI_OVERHEAD_TYPE(id INTEGER, name, label): (4, 'X', 'Buffer flush');"
+		   "PROFILER_OVERHEAD(start, end, globalTid, nameId): (120, 125, $70.71, 8);",
 		   /* Stacks of libraries are those of CUDA: 6 * 4 + 2, 7 * 4 + 2. */
 		   "thread 70.71: 10 +5 'MPI_Send' {tag=3, remote rank=2, bytes=64} "
 		   "(MPI_P2P_EVENTS 1, mpi)\n"
@@ -101,46 +60,16 @@ static void calls_of_cuda_libc_and_the_kernel_have_stacks(void **state)
 	(void)state;
 	check_with(
 		&all, SHOW_ROWS,
-		STRINGS("(1, 'cudaFree_v3020'), (2, 'cuInit'), (3, 'read'), (4, '/data'), "
-			"(5, 'futex')") "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, end, "
-					"eventClass, globalTid, "
-					"correlationId, nameId, returnValue, callchainId);"
-					"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (10, 15, "
-					"0, " T(70, 71) ", 1, 1, 0, 9), (20, 25, 1, " T(
-						70, 71) ", NULL, 2, 100, NULL);"
-							"CREATE TABLE OSRT_API(start, end, "
-							"eventClass, globalTid, nameId, "
-							"returnValue, "
-							"callchainId, fd, pathId, bytesAsked, "
-							"bytesDone, fileOffset, errnum);"
-							"INSERT INTO OSRT_API VALUES (30, 35, "
-							"27, " T(70, 71) ", 3, 6, 9, 5, 4, 8, 6, "
-									 "512, NULL), (40, 45, "
-									 "27, " T(
-										 70,
-										 71) ", 3, -1, 0, "
-										     "5, NULL, 8, "
-										     "NULL, NULL, "
-										     "9);"
-										     "CREATE TABLE "
-										     "SYSCALL("
-										     "start, end, "
-										     "globalTid, "
-										     "nameId, "
-										     "callchainId);"
-										     "INSERT INTO "
-										     "SYSCALL "
-										     "VALUES (50, "
-										     "55, " T(
-											     70,
-											     71) ","
-												 " "
-												 "5"
-												 ","
-												 " "
-												 "9"
-												 ")"
-												 ";",
+		"strings: (1, 'cudaFree_v3020'), (2, 'cuInit'), (3, 'read'), (4, '/data'), "
+		"(5, 'futex');"
+		"CUPTI_ACTIVITY_KIND_RUNTIME(start, end, eventClass, globalTid, "
+		"correlationId, nameId, returnValue, callchainId): (10, 15, 0, $70.71, 1, 1, "
+		"0, 9), (20, 25, 1, $70.71, NULL, 2, 100, NULL);"
+		"OSRT_API(start, end, eventClass, globalTid, nameId, returnValue, "
+		"callchainId, fd, pathId, bytesAsked, bytesDone, fileOffset, errnum): (30, "
+		"35, 27, $70.71, 3, 6, 9, 5, 4, 8, 6, 512, NULL), "
+		"(40, 45, 27, $70.71, 3, -1, 0, 5, NULL, 8, NULL, NULL, 9);"
+		"SYSCALL(start, end, globalTid, nameId, callchainId): (50, 55, $70.71, 5, 9);",
 		/* Of stack 9 each kind has its own number: 9 * 4 + 2, + 1, + 3. 6 bytes in one bin: 600 a second. */
 		"counter 'read' of process 70: 0 = 600 (OSRT_API 0, io)\n"
 		"thread 70.71: 10 +5 'cudaFree' {correlation=1} stack 38 "
@@ -155,75 +84,33 @@ static void calls_of_cuda_libc_and_the_kernel_have_stacks(void **state)
 		"counter 'read' of process 70: 10000000 = 0 (OSRT_API 0, io)\n");
 }
 
-#define GPU "start, end, globalPid, deviceId, contextId, streamId, correlationId"
-
 static void work_on_gpus_lies_on_its_stream(void **state)
 {
 	(void)state;
 	check_with(
 		&all, SHOW_ROWS,
-		STRINGS("(1, 'add'), (2, 'add(int*)')") "CREATE TABLE "
-							"CUPTI_ACTIVITY_KIND_GRAPH_TRACE(" GPU
-							", graphId, graphExecId);"
-							"INSERT INTO "
-							"CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES "
-							"(10, 15, " P(
-								70) ", 0, 1, 7, 3, 11, 12);"
-								    "CREATE TABLE "
-								    "CUPTI_ACTIVITY_KIND_"
-								    "KERNEL(" GPU
-								    ", shortName, demangledName, "
-								    "gridX, gridY, gridZ, blockX, "
-								    "blockY, blockZ, "
-								    "registersPerThread, "
-								    "staticSharedMemory, "
-								    "dynamicSharedMemory, "
-								    "graphNodeId, "
-								    "greenContextId);"
-								    "INSERT INTO "
-								    "CUPTI_ACTIVITY_KIND_KERNEL "
-								    "VALUES (20, 25, " P(
-									    70) ", 0, 1, 7, 4, 1, "
-										"2, 10, 20, 30, 4, "
-										"5, 6, 16, 0, "
-										"1024, NULL, 3);"
-										"CREATE TABLE "
-										"CUPTI_ACTIVITY_"
-										"KIND_MEMCPY(" GPU
-										", copyKind, "
-										"srcKind, dstKind, "
-										"bytes, "
-										"srcDeviceId, "
-										"dstDeviceId, "
-										"migrationCause, "
-										"graphNodeId);"
-										"INSERT INTO "
-										"CUPTI_ACTIVITY_"
-										"KIND_MEMCPY "
-										"VALUES (30, "
-										"130, " P(
-											70) ", 0, "
-											    "1, 7, "
-											    "5, 1, "
-											    "0, 2, "
-											    "4096, "
-											    "NULL, "
-											    "NULL, "
-											    "NULL, "
-											    "77), "
-											    "(140, "
-											    "140,"
-											    " " P(70) ", 0, 1, 7, 5, 11, NULL, NULL, 64, 0, 1, 2, 0);"
-												      "CREATE TABLE ENUM_CUDA_UNIF_MEM_MIGRATION(id INTEGER, name, label);"
-												      "INSERT INTO ENUM_CUDA_UNIF_MEM_MIGRATION VALUES (2, 'X', 'Coherence');"
-												      "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET(" GPU
-												      ", memKind, bytes, value, graphNodeId);"
-												      "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (150, 154, " P(
-													      70) ", 0, 1, 7, 6, 1, 2, 255, NULL);"
-														  "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION(" GPU
-														  ", syncType);"
-														  "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (160, 165, " P(
-															  70) ", 0, 1, 7, 7, 3), (170, 175, " P(70) ", 0, 1, 4294967295, 8, 4);",
+		"strings: (1, 'add'), (2, 'add(int*)');"
+		"CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start, end, globalPid, deviceId, contextId, "
+		"streamId, correlationId, graphId, graphExecId): (10, 15, $70, 0, 1, 7, 3, "
+		"11, 12);"
+		"CUPTI_ACTIVITY_KIND_KERNEL(start, end, globalPid, deviceId, contextId, "
+		"streamId, correlationId, shortName, demangledName, gridX, gridY, gridZ, "
+		"blockX, blockY, blockZ, registersPerThread, staticSharedMemory, "
+		"dynamicSharedMemory, graphNodeId, greenContextId): (20, 25, $70, 0, 1, 7, "
+		"4, 1, 2, 10, 20, 30, 4, 5, 6, 16, 0, 1024, NULL, 3);"
+		"CUPTI_ACTIVITY_KIND_MEMCPY(start, end, globalPid, deviceId, contextId, "
+		"streamId, correlationId, copyKind, srcKind, dstKind, bytes, srcDeviceId, "
+		"dstDeviceId, migrationCause, graphNodeId): (30, 130, $70, 0, 1, 7, 5, 1, 0, "
+		"2, 4096, NULL, NULL, NULL, 77), "
+		"(140, 140, $70, 0, 1, 7, 5, 11, NULL, NULL, 64, 0, 1, 2, 0);"
+		"ENUM_CUDA_UNIF_MEM_MIGRATION(id INTEGER, name, label): (2, 'X', "
+		"'Coherence');"
+		"CUPTI_ACTIVITY_KIND_MEMSET(start, end, globalPid, deviceId, contextId, "
+		"streamId, correlationId, memKind, bytes, value, graphNodeId): (150, 154, "
+		"$70, 0, 1, 7, 6, 1, 2, 255, NULL);"
+		"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION(start, end, globalPid, deviceId, "
+		"contextId, streamId, correlationId, syncType): (160, 165, $70, 0, 1, 7, 7, "
+		"3), (170, 175, $70, 0, 1, 4294967295, 8, 4);",
 		/* 4096 bytes in 100 ns are 40.96 GB/s, 2 in 4 ns 0.5; of nothing no rate is known. */
 		"stream 7: 10 +5 'CUDA graph' {device=0, context=1, stream=7, correlation=3, "
 		"graph=11, graph exec=12} (CUPTI_ACTIVITY_KIND_GRAPH_TRACE 1, kernel)\n"
@@ -250,53 +137,26 @@ static void ranges_have_the_first_payload_that_is_there(void **state)
 {
 	(void)state;
 	check_with(&all, SHOW_ROWS,
-		   STRINGS("(1, 'registered'), (2, '[1]')") "CREATE TABLE NVTX_EVENTS(start, end, "
-							    "eventType, globalTid, domainId, "
-							    "category, "
-							    "text, textId, color, rangeId, "
-							    "endGlobalTid, int64Value, "
-							    "uint64Value, int32Value, "
-							    "uint32Value, doubleValue, floatValue, "
-							    "jsonTextId, jsonText, binaryData);"
-							    "INSERT INTO NVTX_EVENTS(start, end, "
-							    "eventType, globalTid, domainId, "
-							    "category, text) "
-							    "VALUES (0, NULL, 75, " T(
-								    70,
-								    71) ", 1, NULL, 'train'), "
-									"(0, NULL, 33, " T(
-										70,
-										71) ", 1, 5, "
-										    "'data'), "
-										    "(10, 15, "
-										    "59, " T(70, 71) ", 1, 5, 'a'), (20, 25, 59, " T(70, 71) ", 2, 5, 'b'), (30, 35, 60, " T(70, 71) ", 1, 6, 'c'), (40, NULL, 34, " T(
-											    70,
-											    71) ", "
-												"NU"
-												"LL"
-												", "
-												"NU"
-												"LL"
-												", "
-												"'d"
-												"')"
-												", "
-												"(5"
-												"0,"
-												" 5"
-												"5,"
-												" 5"
-												"9,"
-												" " T(70,
-												      71) ", NULL, NULL, NULL);"
-													  "UPDATE NVTX_EVENTS SET int64Value = -3, uint64Value = 4 WHERE start = 10;"
-													  "UPDATE NVTX_EVENTS SET uint64Value = -1, color = 0xFF00FF00 WHERE start = 20;"
-													  "UPDATE NVTX_EVENTS SET uint32Value = 8, rangeId = 6, endGlobalTid = " T(
-														  70,
-														  72) " WHERE start = 30;"
-														      "UPDATE NVTX_EVENTS SET floatValue = 2.5, jsonText = '{}', endGlobalTid = globalTid "
-														      "WHERE start = 40;"
-														      "UPDATE NVTX_EVENTS SET textId = 1, jsonTextId = 2, binaryData = '0A' WHERE start = 50;",
+		   "strings: (1, 'registered'), (2, '[1]');"
+		   "CREATE TABLE NVTX_EVENTS(start, end, eventType, globalTid, domainId, "
+		   "category, text, textId, color, rangeId, endGlobalTid, int64Value, "
+		   "uint64Value, int32Value, uint32Value, doubleValue, floatValue, jsonTextId, "
+		   "jsonText, binaryData);"
+		   "INSERT INTO NVTX_EVENTS(start, end, eventType, globalTid, domainId, "
+		   "category, text) VALUES (0, NULL, 75, $70.71, 1, NULL, 'train'), "
+		   "(0, NULL, 33, $70.71, 1, 5, 'data'), (10, 15, 59, $70.71, 1, 5, 'a'), "
+		   "(20, 25, 59, $70.71, 2, 5, 'b'), (30, 35, 60, $70.71, 1, 6, 'c'), "
+		   "(40, NULL, 34, $70.71, NULL, NULL, 'd'), "
+		   "(50, 55, 59, $70.71, NULL, NULL, NULL);"
+		   "UPDATE NVTX_EVENTS SET int64Value = -3, uint64Value = 4 WHERE start = 10;"
+		   "UPDATE NVTX_EVENTS SET uint64Value = -1, color = 0xFF00FF00 WHERE start = "
+		   "20;"
+		   "UPDATE NVTX_EVENTS SET uint32Value = 8, rangeId = 6, endGlobalTid = $70.72 "
+		   "WHERE start = 30;"
+		   "UPDATE NVTX_EVENTS SET floatValue = 2.5, jsonText = '{}', endGlobalTid = "
+		   "globalTid WHERE start = 40;"
+		   "UPDATE NVTX_EVENTS SET textId = 1, jsonTextId = 2, binaryData = '0A' WHERE "
+		   "start = 50;",
 		   /* A domain that has no name, and a category of another domain, are left out. */
 		   "thread 70.71: 10 +5 'a' {domain='train', category='data', payload=-3} "
 		   "(NVTX_EVENTS 3, user_annotation)\n"
@@ -314,39 +174,16 @@ static void moments_lie_on_threads_processes_or_the_machine(void **state)
 {
 	(void)state;
 	check_with(&all, SHOW_ROWS,
-		   STRINGS("(1, 'x')") "CREATE TABLE SCHED_EVENTS(start, cpu, isSchedIn, "
-				       "globalTid, threadState);"
-				       "INSERT INTO SCHED_EVENTS VALUES (10, 3, 1, " T(
-					       70,
-					       71) ", 5), (20, 3, 0, " T(70,
-									 71) ", 2), (21, 3, 0, "
-									     "NULL, 2), (22, 3, "
-									     "0, " T(70,
-										     71) ", NULL);"
-											 "CREATE "
-											 "TABLE "
-											 "DIAGNOSTI"
-											 "C_EVENT("
-											 "timestamp"
-											 ", "
-											 "severity,"
-											 " text, "
-											 "globalPid"
-											 ");"
-											 "INSERT "
-											 "INTO "
-											 "DIAGNOSTI"
-											 "C_EVENT "
-											 "VALUES "
-											 "(30, 2, "
-											 "'slow',"
-											 " " P(70) "), (31, 9, 'all', NULL), (32, NULL, 'none', 1 << 48);"
-												   "CREATE TABLE ENUM_DIAGNOSTIC_SEVERITY_LEVEL(id INTEGER, name, label);"
-												   "INSERT INTO ENUM_DIAGNOSTIC_SEVERITY_LEVEL VALUES (2, 'X', 'Warning');"
-												   "CREATE TABLE SL_LOST_EVENTS(start, end, globalTid, what, count);"
-												   "INSERT INTO SL_LOST_EVENTS VALUES (40, 45, " T(
-													   70,
-													   71) ", 'ring full', 12), (50, 50, NULL, 'kernel', 1);",
+		   "strings: (1, 'x');"
+		   "SCHED_EVENTS(start, cpu, isSchedIn, globalTid, threadState): (10, 3, 1, "
+		   "$70.71, 5), (20, 3, 0, $70.71, 2), (21, 3, 0, NULL, 2), "
+		   "(22, 3, 0, $70.71, NULL);"
+		   "DIAGNOSTIC_EVENT(timestamp, severity, text, globalPid): (30, 2, 'slow', "
+		   "$70), (31, 9, 'all', NULL), (32, NULL, 'none', 1 << 48);"
+		   "ENUM_DIAGNOSTIC_SEVERITY_LEVEL(id INTEGER, name, label): (2, 'X', "
+		   "'Warning');"
+		   "SL_LOST_EVENTS(start, end, globalTid, what, count): (40, 45, $70.71, 'ring "
+		   "full', 12), (50, 50, NULL, 'kernel', 1);",
 		   "thread 70.71: 10 on cpu 3 (SCHED_EVENTS 1, sched)\n"
 		   "thread 70.71: 20 off cpu 3, state 2 (SCHED_EVENTS 2, sched)\n"
 		   "thread 70.71: 22 off cpu 3 (SCHED_EVENTS 4, sched)\n"

@@ -7,6 +7,10 @@
  *   thread 70.71: 5 on cpu 3; 9 off cpu 3, state 2
  *   thread 70.71: 5 sample cpu 3 ['leaf' in 'app' at 0x10] ['main' in 'app']
  *
+ * A report is SQL in which $70.71 is the packed id of thread 71 of process 70, $70 that of the process, and
+ * "TABLE(columns): (values), ...;" makes a table with these rows. For some tables there is a short name that stands for
+ * the table and for the columns that nsys has always had: see short_names.
+ *
  * With SHOW_ROWS the table, its row and the category follow, with SHOW_TRACKS a line for each track that is announced.
  */
 #pragma once
@@ -25,31 +29,9 @@
 
 #define SHOW_ROWS   1u
 #define SHOW_TRACKS 2u
+#define RANGES_LAST 4u /* projected ranges come after all else */
 
-/* A packed id, in SQL and in C. */
-#define T(pid, tid)      "(" #pid " << 24 | " #tid ")"
-#define P(pid)           T(pid, 0)
 #define GLOBAL(pid, tid) ((int64_t)(pid) << 24 | (tid))
-
-/* Tables with the columns that nsys has always had; more are added by those who want them. */
-#define STRINGS(values)                                          \
-	"CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value);" \
-	"INSERT INTO StringIds VALUES " values ";"
-#define CALLS_OF_LIBC(values)                                                            \
-	"CREATE TABLE OSRT_API(start, end, globalTid, nameId, returnValue, fd, pathId, " \
-	"bytesAsked, bytesDone, callchainId); INSERT INTO OSRT_API "                     \
-	"SELECT v.*, NULL, NULL, NULL, NULL, NULL, NULL FROM (VALUES " values ") AS v;"
-#define CALLS_OF_CUDA(values)                                                      \
-	"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, end, globalTid, nameId, " \
-	"correlationId, eventClass, callchainId); INSERT INTO "                    \
-	"CUPTI_ACTIVITY_KIND_RUNTIME SELECT v.*, 0, NULL FROM (VALUES " values ") AS v;"
-#define KERNELS(values)                                                             \
-	"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, globalPid, deviceId, " \
-	"contextId, streamId, correlationId, shortName); INSERT INTO "              \
-	"CUPTI_ACTIVITY_KIND_KERNEL VALUES " values ";"
-#define RANGES(values)                                                                \
-	"CREATE TABLE NVTX_EVENTS(start, end, eventType, globalTid, domainId, text, " \
-	"textId, category); INSERT INTO NVTX_EVENTS VALUES " values ";"
 
 struct said {
 	char *text;
@@ -58,6 +40,7 @@ struct said {
 	unsigned show;
 	int64_t last;
 	uint32_t tracks;
+	bool is_projected;
 };
 
 static const char *const kind_names[TL_TRACK_KINDS] = {
@@ -203,6 +186,10 @@ static int on_event(void *self, const struct tl_event *e)
 	struct said *s = self;
 	FILE *f = s->file;
 
+	if ((s->show & RANGES_LAST) && e->track->kind == TL_NVTX_GPU && !s->is_projected) {
+		s->is_projected = true;
+		s->last = INT64_MIN;
+	}
 	assert_true(e->ts >= s->last && e->track->id <= s->tracks);
 	s->last = e->ts;
 	say_track(f, e->track);
@@ -228,10 +215,77 @@ static int on_event(void *self, const struct tl_event *e)
 	return 0;
 }
 
+static const struct {
+	const char *name, *table;
+} short_names[] = {
+	{"strings", "StringIds(id INTEGER PRIMARY KEY, value)"},
+	{"libc", "OSRT_API(start, end, globalTid, nameId)"},
+	{"moved", "OSRT_API(start, end, globalTid, nameId, bytesDone)"},
+	{"cuda", "CUPTI_ACTIVITY_KIND_RUNTIME(start, end, globalTid, nameId, correlationId)"},
+	{"kernels", "CUPTI_ACTIVITY_KIND_KERNEL(start, end, globalPid, deviceId, contextId, "
+		    "streamId, correlationId, shortName)"},
+	{"ranges",
+	 "NVTX_EVENTS(start, end, eventType, globalTid, domainId, text, textId, category)"},
+};
+
+/* "TABLE(columns): " or a short name and a colon: how long it is, 0 if it is neither. */
+static size_t table_head(const char *p, const char **table, size_t *len)
+{
+	size_t name = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+
+	*table = p;
+	*len = name;
+	if (p[name] == '(')
+		*len = strcspn(p, ")") + 1;
+	for (size_t i = 0; i < sizeof(short_names) / sizeof(short_names[0]); i++)
+		if (strlen(short_names[i].name) == name &&
+		    memcmp(short_names[i].name, p, name) == 0 && p[name] == ':') {
+			*table = short_names[i].table;
+			*len = strlen(*table);
+			return name + 1;
+		}
+	return name > 0 && p[name] == '(' && p[*len] == ':' ? *len + 1 : 0;
+}
+
+/* To be freed. */
+static char *sql_of(const char *p)
+{
+	char *sql = NULL;
+	size_t len = 0, head;
+	FILE *f = open_memstream(&sql, &len);
+	bool is_start = true, is_text = false;
+
+	assert_non_null(f);
+	for (; *p; p++) {
+		const char *table;
+		size_t table_len;
+
+		if (is_start && (head = table_head(p, &table, &table_len)) > 0) {
+			fprintf(f, "CREATE TABLE %.*s; INSERT INTO %.*s VALUES", (int)table_len,
+				table, (int)strcspn(table, "("), table);
+			p += head - 1;
+		} else if (*p == '$') {
+			char *end;
+			long pid = strtol(p + 1, &end, 10),
+			     tid = *end == '.' ? strtol(end + 1, &end, 10) : 0;
+
+			fprintf(f, "%lld", (long long)GLOBAL(pid, tid));
+			p = end - 1;
+		} else {
+			fputc(*p, f);
+		}
+		is_text ^= *p == '\'';
+		is_start = !is_text && (*p == ';' || (is_start && *p == ' '));
+	}
+	fclose(f);
+	return sql;
+}
+
 /* The report in a file, opened for reading. */
-static sqlite3 *report_of(const char *sql)
+static sqlite3 *report_of(const char *report)
 {
 	char path[] = "/tmp/sightline-timeline-XXXXXX", why[512] = "", *error = NULL;
+	char *sql = sql_of(report);
 	int fd = mkstemp(path);
 	sqlite3 *db;
 
@@ -240,6 +294,7 @@ static sqlite3 *report_of(const char *sql)
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	if (sqlite3_exec(db, sql, NULL, NULL, &error) != SQLITE_OK)
 		fail_msg("%s in: %s", error, sql);
+	free(sql);
 	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 	db = db_read_open(path, why, sizeof(why));
 	unlink(path);
