@@ -67,12 +67,13 @@ struct collectives {
 
 /* ---- calls ---- */
 
-/* Bytes of ncclDataType_t. */
-static int64_t bytes_of(int64_t type)
+/* Of so many values of ncclDataType_t. */
+static int64_t bytes_of(int64_t cnt, int64_t type)
 {
 	static const uint8_t bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+	int64_t each = type >= 0 && type < (int64_t)sizeof(bytes) ? bytes[type] : 0, all;
 
-	return type >= 0 && type < (int64_t)sizeof(bytes) ? bytes[type] : 0;
+	return __builtin_mul_overflow(cnt, each, &all) ? INT64_MAX : all;
 }
 
 static bool is_collective(const char *name)
@@ -138,7 +139,7 @@ static int call_row(void *ctx, sqlite3_stmt *stmt)
 		.start = start,
 		.end = end,
 		.comm = sqlite3_column_int64(stmt, 4),
-		.bytes = sqlite3_column_int64(stmt, 5) * bytes_of(sqlite3_column_int64(stmt, 6)),
+		.bytes = bytes_of(sqlite3_column_int64(stmt, 5), sqlite3_column_int64(stmt, 6)),
 		.span = c->group,
 		.rank = (size_t)(k - c->r->ranks),
 		.hash = DATASET_NULL,
@@ -366,9 +367,9 @@ static int put_collective(struct collectives *c, const struct collective *x, siz
 		{.number = x->bytes},
 		{.number = x->ranks},
 		{.number = x->comm_rank},
-		{.number = x->start + r->epoch},
-		{.number = has_kernel ? start + r->epoch : DATASET_NULL},
-		{.number = has_kernel ? end + r->epoch : DATASET_NULL},
+		{.number = rollup_utc(r, x->start)},
+		{.number = has_kernel ? rollup_utc(r, start) : DATASET_NULL},
+		{.number = has_kernel ? rollup_utc(r, end) : DATASET_NULL},
 		{.number = grouped},
 	};
 

@@ -1,6 +1,7 @@
 /* rollup_internal.h - parts of a roll-up. */
 #pragma once
 
+#include "collector/base/saturate.h"
 #include "exporters/ranks/rollup.h"
 #include "exporters/read/wall.h"
 
@@ -49,6 +50,12 @@ static inline int64_t rollup_number(sqlite3_stmt *stmt, int i)
 {
 	return sqlite3_column_type(stmt, i) == SQLITE_INTEGER ? sqlite3_column_int64(stmt, i)
 							      : DATASET_NULL;
+}
+
+/* A time of the report as the dataset has it; the report may have any numbers. */
+static inline int64_t rollup_utc(const struct rollup *r, int64_t time)
+{
+	return sat_add(time, r->epoch);
 }
 
 /* Of a process; NULL: of no rank. */

@@ -54,8 +54,8 @@ static int step_row(void *ctx, sqlite3_stmt *stmt)
 	struct rank *k = rollup_rank(s->r, sqlite3_column_int64(stmt, 0) >> 24);
 	const char *name = (const char *)sqlite3_column_text(stmt, 3);
 	struct rank_step step = {
-		.start = sqlite3_column_int64(stmt, 1),
-		.end = sqlite3_column_int64(stmt, 2),
+		.start = wall_time(sqlite3_column_int64(stmt, 1)),
+		.end = wall_time(sqlite3_column_int64(stmt, 2)),
 		.no = number_in(name ? name : ""),
 		.tid = sqlite3_column_int64(stmt, 0),
 	};
@@ -239,10 +239,12 @@ static int read_row(void *ctx, sqlite3_stmt *stmt)
 	struct reads *x = ctx;
 	struct rank *k = rollup_rank(x->r, sqlite3_column_int64(stmt, 0));
 	const struct rank_step *s = k ? rollup_step(k, sqlite3_column_int64(stmt, 1)) : NULL;
+	int64_t *bytes;
 
-	if (s)
-		x->to[x->first[k - x->r->ranks] + (size_t)(s - k->steps)].read +=
-			sqlite3_column_int64(stmt, 2);
+	if (!s)
+		return SQLITE_OK;
+	bytes = &x->to[x->first[k - x->r->ranks] + (size_t)(s - k->steps)].read;
+	*bytes = sat_add(*bytes, sqlite3_column_int64(stmt, 2));
 	return SQLITE_OK;
 }
 
@@ -259,8 +261,8 @@ static int put_step(struct rollup *r, const struct rank *k, const struct rank_st
 	union dataset_value v[5 + PART_CNT + 5] = {
 		{.number = k->rank},
 		{.number = s->no},
-		{.number = s->start + r->epoch},
-		{.number = s->end + r->epoch},
+		{.number = rollup_utc(r, s->start)},
+		{.number = rollup_utc(r, s->end)},
 		{.number = has_gpu ? b->ns[BUSY_ALL] : DATASET_NULL},
 		{.number = has_gpu ? b->ns[BUSY_NCCL] : DATASET_NULL},
 		{.number = has_gpu ? b->ns[BUSY_ALL] - b->ns[BUSY_OTHER] : DATASET_NULL},
