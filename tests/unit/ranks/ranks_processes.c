@@ -1,4 +1,4 @@
-/* ranks_processes.c - which process is of which rank, by variables, communicators and parents; what SL_RANKS says of it. */
+/* ranks_processes.c - which process is of which rank, by variables, communicators and parents; the columns of SL_RANKS. */
 #include "ranks_test.h"
 
 #include <limits.h>
@@ -223,7 +223,7 @@ static void file_that_is_no_report_is_refused(void **state)
 	assert_non_null(strstr(why, "none.sqlite"));
 }
 
-/* ---- what is said of a rank ---- */
+/* ---- columns of a rank ---- */
 
 static void life_of_a_rank_is_that_of_its_main_process(void **state)
 {

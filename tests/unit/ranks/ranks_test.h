@@ -124,6 +124,15 @@ static const char short_views[] =
 	VIEW(cpu, "0 AS pid, 0 AS tid, 0 AS start, 0 AS state")
 	"INSERT INTO SCHED_EVENTS VALUES(new.start, 0, new.state = 1, " TID_OF_NEW ", CASE new.state WHEN 0 THEN 2 WHEN 2 THEN 1 END, "
 	"NULL);"
+	END_VIEW
+	/* A CPU sample in one frame. */
+	VIEW(sample, "0 AS pid, 0 AS tid, 0 AS start, '' AS module, '' AS symbol")
+	TEXT_OF("module") TEXT_OF("symbol")
+	"INSERT INTO SL_FRAMES(id, kind, symbol, module, inlined) SELECT coalesce(max(id), 0) + 1, 0, " ID_OF("symbol") ", " ID_OF("module")
+	", 0 FROM SL_FRAMES;"
+	"INSERT INTO SL_STACKS SELECT max(id), 0, max(id) FROM SL_FRAMES;"
+	"INSERT INTO COMPOSITE_EVENTS(start, cpu, threadState, globalTid, cpuCycles, stackId) SELECT new.start, 0, 1, " TID_OF_NEW
+	", 1, max(id) FROM SL_FRAMES;"
 	END_VIEW;
 /* clang-format on */
 
