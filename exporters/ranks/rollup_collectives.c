@@ -186,16 +186,26 @@ static int comm_row(void *ctx, sqlite3_stmt *stmt)
 	return SQLITE_OK;
 }
 
-/* That with the handle at the time of the call; a new one where it was made before the recording. NULL: no memory. */
+/*
+ * That with the handle at the time of the call; a new one where it was made before the recording, behind which none that was
+ * recorded is hidden: a handle is an address, which another communicator may have had. NULL: no memory.
+ */
 static struct comm *comm_of(struct collectives *c, const struct collective *x)
 {
+	struct comm *unrecorded = NULL;
+
 	for (size_t i = c->comms_cnt; i-- > 0;) {
 		struct comm *m = &c->comms[i];
 
-		if (m->pid == x->tid >> 24 && m->handle == x->comm && m->start <= x->start &&
-		    (m->end == DATASET_NULL || m->end >= x->start))
+		if (m->pid != x->tid >> 24 || m->handle != x->comm || m->start > x->start ||
+		    (m->end != DATASET_NULL && m->end < x->start))
+			continue;
+		if (m->start != INT64_MIN)
 			return m;
+		unrecorded = m;
 	}
+	if (unrecorded)
+		return unrecorded;
 	if (!grow(&c->comms, c->comms_cnt, &c->comms_room, sizeof(*c->comms)))
 		return NULL;
 	c->comms[c->comms_cnt] = (struct comm){.pid = x->tid >> 24,
