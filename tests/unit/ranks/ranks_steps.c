@@ -280,7 +280,7 @@ static void wait_for_the_gpu_is_in_its_column(void **state)
 		     "100 0 900 0 0 0 0 0 0 0\n");
 }
 
-/* A sample in the tracer's library stands for the 400 ns before it: nobody's computing. */
+/* A sample in the tracer's library stands for the 400 ns before it: the program does not compute. */
 static void time_of_being_recorded_is_no_computing(void **state)
 {
 	(void)state;
