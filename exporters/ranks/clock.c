@@ -59,6 +59,7 @@ int clock_read(FILE *in, struct clock_nodes *nodes, struct clock_end **ends, siz
 	while (rc == 0 && getline(&line, &len, in) > 0) {
 		char *at, *name = line + strcspn(line, ",\t");
 		struct clock_node key, *node;
+		int64_t end;
 
 		if (!*name) /* a message of the engine */
 			continue;
@@ -70,15 +71,16 @@ int clock_read(FILE *in, struct clock_nodes *nodes, struct clock_end **ends, siz
 		key.name = name;
 		node = nodes->cnt ? bsearch(&key, nodes->list, nodes->cnt, sizeof(key), by_name)
 				  : NULL;
-		if (!node) /* the heading, too */
+		end = strtoll(at, NULL, 10);
+		/* The heading, too; no clock is before 1970, and differences do not overflow. */
+		if (!node || end < 0)
 			continue;
 		if (!grow(ends, *cnt, &room, sizeof(**ends))) {
 			rc = -1;
 			break;
 		}
-		(*ends)[(*cnt)++] =
-			(struct clock_end){strtoull(line, NULL, 10), (uint32_t)(node - nodes->list),
-					   strtoll(at, NULL, 10)};
+		(*ends)[(*cnt)++] = (struct clock_end){strtoull(line, NULL, 10),
+						       (uint32_t)(node - nodes->list), end};
 		node->ends++;
 	}
 	free(line);

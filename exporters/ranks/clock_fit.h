@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The end of a collective on a node, by the node's clock. */
+/* The end of a collective on a node, by the node's clock; the times of two differ by less than 2^63. */
 struct clock_end {
 	uint64_t collective;
 	uint32_t node;

@@ -194,6 +194,59 @@ static inline const char *rows(sqlite3 *db, const char *sql)
 
 #define assert_rows(db, sql, want) assert_string_equal(rows(db, sql), want)
 
+/* The text of a file; valid until the next. */
+static inline const char *file_text(const char *path)
+{
+	static char text[1 << 16];
+	FILE *f = fopen(path, "re");
+
+	if (!f)
+		fail_msg("%s cannot be read", path);
+	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+	fclose(f);
+	return text;
+}
+
+static inline void put_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "we");
+
+	if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+		fail_msg("%s cannot be written", path);
+}
+
+/* The rows of a query over the table file(whole), which has the JSON of a file. */
+static inline const char *json_rows(const char *path, const char *sql)
+{
+	sqlite3 *db;
+	sqlite3_stmt *put;
+	const char *got;
+
+	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	exec_sql(db, "CREATE TABLE file(whole)");
+	assert_int_equal(sqlite3_prepare_v2(db, "INSERT INTO file VALUES(?)", -1, &put, NULL),
+			 SQLITE_OK);
+	sqlite3_bind_text(put, 1, file_text(path), -1, SQLITE_STATIC);
+	assert_int_equal(sqlite3_step(put), SQLITE_DONE);
+	sqlite3_finalize(put);
+	got = rows(db, sql);
+	sqlite3_close(db);
+	return got;
+}
+
+/* Has the file Parquet's marks at both ends? */
+static inline bool is_parquet(const char *path)
+{
+	char marks[9] = "";
+	FILE *f = fopen(path, "re");
+	bool ok = f && fread(marks, 1, 4, f) == 4 && fseek(f, -4, SEEK_END) == 0 &&
+		  fread(marks + 4, 1, 4, f) == 4 && strcmp(marks, "PAR1PAR1") == 0;
+
+	if (f)
+		fclose(f);
+	return ok;
+}
+
 /* ---- roll-ups ---- */
 
 /* The rows of the roll-up of one report. */
