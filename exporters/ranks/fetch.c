@@ -13,6 +13,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/message.h"
+#include "collector/base/saturate.h"
 #include "exporters/formats/target.h"
 #include "exporters/ranks/dataset.h"
 #include "exporters/ranks/label.h"
@@ -170,14 +171,14 @@ static int find_clock(struct fetching *x, struct part *p)
 /* What the node's clock shows at a time of the run, session axis. */
 static int64_t own_time(const struct fetching *x, const struct part *p, int64_t t)
 {
-	int64_t own = t + x->origin;
+	int64_t own = sat_add(t, x->origin);
 	const struct merge_line *l = p->lines;
 
 	for (size_t i = 1; i < p->lines_cnt && p->lines[i].time <= own; i++)
 		l = &p->lines[i];
 	if (p->lines_cnt)
-		own -= l->offset + (int64_t)((double)l->drift * (double)(own - l->time) / 1e9);
-	return own - p->processes.epoch;
+		own = sat_sub(own, merge_ahead(l, own));
+	return sat_sub(own, p->processes.epoch);
 }
 
 /* ---- parts ---- */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/saturate.h"
 #include "exporters/formats/slice.h"
 #include "exporters/ranks/label.h"
 
@@ -25,9 +26,15 @@ struct merging {
 	struct tl_map ids;   /* (part, id) -> its new id */
 	struct tl_map texts; /* id in StringIds of the part -> that in the result */
 	uint64_t lost;
+	char why[256]; /* of a statement that failed inside of another; "": SQLite has it still */
 };
 
 /* ---- functions ---- */
+
+int64_t merge_ahead(const struct merge_line *l, int64_t t)
+{
+	return sat_add(l->offset, sat_int((double)l->drift * (double)sat_sub(t, l->time) / 1e9));
+}
 
 static void axis(sqlite3_context *ctx, int cnt, sqlite3_value **v)
 {
@@ -38,12 +45,12 @@ static void axis(sqlite3_context *ctx, int cnt, sqlite3_value **v)
 	(void)cnt;
 	if (sqlite3_value_type(v[0]) != SQLITE_INTEGER)
 		return;
-	t = sqlite3_value_int64(v[0]) + m->part->epoch;
+	t = sat_add(sqlite3_value_int64(v[0]), m->part->epoch);
 	for (size_t i = 1; i < m->part->lines_cnt && m->part->lines[i].time <= t; i++)
 		l = &m->part->lines[i];
 	if (m->part->lines_cnt)
-		t += l->offset + (int64_t)((double)l->drift * (double)(t - l->time) / 1e9);
-	t -= m->origin;
+		t = sat_add(t, merge_ahead(l, t));
+	t = sat_sub(t, m->origin);
 	m->last = t > m->last ? t : m->last;
 	sqlite3_result_int64(ctx, t);
 }
@@ -58,7 +65,7 @@ static void row(sqlite3_context *ctx, int cnt, sqlite3_value **v)
 	if (sqlite3_value_type(v[0]) != SQLITE_INTEGER)
 		sqlite3_result_value(ctx, v[0]);
 	else
-		sqlite3_result_int64(ctx, id ? id + (int64_t)(m->k << PART_IDS) : 0);
+		sqlite3_result_int64(ctx, id ? (int64_t)((uint64_t)id + (m->k << PART_IDS)) : 0);
 }
 
 /* A name that parts share has one number, for sums by name. */
@@ -86,7 +93,8 @@ static void gpu(sqlite3_context *ctx, int cnt, sqlite3_value **v)
 	if (sqlite3_value_type(v[0]) != SQLITE_INTEGER)
 		sqlite3_result_value(ctx, v[0]);
 	else
-		sqlite3_result_int64(ctx, sqlite3_value_int64(v[0]) + (int64_t)m->k * PART_GPUS);
+		sqlite3_result_int64(
+			ctx, (int64_t)((uint64_t)sqlite3_value_int64(v[0]) + m->k * PART_GPUS));
 }
 
 /* Each machine has a CPU 0. */
@@ -368,6 +376,7 @@ static int copy_texts(struct merging *m)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+/* Raw stacks of a report that was not finished get no names here: their numbers would only meet each other. */
 static int copy_tables(struct merging *m)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -376,8 +385,8 @@ static int copy_tables(struct merging *m)
 		"SELECT p.name, p.sql, EXISTS (SELECT 1 FROM main.sqlite_master "
 		"AS o WHERE o.name = p.name) FROM part.sqlite_master AS p WHERE "
 		"p.type = 'table' AND p.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND "
-		"p.name NOT IN ('SL_CLOCK_SNAPSHOTS', 'SL_CAPTURES') AND p.sql NOT LIKE 'CREATE "
-		"VIRTUAL%'",
+		"p.name NOT IN ('SL_CLOCK_SNAPSHOTS', 'SL_CAPTURES', 'SL_RAW_STACKS', 'SL_CODES') "
+		"AND p.sql NOT LIKE 'CREATE VIRTUAL%'",
 		-1, &stmt, NULL);
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
@@ -389,6 +398,8 @@ static int copy_tables(struct merging *m)
 		if (rc == SQLITE_OK && strcmp(table, "StringIds") != 0 &&
 		    !(exists && is_of_first(table)))
 			rc = copy_table(m, table, sql);
+		if (rc != SQLITE_OK)
+			snprintf(m->why, sizeof(m->why), "%s", sqlite3_errmsg(m->db));
 	}
 	sqlite3_finalize(stmt);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
@@ -468,13 +479,14 @@ static int put_cpus(struct merging *m, const struct merge_part *parts, size_t cn
 		rc = exec(m->db, label_table("SL_RANK_CPUS"));
 	/* A part that was made of others has those of its hosts. */
 	for (size_t i = 0; rc == SQLITE_OK && i < cnt; i++)
-		rc = exec(m->db,
-			  sqlite3_mprintf("INSERT INTO SL_RANK_CPUS SELECT nullif(%Q, ''), %lld, "
-					  "%lld WHERE NOT EXISTS (SELECT 1 FROM SL_RANK_CPUS WHERE "
-					  "firstCpu BETWEEN %lld AND %lld)",
-					  parts[i].host, (long long)parts[i].first_cpu,
-					  (long long)parts[i].cpus, (long long)parts[i].first_cpu,
-					  (long long)(parts[i].first_cpu + parts[i].cpus - 1)));
+		rc = exec(
+			m->db,
+			sqlite3_mprintf("INSERT INTO SL_RANK_CPUS SELECT nullif(%Q, ''), %lld, "
+					"%lld WHERE NOT EXISTS (SELECT 1 FROM SL_RANK_CPUS WHERE "
+					"firstCpu BETWEEN %lld AND %lld)",
+					parts[i].host, (long long)parts[i].first_cpu,
+					(long long)parts[i].cpus, (long long)parts[i].first_cpu,
+					(long long)sat_add(parts[i].first_cpu, parts[i].cpus - 1)));
 	return rc;
 }
 
@@ -519,7 +531,7 @@ int merge_reports(const char *to, const struct merge_part *parts, size_t cnt, in
 	if (rc == SQLITE_OK)
 		rc = set_axis(&m);
 	if (rc != SQLITE_OK)
-		snprintf(why, why_len, "%s", sqlite3_errmsg(m.db));
+		snprintf(why, why_len, "%s", *m.why ? m.why : sqlite3_errmsg(m.db));
 	if (sqlite3_close(m.db) != SQLITE_OK)
 		rc = SQLITE_BUSY;
 	tl_map_free(&m.taken);

@@ -14,6 +14,9 @@ struct merge_line {
 	int64_t time, offset, drift; /* ns, parts in 1e9 */
 };
 
+/* By so much at a time @t of the node; the line may be of any numbers. */
+int64_t merge_ahead(const struct merge_line *l, int64_t t);
+
 struct merge_part {
 	const char *path, *name;        /* @name: of the report it was cut from */
 	const char *host;               /* "": not known */
