@@ -259,6 +259,18 @@ static void launch_with_two_rows_has_one_kernel(void **state)
 	assert_kernels("0 100 1000 1100 1\n");
 }
 
+/* Id 5 is used in three calls: the kernel is that of the first, as its row comes first. */
+static void kernel_of_an_id_used_again_is_that_of_the_first_launch(void **state)
+{
+	(void)state;
+	roll_ranks("INSERT INTO nccl VALUES(7, 7, 100, 200, 'ncclBcast', 1, 1, 0, 0), (7, 7, 300, "
+		   "400, 'ncclBcast', 1, 1, 0, 0), (7, 7, 500, 600, 'ncclBcast', 1, 1, 0, 0);"
+		   "INSERT INTO cuda VALUES(7, 7, 110, 130, 5, 'l'), (7, 7, 310, 330, 5, 'l'), (7, "
+		   "7, 510, 530, 5, 'l');"
+		   "INSERT INTO kernel VALUES(7, 1000, 1100, 5, 'k')");
+	assert_kernels("0 100 1000 1100 1\n0 300 - - -\n0 500 - - -\n");
+}
+
 static void kernel_that_ends_before_it_starts_is_none(void **state)
 {
 	(void)state;
@@ -408,6 +420,7 @@ int main(void)
 		ROLL_TEST(kernel_is_that_of_the_launch_in_the_call),
 		ROLL_TEST(correlation_ids_are_those_of_a_process),
 		ROLL_TEST(launch_with_two_rows_has_one_kernel),
+		ROLL_TEST(kernel_of_an_id_used_again_is_that_of_the_first_launch),
 		ROLL_TEST(kernel_that_ends_before_it_starts_is_none),
 		ROLL_TEST(collective_with_two_kernels_has_the_time_of_both),
 		ROLL_TEST(group_with_a_kernel_for_each_collective),

@@ -46,6 +46,16 @@ static void steps_without_growing_numbers_are_counted_from_1(void **state)
 	assert_steps("0 1 0 100\n0 2 100 200\n1 1 0 100\n1 2 100 200\n2 1 0 100\n2 2 100 200\n");
 }
 
+/* As many as the first array of steps has room for. */
+static void steps_that_fill_their_array_are_counted(void **state)
+{
+	(void)state;
+	roll_sql(RANKS
+		 "INSERT INTO mark WITH n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i "
+		 "< 15) SELECT 7, 7, i * 10, i * 10 + 10, 'step' FROM n");
+	assert_rows(rolled.db, "SELECT count(*), min(step), max(step) FROM SL_STEPS", "16 1 16\n");
+}
+
 static void number_0_is_a_number(void **state)
 {
 	(void)state;
@@ -386,12 +396,50 @@ static void steps_of_restarts_are_apart(void **state)
 		    "3 0 1 50\n3 1 1 20\n");
 }
 
+/* ---- failures ---- */
+
+/* The first row of a table cannot be written: the roll-up fails, whatever comes after it. */
+static void assert_fails_at(const char *path, const char *table, const char *first)
+{
+	const struct rollup_ask ask = {.rank = -1, .range = "step%"};
+	char sql[256];
+
+	if (rolled.db)
+		dataset_end(&rolled);
+	assert_int_equal(dataset_begin(&rolled), SQLITE_OK);
+	snprintf(sql, sizeof(sql),
+		 "CREATE TRIGGER refuse BEFORE INSERT ON %s WHEN %s BEGIN SELECT RAISE(ABORT, "
+		 "'no'); "
+		 "END",
+		 table, first);
+	exec_sql(rolled.db, sql);
+	assert_int_equal(rollup_add(&rolled, path, &ask, &found, why, sizeof(why)), -1);
+	assert_int_not_equal(strlen(why), 0);
+}
+
+static void row_that_cannot_be_written_ends_the_roll_up(void **state)
+{
+	const char *path =
+		report("r.sqlite", RANKS STEPS
+		       "INSERT INTO nccl VALUES(7, 7, 0, 1, 'ncclBcast', 1, 1, 0, 0), (7, "
+		       "7, 2, 3, 'ncclBcast', 1, 1, 0, 0);"
+		       "INSERT INTO kernel VALUES(7, 0, 1, 1, 'a'), (7, 2, 3, 2, 'b')");
+
+	(void)state;
+	assert_fails_at(path, "SL_STEPS", "new.rank = 0 AND new.step = 1");
+	assert_fails_at(path, "SL_STEPS", "new.rank = 0");
+	assert_fails_at(path, "SL_COLLECTIVES", "new.seq = 1");
+	assert_fails_at(path, "SL_KERNELS", "new.name = 'a'");
+	assert_fails_at(path, "SL_RANKS", "new.rank = 0");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ROLL_TEST(report_without_ranges_has_no_steps),
 		ROLL_TEST(number_in_the_name_is_the_number_of_the_step),
 		ROLL_TEST(steps_without_growing_numbers_are_counted_from_1),
+		ROLL_TEST(steps_that_fill_their_array_are_counted),
 		ROLL_TEST(number_0_is_a_number),
 		ROLL_TEST(number_beyond_2_to_the_63_is_the_largest),
 		ROLL_TEST(steps_of_a_rank_do_not_overlap),
@@ -419,6 +467,7 @@ int main(void)
 		ROLL_TEST(bytes_read_are_those_of_calls_that_begin_in_the_step),
 		ROLL_TEST(bytes_beyond_2_to_the_63_stop_there),
 		ROLL_TEST(steps_of_restarts_are_apart),
+		ROLL_TEST(row_that_cannot_be_written_ends_the_roll_up),
 	};
 
 	return cmocka_run_group_tests_name("ranks_steps", tests, NULL, NULL);

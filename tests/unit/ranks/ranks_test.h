@@ -51,11 +51,11 @@ static inline int test_teardown(void **state)
 /* A file of the test's folder; in one of eight static buffers. */
 static inline const char *in_dir(const char *name)
 {
-	static char paths[8][256];
+	static char paths[8][512];
 	static unsigned turn;
 	char *path = paths[turn++ % 8];
 
-	snprintf(path, 256, "%s/%s", test_dir, name);
+	snprintf(path, sizeof(paths[0]), "%s/%s", test_dir, name);
 	return path;
 }
 
@@ -232,6 +232,17 @@ static inline const char *json_rows(const char *path, const char *sql)
 	got = rows(db, sql);
 	sqlite3_close(db);
 	return got;
+}
+
+/* Makes the folders of run @run, and the manifest of a node in it. */
+static inline void put_manifest(const char *run, const char *node, const char *json)
+{
+	char cmd[512], name[256];
+
+	snprintf(cmd, sizeof(cmd), "mkdir -p \"%s/_nodes/run=%s\"", test_dir, run);
+	assert_int_equal(system(cmd), 0);
+	snprintf(name, sizeof(name), "_nodes/run=%s/node=%s.json", run, node);
+	put_file(in_dir(name), json);
 }
 
 /* Has the file Parquet's marks at both ends? */
