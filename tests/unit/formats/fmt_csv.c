@@ -6,10 +6,11 @@ extern const struct exporter exporter_csv;
 static void fields(void **state)
 {
 	(void)state;
-	fmt_bare_report("CREATE TABLE V (a, \"b,c\", \"d\"\"e\");"
-			"INSERT INTO V VALUES (1, NULL, ''), (-9223372036854775807 - 1, 0.1, 'x y'),"
-			"('a,b', 'say \"hi\"', char(13)), ('\"', char(10) || 'z', ' plain '),"
-			"(x'FF00', 'tab' || char(9), '\"\"')");
+	fmt_bare_report(
+		"CREATE TABLE V (a, \"b,c\", \"d\"\"e\");"
+		"INSERT INTO V VALUES (1, NULL, ''), (-9223372036854775807 - 1, 0.1, 'x y'),"
+		"('a,b', 'say \"hi\"', char(13)), ('\"', char(10) || 'z', ' plain '),"
+		"(x'FF00', 'tab' || char(9), '\"\"')");
 	fmt_export_folder(&exporter_csv, &(struct export_options){.lazy = true, .tables = "V"});
 	fmt_file("out/V.csv");
 	/* The blob holds a 0. */

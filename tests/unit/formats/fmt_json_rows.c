@@ -3,9 +3,9 @@
 
 extern const struct exporter exporter_json, exporter_jsonlines;
 
-#define VALUES                                                                             \
-	"CREATE TABLE V (a, b);"                                                           \
-	"INSERT INTO V VALUES (9223372036854775807, -9223372036854775807 - 1),"            \
+#define VALUES                                                                            \
+	"CREATE TABLE V (a, b);"                                                          \
+	"INSERT INTO V VALUES (9223372036854775807, -9223372036854775807 - 1),"           \
 	"(NULL, 0.5), ('', x''), ('q\"\\', x'FF41'), (CAST(x'01C3A97F' AS TEXT), 1e999)," \
 	"(-1e999, -0.0), (1e300, 3.0);"
 
@@ -31,9 +31,10 @@ static void tables_are_members_of_one_object(void **state)
 	(void)state;
 	fmt_bare_report("INSERT INTO StringIds VALUES (0, ''), (7, 'seven');"
 			"CREATE TABLE Q (x INTEGER, y TEXT); INSERT INTO Q VALUES (1, 'one')");
-	fmt_same(fmt_export(&exporter_json, NULL), "{\n\"StringIds\":[\n{\"id\":0,\"value\":\"\"},\n"
-						   "{\"id\":7,\"value\":\"seven\"}],\n"
-						   "\"Q\":[\n{\"x\":1,\"y\":\"one\"}]\n}\n");
+	fmt_same(fmt_export(&exporter_json, NULL),
+		 "{\n\"StringIds\":[\n{\"id\":0,\"value\":\"\"},\n"
+		 "{\"id\":7,\"value\":\"seven\"}],\n"
+		 "\"Q\":[\n{\"x\":1,\"y\":\"one\"}]\n}\n");
 }
 
 static void tables_without_rows_are_left_out(void **state)
@@ -46,7 +47,8 @@ static void tables_without_rows_are_left_out(void **state)
 	fmt_same(fmt_export(&exporter_json, &strings), "{\n\n}\n");
 	fmt_same(fmt_export(&exporter_jsonlines, &strings), "");
 	/* --lazy=false: also a table that only the schema knows. */
-	fmt_same(fmt_export(&exporter_json, &empty), "{\n\"StringIds\":[],\n\"SL_SOCKETS\":[]\n}\n");
+	fmt_same(fmt_export(&exporter_json, &empty),
+		 "{\n\"StringIds\":[],\n\"SL_SOCKETS\":[]\n}\n");
 	fmt_same(fmt_export(&exporter_jsonlines, &empty), "");
 }
 

@@ -29,20 +29,20 @@
 #define P2  "281478332153856"
 #define T2  "281478332154056"
 
-#define NAMED                                                                            \
-	"INSERT INTO PROCESSES VALUES (" P1 ", 100, 'app'), (" P2 ", 200, 'other');"     \
-	"INSERT INTO StringIds VALUES (1, 'main thread'), (2, 'worker');"                \
+#define NAMED                                                                        \
+	"INSERT INTO PROCESSES VALUES (" P1 ", 100, 'app'), (" P2 ", 200, 'other');" \
+	"INSERT INTO StringIds VALUES (1, 'main thread'), (2, 'worker');"            \
 	"INSERT INTO ThreadNames VALUES (1, 20, " T1 "), (2, 20, " T1B ");"
 
 /* Push/pop ranges of NVTX: start, end (or NULL), text as SQL, thread. */
-#define RANGE(start, end, text, thread)                                                       \
-	"INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, domainId) VALUES (" \
-	#start ", " #end ", 59, " text ", " thread ", 0);"
+#define RANGE(start, end, text, thread)                                                      \
+	"INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, domainId) VALUES " \
+	"(" #start ", " #end ", 59, " text ", " thread ", 0);"
 
 /* A call of libc: start, end, number of the name, thread. */
-#define CALL(start, end, name, thread)                                                         \
-	"INSERT INTO OSRT_API (start, end, eventClass, globalTid, nameId, returnValue, "       \
-	"nestingLevel, callchainId, argumentsId) VALUES (" #start ", " #end ", 27, " thread    \
+#define CALL(start, end, name, thread)                                                      \
+	"INSERT INTO OSRT_API (start, end, eventClass, globalTid, nameId, returnValue, "    \
+	"nestingLevel, callchainId, argumentsId) VALUES (" #start ", " #end ", 27, " thread \
 	", " #name ", 0, 0, 0, 0);"
 
 static char fmt_dir[64], fmt_report_path[96], fmt_out_path[96];
@@ -240,7 +240,10 @@ static inline const char *fmt_rows_of(const char *path, const char *sql)
 			const char *text = (const char *)sqlite3_column_text(stmt, i);
 
 			at += (size_t)snprintf(answer + at, sizeof(answer) - at, "%s%s",
-					       i ? "|" : at ? "\n" : "", text ? text : "-");
+					       i    ? "|"
+					       : at ? "\n"
+						    : "",
+					       text ? text : "-");
 			assert_true(at < sizeof(answer));
 		}
 	sqlite3_finalize(stmt);
