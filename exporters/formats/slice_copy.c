@@ -376,6 +376,9 @@ static int bind_value(struct slice *s, const struct slice_table *t, int i)
 	case SQLITE_BLOB:
 		if (s->anon && !s->job->opt.include_blobs)
 			return sqlite3_bind_null(put, i + 1);
+		/* Of an empty one SQLite has no address, and takes none for NULL. */
+		if (sqlite3_column_bytes(get, i + 1) == 0)
+			return sqlite3_bind_zeroblob(put, i + 1, 0);
 		return sqlite3_bind_blob64(put, i + 1, sqlite3_column_blob(get, i + 1),
 					   (sqlite3_uint64)sqlite3_column_bytes(get, i + 1),
 					   SQLITE_STATIC);
