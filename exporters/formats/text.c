@@ -114,10 +114,20 @@ static void where(struct out *o, const struct tl_track *t)
 	pad(o, from, 24);
 }
 
+static void put_real(struct out *o, double real)
+{
+	struct cell c = {.kind = CELL_REAL, .real = real};
+	char buf[CELL_NUMBER_MAX];
+	size_t len = cell_number(&c, buf);
+
+	if (len == 0) /* infinite, or no number */
+		len = (size_t)snprintf(buf, sizeof(buf), "%g", real);
+	out_write(o, buf, len);
+}
+
 static void arg(struct out *o, const struct tl_arg *a)
 {
-	char buf[CELL_NUMBER_MAX];
-	struct cell c = {.kind = CELL_REAL};
+	char buf[64];
 
 	out_literal(o, "  ");
 	out_text(o, a->key);
@@ -127,8 +137,7 @@ static void arg(struct out *o, const struct tl_arg *a)
 		json_out_int(o, a->num);
 		break;
 	case TL_REAL:
-		c.real = a->real;
-		out_write(o, buf, cell_number(&c, buf));
+		put_real(o, a->real);
 		break;
 	case TL_HEX:
 		snprintf(buf, sizeof(buf), "0x%llx", (unsigned long long)a->num);
@@ -150,9 +159,6 @@ static void arg(struct out *o, const struct tl_arg *a)
 
 static void value(struct out *o, const struct tl_event *e)
 {
-	struct cell c = {.kind = CELL_REAL, .real = e->real};
-	char buf[CELL_NUMBER_MAX];
-
 	put(o, e->track->name, strlen(e->track->name));
 	out_literal(o, " = ");
 	if (e->is_real && isnan(e->real)) {
@@ -160,7 +166,7 @@ static void value(struct out *o, const struct tl_event *e)
 		return;
 	}
 	if (e->is_real)
-		out_write(o, buf, cell_number(&c, buf));
+		put_real(o, e->real);
 	else
 		json_out_int(o, e->value);
 	if (e->track->unit[0])
