@@ -207,35 +207,35 @@ static void gpus_are_processes(void **state)
 static void what_ran_on_a_cpu(void **state)
 {
 	(void)state;
-	fmt_same(events(NAMED SWITCH(5, 0, 0, T1, 1) SWITCH(10, 0, 1, T1, NULL)
-				SWITCH(15, 0, 0, T1, 2) SWITCH(20, 0, 1, T1, NULL)
-					SWITCH(30, 0, 1, T2, NULL) SWITCH(40, 0, 0, T1, 1) SWITCH(
-						45, 0, 0, T2, 77) SWITCH(50, 3, 1, T1B, NULL),
-			plain, false),
-		 SLICE(
-			 16777216, 0, 0.010, 0.005, "sched",
-			 "main thread 100") ",\"args\":{\"pid\":100,\"tid\":100,\"end "
-					    "state\":\"interruptible\"}},\n" SLICE(16777216,
-										   0, 0.020, 0.010,
-										   "sched",
-										   "main thread "
-										   "100") ",\"args"
-											  "\":{"
-											  "\"pid\":"
-											  "100,"
-											  "\"tid\":"
-											  "100}},"
-											  "\n" SLICE(16777216,
-												     0,
-												     0.030,
-												     0.015,
-												     "sched",
-												     "thread 200") ",\"args\":{\"pid\":200,\"tid\":200}},\n" MARKED("B",
-																				    16777216,
-																				    3,
-																				    0.050,
-																				    "sched",
-																				    "worker 101") ",\"args\":{\"pid\":100,\"tid\":101}}\n" LAST);
+	fmt_same(
+		events(NAMED SWITCH(5, 0, 0, T1, 1) SWITCH(10, 0, 1, T1, NULL)
+			       SWITCH(15, 0, 0, T1, 2) SWITCH(20, 0, 1, T1, NULL)
+				       SWITCH(30, 0, 1, T2, NULL) SWITCH(40, 0, 0, T1, 1)
+					       SWITCH(45, 0, 0, T2, 77) SWITCH(50, 3, 1, T1B, NULL),
+		       plain, false),
+		SLICE(16777216, 0, 0.010, 0.005, "sched",
+		      "main thread 100") ",\"args\":{\"pid\":100,\"tid\":100,\"end "
+					 "state\":\"interruptible\"}},\n" SLICE(
+						 16777216, 0, 0.020, 0.010, "sched",
+						 "main thread "
+						 "100") ",\"args"
+							"\":{"
+							"\"pid\":"
+							"100,"
+							"\"tid\":"
+							"100}},"
+							"\n" SLICE(
+								16777216, 0,
+								0.030, 0.015, "sched",
+								"thread 200") ",\"args\":{\"pid\":"
+									      "200,\"tid\":200}},"
+									      "\n" MARKED("B",
+											  16777216,
+											  3, 0.050,
+											  "sched",
+											  "worker "
+											  "101") ","
+												 "\"args\":{\"pid\":100,\"tid\":101}}\n" LAST);
 }
 
 static void instants_have_a_scope(void **state)
@@ -244,15 +244,15 @@ static void instants_have_a_scope(void **state)
 	fmt_same(events("INSERT INTO NVTX_EVENTS (start, eventType, text, globalTid) VALUES (1, "
 			"34, 'mark', "
 			"" T1 "); INSERT INTO DIAGNOSTIC_EVENT VALUES (2, 1, 1, 3, 'all', NULL), "
-			      "(3, 1, 1, 77, "
+			"(3, 1, 1, 77, "
 			"'one', " P1 ")",
 			plain, false),
 		 MARKED("i", 100, 100, 0.001, "user_annotation", "mark") ",\"s\":\"t\"},\n" MARKED(
-			 "i", 16777216, 0, 0.002,
-			 "diagnostic", "all") ",\"s\":\"g\",\"args\":{\"severity\":\"Error\"}},"
-					      "\n" MARKED("i", 100, 0, 0.003, "diagnostic",
-							  "one") ",\"s\":\"p\",\"args\":{"
-								 "\"severity\":\"77\"}}\n" LAST);
+			 "i", 16777216, 0, 0.002, "diagnostic",
+			 "all") ",\"s\":\"g\",\"args\":{\"severity\":\"Error\"}},"
+				"\n" MARKED("i", 100, 0, 0.003, "diagnostic",
+					    "one") ",\"s\":\"p\",\"args\":{"
+						   "\"severity\":\"77\"}}\n" LAST);
 }
 
 static void memory_in_use_is_a_counter(void **state)
