@@ -137,7 +137,7 @@ static inline int frame(const char *text, size_t len)
 	kind = *module == '<' || strstr(module, ".py")    ? 1
 	       : strcmp(module, "[kernel.kallsyms]") == 0 ? 2
 							  : 0;
-	file = strchr(module, ' ');
+	file = *module == '<' ? NULL : strchr(module, ' ');
 	if (file)
 		*file++ = '\0';
 	else if (kind == 1 && *module != '<')
