@@ -715,14 +715,19 @@ static void own_spans_follow_no_wake_up(void **state)
 	report(40);
 	runs(MAIN, 0, 10);
 	runs(MAIN, 32, 40, .by = OTHER, .ready = 30);
-	call(MAIN, "pthread_mutex_lock", 10, 31, LINE_1);
+	call(MAIN, "read", 10, 31, LINE_1);
 	runs(OTHER, 0, 40);
 	request(MAIN, 10, 20, "vda", "p100", 0);
 	ask();
 	walk_own(&test.y.walk, test.y.focus, 5 * MS, 35 * MS, on_span, &s);
-	assert_string_equal(s.text, "COMPUTE 5; LOCK 22; COMPUTE 3; ");
+	assert_string_equal(s.text, "COMPUTE 5; FILE 22; COMPUTE 3; ");
 	walk_own(&test.y.walk, test.y.focus, 5 * MS, 5 * MS, on_span, &s);
-	assert_string_equal(s.text, "COMPUTE 5; LOCK 22; COMPUTE 3; ");
+	assert_string_equal(s.text, "COMPUTE 5; FILE 22; COMPUTE 3; ");
+	/* They leave no request behind for the next leaf. */
+	walk_cover(&test.y.walk, test.y.focus, 0, 5 * MS);
+	for (size_t i = 0; i < test.y.walk.leaves_cnt; i++)
+		if (test.y.walk.leaves[i].cause.reason == WHY_COMPUTE)
+			assert_int_equal(test.y.walk.leaves[i].disk_ns, 0);
 }
 
 int main(void)

@@ -447,6 +447,25 @@ static void gil_looks_at_200_switches(void **state)
 			 why_model_find(&test.y.model, tid_of(OTHER)));
 }
 
+/* Two hundred threads run for 1 ms, the one after them for 20: it is the 201st, and not looked at. */
+static void gil_looks_at_200_threads(void **state)
+{
+	(void)state;
+	report(40);
+	runs(MAIN, 0, 40);
+	sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 201) INSERT "
+	    "INTO "
+	    "SCHED_EVENTS SELECT 10000000 + CASE WHEN isIn THEN 0 WHEN i = 201 THEN 20000000 "
+	    "ELSE 1000000 END, 0, isIn, %lld + 1000 + i, 2, NULL FROM n, (SELECT 1 AS isIn UNION "
+	    "ALL SELECT "
+	    "0)",
+	    pid_of(MAIN));
+	ask();
+	assert_int_equal(test.y.model.threads_cnt, 202);
+	assert_int_equal(walk_gil_holder(&test.y.model, test.y.focus, 10 * MS, 30 * MS),
+			 why_model_find(&test.y.model, pid_of(MAIN) + 1001));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -478,6 +497,7 @@ int main(void)
 		TEST(gil_is_of_the_own_process),
 		TEST(gil_of_equals_is_the_first_ones),
 		TEST(gil_looks_at_200_switches),
+		TEST(gil_looks_at_200_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,753 @@
+/* why_model.c - what the walk reads of a report: processes, switches, calls, samples, locks, sockets, disks. */
+#include "tests/unit/why/why_test.h"
+
+static struct why_model model;
+
+static const struct why_model *read_as(const struct why_scope *scope)
+{
+	open_report();
+	assert_int_equal(why_model_read(&model, test.db, scope), SQLITE_OK);
+	return &model;
+}
+
+static const struct why_model *read_model(void)
+{
+	return read_as(&(struct why_scope){0});
+}
+
+static int teardown(void **state)
+{
+	why_model_free(&model);
+	memset(&model, 0, sizeof(model));
+	return test_teardown(state);
+}
+
+#define MODEL(name) cmocka_unit_test_setup_teardown(name, test_setup, teardown)
+
+static const struct why_thread *thread(int tid)
+{
+	uint32_t number_of = why_model_find(&model, tid_of(tid));
+
+	assert_int_not_equal(number_of, WHY_NONE);
+	return &model.threads[number_of];
+}
+
+static const struct why_process *process_of(int pid)
+{
+	return &model.processes[thread(pid)->process];
+}
+
+/* ---- lists in order of time ---- */
+
+/* The last of equal times; before the first: none. Asked forwards, backwards, and of two lists in turn. */
+static void last_element_at_a_time(void **state)
+{
+	const int64_t list[] = {10, 20, 20, 20, 30}, other[] = {5, 25};
+	const struct {
+		int64_t time;
+		size_t want, of_other;
+	} asks[] = {{9, 5, 0},  {10, 0, 0},        {19, 0, 0}, {20, 3, 0}, {25, 3, 1},
+		    {30, 4, 1}, {INT64_MAX, 4, 1}, {20, 3, 0}, {5, 5, 0},  {INT64_MIN, 5, 2}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(asks) / sizeof(*asks); i++) {
+		assert_int_equal(why_last(list, 5, sizeof(*list), asks[i].time), asks[i].want);
+		assert_int_equal(why_last(other, 2, sizeof(*other), asks[i].time),
+				 asks[i].of_other);
+	}
+	assert_int_equal(why_last(NULL, 0, sizeof(*list), 7), 0);
+}
+
+/* ---- nothing ---- */
+
+static void empty_report_has_nothing(void **state)
+{
+	const struct why_model *m;
+
+	(void)state;
+	m = read_model();
+	assert_int_equal(m->threads_cnt + m->processes_cnt + m->ops_cnt + m->sends_cnt, 0);
+	assert_int_equal(m->root, WHY_NONE);
+	assert_false(m->has_switches || m->has_samples || m->has_calls || m->has_peers);
+	assert_int_equal(m->lost, 0);
+}
+
+/* ---- processes ---- */
+
+/* Two images: it starts with the first, ends with and is called after the last; one of them was traced. */
+static void images_of_a_process(void **state)
+{
+	const struct why_process *p;
+
+	(void)state;
+	report(50);
+	sql("INSERT INTO SL_PROCESS_TREE VALUES (%lld, %lld, 10, 20, 1, 0, '/bin/sh', 'sh', 0)",
+	    pid_of(CHILD), pid_of(MAIN));
+	sql("INSERT INTO SL_PROCESS_TREE VALUES (%lld, %lld, 20, NULL, 2, 1, '/bin/gcc', 'gcc', 0)",
+	    pid_of(CHILD), pid_of(MAIN));
+	runs(CHILD, 1, 2);
+	read_model();
+	p = process_of(CHILD);
+	assert_int_equal(p->start, 10);
+	assert_int_equal(p->end, INT64_MAX);
+	assert_string_equal(p->exe, "/bin/gcc");
+	assert_true(p->traced);
+	assert_int_equal(p->parent, pid_of(MAIN) >> 24);
+	assert_int_equal(p->main_thread, why_model_find(&model, tid_of(CHILD)));
+	assert_int_equal(process_of(MAIN)->end, 50 * MS);
+	assert_int_equal(model.root, why_model_find(&model, tid_of(MAIN)));
+}
+
+/* An image without a name keeps the one before. */
+static void image_without_a_name(void **state)
+{
+	(void)state;
+	report(50);
+	sql("INSERT INTO SL_PROCESS_TREE VALUES (%lld, NULL, 20, 30, 2, 0, NULL, NULL, 0)",
+	    pid_of(MAIN));
+	read_model();
+	assert_string_equal(process_of(MAIN)->exe, "/bin/p100");
+	assert_int_equal(process_of(MAIN)->end, 30);
+}
+
+/* The root: traced, of no traced parent, the first to start. 200 has an untraced parent, 300 a traced one, 400 starts later. */
+static void root_is_the_first_traced_process(void **state)
+{
+	(void)state;
+	sql("INSERT INTO SL_PROCESS_TREE VALUES (%lld, NULL, 0, 90, 0, 0, '/bin/sh', 'sh', 0)",
+	    pid_of(MAIN));
+	process(400, 0, 7, 90);
+	process(CHILD, MAIN, 5, 90);
+	process(300, CHILD, 2, 90);
+	read_model();
+	assert_int_equal(model.root, why_model_find(&model, tid_of(CHILD)));
+}
+
+/* A process that is said to be its own parent is a root all the same. */
+static void root_that_is_its_own_parent(void **state)
+{
+	(void)state;
+	process(300, 300, 2, 90);
+	read_model();
+	assert_int_equal(model.root, why_model_find(&model, tid_of(300)));
+}
+
+/* Without a tree: the thread with most calls and switches. 101 has 3 calls and 2 switches, 200 has 4 switches. */
+static void root_without_a_tree_is_the_busiest_thread(void **state)
+{
+	(void)state;
+	runs(CHILD, 0, 1);
+	runs(CHILD, 2, 3);
+	runs(OTHER, 0, 1);
+	for (int i = 0; i < 3; i++)
+		call(OTHER, "read", i, i + 0.5, NULL);
+	read_model();
+	assert_int_equal(model.root, why_model_find(&model, tid_of(OTHER)));
+}
+
+/* Calls of CUDA count, too; of equals the first. */
+static void busiest_thread_by_calls_of_cuda(void **state)
+{
+	(void)state;
+	runs(CHILD, 0, 1);
+	runs(OTHER, 0, 1);
+	cuda(OTHER, "cudaFree", 0, 1, NULL, 1);
+	runs(102, 0, 1);
+	cuda(102, "cudaFree", 0, 1, NULL, 2);
+	read_model();
+	assert_int_equal(model.root, why_model_find(&model, tid_of(OTHER)));
+}
+
+/* What analyze has found in its pass over the tables is used: 5 calls of 102, which no table has. */
+static void busiest_thread_of_a_pass(void **state)
+{
+	(void)state;
+	runs(OTHER, 0, 1);
+	call(OTHER, "read", 0, 1, NULL);
+	runs(102, 0, 1);
+	open_report();
+	sql("CREATE TEMP TABLE event_spans(name, first, last); INSERT INTO event_spans VALUES "
+	    "('OSRT_API', 0, 1); CREATE TEMP TABLE thread_calls(name, globalTid, n); INSERT INTO "
+	    "thread_calls VALUES ('OSRT_API', %lld, 5)",
+	    tid_of(102));
+	assert_int_equal(why_model_read(&model, test.db, &(struct why_scope){0}), SQLITE_OK);
+	assert_int_equal(model.root, why_model_find(&model, tid_of(102)));
+}
+
+/* ---- switches ---- */
+
+/* Rows in any order; at one time the thread gets the CPU before it leaves it. */
+static void switches_are_put_in_order(void **state)
+{
+	const struct why_switch *s;
+
+	(void)state;
+	report(50);
+	runs(MAIN, 30, 40);
+	runs(MAIN, 20, 20);
+	runs(MAIN, 5, 10);
+	read_model();
+	assert_int_equal(thread(MAIN)->switches_cnt, 6);
+	s = thread(MAIN)->switches;
+	for (size_t i = 0; i < 6; i++)
+		assert_int_equal(s[i].is_in, i % 2 == 0);
+	assert_int_equal(s[2].time, 20 * MS);
+	assert_int_equal(s[3].time, 20 * MS);
+	assert_int_equal(thread(MAIN)->birth, 5 * MS);
+}
+
+/* At 20 it leaves and comes back: each row of the details is of one of them. */
+static void details_join_by_direction(void **state)
+{
+	const struct why_switch *s;
+
+	(void)state;
+	report(50);
+	runs(OTHER, 0, 1);
+	runs(MAIN, 0, 20);
+	runs(MAIN, 20, 40, .by = OTHER, .ready = 19);
+	sql("INSERT INTO SL_SCHED_DETAIL VALUES (%lld, %lld, 1, NULL, NULL, 120)", ns_of(20),
+	    tid_of(MAIN));
+	read_model();
+	s = thread(MAIN)->switches;
+	/* In order: in 0, in 20, out 20, out 40, as a thread leaves last. */
+	assert_true(s[1].is_in && !s[2].is_in);
+	assert_int_equal(s[1].wakeup, 19 * MS);
+	assert_int_equal(s[1].waker, why_model_find(&model, tid_of(OTHER)));
+	assert_true(s[2].is_preempted);
+	assert_int_equal(s[2].wakeup, WHY_NO_TIME);
+	assert_int_equal(s[0].wakeup, WHY_NO_TIME);
+	assert_int_equal(s[0].waker, WHY_NONE);
+	assert_false(s[3].is_preempted);
+}
+
+/* The detail is more exact than the state; details of no switch and of no thread are of nothing. */
+static void details_that_differ(void **state)
+{
+	(void)state;
+	report(50);
+	runs(MAIN, 0, 10, .preempted = true);
+	runs(MAIN, 20, 30, .on_disk = true);
+	sql("INSERT INTO SL_SCHED_DETAIL VALUES (%lld, %lld, 0, NULL, NULL, 120), (%lld, %lld, 1, "
+	    "NULL, "
+	    "NULL, 120), (%lld, %lld, 1, 5, 5, 120)",
+	    ns_of(10), tid_of(MAIN), ns_of(11), tid_of(MAIN), ns_of(30), tid_of(150));
+	read_model();
+	assert_false(thread(MAIN)->switches[1].is_preempted);
+	assert_false(thread(MAIN)->switches[3].is_preempted);
+	assert_true(thread(MAIN)->switches[3].is_on_disk);
+	assert_false(thread(MAIN)->switches[1].is_on_disk);
+	assert_int_equal(why_model_find(&model, tid_of(150)), WHY_NONE);
+}
+
+/* A thread is born when it first wanted a CPU; without a first switch, with its process. */
+static void births_of_threads(void **state)
+{
+	(void)state;
+	report(50);
+	process(CHILD, MAIN, 7, 50);
+	runs(OTHER, 20, 30, .ready = 15);
+	runs(102, 21, 30);
+	sql("INSERT INTO SCHED_EVENTS VALUES (%lld, 0, 0, %lld, 2, NULL)", ns_of(9), tid_of(103));
+	call(201, "read", 9, 10, NULL);
+	read_as(&(struct why_scope){.is_all = true});
+	assert_int_equal(thread(OTHER)->birth, 15 * MS);
+	assert_int_equal(thread(102)->birth, 21 * MS);
+	assert_int_equal(thread(103)->birth, 9 * MS);
+	assert_int_equal(thread(201)->birth, 7 * MS);
+	assert_true(model.has_switches);
+}
+
+/* Times of 2^63 are cut to 2^61: no difference of two overflows. */
+static void times_out_of_all_bounds_are_cut(void **state)
+{
+	const struct why_thread *t;
+
+	(void)state;
+	report(50);
+	sql("INSERT INTO SCHED_EVENTS VALUES (9223372036854775807, 0, 0, %lld, 2, NULL), "
+	    "(-9223372036854775808, 0, 1, %lld, 0, NULL)",
+	    tid_of(MAIN), tid_of(MAIN));
+	call(MAIN, "read", 1, 2, NULL);
+	sql("UPDATE OSRT_API SET start = -9223372036854775808, end = 9223372036854775807");
+	read_model();
+	t = thread(MAIN);
+	assert_int_equal(t->switches[0].time, -WALL_FAR);
+	assert_int_equal(t->switches[1].time, WALL_FAR);
+	assert_int_equal(t->calls[0].start, -WALL_FAR);
+	assert_int_equal(t->calls[0].end, WALL_FAR);
+}
+
+/* ---- calls ---- */
+
+/* Only outermost calls; of two that begin together the longer one contains the other. Of level 1 none. */
+static void calls_inside_of_others_are_dropped(void **state)
+{
+	const struct why_thread *t;
+
+	(void)state;
+	report(50);
+	call(MAIN, "fread", 12, 14, NULL);
+	call(MAIN, "open", 10, 12, NULL);
+	call(MAIN, "fopen", 10, 20, NULL, .path = "/x");
+	call(MAIN, "read", 30, 40, NULL, .level = 1);
+	call(MAIN, "write", 20, 21, NULL, .result = 5);
+	system_call(MAIN, "futex", 11, 13, NULL);
+	system_call(MAIN, "read", 10, 15, NULL);
+	read_model();
+	t = thread(MAIN);
+	assert_int_equal(t->calls_cnt, 2);
+	assert_int_equal(t->calls[0].end, 20 * MS);
+	assert_int_equal(t->calls[1].start, 20 * MS);
+	assert_false(why_what(&model, &t->calls[0])->has_result);
+	assert_true(why_what(&model, &t->calls[1])->has_result);
+	assert_int_equal(why_what(&model, &t->calls[1])->object, WHY_NONE);
+	assert_int_not_equal(why_what(&model, &t->calls[0])->object, WHY_NONE);
+	assert_int_equal(t->system_cnt, 1);
+	assert_int_equal(t->system[0].end, 15 * MS);
+	assert_true(model.has_calls);
+	assert_false(model.has_gpu_calls);
+}
+
+/* One that ends before it begins has no length; the last one of a thread that has none never returned. */
+static void call_without_an_end(void **state)
+{
+	const struct why_thread *t;
+
+	(void)state;
+	report(50);
+	call(MAIN, "read", 10, 5, NULL);
+	call(MAIN, "read", 20, 20, NULL);
+	call(OTHER, "read", 20, 21, NULL);
+	read_model();
+	t = thread(MAIN);
+	assert_int_equal(t->calls[0].end, 10 * MS);
+	assert_int_equal(t->calls[1].end, INT64_MAX);
+	assert_int_equal(thread(OTHER)->calls[0].end, 21 * MS);
+}
+
+/* Periodic samples, and stacks of threads that leave the CPU; none without a stack. */
+static void samples_of_two_kinds(void **state)
+{
+	const struct why_thread *t;
+
+	(void)state;
+	report(50);
+	sample(MAIN, 20, "f /me/a.py:1");
+	sample(MAIN, 10, "f /me/a.py:2");
+	sample(MAIN, 15, NULL);
+	off_sample(MAIN, 30, 40, "f /me/a.py:1");
+	read_model();
+	t = thread(MAIN);
+	assert_int_equal(t->samples_cnt, 2);
+	assert_int_equal(t->samples[0].time, 10 * MS);
+	assert_int_equal(t->offs_cnt, 1);
+	assert_int_equal(t->offs[0].stack, t->samples[1].stack);
+	assert_true(model.has_samples);
+}
+
+static void stacks_off_the_cpu_alone_are_no_samples(void **state)
+{
+	(void)state;
+	report(50);
+	off_sample(MAIN, 30, 40, "f /me/a.py:1");
+	read_model();
+	assert_false(model.has_samples);
+	assert_int_equal(thread(MAIN)->offs_cnt, 1);
+}
+
+/* A fault where no file is mapped has no object. */
+static void faults_have_the_file(void **state)
+{
+	(void)state;
+	report(50);
+	fault(MAIN, 20, NULL, "/data/x");
+	fault(MAIN, 10, "f /me/a.py:1", "");
+	read_model();
+	assert_int_equal(thread(MAIN)->faults_cnt, 2);
+	assert_int_equal(thread(MAIN)->faults[0].object, WHY_NONE);
+	assert_int_not_equal(thread(MAIN)->faults[1].object, WHY_NONE);
+	assert_int_equal(thread(MAIN)->faults[1].stack, WHY_NONE);
+	assert_int_equal(thread(MAIN)->faults[1].time, 20 * MS);
+}
+
+/* Up to when all before are over: 30, although the second ends at 12. Of the kernel's: journals and flushes. */
+static void requests_reach_as_far_as_those_before(void **state)
+{
+	const struct why_io *io;
+
+	(void)state;
+	report(50);
+	request(MAIN, 11, 12, "vda", "p100", 0);
+	request(MAIN, 10, 30, "vda", "p100", 0);
+	request(MAIN, 35, 36, "vdb", "p100", 0);
+	request(0, 5, 9, "vda", "jbd2/vda-8", 1);
+	request(0, 6, 8, "vda", "kworker/1", 1);
+	request(0, 7, 10, "vda", "kworker/1", 2);
+	request(0, 8, 20, "vda", "xfs-log", 1);
+	read_model();
+	io = thread(MAIN)->ios;
+	assert_int_equal(thread(MAIN)->ios_cnt, 3);
+	assert_int_equal(io[0].reach, 30 * MS);
+	assert_int_equal(io[1].reach, 30 * MS);
+	assert_int_equal(io[2].reach, 36 * MS);
+	assert_int_equal(io[0].disk, io[1].disk);
+	assert_int_not_equal(io[0].disk, io[2].disk);
+	assert_int_equal(model.ios_cnt, 3);
+	assert_int_equal(model.ios[1].reach, 10 * MS);
+}
+
+/* ---- messages and sockets ---- */
+
+/* Calls that send, to what is a peer: not recv(), not a file. In order of their start. */
+static void messages_are_calls_that_send(void **state)
+{
+	(void)state;
+	report(50);
+	call(MAIN, "send", 20, 21, NULL, .path = "tcp:1.1.1.1:80", .file = 7);
+	call(OTHER, "write", 10, 11, NULL, .path = "unix:/s");
+	call(MAIN, "recv", 30, 31, NULL, .path = "tcp:1.1.1.1:80");
+	call(MAIN, "write", 40, 41, NULL, .path = "/data");
+	read_model();
+	assert_true(model.has_peers);
+	assert_int_equal(model.sends_cnt, 2);
+	assert_int_equal(model.sends[0].thread, why_model_find(&model, tid_of(OTHER)));
+	assert_int_equal(model.sends[0].file, 0);
+	assert_int_equal(model.sends[1].end, 21 * MS);
+	assert_int_equal(model.sends[1].file, 7);
+}
+
+static void socket_of(int file, int pid, double closed, const char *peer, const char *own)
+{
+	sql("INSERT INTO OSRT_FILE_ACCESS_DESCRIPTORS VALUES (%d, %d, 0, %lld, %Q)", file, pid,
+	    ns_of(closed), peer);
+	sql("INSERT INTO SL_SOCKETS VALUES (%d, %Q)", file, own);
+}
+
+/*
+ * File 1 of process 100 and file 2 of 200 are the ends of a connection, 2 until 30; 3 and 4 of another, in 100, whose addresses
+ * are written as those of IPv6. Of file 9 no address is known.
+ */
+static void messages_reach_the_other_end(void **state)
+{
+	const struct why_object at_2 = {.object = 2}, at_4 = {.object = 4};
+	const struct why_model *m;
+
+	(void)state;
+	report(50);
+	socket_of(1, 100, 0, "tcp:1.1.1.1:80", "tcp:1.1.1.2:90");
+	socket_of(2, 200, 30, "tcp:1.1.1.2:90", "tcp:1.1.1.1:80");
+	socket_of(3, 100, 0, "tcp6:[::ffff:1.1.1.3]:70", "tcp:1.1.1.4:60");
+	socket_of(4, 100, 0, "tcp:1.1.1.4:60", "tcp:1.1.1.3:70");
+	m = read_model();
+	assert_int_equal(m->ends_cnt, 4);
+	assert_true(why_reaches(m, 1, 30 * MS, 200, NULL));
+	assert_true(why_reaches(m, 1, 30 * MS, pid_of(CHILD) >> 24, NULL));
+	assert_false(why_reaches(m, 1, 30 * MS + 1, 200, NULL));
+	assert_false(why_reaches(m, 1, 10 * MS, 100, NULL));
+	assert_true(why_reaches(m, 1, 10 * MS, 200, &at_2));
+	assert_false(why_reaches(m, 1, 10 * MS, 200, &at_4));
+	assert_true(why_reaches(m, 2, INT64_MAX, 100, NULL));
+	assert_true(why_reaches(m, 3, 10 * MS, 100, &at_4));
+	assert_false(why_reaches(m, 3, 10 * MS, 200, NULL));
+	assert_true(why_reaches(m, 9, 10 * MS, 200, NULL));
+	assert_true(why_reaches(m, 0, 10 * MS, 200, &at_2));
+}
+
+/* What a call works on is found by its start: locks, with their owners, and sockets of connections. */
+static void objects_of_calls(void **state)
+{
+	const struct why_thread *t;
+
+	(void)state;
+	report(50);
+	runs(OTHER, 0, 1);
+	call(MAIN, "pthread_mutex_lock", 20, 21, NULL, .lock = 77, .owner = OTHER);
+	call(MAIN, "pthread_mutex_lock", 10, 11, NULL, .lock = 78, .owner = 150);
+	call(MAIN, "recv", 30, 31, NULL, .file = 2);
+	call(MAIN, "read", 40, 41, NULL, .file = 3);
+	socket_of(1, 200, 0, "tcp:1.1.1.1:80", "tcp:1.1.1.2:90");
+	socket_of(2, 100, 0, "tcp:1.1.1.2:90", "tcp:1.1.1.1:80");
+	sql("INSERT INTO SL_OSRT_LOCKS VALUES (5, %lld, 1, NULL)", tid_of(150));
+	read_model();
+	t = thread(MAIN);
+	assert_int_equal(why_object_of(t, &t->calls[0])->object, 78);
+	assert_int_equal(why_object_of(t, &t->calls[0])->owner, WHY_NONE);
+	assert_int_equal(why_object_of(t, &t->calls[1])->object, 77);
+	assert_int_equal(why_object_of(t, &t->calls[1])->owner,
+			 why_model_find(&model, tid_of(OTHER)));
+	assert_int_equal(why_object_of(t, &t->calls[2])->object, 2);
+	assert_null(why_object_of(t, &t->calls[3]));
+	assert_null(why_object_of(t, NULL));
+	assert_null(why_object_of(thread(OTHER), &t->calls[0]));
+}
+
+/* Sockets of which no other end is known are nothing to match. */
+static void socket_without_another_end(void **state)
+{
+	(void)state;
+	report(50);
+	socket_of(1, 100, 0, "tcp:1.1.1.1:80", "tcp:1.1.1.2:90");
+	call(MAIN, "recv", 30, 31, NULL, .file = 1);
+	read_model();
+	assert_int_equal(model.ends_cnt, 0);
+	assert_int_equal(thread(MAIN)->objects_cnt, 0);
+}
+
+/* ---- semaphores ---- */
+
+/* Is the semaphore of the main thread's first call a lock? */
+static bool is_lock(void)
+{
+	const struct why_thread *t;
+
+	read_model();
+	t = thread(MAIN);
+	return why_object_of(t, &t->calls[0])->is_lock;
+}
+
+/* It is posted by @tid, a semaphore at @address; the main thread waits for that at 7 by @name. */
+static bool posted_by(int tid, const char *name, int64_t address)
+{
+	report(50);
+	call(MAIN, name, 10, 11, NULL, .lock = 7);
+	call(tid, "sem_post", 20, 21, NULL, .lock = address);
+	return is_lock();
+}
+
+static void semaphore_that_its_waiter_posts_is_a_lock(void **state)
+{
+	(void)state;
+	assert_true(posted_by(MAIN, "sem_wait", 7));
+}
+
+static void semaphore_with_a_limit_is_a_lock(void **state)
+{
+	(void)state;
+	assert_true(posted_by(MAIN, "sem_timedwait", 7));
+}
+
+static void semaphore_with_a_limit_by_a_clock_is_a_lock(void **state)
+{
+	(void)state;
+	assert_true(posted_by(MAIN, "sem_clockwait", 7));
+}
+
+static void semaphore_that_another_posts_is_none(void **state)
+{
+	(void)state;
+	assert_false(posted_by(OTHER, "sem_wait", 7));
+}
+
+static void another_semaphore_that_is_posted_is_another(void **state)
+{
+	(void)state;
+	assert_false(posted_by(MAIN, "sem_wait", 8));
+}
+
+static void condition_at_the_address_of_a_semaphore_is_none(void **state)
+{
+	(void)state;
+	assert_false(posted_by(MAIN, "pthread_cond_wait", 7));
+}
+
+/* 101 and 102 use it as a lock, twice each; so it is one for the main thread, too. In another process 7 is another one. */
+static void semaphore_is_a_lock_for_all_threads_of_its_process(void **state)
+{
+	(void)state;
+	report(50);
+	process(CHILD, MAIN, 0, 50);
+	runs(MAIN, 0, 50);
+	runs(CHILD, 0, 50, .by = MAIN);
+	call(MAIN, "sem_wait", 10, 11, NULL, .lock = 7);
+	for (int tid = 101; tid <= 102; tid++)
+		for (int i = 0; i < 2; i++) {
+			call(tid, "sem_wait", 4 * i, 4 * i + 1, NULL, .lock = 7);
+			call(tid, "sem_post", 4 * i + 2, 4 * i + 3, NULL, .lock = 7);
+		}
+	call(CHILD, "sem_wait", 10, 11, NULL, .lock = 7);
+	call(OTHER, "sem_wait", 30, 31, NULL, .lock = 6);
+	assert_true(is_lock());
+	assert_false(why_object_of(thread(CHILD), &thread(CHILD)->calls[0])->is_lock);
+	assert_true(thread(OTHER)->objects[0].is_lock);
+	assert_false(thread(OTHER)->objects[4].is_lock);
+}
+
+/* ---- which processes are read ---- */
+
+/*
+ * Calls of 200, which woke the root's thread; of 300, woken by 200; of 400, which sends; of 500, which runs a collective's
+ * kernel; none of 600, which wakes 700, and none of that.
+ */
+static void calls_of_processes_that_a_walk_may_come_to(void **state)
+{
+	const int near[] = {100, 200, 300, 400, 500}, far[] = {600, 700};
+
+	(void)state;
+	report(50);
+	for (int pid = 200; pid <= 700; pid += 100)
+		process(pid, MAIN, 0, 50);
+	runs(CHILD, 0, 50);
+	runs(MAIN, 0, 50, .by = CHILD);
+	runs(300, 0, 50, .by = CHILD);
+	runs(600, 0, 50);
+	runs(700, 0, 50, .by = 600);
+	call(400, "send", 1, 2, NULL, .path = "tcp:1.1.1.1:80");
+	kernel(1, 2, 0, .name = "ncclDevKernel_Reduce", .pid = 500);
+	for (int pid = 100; pid <= 700; pid += 100)
+		call(pid, "usleep", 10, 11, NULL);
+	read_model();
+	for (size_t i = 0; i < 5; i++)
+		assert_true(thread(near[i])->calls_cnt > 0);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(thread(far[i])->calls_cnt, 0);
+}
+
+/* Kernels that are no collective's do not make a process one to be read. */
+static void only_the_roots_calls(void **state)
+{
+	(void)state;
+	report(50);
+	process(CHILD, MAIN, 0, 50);
+	runs(MAIN, 0, 50);
+	runs(CHILD, 0, 50);
+	kernel(1, 2, 0, .pid = CHILD);
+	call(MAIN, "usleep", 10, 11, NULL);
+	call(CHILD, "usleep", 10, 11, NULL);
+	/* Next to its globalTids. */
+	process(MAIN + 100 * 256, 0, 1, 50);
+	call(MAIN + 100 * 256, "usleep", 10, 11, NULL);
+	read_model();
+	assert_int_equal(thread(MAIN)->calls_cnt, 1);
+	assert_int_equal(thread(CHILD)->calls_cnt, 0);
+	assert_int_equal(model.ops_cnt, 0);
+}
+
+static void calls_of_all_where_they_are_asked_for(void **state)
+{
+	(void)state;
+	report(50);
+	process(CHILD, MAIN, 0, 50);
+	runs(CHILD, 0, 50);
+	call(CHILD, "usleep", 10, 11, NULL);
+	read_as(&(struct why_scope){.is_all = true});
+	assert_int_equal(thread(CHILD)->calls_cnt, 1);
+}
+
+/* Of a thread that is asked for by its number: those near to it, and not those of the root. */
+static void calls_near_the_thread_that_is_asked_for(void **state)
+{
+	(void)state;
+	report(50);
+	process(CHILD, MAIN, 0, 50);
+	runs(MAIN, 0, 50);
+	runs(CHILD, 0, 50);
+	runs(201, 0, 50);
+	call(MAIN, "usleep", 10, 11, NULL);
+	call(CHILD, "usleep", 10, 11, NULL);
+	read_as(&(struct why_scope){.thread = 201});
+	assert_int_equal(thread(CHILD)->calls_cnt, 1);
+	assert_int_equal(thread(MAIN)->calls_cnt, 0);
+}
+
+/* A thread that has no switch may be anywhere. */
+static void calls_of_all_for_an_unknown_thread(void **state)
+{
+	(void)state;
+	report(50);
+	process(CHILD, MAIN, 0, 50);
+	runs(MAIN, 0, 50);
+	call(201, "usleep", 10, 11, NULL);
+	call(CHILD, "usleep", 10, 11, NULL);
+	read_as(&(struct why_scope){.thread = tid_of(201)});
+	assert_int_equal(thread(CHILD)->calls_cnt, 1);
+	assert_int_equal(thread(201)->calls_cnt, 1);
+}
+
+/* ---- what was not recorded ---- */
+
+/* Losses are added up; callers that a stack lacks are no events. */
+static void losses_add_up(void **state)
+{
+	(void)state;
+	report(50);
+	sql("INSERT INTO SL_LOST_EVENTS VALUES (0, 1, NULL, 'records: no room', 3), (0, 1, NULL, "
+	    "'samples', "
+	    "4), (0, 1, NULL, 'callers in stacks: too deep', 100)");
+	read_model();
+	assert_int_equal(model.lost, 7);
+}
+
+static void reasons_why_there_are_no_samples(void **state)
+{
+	(void)state;
+	report(50);
+	sql("INSERT INTO META_DATA_CAPTURE VALUES ('LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY', "
+	    "'100')");
+	sql("INSERT INTO DIAGNOSTIC_EVENT(timestamp, timestampType, source, severity, text) VALUES "
+	    "(0, 0, 0, 0, "
+	    "'no CPU samples: not permitted'), (0, 0, 0, 0, 'no CPU samples: second'), (0, 0, 0, "
+	    "0, "
+	    "'Python''s frames in samples need eBPF'), (0, 0, 0, 0, 'something else')");
+	read_model();
+	assert_true(model.samples.taken);
+	assert_string_equal(model.samples.refused, "not permitted");
+	assert_string_equal(model.samples.no_python, "Python's frames in samples need eBPF");
+}
+
+static void samples_that_are_just_not_there(void **state)
+{
+	(void)state;
+	report(50);
+	read_model();
+	assert_false(model.samples.taken);
+	assert_null(model.samples.refused);
+	assert_null(model.samples.no_python);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MODEL(last_element_at_a_time),
+		MODEL(empty_report_has_nothing),
+		MODEL(images_of_a_process),
+		MODEL(image_without_a_name),
+		MODEL(root_is_the_first_traced_process),
+		MODEL(root_that_is_its_own_parent),
+		MODEL(root_without_a_tree_is_the_busiest_thread),
+		MODEL(busiest_thread_by_calls_of_cuda),
+		MODEL(busiest_thread_of_a_pass),
+		MODEL(switches_are_put_in_order),
+		MODEL(details_join_by_direction),
+		MODEL(details_that_differ),
+		MODEL(births_of_threads),
+		MODEL(times_out_of_all_bounds_are_cut),
+		MODEL(calls_inside_of_others_are_dropped),
+		MODEL(call_without_an_end),
+		MODEL(samples_of_two_kinds),
+		MODEL(stacks_off_the_cpu_alone_are_no_samples),
+		MODEL(faults_have_the_file),
+		MODEL(requests_reach_as_far_as_those_before),
+		MODEL(messages_are_calls_that_send),
+		MODEL(messages_reach_the_other_end),
+		MODEL(objects_of_calls),
+		MODEL(socket_without_another_end),
+		MODEL(semaphore_that_its_waiter_posts_is_a_lock),
+		MODEL(semaphore_with_a_limit_is_a_lock),
+		MODEL(semaphore_with_a_limit_by_a_clock_is_a_lock),
+		MODEL(semaphore_that_another_posts_is_none),
+		MODEL(another_semaphore_that_is_posted_is_another),
+		MODEL(condition_at_the_address_of_a_semaphore_is_none),
+		MODEL(semaphore_is_a_lock_for_all_threads_of_its_process),
+		MODEL(calls_of_processes_that_a_walk_may_come_to),
+		MODEL(only_the_roots_calls),
+		MODEL(calls_of_all_where_they_are_asked_for),
+		MODEL(calls_near_the_thread_that_is_asked_for),
+		MODEL(calls_of_all_for_an_unknown_thread),
+		MODEL(losses_add_up),
+		MODEL(reasons_why_there_are_no_samples),
+		MODEL(samples_that_are_just_not_there),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
