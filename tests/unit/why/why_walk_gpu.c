@@ -486,7 +486,8 @@ static void rank(int launch)
 	program();
 	process(CHILD, MAIN, 0, 60);
 	kernel(12, 30, 1, .name = REDUCE);
-	runs(CHILD, 0, 2);
+	/* Woken by the main thread: its calls are read, whatever its kernels are called. */
+	runs(CHILD, 0, 2, .by = MAIN);
 	call(CHILD, "usleep", 2, 20, SECOND);
 	runs(CHILD, 20, 60);
 	cuda(CHILD, "cudaLaunchKernel", 20, 21, "g /me/a.py:9", 8);
