@@ -16,9 +16,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define GPUS       64
-#define PAIR_TRIES 10
-#define PAIR_NS    20000 /* near enough */
+#define GPUS 64
 
 /* What is known of a stream. */
 struct stream {
@@ -301,22 +299,6 @@ void out_gap(struct out *o, unsigned stream, int64_t t0, int64_t t1, enum probe_
 				  .t1 = t1};
 
 	put_plain(o, &gap);
-}
-
-struct out_pair out_pair(int64_t (*read)(const void *ctx), const void *ctx)
-{
-	struct out_pair best = {0, 0};
-	int64_t least = INT64_MAX;
-
-	for (int i = 0; i < PAIR_TRIES && least > PAIR_NS; i++) {
-		int64_t before = out_now(), its = read(ctx), span = out_now() - before;
-
-		if (span >= least)
-			continue;
-		least = span;
-		best = (struct out_pair){its, before + span / 2};
-	}
-	return best;
 }
 
 void out_clock(struct out *o, unsigned stream, struct out_pair pair)

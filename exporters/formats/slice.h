@@ -61,6 +61,8 @@ struct slice {
 int slice_table(struct slice *s, const char *name, const char *sql);
 /* Makes an empty table of the name in the copy; what exists stays. */
 int slice_make(struct slice *s, const char *name, const char *sql);
+/* Does the table have frames of stacks? */
+bool slice_is_chains(const char *table);
 int slice_exec(struct slice *s, const char *sql);
 /* What a column of a table is, by its name and by the text that made the table. */
 enum slice_role slice_role_of(const char *table, const char *sql, const char *column);

@@ -55,8 +55,7 @@ static bool refers_to_string(const char *sql, const char *column)
 	return false;
 }
 
-/* Does the table have frames of stacks? */
-static bool slice_is_chains(const char *table)
+bool slice_is_chains(const char *table)
 {
 	return strstr(table, "_CALLCHAINS") || strcmp(table, "SL_FRAMES") == 0;
 }
