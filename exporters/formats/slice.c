@@ -12,6 +12,7 @@
 #include "collector/base/embed.h"
 #include "exporters/formats/slice.h"
 #include "exporters/formats/table_list.h"
+#include "exporters/read/foreign_schema.h"
 
 struct entry {
 	char *name, *sql;
@@ -48,9 +49,27 @@ static bool has_view(struct slice *s, const char *name)
 	return has;
 }
 
+static bool is_made(struct slice *s, const char *name)
+{
+	return exists(s, name, NULL) || has_view(s, name);
+}
+
 int slice_make(struct slice *s, const char *name, const char *sql)
 {
-	return exists(s, name, NULL) || has_view(s, name) ? 0 : slice_exec(s, sql);
+	return is_made(s, name) ? 0 : slice_exec(s, sql);
+}
+
+int slice_make_foreign(struct slice *s, const char *name, const char *sql)
+{
+	int rc;
+
+	if (is_made(s, name))
+		return 0;
+	rc = foreign_schema_make(s->dst, sql);
+	if (rc == SQLITE_AUTH)
+		snprintf(s->why, s->why_len,
+			 "the text of table %s in its schema is not one CREATE TABLE", name);
+	return rc == SQLITE_OK ? 0 : rc == SQLITE_AUTH ? -1 : slice_fail_dst(s);
 }
 
 /* ---- lists ---- */
@@ -231,7 +250,7 @@ static int make_tables(struct slice *s, const struct entries *tables, struct tab
 
 		if (which == ALL ? is_copied(s, wanted, e->name)
 				 : is_needed(e->name) && strncmp(e->name, "ENUM_", 5) != 0)
-			rc = slice_make(s, e->name, e->sql);
+			rc = slice_make_foreign(s, e->name, e->sql);
 	}
 	for (const struct embedded *e = sl_embedded; e->name && !at; e++)
 		if (strcmp(e->name, "schema.sql") == 0)
@@ -423,7 +442,7 @@ static int copy_others(struct slice *s)
 	int rc = read_entries(s, "'index', 'view'", &list);
 
 	for (size_t i = 0; i < list.cnt && rc == 0; i++) {
-		sqlite3_exec(s->dst, list.entry[i].sql, NULL, NULL, NULL);
+		foreign_schema_make(s->dst, list.entry[i].sql);
 		if (has_view(s, list.entry[i].name))
 			rc = drop_if_broken(s, list.entry[i].name);
 	}
@@ -455,6 +474,7 @@ static int open_copy(struct slice *s)
 		return slice_fail_dst(s);
 	sqlite3_extended_result_codes(s->dst, 1);
 	sqlite3_db_config(s->dst, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_limit(s->dst, SQLITE_LIMIT_ATTACHED, 0);
 	sqlite3_progress_handler(s->dst, 1000000, on_sqlite, s);
 	return slice_exec(s, settings);
 }

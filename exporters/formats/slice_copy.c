@@ -393,7 +393,7 @@ static int copy_row(struct slice *s, struct slice_table *t)
 	if (!is_wanted(s, t))
 		return 0;
 	if (!t->made) {
-		if (slice_make(s, t->name, t->sql) < 0)
+		if (slice_make_foreign(s, t->name, t->sql) < 0)
 			return -1;
 		t->made = true;
 	}

@@ -9,6 +9,7 @@
 #include "collector/base/saturate.h"
 #include "exporters/formats/slice.h"
 #include "exporters/ranks/label.h"
+#include "exporters/read/foreign_schema.h"
 
 #define PART_IDS  40 /* bits that numbers of rows have within a part */
 #define PART_GPUS 256
@@ -394,12 +395,15 @@ static int copy_tables(struct merging *m)
 		const char *sql = (const char *)sqlite3_column_text(stmt, 1);
 		bool exists = sqlite3_column_int(stmt, 2);
 
-		rc = exists ? SQLITE_OK : exec(m->db, sqlite3_mprintf("%s", sql));
+		rc = exists ? SQLITE_OK : foreign_schema_make(m->db, sql);
 		if (rc == SQLITE_OK && strcmp(table, "StringIds") != 0 &&
 		    !(exists && is_of_first(table)))
 			rc = copy_table(m, table, sql);
 		if (rc != SQLITE_OK)
-			snprintf(m->why, sizeof(m->why), "%s", sqlite3_errmsg(m->db));
+			snprintf(m->why, sizeof(m->why), "%s",
+				 rc == SQLITE_AUTH ? "the text of a table in its schema is not one "
+						     "CREATE TABLE"
+						   : sqlite3_errmsg(m->db));
 	}
 	sqlite3_finalize(stmt);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
@@ -415,7 +419,7 @@ static int copy_others(struct merging *m)
 				    -1, &stmt, NULL);
 
 	while (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
-		sqlite3_exec(m->db, (const char *)sqlite3_column_text(stmt, 0), NULL, NULL, NULL);
+		foreign_schema_make(m->db, (const char *)sqlite3_column_text(stmt, 0));
 	sqlite3_finalize(stmt);
 	return rc;
 }
@@ -450,6 +454,8 @@ static int add_part(struct merging *m)
 {
 	int rc = exec(m->db, sqlite3_mprintf("ATTACH %Q AS part", m->part->path));
 
+	/* Nothing more is attached, whatever the part's schema holds. */
+	sqlite3_limit(m->db, SQLITE_LIMIT_ATTACHED, 1);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(m->db, "BEGIN", NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
@@ -519,6 +525,8 @@ int merge_reports(const char *to, const struct merge_part *parts, size_t cnt, in
 				  "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA "
 				  "synchronous = OFF",
 				  NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_db_config(m.db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	if (rc == SQLITE_OK)
 		rc = add_functions(&m);
 	for (size_t i = 0; rc == SQLITE_OK && i < cnt; i++) {
