@@ -144,9 +144,9 @@ static void add_port(struct host *h, struct ports *p, const char *device, const 
 	struct port one = {0};
 	bool in, out;
 
-	if (strlen(device) >= HOST_NAME || strlen(number) >= HOST_NAME || p->cnt == DEVICES_MOST)
+	if (p->cnt == DEVICES_MOST || (size_t)snprintf(one.name, sizeof(one.name), "%s/%s", device,
+						       number) >= sizeof(one.name))
 		return;
-	snprintf(one.name, sizeof(one.name), "%s/%s", device, number);
 	in = host_file_open(h, &one.in, "/sys/class/infiniband/%s/ports/%s/counters/port_rcv_data",
 			    device, number);
 	out = host_file_open(h, &one.out,
