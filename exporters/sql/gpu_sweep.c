@@ -389,24 +389,25 @@ static int go_through(struct pass *p, struct sorter *ops, struct rows *busy)
 	while (rc == SQLITE_OK && (rc = sweep_next(ops, &record)) == SQLITE_OK && record) {
 		const struct op *op = (const void *)record;
 		struct gpu *g = &p->gpu[op->gpu];
+		bool goes_on = last && g == last; /* on the same GPU */
 
 		int64_t op_end = plus(op->start, op->ns_kind >> KIND_BITS);
 
 		cover_op(g, op, op_end);
-		if (g == last && op->start <= end) {
+		if (goes_on && op->start <= end) {
 			end = op_end > end ? op_end : end;
 			continue;
 		}
 		if (last)
-			rc = add_busy(busy, &sum, start, end, g == last ? op->start : ROWS_NULL);
-		if (g != last) {
+			rc = add_busy(busy, &sum, start, end, goes_on ? op->start : ROWS_NULL);
+		if (!goes_on) {
 			sum = 0;
 			g->first = rows_cnt(busy);
 		}
 		last = g;
 		start = op->start;
 		end = op_end;
-		last->busy++;
+		g->busy++;
 	}
 	return last && rc == SQLITE_OK ? add_busy(busy, &sum, start, end, ROWS_NULL) : rc;
 }

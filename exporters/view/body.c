@@ -106,16 +106,16 @@ bool view_body_span(const uint8_t *body, size_t len, struct view_span *s)
 {
 	char *copy = malloc(len + 1);
 	struct reader r = {copy};
-	bool ok = copy != NULL;
+	bool ok;
 
 	memset(s, 0, sizeof(*s));
 	s->from = INT64_MIN;
 	s->to = INT64_MAX;
-	if (ok) {
-		memcpy(copy, body, len);
-		copy[len] = '\0';
-		ok = take(&r, '{');
-	}
+	if (!copy)
+		return false;
+	memcpy(copy, body, len);
+	copy[len] = '\0';
+	ok = take(&r, '{');
 	if (ok && !take(&r, '}')) {
 		do
 			ok = member(&r, s);

@@ -17,7 +17,9 @@ struct save {
 
 static void put_us(struct view_buf *b, const char *key, int64_t ns)
 {
-	js_real(b, key, (double)(ns / 1000) + (double)(ns % 1000) / 1000);
+	int64_t us = ns / 1000, rest = ns % 1000;
+
+	js_real(b, key, (double)us + (double)rest / 1000);
 }
 
 static int on_event(void *ctx, const struct view_event *e)

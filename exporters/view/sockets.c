@@ -10,7 +10,7 @@
 /* The entry of a descriptor, a new one for a new connection. NULL: there is no room, or no connection. */
 static struct view_socket *find(struct view_sockets *s, int fd, int64_t now)
 {
-	struct sockaddr_storage peer;
+	struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};
 	socklen_t len = sizeof(peer);
 	struct stat st;
 	int at = 0;

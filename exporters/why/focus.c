@@ -210,7 +210,6 @@ static int span_row(void *ctx, sqlite3_stmt *stmt)
 	int64_t tid = sqlite3_column_int64(stmt, 0);
 	struct why_span s = {wall_time(sqlite3_column_int64(stmt, 1)), w->end,
 			     sqlite3_column_int64(stmt, 3)};
-	struct why_span *last;
 
 	if (!sqlite3_column_count(stmt) || !name)
 		return SQLITE_OK;
@@ -224,9 +223,8 @@ static int span_row(void *ctx, sqlite3_stmt *stmt)
 	}
 	s.start = s.start < w->start ? w->start : s.start;
 	s.end = s.end > w->end ? w->end : s.end;
-	last = d->spans_cnt ? &d->spans[d->spans_cnt - 1] : NULL;
-	if (last && s.start < last->end)
-		s.start = last->end;
+	if (d->spans_cnt && s.start < d->spans[d->spans_cnt - 1].end)
+		s.start = d->spans[d->spans_cnt - 1].end;
 	d->cnt++;
 	d->seen++;
 	if (s.end <= s.start)

@@ -88,6 +88,7 @@ static struct why_excess excess_of(struct piece *list, size_t cnt, const bool *i
 static bool find_slow(struct why_steps *s, const struct why_focus *f, bool *is_slow)
 {
 	struct why_span *sorted = calloc(f->spans_cnt, sizeof(*sorted));
+	size_t tenth = (f->spans_cnt + 9) / 10;
 
 	if (!sorted)
 		return false;
@@ -96,7 +97,7 @@ static bool find_slow(struct why_steps *s, const struct why_focus *f, bool *is_s
 	s->max = ns_of(&sorted[0]);
 	s->min = ns_of(&sorted[f->spans_cnt - 1]);
 	s->slow = sorted;
-	s->slow_cnt = (f->spans_cnt + 9) / 10;
+	s->slow_cnt = tenth > 1 ? tenth : 1;
 	s->slow_room = f->spans_cnt;
 	for (size_t i = 0; i < s->slow_cnt; i++)
 		s->slow_ns += ns_of(&sorted[i]);

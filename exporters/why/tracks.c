@@ -79,16 +79,18 @@ static uint32_t kind_of(struct why_tracks *t, const struct why_track_kind *k)
 static void add_slice(struct why_tracks *t, int64_t start, uint32_t kind)
 {
 	struct tl_made_track *track = &t->made.tracks[t->made.tracks_cnt - 1];
-	struct tl_made_slice *last =
-		track->slices_cnt ? &track->slices[track->slices_cnt - 1] : NULL;
 
-	if (last && last->kind == kind)
-		return;
-	if (last && last->start == start) { /* the gap between spans that touch */
-		last->kind = kind;
-		return;
+	if (track->slices_cnt) {
+		struct tl_made_slice *last = &track->slices[track->slices_cnt - 1];
+
+		if (last->kind == kind)
+			return;
+		if (last->start == start) { /* the gap between spans that touch */
+			last->kind = kind;
+			return;
+		}
 	}
-	if (!grow(&track->slices, track->slices_cnt, &track->slices_room, sizeof(*last))) {
+	if (!grow(&track->slices, track->slices_cnt, &track->slices_room, sizeof(*track->slices))) {
 		t->is_short = true;
 		return;
 	}
@@ -274,8 +276,10 @@ static void free_kind(struct tl_made_kind *k)
 	free((void *)(uintptr_t)k->name.text);
 	for (uint32_t i = 0; i < k->arg_cnt; i++)
 		for (size_t n = 0; n < sizeof(made) / sizeof(*made); n++)
-			if (strcmp(k->args[i].key, made[n]) == 0)
+			if (strcmp(k->args[i].key, made[n]) == 0) {
 				free((void *)(uintptr_t)k->args[i].text.text);
+				break;
+			}
 }
 
 void why_tracks_free(struct why_tracks *t)

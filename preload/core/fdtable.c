@@ -104,6 +104,7 @@ void sl_fd_local(int fd, uint32_t serial)
 	uint64_t word = sl_fd_serial(fd, serial);
 	uint32_t len = sizeof(own);
 
+	own.ss_family = AF_UNSPEC;
 	/* Those of Unix have none, or the path that names the peer of the others. */
 	if (!sl_global.seccomp && sl_sys3(SYS_getsockname, fd, &own, &len) == 0 && len > 2 &&
 	    len <= sizeof(own) && own.ss_family != AF_UNIX)

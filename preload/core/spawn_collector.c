@@ -145,10 +145,7 @@ static bool is_leaving_namespace(void)
 	if (len <= 0 || next_len < 0)
 		return len > 0 && next_len == -ENOENT &&
 		       sl_sys4(SYS_newfstatat, AT_FDCWD, next_path, &st, AT_SYMLINK_NOFOLLOW) == 0;
-	for (long i = 0; i < len && len == next_len; i++)
-		if (own[i] != next[i])
-			return true;
-	return len != next_len;
+	return len != next_len || memcmp(own, next, (size_t)len) != 0;
 }
 
 const char *sl_start_collector(const char *own_path, const char **why)
