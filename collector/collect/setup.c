@@ -47,7 +47,7 @@ static uint32_t from_kernel(const struct collector *c)
 	return what;
 }
 
-/* Saves what recover needs; in the first transaction. */
+/* Saves what recover needs. */
 static void save_setup(struct collector *c)
 {
 	struct saved_setup s = {.version = SAVED_VERSION,
@@ -166,6 +166,8 @@ void setup_changed(struct collector *c)
 	setup_keeper(c);
 	save_setup(c);
 	pump_clocks(c);
+	/* At once: without it recover finds no rings, and a program may be there before the next commit. */
+	pump_commit(c);
 }
 
 /* ---- the spool ---- */

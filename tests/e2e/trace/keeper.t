@@ -37,6 +37,13 @@ ends $job
 is "$status $(preads) $(note) $(gone)" '0 40000 1 0' 'the keeper is killed: no call is lost, and the report has a note'
 is "$(ls .sessions)" '' 'the keeper is killed: no session is left'
 
+# ---- the collector is killed before it has read anything: by the first call of its program ----
+R=$W/first.sqlite
+"$BIN" profile -f true -o first --osrt-threshold=0 sh -c 'kill -KILL $PPID; exec "$@"' sh "$PROG/repeat" "$W/data" 20000 >out 2>err
+wait_for 20 test -s out
+check 'recover succeeds where the program has killed the collector at once' "$BIN" recover "$R"
+is "$(preads) $(gone)" '20000 0' 'every call is in the report of a collector that was killed at once'
+
 # ---- again and again ----
 begin often
 cnt=0
@@ -44,7 +51,7 @@ while k=$(keeper $job) && [ -n "$k" ] && [ $cnt -lt 20 ]; do
 	kill -KILL "$k"
 	cnt=$((cnt + 1))
 	wait_for 20 test ! -e "/proc/$k/exe"
-	wait_for 1 eval '[ -n "$(keeper $job)" ]'
+	wait_for 20 eval '[ -n "$(keeper $job)" ] || grep -q "killed: if the collector is killed, too" err'
 done
 is $cnt 4 'a keeper that is killed again and again is started three times more'
 touch data.go
