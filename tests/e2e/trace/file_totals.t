@@ -44,7 +44,7 @@ for how in '' fork kill; do
 	is "$(calls '/dev/null' 4)" "$((times * 200)) $((times * 600))" "3,000 files, two threads${how:+, $how}: writes to one file of all are exact"
 	is "$(q "$R" "SELECT count(DISTINCT count), max(count) FROM SL_FILE_TOTALS WHERE eventType = 3")" '1|3' "3,000 files, two threads${how:+, $how}: each file has its own three reads"
 	is "$(q "$R" "SELECT count(DISTINCT globalTid) FROM SL_FILE_TOTALS")" $((2 * times)) "3,000 files, two threads${how:+, $how}: each thread has totals of its own"
-	is "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context%'")" 0 "3,000 files, two threads${how:+, $how}: no event is lost"
+	is "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context%' AND what NOT LIKE 'requests to block devices%'")" 0 "3,000 files, two threads${how:+, $how}: no event is lost"
 done
 
 # ---- rows that find no room are counted ----
