@@ -33,7 +33,7 @@ static int run(struct loop *l)
 	return loop_dispatch(l);
 }
 
-static void readable_ones_are_called(void **state)
+static void readable_descriptors_are_called(void **state)
 {
 	struct loop l;
 	struct seen s = {.loop = &l, .remove = -1};
@@ -80,7 +80,7 @@ static void an_edge_is_called_once_and_a_timer_not_counted(void **state)
 }
 
 /* Both are ready; the one that is called first removes the other. */
-static void one_that_was_removed_is_not_called(void **state)
+static void a_removed_descriptor_is_not_called(void **state)
 {
 	struct loop l;
 	struct seen first, second;
@@ -103,7 +103,7 @@ static void one_that_was_removed_is_not_called(void **state)
 }
 
 /* A number that was closed without loop_remove() comes again with another function. */
-static void a_number_may_come_again(void **state)
+static void a_number_of_a_descriptor_may_come_again(void **state)
 {
 	struct loop l;
 	struct seen before = {.loop = &l, .remove = -1}, after = before;
@@ -176,10 +176,10 @@ static void an_event_of_a_closed_descriptor_is_not_for_its_successor(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(readable_ones_are_called),
+		cmocka_unit_test(readable_descriptors_are_called),
 		cmocka_unit_test(an_edge_is_called_once_and_a_timer_not_counted),
-		cmocka_unit_test(one_that_was_removed_is_not_called),
-		cmocka_unit_test(a_number_may_come_again),
+		cmocka_unit_test(a_removed_descriptor_is_not_called),
+		cmocka_unit_test(a_number_of_a_descriptor_may_come_again),
 		cmocka_unit_test(an_event_of_a_closed_descriptor_is_not_for_its_successor),
 	};
 

@@ -60,7 +60,7 @@ static void other_arguments_stay(void **state)
 	expect("", "");
 }
 
-static void all_or_none(void **state)
+static void all_arguments_or_none_are_masked(void **state)
 {
 	(void)state;
 	mask_set(MASK_ALL);
@@ -74,7 +74,7 @@ static void all_or_none(void **state)
 }
 
 /* Each string of few bytes: no overrun (with a sanitizer), and never longer than four times. */
-static void any_bytes_will_do(void **state)
+static void any_bytes_are_masked_without_harm(void **state)
 {
 	static const char some[] = "k=ey -'\"p\x80";
 	char args[8];
@@ -97,8 +97,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_of_secrets_are_hidden),
 		cmocka_unit_test(other_arguments_stay),
-		cmocka_unit_test(all_or_none),
-		cmocka_unit_test(any_bytes_will_do),
+		cmocka_unit_test(all_arguments_or_none_are_masked),
+		cmocka_unit_test(any_bytes_are_masked_without_harm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,7 +70,7 @@ static char *last_page(void)
 	return p;
 }
 
-static void blocks(void **state)
+static void blocks_are_copied_set_and_compared(void **state)
 {
 	char a[400], b[400], from[400];
 
@@ -98,7 +98,7 @@ static void blocks(void **state)
 			}
 }
 
-static void lengths(void **state)
+static void lengths_are_found_at_the_end_of_a_page(void **state)
 {
 	char *page = last_page();
 
@@ -123,7 +123,7 @@ static void lengths(void **state)
 	assert_int_equal(own_strnlen(page + PAGE - 5, 5), 5);
 }
 
-static void texts(void **state)
+static void texts_are_compared_and_searched(void **state)
 {
 	static const char *const words[] = {
 		"",   "a",           "ab",         "aab",         "abab",
@@ -160,9 +160,9 @@ static void texts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(blocks),
-		cmocka_unit_test(lengths),
-		cmocka_unit_test(texts),
+		cmocka_unit_test(blocks_are_copied_set_and_compared),
+		cmocka_unit_test(lengths_are_found_at_the_end_of_a_page),
+		cmocka_unit_test(texts_are_compared_and_searched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,7 @@ static void plain_files_open(void **state)
 }
 
 /* The kernel reports each opening of the pipe, as of a device. */
-static void nothing_else_is_opened(void **state)
+static void pipes_and_devices_are_not_opened(void **state)
 {
 	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	struct symbols *s = symbols_open();
@@ -90,7 +90,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plain_files_open),
-		cmocka_unit_test(nothing_else_is_opened),
+		cmocka_unit_test(pipes_and_devices_are_not_opened),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

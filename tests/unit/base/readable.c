@@ -11,7 +11,7 @@
 
 static char *pages; /* readable, none, readable */
 
-static void words(void **state)
+static void readable_words_are_told_from_others(void **state)
 {
 	(void)state;
 	assert_true(sl_readable((uintptr_t)pages));
@@ -22,7 +22,7 @@ static void words(void **state)
 	assert_false(sl_readable(UINT64_MAX - 4095));
 }
 
-static void other_ways(void **state)
+static void readv_tells_readable_words_too(void **state)
 {
 	(void)state;
 	assert_true(by_readv((uintptr_t)pages));
@@ -30,7 +30,7 @@ static void other_ways(void **state)
 	assert_false(by_readv(UINT64_MAX - 4095));
 }
 
-static void ranges(void **state)
+static void readable_ranges_end_with_their_page(void **state)
 {
 	struct sl_readable r = {0};
 
@@ -44,7 +44,7 @@ static void ranges(void **state)
 	assert_true(sl_readable_bytes(&r, pages + 2 * PAGE, 8));
 }
 
-static void strings(void **state)
+static void strings_are_read_up_to_their_page(void **state)
 {
 	struct sl_readable r = {0};
 
@@ -64,10 +64,10 @@ static void strings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words),
-		cmocka_unit_test(other_ways),
-		cmocka_unit_test(ranges),
-		cmocka_unit_test(strings),
+		cmocka_unit_test(readable_words_are_told_from_others),
+		cmocka_unit_test(readv_tells_readable_words_too),
+		cmocka_unit_test(readable_ranges_end_with_their_page),
+		cmocka_unit_test(strings_are_read_up_to_their_page),
 	};
 
 	pages = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

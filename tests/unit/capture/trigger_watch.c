@@ -134,7 +134,7 @@ static int fires(struct world *w)
 	return n;
 }
 
-static void calls_that_take_too_long(void **state)
+static void a_call_that_takes_too_long_is_a_trigger(void **state)
 {
 	struct world w = begin();
 	uint64_t p[1] = {0};
@@ -173,7 +173,7 @@ static void calls_that_take_too_long(void **state)
 	end(&w);
 }
 
-static void ranges_of_a_thread(void **state)
+static void a_range_of_a_thread_is_a_trigger(void **state)
 {
 	struct world w = begin();
 
@@ -198,7 +198,7 @@ static void ranges_of_a_thread(void **state)
 	end(&w);
 }
 
-static void domains_and_strings_that_come_late(void **state)
+static void ranges_wait_for_domains_and_strings_that_come_late(void **state)
 {
 	struct world w = begin();
 	uint64_t string[3] = {5, 4, 0}, domain[1] = {3}, other[1] = {4};
@@ -226,7 +226,7 @@ static void domains_and_strings_that_come_late(void **state)
 }
 
 /* Looked at in the order of threads: here the end first. */
-static void ranges_that_end_in_another_thread(void **state)
+static void a_range_that_ends_in_another_thread_is_a_trigger(void **state)
 {
 	struct world w = begin();
 	uint64_t start[3] = {0, (uint64_t)SL_NVTX_HAS_TEXT << 32, 77}, stop[3] = {0, 77, 0};
@@ -263,7 +263,7 @@ static int flushed(struct world *w, uint64_t until_ms)
 	return fires(w);
 }
 
-static void a_gpu_that_does_nothing(void **state)
+static void an_idle_gpu_is_a_trigger(void **state)
 {
 	struct world w = begin();
 	uint64_t at = 10000;
@@ -299,7 +299,7 @@ static void a_gpu_that_does_nothing(void **state)
 	end(&w);
 }
 
-static void a_gpu_that_two_processes_share(void **state)
+static void a_gpu_that_two_processes_share_is_idle_once(void **state)
 {
 	struct world w = begin();
 	struct sl_gpu_device d = {.id = 0, .uuid = "the same"};
@@ -391,12 +391,12 @@ static void steps_of_ranks_are_written_without_waiting_for_others(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(calls_that_take_too_long),
-		TEST(ranges_of_a_thread),
-		TEST(domains_and_strings_that_come_late),
-		TEST(ranges_that_end_in_another_thread),
-		TEST(a_gpu_that_does_nothing),
-		TEST(a_gpu_that_two_processes_share),
+		TEST(a_call_that_takes_too_long_is_a_trigger),
+		TEST(a_range_of_a_thread_is_a_trigger),
+		TEST(ranges_wait_for_domains_and_strings_that_come_late),
+		TEST(a_range_that_ends_in_another_thread_is_a_trigger),
+		TEST(an_idle_gpu_is_a_trigger),
+		TEST(a_gpu_that_two_processes_share_is_idle_once),
 		TEST(steps_of_ranks_are_written_without_waiting_for_others),
 	};
 

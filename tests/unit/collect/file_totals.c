@@ -136,7 +136,7 @@ static void an_ended_thread_gives_its_chunk_back(void **state)
 }
 
 /* Totals of another report, of descriptors that are none, and larger than can be summed up. */
-static void nothing_is_believed(void **state)
+static void totals_that_cannot_be_are_refused(void **state)
 {
 	struct ring r = ring_new();
 	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
@@ -180,7 +180,7 @@ int main(void)
 		TEST(each_direction_has_a_row),
 		TEST(what_was_added_is_not_added_again),
 		TEST(an_ended_thread_gives_its_chunk_back),
-		TEST(nothing_is_believed),
+		TEST(totals_that_cannot_be_are_refused),
 	};
 
 	return cmocka_run_group_tests_name("file_totals", tests, NULL, NULL);

@@ -267,7 +267,7 @@ static void assert_no_loss(const struct host *h)
 	}
 }
 
-static void eight_threads_a_thousand_times(void **state)
+static void eight_threads_go_on_while_the_gate_opens_a_thousand_times(void **state)
 {
 	struct strays s = {0};
 	struct host h;
@@ -302,7 +302,7 @@ static struct sl_session by_nvtx(const char *range, const char *domain, uint32_t
 #define REGISTERED         "/registered /nested /nested-2 /two /one /popped-by-extension "
 #define ONE(a, b, c, d, e) "+" #a "-" #a "+" #b "-" #b "+" #c "+" #d "-" #c "-" #d "+" #e "-" #e
 
-static void nvtx_of_the_default_domain(void **state)
+static void a_range_of_the_default_domain_opens_the_gate(void **state)
 {
 	struct host h;
 	struct story s = run(&h, by_nvtx("step", "", 0), "nvtx", NULL);
@@ -313,7 +313,7 @@ static void nvtx_of_the_default_domain(void **state)
 	host_end(&h);
 }
 
-static void nvtx_of_a_domain(void **state)
+static void a_range_of_a_named_domain_opens_the_gate(void **state)
 {
 	struct host h;
 	struct story s = run(&h, by_nvtx("step", "named", 0), "nvtx", NULL);
@@ -324,7 +324,7 @@ static void nvtx_of_a_domain(void **state)
 	host_end(&h);
 }
 
-static void nvtx_of_any_domain(void **state)
+static void ranges_of_any_domain_open_the_gate(void **state)
 {
 	struct host h;
 	struct story s = run(&h, by_nvtx("step", "*", 0), "nvtx", NULL);
@@ -336,7 +336,7 @@ static void nvtx_of_any_domain(void **state)
 	host_end(&h);
 }
 
-static void nvtx_of_plain_texts(void **state)
+static void ranges_with_plain_texts_open_the_gate(void **state)
 {
 	struct host h;
 	struct story s = run(&h, by_nvtx("step", "", SL_CAPTURE_NVTX_PLAIN), "nvtx", NULL);
@@ -347,7 +347,7 @@ static void nvtx_of_plain_texts(void **state)
 	host_end(&h);
 }
 
-static void nvtx_that_never_comes(void **state)
+static void a_range_that_never_comes_opens_nothing(void **state)
 {
 	struct host h;
 	struct story s = run(&h, by_nvtx("ste", "*", SL_CAPTURE_NVTX_PLAIN), "nvtx", NULL);
@@ -409,7 +409,7 @@ static void nvtx_is_not_recorded_where_it_is_not_traced(void **state)
 	host_end(&h);
 }
 
-static void nvtx_in_a_forked_child(void **state)
+static void a_range_in_a_forked_child_is_a_request_of_its_own(void **state)
 {
 	struct host h;
 	struct story s = run(&h, by_nvtx("step", "", 0), "nvtx-fork", NULL);
@@ -432,7 +432,7 @@ static struct sl_session by_cuda(uint32_t trace)
 	return s;
 }
 
-static void cuda_profiler(void **state)
+static void the_cuda_profiler_opens_the_gate(void **state)
 {
 	static const char *const how[] = {"runtime", "driver", "proc"};
 
@@ -456,7 +456,7 @@ static void cuda_profiler(void **state)
 	}
 }
 
-static void cuda_profiler_of_several_processes(void **state)
+static void several_processes_open_the_gate_by_the_cuda_profiler(void **state)
 {
 	struct host h;
 	struct story s = run(&h, by_cuda(0), "cuda-fork", NULL);
@@ -469,7 +469,7 @@ static void cuda_profiler_of_several_processes(void **state)
 	host_end(&h);
 }
 
-static void no_answer(void **state)
+static void a_program_goes_on_without_an_answer(void **state)
 {
 	struct host h;
 	struct story s;
@@ -488,7 +488,7 @@ static void no_answer(void **state)
 	host_end(&h);
 }
 
-static void no_request_under_a_filter(void **state)
+static void a_program_under_a_filter_sends_no_request(void **state)
 {
 	struct host h;
 	struct story s = run(&h, by_cuda(0), "cuda-seccomp", NULL);
@@ -501,7 +501,7 @@ static void no_request_under_a_filter(void **state)
 	host_end(&h);
 }
 
-static void no_request_in_a_vfork_child(void **state)
+static void a_vfork_child_sends_no_request(void **state)
 {
 	struct host h;
 	struct story s = run(&h, by_cuda(0), "cuda-vfork", NULL);
@@ -520,20 +520,20 @@ int main(void)
 		cmocka_unit_test(images_execs_and_names_are_always_recorded),
 		cmocka_unit_test(a_vfork_child_writes_nothing),
 		cmocka_unit_test(totals_belong_to_a_report),
-		cmocka_unit_test(eight_threads_a_thousand_times),
-		cmocka_unit_test(nvtx_of_the_default_domain),
-		cmocka_unit_test(nvtx_of_a_domain),
-		cmocka_unit_test(nvtx_of_any_domain),
-		cmocka_unit_test(nvtx_of_plain_texts),
-		cmocka_unit_test(nvtx_that_never_comes),
+		cmocka_unit_test(eight_threads_go_on_while_the_gate_opens_a_thousand_times),
+		cmocka_unit_test(a_range_of_the_default_domain_opens_the_gate),
+		cmocka_unit_test(a_range_of_a_named_domain_opens_the_gate),
+		cmocka_unit_test(ranges_of_any_domain_open_the_gate),
+		cmocka_unit_test(ranges_with_plain_texts_open_the_gate),
+		cmocka_unit_test(a_range_that_never_comes_opens_nothing),
 		cmocka_unit_test(nvtx_passes_and_the_range_is_whole),
 		cmocka_unit_test(nvtx_is_not_recorded_where_it_is_not_traced),
-		cmocka_unit_test(nvtx_in_a_forked_child),
-		cmocka_unit_test(cuda_profiler),
-		cmocka_unit_test(cuda_profiler_of_several_processes),
-		cmocka_unit_test(no_answer),
-		cmocka_unit_test(no_request_under_a_filter),
-		cmocka_unit_test(no_request_in_a_vfork_child),
+		cmocka_unit_test(a_range_in_a_forked_child_is_a_request_of_its_own),
+		cmocka_unit_test(the_cuda_profiler_opens_the_gate),
+		cmocka_unit_test(several_processes_open_the_gate_by_the_cuda_profiler),
+		cmocka_unit_test(a_program_goes_on_without_an_answer),
+		cmocka_unit_test(a_program_under_a_filter_sends_no_request),
+		cmocka_unit_test(a_vfork_child_sends_no_request),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,7 @@ static void depth_is_bounded(void **state)
 	assert_true(r.payload[SL_FRAME_MAX] == (SL_FRAME_REMARK | SL_REMARK_DEPTH));
 }
 
-static void nothing_is_readable(void **state)
+static void a_stack_that_is_not_readable_has_no_number(void **state)
 {
 	(void)state;
 	assert_int_equal(call_for(100), 0);
@@ -353,7 +353,7 @@ static void __attribute__((noinline)) be_left(void)
 	call_from(last_place);
 }
 
-static void one_that_was_left_does_not_stay(void **state)
+static void a_stack_left_by_longjmp_is_ended(void **state)
 {
 	(void)state;
 	if (!setjmp(away))
@@ -452,7 +452,7 @@ int main(void)
 		TEST(a_call_of_hours_has_its_number),
 		TEST(frames_of_python_follow),
 		TEST(depth_is_bounded),
-		TEST(nothing_is_readable),
+		TEST(a_stack_that_is_not_readable_has_no_number),
 		TEST(where_no_room_is_left_a_remark_stands),
 		TEST(what_was_unmapped_is_not_read),
 		TEST(voided_stacks_are_emitted_again),
@@ -464,7 +464,7 @@ int main(void)
 		TEST(a_child_keeps_the_ids_of_its_parent),
 		TEST(what_was_begun_and_never_ended_is_ended),
 		TEST(a_handler_takes_none_meanwhile),
-		TEST(one_that_was_left_does_not_stay),
+		TEST(a_stack_left_by_longjmp_is_ended),
 		TEST(without_system_calls_there_is_no_table),
 		TEST(functions_have_classes),
 		TEST(the_note_of_an_unknown_python_is_recorded_once),

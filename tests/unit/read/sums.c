@@ -41,7 +41,7 @@ static const char *rows(bool is_ours, const char *sql)
 #define MOST  "9223372036854775807"
 #define LEAST "-9223372036854775808"
 
-static void same_as_sqlite(void **state)
+static void sums_are_those_of_sqlite(void **state)
 {
 	static const char *const queries[] = {
 		"SELECT sum(column1) FROM (VALUES (1), (2), (NULL))",
@@ -66,7 +66,7 @@ static void same_as_sqlite(void **state)
 		assert_string_equal(rows(true, queries[i]), rows(false, queries[i]));
 }
 
-static void too_large_is_the_largest(void **state)
+static void a_sum_that_is_too_large_is_the_largest_number(void **state)
 {
 	(void)state;
 	assert_string_equal(rows(true, "SELECT sum(column1) FROM (VALUES (" MOST "), (1))"),
@@ -82,8 +82,8 @@ static void too_large_is_the_largest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_as_sqlite),
-		cmocka_unit_test(too_large_is_the_largest),
+		cmocka_unit_test(sums_are_those_of_sqlite),
+		cmocka_unit_test(a_sum_that_is_too_large_is_the_largest_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

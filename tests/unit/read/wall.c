@@ -69,7 +69,7 @@ static const char family[] = TREE CALLS "INSERT INTO OSRT_API VALUES(5, 5000, " 
 					     "(" PID(11) ", " PID(
 						     10) ", 160, 5000, 1, 1, '', '', 0);";
 
-static void of_the_root(void **state)
+static void wall_time_is_that_of_the_root(void **state)
 {
 	(void)state;
 	assert_string_equal(wall(family, NULL, NULL), "1 100 700 0");
@@ -77,7 +77,7 @@ static void of_the_root(void **state)
 	assert_string_equal(wall(family, NULL, "11"), "1 160 5000 0");
 }
 
-static void cut_to_what_was_recorded(void **state)
+static void wall_time_is_cut_to_what_was_recorded(void **state)
 {
 	char sql[4096];
 
@@ -97,7 +97,7 @@ static void cut_to_what_was_recorded(void **state)
 	assert_string_equal(wall(sql, NULL, NULL), "1 100 5000 0");
 }
 
-static void of_several_roots(void **state)
+static void wall_time_spans_several_roots(void **state)
 {
 	char sql[4096];
 
@@ -108,7 +108,7 @@ static void of_several_roots(void **state)
 	assert_string_equal(wall(sql, NULL, NULL), "2 50 700 0");
 }
 
-static void without_a_tree(void **state)
+static void wall_time_without_a_tree_is_that_of_the_events(void **state)
 {
 	(void)state;
 	assert_string_equal(
@@ -127,10 +127,10 @@ static void without_a_tree(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_the_root),
-		cmocka_unit_test(cut_to_what_was_recorded),
-		cmocka_unit_test(of_several_roots),
-		cmocka_unit_test(without_a_tree),
+		cmocka_unit_test(wall_time_is_that_of_the_root),
+		cmocka_unit_test(wall_time_is_cut_to_what_was_recorded),
+		cmocka_unit_test(wall_time_spans_several_roots),
+		cmocka_unit_test(wall_time_without_a_tree_is_that_of_the_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

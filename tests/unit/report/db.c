@@ -426,7 +426,7 @@ static void names_are_replaced_not_added(void **state)
 			    "p7.2");
 }
 
-static void files_totals_and_the_rest(void **state)
+static void totals_and_files_are_replaced_by_later_ones(void **state)
 {
 	struct db *db = test_open(false);
 	struct db_total total = {.global_tid = 9, .instance = 1, .name_id = 2, .count = 3};
@@ -493,7 +493,7 @@ static void a_row_that_cannot_be_stored_is_counted(void **state)
 			    "1 rows on processes, files or totals could not be stored.");
 }
 
-static void process_images(void **state)
+static void an_image_is_one_row_until_its_end(void **state)
 {
 	struct db *db = test_open(false);
 	struct db_image image = {
@@ -564,9 +564,9 @@ int main(void)
 		T(strings_are_interned),
 		T(texts_that_are_no_utf8_are_escaped),
 		T(names_are_replaced_not_added),
-		T(files_totals_and_the_rest),
+		T(totals_and_files_are_replaced_by_later_ones),
 		T(a_row_that_cannot_be_stored_is_counted),
-		T(process_images),
+		T(an_image_is_one_row_until_its_end),
 		T(notes_can_be_read_back),
 	};
 

@@ -73,7 +73,7 @@ static void reals_read_as_they_were(void **state)
 	assert_string_equal(ask("PRAGMA integrity_check"), "ok");
 }
 
-static void sets_counters_events(void **state)
+static void metric_sets_counters_and_events_are_rows(void **state)
 {
 	struct db *db = test_open(false);
 	struct db_metric_set set = {.type_id = db_metric_type(1, 2),
@@ -115,7 +115,7 @@ static void sets_counters_events(void **state)
 }
 
 /* A report without them has none of the tables; their numbers go on in the next report, and after resume. */
-static void numbers_go_on(void **state)
+static void numbers_of_counters_go_on_in_the_next_report(void **state)
 {
 	struct db_counter power = {"gpu", 0, NULL, 0, "Power", "W", false};
 	struct db_open how = {.system_clock_ns = 6000, .utc_epoch_ns = 1};
@@ -158,8 +158,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(metrics_and_their_exact_values),
 		T(reals_read_as_they_were),
-		T(sets_counters_events),
-		T(numbers_go_on),
+		T(metric_sets_counters_and_events_are_rows),
+		T(numbers_of_counters_go_on_in_the_next_report),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static void fill_gpu(struct db *db, int64_t first)
 		assert_int_equal(db_gpu_row(db, (enum db_gpu_table)t, numbers, texts), 0);
 }
 
-static void rows_of_gpu_programs(void **state)
+static void gpu_programs_have_their_rows(void **state)
 {
 	struct db *db = test_open(false);
 
@@ -189,7 +189,7 @@ int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, test_setup, test_teardown)
 	const struct CMUnitTest tests[] = {
-		T(rows_of_gpu_programs),
+		T(gpu_programs_have_their_rows),
 		T(columns_are_the_documented_ones),
 		T(roles_are_those_of_the_hooks),
 	};

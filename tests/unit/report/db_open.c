@@ -108,7 +108,7 @@ static void odd_names_are_names(void **state)
 	free(cwd);
 }
 
-static void forbidden_places(void **state)
+static void reports_in_forbidden_places_are_refused(void **state)
 {
 	int status;
 	pid_t pid;
@@ -193,7 +193,7 @@ int main(void)
 		T(what_is_there_is_not_lost),
 		T(only_unfinished_reports_are_resumed),
 		T(odd_names_are_names),
-		T(forbidden_places),
+		T(reports_in_forbidden_places_are_refused),
 		T(a_log_of_another_report_is_not_taken),
 		T(a_process_that_reads_is_seen),
 	};

@@ -121,7 +121,7 @@ static void diagnostics_and_open_files_are_kept_where_asked(void **state)
 		"/open");
 }
 
-static void numbers_go_on(void **state)
+static void numbers_go_on_in_the_next_report(void **state)
 {
 	struct db *db = next_of(full(), 0);
 	int64_t before = db_string(db, "a text", 6), after = db_string(db, "new", 3);
@@ -196,7 +196,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup, test_teardown)
 		TEST(processes_and_threads_are_kept_events_are_not),
 		TEST(diagnostics_and_open_files_are_kept_where_asked),
-		TEST(numbers_go_on),
+		TEST(numbers_go_on_in_the_next_report),
 		TEST(time_zero_moves_and_the_dead_go),
 		TEST(what_cannot_be_made_leaves_the_old_one_as_it_is),
 	};

@@ -91,7 +91,7 @@ static void what_is_wrong_is_found_at_its_place(void **state)
 }
 
 /* A long text is refused quickly, wherever it is wrong, and however deeply it is nested. */
-static void long_texts(void **state)
+static void long_texts_are_refused_quickly(void **state)
 {
 	size_t len = 1 << 20;
 	char *text = malloc(len + 1);
@@ -142,7 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(json_is_read),
 		cmocka_unit_test(what_is_wrong_is_found_at_its_place),
-		cmocka_unit_test(long_texts),
+		cmocka_unit_test(long_texts_are_refused_quickly),
 		cmocka_unit_test(no_text_does_harm),
 	};
 

@@ -257,7 +257,7 @@ static void garbage_is_no_option(void **state)
 
 /* ---- many, and silent ones ---- */
 
-static void half_open_connections_do_not_fill_it(void **state)
+static void half_open_connections_do_not_fill_the_server(void **state)
 {
 	int fds[600], cnt = 0, before = open_descriptors();
 
@@ -280,7 +280,7 @@ static void half_open_connections_do_not_fill_it(void **state)
 	assert_int_equal(open_descriptors(), before);
 }
 
-static void who_is_silent_is_hung_up_on(void **state)
+static void a_silent_client_is_hung_up_on(void **state)
 {
 	struct pollfd p = {.fd = control_fd(&k), .events = POLLIN};
 	static struct command c;
@@ -316,7 +316,7 @@ static int ask_to_keep(const char *what)
 	return fd;
 }
 
-static void who_waits_is_answered_after_any_crowd(void **state)
+static void a_waiting_client_is_answered_after_any_crowd(void **state)
 {
 	static struct command p;
 	int a = ask_to_keep("/a.sqlite"), b = ask_to_keep("/b.sqlite"),
@@ -378,7 +378,7 @@ static void descriptors_are_not_taken(void **state)
 
 /* ---- permission ---- */
 
-static void only_the_user_can_open_it(void **state)
+static void only_the_user_can_open_the_socket(void **state)
 {
 	char path[96];
 	struct stat st;
@@ -428,13 +428,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(garbage_harms_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(garbage_is_no_option, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(half_open_connections_do_not_fill_it, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(who_is_silent_is_hung_up_on, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(who_waits_is_answered_after_any_crowd, set_up,
-						tear_down),
+		cmocka_unit_test_setup_teardown(half_open_connections_do_not_fill_the_server,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_silent_client_is_hung_up_on, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_waiting_client_is_answered_after_any_crowd,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(descriptors_are_not_taken, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(only_the_user_can_open_it, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(only_the_user_can_open_the_socket, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(another_user_is_refused, set_up, tear_down),
 	};
 

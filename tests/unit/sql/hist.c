@@ -41,7 +41,7 @@ static const char *value(const char *sql)
 
 #define NUMBERS "WITH RECURSIVE c(n) AS (VALUES(0) UNION ALL SELECT n + 1 FROM c WHERE n < 9999) "
 
-static void rows(void **state)
+static void sl_hist_has_a_row_for_each_key(void **state)
 {
 	(void)state;
 	assert_string_equal(
@@ -65,7 +65,7 @@ static void rows(void **state)
 		"700 10000 14 15");
 }
 
-static void sums(void **state)
+static void sl_sums_adds_up_by_key(void **state)
 {
 	(void)state;
 	/* NULL does not count; the sum of nothing but NULL is NULL; limits stay */
@@ -103,7 +103,7 @@ static const char *stats(const char *values)
 	return text;
 }
 
-static void statistics(void **state)
+static void sl_stats_computes_mean_median_and_deviation(void **state)
 {
 	(void)state;
 	/* sum 108, mean 21.6, squares about it 7685.2, / 4 = 1921.3 */
@@ -134,7 +134,7 @@ static void statistics(void **state)
  * Many values: 0...9999 in an order that no run of is sorted (7919 has no divisor in common with 10000), with gaps, often,
  * and real from the start or later. sum = n (n - 1) / 2; the squares about the mean are n (n^2 - 1) / 12.
  */
-static void many(void **state)
+static void statistics_of_many_values_are_exact(void **state)
 {
 	static const struct {
 		const char *value, *want;
@@ -173,7 +173,7 @@ static void many(void **state)
 }
 
 /* A histogram is merged once: its values are gone then. */
-static void merged_once(void **state)
+static void a_histogram_is_merged_once(void **state)
 {
 	(void)state;
 	assert_string_equal(
@@ -190,7 +190,7 @@ static void merged_once(void **state)
 			 SQLITE_MISUSE);
 }
 
-static void percentiles(void **state)
+static void percentiles_are_parsed_and_computed(void **state)
 {
 	struct percentiles p = {.cnt = 0};
 	char why[128], *sql;
@@ -227,12 +227,15 @@ static void percentiles(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(rows, setup, teardown),
-		cmocka_unit_test_setup_teardown(sums, setup, teardown),
-		cmocka_unit_test_setup_teardown(statistics, setup, teardown),
-		cmocka_unit_test_setup_teardown(many, setup, teardown),
-		cmocka_unit_test_setup_teardown(merged_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(percentiles, setup, teardown),
+		cmocka_unit_test_setup_teardown(sl_hist_has_a_row_for_each_key, setup, teardown),
+		cmocka_unit_test_setup_teardown(sl_sums_adds_up_by_key, setup, teardown),
+		cmocka_unit_test_setup_teardown(sl_stats_computes_mean_median_and_deviation, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(statistics_of_many_values_are_exact, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_histogram_is_merged_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(percentiles_are_parsed_and_computed, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

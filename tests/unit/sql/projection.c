@@ -250,7 +250,7 @@ static sqlite3 *small_report(void)
 	return db;
 }
 
-static void work_in_ranges(void **unused)
+static void work_is_in_the_ranges_that_started_it(void **unused)
 {
 	sqlite3 *db = small_report();
 
@@ -282,7 +282,7 @@ static void work_in_ranges(void **unused)
 	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-static void stacks_of_ranges(void **unused)
+static void ranges_have_the_ranges_around_them(void **unused)
 {
 	sqlite3 *db = small_report();
 
@@ -319,7 +319,7 @@ static const char key_tables[] = "CREATE TEMP TABLE domain(process, domain, name
 				 "CREATE TEMP TABLE library_key(id, kernels, "
 				 "gpu, work, library, name, size)";
 
-static void kernels_in_ranges(void **unused)
+static void kernels_are_counted_by_range(void **unused)
 {
 	sqlite3 *db = small_report();
 
@@ -350,7 +350,7 @@ static void kernels_in_ranges(void **unused)
 	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-static void calls_of_libraries(void **unused)
+static void calls_of_libraries_have_their_gpu_work(void **unused)
 {
 	static const char query[] =
 		"SELECT library, name, size, n, total, kernels, gpu, work FROM s JOIN "
@@ -447,7 +447,7 @@ static size_t compare(size_t query)
 	return strlen(want);
 }
 
-static void random_reports(void **unused)
+static void random_reports_are_as_slow_sql_has_them(void **unused)
 {
 	size_t bytes[QUERIES] = {0};
 
@@ -464,7 +464,7 @@ static void random_reports(void **unused)
 }
 
 /* Thousands of calls in a range, ranges that begin while many others are open. */
-static void many_open(void **unused)
+static void many_open_ranges_are_projected(void **unused)
 {
 	const int64_t tid = 100LL << 24 | 100;
 	sqlite3 *db;
@@ -496,7 +496,7 @@ static void many_open(void **unused)
 }
 
 /* Errors are returned. */
-static void errors(void **unused)
+static void errors_of_projections_are_returned(void **unused)
 {
 	static const struct {
 		const char *sql, *table;
@@ -552,13 +552,13 @@ static int teardown(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(work_in_ranges),
-		cmocka_unit_test(stacks_of_ranges),
-		cmocka_unit_test(kernels_in_ranges),
-		cmocka_unit_test(calls_of_libraries),
-		cmocka_unit_test(random_reports),
-		cmocka_unit_test(many_open),
-		cmocka_unit_test(errors),
+		cmocka_unit_test(work_is_in_the_ranges_that_started_it),
+		cmocka_unit_test(ranges_have_the_ranges_around_them),
+		cmocka_unit_test(kernels_are_counted_by_range),
+		cmocka_unit_test(calls_of_libraries_have_their_gpu_work),
+		cmocka_unit_test(random_reports_are_as_slow_sql_has_them),
+		cmocka_unit_test(many_open_ranges_are_projected),
+		cmocka_unit_test(errors_of_projections_are_returned),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

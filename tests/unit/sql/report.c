@@ -17,7 +17,7 @@
 
 static char why[512];
 
-static void fields(void **state)
+static void fields_of_a_report_are_read(void **state)
 {
 	static const char sql[] = "-- title: A\n--\n-- arg:  x=<n>, two\n-- arg: y\n-- titles: no\n"
 				  "SELECT 1;\n-- title: too late\n";
@@ -36,7 +36,7 @@ static void fields(void **state)
 	assert_string_equal(buf, "");
 }
 
-static void loading(void **state)
+static void reports_are_loaded_by_name(void **state)
 {
 	struct report r;
 
@@ -63,7 +63,7 @@ static void loading(void **state)
 }
 
 /* A file that includes what there is, and what there is not. */
-static void includes(void **state)
+static void included_steps_are_put_in(void **state)
 {
 	static char path[] = "/tmp/sightline-report-XXXXXX.sql";
 	int fd = mkstemps(path, 4);
@@ -154,7 +154,7 @@ static sqlite3 *every_table(void)
 	return db;
 }
 
-static void every_report(void **state)
+static void every_report_runs_and_is_described(void **state)
 {
 	sqlite3 *db = every_table();
 	unsigned cnt = 0;
@@ -182,7 +182,7 @@ static void every_report(void **state)
 	sqlite3_close(db);
 }
 
-static void default_set(void **state)
+static void default_reports_can_be_loaded(void **state)
 {
 	char *list = report_defaults(&report_kind), *rest = list, *word;
 	struct report r;
@@ -205,9 +205,11 @@ static void default_set(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fields),      cmocka_unit_test(loading),
-		cmocka_unit_test(includes),    cmocka_unit_test(every_report),
-		cmocka_unit_test(default_set),
+		cmocka_unit_test(fields_of_a_report_are_read),
+		cmocka_unit_test(reports_are_loaded_by_name),
+		cmocka_unit_test(included_steps_are_put_in),
+		cmocka_unit_test(every_report_runs_and_is_described),
+		cmocka_unit_test(default_reports_can_be_loaded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,13 +87,13 @@ static void check_all(void)
 				check(shape, counts[i], keys);
 }
 
-static void in_memory(void **state)
+static void rows_are_sorted_in_memory(void **state)
 {
 	(void)state;
 	check_all();
 }
 
-static void in_runs(void **state)
+static void rows_are_sorted_in_runs_of_a_file(void **state)
 {
 	size_t was = sorter_bytes_max;
 
@@ -106,7 +106,7 @@ static void in_runs(void **state)
 }
 
 /* Left before the end, or before anything was read. */
-static void left_early(void **state)
+static void a_sorter_may_be_left_early(void **state)
 {
 	size_t was = sorter_bytes_max;
 
@@ -129,7 +129,7 @@ static void left_early(void **state)
 	sorter_free(NULL);
 }
 
-static void no_room(void **state)
+static void a_sorter_without_room_fails(void **state)
 {
 	struct sorter *s = sorter_new(1, 1);
 	size_t was = sorter_bytes_max;
@@ -165,7 +165,7 @@ static int spilled_file(void)
 }
 
 /* What a file lost is an error, whatever errno was before, and not an endless read. */
-static void file_cut_short(void **state)
+static void a_file_cut_short_is_an_error(void **state)
 {
 	struct sorter *s = sorter_new(1, 1);
 	size_t was = sorter_bytes_max;
@@ -190,9 +190,11 @@ static void file_cut_short(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_memory),      cmocka_unit_test(in_runs),
-		cmocka_unit_test(left_early),     cmocka_unit_test(no_room),
-		cmocka_unit_test(file_cut_short),
+		cmocka_unit_test(rows_are_sorted_in_memory),
+		cmocka_unit_test(rows_are_sorted_in_runs_of_a_file),
+		cmocka_unit_test(a_sorter_may_be_left_early),
+		cmocka_unit_test(a_sorter_without_room_fails),
+		cmocka_unit_test(a_file_cut_short_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -258,7 +258,7 @@ static void open_db(void)
 	     NULL);
 }
 
-static void as_plain_sql(void **unused)
+static void steps_are_as_plain_sql_has_them(void **unused)
 {
 	static const char *const ranges[] = {NULL, NULL, "%", "step%", "app%:%", "nothing"};
 	unsigned named = 0, until = 0, other = 0, profiler = 0, none = 0;
@@ -291,7 +291,7 @@ static void as_plain_sql(void **unused)
 	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-static void errors(void **unused)
+static void errors_of_steps_are_returned(void **unused)
 {
 	(void)unused;
 	open_db();
@@ -314,8 +314,8 @@ static void errors(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(as_plain_sql),
-		cmocka_unit_test(errors),
+		cmocka_unit_test(steps_are_as_plain_sql_has_them),
+		cmocka_unit_test(errors_of_steps_are_returned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

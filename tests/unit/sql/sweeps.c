@@ -149,7 +149,7 @@ static const char gpu_events[] =
 	"0x1000001, 4, 2), (40, 30, 0x1000001, 4, 3),"
 	" (50, 90, 0x1000001, 5, 4), (60, 64, 0x2000001, 4, 5)";
 
-static void gpus(void **state)
+static void a_sweep_of_gpus_has_busy_times_and_launches(void **state)
 {
 	(void)state;
 	run(gpu_events);
@@ -190,7 +190,7 @@ static void gpus(void **state)
 			    "-\n2 0 1 7 memset - 1 1 - 5 6 -\n");
 }
 
-static void no_gpu(void **state)
+static void a_sweep_without_gpus_has_no_rows(void **state)
 {
 	(void)state;
 	step("event_spans");
@@ -203,7 +203,7 @@ static void no_gpu(void **state)
 }
 
 /* What is looked up in it is what a table with the same rows gives. */
-static void busy_is_a_table(void **state)
+static void gpu_busy_answers_as_a_table(void **state)
 {
 	static const char *const queries[] = {
 		"SELECT * FROM gpu_busy WHERE gpu = 1 AND end <= 300 ORDER BY end DESC LIMIT 3",
@@ -271,7 +271,7 @@ static void busy_is_a_table(void **state)
 
 /* ---- calls ---- */
 
-static void calls(void **state)
+static void calls_have_their_kinds(void **state)
 {
 	(void)state;
 	run("INSERT INTO StringIds VALUES (10, 'cudaMemcpyAsync_v3020'), (11, "
@@ -309,7 +309,7 @@ static void calls(void **state)
 }
 
 /* Copies in any order; ids repeat between processes, and where one repeats within one, the first call is it. */
-static void copies(void **state)
+static void copies_have_the_calls_that_made_them(void **state)
 {
 	(void)state;
 	run("INSERT INTO StringIds VALUES (10, 'cudaMemcpyAsync_v3020'), (11, 'cudaMemcpy');"
@@ -352,7 +352,7 @@ static const char switches[] =
 	" (150, 1, " T2 ", NULL), (450, 0, " T2 ", 2), (700, 0, " T2 ", 2);"
 	"INSERT INTO SL_SCHED_DETAIL VALUES (400, " T1 ", NULL, 350)";
 
-static void threads(void **state)
+static void a_sweep_of_switches_has_the_times_of_threads(void **state)
 {
 	(void)state;
 	run(switches);
@@ -367,7 +367,7 @@ static void threads(void **state)
 			    "1 1 530\n2 1 110\n2 2 140\n");
 }
 
-static void details(void **state)
+static void details_of_switches_count_more_than_states(void **state)
 {
 	(void)state;
 	/* what is known of a switch counts more than the state; a wakeup that is not in the sleep does not */
@@ -385,7 +385,7 @@ static void details(void **state)
 }
 
 /* Of a machine that was recorded as a whole: the traced processes. */
-static void traced_only(void **state)
+static void only_traced_processes_are_swept(void **state)
 {
 	(void)state;
 	run(switches);
@@ -413,7 +413,7 @@ static void sweep_anew(void)
 	step("sched_sweep");
 }
 
-static void random_reports(void **state)
+static void random_reports_are_swept_as_by_slow_sql(void **state)
 {
 	static const char *const queries[] = {
 		"SELECT * FROM gpu_busy ORDER BY 1, 5",
@@ -453,7 +453,7 @@ static void random_reports(void **state)
 	}
 }
 
-static void errors(void **state)
+static void errors_of_sweeps_are_returned(void **state)
 {
 	(void)state;
 	/* no tables to fill */
@@ -473,16 +473,20 @@ static void errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(gpus, make, drop),
-		cmocka_unit_test_setup_teardown(no_gpu, make, drop),
-		cmocka_unit_test_setup_teardown(busy_is_a_table, make, drop),
-		cmocka_unit_test_setup_teardown(calls, make, drop),
-		cmocka_unit_test_setup_teardown(copies, make, drop),
-		cmocka_unit_test_setup_teardown(threads, make, drop),
-		cmocka_unit_test_setup_teardown(details, make, drop),
-		cmocka_unit_test_setup_teardown(traced_only, make, drop),
-		cmocka_unit_test_setup_teardown(random_reports, make, drop),
-		cmocka_unit_test_setup_teardown(errors, make, drop),
+		cmocka_unit_test_setup_teardown(a_sweep_of_gpus_has_busy_times_and_launches, make,
+						drop),
+		cmocka_unit_test_setup_teardown(a_sweep_without_gpus_has_no_rows, make, drop),
+		cmocka_unit_test_setup_teardown(gpu_busy_answers_as_a_table, make, drop),
+		cmocka_unit_test_setup_teardown(calls_have_their_kinds, make, drop),
+		cmocka_unit_test_setup_teardown(copies_have_the_calls_that_made_them, make, drop),
+		cmocka_unit_test_setup_teardown(a_sweep_of_switches_has_the_times_of_threads, make,
+						drop),
+		cmocka_unit_test_setup_teardown(details_of_switches_count_more_than_states, make,
+						drop),
+		cmocka_unit_test_setup_teardown(only_traced_processes_are_swept, make, drop),
+		cmocka_unit_test_setup_teardown(random_reports_are_swept_as_by_slow_sql, make,
+						drop),
+		cmocka_unit_test_setup_teardown(errors_of_sweeps_are_returned, make, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

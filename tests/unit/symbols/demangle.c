@@ -31,7 +31,7 @@ static void functions_of_c_are_what_they_are(void **state)
 	check("with.dot", "with.dot");
 }
 
-static void versions_go(void **state)
+static void versions_of_symbols_are_dropped(void **state)
 {
 	(void)state;
 	check("__libc_start_main@@GLIBC_2.34", "__libc_start_main");
@@ -40,7 +40,7 @@ static void versions_go(void **state)
 	check("@", "@");
 }
 
-static void what_compilers_add_goes(void **state)
+static void suffixes_of_compilers_are_dropped(void **state)
 {
 	(void)state;
 	check("f.cold", "f");
@@ -249,8 +249,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_of_c_are_what_they_are),
-		cmocka_unit_test(versions_go),
-		cmocka_unit_test(what_compilers_add_goes),
+		cmocka_unit_test(versions_of_symbols_are_dropped),
+		cmocka_unit_test(suffixes_of_compilers_are_dropped),
 		cmocka_unit_test(parameters_and_results_go_scopes_stay),
 		cmocka_unit_test(operators_keep_their_brackets),
 		cmocka_unit_test(functions_within_functions_lose_only_parameters),

@@ -13,9 +13,10 @@ static volatile long in_section __attribute__((section(".OurSection"), used)) = 
 long in_data = 2;
 static long hidden_data __attribute__((used)) = 3;
 
-static void found(void **state)
+static void symbols_of_a_file_are_found(void **state)
 {
-	const char *const names[] = {"in_data", "hidden_data", "no_such_symbol", "found"};
+	const char *const names[] = {"in_data", "hidden_data", "no_such_symbol",
+				     "symbols_of_a_file_are_found"};
 	uint64_t at[4] = {1, 1, 1, 1}, section = 0, bias;
 	struct elf_image e;
 
@@ -26,7 +27,7 @@ static void found(void **state)
 	assert_int_equal(bias % 4096, 0);
 	assert_int_equal(at[1] + bias, (uintptr_t)&hidden_data);
 	assert_int_equal(at[2], 1);
-	assert_int_equal(at[3] + bias, (uintptr_t)found);
+	assert_int_equal(at[3] + bias, (uintptr_t)symbols_of_a_file_are_found);
 	assert_true(elf_image_section_address(&e, ".OurSection", &section));
 	assert_int_equal(section + bias, (uintptr_t)&in_section);
 	assert_false(elf_image_section_address(&e, ".NoSection", &section));
@@ -36,7 +37,7 @@ static void found(void **state)
 	elf_image_close(&e);
 }
 
-static void damaged(void **state)
+static void damaged_files_do_no_harm(void **state)
 {
 	const char *const names[] = {"in_data"};
 	uint8_t file[4096];
@@ -59,7 +60,8 @@ static void damaged(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(found), cmocka_unit_test(damaged)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(symbols_of_a_file_are_found),
+					   cmocka_unit_test(damaged_files_do_no_harm)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static const uint8_t locations[] = {0x80 | 15 << 3 | 1,
 				    0x40 | (600 & 0x3f),
 				    600 >> 6};
 
-static void test_lnotab(void **state)
+static void lnotab_gives_the_lines_of_3_8_and_3_9(void **state)
 {
 	(void)state;
 	assert_int_equal(pylines_at(0x0308, lnotab, sizeof(lnotab), 1, 0), 1);
@@ -45,7 +45,7 @@ static void test_lnotab(void **state)
 	assert_int_equal(pylines_at(0x0309, NULL, 0, 7, 100), 7);
 }
 
-static void test_linetable(void **state)
+static void linetable_gives_the_lines_of_3_10(void **state)
 {
 	(void)state;
 	assert_int_equal(pylines_at(0x030a, linetable, sizeof(linetable), 10, 0), 11);
@@ -57,7 +57,7 @@ static void test_linetable(void **state)
 	assert_int_equal(pylines_at(0x030a, linetable, sizeof(linetable), 10, 22), 0);
 }
 
-static void test_locations(void **state)
+static void locations_give_the_lines_of_3_11_and_later(void **state)
 {
 	static const struct {
 		uint32_t offset;
@@ -73,14 +73,14 @@ static void test_locations(void **state)
 					 want[i].line);
 }
 
-static void test_not_begun(void **state)
+static void a_function_that_has_not_begun_has_its_first_line(void **state)
 {
 	(void)state;
 	for (unsigned version = 0x0308; version <= 0x030e; version++)
 		assert_int_equal(pylines_at((int)version, NULL, 0, 42, SL_PYLINES_NOT_BEGUN), 42);
 }
 
-static void test_cut(void **state)
+static void a_table_that_is_cut_gives_its_whole_entries(void **state)
 {
 	(void)state;
 	/* Each whole entry of a table that is cut has its line, and a cut entry has none. */
@@ -94,7 +94,7 @@ static void test_cut(void **state)
 	}
 }
 
-static void test_nonsense(void **state)
+static void tables_of_nonsense_do_no_harm(void **state)
 {
 	uint32_t seed = 1;
 
@@ -118,9 +118,12 @@ static void test_nonsense(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lnotab),    cmocka_unit_test(test_linetable),
-		cmocka_unit_test(test_locations), cmocka_unit_test(test_not_begun),
-		cmocka_unit_test(test_cut),       cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(lnotab_gives_the_lines_of_3_8_and_3_9),
+		cmocka_unit_test(linetable_gives_the_lines_of_3_10),
+		cmocka_unit_test(locations_give_the_lines_of_3_11_and_later),
+		cmocka_unit_test(a_function_that_has_not_begun_has_its_first_line),
+		cmocka_unit_test(a_table_that_is_cut_gives_its_whole_entries),
+		cmocka_unit_test(tables_of_nonsense_do_no_harm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ static const char *people(struct cell c, int decimals, bool group)
 #define SCALED(n, s) ((struct cell){.kind = CELL_INT, .num = (n), .scale = (s)})
 #define REAL(r)      ((struct cell){.kind = CELL_REAL, .real = (r)})
 
-static void machine_numbers(void **state)
+static void numbers_for_machines_are_exact(void **state)
 {
 	(void)state;
 	assert_string_equal(number(INT(0)), "0");
@@ -66,7 +66,7 @@ static void every_double_reads_back(void **state)
 	}
 }
 
-static void numbers_for_people(void **state)
+static void numbers_for_people_have_groups(void **state)
 {
 	(void)state;
 	assert_string_equal(people(INT(999), 0, true), "999");
@@ -81,7 +81,7 @@ static void numbers_for_people(void **state)
 	assert_true(strlen(people(REAL(-1.7e308), 6, true)) > 400);
 }
 
-static void decimals(void **state)
+static void cells_have_the_decimals_that_they_need(void **state)
 {
 	(void)state;
 	assert_int_equal(cell_decimals(&INT(5)), 0);
@@ -105,7 +105,7 @@ static void shows(const char *in, size_t len, size_t width, const char *want, si
 
 #define SHOWS(in, width, want, want_width) shows(in, sizeof(in) - 1, width, want, want_width)
 
-static void texts(void **state)
+static void texts_are_cut_to_columns(void **state)
 {
 	(void)state;
 	SHOWS("", 5, "", 0);
@@ -125,7 +125,7 @@ static void texts(void **state)
 	SHOWS("ab\xE2\x82", 0, "ab\\xE2\\x82", 10); /* cut off */
 }
 
-static void utf8(void **state)
+static void utf8_is_decoded(void **state)
 {
 	static const struct {
 		const char *text;
@@ -156,12 +156,12 @@ static void utf8(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(machine_numbers),
+		cmocka_unit_test(numbers_for_machines_are_exact),
 		cmocka_unit_test(every_double_reads_back),
-		cmocka_unit_test(numbers_for_people),
-		cmocka_unit_test(decimals),
-		cmocka_unit_test(texts),
-		cmocka_unit_test(utf8),
+		cmocka_unit_test(numbers_for_people_have_groups),
+		cmocka_unit_test(cells_have_the_decimals_that_they_need),
+		cmocka_unit_test(texts_are_cut_to_columns),
+		cmocka_unit_test(utf8_is_decoded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

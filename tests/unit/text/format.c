@@ -16,7 +16,7 @@ static const struct format *parse(const char *spec, struct format_options *opt)
 	return format_parse(spec, &format_csv, opt, why, sizeof(why));
 }
 
-static void names(void **state)
+static void formats_are_found_by_name(void **state)
 {
 	struct format_options opt;
 
@@ -30,7 +30,7 @@ static void names(void **state)
 	assert_null(strstr(why, "did you mean"));
 }
 
-static void modifiers(void **state)
+static void modifiers_of_formats_are_parsed(void **state)
 {
 	struct format_options opt;
 
@@ -99,7 +99,7 @@ static void nothing_is_lost_behind_the_lookahead(void **state)
 	}
 }
 
-static void empty_tables(void **state)
+static void empty_tables_are_well_formed(void **state)
 {
 	size_t len;
 	char *text;
@@ -117,7 +117,7 @@ static void empty_tables(void **state)
 	free(text);
 }
 
-static void frame(void **state)
+static void a_table_has_a_frame(void **state)
 {
 	size_t len;
 	char *text = write_table(&format_table, "table:.:5", 2, &len);
@@ -135,11 +135,11 @@ static void frame(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),
-		cmocka_unit_test(modifiers),
+		cmocka_unit_test(formats_are_found_by_name),
+		cmocka_unit_test(modifiers_of_formats_are_parsed),
 		cmocka_unit_test(nothing_is_lost_behind_the_lookahead),
-		cmocka_unit_test(empty_tables),
-		cmocka_unit_test(frame),
+		cmocka_unit_test(empty_tables_are_well_formed),
+		cmocka_unit_test(a_table_has_a_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

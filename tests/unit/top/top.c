@@ -186,7 +186,7 @@ static void gpus_have_their_own_time(void **state)
 	top_free(&t);
 }
 
-static void lines_fit(void **state)
+static void lines_fit_the_screen(void **state)
 {
 	struct top_ask ask = {.view = VIEW_FILES};
 	struct top_rows rows = {0};
@@ -249,7 +249,7 @@ int main(void)
 		cmocka_unit_test(rows_are_sorted_and_chosen),
 		cmocka_unit_test(processes_have_what_their_threads_and_files_have),
 		cmocka_unit_test(gpus_have_their_own_time),
-		cmocka_unit_test(lines_fit),
+		cmocka_unit_test(lines_fit_the_screen),
 		cmocka_unit_test(switches_that_the_kernel_skipped_are_no_lost_events),
 	};
 

@@ -83,7 +83,7 @@ static unsigned take(void)
 	return sl_pystack_has() ? sl_pystack(words, SL_FRAME_MAX, SL_FRAME_MAX - 1, &fresh) : 0;
 }
 
-static void test_stack(void **state)
+static void a_stack_has_its_frames_in_every_layout(void **state)
 {
 	(void)state;
 	for (int round = 0; round < 5; round++) {
@@ -130,7 +130,7 @@ static void test_stack(void **state)
 	}
 }
 
-static void test_copies_of_bytecode(void **state)
+static void copies_of_bytecode_have_their_lines(void **state)
 {
 	static uint64_t copies[4] = {2};
 	static uint16_t copy[64];
@@ -157,7 +157,7 @@ static void test_copies_of_bytecode(void **state)
 	assert_true(sl_frame_offset(words[0]) == 2 * NOT_BEGUN);
 }
 
-static void test_loop_without_frames(void **state)
+static void runs_of_the_loop_without_frames_are_counted(void **state)
 {
 	char *code, *f;
 
@@ -174,7 +174,7 @@ static void test_loop_without_frames(void **state)
 	assert_true(words[3] & SL_FRAME_ENTRY);
 }
 
-static void test_hidden_frames(void **state)
+static void hidden_frames_are_left_out(void **state)
 {
 	char *name, *hidden, *code, *f;
 
@@ -193,7 +193,7 @@ static void test_hidden_frames(void **state)
 	assert_true(words[1] & SL_FRAME_ENTRY);
 }
 
-static void test_damage(void **state)
+static void damaged_frames_end_with_a_remark(void **state)
 {
 	const uint64_t broken = SL_FRAME_REMARK | SL_REMARK_PYTHON_BROKEN;
 	char *code, *outer, *f;
@@ -237,7 +237,7 @@ static void test_damage(void **state)
 	}
 }
 
-static void test_depth(void **state)
+static void depth_is_as_asked(void **state)
 {
 	char *code, *f = NULL;
 
@@ -267,7 +267,7 @@ static const char *name_of_new(char *text)
 	return c.name;
 }
 
-static void test_texts(void **state)
+static void texts_of_every_width_are_read(void **state)
 {
 	static const uint16_t wide[] = {0x540d, 'a', 0x524d, 0xdc80};
 	static const uint32_t widest[] = {0x1f600, 'b', 0xe9};
@@ -304,7 +304,7 @@ static void test_texts(void **state)
 	assert_string_equal(name_of_new(text), "");
 }
 
-static void test_code_that_comes_and_goes(void **state)
+static void code_at_a_used_address_has_a_new_number(void **state)
 {
 	struct sl_pycode c;
 	uint32_t first, ids = 0;
@@ -348,7 +348,7 @@ static void test_code_that_comes_and_goes(void **state)
 
 #define MANY (2 * CODE_CNT)
 
-static void test_full_table(void **state)
+static void a_full_table_of_code_does_no_harm(void **state)
 {
 	char *many, *f;
 
@@ -411,7 +411,7 @@ static void *meet(void *arg)
 	return NULL;
 }
 
-static void test_threads(void **state)
+static void threads_share_the_numbers_of_code(void **state)
 {
 	pthread_t t[THREADS];
 
@@ -436,7 +436,7 @@ static void test_threads(void **state)
 	}
 }
 
-static void test_end_of_python(void **state)
+static void stacks_end_with_python(void **state)
 {
 	(void)state;
 	begin(FINAL, 16, false);
@@ -450,7 +450,7 @@ static void test_end_of_python(void **state)
 }
 
 /* The frame behind all others is none, and no run of the loop. */
-static void test_base_frame(void **state)
+static void the_base_frame_is_left_out(void **state)
 {
 	char *base, *frame;
 
@@ -474,7 +474,7 @@ static void test_base_frame(void **state)
 	is_3_15 = false;
 }
 
-static void test_unknown(void **state)
+static void unknown_versions_have_no_stacks(void **state)
 {
 	static const struct {
 		unsigned long hex;
@@ -514,7 +514,7 @@ static void test_unknown(void **state)
 	assert_int_equal(notes, 1);
 }
 
-static void test_version_text(void **state)
+static void versions_are_read_from_texts(void **state)
 {
 	(void)state;
 	assert_int_equal(read_version("3.9.18 (main, May  9 2026)"), 0x030912f0);
@@ -527,20 +527,20 @@ static void test_version_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stack),
-		cmocka_unit_test(test_copies_of_bytecode),
-		cmocka_unit_test(test_loop_without_frames),
-		cmocka_unit_test(test_hidden_frames),
-		cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_depth),
-		cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_code_that_comes_and_goes),
-		cmocka_unit_test(test_full_table),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_end_of_python),
-		cmocka_unit_test(test_base_frame),
-		cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_version_text),
+		cmocka_unit_test(a_stack_has_its_frames_in_every_layout),
+		cmocka_unit_test(copies_of_bytecode_have_their_lines),
+		cmocka_unit_test(runs_of_the_loop_without_frames_are_counted),
+		cmocka_unit_test(hidden_frames_are_left_out),
+		cmocka_unit_test(damaged_frames_end_with_a_remark),
+		cmocka_unit_test(depth_is_as_asked),
+		cmocka_unit_test(texts_of_every_width_are_read),
+		cmocka_unit_test(code_at_a_used_address_has_a_new_number),
+		cmocka_unit_test(a_full_table_of_code_does_no_harm),
+		cmocka_unit_test(threads_share_the_numbers_of_code),
+		cmocka_unit_test(stacks_end_with_python),
+		cmocka_unit_test(the_base_frame_is_left_out),
+		cmocka_unit_test(unknown_versions_have_no_stacks),
+		cmocka_unit_test(versions_are_read_from_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

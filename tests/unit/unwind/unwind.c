@@ -33,7 +33,7 @@ static bool is_right(void (*function)(int), int arg)
 	return true;
 }
 
-static void c_functions(void **state)
+static void stacks_of_c_functions_are_right(void **state)
 {
 	(void)state;
 	assert_true(is_right(case_plain, 0));
@@ -47,14 +47,14 @@ static void c_functions(void **state)
 	assert_true(is_right(case_noreturn, 0));
 }
 
-static void cxx_functions(void **state)
+static void stacks_of_cxx_functions_are_right(void **state)
 {
 	(void)state;
 	assert_true(is_right(case_virtual, 10));
 	assert_true(is_right(case_inlined, 1));
 }
 
-static void through_libraries(void **state)
+static void stacks_go_through_libraries(void **state)
 {
 	(void)state;
 	run(case_qsort, 20);
@@ -66,7 +66,7 @@ static void through_libraries(void **state)
 	assert_true(is_like_glibc());
 }
 
-static void as_deep_as_was_asked(void **state)
+static void stacks_are_as_deep_as_asked(void **state)
 {
 	unsigned all;
 
@@ -122,14 +122,14 @@ static void assert_interrupted(void)
 	assert_true(is_like_glibc());
 }
 
-static void interrupted_by_a_signal(void **state)
+static void stacks_go_through_a_signal(void **state)
 {
 	(void)state;
 	handle(SIGILL, 0, handler);
 	assert_interrupted();
 }
 
-static void on_a_stack_for_signals(void **state)
+static void stacks_go_on_from_a_stack_for_signals(void **state)
 {
 	size_t size = (size_t)64 * 1024;
 	stack_t mine = {.ss_sp = malloc(size), .ss_size = size}, off = {.ss_flags = SS_DISABLE};
@@ -174,7 +174,7 @@ __attribute__((noinline)) static void read_clock(int unused)
 		clock_gettime(CLOCK_MONOTONIC, &ts);
 }
 
-static void interrupted_in_the_vdso(void **state)
+static void stacks_go_on_from_the_vdso(void **state)
 {
 	struct itimerval often = {{0, 1000}, {0, 1000}}, off = {{0, 0}, {0, 0}};
 
@@ -220,7 +220,7 @@ static void run_coroutine(void *stack, size_t size, void (*f)(int), int arg)
 	assert_int_equal(swapcontext(&outside, &inside), 0);
 }
 
-static void in_a_coroutine(void **state)
+static void stacks_of_a_coroutine_end_with_it(void **state)
 {
 	size_t size = (size_t)256 * 1024;
 	void *stack = malloc(size);
@@ -252,7 +252,7 @@ static void *thread(void *arg)
 	return is_right(case_aligned, 2) && is_right(case_plain, 0) ? theirs : NULL;
 }
 
-static void in_threads_with_small_stacks(void **state)
+static void threads_with_small_stacks_have_stacks(void **state)
 {
 	static char stack[4 * 65536] __attribute__((aligned(65536)));
 	pthread_attr_t a;
@@ -299,7 +299,7 @@ static void *forget(void *arg)
 }
 
 /* Rows are kept by all at once, and are void again and again. */
-static void in_many_threads_at_once(void **state)
+static void many_threads_have_stacks_at_once(void **state)
 {
 	pthread_t t[4], other;
 	bool all = true;
@@ -461,7 +461,7 @@ static void spoil_probe(void)
 	spoil(spoil_seed);
 }
 
-static void whatever_is_on_the_stack(void **state)
+static void random_words_on_the_stack_do_no_harm(void **state)
 {
 	(void)state;
 	share_damaged();
@@ -485,21 +485,21 @@ static void whatever_is_on_the_stack(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(c_functions),
-		cmocka_unit_test(cxx_functions),
-		cmocka_unit_test(through_libraries),
-		cmocka_unit_test(as_deep_as_was_asked),
-		cmocka_unit_test(interrupted_by_a_signal),
-		cmocka_unit_test(on_a_stack_for_signals),
-		cmocka_unit_test(interrupted_in_the_vdso),
-		cmocka_unit_test(in_a_coroutine),
-		cmocka_unit_test(in_threads_with_small_stacks),
-		cmocka_unit_test(in_many_threads_at_once),
+		cmocka_unit_test(stacks_of_c_functions_are_right),
+		cmocka_unit_test(stacks_of_cxx_functions_are_right),
+		cmocka_unit_test(stacks_go_through_libraries),
+		cmocka_unit_test(stacks_are_as_deep_as_asked),
+		cmocka_unit_test(stacks_go_through_a_signal),
+		cmocka_unit_test(stacks_go_on_from_a_stack_for_signals),
+		cmocka_unit_test(stacks_go_on_from_the_vdso),
+		cmocka_unit_test(stacks_of_a_coroutine_end_with_it),
+		cmocka_unit_test(threads_with_small_stacks_have_stacks),
+		cmocka_unit_test(many_threads_have_stacks_at_once),
 #if defined(__x86_64__)
 		cmocka_unit_test(registers_that_are_not_followed_at_first),
 		cmocka_unit_test(code_without_a_table),
 		cmocka_unit_test(damaged_stacks_end_with_a_remark),
-		cmocka_unit_test(whatever_is_on_the_stack),
+		cmocka_unit_test(random_words_on_the_stack_do_no_harm),
 #endif
 	};
 
