@@ -20,10 +20,7 @@ stray() { # what still runs of this script's processes
 	find /proc -maxdepth 2 -name exe \( -lname "$W/brood" -o -lname "$W/sightline" \) 2>/dev/null
 }
 gone() {
-	for _ in $(seq 100); do
-		[ -n "$(stray)" ] || return 0
-		sleep 0.05
-	done
+	wait_for 5 eval '[ -z "$(stray)" ]' && return
 	stray
 	return 1
 }

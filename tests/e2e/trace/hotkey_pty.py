@@ -105,6 +105,16 @@ def phase(name):
         shown(lambda: os.path.exists("mark-" + name))
 
 
+def looked():
+    """Waits until the collector has looked at the modes: each time it wakes up, but for a tenth of a second after a look."""
+    def wakes():
+        with open(f"/proc/{sessions()[0]['id']}/status") as f:
+            return int(next(line.split()[1] for line in f if line.startswith("voluntary_ctxt_switches")))
+    time.sleep(0.1)
+    before = wakes()
+    shown(lambda: wakes() >= before + 2)
+
+
 def same(got, want):
     if got != want:
         raise SystemExit(f"got {got!r}, want {want!r}; on the terminal: {terminal.text!r}")
@@ -153,14 +163,17 @@ def character():
 
 def reader():
     """A program that reads has its terminal: lines, echo, and every byte."""
-    t = run(*profile(), "sh", "-c", "sleep 0.5; echo ready; read line; echo got:$line; sleep 0.5; exit 3")
+    wait = "until [ -e %s ]; do sleep 0.02; done; "
+    t = run(*profile(), "sh", "-c", wait % "go" + "echo ready; read line; echo got:$line; " + wait % "on" + "exit 3")
     shown(lambda: t.modes() == TAKEN)
+    open("go", "w").close()
     shown(lambda: t.has(b"ready") and t.modes() == ORDINARY)
     t.type(b"abc\x7fd\n")
     shown(lambda: t.has(b"got:abd"))
     if b"abc" not in t.text:
         raise SystemExit(f"no echo: {t.text!r}")
     shown(lambda: t.modes() == TAKEN)
+    open("on", "w").close()
     same(t.wait(), 3)
     same(t.modes(), ORDINARY)
 
@@ -168,7 +181,7 @@ def reader():
 def own_modes():
     """A program with modes of its own gets every key, ours too, and what it puts back is put back to the ordinary."""
     program = ("import sys, termios, tty, os, time\n"
-               "time.sleep(.4)\n"
+               "while not os.path.exists('go'): time.sleep(.02)\n"
                "was = termios.tcgetattr(0)\n"
                "tty.setraw(0)\n"
                "print('raw', flush=True)\n"
@@ -176,14 +189,18 @@ def own_modes():
                "while b'.' not in data: data += os.read(0, 100)\n"
                "termios.tcsetattr(0, termios.TCSANOW, was)\n"
                "print('keys', data, flush=True)\n"
-               "time.sleep(.4)\n")
+               "while not os.path.exists('on'): time.sleep(.02)\n")
     t = run(*profile(), sys.executable, "-c", program)
+    shown(lambda: t.modes() == TAKEN)
+    open("go", "w").close()
     shown(lambda: t.has(b"raw"))
-    time.sleep(0.3)
+    looked()
     t.type(b"k" + F12 + b".")
     shown(lambda: t.has(b"keys"))
     if b"k\\x1b[24~." not in t.text:
         raise SystemExit(f"keys are missing: {t.text!r}")
+    shown(lambda: t.modes() == TAKEN)
+    open("on", "w").close()
     same(t.wait(), 0)
     same(t.modes(), ORDINARY)
 
@@ -235,7 +252,8 @@ def background():
     t = run("bash", "--norc", "--noprofile", "-i")
     t.type(" ".join(profile(*PHASES)).encode() + b" &\n")
     phase("a")
-    time.sleep(0.5)
+    shown(lambda: state() == ["DelayedCollection"])
+    looked()
     t.type(b"stty -a | tr ' ;' '\\n\\n' | grep -xE -- '-?(icanon|echo)' | tr '\\n' '+'; echo =no''w\n")
     shown(lambda: t.has(b"=now\r"))
     if b"icanon+echo+=now\r" not in t.text and b"echo+icanon+=now\r" not in t.text:
@@ -251,7 +269,8 @@ def launch():
     """The collector has no terminal, launch has."""
     t = run(SIGHTLINE, "launch", "--session-new=keys", *PHASES)
     phase("a")
-    time.sleep(0.3)
+    shown(lambda: state() == ["Active"])
+    looked()
     same(t.modes(), ORDINARY)
     subprocess.run([SIGHTLINE, "start", "-c", "hotkey", "--capture-range-end=repeat", "-o", "l"], check=True)
     shown(lambda: t.modes() == TAKEN)
@@ -273,7 +292,13 @@ def tmux():
                     *profile(), *PHASES], check=True)
     try:
         phase("a")
-        time.sleep(0.5)
+        end = time.time() + 20
+        while b"The key F12 begins a capture" not in subprocess.run(
+                ["tmux", "-L", name, "capture-pane", "-p"], stdout=subprocess.PIPE, check=True).stdout:
+            if time.time() > end:
+                raise SystemExit("no message in tmux")
+            time.sleep(0.05)
+        looked()
         subprocess.run(["tmux", "-L", name, "send-keys", "F12"], check=True)
         end = time.time() + 20
         while state() != ["Collection"]:

@@ -3,6 +3,19 @@
 # the folder, sessions and program go on.
 . tests/lib.sh
 . "$TOP/tests/e2e/lib/job.sh"
+# How often the process of each session that reads the folder has waited for the next look, and whether each has done so TIMES more.
+looks() {
+	for session_pid in $pids; do
+		sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' /proc/"$(pgrep -P "$session_pid" -x sightline)"/status
+	done
+}
+have_looked() { # LOOKS-BEFORE TIMES
+	looks | { # shellcheck disable=SC2086
+		for before in $1; do
+			read -r now && [ "$now" -ge $((before + $2)) ] || exit 1
+		done
+	}
+}
 
 # ---- flight recorders ----
 pids=
@@ -43,7 +56,8 @@ job dump
 is "$? $(reports) $(wc -l <err)" '0 3 3' 'rubbish in the folder of the job is passed over'
 if [ "$(id -u)" = 0 ]; then
 	printf 'sightline-job-1\n%016d dump\n' 77 >ask && chown 65534 ask && mv ask "$JOB/ask"
-	sleep 2.5
+	seen=$(looks)
+	check 'each session looks for requests three times' wait_for 20 have_looked "$seen" 3
 	is "$(grep -l '0000000000000077' "$JOB"/at/"$HOST"-* | wc -l)" 0 'requests of another user are not done'
 else
 	skip 'requests of another user are not done' 'needs root'
