@@ -51,13 +51,15 @@ cat >ends.py <<'END'
 import os, sys, threading, time
 def last_of_child():
     time.sleep(1)
-def first_of_child():
-    time.sleep(0.02)
+def first_of_child_0():
+    while not os.path.exists("go"): time.sleep(0.02)
+def first_of_child_1():
+    while not os.path.exists("go"): time.sleep(0.02)
 def still_waits():
     threading.Event().wait()
-for _ in range(2):
+for first in first_of_child_0, first_of_child_1:
     if os.fork() == 0:
-        first_of_child()
+        first()
         last_of_child()
         os._exit(0)
 threading.Thread(target=still_waits, daemon=True).start()
@@ -66,7 +68,12 @@ for _ in range(2):
 os._exit(3)
 END
 has() { q "$R" "SELECT count(DISTINCT c.globalTid) FROM $AWAY WHERE f.kind = 1 AND cpuCycles = 0 AND n.value = '$1'"; }
-profile ends -t none -s process-tree --python-sampling=true --off-cpu-threshold=10000000 "$PY" ends.py 2>err
+profile ends -t none -s process-tree --python-sampling=true --off-cpu-threshold=10000000 "$PY" ends.py 2>err &
+R=$W/ends.sqlite
+wait_for 20 sh -c '[ "$(sqlite3 -readonly "$0" "SELECT count(*) FROM SL_CODES WHERE name LIKE \"first_of_child%\"")" = 2 ]' "$R"
+result $? 'functions of both children are in the report while they wait'
+: >go
+wait $!
 is $? 3 'processes that end as soon as they are back: profile has their status'
 is "$(has last_of_child)" 2 'processes that end as soon as they are back have the function that waited'
 check 'processes that end as soon as they are back: the report is sound' intact "$R"
