@@ -160,8 +160,8 @@ round() { # MODE VICTIM
 	ends $job
 	differs >>failed
 	[ ! -s failed ]
-	result $? "$1, kill of $2: rows, totals and losses are all calls (threshold $threshold, $burst at once, $size MiB${clock:+, $clock}${live:+, $live})" || {
-		echo "SEED=$begun"
+	result $? "$1, kill of $2: rows, totals and losses are all calls" || {
+		echo "SEED=$begun: threshold $threshold, $burst at once, $size MiB${clock:+, $clock}${live:+, $live}"
 		cat failed log out
 	} | diag
 	[ "$(readlink "/proc/$program/exe")" != "$PROG/tally" ] || kill -KILL $program
