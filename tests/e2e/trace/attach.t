@@ -146,11 +146,10 @@ END
 	wait_for 20 sh -c "grep -q sleep /proc/$S1/comm && grep -q sleep /proc/$S2/comm"
 	kill -STOP $S1
 	check 'attach attaches to a stopped process and another' attach s -p $S1,$S2 -p $S2
-	sleep 0.3
 	is "$(cut -d' ' -f3 /proc/$S1/stat)" T 'a stopped process stays stopped while it is attached'
 	kill -CONT $S1
 	kill $S1
-	sleep 0.2
+	wait "$S1" 2>/dev/null
 	check 'attach goes on while one of its processes is left' kill -0 $A
 	kill $S2
 	wait $A
