@@ -21,7 +21,7 @@ END2
 )" "0
 0
 0
-0" "$1: the lock is held by one thread at a time, a thread holds or waits, every range ends"
+0" "$1: one thread at a time holds the lock, a thread holds or waits, every range ends"
 }
 
 # What it prints of each thread: its id, how long it lived at most without what it slept, for how long it did something that

@@ -28,7 +28,7 @@ gone() {
 can() { $user timeout 20 "$@" true >/dev/null 2>&1; }
 compare() { # NAME STATUS OPENED
 	is "$2" 0 "$1: the run ends with status 0"
-	check "$1: the process tree and its ids are those of strace" /usr/bin/env python3 "$E2E/trace/containers.py" witness "$R" $3
+	check "$1: the tree and its ids are those of strace" /usr/bin/env python3 "$E2E/trace/containers.py" witness "$R" $3
 	check "$1: no process is left" gone
 }
 witness() { # COMMAND...
