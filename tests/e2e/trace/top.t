@@ -71,10 +71,13 @@ is "$(json look 'one("files", path=None)["operations"] >= 5000, sum(f["operation
 	'(True, True)' 'short calls stand in a line of their own'
 
 # ---- rates ----
+works_in_turn() { # the calls of "go" are in the sums
+	top -f json -n 1 "$R" >look 2>err.top && [ "$(json look 'one("functions", function="pread")["calls"] >= 100')" = True ]
+}
 start rates --osrt-threshold=0
 tell spin
 tell go
-sleep 1.5
+wait_for 20 works_in_turn
 top -f json -n 2 -i 2 "$R" >look 2>err.top
 is $? 0 'top -n 2 succeeds'
 is "$(wc -l <look)" 2 'top -n 2 prints one object per look'
@@ -131,8 +134,12 @@ if [ -x "$B/tests/gpu/train" ] && [ -f "$B/tests/standin/libcupti.so.13" ]; then
 		--cuda-flush-interval=100 "$B/tests/gpu/train" -w 4000 >gpu.said 2>gpu.err &
 	gpu=$!
 	wait_for 20 grep -q '^wrong' gpu.said
-	sleep 2
-	top -f json gpu.sqlite >look 2>err.top
+	all_is_there() { # as many kernels and copies as the program has counted, and the call that ends them
+		top -f json gpu.sqlite >look 2>err.top &&
+			[ "$(json look 'sum(g["kernels"] for g in d["gpus"]), sum(g["copies"] for g in d["gpus"]), any(f["function"].startswith("cudaDeviceSync") for f in d["cuda"])')" = \
+				"$(awk '$1 == "kernel" { kernels += $3 } $1 == "copy" { copies += $3 } END { printf "(%d, %d, True)", kernels, copies }' gpu.said)" ]
+	}
+	wait_for 20 all_is_there
 	is "$(json look '[(f["library"], f["calls"]) for f in d["cuda"] if f["function"].startswith("cudaDeviceSynchronize")]')" \
 		"[('cuda', $(awk '$2 == "cudaDeviceSynchronize" { print $3 }' gpu.said))]" 'top counts the calls into CUDA'
 	wait "$gpu"
@@ -150,7 +157,7 @@ fi
 # ---- the writer is not held up ----
 top -f json -n 1000 "$R" >look 2>err.top &
 watcher=$!
-sleep 1.2
+wait_for 20 eval '[ "$(wc -l <look)" -ge 2 ]'
 finish
 wait_for 5 sh -c "! kill -0 $watcher 2>/dev/null"
 check 'watched to its end: the report is one file' finished "$R"
@@ -273,7 +280,7 @@ mux resize-window -x 46 -y 9
 sees 'screen, narrow: the path stays, numbers give way' 'OPS/s.*PATH$'
 sees 'screen, narrow: the path is cut' '~$'
 mux resize-window -x 12 -y 3
-sleep 0.3
+check 'screen, 12 columns: top goes on' wait_for 10 eval '[ -n "$(screen)" ] && ! screen | grep -q .............'
 mux resize-window -x 110 -y 30
 sees 'screen, wide again: all columns are back' 'WRITE MB/s  PATH'
 press q
@@ -307,7 +314,6 @@ fi
 # ---- the end, while top runs ----
 open_screen "'$BIN' top '$R' --view=functions"
 sees 'the recording ends: top shows functions before it' ' pwrite$'
-sleep 1.5
 finish
 sees 'the recording ends: top says so' 'The recording is finished'
 sees 'the recording ends: top keeps its table' ' pwrite$'
@@ -332,8 +338,10 @@ sees 'session: the first report is followed' 'one.sqlite: recording'
 sees 'session: the first report is finished after stop' 'one.sqlite: finished'
 "$BIN" start --session="top-$$" -o "$W/two" 2>/dev/null
 sees 'session: the second report is followed' 'two.sqlite: recording'
-sleep 1.2
-top -f json --session="top-$$" >look 2>err.top
+session_works() {
+	top -f json --session="top-$$" >look 2>err.top && [ "$(json look 'one("functions", function="pread")["calls"] >= 100')" = True ]
+}
+wait_for 20 session_works
 is "$(json look 'one("functions", function="pwrite")["calls"] - one("functions", function="pread")["calls"] in (-1, 0, 1), d["time_seconds"] < 60')" '(True, True)' \
 	'session: top has the sums of the second report'
 finish
