@@ -145,16 +145,36 @@ on_terminal() { # COMMAND...: on a terminal of its own, which gets what comes on
 status = pty.spawn(sys.argv[1:])
 sys.exit(os.waitstatus_to_exitcode(status))' "$@"
 }
+answers() { # QUESTION ANSWER COMMAND...: on a terminal of its own, which gets the answer when the question is there
+	"$PY" -c 'import os, pty, sys
+question, answer = (word.encode() for word in sys.argv[1:3])
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[3], sys.argv[3:])
+said = b""
+while True:
+    try:
+        got = os.read(terminal, 1000)
+    except OSError: # as the end of a terminal is
+        got = b""
+    if not got:
+        break
+    if question not in said and question in said + got:
+        os.write(terminal, answer + b"\n")
+    said += got
+sys.stdout.buffer.write(said)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))' "$@"
+}
 on_terminal "$BIN" launch --session-new=other sh -c 'echo $$ >program; exec sleep 60' </dev/null >launch.out 2>&1 &
 check 'a session begun on another terminal is active' wait_for 20 in_state other Active
 check 'start of a session of another terminal succeeds by its name' silent sl start --session=other -o other
 for c in stop cancel shutdown; do
 	check "$c of a session of another terminal needs its name" says 2 "session 'other' was not begun in this terminal; if it is meant: sightline $c --session=other" sl $c
 done
-{ sleep 1; echo n; sleep 1; } | on_terminal "$BIN" stop >out 2>&1
+answers '[y/N]' n "$BIN" stop >out 2>&1
 is "$? $(grep -c "session 'other' .* was not begun in this terminal; stop it? \[y/N\]" out)" '1 1' 'stop on a terminal asks about a session of another terminal'
 is "$(state other)" Collection 'stop leaves the session alone at the answer n'
-{ sleep 1; echo y; sleep 1; } | on_terminal "$BIN" stop >out 2>&1
+answers '[y/N]' y "$BIN" stop >out 2>&1
 is "$? $(grep -c "report: $W/other.sqlite" out)" '0 1' 'stop ends the recording at the answer y'
 check 'shutdown of a session of another terminal succeeds by its name' silent sl shutdown --session=other
 check 'no session is left after shutdown' wait_for 20 none
@@ -259,7 +279,8 @@ check 'SIGUSR1 to the collector begins a capture' wait_for 20 in_state arm Colle
 phase b
 kill -USR2 "$(value arm id)"
 check 'SIGUSR2 to the collector ends the capture' wait_for 20 intact sig.1.sqlite
-check 'start --duration=3 succeeds' sh -c "sleep 0.2; '$BIN' start -d 3 -o timed"
+check 'the session waits for its hotkey again after SIGUSR2' wait_for 20 in_state arm DelayedCollection
+check 'start --duration=3 succeeds' silent sl start -d 3 -o timed
 is "$(state arm)" Collection 'start --duration=3 records'
 check 'start --duration=3 ends by itself' wait_for 20 in_state arm Active
 check 'start --duration=3 writes its report' wait_for 20 intact timed.sqlite
@@ -308,7 +329,6 @@ check 'SIGKILL of the collector: the session is active before it' wait_for 20 in
 phase a
 check 'SIGKILL of the collector: start before it succeeds' silent sl start -o k3
 phase b
-sleep 1
 kill -9 "$(value k3 id)"
 check 'SIGKILL of the collector: the session is shown as dead' wait_for 20 in_state k3 Dead
 check 'SIGKILL of the collector: stop says that it is gone' says 1 "the collector of session 'k3' is gone" sl stop --session=k3

@@ -31,14 +31,9 @@ rows() { q "$R" "SELECT count(*) FROM call WHERE name LIKE 'pread%'"; }
 
 # ---- the program comes first ----
 begin 3000000
-seen=0
-for _ in $(seq 200); do
-	[ -e "$R.rings/16.spool" ] && seen=1
-	[ $seen = 1 ] && [ "$(behind)" -gt 0 ] && break
-	sleep 0.05
-done
-is $seen 1 'records that do not fit into memory are in files beside the report'
-[ "$(behind)" -gt 0 ]
+wait_for 10 test -e "$R.rings/16.spool"
+result $? 'records that do not fit into memory are in files beside the report'
+wait_for 10 eval '[ "$(behind)" -gt 0 ]'
 result $? 'the session states how far rows are behind'
 is "$(stat -c %a "$R.rings" "$R.rings/16.spool" 2>/dev/null | tr '\n' ' ')" '700 600 ' 'files of the spool are for this user alone'
 : >counts.stop
