@@ -232,7 +232,7 @@ static void a_filter_hides_rows_and_with_them_their_numbers(void **state)
 
 static void texts_of_rows_that_are_read_together_stay_apart(void **state)
 {
-	/* 300 marks are read 128 at a time, with texts as long as their number says. */
+	/* 300 marks are read 128 at a time, with texts as long as their number. */
 	sqlite3 *db = report_of(
 		"strings: (7, 'by number');"
 		"CREATE TABLE NVTX_EVENTS(start, end, eventType, globalTid, text, textId);"
