@@ -346,7 +346,7 @@ static void stacks_are_loaded_where_an_activity_may_have_some(void **state)
 						 why, sizeof(why)),
 				0);
 			assert_int_equal(w.frame_cnt, wanted);
-			/* Stack 1 of ours; stack 0 of a table of nsys is 0 * 4 and its number. */
+			/* Stack 1 of our reports; stack 0 of a table of nsys is 0 * 4 and its number. */
 			assert_int_equal(stack_node(&w, i ? (int64_t)i : 1), wanted);
 			end_costs(&w);
 		}

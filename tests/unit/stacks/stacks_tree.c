@@ -139,7 +139,7 @@ static void stacks_of_nsys_are_of_the_table_of_their_events(void **state)
 	(void)state;
 	/*
 	 * Id 3 is in each table another stack. A frame is Python's where its module is a file of Python, a remark where it
-	 * says so, and the kernel's.
+	 * is marked so, and the kernel's.
 	 */
 	check(CPU | COST_BIT(COST_CALLS),
 	      "strings: (1, 'read'), (2, 'launch'), (3, 'futex'), (105, '[Max depth]'), "
