@@ -434,14 +434,13 @@ struct tl_text tl_source_name(struct tl_run *r, struct tl_source *s)
 	}
 }
 
+/* Of NVTX_EVENTS, which alone has such arguments. */
 static bool domain_text(struct tl_run *r, struct tl_source *s, char kind, struct tl_text *text)
 {
-	int64_t process = TL_PROCESS_OF(tl_key(s, s->def->place == TL_AT_NVTX ? 1 : 0));
+	int64_t process = TL_PROCESS_OF(tl_key(s, 1));
 	int64_t domain = tl_key(s, 2), category = tl_key(s, 3);
 	uint64_t *at;
 
-	if (s->def->place != TL_AT_NVTX)
-		return false;
 	if (domain == TL_NONE)
 		domain = 0;
 	if (kind == 'D')

@@ -70,6 +70,19 @@ static char *line_of(const struct stack_costs *w, const struct stack_entry *e)
 	return line;
 }
 
+static void assert_no_table_is_left(sqlite3 *db)
+{
+	sqlite3_stmt *stmt;
+
+	assert_int_equal(sqlite3_prepare_v2(
+				 db, "SELECT count(*) FROM temp.sqlite_master WHERE type = 'table'",
+				 -1, &stmt, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	assert_int_equal(sqlite3_column_int(stmt, 0), 0);
+	sqlite3_finalize(stmt);
+}
+
 /* The costs of @w->what; all else of @w is the caller's to set, and to look at before it frees it. */
 static void check_costs(struct stack_costs *w, const char *report, const char *want)
 {
@@ -82,6 +95,7 @@ static void check_costs(struct stack_costs *w, const char *report, const char *w
 	w->db = report_with_stacks(report);
 	if (stack_costs_run(w, why, sizeof(why)) < 0)
 		fail_msg("%s", why);
+	assert_no_table_is_left(w->db);
 	lines = calloc(w->entry_cnt + 1, sizeof(*lines));
 	for (size_t i = 0; i < w->entry_cnt; i++) {
 		lines[i] = line_of(w, &w->entry[i]);

@@ -156,6 +156,31 @@ static void late_rows_of_a_kind_that_is_left_out_stay_out(void **state)
 	      "thread 0.1: 50 +10 'range'\n");
 }
 
+static void a_sink_without_arguments_gets_the_same_tracks(void **state)
+{
+	struct tl_options opt = {.activities = TL_ACT_KERNEL | TL_ACT_NVTX | TL_ACT_CUDA_API};
+
+	(void)state;
+	/* It is spared columns of ranges and calls, none that say where work lies. */
+	for (int no_args = 0; no_args < 2; no_args++) {
+		opt.no_args = no_args;
+		check_with(
+			&opt, SHOW_TRACKS,
+			"strings: (1, 'a');"
+			"CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start, end, globalPid, deviceId, "
+			"contextId, "
+			"streamId): (10, 11, $70, 3, 2, 7);",
+			no_args ? "1: process 70 '' in 0, pid 70 tid 0 sort 70\n"
+				  "2: gpu 3 of 70 'GPU 3' in 1, pid 16777216 tid 0 sort 3\n"
+				  "3: stream 7 'stream 7' in 2, pid 16777216 tid 7 sort 14\n"
+				  "stream 7: 10 +1 'CUDA graph'\n"
+				: "1: process 70 '' in 0, pid 70 tid 0 sort 70\n"
+				  "2: gpu 3 of 70 'GPU 3' in 1, pid 16777216 tid 0 sort 3\n"
+				  "3: stream 7 'stream 7' in 2, pid 16777216 tid 7 sort 14\n"
+				  "stream 7: 10 +1 'CUDA graph' {device=3, context=2, stream=7}\n");
+	}
+}
+
 static void rows_that_mark_begins_and_ends_of_calls_are_no_calls(void **state)
 {
 	const char *rows =
@@ -272,6 +297,7 @@ int main(void)
 		cmocka_unit_test(a_shift_moves_every_time_and_stops_at_the_bounds),
 		cmocka_unit_test(of_rows_that_start_together_the_longest_comes_first),
 		cmocka_unit_test(late_rows_of_a_kind_that_is_left_out_stay_out),
+		cmocka_unit_test(a_sink_without_arguments_gets_the_same_tracks),
 		cmocka_unit_test(rows_that_mark_begins_and_ends_of_calls_are_no_calls),
 		cmocka_unit_test(a_run_over_some_rows_reads_these_alone),
 		cmocka_unit_test(a_filter_hides_rows_and_with_them_their_numbers),

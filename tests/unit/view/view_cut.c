@@ -58,7 +58,7 @@ static void same_nodes(struct view_store *v, uint32_t one, uint32_t other)
 	}
 }
 
-/* Both lanes have the same: all nodes, all events, what is said of the whole. */
+/* Both lanes have the same: all nodes, all events, what is known of the whole. */
 static void same_lanes(struct view_store *v, struct view_lane *one, struct view_lane *other)
 {
 	char *text = text_of_lane(v, one->id);
