@@ -20,7 +20,7 @@ uint32_t tl_late_max = 1u << 18; /* 4 MiB */
 struct tl_late {
 	int64_t start;
 	uint32_t row;
-	uint32_t dur; /* at most: only compared where starts are the same */
+	uint32_t dur; /* of dur_of(): only compared where starts are the same */
 };
 
 static int by_time(const void *a, const void *b)
@@ -34,13 +34,20 @@ static int by_time(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
+/*
+ * A longer one has a larger number, which is below that of one without an end: exact up to 2^31 ns, beyond that a part in 2^25 is told
+ * apart.
+ */
 static uint32_t dur_of(int64_t start, int64_t end)
 {
-	int64_t dur;
+	uint64_t dur = end > start ? (uint64_t)end - (uint64_t)start : 0;
+	unsigned most;
 
-	if (__builtin_sub_overflow(end, start, &dur) || dur > UINT32_MAX)
-		return end > start ? UINT32_MAX : 0;
-	return dur < 0 ? 0 : (uint32_t)dur;
+	if (dur < UINT32_C(1) << 31)
+		return (uint32_t)dur;
+	most = 63 - (unsigned)__builtin_clzll(dur);
+	return UINT32_C(1) << 31 | (most - 31) << 25 |
+	       (uint32_t)(dur >> (most - 25) & ((UINT32_C(1) << 25) - 1));
 }
 
 int tl_in_order(sqlite3 *db, const char *table, const char *start, const char *end)
