@@ -107,9 +107,9 @@ int label_report(const char *path, const struct rollup_processes *p, int64_t *cp
 		rc = label(db, p);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
-	*cpus = cpus_of(db);
 	if (rc != SQLITE_OK)
 		snprintf(why, why_len, "%s: %s", path, sqlite3_errmsg(db));
+	*cpus = rc == SQLITE_OK ? cpus_of(db) : 0;
 	sqlite3_close(db);
 	return rc == SQLITE_OK ? 0 : -1;
 }

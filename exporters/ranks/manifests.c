@@ -13,6 +13,7 @@
 
 #define MANIFEST_MAX (64 << 20) /* bytes */
 
+/* A manifest may hold anything: what is no object is no rank and no file. (A text that is no JSON would end the query.) */
 static const char tables_sql[] = "CREATE TABLE text(run, node, json);"
 				 "CREATE TABLE bad(run, node, why);"
 				 "CREATE VIEW manifest AS SELECT run, node, json ->> 'job' AS job, "
@@ -28,10 +29,12 @@ static const char tables_sql[] = "CREATE TABLE text(run, node, json);"
 				 "collectives, value ->> 'gpu' AS gpu, value "
 				 "->> 'report' AS report, value ->> 'version' AS version, value "
 				 "->> 'ncclRank' AS ncclRank, value ->> 'source' AS source FROM "
-				 "text, json_each(text.json, '$.ranks');"
+				 "text, json_each(text.json, '$.ranks') AS e WHERE e.type = "
+				 "'object';"
 				 "CREATE VIEW file AS SELECT run, node, value ->> 'table' AS name, "
 				 "value ->> 'rows' AS rows, value ->> "
-				 "'bytes' AS bytes FROM text, json_each(text.json, '$.files');";
+				 "'bytes' AS bytes FROM text, json_each(text.json, '$.files') AS e "
+				 "WHERE e.type = 'object';";
 
 static int bad(sqlite3 *db, const char *run, const char *node, const char *why)
 {
