@@ -93,7 +93,7 @@ static void last_start_of_a_rank_counts(void **state)
 		     "\"restart\": 2}, {\"rank\": 0, \"restart\": 1}, {\"rank\": 1, \"restart\": "
 		     "0}]}");
 	assert_string_equal(newest("restarts"), "one a 0 2\none a 1 0\n");
-	/* Tables without restarts cannot tell. */
+	/* Tables without restarts have no such condition. */
 	assert_string_equal(newest("sql"), "one a 0 0\none a 0 1\none a 0 2\none a 1 0\n");
 }
 
@@ -116,11 +116,11 @@ static void quotes_in_names_and_texts_for_ranks(void **state)
 	put_manifest(
 		"o'ne", "c",
 		"{\"start\": 20, \"ranks\": [{\"rank\": 0, \"restart\": 0}, {\"rank\": \"1); DROP "
-		"TABLE text; --\", \"restart\": 9}, {\"rank\": 2, \"restart\": \"x\"}, 7]}");
+		"TABLE text; --\", \"restart\": 9}, {\"rank\": 2, \"restart\": \"x\"}, 7, "
+		"\"text\"]}");
 	put_manifest("o'ne", "d", "{\"start\": \"never\", \"ranks\": {}}");
-	assert_string_equal(newest("sql"),
-			    "o'ne c - -\no'ne c 0 0\no'ne c 2 x\no'ne c 1); DROP TABLE "
-			    "text; -- 9\n");
+	assert_string_equal(newest("sql"), "o'ne c 0 0\no'ne c 2 x\no'ne c 1); DROP TABLE "
+					   "text; -- 9\n");
 	assert_string_equal(newest("restarts"), newest("sql"));
 }
 
