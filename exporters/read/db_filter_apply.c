@@ -372,12 +372,14 @@ static int narrow(sqlite3 *db, const struct db_filter *f, const char *table)
 	bool sched = strcmp(table, "SCHED_EVENTS") == 0 && s.id;
 	bool sums = strcmp(table, "SL_OSRT_TOTALS") == 0 ||
 		    strcmp(table, "SL_SYSCALL_TOTALS") == 0 || strcmp(table, "SL_FILE_TOTALS") == 0;
-	bool spans = f->time_cnt + f->nvtx_cnt > 0;
+	/* Of a process, at no time. */
+	bool variables = strcmp(table, "SL_RANK_VARIABLES") == 0;
+	bool spans = f->time_cnt + f->nvtx_cnt > 0 && !variables;
 	sqlite3_str *sql;
 	char *where;
 	int rc;
 
-	if (is_description(table) || (!s.start && !(sums && s.id)))
+	if (is_description(table) || (!s.start && !((sums || variables) && s.id)))
 		return SQLITE_OK;
 	sql = sqlite3_str_new(db);
 	sqlite3_str_appendall(sql, sums && spans ? "0" : "1");
