@@ -103,7 +103,8 @@ static const char node_sql[] =
 
 static const char lines_sql[] =
 	"SELECT value ->> 'time', value ->> 'offsetNs', value ->> 'driftPpb' FROM json_each(?1, "
-	"'$.lines') WHERE value ->> 'node' = ?2 AND value ->> 'source' IN ('collectives', "
+	"'$.lines') WHERE type = 'object' AND value ->> 'node' = ?2 AND value ->> 'source' IN "
+	"('collectives', "
 	"'reference') ORDER BY 1";
 
 static char *read_text(const char *path)
