@@ -157,6 +157,7 @@ static inline const char *report(const char *name, const char *sql)
 	exec_sql(db, schema_text());
 	exec_sql(db,
 		 "INSERT OR IGNORE INTO StringIds VALUES(0, '');"
+		 "INSERT INTO ANALYSIS_DETAILS VALUES(0, 0, 0, 0);"
 		 "DELETE FROM TARGET_INFO_SESSION_START_TIME;"
 		 "INSERT INTO TARGET_INFO_SESSION_START_TIME(utcEpochNs) VALUES(" EPOCH_TEXT ")");
 	exec_sql(db, short_views);
