@@ -125,6 +125,22 @@ static void one_end_that_is_off_does_not_count(void **state)
 	clock_fit_free(&f);
 }
 
+/* Slope and medians of these thirds swing between two values for ever: a bound ends that. */
+static void medians_that_swing_come_to_an_end(void **state)
+{
+	static const int seconds[] = {0, 7, 10, 13, 14, 19, 20, 21, 38};
+	static const int ms[] = {11, 17, 11, -18, -15, -12, 14, 10, 16};
+	struct clock_fit f;
+
+	(void)state;
+	for (int i = 0; i < 9; i++)
+		both(0, (100 + seconds[i]) * S + ms[i] * S / 1000, 1, (100 + seconds[i]) * S);
+	fit(&f, 2);
+	assert_int_equal(f.cnt, 1);
+	assert_int_equal(f.lines->ends, 9);
+	clock_fit_free(&f);
+}
+
 /*
  * All at one time, so there is no slope; differences 0, 0, 0, 10, 10, 10, 20, 20, 20: in the middle 10. From it they are 0
  * three times, 10 six times: 10 in the middle, 14.826 as a deviation; 3 * 2.6 * 14.826 / sqrt(9) = 38.5476.
@@ -335,6 +351,7 @@ int main(void)
 		cmocka_unit_test_setup(eight_ends_give_a_line, clear),
 		cmocka_unit_test_setup(drift_is_the_slope, clear),
 		cmocka_unit_test_setup(one_end_that_is_off_does_not_count, clear),
+		cmocka_unit_test_setup(medians_that_swing_come_to_an_end, clear),
 		cmocka_unit_test_setup(error_is_of_what_the_line_leaves, clear),
 		cmocka_unit_test_setup(middle_of_an_even_number_is_between_two, clear),
 		cmocka_unit_test_setup(rest_of_255_ends_is_in_the_first_line, clear),
