@@ -8,11 +8,14 @@
 #include "collector/model/spool.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define IN_MEMORY (SPOOL_IN_MEMORY * SPOOL_SEGMENT_CHUNKS)
@@ -138,6 +141,88 @@ static void what_does_not_fit_into_memory_is_in_files(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 	assert_int_equal(spool->folder, -1);
 	assert_int_equal(made - gone, 1);
+}
+
+/* Mounts a disk of so many MiB over the test's folder, for this process alone. False: it may not. */
+static bool mount_disk(unsigned mib)
+{
+	unsigned uid = geteuid();
+	char text[64];
+	int fd;
+
+	if (unshare(uid ? CLONE_NEWUSER | CLONE_NEWNS : CLONE_NEWNS) < 0)
+		return false;
+	if (uid) {
+		snprintf(text, sizeof(text), "0 %u 1", uid);
+		fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+		if (fd < 0 || write(fd, text, strlen(text)) < 0)
+			return false;
+		close(fd);
+	}
+	snprintf(text, sizeof(text), "size=%um", mib);
+	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("disk", dir, "tmpfs", 0, text) == 0;
+}
+
+/* In a process of its own: 0 a chunk found no room, 1 it did, 2 disks cannot be mounted here. */
+static int chunk_fits_on_disk(unsigned mib)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (!mount_disk(mib))
+			_exit(2);
+		spool->open_folder = open_folder;
+		for (uint32_t i = 0; i < IN_MEMORY; i++)
+			spool_take(spool);
+		_exit(spool_take(spool) != 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WEXITSTATUS(status);
+}
+
+/* A segment of 4 MiB has room in 40, but 64 are the report's. */
+static void rest_of_a_disk_is_left_to_the_report(void **state)
+{
+	int fits = chunk_fits_on_disk(40);
+
+	(void)state;
+	if (fits == 2)
+		skip();
+	assert_int_equal(fits, 0);
+	assert_int_equal(chunk_fits_on_disk(80), 1);
+}
+
+static unsigned opened;
+
+/* The folder's descriptor is 0, as in a collector without stdin. */
+static void open_folder_as_0(void *ctx, struct spool *s)
+{
+	open_folder(ctx, s);
+	if (s->folder > 0) {
+		assert_int_equal(dup2(s->folder, 0), 0);
+		close(s->folder);
+		s->folder = 0;
+	}
+	opened++;
+}
+
+static void folder_may_have_descriptor_0(void **state)
+{
+	int stdin_fd = dup(STDIN_FILENO);
+
+	(void)state;
+	opened = 0;
+	spool->open_folder = open_folder_as_0;
+	for (uint32_t i = 0; i < IN_MEMORY + 2 * SPOOL_SEGMENT_CHUNKS; i++)
+		assert_int_not_equal(put(1, 0, 1, i, 4), 0);
+	assert_int_equal(opened, 1);
+	assert_int_equal(files(), 2);
+	spool_drop(spool, 1);
+	assert_int_equal(files(), 0);
+	dup2(stdin_fd, STDIN_FILENO);
+	close(stdin_fd);
 }
 
 /* Free chunks at the beginning are taken first, so that segments at the end become empty. */
@@ -273,6 +358,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(memory_is_bounded),
 		TEST(what_does_not_fit_into_memory_is_in_files),
+		TEST(rest_of_a_disk_is_left_to_the_report),
+		TEST(folder_may_have_descriptor_0),
 		TEST(segments_at_the_end_become_empty),
 		TEST(adopted_copies_are_in_order),
 		TEST(a_file_that_is_cut_off_has_what_is_before_the_cut),
