@@ -275,6 +275,22 @@ static void chunks_that_make_no_sense_are_not_copied(void **state)
 	assert_rows_of_all();
 }
 
+/* Chunk 49 leads to the thread's, in an arena that has 48 or 49 of them. */
+static void chunk_beyond_the_arena_is_not_copied(void **state)
+{
+	sl_ref first = first_of_ring();
+
+	(void)state;
+	*in_ring(49) = (struct sl_chunk){.committed = 8, .slot = slot + 1, .next = first};
+	in_ring(first)->seq = 1;
+	thread->at.chunk = 49;
+	ring.arena->used_chunks = 1;
+	arena->mem.chunk_cnt = 48;
+	assert_int_equal(move_chunks(&side.arenas), 0);
+	arena->mem.chunk_cnt = 49;
+	assert_int_equal(move_chunks(&side.arenas), 8);
+}
+
 /* To the last byte. */
 static void chunk_may_be_full_to_its_end(void **state)
 {
@@ -458,6 +474,7 @@ int main(void)
 		TEST(threads_that_give_chunks_back_are_left_out),
 		TEST(chunks_stay_where_the_spool_has_no_room),
 		TEST(chunks_that_make_no_sense_are_not_copied),
+		TEST(chunk_beyond_the_arena_is_not_copied),
 		TEST(chunk_may_be_full_to_its_end),
 		TEST(second_arena_is_moved_where_the_first_is_bad),
 		TEST(thread_with_a_full_chunk_is_found_before_it_is_drained),

@@ -14,6 +14,7 @@
 
 #include "collector/capture/capture.h"
 #include "collector/collect/pump.h"
+#include "collector/kernel/sched/sched_internal.h"
 
 #define HOUR_NS (INT64_C(3600) * 1000000000)
 
@@ -261,6 +262,33 @@ static void ring_that_fills_is_due(void **state)
 	assert_true(pace_look(c));
 }
 
+static unsigned switches_fill;
+
+static unsigned fill_of_switches(const struct sched *s)
+{
+	(void)s;
+	return switches_fill;
+}
+
+/* A quarter of the fullest buffer may wait. */
+static void kernel_buffer_that_fills_is_due(void **state)
+{
+	static const struct sched_driver driver = {.fill = fill_of_switches};
+	struct sched *switches = calloc(1, sizeof(*switches));
+
+	(void)state;
+	assert_non_null(switches);
+	switches->driver = &driver;
+	c->kernel.sched.open = switches;
+	switches_fill = 25;
+	assert_false(pace_look(c));
+	switches_fill = 26;
+	assert_true(pace_look(c));
+	c->kernel.sched.open = NULL;
+	assert_false(pace_look(c));
+	free(switches);
+}
+
 /* A full chunk of a thread that has no row yet. */
 static void new_thread_is_due(void **state)
 {
@@ -404,6 +432,7 @@ int main(void)
 		TEST(spool_is_behind_until_half_of_it_are_rows),
 		TEST(full_spool_is_behind),
 		TEST(ring_that_fills_is_due),
+		TEST(kernel_buffer_that_fills_is_due),
 		TEST(new_thread_is_due),
 		TEST(idle_time_since_the_last_look_is_counted),
 		TEST(uptime_is_read_ten_times_a_second_at_most),
