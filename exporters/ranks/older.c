@@ -15,7 +15,8 @@ static const char restarts_sql[] =
 	"SELECT run, rank, max(restart) FROM rank WHERE typeof(rank) = 'integer' AND "
 	"typeof(restart) = 'integer' GROUP BY run, rank HAVING min(restart) < max(restart)";
 
-static char *conditions(sqlite3 *db, const char *sql, const char *form, const char *before)
+/* A condition for each row, after @before. SQLite's result code; *to NULL: there are none. */
+static int conditions(sqlite3 *db, const char *sql, const char *form, const char *before, char **to)
 {
 	sqlite3_str *text = sqlite3_str_new(db);
 	sqlite3_stmt *stmt = NULL;
@@ -23,26 +24,31 @@ static char *conditions(sqlite3 *db, const char *sql, const char *form, const ch
 
 	if (before)
 		sqlite3_str_appendall(text, before);
-	while (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
+	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		sqlite3_str_appendall(text, sqlite3_str_length(text) ? " AND " : "");
 		sqlite3_str_appendf(text, form, sqlite3_column_text(stmt, 0),
 				    sqlite3_column_text(stmt, 1), sqlite3_column_text(stmt, 2));
+		rc = sqlite3_str_errcode(text);
 	}
 	sqlite3_finalize(stmt);
-	return sqlite3_str_finish(text);
+	*to = sqlite3_str_finish(text);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 int older_find(sqlite3 *manifests, struct older *o)
 {
+	int rc;
+
 	memset(o, 0, sizeof(*o));
-	o->sql = conditions(manifests, nodes_sql,
-			    "NOT (run = '%q' AND node = '%q' AND coalesce(\"rank\", -1) IN (%s))",
-			    NULL);
-	o->restarts = conditions(manifests, restarts_sql,
-				 "NOT (run = '%q' AND \"rank\" = %s AND coalesce(\"restart\", 0) < "
-				 "%s)",
-				 o->sql);
-	return sqlite3_errcode(manifests) == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
+	rc = conditions(manifests, nodes_sql,
+			"NOT (run = '%q' AND node = '%q' AND coalesce(\"rank\", -1) IN (%s))", NULL,
+			&o->sql);
+	if (rc == SQLITE_OK)
+		rc = conditions(manifests, restarts_sql,
+				"NOT (run = '%q' AND \"rank\" = %s AND coalesce(\"restart\", 0) < "
+				"%s)",
+				o->sql, &o->restarts);
+	return rc;
 }
 
 void older_free(struct older *o)
