@@ -124,6 +124,32 @@ static void quotes_in_names_and_texts_for_ranks(void **state)
 	assert_string_equal(newest("restarts"), newest("sql"));
 }
 
+/* Without the conditions rows would count twice: a query that ends early is an error. */
+static void query_that_fails_is_an_error(void **state)
+{
+	struct older o;
+	sqlite3 *db;
+
+	(void)state;
+	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	assert_int_equal(older_find(db, &o), SQLITE_ERROR);
+	assert_null(o.sql);
+	/* The second row is what ends it. */
+	exec_sql(
+		db,
+		"CREATE TABLE manifest AS SELECT 'one' AS run, 'a' AS node, 1 AS start UNION ALL "
+		"SELECT 'one', 'b', 2; CREATE TABLE text(node, rank); INSERT INTO text "
+		"VALUES('a', '0'), ('b', '0'); CREATE VIEW rank AS SELECT 'one' AS run, node, rank "
+		"->> '$' AS rank, 0 AS restart FROM text");
+	assert_int_equal(older_find(db, &o), SQLITE_OK);
+	assert_non_null(o.sql);
+	older_free(&o);
+	exec_sql(db, "INSERT INTO text VALUES('c', 'no JSON')");
+	assert_int_equal(older_find(db, &o), SQLITE_ERROR);
+	older_free(&o);
+	sqlite3_close(db);
+}
+
 /* ---- the run ---- */
 
 /* What a call writes to stderr. */
@@ -319,6 +345,7 @@ int main(void)
 		TEST(last_start_of_a_rank_counts),
 		TEST(rows_without_a_rank_stay),
 		TEST(quotes_in_names_and_texts_for_ranks),
+		TEST(query_that_fails_is_an_error),
 		TEST(newest_run_is_chosen),
 		TEST(run_that_is_not_there_is_refused),
 		TEST(dataset_without_runs_is_refused),
