@@ -1,0 +1,80 @@
+/* drain_rounds.c - what a round reads of each thread, and when the images of processes that are gone are forgotten. */
+#include "tests/unit/report/db_test.h"
+
+#include "tests/unit/collect/ring_test.h"
+
+#define IDLE_THREADS 8
+#define IMAGE_ROUNDS 50 /* of drain_reap(), in which a slot of the image might turn up */
+
+/* One thread of nine has records: of 400 it gets a quarter and one, as if there were four, not a ninth. */
+static void idle_threads_have_no_share_of_a_round(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = 0;
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	for (int i = 0; i <= IDLE_THREADS; i++) {
+		slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+		ring_call(&r, slot, SL_H_fsync, i);
+	}
+	side_drain(&s);
+	for (int i = 0; i < 1000; i++)
+		ring_call(&r, slot, SL_H_fsync, i);
+	side_snapshot(&s);
+	assert_int_equal(drain_round(&s.arenas, 400), 101);
+	/* Six with records: 600 / 6 + 1 each. */
+	for (uint32_t other = 0; other < 5; other++)
+		for (int i = 0; i < 500; i++)
+			ring_call(&r, other, SL_H_fsync, i);
+	side_snapshot(&s);
+	assert_int_equal(drain_round(&s.arenas, 600), 6 * 101);
+	side_die(&s);
+}
+
+static void image_of_a_process_that_is_gone_stays_for_50_rounds(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), 0x3ffffff);
+	struct arena *a;
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	a = side_attach(&s, &r, false);
+	ring_call(&r, slot, SL_H_fsync, 1);
+	/* Seen gone, then over; the commit gives its slot back. */
+	for (int i = 0; i < 2; i++) {
+		side_drain(&s);
+		drain_reap(&s.arenas, true);
+		side_commit(&s);
+	}
+	assert_int_equal(r.arena->slot[slot].state, SL_SLOT_FREE);
+	assert_non_null(a->images);
+	assert_int_equal(a->images->threads, 0);
+	/* Its process lives: it stays. */
+	for (int i = 0; i < 2 * IMAGE_ROUNDS; i++)
+		drain_reap(&s.arenas, false);
+	assert_non_null(a->images);
+	model_exit(&s.model, a->images->proc, 1000, 0);
+	for (int i = 0; i < IMAGE_ROUNDS; i++)
+		drain_reap(&s.arenas, false);
+	assert_non_null(a->images);
+	drain_reap(&s.arenas, false);
+	assert_null(a->images);
+	side_die(&s);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(idle_threads_have_no_share_of_a_round),
+		TEST(image_of_a_process_that_is_gone_stays_for_50_rounds),
+	};
+
+	return cmocka_run_group_tests_name("drain_rounds", tests, NULL, NULL);
+}
