@@ -144,8 +144,8 @@ static void addresses_in_texts(void **state)
 	    {"at 10.0.0.1:5 or 10.0.0.2", "at address-1:5 or address-2"},
 	    {"127.0.0.1 0.0.0.0", "127.0.0.1 0.0.0.0"}, {"1.2.3", "1.2.3"},
 	    {"1.2.3.256", "1.2.3.256"}, {"1.2.3.4.5", "address-1.5"}, {"1.2.3.4x", "1.2.3.4x"},
-	    {"x1.2.3.4", "x1.2.3.4"}, {"1.2.3.", "1.2.3."}, {"1..2.3", "1..2.3"},
-	    {"255.255.255.255", "address-1"}, {"1.2.3.0004", "address-1"},
+	    {"x1.2.3.4", "x1.2.3.4"}, {"1.2.3.", "1.2.3."}, {"a.1.2.3.4", "a.1.2.3.4"},
+	    {"1..2.3", "1..2.3"}, {"255.255.255.255", "address-1"}, {"1.2.3.0004", "address-1"},
 	    {"1.2.3.00004", "1.2.3.00004"}, {"fe80:0:0:0:1:2", "address-1"},
 	    {"[fe80::1]", "[address-1]"}, {"fe80::1", "fe80::1"}, {"::1", "::1"}, {"a::b", "a::b"},
 	    {"[::1]", "[::1]"}, {"std::abs", "std::abs"}, {"[a::b]", "[a::b]"},
@@ -190,6 +190,12 @@ static void only_the_length_is_read(void **state)
 	fmt_same(of(ANON_PATH, exact, 5), "/x1/x2");
 	memcpy(exact, "1.2.3", 5);
 	fmt_same(of(ANON_TEXT, exact, 5), "1.2.3");
+	memcpy(exact, "ab  /", 5);
+	fmt_same(of(ANON_TEXT, exact, 5), "ab  /");
+	memcpy(exact, "ab  ~", 5);
+	fmt_same(of(ANON_TEXT, exact, 5), "ab  ~");
+	memcpy(exact, "a ://", 5);
+	fmt_same(of(ANON_TEXT, exact, 5), "a ://");
 	memcpy(exact, "x eva", 5);
 	fmt_same(of(ANON_TEXT, exact, 5), "x user-1");
 	free(exact);

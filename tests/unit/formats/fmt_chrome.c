@@ -229,13 +229,22 @@ static void what_ran_on_a_cpu(void **state)
 								0.030, 0.015, "sched",
 								"thread 200") ",\"args\":{\"pid\":"
 									      "200,\"tid\":200}},"
-									      "\n" MARKED("B",
-											  16777216,
-											  3, 0.050,
-											  "sched",
-											  "worker "
-											  "101") ","
-												 "\"args\":{\"pid\":100,\"tid\":101}}\n" LAST);
+									      "\n" MARKED(
+										      "B",
+										      16777216, 3,
+										      0.050,
+										      "sched",
+										      "worker "
+										      "101") ","
+											     "\"arg"
+											     "s\":{"
+											     "\"pid"
+											     "\":"
+											     "100,"
+											     "\"tid"
+											     "\":"
+											     "101}}"
+											     "\n" LAST);
 }
 
 static void instants_have_a_scope(void **state)

@@ -330,6 +330,81 @@ static void a_stack_deeper_than_the_limit(void **state)
 	assert_non_null(strstr(told, " > f1 > f0;"));
 }
 
+/* ---- what --flame warns of ---- */
+
+/* The lines on stderr while stacks are weighed, without the path of the report. */
+static const char *warnings(const char *sql, struct export_options opt)
+{
+	static const struct exporter none = {.name = "fold"};
+	struct stack_costs w = {.frames = FRAMES_BY_FUNCTION, .python_only = opt.python_only};
+	int fd = memfd_create("stderr", 0), before = dup(STDERR_FILENO);
+	struct export_job job;
+	sqlite3 *db;
+
+	fmt_report(sql);
+	db = fmt_open();
+	job = fmt_job(&none, db, &opt);
+	job.opt.quiet = opt.quiet;
+	job.input = "R";
+	dup2(fd, STDERR_FILENO);
+	assert_int_equal(fold_weigh(&w, &job, fmt_why, sizeof(fmt_why)), 0);
+	dup2(before, STDERR_FILENO);
+	fmt_events = job.events;
+	stack_costs_free(&w);
+	sqlite3_close(db);
+	fmt_read_fd(fd);
+	close(fd);
+	close(before);
+	return fmt_text;
+}
+
+#define LACKS_STACKS                                                        \
+	"sightline: export: R: no stacks were recorded; sightline profile " \
+	"--sample=process-tree does, or --trace=cuda --cudabacktrace=all\n"
+
+static void a_report_without_stacks_is_told(void **state)
+{
+	static const char calls[] = "INSERT INTO StringIds VALUES (7, 'read');" CALL(0, 1, 7, T1);
+
+	(void)state;
+	fmt_same(warnings("", (struct export_options){0}), LACKS_STACKS);
+	fmt_same(warnings(calls, (struct export_options){0}), LACKS_STACKS);
+	assert_int_equal(fmt_events, 1);
+	fmt_same(warnings(NAMED STACKS, (struct export_options){0}), "");
+	fmt_same(warnings("", (struct export_options){.quiet = true}), "");
+}
+
+/* Of each thing that was asked for: there is none of it, or none of its stacks. */
+static void what_was_asked_for_and_is_not_there_is_told(void **state)
+{
+	static const char calls[] = "INSERT INTO StringIds VALUES (7, 'read');" CALL(0, 1, 7, T1);
+	const unsigned flame = COST_BIT(COST_CPU) | COST_BIT(COST_CALLS);
+
+	(void)state;
+	fmt_same(warnings(calls, (struct export_options){.flame = flame}),
+		 "sightline: export: R: cpu: there is nothing of it; sightline profile "
+		 "--sample=process-tree records it\n"
+		 "sightline: export: R: calls: no stacks were recorded; sightline profile "
+		 "--trace=osrt,cuda --cudabacktrace=all does\n");
+	fmt_same(warnings(NAMED STACKS, (struct export_options){.flame = COST_BIT(COST_CPU)}), "");
+	fmt_same(warnings(calls, (struct export_options){.flame = flame, .quiet = true}), "");
+}
+
+static void stacks_without_python_are_told(void **state)
+{
+	(void)state;
+	fmt_same(warnings(NAMED STACKS, (struct export_options){.python_only = true}),
+		 "sightline: export: R: no stack has frames of Python; sightline profile "
+		 "--python-sampling=true and --python-backtrace record them\n");
+	fmt_same(warnings(NAMED STACKS "UPDATE SL_FRAMES SET kind = 1",
+			  (struct export_options){.python_only = true}),
+		 "");
+	fmt_same(warnings("", (struct export_options){.python_only = true}), LACKS_STACKS);
+	fmt_same(
+		warnings(NAMED STACKS, (struct export_options){.python_only = true, .quiet = true}),
+		"");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +427,9 @@ int main(void)
 		cmocka_unit_test(switches_come_alone),
 		cmocka_unit_test(samples_go_before_time),
 		cmocka_unit_test(a_stack_deeper_than_the_limit),
+		cmocka_unit_test(a_report_without_stacks_is_told),
+		cmocka_unit_test(what_was_asked_for_and_is_not_there_is_told),
+		cmocka_unit_test(stacks_without_python_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, fmt_set_up, fmt_tear_down);

@@ -26,12 +26,6 @@ static void shorten_numbers(char *text)
 	*to = '\0';
 }
 
-static void begins(const char *text, const char *want)
-{
-	if (strncmp(text, want, strlen(want)) != 0)
-		fmt_same(text, want);
-}
-
 /* The packets, a line each, without "1{" and "}"; @kinds lists the fields by which they are chosen, "" all. */
 static const char *packets(const char *sql, struct export_options opt, const char *kinds)
 {
@@ -189,13 +183,13 @@ static void times_are_since_boot(void **state)
 			   700) "INSERT INTO SL_CLOCK_SNAPSHOTS VALUES (0, 900, 0, 1200, 1, 0, 0), "
 				"(0, 950, 0, 9999, 1, 0, 0);" MARK(5),
 		    plain, "6 11");
-	begins(p, "6{2:6 1{1:6 2:1000} 1{1:3 2:700} 1{1:1 2:5000}}\n8:1005 ");
+	fmt_begins(p, "6{2:6 1{1:6 2:1000} 1{1:3 2:700} 1{1:1 2:5000}}\n8:1005 ");
 	/* Without snapshots the machine is taken not to have slept. */
 	p = packets(CLOCKS(NULL, 700) MARK(5), plain, "6 11");
-	begins(p, "6{2:6 1{1:6 2:700} 1{1:3 2:700}}\n8:705 ");
+	fmt_begins(p, "6{2:6 1{1:6 2:700} 1{1:3 2:700}}\n8:705 ");
 	/* nsys: the clock is that of ANALYSIS_DETAILS. */
 	p = packets("INSERT INTO ANALYSIS_DETAILS VALUES (1, 5, 800, 805);" MARK(5), plain, "6 11");
-	begins(p, "6{2:6 1{1:6 2:800} 1{1:3 2:800}}\n8:805 ");
+	fmt_begins(p, "6{2:6 1{1:6 2:800} 1{1:3 2:800}}\n8:805 ");
 }
 
 static void shifted_times(void **state)
@@ -204,10 +198,10 @@ static void shifted_times(void **state)
 
 	(void)state;
 	p = packets(CLOCKS(5000, 700) MARK(5), (struct export_options){.shift = 50}, "6 11");
-	begins(p, "6{2:6 1{1:6 2:750} 1{1:3 2:700} 1{1:1 2:5000}}\n8:755 ");
+	fmt_begins(p, "6{2:6 1{1:6 2:750} 1{1:3 2:700} 1{1:1 2:5000}}\n8:755 ");
 	p = packets(CLOCKS(5000, 700) MARK(5),
 		    (struct export_options){.shift = 5000, .normalize = true}, "6 11");
-	begins(p, "6{2:6 1{1:6 2:5000} 1{1:3 2:700} 1{1:1 2:5000}}\n8:5005 ");
+	fmt_begins(p, "6{2:6 1{1:6 2:5000} 1{1:3 2:700} 1{1:1 2:5000}}\n8:5005 ");
 }
 
 /* Perfetto knows no times before 0: the first event has it then, and the clocks what they showed there. */
@@ -217,10 +211,10 @@ static void times_before_boot(void **state)
 
 	(void)state;
 	p = packets(CLOCKS(5000, 700) MARK(-1000) MARK(5), plain, "6 11");
-	begins(p, "6{2:6 1{1:6 2:1000} 1{1:3 2:700} 1{1:1 2:5000}}\n8:0 ");
+	fmt_begins(p, "6{2:6 1{1:6 2:1000} 1{1:3 2:700} 1{1:1 2:5000}}\n8:0 ");
 	assert_non_null(strstr(p, "\n8:1005 "));
 	p = packets(CLOCKS(5000, 700) MARK(1000), (struct export_options){.shift = -2000}, "6 11");
-	begins(p, "6{2:6 1{1:6 2:0} 1{1:3 2:1700} 1{1:1 2:6000}}\n8:0 ");
+	fmt_begins(p, "6{2:6 1{1:6 2:0} 1{1:3 2:1700} 1{1:1 2:6000}}\n8:0 ");
 }
 
 /* ---- tracks ---- */

@@ -169,6 +169,8 @@ static void shifted_times(void **state)
 		 "1:0 4{5:\"swapper\" 5:\"main thread\" 1[1010,0,10] 2[0,0,2048] 3[0,100,0] "
 		 "4[120,100,120] "
 		 "6[0,1,0]}");
+	fmt_begins(bundles(sql, (struct export_options){.activities = TL_ACT_SCHED, .shift = -4}),
+		   "1:0 2{1:0 2:101 20{");
 	fmt_same(bundles(sql, (struct export_options){.activities = TL_ACT_SCHED, .shift = -5}),
 		 "1:0 4{5:\"swapper\" 5:\"main thread\" 1[5,0,10] 2[0,0,2048] 3[0,100,0] "
 		 "4[120,100,120] "

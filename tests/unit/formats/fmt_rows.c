@@ -118,14 +118,14 @@ static void times_are_shifted(void **state)
 	(void)state;
 	fmt_bare_report(
 		"CREATE TABLE E (start, \"end\", timestamp, startedAt, endedAt, wakeupTime, other);"
-		"INSERT INTO E VALUES (0, 1000, 300, 50, NULL, 100, 700), (-5, 1, 2, 3, 0, 5, 6);"
+		"INSERT INTO E VALUES (0, 1000, 300, 50, NULL, 100, 700), (-5, 1, 2, 0, 0, 5, 6);"
 		"CREATE TABLE F (openedAt, closedAt, started);"
 		"INSERT INTO F VALUES (0, 700, 1), (100, 0, 2);"
 		"CREATE TABLE SL_MODULES (start, \"end\", since); INSERT INTO SL_MODULES VALUES "
 		"(1, 2, 3);"
 		"CREATE TABLE ENUM_X (start); INSERT INTO ENUM_X VALUES (1)");
 	fmt_same(rows_of(opt), "E(start,end,timestamp,startedAt,endedAt,wakeupTime,other)"
-			       " -100,900,200,-50,-,0,700 -105,-99,-98,-97,-100,-95,6;\n"
+			       " -100,900,200,-50,-,0,700 -105,-99,-98,-100,-100,-95,6;\n"
 			       "F(openedAt,closedAt,started) -,600,1 0,-,2;\n"
 			       "SL_MODULES(start,end,since) 1,2,-97;\n"
 			       "ENUM_X(start) 1;\n");
@@ -223,6 +223,31 @@ static void progress_can_stop_it(void **state)
 	}
 }
 
+static int interrupt(void *unused)
+{
+	(void)unused;
+	return 1;
+}
+
+/* SQLite's own words where it stops before the first table is known. */
+static void a_list_of_tables_that_cannot_be_read(void **state)
+{
+	static const struct exporter none = {.name = "rows"};
+	struct export_options opt = {.lazy = true};
+	struct export_job job;
+	sqlite3 *db;
+
+	(void)state;
+	fmt_bare_report("CREATE TABLE A (x)");
+	db = fmt_open();
+	job = fmt_job(&none, db, &opt);
+	sqlite3_progress_handler(db, 1, interrupt, NULL);
+	seen = (struct seen){.rows_left = -1};
+	assert_int_equal(rows_run(&job, &sink, &seen, fmt_why, sizeof(fmt_why)), -1);
+	fmt_same(fmt_why, "interrupted");
+	sqlite3_close(db);
+}
+
 /* A page in the middle of a table is overwritten. */
 static void damage_is_told(void **state)
 {
@@ -297,6 +322,7 @@ int main(void)
 		cmocka_unit_test(columns_are_those_of_the_file),
 		cmocka_unit_test(a_sink_that_fails_stops_it),
 		cmocka_unit_test(progress_can_stop_it),
+		cmocka_unit_test(a_list_of_tables_that_cannot_be_read),
 		cmocka_unit_test(damage_is_told),
 		cmocka_unit_test(patterns_are_for_whole_names),
 		cmocka_unit_test(a_pattern_that_is_none),

@@ -273,3 +273,9 @@ static inline void fmt_same(const char *got, const char *want)
 	at = at > 60 ? at - 60 : 0;
 	fail_msg("got  ...%.400s\nwant ...%.400s", got + at, want + at);
 }
+
+static inline void fmt_begins(const char *text, const char *want)
+{
+	if (strncmp(text, want, strlen(want)) != 0)
+		fmt_same(text, want);
+}

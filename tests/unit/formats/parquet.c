@@ -80,6 +80,8 @@ static void levels_by_hand(void **state)
 	is_bytes(10 << 1, 1);
 	pq_encode_levels(&buf, one, 40); /* 10 times 1, 30 times 0 */
 	is_bytes(10 << 1, 1, 30 << 1, 0);
+	pq_encode_levels(&buf, one + 2, 12); /* just eight */
+	is_bytes(8 << 1, 1, 4 << 1, 0);
 	pq_encode_levels(&buf, one + 8, 12); /* 1 1 0 ...: no run of eight begins with a group */
 	is_bytes(2 << 1 | 1, 0x03, 0);
 	pq_encode_levels(&buf, (const unsigned char[]){1, 0, 1}, 3);
