@@ -3,42 +3,42 @@
 
 #include "exporters/formats/fold.h"
 
-static char told[16384];
-static size_t told_len;
+static char seen[16384];
+static size_t seen_len;
 
-__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
 {
 	va_list list;
 
 	va_start(list, format);
-	told_len += (size_t)vsnprintf(told + told_len, sizeof(told) - told_len, format, list);
+	seen_len += (size_t)vsnprintf(seen + seen_len, sizeof(seen) - seen_len, format, list);
 	va_end(list);
-	assert_true(told_len < sizeof(told));
+	assert_true(seen_len < sizeof(seen));
 }
 
 static void on_open(struct fold *f, struct fold_track *t, struct fold_open *o)
 {
 	assert_ptr_equal(&t->open[t->open_cnt - 1], o);
-	tell("+%s %lld;", f->frame[o->frame], (long long)o->start);
+	note("+%s %lld;", f->frame[o->frame], (long long)o->start);
 }
 
 static void on_close(struct fold *f, struct fold_track *t, struct fold_open *o)
 {
 	assert_ptr_equal(&t->open[t->open_cnt - 1], o);
-	tell("-%s %lld (%lld);", f->frame[o->frame], (long long)o->end,
+	note("-%s %lld (%lld);", f->frame[o->frame], (long long)o->end,
 	     (long long)(o->end - o->start - o->inner));
 }
 
 static void on_sample(struct fold *f, struct fold_track *t, const uint32_t *frames, unsigned cnt,
 		      int64_t ts)
 {
-	tell("%s@%lld", t->name, (long long)ts);
+	note("%s@%lld", t->name, (long long)ts);
 	for (unsigned i = 0; i < cnt; i++)
-		tell("%s%s", i ? " > " : " ", f->frame[frames[i]]);
-	tell(";");
+		note("%s%s", i ? " > " : " ", f->frame[frames[i]]);
+	note(";");
 }
 
-/* What a fold of the report tells, then the names of its tracks. */
+/* The callbacks of a fold of the report in their order, then the names of its tracks. */
 static const char *folded(const char *sql, uint32_t activities)
 {
 	static const struct exporter none = {.name = "fold"};
@@ -49,20 +49,20 @@ static const char *folded(const char *sql, uint32_t activities)
 	fmt_report(sql);
 	db = fmt_open();
 	job = fmt_job(&none, db, &(struct export_options){.activities = activities});
-	told_len = 0;
-	*told = '\0';
+	seen_len = 0;
+	*seen = '\0';
 	assert_int_equal(fold_run(&f, &job, fmt_why, sizeof(fmt_why)), 0);
 	for (struct fold_track *t = f.tracks; t; t = t->next)
-		tell("[%s]", t->name);
+		note("[%s]", t->name);
 	fmt_events = job.events;
 	fold_free(&f);
 	sqlite3_close(db);
-	return told;
+	return seen;
 }
 
 #define NESTED FOLD_ACTIVITIES
 
-static void an_empty_report_tells_nothing(void **state)
+static void an_empty_report_has_no_frames(void **state)
 {
 	(void)state;
 	fmt_same(folded("", NESTED), "");
@@ -133,7 +133,7 @@ static void times_at_the_edge_of_64_bits(void **state)
 static void names_of_frames(void **state)
 {
 	(void)state;
-	/* Line ends and tabs are blanks; other bytes are left for who writes. */
+	/* Line ends and tabs are blanks; other bytes stay for the writer of the format. */
 	fmt_same(folded(RANGE(0, 1, "'a' || char(10) || 'b' || char(9) || 'c'", T1)
 				RANGE(2, 3, "CAST(x'FFC3A9' AS TEXT)", T1) RANGE(4, 5, "''", T1)
 					RANGE(6, 7, "NULL", T1),
@@ -179,11 +179,11 @@ static void long_names_keep_their_numbers(void **state)
 {
 	(void)state;
 	folded(RANGE(0, 1, "printf('%0507d', 0) || ' = 7'", T1), NESTED);
-	assert_int_equal(fmt_count(told, "0 = #"), 2);
+	assert_int_equal(fmt_count(seen, "0 = #"), 2);
 	folded(RANGE(0, 1, "printf('%0508d', 0) || ' = 7'", T1), NESTED);
-	assert_int_equal(fmt_count(told, "0 = 7"), 2);
+	assert_int_equal(fmt_count(seen, "0 = 7"), 2);
 	folded(RANGE(0, 1, "printf('%2000s', 'end')", T1), NESTED);
-	assert_int_equal(strcspn(told, "e"), 1998);
+	assert_int_equal(strcspn(seen, "e"), 1998);
 }
 
 static void the_name_of_a_string_is_read_once(void **state)
@@ -325,9 +325,9 @@ static void a_stack_deeper_than_the_limit(void **state)
 	       "VALUES "
 	       "(1, 10, 0, " T1 ", 1, 1)",
 	       NESTED);
-	assert_int_equal(fmt_count(told, " > "), FOLD_DEPTH_MAX - 1);
-	assert_non_null(strstr(told, "@10 f1023 > f1022 > "));
-	assert_non_null(strstr(told, " > f1 > f0;"));
+	assert_int_equal(fmt_count(seen, " > "), FOLD_DEPTH_MAX - 1);
+	assert_non_null(strstr(seen, "@10 f1023 > f1022 > "));
+	assert_non_null(strstr(seen, " > f1 > f0;"));
 }
 
 /* ---- what --flame warns of ---- */
@@ -362,7 +362,7 @@ static const char *warnings(const char *sql, struct export_options opt)
 	"sightline: export: R: no stacks were recorded; sightline profile " \
 	"--sample=process-tree does, or --trace=cuda --cudabacktrace=all\n"
 
-static void a_report_without_stacks_is_told(void **state)
+static void a_report_without_stacks_gives_a_warning(void **state)
 {
 	static const char calls[] = "INSERT INTO StringIds VALUES (7, 'read');" CALL(0, 1, 7, T1);
 
@@ -375,7 +375,7 @@ static void a_report_without_stacks_is_told(void **state)
 }
 
 /* Of each thing that was asked for: there is none of it, or none of its stacks. */
-static void what_was_asked_for_and_is_not_there_is_told(void **state)
+static void each_thing_asked_for_and_missing_gives_a_warning(void **state)
 {
 	static const char calls[] = "INSERT INTO StringIds VALUES (7, 'read');" CALL(0, 1, 7, T1);
 	const unsigned flame = COST_BIT(COST_CPU) | COST_BIT(COST_CALLS);
@@ -390,7 +390,7 @@ static void what_was_asked_for_and_is_not_there_is_told(void **state)
 	fmt_same(warnings(calls, (struct export_options){.flame = flame, .quiet = true}), "");
 }
 
-static void stacks_without_python_are_told(void **state)
+static void stacks_without_python_give_a_warning(void **state)
 {
 	(void)state;
 	fmt_same(warnings(NAMED STACKS, (struct export_options){.python_only = true}),
@@ -408,7 +408,7 @@ static void stacks_without_python_are_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_empty_report_tells_nothing),
+		cmocka_unit_test(an_empty_report_has_no_frames),
 		cmocka_unit_test(inner_time_is_not_that_of_the_outer),
 		cmocka_unit_test(equal_times_nest_by_the_order_of_tables),
 		cmocka_unit_test(overlapping_ranges),
@@ -427,9 +427,9 @@ int main(void)
 		cmocka_unit_test(switches_come_alone),
 		cmocka_unit_test(samples_go_before_time),
 		cmocka_unit_test(a_stack_deeper_than_the_limit),
-		cmocka_unit_test(a_report_without_stacks_is_told),
-		cmocka_unit_test(what_was_asked_for_and_is_not_there_is_told),
-		cmocka_unit_test(stacks_without_python_are_told),
+		cmocka_unit_test(a_report_without_stacks_gives_a_warning),
+		cmocka_unit_test(each_thing_asked_for_and_missing_gives_a_warning),
+		cmocka_unit_test(stacks_without_python_give_a_warning),
 	};
 
 	return cmocka_run_group_tests(tests, fmt_set_up, fmt_tear_down);

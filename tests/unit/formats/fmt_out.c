@@ -193,7 +193,7 @@ static void nothing_packed_is_a_whole_file(void **state)
 }
 
 /* The first failure is what closing returns; what comes after it is dropped, and counted. */
-static void a_full_disk_is_told_at_the_end(void **state)
+static void a_full_disk_is_the_result_of_closing(void **state)
 {
 	static const enum out_packing all[] = {OUT_PLAIN, OUT_GZIP, OUT_ZSTD};
 
@@ -261,7 +261,7 @@ int main(void)
 		cmocka_unit_test(gzip_is_unpacked),
 		cmocka_unit_test(zstd_is_unpacked),
 		cmocka_unit_test(nothing_packed_is_a_whole_file),
-		cmocka_unit_test(a_full_disk_is_told_at_the_end),
+		cmocka_unit_test(a_full_disk_is_the_result_of_closing),
 		cmocka_unit_test(the_first_failure_is_kept),
 		cmocka_unit_test(packing_goes_by_the_end_of_the_name),
 	};

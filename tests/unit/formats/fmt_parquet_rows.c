@@ -38,7 +38,7 @@ static const char *column(const char *name)
 	return pqr_column(fmt_text, c);
 }
 
-/* What the schema says of the columns: type (2 INT64, 5 DOUBLE, 6 BYTE_ARRAY), optional, name, annotation. */
+/* The columns in the schema: type (2 INT64, 5 DOUBLE, 6 BYTE_ARRAY), optional, name, annotation. */
 static void schema_is(const char *want)
 {
 	const char *begin = strstr(footer, "}, ") + 3, *end = strstr(begin, "}] 3:");
@@ -130,7 +130,7 @@ static void texts_that_are_no_utf8_are_bytes(void **state)
 	fmt_same(column("b"), " 'ok' '\\c3' NULL");
 }
 
-/* NOT NULL is what a table says; a damaged one may hold NULL. */
+/* The table declares NOT NULL; a damaged one may hold NULL. */
 static void a_null_where_none_is_allowed(void **state)
 {
 	(void)state;

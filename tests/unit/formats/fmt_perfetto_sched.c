@@ -39,7 +39,8 @@ static void no_switches_give_no_bundle(void **state)
 {
 	(void)state;
 	fmt_same(bundles(NAMED, only), "");
-	fmt_same(bundles(NAMED SWITCH(5, 0, 0, T1, 2), only), ""); /* nobody knows when it began */
+	fmt_same(bundles(NAMED SWITCH(5, 0, 0, T1, 2), only),
+		 ""); /* when the thread came is not known */
 }
 
 /* A thread comes and goes: before and after it the CPU is idle. Times are the differences. */
@@ -52,7 +53,7 @@ static void one_thread_on_one_cpu(void **state)
 		 "6[0,1,0]}");
 }
 
-/* State of who leaves: 1 runnable, 3 waits for I/O, 4 stopped, 5 dead, others wait. */
+/* State of the thread that leaves: 1 runnable, 3 waits for I/O, 4 stopped, 5 dead, others wait. */
 static void states_of_threads_that_leave(void **state)
 {
 	(void)state;
@@ -140,7 +141,7 @@ static void wakeups_stand_alone(void **state)
 		 "4[120,100,120] 6[0,1,0]}");
 }
 
-/* Preempted is what the detail says, whatever the state; of several rows of a moment the thread's own counts. */
+/* The detail's "preempted" goes before the state; of several rows of one moment the thread's own counts. */
 static void details_of_the_same_moment(void **state)
 {
 	(void)state;

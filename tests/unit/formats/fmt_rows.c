@@ -4,7 +4,7 @@
 #include "exporters/formats/rows.h"
 #include "exporters/formats/table_list.h"
 
-/* Writes down what it is told, a word each. */
+/* A sink that writes down its calls. */
 struct seen {
 	char text[8192];
 	size_t len;
@@ -249,7 +249,7 @@ static void a_list_of_tables_that_cannot_be_read(void **state)
 }
 
 /* A page in the middle of a table is overwritten. */
-static void damage_is_told(void **state)
+static void damage_ends_the_export(void **state)
 {
 	char junk[4096];
 	int fd;
@@ -323,7 +323,7 @@ int main(void)
 		cmocka_unit_test(a_sink_that_fails_stops_it),
 		cmocka_unit_test(progress_can_stop_it),
 		cmocka_unit_test(a_list_of_tables_that_cannot_be_read),
-		cmocka_unit_test(damage_is_told),
+		cmocka_unit_test(damage_ends_the_export),
 		cmocka_unit_test(patterns_are_for_whole_names),
 		cmocka_unit_test(a_pattern_that_is_none),
 	};

@@ -81,7 +81,7 @@ static inline void fmt_sql(sqlite3 *db, const char *sql)
 		fail_msg("%s: %s", said, sql);
 }
 
-/* Every table of the schema, then what @sql says. */
+/* Every table of the schema, then @sql. */
 static inline void fmt_report(const char *sql)
 {
 	const struct embedded *schema = sl_embedded;

@@ -28,7 +28,7 @@ static inline uint64_t pb_varint(struct pb *m)
 	return 0;
 }
 
-/* Where @spec tells of the field: behind its number; NULL: nowhere. */
+/* The part of @spec behind the number of the field; NULL: the field is not in it. */
 static inline const char *pb_spec_of(const char *spec, uint64_t field)
 {
 	while (*spec && *spec != '}') {

@@ -55,15 +55,16 @@ static const char *figures(const char *sql)
 	close_page();
 	*list = '\0';
 	for (at = body; (at = strstr(at, "<div id=\"fig-")) != NULL; at++) {
-		const char *exact = strstr(at, "data-v=\""), *text = strchr(exact, '>') + 1;
-		const char *sub = strstr(at, "<dd class=\"sub\">"), *end = strstr(at, "</div>");
+		const char *id = at + 13, *exact = strstr(at, "data-v=\"") + 8;
+		const char *text = strchr(exact, '>') + 1, *end = strstr(at, "</div>");
+		const char *sub = strstr(at, "<dd class=\"sub\">");
+		int id_len = (int)strcspn(id, "\"");
+		bool alarm = strncmp(id + id_len, "\" class=\"alarm\"", 15) == 0;
 
-		len += (size_t)snprintf(
-			list + len, sizeof(list) - len, "%s%.*s%s %.*s|%.*s", len ? "\n" : "",
-			(int)strcspn(at + 13, "\""), at + 13,
-			strncmp(at + 13 + strcspn(at + 13, "\""), "\" class=\"alarm\"", 15) ? ""
-											    : "!",
-			(int)strcspn(exact + 8, "\""), exact + 8, (int)strcspn(text, "<"), text);
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%.*s%s %.*s|%.*s",
+					len ? "\n" : "", id_len, id, alarm ? "!" : "",
+					(int)strcspn(exact, "\""), exact, (int)strcspn(text, "<"),
+					text);
 		if (sub && sub < end)
 			len += (size_t)snprintf(list + len, sizeof(list) - len, "|%.*s",
 						(int)strcspn(sub + 16, "<"), sub + 16);
