@@ -168,6 +168,8 @@ static void pages_of_a_column(void **state)
 /* A row that does not fit after 20,000 that did: those are written again, and counted once. */
 static void a_column_widens_behind_a_page(void **state)
 {
+	const char *values;
+
 	(void)state;
 	write_table("CREATE TABLE T (a INTEGER); WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT "
 		    "i + 1 "
@@ -175,8 +177,9 @@ static void a_column_widens_behind_a_page(void **state)
 		    "(0.5)");
 	assert_int_equal(fmt_events, 20001);
 	schema_is("{1:5 3:1 4:\"a\"}");
-	assert_memory_equal(column("a"), " 0 1 2 3 ", 9);
-	fmt_same(column("a") + strlen(column("a")) - 16, " 19998 19999 0.5");
+	values = column("a");
+	fmt_begins(values, " 0 1 2 3 ");
+	fmt_same(values + strlen(values) - 16, " 19998 19999 0.5");
 }
 
 static void the_footer(void **state)

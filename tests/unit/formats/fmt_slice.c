@@ -139,6 +139,57 @@ static void a_cut_of_a_process(void **state)
 	HAS("SELECT count(*) FROM sqlite_master WHERE name = 'OSRT_API'", "0");
 }
 
+/* 100 < 50 < 40 < 30, whose rows stand in an order in which each pass over them finds one more. */
+static void all_ancestors_of_a_process_stay(void **state)
+{
+	(void)state;
+	fmt_report(CALL(1, 2, 7, T1) CALL(
+		1, 2, 7,
+		T2) "INSERT INTO SL_PROCESS_TREE (globalPid, parentGlobalPid, start, kind, traced) "
+		    "VALUES ((1 << 48) + (40 << 24), (1 << 48) + (30 << 24), 0, 0, 0), "
+		    "((1 << 48) + (50 << 24), (1 << 48) + (40 << 24), 0, 0, 0), "
+		    "(" P1
+		    ", (1 << 48) + (50 << 24), 0, 0, 1), ((1 << 48) + (30 << 24), NULL, 0, 0, 0), "
+		    "(" P2
+		    ", (1 << 48) + (60 << 24), 0, 0, 1), ((1 << 48) + (60 << 24), NULL, 0, 0, 0)");
+	copied(NULL, "100", lazy);
+	HAS("SELECT globalPid >> 24 & 0xFFFFFF FROM SL_PROCESS_TREE ORDER BY 1", "30\n40\n50\n100");
+}
+
+/* Address spaces go with their processes, and modules with their address spaces. */
+static void modules_of_other_processes_go(void **state)
+{
+	static const char sql[] = NAMED
+		"INSERT INTO SL_SPACES VALUES (1, NULL, " P1 "), (2, NULL, " P2 ");"
+		"INSERT INTO SL_MODULES VALUES (1, 16, 32, 0, 0, 1, NULL), (2, 48, 64, 0, 0, 2, "
+		"NULL);";
+	char all[2048];
+
+	(void)state;
+	snprintf(all, sizeof(all), "%s%s%s", sql, CALL(1, 2, 7, T1), CALL(1, 2, 7, T2));
+	fmt_report(all);
+	copied(NULL, "200", lazy);
+	HAS("SELECT id FROM SL_SPACES", "2");
+	HAS("SELECT start FROM SL_MODULES", "48");
+	copied(NULL, NULL, lazy);
+	HAS("SELECT start FROM SL_MODULES", "16\n48");
+}
+
+/* What the schema knows and the report lacks is made where empty tables are asked for. */
+static void tables_of_the_schema_are_made(void **state)
+{
+	(void)state;
+	fmt_bare_report("");
+	copied(NULL, NULL,
+	       (struct export_options){.lazy = false, .tables = "SL_SOCKETS,NVTX_EVENTS"});
+	HAS(TABLES, "META_DATA_CAPTURE META_DATA_EXPORT NVTX_EVENTS SL_SOCKETS StringIds");
+	copied(NULL, NULL, lazy);
+	HAS(TABLES, "META_DATA_CAPTURE META_DATA_EXPORT StringIds");
+	/* Tables of a report that is being written are none of a copy. */
+	copied(NULL, NULL, (struct export_options){.lazy = false, .tables = "SL_STATE,SL_LIVE.*"});
+	HAS(TABLES, "META_DATA_CAPTURE META_DATA_EXPORT StringIds");
+}
+
 /* Whole copies keep names that nothing refers to; --tables keeps those of the tables that stay. */
 static void a_choice_of_tables(void **state)
 {
@@ -422,6 +473,9 @@ int main(void)
 		cmocka_unit_test(rows_of_every_number_are_copied),
 		cmocka_unit_test(a_cut_keeps_what_rows_refer_to),
 		cmocka_unit_test(a_cut_of_a_process),
+		cmocka_unit_test(all_ancestors_of_a_process_stay),
+		cmocka_unit_test(modules_of_other_processes_go),
+		cmocka_unit_test(tables_of_the_schema_are_made),
 		cmocka_unit_test(a_choice_of_tables),
 		cmocka_unit_test(times_are_shifted),
 		cmocka_unit_test(an_anonymous_copy),
