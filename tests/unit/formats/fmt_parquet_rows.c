@@ -34,6 +34,8 @@ static const char *column(const char *name)
 	c.type = of_schema[-5] - '0';
 	c.codec = tr_number(of_chunk, " 4:", 0);
 	c.rows = tr_number(of_chunk, " 5:", 0);
+	c.raw = tr_number(of_chunk, " 6:", 0);
+	c.packed = tr_number(of_chunk, " 7:", 0);
 	c.at = tr_number(of_chunk, " 9:", 0);
 	return pqr_column(fmt_text, c);
 }
@@ -82,6 +84,31 @@ static void numbers_at_their_edges(void **state)
 	/* null_count, max, min: little-endian */
 	assert_non_null(strstr(footer, "{3:1 5:\"\\ff\\ff\\ff\\ff\\ff\\ff\\ff\\7f\" "
 				       "6:\"\\00\\00\\00\\00\\00\\00\\00\\80\"}"));
+}
+
+/* max, min, of each column; a zero of reals stands for both of them, a whole 0 for itself. */
+static void limits_of_columns(void **state)
+{
+	static const char zeros[] = "\\00\\00\\00\\00\\00\\00\\00\\00",
+			  negative[] = "\\00\\00\\00\\00\\00\\00\\00\\80";
+	char want[256];
+
+	(void)state;
+	write_table(
+		"CREATE TABLE T (i INTEGER, r REAL, t TEXT); INSERT INTO T VALUES (0, 0, 'x'), (0, "
+		"0, NULL)");
+	snprintf(want, sizeof(want), " 12:{3:0 5:\"%s\" 6:\"%s\"}", zeros, zeros);
+	assert_non_null(strstr(strstr(footer, "3:[\"i\"]"), want));
+	snprintf(want, sizeof(want), " 12:{3:0 5:\"%s\" 6:\"%s\"}", zeros, negative);
+	assert_non_null(strstr(strstr(footer, "3:[\"r\"]"), want));
+	assert_non_null(strstr(strstr(footer, "3:[\"t\"]"), " 12:{3:1}")); /* texts have none */
+	write_table(
+		"CREATE TABLE T (i INTEGER, r REAL); INSERT INTO T VALUES (-1, -2), (NULL, NULL), "
+		"(258, 0.5), (7, -1)");
+	assert_non_null(strstr(footer, " 12:{3:1 5:\"\\02\\01\\00\\00\\00\\00\\00\\00\" "
+				       "6:\"\\ff\\ff\\ff\\ff\\ff\\ff\\ff\\ff\"}"));
+	assert_non_null(strstr(footer, " 12:{3:1 5:\"\\00\\00\\00\\00\\00\\00\\e0?\" "
+				       "6:\"\\00\\00\\00\\00\\00\\00\\00\\c0\"}"));
 }
 
 /* A whole number in a column of reals, a text among numbers: the table is begun anew with a wider column. */
@@ -248,6 +275,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(types_as_they_are_declared),
 		cmocka_unit_test(numbers_at_their_edges),
+		cmocka_unit_test(limits_of_columns),
 		cmocka_unit_test(columns_widen),
 		cmocka_unit_test(numbers_that_are_just_doubles),
 		cmocka_unit_test(infinite_numbers_among_texts),

@@ -223,6 +223,7 @@ static inline void pqr_deltas(struct tr *r, int64_t *v, size_t cnt)
 
 struct pqr_column {
 	int64_t type, at, rows, codec;
+	int64_t raw, packed; /* bytes of its pages, with their heads */
 	bool optional;
 };
 
@@ -251,9 +252,10 @@ static inline void pqr_put_value(FILE *f, struct tr *r, const struct pqr_column 
 	}
 }
 
-/* One page; returns how many rows it has. */
-static inline size_t pqr_put_page(FILE *f, struct tr *r, const struct pqr_column *c)
+/* One page; returns how many rows it has, and takes its bytes off those of the column. */
+static inline size_t pqr_put_page(FILE *f, struct tr *r, struct pqr_column *c)
 {
+	const unsigned char *begin = r->p;
 	char *head = tr_text(r);
 	size_t raw = (size_t)tr_number(head, " 2:", 0), packed = (size_t)tr_number(head, " 3:", 0);
 	size_t rows = (size_t)tr_number(head, "{1:", 1), cnt = 0;
@@ -262,8 +264,10 @@ static inline size_t pqr_put_page(FILE *f, struct tr *r, const struct pqr_column
 	unsigned char *page = malloc(raw + 1);
 	struct tr body = {page, page + raw};
 
+	c->raw -= r->p - begin + (int64_t)raw;
 	pqr_unpack(r->p, packed, c->codec, page, raw);
 	r->p += packed;
+	c->packed -= r->p - begin;
 	memset(there, 1, rows);
 	if (c->optional)
 		pqr_levels(&body, there, rows);
@@ -301,6 +305,8 @@ static inline const char *pqr_column(const void *data, struct pqr_column c)
 	f = open_memstream(&text, &len);
 	for (int64_t rows = 0; rows < c.rows;)
 		rows += (int64_t)pqr_put_page(f, &r, &c);
+	assert_int_equal(c.raw, 0);
+	assert_int_equal(c.packed, 0);
 	fclose(f);
 	return text;
 }
