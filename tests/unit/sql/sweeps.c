@@ -308,6 +308,24 @@ static void calls_have_their_kinds(void **state)
 			    "3 5\n");
 }
 
+/* What is not known is no first, last or length; a launch that takes no time is one. */
+static void calls_without_times(void **state)
+{
+	(void)state;
+	run("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (NULL, 50, 0x1000001, 4, 1), (-5, "
+	    "NULL, "
+	    "0x1000001, 4, 2), (20, 20, 0x1000001, 4, 3), (30, 40, 0x1000001, 4, 4), (31, 60, "
+	    "NULL, 4, 5);"
+	    "INSERT INTO OSRT_API VALUES (NULL, NULL, 3, 21, 0, 4), (7, NULL, 3, 21, 0, 4)");
+	step("event_spans");
+	step("cuda_calls");
+	step("os_calls");
+	/* of launches 20..20 and 30..40 */
+	assert_string_equal(rows("SELECT * FROM cuda_launch"), "1 5.0\n");
+	assert_string_equal(rows("SELECT * FROM event_spans"),
+			    "CUPTI_ACTIVITY_KIND_RUNTIME -5 60\nOSRT_API 7 -\n");
+}
+
 /* Copies in any order; ids repeat between processes, and where one repeats within one, the first call is it. */
 static void copies_have_the_calls_that_made_them(void **state)
 {
@@ -453,6 +471,73 @@ static void random_reports_are_swept_as_by_slow_sql(void **state)
 	}
 }
 
+/* More kinds of work than the first table of sums has room for, some of them in the same slots. */
+static void many_streams(void **state)
+{
+	(void)state;
+	run("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999) "
+	    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 10 * i, 10 * i + i % 7, 0x1000000, 0, "
+	    "1, i % 500, 1 "
+	    "FROM n");
+	step("event_spans");
+	step("cuda_calls");
+	step("gpu_sweep");
+	assert_string_equal(
+		rows("SELECT streamId, detail, n, ns, first, last FROM gpu_sums ORDER BY 1"),
+		rows("SELECT streamId, shortName, count(*), sum(end - start), min(start), max(end) "
+		     "FROM "
+		     "CUPTI_ACTIVITY_KIND_KERNEL GROUP BY 1 ORDER BY 1"));
+}
+
+/* A level that the table refuses is an error, whichever of them it is. */
+static void a_level_that_cannot_be_written(void **state)
+{
+	(void)state;
+	run(switches);
+	for (int refused = 1; refused <= 2; refused++) {
+		char sql[512];
+
+		snprintf(
+			sql, sizeof(sql),
+			"DROP TABLE IF EXISTS sched_threads; DROP TABLE IF EXISTS sched_level; "
+			"DROP TABLE IF "
+			"EXISTS sched_disk; DROP TABLE IF EXISTS sched_cpus;"
+			"CREATE TEMP TABLE sched_threads(a, b, c, d, e, f, g);"
+			"CREATE TEMP TABLE sched_level(threads CHECK (threads <> %d), running, ns);"
+			"CREATE TEMP TABLE sched_disk(a, b, c); CREATE TEMP TABLE sched_cpus(cpu)",
+			refused);
+		run(sql);
+		assert_int_equal(sqlite3_exec(db, "SELECT sl_sched_sweep()", NULL, NULL, NULL),
+				 SQLITE_CONSTRAINT);
+	}
+}
+
+/* Copies that a temporary file should hold, and that cannot be kept. */
+static void copies_without_room(void **state)
+{
+	(void)state;
+	run("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) INSERT "
+	    "INTO "
+	    "CUPTI_ACTIVITY_KIND_MEMCPY(start, end, globalPid, correlationId, bytes) SELECT i, i, "
+	    "0x1000000, i, 1 "
+	    "FROM n; CREATE VIRTUAL TABLE temp.copies USING sl_copies");
+	setenv("SQLITE_TMPDIR", "/nonexistent", 1);
+	sorter_bytes_max = 500;
+	assert_int_equal(sqlite3_exec(db, "SELECT sl_copies_sweep()", NULL, NULL, NULL),
+			 SQLITE_FULL);
+	sorter_bytes_max = 1 << 20;
+	rows_bytes_max = 500;
+	assert_int_equal(sqlite3_exec(db, "SELECT sl_copies_sweep()", NULL, NULL, NULL),
+			 SQLITE_FULL);
+	rows_bytes_max = 1 << 20;
+	unsetenv("SQLITE_TMPDIR");
+	assert_string_equal(rows("SELECT count(*) FROM copies"), "0\n");
+	assert_string_equal(rows("SELECT sl_copies_sweep()"), "200\n");
+	assert_string_equal(rows("SELECT count(*), sum(start) FROM copies"), "200 20100\n");
+	assert_int_equal(sqlite3_exec(db, "SELECT sl_copies_sweep() FROM copies", NULL, NULL, NULL),
+			 SQLITE_LOCKED);
+}
+
 static void errors_of_sweeps_are_returned(void **state)
 {
 	(void)state;
@@ -487,6 +572,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(random_reports_are_swept_as_by_slow_sql, make,
 						drop),
 		cmocka_unit_test_setup_teardown(errors_of_sweeps_are_returned, make, drop),
+		cmocka_unit_test_setup_teardown(calls_without_times, make, drop),
+		cmocka_unit_test_setup_teardown(copies_without_room, make, drop),
+		cmocka_unit_test_setup_teardown(many_streams, make, drop),
+		cmocka_unit_test_setup_teardown(a_level_that_cannot_be_written, make, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
