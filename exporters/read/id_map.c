@@ -20,10 +20,8 @@ static int grow(struct id_map *m)
 	uint32_t *slots = calloc(slot_cnt, sizeof(*slots));
 	int64_t *ids = reallocarray(m->ids, slot_cnt / 2, sizeof(*ids));
 
-	if (ids) {
+	if (ids)
 		m->ids = ids;
-		m->room = slot_cnt / 2;
-	}
 	if (!slots || !ids || slot_cnt > UINT32_MAX) {
 		free(slots);
 		return -1;
@@ -31,6 +29,7 @@ static int grow(struct id_map *m)
 	free(m->slots);
 	m->slots = slots;
 	m->slot_cnt = slot_cnt;
+	m->room = slot_cnt / 2;
 	for (size_t i = 0; i < m->cnt; i++)
 		m->slots[slot_of(m, m->ids[i])] = (uint32_t)i + 1;
 	return 0;
