@@ -63,7 +63,8 @@ static int run_sql(sqlite3 *db, const char *sql, const char *range,
 {
 	struct report r = {.kind = &report_kind, .name = "why"};
 	char text[256];
-	int rc = report_include(&r, sql, text, sizeof(text)) < 0 ? SQLITE_ERROR : SQLITE_OK;
+	/* What it includes is there: only memory may lack. */
+	int rc = report_include(&r, sql, text, sizeof(text)) < 0 ? SQLITE_NOMEM : SQLITE_OK;
 
 	for (const char *at = r.sql; rc == SQLITE_OK && at && *at;) {
 		sqlite3_stmt *stmt = NULL;
@@ -86,9 +87,9 @@ static int run_sql(sqlite3 *db, const char *sql, const char *range,
 	return rc;
 }
 
-static int failed(const struct why_model *m, char *text, size_t len)
+static int failed(const struct why_model *m, int rc, char *text, size_t len)
 {
-	snprintf(text, len, "%s", sqlite3_errmsg(m->db));
+	snprintf(text, len, "%s", why_error_text(m->db, rc));
 	return -1;
 }
 
@@ -134,14 +135,16 @@ static int no_range(const struct why_model *m, const char *asked, size_t seen, c
 		    size_t len)
 {
 	struct near n = {.asked = asked};
+	int rc;
 
 	if (seen) {
 		snprintf(text, len, "range '%.80s' is on another thread, or outside of the time",
 			 asked);
 		return -1;
 	}
-	if (run_sql(m->db, names_sql, asked, near_row, &n) != SQLITE_OK)
-		return failed(m, text, len);
+	rc = run_sql(m->db, names_sql, asked, near_row, &n);
+	if (rc != SQLITE_OK)
+		return failed(m, rc, text, len);
 	if (!*n.most)
 		snprintf(text, len, "the report has no NVTX ranges");
 	else if (*n.full)
@@ -329,10 +332,12 @@ static int steps_of(struct why_focus *f, const struct why_model *m, const struct
 	bool is_number = *ask->step && strspn(ask->step, "0123456789") == strlen(ask->step);
 	const char *range = *ask->step && !is_number ? ask->step : NULL;
 	size_t seen;
+	int rc;
 
 	f->is_steps = true;
-	if (search(f, m, steps_sql, range, ask->tid, &seen) != SQLITE_OK)
-		return failed(m, text, len);
+	rc = search(f, m, steps_sql, range, ask->tid, &seen);
+	if (rc != SQLITE_OK)
+		return failed(m, rc, text, len);
 	if (!f->spans_cnt && range)
 		return no_range(m, range, seen, text, len);
 	if (f->spans_cnt < STEPS_LEAST && !range) {
@@ -390,8 +395,9 @@ int why_find_focus(struct why_focus *f, const struct why_model *m, const struct 
 	if (rc == 0 && ask->step) {
 		rc = steps_of(f, m, ask, text, len);
 	} else if (rc == 0 && ask->nvtx) {
-		if (search(f, m, ranges_sql, ask->nvtx, ask->tid, &seen) != SQLITE_OK)
-			rc = failed(m, text, len);
+		rc = search(f, m, ranges_sql, ask->nvtx, ask->tid, &seen);
+		if (rc != SQLITE_OK)
+			rc = failed(m, rc, text, len);
 		else if (!f->spans_cnt)
 			rc = no_range(m, ask->nvtx, seen, text, len);
 	} else if (rc == 0 && (rc = whole(f, m)) < 0) {

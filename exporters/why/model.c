@@ -335,6 +335,11 @@ int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *sco
 	return rc;
 }
 
+const char *why_error_text(sqlite3 *db, int rc)
+{
+	return rc == SQLITE_NOMEM ? sqlite3_errstr(rc) : sqlite3_errmsg(db);
+}
+
 void why_model_free(struct why_model *m)
 {
 	for (size_t i = 0; i < m->threads_cnt; i++) {

@@ -187,6 +187,8 @@ struct why_scope {
 /* Reads it; filters of @db apply. SQLite's result code. */
 int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *scope);
 void why_model_free(struct why_model *m);
+/* What went wrong: of @rc; memory of this program that lacks is no error of @db. */
+const char *why_error_text(sqlite3 *db, int rc);
 
 /* The number of a thread, a new one if it has none; WHY_NONE: no memory. */
 uint32_t why_model_thread(struct why_model *m, int64_t tid);

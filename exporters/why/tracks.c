@@ -254,7 +254,7 @@ int why_tracks_make(struct why_tracks *t, sqlite3 *db, const struct db_filter *f
 	y->focus = y->time.thread = WHY_NONE;
 	rc = why_model_read(&y->model, db, &scope);
 	if (rc != SQLITE_OK) {
-		snprintf(text, len, "%s", sqlite3_errmsg(db));
+		snprintf(text, len, "%s", why_error_text(db, rc));
 		return -1;
 	}
 	if (why_find_focus(&y->time, &y->model, &(struct why_ask){0}, text, len) < 0)

@@ -186,7 +186,7 @@ int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct 
 	scope.is_all = ask->nvtx || ask->step || ask->of_gpu;
 	rc = why_model_read(&y->model, db, &scope);
 	if (rc != SQLITE_OK) {
-		snprintf(why_text, why_len, "%s", sqlite3_errmsg(db));
+		snprintf(why_text, why_len, "%s", why_error_text(db, rc));
 		return -1;
 	}
 	if (why_find_focus(&y->time, &y->model, ask, why_text, why_len) < 0)
