@@ -16,12 +16,21 @@ static int64_t *now_of(struct run *r, uint32_t thread)
 
 /* ---- which thread comes next ---- */
 
+/* Does it wait for what @by does? */
+static bool waits_for(const struct track *t, uint32_t by)
+{
+	return t->kind == TRACK_WAIT && t->wake.waker == by;
+}
+
+/* At one time a wait that is over ends before the one that its thread ends then. */
 static bool is_before(const struct run *r, uint32_t a, uint32_t b)
 {
 	const struct track *x = &r->tracks[a], *y = &r->tracks[b];
+	bool is_last = waits_for(x, b);
 
 	return x->end != y->end             ? x->end < y->end
 	       : x->is_birth != y->is_birth ? !x->is_birth
+	       : is_last != waits_for(y, a) ? !is_last
 					    : a < b;
 }
 

@@ -446,6 +446,58 @@ static void end_of_a_process_ends_its_threads(void **state)
 	assert_near(won(9, 0), 16);
 }
 
+/* ---- spans without a line ---- */
+
+/*
+ * Line 30 waits 10-31 for child 200, which has no lines: it sleeps 10-30. Line 31 waits 32-53 for process @second, which is in
+ * @name 32-52. The main thread is on a CPU 31-32 and 53-60.
+ */
+static void children_without_lines(int second, const char *name)
+{
+	report(60);
+	process(CHILD, MAIN, 9, 53);
+	runs(MAIN, 0, 10);
+	computes(MAIN, 0, 10, L(1));
+	call(MAIN, "waitpid", 10, 31, L(30));
+	runs(CHILD, 9, 10, .by = MAIN);
+	call(CHILD, "usleep", 10, 30, NULL);
+	runs(CHILD, 30, 32);
+	runs(MAIN, 31, 32, .by = CHILD);
+	call(MAIN, "waitpid", 32, 53, L(31));
+	if (second != CHILD) {
+		process(second, MAIN, 31.5, 53);
+		runs(second, 31.5, 32, .by = MAIN);
+	}
+	call(second, name, 32, 52, NULL);
+	runs(second, 52, 53);
+	runs(MAIN, 53, 60, .by = second);
+	computes(MAIN, 53, 60, L(1));
+	ask();
+}
+
+/* Two children that do the same: each is due to the line that waits for it. 20 asleep and 1 on a CPU. */
+static void equal_causes_of_two_processes(void **state)
+{
+	(void)state;
+	children_without_lines(300, "usleep");
+	assert_near(won(30, 0), 21);
+	assert_near(won(31, 0), 21);
+	/* Half of 9-10, of the sleep and of 30-31: the child is done at 20. */
+	assert_near(won(30, 0.5), 11);
+}
+
+/*
+ * One child that sleeps, and then reads: the sleep is line 30's, the read line 31's. What it computes is the first line's, as both
+ * have 1 ms of it: 9-10, 30-32 and 52-53 go with line 30. So without that, the read is over at 9 + 20: 24 earlier.
+ */
+static void two_causes_of_one_process(void **state)
+{
+	(void)state;
+	children_without_lines(CHILD, "read");
+	assert_near(won(31, 0), 20);
+	assert_near(won(30, 0), 24);
+}
+
 /* ---- spans of the focus ---- */
 
 static void is_asked_of(const char *name)
@@ -533,6 +585,23 @@ static void many_threads_at_one_time(void **state)
 	assert_near(won(9, 0), 35);
 }
 
+/* The main thread, the first of the report, is woken at 30 by a thread whose sleep ends then, too: that comes before. */
+static void waker_comes_before_the_woken_at_one_time(void **state)
+{
+	(void)state;
+	report(50);
+	runs(MAIN, 0, 10);
+	call(MAIN, "pthread_cond_wait", 10, 30, L(5));
+	runs(MAIN, 30, 50, .by = OTHER);
+	computes(MAIN, 30, 50, L(1));
+	runs(OTHER, 0, 10);
+	call(OTHER, "usleep", 10, 30, L(9));
+	runs(OTHER, 30, 31);
+	ask();
+	assert_near(won(9, 0), 20);
+	assert_near(won(9, 0.5), 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -561,9 +630,12 @@ int main(void)
 		TEST(child_of_an_unknown_waker_is_its_parents),
 		TEST(thread_of_no_parent_is_born_as_it_was),
 		TEST(end_of_a_process_ends_its_threads),
+		TEST(equal_causes_of_two_processes),
+		TEST(two_causes_of_one_process),
 		TEST(only_what_is_in_ranges_counts),
 		TEST(sums_of_a_line),
 		TEST(many_threads_at_one_time),
+		TEST(waker_comes_before_the_woken_at_one_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
