@@ -550,6 +550,32 @@ static void without_switches_gains_are_bounds(void **state)
 	assert_false(test.y.has_replay);
 }
 
+/*
+ * Kernels of one stream that overlap, 11-30 and 12-31: the replay puts the second behind the first, and comes to 78 instead of 60. No gain
+ * is more than a bound.
+ */
+static void replay_that_is_wrong_gives_bounds(void **state)
+{
+	(void)state;
+	report(60);
+	runs(MAIN, 0, 12);
+	runs(MAIN, 31, 60);
+	computes(MAIN, 0, 10, L(1));
+	computes(MAIN, 31, 60, L(4));
+	cuda(MAIN, "cudaLaunchKernel", 10, 11, L(2), 1);
+	cuda(MAIN, "cudaLaunchKernel", 11, 12, L(2), 2);
+	cuda(MAIN, "cudaDeviceSynchronize", 12, 31, L(3), 3);
+	kernel(11, 30, 1);
+	kernel(12, 31, 2);
+	ask();
+	assert_int_equal(test.y.replay_error, 18 * MS);
+	assert_false(test.y.has_replay);
+	assert_true(test.y.gains_cnt > 1);
+	for (size_t i = 0; i < test.y.gains_cnt; i++)
+		assert_true(test.y.gains[i].is_up_to);
+	assert_true(test.y.gains[0].lower > 0);
+}
+
 /* A report of nothing has nothing to win. */
 static void nothing_is_won_of_nothing(void **state)
 {
@@ -607,6 +633,7 @@ int main(void)
 		TEST(streams_with_uneven_parts),
 		TEST(ranges_of_a_gpu_have_no_gains),
 		TEST(without_switches_gains_are_bounds),
+		TEST(replay_that_is_wrong_gives_bounds),
 		TEST(nothing_is_won_of_nothing),
 		TEST(larger_lower_bounds_come_first),
 	};

@@ -306,6 +306,58 @@ static void jobs_of_others_are_not_waited_for(void **state)
 	assert_near(won(5, 0, .keeps_jobs = true), 60);
 }
 
+/* The job waits in the middle, 15-20 of each, for the GIL or a lock that thread 102 gives back: it is not done until 30. */
+static void job_that_waits_for(const char *name, const char *stack)
+{
+	report(80);
+	runs(102, 0, 80);
+	for (int i = 0; i < 2; i++) {
+		int a = 40 * i;
+
+		runs(MAIN, a, a + 10, .ready = a);
+		call(MAIN, "usleep", a + 10, a + 40, L(5));
+		computes(MAIN, a, a + 10, L(1));
+		runs(OTHER, a + 10, a + 15, .by = MAIN);
+		call(OTHER, name, a + 15, a + 20, stack);
+		runs(OTHER, a + 20, a + 30, .by = 102);
+		call(OTHER, "sem_wait", a + 30, i ? a + 30 : a + 50, NULL);
+	}
+	ask();
+	assert_near(won(5, 0, .keeps_jobs = true), 20);
+}
+
+static void wait_for_the_gil_is_part_of_a_job(void **state)
+{
+	(void)state;
+	job_that_waits_for("pthread_cond_timedwait", "take_gil /usr/bin/python3; " L(7));
+}
+
+static void wait_for_a_lock_is_part_of_a_job(void **state)
+{
+	(void)state;
+	job_that_waits_for("pthread_mutex_lock", L(7));
+}
+
+/* A job that was done at 15, before the sleep began at 20, is none that the sleep waits for: without lines 1 and 5, 40. */
+static void job_that_was_done_before_the_sleep(void **state)
+{
+	(void)state;
+	report(60);
+	runs(MAIN, 0, 20);
+	computes(MAIN, 0, 10, L(2));
+	computes(MAIN, 10, 20, L(1));
+	call(MAIN, "usleep", 20, 50, L(5));
+	runs(MAIN, 50, 60);
+	computes(MAIN, 50, 60, L(3));
+	runs(OTHER, 10, 15, .by = MAIN);
+	call(OTHER, "sem_wait", 15, 15, NULL);
+	ask();
+	assert_near(won_by((struct replay_edit){.culprits = bit_of(1) | bit_of(5),
+						.sync = REPLAY_ANY,
+						.keeps_jobs = true}),
+		    40);
+}
+
 /* A read is no wait for whatever is ready. */
 static void wait_for_a_file_does_not_wait_for_jobs(void **state)
 {
@@ -446,6 +498,58 @@ static void end_of_a_process_ends_its_threads(void **state)
 	assert_near(won(9, 0), 16);
 }
 
+/* ---- locks of a GPU's driver ---- */
+
+/*
+ * 0-50 line 110, 50-51.5 line 112; in a launch at line 111 the main thread waits 52-55 until thread 101, which runs all the time,
+ * wakes it, in the call @name from @from to @to; NULL: in none of libc.
+ */
+static void driver(const char *name, double from, double to)
+{
+	report(100);
+	runs(MAIN, 0, 52);
+	computes(MAIN, 0, 50, L(110));
+	computes(MAIN, 50, 51, L(112));
+	runs(OTHER, 0, 56);
+	cuda(MAIN, "cudaLaunchKernel", 51.5, 56, L(111), 1);
+	if (name)
+		call(MAIN, name, from, to, NULL);
+	runs(MAIN, 55, 100, .by = OTHER);
+	computes(MAIN, 56, 100, L(113));
+	ask();
+}
+
+/* Nothing asks for the order in which a driver gives its locks: the wait of 3 is as long whenever it begins. */
+static void lock_of_a_driver_makes_no_order(void **state)
+{
+	(void)state;
+	driver(NULL, 0, 0);
+	assert_near(won(110, 0), 50);
+}
+
+static void unknown_wait_in_a_driver_makes_no_order(void **state)
+{
+	(void)state;
+	driver("frobnicate", 51.9, 55);
+	assert_near(won(110, 0), 50);
+}
+
+/* It waits for a message of the other thread, which comes when it did. */
+static void message_in_a_driver_makes_an_order(void **state)
+{
+	(void)state;
+	driver("recv", 51.9, 55);
+	assert_near(won(110, 0), 0);
+}
+
+/* A call that ended at 52, as the wait began, is not what it waits in. */
+static void call_that_ends_as_a_wait_begins(void **state)
+{
+	(void)state;
+	driver("recv", 51.9, 52);
+	assert_near(won(110, 0), 50);
+}
+
 /* ---- spans without a line ---- */
 
 /*
@@ -562,6 +666,47 @@ static void sums_of_a_line(void **state)
 	replay_free(&r);
 }
 
+/* Of waits that no thread ends, those for something outside of the program count as such. */
+static void waits_for_something_outside(void **state)
+{
+	static const struct {
+		const char *name;
+		bool is_outside;
+	} waits[] = {
+		{"usleep", true},        {"read", true},
+		{"fsync", true},         {"recv", true},
+		{"poll", true},          {"sigwait", true},
+		{"sem_wait", false},     {"pthread_mutex_lock", false},
+		{"pthread_join", false}, {"waitpid", false},
+		{"frobnicate", false},
+	};
+	struct replay_edit edit = {.keep = 1, .sync = REPLAY_ANY};
+	struct replay r = {.edits = &edit, .cnt = 1};
+
+	(void)state;
+	report(220);
+	for (int i = 0; i < 11; i++) {
+		char line[32];
+
+		snprintf(line, sizeof(line), "f%d /me/a.py:%d", i, 200 + i);
+		runs(MAIN, 20 * i, 20 * i + 10);
+		computes(MAIN, 20 * i, 20 * i + 10, L(1));
+		call(MAIN, waits[i].name, 20 * i + 10, 20 * i + 20, line);
+	}
+	ask();
+	r.culprits = test.y.culprits_cnt;
+	assert_int_equal(replay_run(&test.y, &r), SQLITE_OK);
+	for (int i = 0; i < 11; i++) {
+		const struct replay_sum *s =
+			&r.sums[culprit_at(200 + i) * test.y.model.threads_cnt + test.y.focus];
+
+		assert_int_equal(s->ns, 10 * MS);
+		if (s->waits != (waits[i].is_outside ? 10 * MS : 0))
+			fail_msg("%s", waits[i].name);
+	}
+	replay_free(&r);
+}
+
 /* ---- the order of threads ---- */
 
 /* Sixty threads that end at one time, one after the other woken by the one before, all in no time: line 9 is the first one's. */
@@ -621,6 +766,9 @@ int main(void)
 		TEST(fewer_looks_if_the_event_comes_earlier),
 		TEST(sleep_lasts_until_the_jobs_are_done),
 		TEST(jobs_of_others_are_not_waited_for),
+		TEST(wait_for_the_gil_is_part_of_a_job),
+		TEST(wait_for_a_lock_is_part_of_a_job),
+		TEST(job_that_was_done_before_the_sleep),
 		TEST(wait_for_a_file_does_not_wait_for_jobs),
 		TEST(input_comes_no_earlier),
 		TEST(time_limit_of_a_poll_comes_earlier),
@@ -630,10 +778,15 @@ int main(void)
 		TEST(child_of_an_unknown_waker_is_its_parents),
 		TEST(thread_of_no_parent_is_born_as_it_was),
 		TEST(end_of_a_process_ends_its_threads),
+		TEST(lock_of_a_driver_makes_no_order),
+		TEST(unknown_wait_in_a_driver_makes_no_order),
+		TEST(message_in_a_driver_makes_an_order),
+		TEST(call_that_ends_as_a_wait_begins),
 		TEST(equal_causes_of_two_processes),
 		TEST(two_causes_of_one_process),
 		TEST(only_what_is_in_ranges_counts),
 		TEST(sums_of_a_line),
+		TEST(waits_for_something_outside),
 		TEST(many_threads_at_one_time),
 		TEST(waker_comes_before_the_woken_at_one_time),
 	};

@@ -324,9 +324,8 @@ static void waits_that_could_not_go(void **state)
  * The collective of the main process: 11-31, launched at 11; that of the other one, which computes 0-24 at line 9 and launches
  * 24-25 at line 8: 25-31. So both end 6 after the later one begins.
  */
-static void ranks_wait_for_the_late_one(void **state)
+static void ranks(void)
 {
-	(void)state;
 	program();
 	process(CHILD, MAIN, 0, 40);
 	runs(CHILD, 0, 40, .by = MAIN);
@@ -335,6 +334,12 @@ static void ranks_wait_for_the_late_one(void **state)
 	kernel(11, 31, 1, .name = REDUCE);
 	kernel(25, 31, 8, .name = REDUCE, .pid = CHILD);
 	ask();
+}
+
+static void ranks_wait_for_the_late_one(void **state)
+{
+	(void)state;
+	ranks();
 	/* Without line 9 the other one begins at 1; the main one's, at 11, is then the late one: 17. */
 	assert_near(won(9, 0), 14);
 	/* Of line 9 a half is 12: it begins at 13, and both end at 19. */
@@ -343,6 +348,41 @@ static void ranks_wait_for_the_late_one(void **state)
 	assert_near(won(8, 0), 1);
 	/* What the main one does before is waited for by none. */
 	assert_near(won(1, 0), 0);
+}
+
+/* As many edits as there may be: of line 9, ever less stays; each has its own time. */
+static void as_many_edits_as_there_may_be(void **state)
+{
+	struct replay_edit edits[REPLAY_EDITS];
+	struct replay r = {.edits = edits, .cnt = REPLAY_EDITS};
+
+	(void)state;
+	ranks();
+	r.culprits = test.y.culprits_cnt;
+	for (int i = 0; i < REPLAY_EDITS; i++)
+		edits[i] = (struct replay_edit){
+			.culprits = i ? bit_of(9) : 0, .keep = 1 - i / 64.0, .sync = REPLAY_ANY};
+	assert_int_equal(replay_run(&test.y, &r), SQLITE_OK);
+	/* 24 of line 9, of which i / 64 go: at most 31 / 64, 11.625, less than the 14 after which the other rank is late. */
+	for (int i = 0; i < REPLAY_EDITS; i++)
+		assert_near((double)r.end[i] / MS, 40 - 24 * i / 64.0);
+	replay_free(&r);
+}
+
+/* Calls of CUDA, and nothing that a GPU did: line 2's 10 on a CPU go, line 3 waits for nothing, 10 off the CPU. */
+static void calls_without_any_work(void **state)
+{
+	(void)state;
+	report(40);
+	runs(MAIN, 0, 20);
+	runs(MAIN, 30, 40);
+	computes(MAIN, 0, 10, L(1));
+	cuda(MAIN, "cudaMalloc", 10, 20, L(2), 0);
+	cuda(MAIN, "cudaDeviceSynchronize", 20, 30, L(3), 0);
+	computes(MAIN, 30, 40, L(4));
+	ask();
+	assert_near(won(2, 0), 10);
+	assert_near(won(3, 0), 10);
 }
 
 /* ---- a GPU's own end ---- */
@@ -400,6 +440,8 @@ int main(void)
 		TEST(waits_are_added_up_by_place),
 		TEST(waits_that_could_not_go),
 		TEST(ranks_wait_for_the_late_one),
+		TEST(as_many_edits_as_there_may_be),
+		TEST(calls_without_any_work),
 		TEST(end_of_a_gpu),
 		TEST(launch_in_a_library_call),
 	};
