@@ -47,7 +47,7 @@ gcc -O1 -g -o sem sem.c -pthread || exit 1
 profile sem ./sem 2>err
 [ "$(q "$R" 'SELECT count(*) FROM SCHED_EVENTS' 2>/dev/null)" -gt 0 ] 2>/dev/null || skip_all 'no context switches here'
 "$BIN" why -f json "$R" >why.json
-check 'waits for the lock, waits for the signal' "$PY" -c '
+check 'semaphores: one that is a lock, one that signals' "$PY" -c '
 import json
 chains = [(c["reason"], c["place"]) for k in json.load(open("why.json"))["culprits"] for c in k["most"]["chain"]]
 lock = [r for r, p in chains if p and ":28 " in p]

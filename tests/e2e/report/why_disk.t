@@ -16,19 +16,19 @@ is "$(parts disks.sqlite)" "BLOCKED None 100 None
 FILE read 95 ('vda', 80)
 FSYNC fsync 100 ('vda', 70)
 NO_CPU read 5 None
-PAGE_IN None 100 ('vda', 80)" 'as worked out by hand'
+PAGE_IN None 100 ('vda', 80)" 'waits: what the device took of each, as worked out by hand'
 "$BIN" why disks.sqlite >text
-check 'and for people' grep -q 'fsync of /data/x; device vda: 70 ms of 100 ms' text || diag <text
+check 'text: the device and its part' grep -q 'fsync of /data/x; device vda: 70 ms of 100 ms' text || diag <text
 sqlite3 disks.sqlite "INSERT INTO StringIds VALUES (9, 'vdb'); UPDATE SL_BLOCK_IO SET diskId = 9 WHERE start = 110000000"
-is "$(parts disks.sqlite | grep 'FILE read')" "FILE read 95 (None, 80)" 'two devices at once have no name'
+is "$(parts disks.sqlite | grep 'FILE read')" "FILE read 95 (None, 80)" 'JSON: two devices at once have no name'
 "$BIN" why disks.sqlite >text
-check 'nor for people' grep -q 'read of /data/x; devices: 80 ms of 95 ms' text || diag <text
+check 'text: two devices at once have no name' grep -q 'read of /data/x; devices: 80 ms of 95 ms' text || diag <text
 # Of a program whose calls are not recorded.
 cp disks.sqlite bare.sqlite && sqlite3 bare.sqlite 'DROP TABLE OSRT_API'
 is "$(parts bare.sqlite)" "BLOCKED None 200 None
 FILE None 195 (None, 160)
 NO_CPU None 5 None" 'without calls: waits that are the device'"'"'s, by half or more, are for a file'
 sqlite3 disks.sqlite 'DROP TABLE SL_BLOCK_IO'
-is "$(parts disks.sqlite | grep -c "'")" 0 'not recorded: not mentioned'
-is "$(parts disks.sqlite | grep -c FSYNC)" 1 'and nothing else is different'
+is "$(parts disks.sqlite | grep -c "'")" 0 'requests that are not recorded: no device'
+is "$(parts disks.sqlite | grep -c FSYNC)" 1 'requests that are not recorded: the reasons are the same'
 done_testing
