@@ -585,7 +585,24 @@ static void nothing_is_won_of_nothing(void **state)
 	assert_int_equal(test.y.focus, WHY_NONE);
 }
 
-/* Notes come last, though their bounds are larger: a poll of 60 that input ends, and 30 computing. */
+/* Line 3 surely wins 1.5, and that is a note; of line 2, a poll that input ends, nothing is sure, but 60 are possible. */
+static void notes_come_last(void **state)
+{
+	(void)state;
+	report(100);
+	runs(MAIN, 0, 30);
+	computes(MAIN, 0, 30, L(1));
+	call(MAIN, "poll", 30, 90, L(2), .result = 1);
+	runs(MAIN, 90, 100);
+	computes(MAIN, 90, 98, L(1));
+	sample(MAIN, 98.5, L(1));
+	sample(MAIN, 100, L(3));
+	ask();
+	assert_string_equal(
+		gains(), "1 remove 38.5..38.5 bad\n2 remove 0..60 up to\n3 remove 1.5..1.5 note\n");
+}
+
+/* Of a poll of 60 that input ends nothing is sure: it comes after the 30 and 10 computing. */
 static void larger_lower_bounds_come_first(void **state)
 {
 	(void)state;
@@ -635,6 +652,7 @@ int main(void)
 		TEST(without_switches_gains_are_bounds),
 		TEST(replay_that_is_wrong_gives_bounds),
 		TEST(nothing_is_won_of_nothing),
+		TEST(notes_come_last),
 		TEST(larger_lower_bounds_come_first),
 	};
 
