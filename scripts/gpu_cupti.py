@@ -135,9 +135,12 @@ def compare_numbers(headers):
              if int(version) <= headers.version]
     wrong += [f"{theirs}: not in these headers" for theirs, _ in kinds if theirs not in headers.words]
     calls = [(f"CUPTI_{domain}_TRACE_CBID_", number, name) for domain, number, name in lines("queries.def", "(?:ROW_)?QUERY")]
+    there = {}
+    for prefix, name, number in re.findall(r"\b(CUPTI_[A-Z]+_TRACE_CBID_)(\w+)\s*=\s*(\d+)\b", headers.text):
+        there.setdefault((prefix, number), []).append(name)
     for prefix, number, name in calls:
         # No version may have given the number to another call.
-        for other in re.findall(rf"\b{prefix}(\w+)\s*=\s*{number}\b", headers.text):
+        for other in there.get((prefix, number), []):
             if other != name:
                 wrong.append(f"{prefix}{name}: {number} is {other} in these headers")
     names = kinds + [(prefix + name, number) for prefix, number, name in calls]
