@@ -117,13 +117,9 @@ fi
 # One that samples already, of this machine: it is found by its name.
 mkdir lock
 export STANDIN_PM_LOCK="$W/lock"
-"$BIN" profile -f true -o first -t none --gpu-metrics-devices=all sleep 30 >/dev/null 2>&1 &
+"$BIN" profile -f true -o first -t none --gpu-metrics-devices=all sh -c ': >started; exec sleep 60' >/dev/null 2>&1 &
 first=$!
-n=0
-until { [ -e lock/gpu0 ] && ! flock -n lock/gpu0 true; } || [ $n -gt 100 ]; do
-	sleep 0.1
-	n=$((n + 1))
-done
+wait_for 10 test -e started
 metrics second sleep 0.6
 is "$(line | grep -c 'GPU 0: hardware metrics come from GPM, .*another profiler holds GPU 0: sl-gpu (PID [0-9]*): end it')" 1 \
 	'a second sampler names the first, and takes GPM' || diag <err
