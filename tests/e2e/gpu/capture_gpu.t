@@ -30,14 +30,14 @@ cudaProfilerStop|1' 'calls of the capture, with its beginning and its end'
 	is "$(sqlite3 "$R" "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN TARGET_INFO_CUDA_STREAM s ON s.streamId = k.streamId" 2>&1)" 7 \
 		'the stream that was there before is known'
 	is "$(sqlite3 "$R" 'SELECT count(*) FROM TARGET_INFO_CUDA_DEVICE; SELECT count(*) FROM TARGET_INFO_CUDA_CONTEXT_INFO' 2>&1)" '1
-1' 'so are device and context'
+1' 'device and context from before the capture are known'
 	is "$(q "$R" "SELECT * FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context switches%'" 2>&1)" '' 'nothing lost'
 done
 
 profile end -t cuda -c cudaProfilerApi "$GPU/range" 100 >out 2>err
 is "$?" 143 'the capture ends the program'
 is "$(kernels)" 'inside_us10|7' 'what the GPU did until then is there'
-is "$(q "$R" "SELECT text FROM DIAGNOSTIC_EVENT WHERE text LIKE '%missing%'" 2>&1)" '' 'and known to be all'
+is "$(q "$R" "SELECT text FROM DIAGNOSTIC_EVENT WHERE text LIKE '%missing%'" 2>&1)" '' 'what the GPU did until the end is known to be all'
 
 profile two -t cuda -c cudaProfilerApi --capture-range-end=stop "$GPU/range" two >out 2>err
 is "$?" 0 'two processes: runs'
@@ -48,14 +48,14 @@ profile nvtx -t cuda,nvtx -c nvtx -p step --capture-range-end=stop "$GPU/range" 
 is "$?" 0 'an NVTX range: runs'
 is "$(kernels)" 'inside_us10|7' 'kernels of the range, and no others'
 is "$(q "$R" "SELECT coalesce(n.text, s.value), n.end IS NOT NULL FROM NVTX_EVENTS n LEFT JOIN StringIds s ON s.id = n.textId
-	WHERE n.eventType = 59" 2>&1)" 'step|1' 'and the range itself, whole'
+	WHERE n.eventType = 59" 2>&1)" 'step|1' 'the NVTX range itself is whole'
 
 profile again -t cuda -c cudaProfilerApi --capture-range-end=repeat:3 "$GPU/range" 3 >out 2>err
 is "$?" 0 'three captures: runs'
 for R in "$W"/again*.sqlite; do
 	is "$(kernels)" 'inside_us10|7' "kernels of ${R##*/}"
 done
-is "$(find "$W" -name 'again*.sqlite' | wc -l)" 3 'a report each'
+is "$(find "$W" -name 'again*.sqlite' | wc -l)" 3 'each capture has a report'
 rm -f "$W"/again*.sqlite
 
 # A version that must not disable kernels: it reports those before, between and after as well.

@@ -10,7 +10,7 @@ cp "$TOP"/scripts/check-hooks "$TOP"/scripts/gpu-table "$TOP"/scripts/gpu_*.py t
 cp -r "$TOP/preload/gpu" "$TOP/preload/cupti" tree/preload/
 cp -r "$TOP/preload/wire" tree/preload/
 sed -i 's|"/usr/local/cuda", "/usr"|"/nowhere"|' tree/scripts/gpu-table
-check 'it says so where there is no toolkit' sh -c 'said=$(CUDA_HOME= sh "$0"); [ $? -eq 0 ] && echo "$said" | grep "no CUDA toolkit" && [ "$(echo "$said" | wc -l)" -eq 1 ]' tree/scripts/check-hooks
+check 'check-hooks states that there is no toolkit' sh -c 'said=$(CUDA_HOME= sh "$0"); [ $? -eq 0 ] && echo "$said" | grep "no CUDA toolkit" && [ "$(echo "$said" | wc -l)" -eq 1 ]' tree/scripts/check-hooks
 
 # ---- with one that is made up: what may be wrong is found, in the version that it concerns ----
 toolkit() { # FOLDER MAJOR DECLARATIONS DEFINITIONS
@@ -42,9 +42,9 @@ toolkit kit12 12 "$old"
 toolkit kit13 13 "$new"
 toolkit odd13 13 "$old"
 toolkit more13 13 "$new" 'int cudaBrandNew(void) { return 0; }'
-says 'lines of an older version, for it' 0 'cudart: 2 functions.*: 2 agree' hooks -t "$PWD/kit12" cudart
-says 'of the newest' 0 'cudart: 2 functions.*: 2 agree' hooks -t "$PWD/kit13" cudart
-says 'several at once' 0 'CUDA 12.0 in' hooks -t "$PWD/kit12" -t "$PWD/kit13" cudart
+says 'tables agree with an older toolkit by its lines' 0 'cudart: 2 functions.*: 2 agree' hooks -t "$PWD/kit12" cudart
+says 'tables agree with the newest toolkit' 0 'cudart: 2 functions.*: 2 agree' hooks -t "$PWD/kit13" cudart
+says 'several toolkits are compared at once' 0 'CUDA 12.0 in' hooks -t "$PWD/kit12" -t "$PWD/kit13" cudart
 says 'a prototype that the version does not have' 1 'cudaMemAdvise: the table says "ipzi1", the header "ipzii"' \
 	hooks -t "$PWD/kit12" -t "$PWD/odd13" cudart
 says 'a function without a line' 1 'cudaBrandNew: missing' hooks -t "$PWD/more13" cudart
@@ -91,10 +91,10 @@ finds() { # NAME TABLE SED-SCRIPT TEXT
 	is "$?/$(grep -c "$4" said)" 1/1 "$1" || diag <said
 	cp "$TOP/preload/gpu/tables/$2.def" tree/preload/gpu/tables/
 }
-finds 'a missing function' cudart '/^GPU(cudaMalloc,/d' 'cudart: cudaMalloc: missing, "ipz"'
-finds 'another prototype' cudart 's/^GPU(cudaMalloc, "ipz"/GPU(cudaMalloc, "ipi"/' \
+finds 'a function missing in a table is found' cudart '/^GPU(cudaMalloc,/d' 'cudart: cudaMalloc: missing, "ipz"'
+finds 'a wrong prototype in a table is found' cudart 's/^GPU(cudaMalloc, "ipz"/GPU(cudaMalloc, "ipi"/' \
 	'cudart: cudaMalloc: the table says "ipi", the header "ipz"'
-finds 'another prototype in an older version' cudart 's/^OLDER(cudaMemAdvise, 12, "ipzii"/OLDER(cudaMemAdvise, 99, "ipzii"/' \
+finds 'a wrong prototype of an older version is found' cudart 's/^OLDER(cudaMemAdvise, 12, "ipzii"/OLDER(cudaMemAdvise, 99, "ipzii"/' \
 	'cudart: cudaMemAdvise: the table says "ipzii", the header "ipzi1"'
 finds 'a line that cannot be read' cudart 's/^GPU(cudaFree,/GPU(cudaFree/' 'cudart.def:[0-9]*: not a line of a table'
 
@@ -113,12 +113,12 @@ finds_cupti 'a field that lies elsewhere' layout.def 's/^FIELD(KERNEL, device,  
 	'cupti: offset of Kernel10.deviceId: 40, not 44'
 finds_cupti 'a structure of another version' layout.def 's/^STRUCT(MEMSET,     17,  88, Memset4)//' \
 	'cupti: MEMSET: layout.def says CUpti_ActivityMemset3, the headers have CUpti_ActivityMemset4'
-finds_cupti 'another number' api.h 's/CUPTI_TAKEN = 39/CUPTI_TAKEN = 38/' 'CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED: 39, not 38'
-finds_cupti 'another call' queries.def 's/^QUERY(DRIVER,  304,/QUERY(DRIVER,  305,/' 'CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent: 304, not 305'
+finds_cupti 'a wrong number of CUPTI is found' api.h 's/CUPTI_TAKEN = 39/CUPTI_TAKEN = 38/' 'CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED: 39, not 38'
+finds_cupti 'a wrong number of a query is found' queries.def 's/^QUERY(DRIVER,  304,/QUERY(DRIVER,  305,/' 'CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent: 304, not 305'
 finds_cupti 'a number that this version has given to another call' queries.def 's/^QUERY(DRIVER,  304, cuCtxGetCurrent)/QUERY(DRIVER,  304, cuOfLater)/' \
 	'cupti: CUPTI_DRIVER_TRACE_CBID_cuOfLater: 304 is cuCtxGetCurrent in these headers'
 finds_cupti 'a kind that there is not' layout.def 's/^KIND(RUNTIME, /KIND(RUNTIMES, /' 'cupti: CUPTI_ACTIVITY_KIND_RUNTIMES: not in these headers'
 finds_cupti 'an older structure of another size' layout.def 's/^STRUCT(KERNEL,     17, 176, /STRUCT(KERNEL,     17, 180, /' 'CUpti_ActivityKernel7: 176, not 180'
-finds_cupti 'parameters' functions.def 's/(0, GetTimestamp, (uint64_t \*now))/(0, GetTimestamp, (uint64_t now))/' \
+finds_cupti 'wrong parameters of a CUPTI function are found' functions.def 's/(0, GetTimestamp, (uint64_t \*now))/(0, GetTimestamp, (uint64_t now))/' \
 	'cuptiGetTimestamp: functions.def says "iz", the header "ip"'
 done_testing

@@ -29,7 +29,7 @@ is "$(api CUPTI_ACTIVITY_KIND_RUNTIME)" \
 	'each call that returned is a row'
 is "$(api CUDNN_EVENTS)" 'cudnnSetActivationDescriptor 4,cudnnSetDropoutDescriptor 1' 'likewise of cuDNN, loaded four times'
 is "$(q "$R" "SELECT returnValue FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId WHERE value = 'cudaFree'" 2>&1)" 17 \
-	'with its result'
+	'the call that failed has its result'
 
 # ---- names that take other arguments from one version to another ----
 arguments() {

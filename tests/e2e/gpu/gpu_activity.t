@@ -51,7 +51,7 @@ OPTIONS=--cuda-graph-trace=node
 activity node "$GPU/train" -g -n30
 is "$(q "$R" 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE graphNodeId IS NULL' 2>&1)" 0 'kernels of a graph name their nodes'
 is "$(sqlite3 "$R" 'SELECT count(DISTINCT graphNodeId) FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN CUDA_GRAPH_NODE_EVENTS USING (graphNodeId)' 2>&1)" 3 \
-	'and these are known'
+	'nodes that kernels name are known'
 activity node "$GPU/train_static" -g -t2
 [ ! -x "$GPU/nvcc" ] || activity node "$GPU/nvcc"
 OPTIONS=

@@ -12,8 +12,8 @@ export LD_LIBRARY_PATH SIGHTLINE_CUPTI
 
 "$PY" "$CHECK" -b "$B" -o results >out 2>err
 is "$?$(cat err)" 0 'without a GPU check-gpu succeeds'
-is "$(cat out)" 'check-gpu: skipped: the driver is a stand-in' 'and says that it did nothing'
-check 'no results are written then' test ! -e results
+is "$(cat out)" 'check-gpu: skipped: the driver is a stand-in' 'without a GPU check-gpu states that it did nothing'
+check 'without a GPU no results are written' test ! -e results
 
 # ---- all of them, on the stand-ins, where libcupti came in wheels and no toolkit is installed ----
 mkdir -p bare wheels/nvidia/cu13/lib wheels/nvidia/cuda_cupti/lib
@@ -40,17 +40,17 @@ if [ "$hidden" ] && ! alone true 2>/dev/null; then
 	skip 'wheels alone' 'a toolkit is installed, and bwrap cannot hide it'
 fi
 alone "$PY" "$CHECK" --standin -b "$B" -d first >out 2>err
-is "$?$(cat err)" 0 'on the stand-ins all succeed' || diag <out
+is "$?$(cat err)" 0 'all checks succeed on the stand-ins' || diag <out
 "$PY" "$CHECK" -l >want
 sed -n 's/^| \([^|]*\) | passed | .* |$/\1/p' first/RESULTS.md >got
-check 'each of them did' cmp want got
-is "$(tar tzf first/details.tar.gz | grep -c 'machine.txt')" 1 'what the machine is comes along'
-check 'and is known' sh -c 'tar xzOf first/details.tar.gz 00-machine.txt | grep -q "^sightline status"'
+check 'each check ran on the stand-ins' cmp want got
+is "$(tar tzf first/details.tar.gz | grep -c 'machine.txt')" 1 'details have a description of the machine'
+check 'the description of the machine has sightline status' sh -c 'tar xzOf first/details.tar.gz 00-machine.txt | grep -q "^sightline status"'
 if [ "$is_alone" ]; then
 	is "$(sed -n 's/^| driver calls | .* (\(API [0-9]*\)), \([^;]*\);.*/\1 \2/p' first/RESULTS.md)" \
 		"API 130001 $W/wheels/nvidia/cu13/lib/libcupti.so.13" 'the newest libcupti that the driver serves is found'
 	STANDIN_DRIVER_VERSION=12090 alone "$PY" "$CHECK" --standin -b "$B" -d older 'driver calls' >out
-	is "$?$(grep -c "(API [12][0-9]), $W/wheels/nvidia/cuda_cupti/lib/libcupti.so.12;" out)" 01 'of an older driver an older one' || diag <out
+	is "$?$(grep -c "(API [12][0-9]), $W/wheels/nvidia/cuda_cupti/lib/libcupti.so.12;" out)" 01 'an older libcupti is found for an older driver' || diag <out
 fi
 
 # ---- what fails, hangs or has no time is reported, and the others run ----
@@ -60,8 +60,8 @@ printf '#!/bin/sh\necho wrong 0\nexec sleep 1000\n' >broken/programs/ptx
 chmod +x broken/programs/ptx
 "$PY" "$CHECK" --standin -b broken -d second --limit 14 'driver calls, not' 'killed' JAX >out 2>err
 is $? 1 'a check that fails is a failure'
-check 'one that hangs is ended' grep -q '^FAILED   driver calls, not traced: ptx still ran after' out || diag <out
-check 'where it hung is kept' sh -c 'tar xzOf second/details.tar.gz | grep -q "\[S (sleeping)\]"'
+check 'a check that hangs is ended' grep -q '^FAILED   driver calls, not traced: ptx still ran after' out || diag <out
+check 'the stack of a check that hung is kept' sh -c 'tar xzOf second/details.tar.gz | grep -q "\[S (sleeping)\]"'
 is "$(grep -c '^not run .*no time left' out)" 2 'what there is no time for is not run' || diag <out
 
 # ---- a CUPTI and a driver that are worse than is known: found ----
@@ -81,8 +81,8 @@ finds 'STANDIN_CUPTI_VERSION=130200 STANDIN_CUPTI_LIES=GRAPH_CORRELATION' 'two c
 sed -i 's/^| JAX | passed | .* |/| JAX | FAILED | no luck |/' first/RESULTS.md
 "$PY" "$CHECK" -o merged --merge first/RESULTS.md second/RESULTS.md
 is "$(grep -c '| passed |' merged),$(sed -n 's/^| JAX | \(.*\) |$/\1/p' merged),$(grep -c 'still ran' merged)" \
-	"$(($(wc -l <want) - 2)),FAILED | no luck,1" 'become one file'
-check 'with the versions' grep -q '^| CUDA of the driver | ' merged
+	"$(($(wc -l <want) - 2)),FAILED | no luck,1" 'results of several commands become one file'
+check 'merged results have the versions' grep -q '^| CUDA of the driver | ' merged
 
 for f in "$TOP"/tests/gpu/check/*.py; do
 	check "$(basename "$f") parses" "$PY" -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$f"

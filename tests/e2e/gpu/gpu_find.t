@@ -27,23 +27,23 @@ finds() { # NAME WANTED VARIABLE=VALUE... PROGRAM [ARG...]: as the report has it
 
 # ---- of one folder ----
 folder many/lib64 'libcupti.so.13=13 libcupti.so.12=12 libcupti.so.11.8=11.8'
-finds 'of the runtime' 'CUPTI of CUDA 12.4 (API 22), many/lib64/libcupti.so.12' CUDA_HOME="$W/many" "$GPU/train_12"
-finds 'as new as the driver' 'CUPTI of CUDA 12.4 (API 22), many/lib64/libcupti.so.12' CUDA_HOME="$W/many" STANDIN_DRIVER_VERSION=12040 "$GPU/train"
-finds 'the old driver' 'CUPTI of CUDA 11.8 (API 18), many/lib64/libcupti.so.11.8' CUDA_HOME="$W/many" STANDIN_DRIVER_VERSION=11080 "$GPU/train_12"
-finds 'of another runtime' 'CUPTI of CUDA 13.0 (API 130001), many/lib64/libcupti.so.13' CUDA_HOME="$W/many" "$GPU/train"
+finds 'libcupti beside the runtime' 'CUPTI of CUDA 12.4 (API 22), many/lib64/libcupti.so.12' CUDA_HOME="$W/many" "$GPU/train_12"
+finds 'libcupti as new as the driver' 'CUPTI of CUDA 12.4 (API 22), many/lib64/libcupti.so.12' CUDA_HOME="$W/many" STANDIN_DRIVER_VERSION=12040 "$GPU/train"
+finds 'libcupti for the old driver' 'CUPTI of CUDA 11.8 (API 18), many/lib64/libcupti.so.11.8' CUDA_HOME="$W/many" STANDIN_DRIVER_VERSION=11080 "$GPU/train_12"
+finds 'libcupti of another runtime' 'CUPTI of CUDA 13.0 (API 130001), many/lib64/libcupti.so.13' CUDA_HOME="$W/many" "$GPU/train"
 folder minor/lib64 'libcupti.so.11.2=12 libcupti.so.11.10=11.8 libcupti.so.11.8=12'
 finds 'the higher of two minor versions' 'CUPTI of CUDA 11.8 (API 18), minor/lib64/libcupti.so.11.10' CUDA_HOME="$W/minor" "$GPU/train_12"
 folder years/lib64 'libcupti.so.2022.3.0=13 libcupti.so.2024.1.1=12'
-finds 'the later of two years' 'CUPTI of CUDA 12.4 (API 22), years/lib64/libcupti.so.2024.1.1' CUDA_HOME="$W/years" "$GPU/train_12"
+finds 'the later of two years of libcupti' 'CUPTI of CUDA 12.4 (API 22), years/lib64/libcupti.so.2024.1.1' CUDA_HOME="$W/years" "$GPU/train_12"
 
 # ---- one that does not work: by its name it could be of any version ----
 folder plain/lib64 'libcupti.so=13'
 folder twelve/lib64 'libcupti.so.12=12'
-finds 'the next' 'CUPTI of CUDA 12.4 (API 22), twelve/lib64/libcupti.so.12; plain/lib64/libcupti.so does not work with this driver' \
+finds 'the next libcupti' 'CUPTI of CUDA 12.4 (API 22), twelve/lib64/libcupti.so.12; plain/lib64/libcupti.so does not work with this driver' \
 	CUDA_HOME="$W/plain" CUDA_PATH="$W/twelve" STANDIN_DRIVER_VERSION=12040 "$GPU/train_12"
 check 'the next: kernels are recorded' [ "$(q "$R" 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL')" -gt 0 ]
 folder thirteen/lib64 'libcupti.so.13=13'
-finds 'none works' "CUPTI of CUDA 13.0 does not work with this machine's NVIDIA driver (CUPTI_ERROR_NOT_INITIALIZED; too old, or none): kernels, copies and what else the GPU did are not recorded, calls are; update the driver, or set SIGHTLINE_CUPTI to an older libcupti (CUPTI's error 15)" \
+finds 'no libcupti works' "CUPTI of CUDA 13.0 does not work with this machine's NVIDIA driver (CUPTI_ERROR_NOT_INITIALIZED; too old, or none): kernels, copies and what else the GPU did are not recorded, calls are; update the driver, or set SIGHTLINE_CUPTI to an older libcupti (CUPTI's error 15)" \
 	CUDA_HOME="$W/thirteen" STANDIN_DRIVER_VERSION=12040 "$GPU/train_12"
 finds 'asked for: no other' "CUPTI of CUDA 13.0 does not work with this machine's NVIDIA driver (CUPTI_ERROR_NOT_INITIALIZED; too old, or none): kernels, copies and what else the GPU did are not recorded, calls are; update the driver, or set SIGHTLINE_CUPTI to an older libcupti (CUPTI's error 15)" \
 	SIGHTLINE_CUPTI="$W/thirteen/lib64/libcupti.so.13" CUDA_HOME="$W/twelve" STANDIN_DRIVER_VERSION=12040 "$GPU/train_12"
@@ -61,6 +61,6 @@ cp "$STANDIN/libcudart.so.12" system/lib64/
 folder venv/site-packages/nvidia/cuda_cupti/lib 'libcupti.so.12=12'
 mkdir -p venv/site-packages/some
 cp "$B/libtrace-cuda.so" venv/site-packages/some/module.so
-finds 'that of the packages' 'CUPTI of CUDA 12.4 (API 22), venv/site-packages/nvidia/cuda_cupti/lib/libcupti.so.12' \
+finds 'libcupti of the packages' 'CUPTI of CUDA 12.4 (API 22), venv/site-packages/nvidia/cuda_cupti/lib/libcupti.so.12' \
 	LD_LIBRARY_PATH="$W/system/lib64:$W/bare" LD_PRELOAD="$W/venv/site-packages/some/module.so" "$GPU/train_12"
 done_testing

@@ -90,7 +90,7 @@ cusolverDnXgetrf 4
 cusolverDnXsyevd 4
 cusolverSpDcsrlsvqr 1' 'cuSOLVER: with those of cuBLAS inside'
 is "$(launches CUBLAS_EVENTS 'cublas*')" 'cublasDsyrk_v2 4
-cublasDtrsm_v2 8' 'which has rows of its own'
+cublasDtrsm_v2 8' 'cuBLAS inside has rows of its own'
 is "$(q "$R" "SELECT DISTINCT t.value || ' in ' || o.value FROM CUBLAS_EVENTS b JOIN StringIds t ON t.id = b.nameId
 	JOIN SL_LIBRARY_API l ON l.globalTid = b.globalTid AND b.start >= l.start AND b.end <= l.end
 	JOIN StringIds o ON o.id = l.nameId WHERE t.value GLOB 'cublasD[st]*' ORDER BY 1" 2>&1)" 'cublasDsyrk_v2 in cusolverDnSpotrf

@@ -36,8 +36,8 @@ truth 'libraries: calls, work, and which leads to which' calls activity joined
 # ---- streams that the program gave names to ----
 profile streams -t cuda,nvtx "$GPU/streams" >said 2>err
 is "$(sqlite3 -readonly "$R" "SELECT DISTINCT m.bytes || ' ' || n.name FROM TARGET_INFO_NVTX_CUDA_STREAM n
-	JOIN CUPTI_ACTIVITY_KIND_MEMSET m USING (deviceId, contextId, streamId) ORDER BY 1")" "$(cat said)" 'names of streams'
-is "$(count TARGET_INFO_NVTX_CUDA_STREAM)" 6 'and of no others'
+	JOIN CUPTI_ACTIVITY_KIND_MEMSET m USING (deviceId, contextId, streamId) ORDER BY 1")" "$(cat said)" 'names of streams are rows'
+is "$(count TARGET_INFO_NVTX_CUDA_STREAM)" 6 'streams without a name have no row of names'
 is "$("$BIN" export -t chrome -o - "$R" 2>&1 | grep -o 'stream [0-9]*: [a-z]*' | sort -u | sed 's/.*: //' | sort | tr '\n' ' ')" \
 	'default driver first late new second ' 'time lines have them'
 
@@ -48,7 +48,7 @@ is "$(sqlite3 -readonly "$R" "SELECT group_concat(value, '; ') FROM (SELECT DIST
 	'forward_us30_(float const*, float const*, float*, int); update(float*, float const*, float); void layer::backward_us50_<float, 4>(float*, int)' \
 	'kernels have their signatures'
 is "$(sqlite3 -readonly "$R" "SELECT group_concat(value, ' ') FROM (SELECT DISTINCT value FROM CUPTI_ACTIVITY_KIND_KERNEL
-	JOIN StringIds ON id = shortName ORDER BY value)")" 'backward_us50_ forward_us30_ update' 'and bare names'
+	JOIN StringIds ON id = shortName ORDER BY value)")" 'backward_us50_ forward_us30_ update' 'kernels have bare names'
 is "$(sqlite3 -readonly "$R" "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL k LEFT JOIN TARGET_INFO_CUDA_DEVICE d
 	ON d.cudaId = k.deviceId AND d.pid = k.globalPid >> 24 & 0xffffff LEFT JOIN TARGET_INFO_GPU g ON g.id = d.gpuId
 	LEFT JOIN TARGET_INFO_CUDA_CONTEXT_INFO c ON c.contextId = k.contextId AND c.processId = d.pid
@@ -123,7 +123,7 @@ check 'recover works' "$BIN" recover "$R"
 is "$(sqlite3 -readonly "$R" "SELECT DISTINCT m.bytes || ' ' || n.name FROM TARGET_INFO_NVTX_CUDA_STREAM n
 	JOIN CUPTI_ACTIVITY_KIND_MEMSET m USING (deviceId, contextId, streamId) ORDER BY 1")" "$(cat said)" \
 	'SIGKILL of the collector: names of streams'
-is "$(count TARGET_INFO_NVTX_CUDA_STREAM)" 6 'and of no others'
+is "$(count TARGET_INFO_NVTX_CUDA_STREAM)" 6 'streams without a name have no row of names'
 wait
 
 done_testing

@@ -38,7 +38,7 @@ is "$(sqlite3 second.sqlite "SELECT group_concat(DISTINCT typeId & 255) FROM GPU
 gpus '' one -t none --gpu-health=20 sleep 2.5
 check 'sums of known curves are right' truth known log one.sqlite
 is "$(grep -c . err) $(sqlite3 one.sqlite 'SELECT reason FROM SL_GPU_METRIC_SETS')" \
-	'1 PM sampling was not asked for (--gpu-metrics-devices)' 'with health alone GPM comes without a line'
+	'1 PM sampling was not asked for (--gpu-metrics-devices)' 'GPM comes without a line where health alone is asked for'
 is "$(sqlite3 one.sqlite "SELECT group_concat(code, ' ') FROM (SELECT code FROM SL_GPU_EVENTS WHERE kind = 'clock' ORDER BY timestamp)")" '1 4' \
 	'what limits the clocks: changes alone'
 gpus '' bare -t none --gpu-health=20 --gpu-metrics-devices=none sleep 0.5
@@ -80,7 +80,7 @@ if [ -e "$S/libcupti.so.13" ] && [ -x "$B/tests/gpu/train" ]; then
 	is "$(sqlite3 cuda.sqlite "SELECT group_concat(id || ' ' || name || ' ' || coalesce(smCount, '-') || ' ' || coalesce(cuDevice, '-'), ', ')
 		FROM TARGET_INFO_GPU") $(sqlite3 cuda.sqlite "SELECT group_concat(gpuId) FROM TARGET_INFO_CUDA_DEVICE") $(sqlite3 cuda.sqlite "SELECT
 		count(DISTINCT gpuId) FROM SL_COUNTERS")" '0 Stand-in GPU 80 0, 1 Stand-in H100 - - 0 2' 'a GPU that the program uses, too, is one GPU'
-	is "$(sqlite3 cuda.sqlite "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL")" 30 '... and the trace is as without'
+	is "$(sqlite3 cuda.sqlite "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL")" 30 'kernels are traced as without samples of the GPU'
 	LD_LIBRARY_PATH=$NVML:$S SIGHTLINE_CUPTI=$S/libcupti.so.13 profile range%n -t cuda --gpu-metrics-devices=all -c cudaProfilerApi \
 		--capture-range-end=repeat "$B/tests/gpu/range" >out 2>err
 	for part in range*.sqlite; do
@@ -106,7 +106,7 @@ is "$(sqlite3 parts.sqlite "SELECT count(DISTINCT typeId) || ' ' || count(DISTIN
 # ---- when ----
 
 gpus '' late -t none --gpu-metrics-devices=0 --gpu-health=20 --delay=1 sleep 2.2
-is "$(sqlite3 "$R" "SELECT min(timestamp) >= 0 AND min(timestamp) < 3e8 AND max(timestamp) < 15e8 FROM GPU_METRICS")" 1 'with --delay samples begin with the recording'
+is "$(sqlite3 "$R" "SELECT min(timestamp) >= 0 AND min(timestamp) < 3e8 AND max(timestamp) < 15e8 FROM GPU_METRICS")" 1 'samples begin with a recording that --delay delays'
 LD_LIBRARY_PATH=$NVML "$BIN" launch --session-new=health -t none sleep 5 2>launch.err &
 wait_for 5 sh -c "'$BIN' sessions list | grep -q health"
 R=$W/part.sqlite
@@ -150,7 +150,7 @@ is "$(sqlite3 visible.sqlite "SELECT group_concat(DISTINCT substr(uuid, -2)) FRO
 gpus gpus=2,lost=1 lost -t none --gpu-metrics-devices=all sleep 2.2
 is "$(grep -c 'GPU 1: sampling has ended: the GPU is lost' err) $(rows SL_GPU_EVENTS "kind = 'lost'") $(rows SL_GPU_METRIC_GAPS "why = 'lost' AND typeId & 255 = 1")" '1 1 1' \
 	'a GPU is lost: a line, an event, a gap'
-is "$(sqlite3 lost.sqlite "SELECT max(timestamp) > 18e8 FROM GPU_METRICS WHERE typeId & 255 = 0")" 1 '... and the other one goes on'
+is "$(sqlite3 lost.sqlite "SELECT max(timestamp) > 18e8 FROM GPU_METRICS WHERE typeId & 255 = 0")" 1 'a GPU that is not lost is sampled to the end'
 gpus xid=31 xid -t none --gpu-health=10 sleep 1.2
 is "$(grep -c 'GPU 0: XID 31 (a page fault' err) $(sqlite3 xid.sqlite "SELECT code || kind FROM SL_GPU_EVENTS WHERE kind = 'xid'")" '1 31xid' 'an XID: a line and an event'
 gpus slow=60 slow -t none --gpu-health=20 sleep 2

@@ -25,8 +25,8 @@ is "$(q "$R" 'SELECT source, chip, setName, askedHz, realHz, reason IS NULL FROM
 is "$(q "$R" "SELECT count(DISTINCT metricName) FROM TARGET_INFO_GPU_METRICS WHERE metricName LIKE '%[Throughput \%]' ESCAPE '\\'")" 13 \
 	"names have nsys's units"
 metrics slow --gpu-metrics-frequency=1000 --gpu-metrics-set=gh100-full sleep 1.2
-check 'at another rate, with another set' rows curves "$R" 300 1000000
-is "$(q "$R" 'SELECT setName, realHz FROM SL_GPU_METRIC_SETS')" 'gh100-full|1000.0' 'both are kept'
+check 'rows of another rate and set are right' rows curves "$R" 300 1000000
+is "$(q "$R" 'SELECT setName, realHz FROM SL_GPU_METRIC_SETS')" 'gh100-full|1000.0' 'the other rate and set are in the report'
 
 : >kernels
 STANDIN_PM_KERNELS=$W/kernels profile kernels -t cuda --gpu-metrics-devices=all "$B/tests/gpu/ptx" ahead 150 >out 2>err
@@ -35,13 +35,13 @@ check 'metrics and kernels are on one clock' rows kernels "$R"
 SL_STANDIN_PM=step=600 metrics step sleep 1.5
 check 'samples stay in place where the clock is set forward' rows curves "$R" 3000
 SL_STANDIN_PM=back=600 metrics back sleep 1.5
-check 'and back' rows curves "$R" 3000
+check 'samples stay in place where the clock is set back' rows curves "$R" 3000
 
 STANDIN_PM_SAMPLES=300 metrics overflow sleep 2.5
 check 'what a full buffer lost is a gap' rows holes "$R" 3 overflow
-is "$(line)" 'sightline: GPU 0: its buffer of samples overflows at 10000 Hz: it is sampled more slowly' 'it is reported once'
+is "$(line)" 'sightline: GPU 0: its buffer of samples overflows at 10000 Hz: it is sampled more slowly' 'an overflow is reported once'
 is "$(q "$R" "SELECT count(*) > 0 FROM SL_GPU_METRIC_SETS WHERE askedHz = 10000 AND realHz <= 5000 AND reason LIKE 'the buffer overflowed: %'")" 1 \
-	'and the rate is halved until it fits'
+	'the rate is halved until the buffer suffices'
 
 STANDIN_PM_CHIPS=GA100 metrics cycles sleep 2.5
 is "$(q "$R" 'SELECT min(realHz) > 9000 AND max(realHz) < 11000 FROM SL_GPU_METRIC_SETS')" 1 'a chip that counts cycles is sampled at the rate'
@@ -50,8 +50,8 @@ STANDIN_DEVICES=2 SL_STANDIN_NVML=gpus=2 STANDIN_PM_CHIPS=GH100,GA102 metrics tw
 check 'two GPUs, as readers of these tables ask for them' rows two "$R" 500000
 STANDIN_DEVICES=2 SL_STANDIN_NVML=gpus=2 STANDIN_CUPTI_VERSION=24 metrics mixed sleep 1
 is "$(q "$R" "SELECT count(DISTINCT typeId) || ' ' || group_concat(source, ' ') FROM (SELECT typeId, source FROM SL_GPU_METRIC_SETS ORDER BY source)")" \
-	'2 gpm pm' 'of CUDA 12.6, one GPU only'
-is "$(line | grep -c 'CUPTI before CUDA 12.8 mixes the samples of several GPUs up')" 1 'and why'
+	'2 gpm pm' 'CUPTI of CUDA 12.6 samples one of two GPUs'
+is "$(line | grep -c 'CUPTI before CUDA 12.8 mixes the samples of several GPUs up')" 1 'the line states why CUPTI of CUDA 12.6 samples one GPU'
 
 STANDIN_DEVICES=8 SL_STANDIN_NVML=gpus=8 metrics eight sleep 1
 is "$(line | grep -c 'are more than the report takes: 1562 Hz')/$(q "$R" 'SELECT count(*), max(realHz) < 1600, count(reason) FROM SL_GPU_METRIC_SETS')" \
@@ -94,10 +94,10 @@ found() { # VARIABLE=VALUE...
 }
 is "$(found CUDA_HOME="$W/cuda" VIRTUAL_ENV="$W/venv")" pm 'libcupti is found in wheels'
 if ls /usr/local/cuda*/lib64/libcupti.so* /opt/cuda /usr/lib/*/libcupti.so* >/dev/null 2>&1; then
-	skip 'one that is too old is reported' 'a toolkit is installed'
+	skip 'a libcupti that is too old is reported' 'a toolkit is installed'
 else
 	is "$(found CUDA_HOME="$W/cuda")/$(line | grep -c "$W/cuda/lib64/libcupti.so.12 does not work with this driver, is older than CUDA 12.6")" gpm/1 \
-		'one that is too old is reported' || diag <err
+		'a libcupti that is too old is reported' || diag <err
 fi
 
 # sl-gpu with capabilities of its own loads nothing that its user may have written.
@@ -106,12 +106,12 @@ if [ "$(id -u)" -eq 0 ] && setcap cap_perfmon+ep capable 2>/dev/null; then
 	nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@" >out 2>&1; }
 	mkdir own && cp "$STANDIN/libcupti.so.13" own && chmod -R a+rX own && chown -R 65534 own
 	nobody "$W/capable" try-cupti "$W/own/libcupti.so.13"
-	is "$?/$(wc -c <out)" 1/0 'with capabilities, a library that is not of root is not loaded'
+	is "$?/$(wc -c <out)" 1/0 'sl-gpu with capabilities loads no library that is not of root'
 	setcap -r capable
 	nobody "$W/capable" try-cupti "$W/own/libcupti.so.13"
-	is "$?/$(wc -c <out)" 0/4 'and without it is'
+	is "$?/$(wc -c <out)" 0/4 'sl-gpu without capabilities loads a library of its user'
 else
-	skip 'with capabilities, a library that is not of root is not loaded' 'setcap does not work here'
+	skip 'sl-gpu with capabilities loads no library that is not of root' 'setcap does not work here'
 fi
 
 # One that samples already, of this machine: it is found by its name.
@@ -147,7 +147,7 @@ is "$(sed -n '1p;/gh100/p;$p' out)" "Possible --gpu-metrics-set values are:
     gh100        : General Metrics for NVIDIA GH100 (any frequency)
     gh100-nvlink : General Metrics, NVLink by kind of packet, for NVIDIA GH100 (any frequency)
     gh100-full   : General Metrics, bytes and pipes for NVIDIA GH100 (any frequency)
-    file:<file name> : use metric set from a given file" 'as nsys does'
+    file:<file name> : use metric set from a given file" 'the list of sets has the form of nsys'
 STANDIN_DEVICES=2 SL_STANDIN_NVML=gpus=2 STANDIN_PM_CHIPS=GH100,GA102 "$BIN" profile --gpu-metrics-devices=help >out 2>err
 is "$?$(cat err)" 0 'GPUs can be listed'
 is "$(cat out)" "Possible --gpu-metrics-devices values are:
@@ -155,17 +155,17 @@ is "$(cat out)" "Possible --gpu-metrics-devices values are:
     1: GA102 | Stand-in H100 PCI[0000:11:00.0]
     all: Select all supported GPUs
     cuda-visible: Select GPUs that match CUDA_VISIBLE_DEVICES
-    none: Disable GPU Metrics [Default]" 'with their chips'
+    none: Disable GPU Metrics [Default]" 'the list of GPUs has their chips'
 metrics set --gpu-metrics-set=ga100 sleep 0.5
 is "$(line)/$(q "$R" 'SELECT setName FROM SL_GPU_METRIC_SETS')" \
-	'sightline: GPU 0: ga100 is a set of another chip than GH100: gh100 instead/gh100' "another chip's set"
+	'sightline: GPU 0: ga100 is a set of another chip than GH100: gh100 instead/gh100' "a set of another chip is replaced"
 
 printf 'SMs Active [Throughput %%]\nL2 bytes [Bytes] = lts__t_bytes.sum\nsm__cycles_activ.avg\n' >list
 metrics own --gpu-metrics-set="file:$W/list" sleep 0.5
 is "$(line)" 'sightline: GPU 0 (GH100): sm__cycles_activ.avg is not sampled: unknown (there is sm__cycles_active, gr__cycles_active)' \
 	'a metric that the chip does not have is one line, with those that are near'
 is "$(q "$R" 'SELECT metricName FROM TARGET_INFO_GPU_METRICS ORDER BY metricId')" "SMs Active [Throughput %]
-L2 bytes [Bytes]" 'the others are sampled'
+L2 bytes [Bytes]" 'metrics that the chip has are sampled'
 printf 'SMs Active [Throughput %%]\nSMs busy\n' >list
 metrics wrong --gpu-metrics-set="file:$W/list" sh -c 'exit 5'
 is "$?/$(line | wc -l)/$(line | grep -c "$W/list:2: neither the name of a metric of sets nor one of CUPTI's")" 5/1/1 \

@@ -20,6 +20,6 @@ for gpus in 1 2; do
 	is $? 0 "$gpus GPU(s): the program's status"
 	check "$gpus GPU(s): three readers find the known numbers" "$PY" "$E2E/gpu/metrics_readers.py" "$R" log $gpus
 	is "$("$BIN" stats -q -f csv -r gpu_metrics_sum "$R" | awk -F, '/GR Active.*recording/ { print $1, $4 }' | sed 's/\..*//' | tr '\n' ' ')" \
-		"$([ $gpus = 1 ] && echo '0 90 ' || echo '0 90 1 89 ')" "$gpus GPU(s): and so does stats"
+		"$([ $gpus = 1 ] && echo '0 90 ' || echo '0 90 1 89 ')" "$gpus GPU(s): stats finds the known numbers"
 done
 done_testing

@@ -46,7 +46,7 @@ if [ -x "$PY" ]; then
 	result $? 'a program that knows its id: works' || diag <err
 	is "$(communicators commHash)" "$(cat said)" 'the name is the FNV-1a of its bytes'
 	is "$(q "$R" "SELECT a.value FROM SL_GPU_ARGUMENTS a JOIN SL_LIBRARY_API USING (callId) JOIN StringIds s ON s.id = nameId
-		WHERE s.value = 'ncclGetUniqueId'" 2>&1)" "$(cat said)" 'and so is that of the call that made it'
+		WHERE s.value = 'ncclGetUniqueId'" 2>&1)" "$(cat said)" 'the name of ncclGetUniqueId is the FNV-1a of its bytes'
 fi
 
 # ---- variables ----
