@@ -207,6 +207,12 @@ static void say_python_samples(struct collector *c, uint64_t lost)
 			"without Python's functions (needs root, or CAP_SYS_PTRACE)");
 }
 
+static void lost_of(struct collector *c, const char *what, uint64_t cnt)
+{
+	if (cnt)
+		db_lost(c->report.db, 0, c->clocks.now, DB_NULL, what, (int64_t)cnt);
+}
+
 static void say_samples(struct collector *c)
 {
 	struct sample_losses now = c->kernel.sample.losses, before = c->kernel.sample.losses_before;
@@ -222,6 +228,12 @@ static void say_samples(struct collector *c)
 				"--sampling-frequency avoids it",
 				grouped(lost, n));
 	}
+	lost_of(c, "CPU samples: throttled by the kernel", now.throttled - before.throttled);
+	lost_of(c, "CPU samples: of threads that had just ended", now.ended - before.ended);
+	lost_of(c, "page faults: the kernel's buffer was full",
+		now.faults_full - before.faults_full);
+	lost_of(c, "page faults: the kernel did not run the program that samples them",
+		now.faults_missed - before.faults_missed);
 	if (cut)
 		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
 			"callers in stacks of CPU samples: deeper than what comes along",

@@ -29,9 +29,10 @@ struct block_tuning block_tuning;
 #include "blockio.skel.h"
 #pragma GCC diagnostic pop
 
-#define RING_BYTES ((size_t)1 << 20) /* 8,700 requests */
-#define LINK_CNT   3
-#define MINOR_BITS 20 /* as the kernel packs the numbers of a device */
+#define RING_BYTES  ((size_t)1 << 20) /* 8,700 requests */
+#define LINK_CNT    3
+#define DRAIN_TRIES 10000 /* a second */
+#define MINOR_BITS  20    /* as the kernel packs the numbers of a device */
 
 struct block {
 	struct bpf_object *object;
@@ -39,6 +40,7 @@ struct block {
 	struct ring_buffer *ring;
 	struct block_shared *shared;
 	size_t shared_bytes;
+	uint64_t taken; /* records out of the ring, ever */
 	struct {
 		struct block_record *list; /* read, and not written yet */
 		size_t cnt, room;
@@ -165,6 +167,7 @@ static int keep(void *ctx, void *data, size_t len)
 {
 	struct block *b = ctx;
 
+	b->taken++;
 	if (len < sizeof(struct block_record) ||
 	    !grow(&b->waiting.list, b->waiting.cnt, &b->waiting.room, sizeof(*b->waiting.list))) {
 		b->waiting.lost++;
@@ -269,15 +272,26 @@ static void write_row(struct db *db, const struct block_record *r, int64_t zero)
 	row[BLOCK_FAILED] = r->has_failed;
 }
 
+/* Reading stops at a record that another CPU has not finished: those behind it are waited for, but not for ever. */
+static void drain(struct block *b)
+{
+	uint64_t sent = __atomic_load_n(&b->shared->sent, __ATOMIC_ACQUIRE);
+
+	for (int i = 0; i < DRAIN_TRIES; i++) {
+		ring_buffer__consume(b->ring);
+		if (b->taken >= sent)
+			break;
+		usleep(100);
+	}
+}
+
 struct block_rows block_write(struct block *b, struct db *db, const struct windows *windows,
 			      int64_t zero, int64_t hold)
 {
 	struct block_rows rows = {0};
 	size_t kept = 0;
 
-	/* Again, as it stops at a record that another CPU has not finished. */
-	while (ring_buffer__consume(b->ring) > 0)
-		;
+	drain(b);
 	for (size_t i = 0; i < b->waiting.cnt; i++) {
 		const struct block_record *r = &b->waiting.list[i];
 		int64_t start = (int64_t)r->start - zero;
@@ -298,24 +312,19 @@ struct block_rows block_write(struct block *b, struct db *db, const struct windo
 	return rows;
 }
 
-/* Where a program was interrupted by itself the kernel leaves the inner one out, and counts. */
-static uint64_t missed(const struct bpf_program *program)
+static uint64_t missed(const struct block *b, const char *name)
 {
-	struct bpf_prog_info info = {0};
-	__u32 len = sizeof(info);
+	const struct bpf_program *program = program_of(b, name);
 
-	return !program || bpf_program__fd(program) < 0 ||
-			       bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len)
-		       ? 0
-		       : info.recursion_misses;
+	return program ? ctxsw_missed(bpf_program__fd(program)) : 0;
 }
 
 uint64_t block_lost(const struct block *b)
 {
 	return __atomic_load_n(&b->shared->lost_full, __ATOMIC_RELAXED) +
 	       __atomic_load_n(&b->shared->lost_crowd, __ATOMIC_RELAXED) + b->waiting.lost +
-	       missed(program_of(b, "on_done")) + missed(program_of(b, "on_issue")) +
-	       missed(program_of(b, "on_start")) + missed(program_of(b, "on_insert"));
+	       missed(b, "on_done") + missed(b, "on_issue") + missed(b, "on_start") +
+	       missed(b, "on_insert");
 }
 
 #else

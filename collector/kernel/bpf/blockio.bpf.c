@@ -183,6 +183,8 @@ int on_done(struct bpf_raw_tracepoint_args *ctx)
 				       ? BPF_RB_FORCE_WAKEUP
 				       : BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&shared.lost_full, 1);
+	else
+		__sync_fetch_and_add(&shared.sent, 1);
 	bpf_map_delete_elem(&requests, &key);
 	return 0;
 }

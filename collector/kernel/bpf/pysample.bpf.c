@@ -9,6 +9,7 @@
 #include <linux/perf_event.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
+#include "collector/kernel/bpf/faults.h"
 #include "collector/kernel/bpf/maps.h"
 #include "collector/kernel/bpf/pysample.h"
 #include "collector/kernel/bpf/tree.h"
@@ -124,15 +125,16 @@ static __always_inline void find_time(struct walk *w, struct bpf_perf_event_data
 }
 
 SEC("perf_event")
-int on_sample(void *ctx)
+int on_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct___py *task = (void *)bpf_get_current_task();
 	struct walk w = {};
 	__u64 pid_tid;
 
+	count_fault(ctx);
 	if (config.tree && !is_in_tree((__u32)bpf_get_current_pid_tgid()))
 		return DROP_SAMPLE;
-	find_time(&w, ctx);
+	find_time(&w, (void *)ctx);
 	if (BPF_CORE_READ((struct task_struct *)task, flags) & PF_KTHREAD)
 		return KEEP_SAMPLE;
 	pid_tid = pid_tid_of(task);

@@ -5,13 +5,14 @@
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "collector/kernel/bpf/faults.h"
 #include "collector/kernel/bpf/tree.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 SEC("perf_event")
-int on_sample(void *ctx)
+int on_sample(struct bpf_perf_event_data *ctx)
 {
-	(void)ctx;
+	count_fault(ctx);
 	return is_in_tree((__u32)bpf_get_current_pid_tgid());
 }

@@ -1,18 +1,25 @@
 /* perf_rings.c - maps the rings, reads records from them, counts what the kernel lost. */
 #include "collector/kernel/perf/perf_rings.h"
+#include "collector/base/privilege.h"
 #include "collector/base/proc.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define RECORD_MOST 65536u
+#define RINGS_LEAST ((size_t)64 << 20) /* of all CPUs together; more where there is much memory */
+#define RINGS_MOST  ((size_t)512 << 20)
+#define RINGS_PART  128u               /* of the machine's memory */
+#define RING_MOST   ((size_t)16 << 20) /* of each CPU; unprivileged users get less */
 
 unsigned perf_cpu_cnt(void)
 {
@@ -31,6 +38,32 @@ unsigned perf_cpu_cnt(void)
 	}
 	fclose(f);
 	return cnt;
+}
+
+/* Of all rings together; what context switches need is left. */
+static size_t may_lock(unsigned cpus)
+{
+	struct rlimit most;
+	size_t free = (size_t)perf_rings_setting("perf_event_mlock_kb", 516) * 1024 * cpus;
+
+	if (privilege_has(CAP_IPC_LOCK) || getrlimit(RLIMIT_MEMLOCK, &most) ||
+	    most.rlim_cur == RLIM_INFINITY)
+		return SIZE_MAX;
+	return most.rlim_cur > free ? free / 2 + (size_t)most.rlim_cur / 2 : free;
+}
+
+size_t perf_rings_bytes(unsigned cpus, size_t least)
+{
+	size_t bytes = RING_MOST, page = (size_t)sysconf(_SC_PAGESIZE), lock = may_lock(cpus),
+	       all = (size_t)sysconf(_SC_PHYS_PAGES) / RINGS_PART * page;
+
+	if (all < RINGS_LEAST)
+		all = RINGS_LEAST;
+	if (all > RINGS_MOST)
+		all = RINGS_MOST;
+	while (bytes > least && (bytes * cpus > all || (bytes + page) * cpus > lock))
+		bytes /= 2;
+	return bytes;
 }
 
 int perf_rings_init(struct perf_rings *rs, unsigned cpus, size_t bytes, size_t least)
@@ -64,6 +97,13 @@ uint64_t perf_rings_event_lost(int fd)
 	uint64_t counts[2]; /* value, lost */
 
 	return read(fd, counts, sizeof(counts)) == sizeof(counts) ? counts[1] : 0;
+}
+
+uint64_t perf_rings_event_cnt(int fd)
+{
+	uint64_t counts[2]; /* the second with PERF_RINGS_FORMAT_LOST */
+
+	return read(fd, counts, sizeof(counts)) > 0 ? counts[0] : 0;
 }
 
 int perf_follow_threads(pid_t pid, int (*one)(void *ctx, pid_t pid, uint32_t tid), void *ctx)

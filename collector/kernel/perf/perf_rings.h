@@ -35,6 +35,8 @@ struct perf_rings {
 /* Highest number of an online CPU, plus one. */
 unsigned perf_cpu_cnt(void);
 
+/* Size of each CPU's ring for samples with stacks: by the machine's memory, and the memory that may be locked. */
+size_t perf_rings_bytes(unsigned cpus, size_t least);
 /* 0 or -ENOMEM. */
 int perf_rings_init(struct perf_rings *rs, unsigned cpus, size_t bytes, size_t least);
 void perf_rings_release(struct perf_rings *rs);
@@ -43,6 +45,8 @@ void perf_rings_release(struct perf_rings *rs);
 int perf_rings_event(struct perf_event_attr *attr, pid_t tid, int cpu);
 /* Records that the kernel could not write (of events with PERF_RINGS_FORMAT_LOST), with or without a LOST record. */
 uint64_t perf_rings_event_lost(int fd);
+/* What the event has counted. */
+uint64_t perf_rings_event_cnt(int fd);
 /* A number in /proc/sys/kernel. */
 long perf_rings_setting(const char *name, long otherwise);
 

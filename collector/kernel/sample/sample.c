@@ -71,10 +71,12 @@ static struct sample_program program_of(struct sample *s)
 		return p;
 	if (s->python) {
 		p.fd = sample_python_program(s->python);
+		p.fault_runs = sample_python_fault_runs(s->python);
 	} else if (p.is_tree) {
 		s->tree = sample_tree_open(s->ask.kernel);
 		p.is_tree = s->tree != NULL;
 		p.fd = s->tree ? sample_tree_program(s->tree) : -1;
+		p.fault_runs = s->tree ? sample_tree_fault_runs(s->tree) : NULL;
 	}
 	return p;
 }
@@ -257,6 +259,8 @@ static void take_sample(struct sample *s, struct round *to, const struct sample_
 
 	if (s->no_samples)
 		return;
+	if (r->tid == UINT32_MAX && windows_have_ns(to->windows, 0, (int64_t)r->ns))
+		s->losses.ended++;
 	/* 0: outside our PID namespace; ~0: a thread that is being reaped */
 	if (!r->tid || r->tid > SAMPLE_TID_MOST || !windows_have_ns(to->windows, 0, (int64_t)r->ns))
 		return;
@@ -527,9 +531,13 @@ void sample_record(struct sample *s, bool on)
 
 struct sample_losses sample_losses(const struct sample *s)
 {
+	const struct sample_events_losses of_events = sample_events_losses(s->events);
 	struct sample_losses l = s->losses;
 
-	l.lost = sample_events_lost(s->events);
+	l.lost = of_events.samples;
+	l.throttled = of_events.throttled;
+	l.faults_full = of_events.faults;
+	l.faults_missed = of_events.missed;
 	l.python = s->python ? sample_python_lost(s->python) : 0;
 	if (s->offcpu)
 		sample_offcpu_losses(s->offcpu, &l.away_full, &l.away_crowd);

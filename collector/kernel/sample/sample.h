@@ -58,6 +58,10 @@ static inline bool sample_is_of_cpus(const struct sample_ask *ask)
 struct sample_losses {
 	uint64_t samples;   /* written */
 	uint64_t lost;      /* the kernel had no room */
+	uint64_t throttled; /* it takes no more in a tick of its clock */
+	uint64_t ended;     /* of threads that had no id any more */
+	/* Of page faults: there was no room; the program that samples them was not run. */
+	uint64_t faults_full, faults_missed;
 	uint64_t truncated; /* the stack is deeper than the memory that came along */
 	uint64_t broken;    /* callers could not be found otherwise */
 	uint64_t python;    /* Python's frames are missing: there was no room for them */

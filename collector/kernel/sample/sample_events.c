@@ -1,15 +1,12 @@
 /* sample_events.c - opens the events for threads and CPUs, pauses and resumes them. */
-#include "collector/base/privilege.h"
 #include "collector/kernel/sample/sample_events.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,15 +16,12 @@
 #include "collector/kernel/sample/sample_unwind.h"
 #include "collector/kernel/sched/sched_internal.h"
 
-#define RINGS_LEAST  ((size_t)64 << 20) /* of all CPUs together; more where there is much memory */
-#define RINGS_MOST   ((size_t)512 << 20)
-#define RINGS_PART   128u                /* of the machine's memory */
-#define RING_MOST    ((size_t)16 << 20)  /* of each CPU; unprivileged users get less */
 #define RING_QUIET   ((size_t)256 << 10) /* of each where no samples are taken */
 #define RING_LEAST   ((size_t)4 << 12)
 #define STACK_COMMON 16384u /* bytes that nearly all stacks fit into */
 #define DEEP_LEAST   64u    /* so many samples with more than that fit, or they bring less along */
 #define STACKS_LEAST 16u    /* the same of those with less */
+#define SECOND_NS    1000000000u
 #define AGAIN_NS     2000000u /* so long a process may take to start another */
 #define SAMPLE_TYPE                                                                                \
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | \
@@ -43,6 +37,11 @@ struct event {
 	uint32_t tid;
 	int fd;
 	enum kind kind;
+	uint64_t throttled; /* since when, CLOCK_MONOTONIC; 0: not */
+};
+struct throttle_record {
+	struct perf_event_header header;
+	uint64_t ns, id, stream;
 };
 
 struct sample_events {
@@ -59,7 +58,11 @@ struct sample_events {
 	struct event *events;
 	size_t event_cnt, event_cap;
 	uint8_t *own; /* a bit per thread that has an event of its own */
-	uint64_t lost;
+	struct {
+		uint64_t records;                 /* by LOST records */
+		uint64_t missed;                  /* as sample_events_losses */
+		uint64_t throttles, throttled_ns; /* how often, how long */
+	} lost;
 };
 
 /* Only what processes do: that goes on while samples pause. */
@@ -235,32 +238,6 @@ static int probe(struct sample_events *es, char *why, size_t why_len)
 	return 0;
 }
 
-/* Of all rings together; what context switches need is left. */
-static size_t may_lock(unsigned cpus)
-{
-	struct rlimit most;
-	size_t free = (size_t)perf_rings_setting("perf_event_mlock_kb", 516) * 1024 * cpus;
-
-	if (privilege_has(CAP_IPC_LOCK) || getrlimit(RLIMIT_MEMLOCK, &most) ||
-	    most.rlim_cur == RLIM_INFINITY)
-		return SIZE_MAX;
-	return most.rlim_cur > free ? free / 2 + (size_t)most.rlim_cur / 2 : free;
-}
-
-static size_t ring_size(unsigned cpus)
-{
-	size_t bytes = RING_MOST, page = (size_t)sysconf(_SC_PAGESIZE), lock = may_lock(cpus),
-	       all = (size_t)sysconf(_SC_PHYS_PAGES) / RINGS_PART * page;
-
-	if (all < RINGS_LEAST)
-		all = RINGS_LEAST;
-	if (all > RINGS_MOST)
-		all = RINGS_MOST;
-	while (bytes > RING_LEAST && (bytes * cpus > all || (bytes + page) * cpus > lock))
-		bytes /= 2;
-	return bytes;
-}
-
 /* ---- following ---- */
 
 static bool has_own(const struct sample_events *es, uint32_t tid)
@@ -268,7 +245,7 @@ static bool has_own(const struct sample_events *es, uint32_t tid)
 	return tid <= SAMPLE_TID_MOST && es->own[tid / 8] >> (tid % 8) & 1;
 }
 
-static const struct event *event_of(const struct sample_events *es, uint64_t id)
+static struct event *event_of(const struct sample_events *es, uint64_t id)
 {
 	size_t low = 0, high = es->event_cnt;
 
@@ -418,7 +395,7 @@ struct sample_events *sample_events_open(const struct sample_ask *ask,
 	bool by_tree = ask->scope == SCHED_MODE_TREE && program.is_tree;
 	struct sample_events *es = calloc(1, sizeof(*es));
 	unsigned cpus = perf_cpu_cnt();
-	size_t bytes = ring_size(cpus);
+	size_t bytes = perf_rings_bytes(cpus, RING_LEAST);
 	int err;
 
 	if (!es)
@@ -520,6 +497,20 @@ void sample_events_look(struct sample_events *es)
 		look_ahead(es, cpu);
 }
 
+/* The kernel takes no more samples of an event in this tick of its clock. */
+static void throttle(struct sample_events *es, const struct throttle_record *t)
+{
+	struct event *e = event_of(es, t->id);
+
+	if (!e)
+		return;
+	if (t->header.type == PERF_RECORD_THROTTLE)
+		es->lost.throttles++;
+	else if (e->throttled && t->ns > e->throttled)
+		es->lost.throttled_ns += t->ns - e->throttled;
+	e->throttled = t->header.type == PERF_RECORD_THROTTLE ? t->ns : 0;
+}
+
 /* Over all CPUs, so that it is known what a process was when a sample was taken. */
 const struct perf_event_header *sample_events_next(struct sample_events *es, uint64_t until)
 {
@@ -539,7 +530,9 @@ const struct perf_event_header *sample_events_next(struct sample_events *es, uin
 	es->given = (int)first;
 	record = perf_rings_first(&es->rings, first);
 	if (record->type == PERF_RECORD_LOST)
-		es->lost += ((const struct perf_lost_record *)record)->lost;
+		es->lost.records += ((const struct perf_lost_record *)record)->lost;
+	else if (record->type == PERF_RECORD_THROTTLE || record->type == PERF_RECORD_UNTHROTTLE)
+		throttle(es, (const void *)record);
 	return record;
 }
 
@@ -553,12 +546,37 @@ unsigned sample_events_fill(const struct sample_events *es)
 	return perf_rings_fill(&es->rings);
 }
 
-uint64_t sample_events_lost(const struct sample_events *es)
+/* Counted first, then run: what is between the two just now is not missed. */
+static void look_for_missed(struct sample_events *es)
 {
-	uint64_t counted = 0;
+	uint64_t counted = 0, runs;
+
+	for (size_t i = 0; es->program.fault_runs && i < es->event_cnt; i++)
+		if (es->events[i].kind == FAULTS)
+			counted += perf_rings_event_cnt(es->events[i].fd);
+	if (!counted)
+		return;
+	runs = __atomic_load_n(es->program.fault_runs, __ATOMIC_ACQUIRE);
+	if (counted > runs && counted - runs > es->lost.missed)
+		es->lost.missed = counted - runs;
+}
+
+struct sample_events_losses sample_events_losses(struct sample_events *es)
+{
+	struct sample_events_losses l = {.samples = 0};
 
 	/* A LOST record needs room in the ring and a later event: the last ones may never come. */
-	for (size_t i = 0; es->counts_lost && i < es->event_cnt; i++)
-		counted += perf_rings_event_lost(es->events[i].fd);
-	return counted > es->lost ? counted : es->lost;
+	for (size_t i = 0; es->counts_lost && i < es->event_cnt; i++) {
+		uint64_t lost = perf_rings_event_lost(es->events[i].fd);
+
+		*(es->events[i].kind == FAULTS ? &l.faults : &l.samples) += lost;
+	}
+	if (l.samples + l.faults < es->lost.records)
+		l.samples = es->lost.records - l.faults;
+	look_for_missed(es);
+	l.missed = es->lost.missed;
+	l.throttled = es->ask.period
+			      ? es->lost.throttles
+			      : es->lost.throttled_ns * (uint64_t)es->ask.frequency / SECOND_NS;
+	return l;
 }

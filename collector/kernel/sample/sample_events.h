@@ -46,8 +46,15 @@ struct sample_record { /* PERF_RECORD_SAMPLE for our sample_type */
 struct sample_events;
 
 struct sample_program {
-	int fd;       /* eBPF to be run at each sample, -1 none */
-	bool is_tree; /* it drops samples of others: events may be those of CPUs */
+	int fd;                     /* eBPF to be run at each sample, -1 none */
+	bool is_tree;               /* it drops samples of others: events may be those of CPUs */
+	const uint64_t *fault_runs; /* how often page faults have run it; NULL: no program */
+};
+/* Totals, monotonic. */
+struct sample_events_losses {
+	uint64_t samples, faults; /* the ring had no room */
+	uint64_t missed;          /* faults at which the kernel did not run the program */
+	uint64_t throttled;       /* samples, by the rate that was asked for */
 };
 /* NULL: unavailable; @why as sample_open(). */
 struct sample_events *sample_events_open(const struct sample_ask *ask,
@@ -70,7 +77,7 @@ bool sample_events_is_fault(const struct sample_events *es, uint64_t id);
 bool sample_events_is_double(const struct sample_events *es, uint32_t tid, uint64_t id);
 /* A number that is free again may come back with another thread. */
 void sample_events_ended(struct sample_events *es, uint32_t tid);
-uint64_t sample_events_lost(const struct sample_events *es);
+struct sample_events_losses sample_events_losses(struct sample_events *es);
 unsigned sample_events_fill(const struct sample_events *es);
 /*
  * No samples are taken until it resumes (@pause false), in all threads and those that are started meanwhile; what

@@ -40,6 +40,7 @@ struct sample_offcpu_tuning sample_offcpu_tuning;
 #define PLACES_MOST   16384u
 #define RECORD_HEAD   8u /* that the kernel puts before each */
 #define RECORD_BUSY   (1u << 31)
+#define BUSY_TRIES    10000 /* a second */
 #define RECORD_FORGET (1u << 30)
 #define CS_32BIT      0x23u
 
@@ -295,6 +296,11 @@ const struct offcpu_record *sample_offcpu_next(struct sample_offcpu *so, uint64_
 		uint32_t len = __atomic_load_n((const uint32_t *)at, __ATOMIC_ACQUIRE);
 		const struct offcpu_record *r = (const void *)(at + RECORD_HEAD);
 
+		/* At the end, those behind it are waited for, but not for ever. */
+		for (int i = 0; len & RECORD_BUSY && until == UINT64_MAX && i < BUSY_TRIES; i++) {
+			usleep(100);
+			len = __atomic_load_n((const uint32_t *)at, __ATOMIC_ACQUIRE);
+		}
 		if (len & RECORD_BUSY || (!(len & RECORD_FORGET) && r->in_ns > until))
 			return NULL;
 		so->tail += room_of(len);
@@ -370,7 +376,11 @@ unsigned sample_offcpu_fill(const struct sample_offcpu *so)
 
 void sample_offcpu_losses(const struct sample_offcpu *so, uint64_t *full, uint64_t *crowd)
 {
-	*full = __atomic_load_n(&so->shared->lost_full, __ATOMIC_RELAXED);
+	const struct bpf_program *program =
+		bpf_object__find_program_by_name(so->object, "on_switch");
+
+	*full = __atomic_load_n(&so->shared->lost_full, __ATOMIC_RELAXED) +
+		ctxsw_missed(bpf_program__fd(program));
 	*crowd = __atomic_load_n(&so->shared->lost_crowd, __ATOMIC_RELAXED);
 }
 

@@ -25,6 +25,7 @@
 #include "collector/kernel/sample/sample_python_frames.h"
 #include "collector/kernel/sample/sample_python_find.h"
 #include "collector/kernel/sched/sched_internal.h"
+#include "collector/kernel/sched/sched_load.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -55,7 +56,7 @@ struct sample_python {
 	int processes; /* the map */
 	struct {
 		struct pysample_ring *rings;
-		const uint64_t *words;
+		const uint64_t *words, *fault_runs;
 		size_t rings_bytes, words_bytes;
 		unsigned cpus, shift;
 	} map;
@@ -131,6 +132,7 @@ static int map_all(struct sample_python *sp)
 	sp->map.words_bytes = ((size_t)sp->map.cpus << sp->map.shift) * sizeof(*sp->map.words);
 	sp->map.rings = map_memory(sp, "rings", &sp->map.rings_bytes, PROT_READ | PROT_WRITE);
 	sp->map.words = map_memory(sp, "words", &sp->map.words_bytes, PROT_READ);
+	sp->map.fault_runs = ctxsw_variables(sp->object);
 	sp->at.tails = calloc(sp->map.cpus, sizeof(*sp->at.tails));
 	sp->at.seen = calloc(sp->map.cpus, sizeof(*sp->at.seen));
 	sp->at.heads = calloc(sp->map.cpus, sizeof(*sp->at.heads));
@@ -182,6 +184,11 @@ int sample_python_program(const struct sample_python *sp)
 	return bpf_program__fd(bpf_object__find_program_by_name(sp->object, "on_sample"));
 }
 
+const uint64_t *sample_python_fault_runs(const struct sample_python *sp)
+{
+	return sp->map.fault_runs;
+}
+
 int sample_python_map(const struct sample_python *sp, const char *name)
 {
 	return bpf_map__fd(map_of(sp, name));
@@ -207,6 +214,7 @@ void sample_python_close(struct sample_python *sp)
 		munmap(sp->map.rings, sp->map.rings_bytes);
 	if (sp->map.words)
 		munmap((void *)(uintptr_t)sp->map.words, sp->map.words_bytes);
+	ctxsw_variables_release(sp->map.fault_runs);
 	bpf_object__close(sp->object);
 	free(sp->at.tails);
 	free(sp->at.seen);

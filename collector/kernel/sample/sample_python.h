@@ -31,6 +31,8 @@ struct sample_python *sample_python_open(const struct sample_ask *ask, struct sa
 void sample_python_close(struct sample_python *sp);
 /* To be attached to perf's events. */
 int sample_python_program(const struct sample_python *sp);
+/* How often page faults have run it. */
+const uint64_t *sample_python_fault_runs(const struct sample_python *sp);
 /* A map of bpf/pywalk.h, for others who read frames. */
 int sample_python_map(const struct sample_python *sp, const char *name);
 

@@ -27,6 +27,12 @@ int sample_python_program(const struct sample_python *sp)
 	return -1;
 }
 
+const uint64_t *sample_python_fault_runs(const struct sample_python *sp)
+{
+	(void)sp;
+	return NULL;
+}
+
 int sample_python_map(const struct sample_python *sp, const char *name)
 {
 	(void)sp;

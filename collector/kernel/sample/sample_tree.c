@@ -8,6 +8,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "collector/kernel/sched/sched_load.h"
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wsign-compare"
@@ -16,6 +18,7 @@
 
 struct sample_tree {
 	struct bpf_object *object;
+	const uint64_t *fault_runs;
 };
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)
@@ -47,6 +50,8 @@ struct sample_tree *sample_tree_open(const struct sched_maps *kernel)
 
 	libbpf_set_print(print);
 	if (is_loaded)
+		st->fault_runs = ctxsw_variables(st->object);
+	if (is_loaded)
 		return st;
 	sample_tree_close(st);
 	return NULL;
@@ -57,10 +62,16 @@ int sample_tree_program(const struct sample_tree *st)
 	return bpf_program__fd(bpf_object__find_program_by_name(st->object, "on_sample"));
 }
 
+const uint64_t *sample_tree_fault_runs(const struct sample_tree *st)
+{
+	return st->fault_runs;
+}
+
 void sample_tree_close(struct sample_tree *st)
 {
 	if (!st)
 		return;
+	ctxsw_variables_release(st->fault_runs);
 	bpf_object__close(st->object);
 	free(st);
 }
@@ -77,6 +88,12 @@ int sample_tree_program(const struct sample_tree *st)
 {
 	(void)st;
 	return -1;
+}
+
+const uint64_t *sample_tree_fault_runs(const struct sample_tree *st)
+{
+	(void)st;
+	return NULL;
 }
 
 void sample_tree_close(struct sample_tree *st)

@@ -12,6 +12,7 @@ struct sample_tree;
 
 /* NULL: unavailable. */
 struct sample_tree *sample_tree_open(const struct sched_maps *kernel);
-/* To be attached to perf's events. */
+/* To be attached to perf's events; how often page faults have run it. */
 int sample_tree_program(const struct sample_tree *st);
+const uint64_t *sample_tree_fault_runs(const struct sample_tree *st);
 void sample_tree_close(struct sample_tree *st);

@@ -292,7 +292,8 @@ static unsigned bpf_fill(const struct sched *s)
 static uint64_t bpf_lost(const struct sched *s)
 {
 	const struct bpf *b = s->data;
-	uint64_t lost = b->map.shared->lost + b->lives.dropped + b->pause.dead_windows;
+	uint64_t lost = b->map.shared->lost + b->lives.dropped + b->pause.dead_windows +
+			ctxsw_all_missed(&b->loaded);
 
 	for (unsigned cpu = 0; cpu < s->cpu.cnt; cpu++)
 		lost += b->map.rings[cpu].lost;

@@ -18,6 +18,7 @@
 #include <bpf/libbpf.h>
 
 #include "collector/kernel/bpf/syscalls.h"
+#include "collector/kernel/sched/sched_load.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -344,21 +345,11 @@ unsigned calls_fill(const struct calls *c)
 	return (unsigned)most;
 }
 
-/* Where a program was interrupted by itself the kernel leaves the inner one out, and counts. */
-static uint64_t missed(const struct bpf_program *program)
-{
-	struct bpf_prog_info info = {0};
-	__u32 len = sizeof(info);
-
-	return bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len)
-		       ? 0
-		       : info.recursion_misses;
-}
-
 uint64_t calls_lost(const struct calls *c)
 {
 	uint64_t lost = c->map.shared->lost + c->map.shared->lost_sum + c->sum.lost +
-			missed(program_of(c, "on_exit"));
+			ctxsw_missed(bpf_program__fd(program_of(c, "on_enter"))) +
+			ctxsw_missed(bpf_program__fd(program_of(c, "on_exit")));
 
 	for (unsigned cpu = 0; cpu < c->map.cpus; cpu++)
 		lost += c->map.rings[cpu].lost;

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <sys/mman.h>
 #include <sys/utsname.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -202,6 +204,44 @@ int ctxsw_ask_holders(struct ctxsw_loaded *l, unsigned cpus)
 			return err;
 	}
 	return 0;
+}
+
+const void *ctxsw_variables(const struct bpf_object *object)
+{
+	const struct bpf_map *map = bpf_object__find_map_by_name(object, ".bss");
+	void *page = map ? mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED,
+				bpf_map__fd(map), 0)
+			 : MAP_FAILED;
+
+	return page == MAP_FAILED ? NULL : page;
+}
+
+void ctxsw_variables_release(const void *variables)
+{
+	if (variables)
+		munmap((void *)(uintptr_t)variables, (size_t)sysconf(_SC_PAGESIZE));
+}
+
+uint64_t ctxsw_missed(int program)
+{
+	struct bpf_prog_info info = {0};
+	__u32 len = sizeof(info);
+
+	return program < 0 || bpf_obj_get_info_by_fd(program, &info, &len) ? 0
+									   : info.recursion_misses;
+}
+
+uint64_t ctxsw_all_missed(const struct ctxsw_loaded *l)
+{
+	struct bpf_program *program;
+	uint64_t cnt = 0;
+
+	bpf_object__for_each_program(program, l->object)
+	{
+		if (!is_called(program))
+			cnt += ctxsw_missed(bpf_program__fd(program));
+	}
+	return cnt;
 }
 
 /* Detaches the programs; the iterator stays. */

@@ -3,10 +3,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "collector/kernel/bpf/ctxsw.h"
 
 #define PROGRAM_CNT 8
+
+struct bpf_object;
 
 struct ctxsw_ask {
 	struct ctxsw_config config;      /* state_argument is found out */
@@ -35,4 +38,11 @@ int ctxsw_attach(struct ctxsw_loaded *l, bool hot); /* @hot: also the two of the
 int ctxsw_attach_hot(struct ctxsw_loaded *l, bool on);
 /* Fills in the running thread of each of @cpus CPUs. 0 or -errno (-EINVAL before Linux 5.10). */
 int ctxsw_ask_holders(struct ctxsw_loaded *l, unsigned cpus);
+/* The page of variables (".bss") that a loaded object shares with its programs; NULL: it has none. */
+const void *ctxsw_variables(const struct bpf_object *object);
+void ctxsw_variables_release(const void *variables);
+/* How often the kernel left @program out, as it was interrupted by itself; its descriptor. */
+uint64_t ctxsw_missed(int program);
+/* The same of all programs together. */
+uint64_t ctxsw_all_missed(const struct ctxsw_loaded *l);
 void ctxsw_unload(struct ctxsw_loaded *l);

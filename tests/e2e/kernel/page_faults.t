@@ -83,8 +83,8 @@ if [ "$here" -eq 0 ]; then
 	skip 'faults' 'this folder is in memory: no page of it has to be read'
 	done_testing
 fi
-lost=$(q "$R" "SELECT CAST(total(count) AS INT) FROM SL_LOST_EVENTS WHERE what LIKE 'CPU samples: the kernel%'")
-is "$lost" 0 'none is lost'
+lost() { q "$R" "SELECT CAST(total(count) AS INT) FROM SL_LOST_EVENTS WHERE what LIKE 'page faults%'"; }
+is "$(lost)" 0 'no page fault is lost'
 is "$(q "$R" "SELECT count(*) FROM SL_PAGE_FAULTS JOIN StringIds ON id = pathId WHERE value = '$W/data.bin'")" "$here" 'of the file: as many as getrusage() counts'
 # Those before main() are of the program and its libraries; those before its exec are not in the report.
 check "of the process: at most $all" [ "$(q "$R" 'SELECT count(*) FROM SL_PAGE_FAULTS')" -le "$all" ]
