@@ -6,8 +6,7 @@
 #include "exporters/html/html_text.h"
 #include "exporters/html/page.h"
 
-/* A text of the binary, from exporters/html or the build; NULL: not built in. */
-static const char *page_asset(const char *name)
+const char *page_asset(const char *name)
 {
 	size_t len = strlen(name);
 

@@ -44,6 +44,9 @@ struct page_tables;
 /* Writes the page. 0, or -1 after one sentence in why. */
 int page_write(struct page *p, FILE *out);
 
+/* A text of the binary, from exporters/html or the build; NULL: not built in. */
+const char *page_asset(const char *name);
+
 /* ---- parts, in the order of the page. They return 0, or -1 after one sentence in why. ---- */
 
 /* Opens a section that the contents list; @about may be NULL. Title and id are constants. */

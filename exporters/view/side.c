@@ -318,6 +318,11 @@ void view_side_close(struct view_side *s)
 	free(s);
 }
 
+uint64_t view_side_bytes(const struct view_side *s)
+{
+	return s->end;
+}
+
 /* ---- extents ---- */
 
 view_ref view_side_room(struct view_side *s, unsigned class)

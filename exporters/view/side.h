@@ -54,6 +54,8 @@ struct view_side *view_side_open(const char *report, const struct view_identity 
 int view_side_finish(struct view_side *s, const struct view_identity *id, const uint8_t *dir,
 		     size_t len);
 void view_side_close(struct view_side *s);
+/* The length of the file, whose extents may lie anywhere in it: for unit tests of what is given back. */
+uint64_t view_side_bytes(const struct view_side *s);
 
 /* Room for an extent; one writer only. */
 view_ref view_side_room(struct view_side *s, unsigned class);

@@ -118,7 +118,7 @@ static void parts_of_a_block_are_those_of_the_whole(void **state)
 		}
 		len = view_pack(e, cnt, packed);
 		memset(part, 0x55, sizeof(part));
-		assert_int_equal(view_unpack_part(packed, len, part, false), cnt);
+		assert_int_equal(view_unpack(packed, len, part, false), cnt);
 		assert_int_equal(view_unpack_durations(packed, len, dur, name), cnt);
 		for (unsigned i = 0; i < cnt; i++) {
 			assert_true(part[i].start == e[i].start && part[i].end == e[i].end);
@@ -131,7 +131,7 @@ static void parts_of_a_block_are_those_of_the_whole(void **state)
 		if (cnt < VIEW_BLOCK)
 			assert_int_equal(part[cnt].flags, 0x55);
 		assert_int_equal(view_unpack_durations(packed, len - 1, dur, name), 0);
-		assert_int_equal(view_unpack_part(packed, len - 1, part, false), 0);
+		assert_int_equal(view_unpack(packed, len - 1, part, false), 0);
 	}
 }
 
@@ -176,20 +176,20 @@ static void a_head_with_a_wrong_count_or_width_is_no_block(void **state)
 	memset(forged, 0, sizeof(forged));
 	for (int cnt = 0; cnt < 256; cnt++) {
 		forged[0] = (uint8_t)cnt;
-		assert_int_equal(view_unpack(forged, 32, back), cnt <= VIEW_BLOCK ? cnt : 0);
+		assert_int_equal(view_unpack(forged, 32, back, true), cnt <= VIEW_BLOCK ? cnt : 0);
 		assert_int_equal(view_unpack_durations(forged, 32, dur, name),
 				 cnt <= VIEW_BLOCK ? cnt : 0);
 	}
-	assert_int_equal(view_unpack(forged, 31, back), 0);
+	assert_int_equal(view_unpack(forged, 31, back, true), 0);
 	/* Six widths of up to 64 follow the count. */
 	for (int column = 1; column <= 6; column++) {
 		memcpy(forged, packed, sizeof(packed));
 		forged[column] = 64;
-		assert_int_equal(view_unpack(forged, VIEW_BLOCK_MAX, back), 2);
+		assert_int_equal(view_unpack(forged, VIEW_BLOCK_MAX, back, true), 2);
 		forged[column] = 65;
-		assert_int_equal(view_unpack(forged, VIEW_BLOCK_MAX, back), 0);
+		assert_int_equal(view_unpack(forged, VIEW_BLOCK_MAX, back, true), 0);
 	}
-	assert_int_equal(view_unpack(packed, len, back), 2);
+	assert_int_equal(view_unpack(packed, len, back, true), 2);
 }
 
 /* Whatever the bytes are, nothing beyond them is read (valgrind and ASan see it), and a count is in bounds. */
