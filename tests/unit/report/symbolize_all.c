@@ -366,7 +366,8 @@ static void a_disk_may_be_full_between_two_commits(void **state)
 			assert_string_equal(ask("SELECT count(*) FROM OSRT_CALLCHAINS"), "400000");
 			whole++;
 		}
-		assert_int_equal(umount(test_dir), 0);
+		/* Detached: a process that asks for the room of every disk may hold this one for a moment. */
+		assert_int_equal(umount2(test_dir, MNT_DETACH), 0);
 	}
 	assert_true(taken_back > 0 && whole > 0);
 }
