@@ -178,11 +178,10 @@ finished() { # REPORT
 # Waits until the command succeeds. SECONDS are those of a quiet machine: a busy one is given six times as many, which costs
 # nothing where all is well.
 wait_for() { # SECONDS COMMAND...
-	wait_left=$(($1 * 120))
+	wait_end=$(($(date +%s) + $1 * 6))
 	shift
 	until "$@" >/dev/null 2>&1; do
-		wait_left=$((wait_left - 1))
-		[ $wait_left -gt 0 ] || return 1
+		[ "$(date +%s)" -lt $wait_end ] || return 1
 		sleep 0.05
 	done
 }

@@ -26,7 +26,7 @@ struct loop_watch {
 	/*
 	 * A descriptor that is closed leaves the set by itself, and its number may be used again while
 	 * an event of the old one is still among those of the last wait: the number of the watch, which
-	 * travels with the event, tells one from the other.
+	 * travels with the event, distinguishes them.
 	 */
 	uint32_t number;
 };

@@ -112,6 +112,18 @@ static bool is_among(const char *list, const char *word)
 	return false;
 }
 
+/* A line for people. Names of hosts, GPUs and reports come out of the dataset, and may hold escape sequences. */
+static void put_clean(const char *kind, const char *run, const char *what)
+{
+	char *line = sqlite3_mprintf("%-8s  run %s: %s", kind, run, what);
+
+	if (!line)
+		return;
+	sl_clean(line, strlen(line));
+	puts(line);
+	sqlite3_free(line);
+}
+
 /* The exit status. */
 static int put_found(sqlite3 *db, const struct check *o)
 {
@@ -128,8 +140,8 @@ static int put_found(sqlite3 *db, const struct check *o)
 		const char *kind = (const char *)sqlite3_column_text(stmt, 1);
 
 		if (!is_json)
-			printf("%-8s  run %s: %s\n", kind, sqlite3_column_text(stmt, 0),
-			       sqlite3_column_text(stmt, 2));
+			put_clean(kind, (const char *)sqlite3_column_text(stmt, 0),
+				  (const char *)sqlite3_column_text(stmt, 2));
 		found++;
 		if (is_among(o->fail_on, "any") || is_among(o->fail_on, kind))
 			status = SL_EXIT_FOUND;

@@ -36,12 +36,16 @@ const char *ask_name(size_t idx, char name[64])
 	return NULL;
 }
 
-/* As SQL text. */
-static void put_quoted(FILE *out, const char *text)
+/* As a text of the engine's SQL. In Spark's a backslash quotes what follows. */
+static void put_quoted(FILE *out, const struct ask *a, const char *text)
 {
+	bool is_spark = strcmp(a->engine, "spark") == 0;
+
 	putc('\'', out);
 	for (; *text; text++) {
-		if (*text == '\'')
+		if (is_spark && (*text == '\'' || *text == '\\'))
+			putc('\\', out);
+		else if (*text == '\'')
 			putc('\'', out);
 		putc(*text, out);
 	}
@@ -73,7 +77,7 @@ static void put_view(FILE *out, const struct ask *a, const struct dataset_table 
 		snprintf(path, sizeof(path), "%s/%s/run=*/node=*/part-0.parquet", a->folder,
 			 t->name);
 		fprintf(out, "CREATE TEMP VIEW %s AS SELECT * FROM read_parquet(", t->name);
-		put_quoted(out, path);
+		put_quoted(out, a, path);
 		fprintf(out,
 			", hive_partitioning = true, hive_types_autocast = false, union_by_name = "
 			"true)%s%s;\n",
@@ -83,7 +87,7 @@ static void put_view(FILE *out, const struct ask *a, const struct dataset_table 
 	snprintf(path, sizeof(path), "%s/%s", a->folder, t->name);
 	fprintf(out, "CREATE OR REPLACE TEMPORARY VIEW %s%s USING parquet OPTIONS (path ", t->name,
 		where ? "_all" : "");
-	put_quoted(out, path);
+	put_quoted(out, a, path);
 	fputs(", mergeSchema 'true');\n", out);
 	if (where)
 		fprintf(out,
@@ -107,10 +111,10 @@ static void put_statement(FILE *out, const struct ask *a, const char *sql)
 		sql += strcspn(sql, "\n") + 1;
 	for (; *sql; sql++)
 		if (is_word(sql, ":run")) {
-			put_quoted(out, a->run);
+			put_quoted(out, a, a->run);
 			sql += 3;
 		} else if (is_word(sql, ":base")) {
-			put_quoted(out, a->base ? a->base : "");
+			put_quoted(out, a, a->base ? a->base : "");
 			sql += 4;
 		} else if (is_word(sql, ":top")) {
 			fprintf(out, "%lld", a->top);

@@ -180,8 +180,8 @@ static int write_json(sqlite3 *db, const char *folder, const char *run, char *wh
 	int err = -1;
 
 	if (path && rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
-		err = dataset_write_text(path, (const char *)sqlite3_column_text(stmt, 0), why,
-					 why_len);
+		err = dataset_write_text(folder, path, (const char *)sqlite3_column_text(stmt, 0),
+					 why, why_len);
 	else
 		snprintf(why, why_len, "%s", path ? sqlite3_errmsg(db) : "out of memory");
 	sqlite3_finalize(stmt);

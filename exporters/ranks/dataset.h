@@ -66,7 +66,8 @@ void dataset_end(struct dataset *d);
  */
 int dataset_write_table(struct dataset *d, const struct dataset_part *part,
 			enum dataset_number table, char *why, size_t why_len);
-int dataset_write_text(const char *path, const char *text, char *why, size_t why_len);
+int dataset_write_text(const char *folder, const char *path, const char *text, char *why,
+		       size_t why_len);
 
 /*
  * Puts the files in place of a part whose writer was stopped between the first and the last of them: they are all whole then.

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "exporters/formats/parquet_file.h"
+#include "exporters/ranks/shared_folder.h"
 
 struct job {
 	struct dataset *d;
@@ -26,7 +27,11 @@ struct job {
 
 static int failed(const struct job *j, const char *what, int err)
 {
-	snprintf(j->why, j->why_len, "cannot write %s: %s", what, strerror(err));
+	bool is_foreign = err == EPERM || err == ELOOP || err == ENOTDIR;
+
+	snprintf(j->why, j->why_len, "cannot write %s: %s", what,
+		 is_foreign ? "a folder on its path is a link or can be changed by another user"
+			    : strerror(err));
 	return -1;
 }
 
@@ -36,30 +41,31 @@ static int no_memory(const struct job *j)
 	return -1;
 }
 
-/* "a/b/part-0.parquet" -> "a/b/.part-0.parquet.tmp": no reader takes it for a file of the dataset. malloc'd. */
-static char *aside(const char *path)
-{
-	const char *name = strrchr(path, '/') + 1;
-	char *tmp;
+/* A file of the dataset: its folder, open; its name; the name aside (".part-0.parquet.tmp"), under which no reader looks for it. */
+struct target {
+	int folder; /* -1: with errno */
+	const char *name;
+	char aside[300];
+};
 
-	return asprintf(&tmp, "%.*s.%s.tmp", (int)(name - path), path, name) < 0 ? NULL : tmp;
+static bool find_target(struct target *t, const char *top, const char *path, bool make)
+{
+	int len;
+
+	t->folder = path ? shared_folder_of(top, path, make, &t->name) : -1;
+	if (t->folder < 0)
+		return false;
+	len = snprintf(t->aside, sizeof(t->aside), ".%s.tmp", t->name);
+	return len < (int)sizeof(t->aside);
 }
 
-/* Makes the folders that @path lies in. */
-static int make_folders(const struct job *j, char *path)
+static void leave_target(const struct target *t)
 {
-	for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
-		*at = 0;
-		if (mkdir(path, 0777) < 0 && errno != EEXIST) {
-			int err = errno;
+	int err = errno;
 
-			failed(j, path, err);
-			*at = '/';
-			return -1;
-		}
-		*at = '/';
-	}
-	return 0;
+	if (t->folder >= 0)
+		close(t->folder);
+	errno = err;
 }
 
 static void put_row(struct pq_file *f, struct pq_column *col, int cols, sqlite3_stmt *stmt)
@@ -120,30 +126,27 @@ static bool is_derived(const struct dataset_table *t)
 	return t == &dataset_tables[DATASET_SL_CLOCK_FIT];
 }
 
-static int write_aside(struct job *j, const struct dataset_table *t, char *tmp)
+static int write_aside(struct job *j, const struct dataset_table *t, const struct target *to)
 {
 	int64_t rows = 0;
 	struct out out;
 	struct stat st = {0};
-	int fd, err, rc;
+	int fd = shared_file_create(to->folder, to->aside), err, rc;
 
-	if (make_folders(j, tmp) < 0)
-		return -1;
-	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
-		return failed(j, tmp, errno);
+		return failed(j, t->name, errno);
 	if (out_open(&out, fd, OUT_PLAIN) < 0) {
 		close(fd);
 		return no_memory(j);
 	}
 	err = write_rows(j, t, &out, &rows);
 	if (!err && out.err)
-		err = failed(j, tmp, out.err);
+		err = failed(j, t->name, out.err);
 	rc = out_close(&out);
 	if (!err && rc < 0)
-		err = failed(j, tmp, -rc);
-	if (!err && stat(tmp, &st) < 0)
-		err = failed(j, tmp, errno);
+		err = failed(j, t->name, -rc);
+	if (!err && fstatat(to->folder, to->aside, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		err = failed(j, t->name, errno);
 	if (j->files)
 		sqlite3_str_appendf(j->files, "%s{\"table\": \"%w\", \"rows\": %lld, \"bytes\": ",
 				    sqlite3_str_length(j->files) ? ", " : "", t->name,
@@ -158,12 +161,19 @@ static int write_aside(struct job *j, const struct dataset_table *t, char *tmp)
 static int write_table(struct job *j, const struct dataset_table *t)
 {
 	char *path = dataset_file(j->part->folder, t->name, j->part->run, j->part->node);
-	char *tmp = path ? aside(path) : NULL;
-	int err = tmp ? write_aside(j, t, tmp) : no_memory(j);
+	struct target to;
+	int err = -1;
 
-	if (err && tmp)
-		unlink(tmp);
-	free(tmp);
+	if (!path)
+		return no_memory(j);
+	if (find_target(&to, j->part->folder, path, true)) {
+		err = write_aside(j, t, &to);
+		if (err)
+			unlinkat(to.folder, to.aside, 0);
+	} else {
+		failed(j, path, errno);
+	}
+	leave_target(&to);
 	free(path);
 	return err;
 }
@@ -207,52 +217,60 @@ static char *manifest_of(const struct job *j, const char *files)
 }
 
 /* Aside, then as @path. */
-static int write_text(const struct job *j, const char *path, const char *text)
+static int write_text(const struct job *j, const char *top, const char *path, const char *text)
 {
 	size_t len = strlen(text);
-	char *tmp = aside(path);
+	struct target to;
 	int fd, err = 0;
 
-	if (!tmp)
-		return no_memory(j);
-	if (make_folders(j, tmp) < 0) {
-		free(tmp);
+	if (!find_target(&to, top, path, true)) {
+		failed(j, path, errno);
+		leave_target(&to);
 		return -1;
 	}
 	errno = 0;
-	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	fd = shared_file_create(to.folder, to.aside);
 	if (fd < 0 || write(fd, text, len) != (ssize_t)len)
 		err = errno ? errno : ENOSPC;
 	if (fd >= 0 && close(fd) < 0 && !err)
 		err = errno;
-	if (!err && rename(tmp, path) < 0)
+	if (!err && renameat(to.folder, to.aside, to.folder, to.name) < 0)
 		err = errno;
 	if (err) {
-		unlink(tmp);
+		unlinkat(to.folder, to.aside, 0);
 		failed(j, path, err);
 	}
-	free(tmp);
+	leave_target(&to);
 	return err ? -1 : 0;
 }
 
-int dataset_write_text(const char *path, const char *text, char *why, size_t why_len)
+int dataset_write_text(const char *folder, const char *path, const char *text, char *why,
+		       size_t why_len)
 {
 	const struct job j = {.why = why, .why_len = why_len};
 
-	return write_text(&j, path, text);
+	return write_text(&j, folder, path, text);
 }
 
-/* Renames the table's file. False with errno: it cannot be. */
+/* Renames a file of the dataset from its name aside, or from @from; true, too, where that was done before. False with errno. */
+static bool put_path_in_place(const char *folder, const char *path, const char *from)
+{
+	struct target to;
+	bool ok = find_target(&to, folder, path, false);
+
+	if (ok && renameat(to.folder, from ? from : to.aside, to.folder, to.name) < 0)
+		/* Another process may do the same; or the stop came behind it. */
+		ok = errno == ENOENT &&
+		     faccessat(to.folder, to.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	leave_target(&to);
+	return ok;
+}
+
 static bool put_in_place(const char *folder, const char *table, const char *run, const char *node)
 {
 	char *path = dataset_file(folder, table, run, node);
-	char *tmp = path ? aside(path) : NULL;
-	bool ok = tmp && rename(tmp, path) == 0;
+	bool ok = path && put_path_in_place(folder, path, NULL);
 
-	/* Another process may do the same; or the stop came behind it. */
-	if (!ok && tmp && errno == ENOENT)
-		ok = access(path, F_OK) == 0;
-	free(tmp);
 	free(path);
 	return ok;
 }
@@ -264,11 +282,20 @@ int dataset_finish(const char *folder, const char *run, const char *node)
 
 	for (unsigned n = 0; ok && n < DATASET_TABLES; n++)
 		ok = put_in_place(folder, dataset_tables[n].name, run, node);
-	if (ok && rename(from, path) < 0)
-		ok = errno == ENOENT && access(path, F_OK) == 0;
+	ok = ok && put_path_in_place(folder, path, strrchr(from, '/') + 1);
 	free(from);
 	free(path);
 	return ok ? 0 : -1;
+}
+
+/* Removes a file of the dataset, or what was written aside of it. */
+static void remove_file(const char *folder, const char *path, bool is_aside)
+{
+	struct target to;
+
+	if (find_target(&to, folder, path, false))
+		unlinkat(to.folder, is_aside ? to.aside : to.name, 0);
+	leave_target(&to);
 }
 
 static void remove_aside(const struct job *j)
@@ -276,11 +303,8 @@ static void remove_aside(const struct job *j)
 	for (unsigned n = 0; n < DATASET_TABLES; n++) {
 		char *path = dataset_file(j->part->folder, dataset_tables[n].name, j->part->run,
 					  j->part->node);
-		char *tmp = path ? aside(path) : NULL;
 
-		if (tmp)
-			unlink(tmp);
-		free(tmp);
+		remove_file(j->part->folder, path, true);
 		free(path);
 	}
 }
@@ -290,8 +314,7 @@ static void forget_clocks(const struct dataset_part *part)
 {
 	char *path = dataset_clocks(part->folder, part->run);
 
-	if (path)
-		unlink(path);
+	remove_file(part->folder, path, false);
 	free(path);
 }
 
@@ -326,7 +349,7 @@ int dataset_write(struct dataset *d, const struct dataset_part *part, char *why,
 	if (!err && !text)
 		err = -1;
 	if (!err)
-		err = write_text(&j, commit, text);
+		err = write_text(&j, part->folder, commit, text);
 	if (err)
 		remove_aside(&j);
 	else if (dataset_finish(part->folder, part->run, part->node) < 0)

@@ -20,6 +20,7 @@
 #include "exporters/ranks/manifests.h"
 #include "exporters/ranks/merge.h"
 #include "exporters/ranks/rollup.h"
+#include "exporters/ranks/shared_folder.h"
 #include "exporters/read/db_read.h"
 
 extern const struct exporter exporter_sqlite;
@@ -95,6 +96,8 @@ static const char *name_of(const char *path)
 
 /* ---- clocks ---- */
 
+#define CLOCKS_MAX (16 << 20) /* bytes */
+
 /* The node that a rank of the report is of: of the part that has the report, else of the newest with the rank. */
 static const char node_sql[] =
 	"SELECT r.node FROM rank AS r JOIN manifest AS m USING (run, node) WHERE r.run = ?1 AND "
@@ -107,24 +110,10 @@ static const char lines_sql[] =
 	"('collectives', "
 	"'reference') ORDER BY 1";
 
-static char *read_text(const char *path)
-{
-	FILE *in = path ? fopen(path, "re") : NULL;
-	char *text = NULL;
-	size_t len = 0;
-
-	if (in && getdelim(&text, &len, 0, in) < 0) {
-		free(text);
-		text = NULL;
-	}
-	if (in)
-		fclose(in);
-	return text;
-}
-
 static int read_lines(struct fetching *x, struct part *p, const char *node)
 {
-	char *path = dataset_clocks(x->f->folder, x->f->run), *json = read_text(path);
+	char *path = dataset_clocks(x->f->folder, x->f->run),
+	     *json = path ? shared_file_read(path, CLOCKS_MAX) : NULL;
 	sqlite3_stmt *stmt = NULL;
 	int rc = SQLITE_OK;
 

@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/base/plain_file.h"
 #include "exporters/ranks/dataset.h"
+#include "exporters/ranks/shared_folder.h"
 
 #define MANIFEST_MAX (64 << 20) /* bytes */
 
@@ -51,29 +53,10 @@ static int bad(sqlite3 *db, const char *run, const char *node, const char *why)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* The whole file; malloc'd, NULL: errno. */
-static char *read_file(const char *path)
-{
-	FILE *f = fopen(path, "re");
-	struct stat st;
-	char *text = NULL;
-	size_t len = 0;
-
-	if (!f)
-		return NULL;
-	if (fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode) && st.st_size < MANIFEST_MAX &&
-	    (text = malloc((size_t)st.st_size + 1))) {
-		len = fread(text, 1, (size_t)st.st_size, f);
-		text[len] = 0;
-	}
-	fclose(f);
-	return text;
-}
-
 static int add_one(sqlite3 *db, const char *run, const char *node, const char *path)
 {
 	sqlite3_stmt *stmt = NULL;
-	char *json = read_file(path);
+	char *json = shared_file_read(path, MANIFEST_MAX);
 	int rc;
 
 	if (!json)
@@ -134,6 +117,9 @@ static int add_run(sqlite3 *db, const char *folder, const char *run)
 	const struct dirent *e;
 	int rc = SQLITE_OK;
 
+	/* Names go into statements of DuckDB and Spark and to terminals. */
+	if (!dataset_word(run))
+		return bad(db, "?", "?", "there is a folder run=... whose name is none of a run");
 	snprintf(path, sizeof(path), "%s/_nodes/run=%s", folder, run);
 	dir = opendir(path);
 	while (rc == SQLITE_OK && dir && (e = readdir(dir))) {
@@ -145,7 +131,8 @@ static int add_run(sqlite3 *db, const char *folder, const char *run)
 			continue;
 		snprintf(node, sizeof(node), "%.*s", (int)(len - 10), e->d_name + 5);
 		snprintf(path, sizeof(path), "%s/_nodes/run=%s/%s", folder, run, e->d_name);
-		rc = add_one(db, run, node, path);
+		rc = dataset_word(node) ? add_one(db, run, node, path)
+					: bad(db, run, "?", "a manifest's name is none of a node");
 	}
 	if (dir)
 		closedir(dir);
@@ -172,7 +159,8 @@ sqlite3 *manifests_read(const char *folder, const char *run, char *why, size_t w
 	while (rc == SQLITE_OK && dir && (e = readdir(dir)))
 		if (strncmp(e->d_name, "run=", 4) == 0 &&
 		    (!run || strcmp(e->d_name + 4, run) == 0)) {
-			rc = finish_run(db, folder, e->d_name + 4);
+			if (dataset_word(e->d_name + 4))
+				rc = finish_run(db, folder, e->d_name + 4);
 			if (rc == SQLITE_OK)
 				rc = add_run(db, folder, e->d_name + 4);
 		}
@@ -190,31 +178,36 @@ sqlite3 *manifests_read(const char *folder, const char *run, char *why, size_t w
 /* What is wrong with a file of so many bytes, -1: any; NULL: nothing. */
 static const char *wrong_with(const char *path, int64_t bytes)
 {
-	FILE *f = fopen(path, "re");
 	char marks[8] = "";
 	struct stat st;
+	int fd = plain_file_open(path, false, &st);
 	bool ok;
 
-	if (!f)
-		return "is not there";
-	ok = fstat(fileno(f), &st) == 0 && (bytes < 0 || st.st_size == bytes) &&
-	     fread(marks, 1, 4, f) == 4 && fseek(f, -4, SEEK_END) == 0 &&
-	     fread(marks + 4, 1, 4, f) == 4 && memcmp(marks, "PAR1PAR1", 8) == 0;
-	fclose(f);
+	if (fd < 0)
+		return access(path, F_OK) < 0 ? "is not there" : "is no plain file";
+	ok = (bytes < 0 || st.st_size == bytes) && st.st_size >= 8 && pread(fd, marks, 4, 0) == 4 &&
+	     pread(fd, marks + 4, 4, st.st_size - 4) == 4 && memcmp(marks, "PAR1PAR1", 8) == 0;
+	close(fd);
 	return ok ? NULL : "is cut off, or has been changed";
 }
 
-/* ".../SL_STEPS/run=R/node=N/part-0.parquet" -> "FOLDER/_bad/SL_STEPS-R-N.parquet" */
-static void move_aside(const char *folder, const char *table, const char *run, const char *node,
+/* ".../SL_STEPS/run=R/node=N/part-0.parquet" -> "FOLDER/_bad/SL_STEPS-R-N.parquet". Whether that was done. */
+static bool move_aside(const char *folder, const char *table, const char *run, const char *node,
 		       const char *path)
 {
 	char to[4096];
+	const char *name;
+	int from = shared_folder_of(folder, path, false, &name),
+	    aside = from < 0 ? -1 : shared_folder_open(folder, "_bad", true);
+	bool done;
 
-	snprintf(to, sizeof(to), "%s/_bad", folder);
-	if (mkdir(to, 0777) < 0 && errno != EEXIST)
-		return;
-	snprintf(to, sizeof(to), "%s/_bad/%s-%s-%s.parquet", folder, table, run, node);
-	rename(path, to);
+	snprintf(to, sizeof(to), "%s-%s-%s.parquet", table, run, node);
+	done = aside >= 0 && renameat(from, name, aside, to) == 0;
+	if (aside >= 0)
+		close(aside);
+	if (from >= 0)
+		close(from);
+	return done;
 }
 
 int manifests_check_files(sqlite3 *db, const char *folder)
@@ -241,8 +234,10 @@ int manifests_check_files(sqlite3 *db, const char *folder)
 		if (wrong) {
 			snprintf(text, sizeof(text), "%s %s", table, wrong);
 			if (strcmp(wrong, "is not there") != 0) {
-				move_aside(folder, table, run, node, path);
-				snprintf(text, sizeof(text), "%s %s; moved to _bad", table, wrong);
+				snprintf(text, sizeof(text), "%s %s; %s", table, wrong,
+					 move_aside(folder, table, run, node, path)
+						 ? "moved to _bad"
+						 : "left where it is");
 			}
 			rc = bad(db, run, node, text);
 		}

@@ -89,7 +89,7 @@ is "$(ask whatif -d all --engine print | grep -o 'CREATE TEMP VIEW [A-Z_]*')" 'C
 is "$("$BIN" ranks sql -d all | grep -c 'CREATE TEMP VIEW')" "$(grep -c '^TABLE' "$TOP/exporters/ranks/tables.def")" 'sql has the views of all tables'
 check 'DuckDB runs the output of sql, and a statement behind it' sh -c '("$0" ranks sql steps -d all --run after --top 2 && echo "SELECT count(*) FROM SL_RANKS;") | duckdb -init /dev/null -bail -csv >out' "$BIN"
 is "$(wc -l <out) $(tail -1 out)" '5 47' 'DuckDB answers the statement behind the output of sql'
-is "$("$BIN" ranks sql straggler -d s3://bucket/x --run "it's" --engine spark | grep -c "USING parquet OPTIONS (path 's3://bucket/x/\|run = 'it''s'")" \
+is "$("$BIN" ranks sql straggler -d s3://bucket/x --run "it's" --engine spark | grep -c "USING parquet OPTIONS (path 's3://bucket/x/\|run = 'it\\\\'s'")" \
 	$(($(grep -c '^TABLE' "$TOP/exporters/ranks/tables.def") + $(grep -c 'run = :run' "$TOP/exporters/ranks/questions/straggler.sql"))) 'sql --engine spark has the views of a dataset elsewhere'
 check 'DuckDB runs the output of --engine print' sh -c '"$0" ranks ask waits -d all --engine print 2>/dev/null | duckdb -init /dev/null -bail -csv >out' "$BIN"
 says() { # STATUS TEXT NAME COMMAND...

@@ -247,8 +247,9 @@ static void part_is_replaced_as_a_whole(void **state)
 	put_rank(0, 1, 2);
 	write_part();
 	/* What 'ranks clock' compared may be another clock now. */
-	assert_int_equal(dataset_write_text(in_dir("_clock/run=one.json"), "{}", why, sizeof(why)),
-			 0);
+	assert_int_equal(
+		dataset_write_text(test_dir, in_dir("_clock/run=one.json"), "{}", why, sizeof(why)),
+		0);
 	put_rank(1, 1, 2);
 	write_part();
 	assert_string_equal(manifest("json_array_length(whole, '$.ranks')"), "2\n");
@@ -279,7 +280,8 @@ static void folder_that_is_a_file_is_named(void **state)
 	assert_int_equal(dataset_write(&d, &part, why, sizeof(why)), -1);
 	assert_non_null(strstr(why, "cannot write "));
 	assert_non_null(strstr(why, "/file"));
-	assert_int_equal(dataset_write_text(in_dir("file/a/b"), "x", why, sizeof(why)), -1);
+	assert_int_equal(dataset_write_text(test_dir, in_dir("file/a/b"), "x", why, sizeof(why)),
+			 -1);
 	assert_int_equal(dataset_write_table(&d, &part, DATASET_SL_LOST, why, sizeof(why)), -1);
 }
 

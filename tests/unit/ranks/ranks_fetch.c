@@ -177,7 +177,7 @@ static void span_is_by_the_clock_of_the_reference(void **state)
 		     "{\"start\": " EPOCH_TEXT ", \"ranks\": [{\"rank\": 0, \"host\": \"g0\", "
 		     "\"report\": \"r.sqlite\"}]}");
 	add_report("r.sqlite", "g0", 0, two_ranks);
-	assert_int_equal(dataset_write_text(in_dir("_clock/run=one.json"),
+	assert_int_equal(dataset_write_text(test_dir, in_dir("_clock/run=one.json"),
 					    "{\"lines\": [{\"node\": \"n0\", \"time\": 0, "
 					    "\"offsetNs\": 1000, \"driftPpb\": 0, \"source\": "
 					    "\"collectives\"}, {\"node\": \"n9\", \"time\": 0, "
@@ -214,7 +214,7 @@ static void ranks_of_two_nodes_are_on_one_axis(void **state)
 	put_manifest("one", "n1",
 		     "{\"start\": 1200000000700, \"ranks\": [{\"rank\": 1, \"report\": "
 		     "\"r1.sqlite\"}]}");
-	assert_int_equal(dataset_write_text(in_dir("_clock/run=one.json"),
+	assert_int_equal(dataset_write_text(test_dir, in_dir("_clock/run=one.json"),
 					    "{\"lines\": [{\"node\": \"n0\", \"time\": 0, "
 					    "\"offsetNs\": 0, \"driftPpb\": 0, \"source\": "
 					    "\"reference\"}, {\"node\": \"n1\", \"time\": 0, "
@@ -343,7 +343,7 @@ static void forged_lines_of_clocks(void **state)
 		     "{\"start\": -9223372036854775808, \"ranks\": [{\"rank\": 0, \"report\": "
 		     "\"r.sqlite\"}, {\"rank\": 1, \"report\": \"r1.sqlite\"}]}");
 	assert_int_equal(
-		dataset_write_text(in_dir("_clock/run=one.json"),
+		dataset_write_text(test_dir, in_dir("_clock/run=one.json"),
 				   "{\"lines\": [{\"node\": \"n0\", \"time\": "
 				   "-9223372036854775808, \"offsetNs\": 9223372036854775807, "
 				   "\"driftPpb\": 9223372036854775807, \"source\": "
