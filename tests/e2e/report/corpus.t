@@ -219,9 +219,12 @@ at_exit='kill $writer 2>/dev/null'
 wait_for 10 test -e held
 is "$(timeout 20 "$BIN" info locked.sqlite 2>&1; echo $?)" 'sightline: info: locked.sqlite: database is locked
 1' 'a locked database is refused with one line'
-# shellcheck disable=SC2317
-{ sleep 1; kill $writer; } &
-check 'a locked database that is released in time is read' timeout 20 "$BIN" info locked.sqlite
+"$BIN" info locked.sqlite >so 2>err &
+reader=$!
+wait_for 10 sh -c 'ls -l /proc/'$reader'/fd | grep -q locked.sqlite'
+kill $writer
+wait $reader
+is "$? $(cat err)" '0 ' 'a locked database that is released in time is read'
 
 # A file that goes away while it is read: what was opened is there to the end.
 cp db/3.25.0.sqlite gone.sqlite && chmod 644 gone.sqlite
