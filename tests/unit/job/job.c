@@ -47,7 +47,8 @@ static void requests_read_as_they_were_written(void **state)
 		struct job_request q = {.verb = i % JOB_VERBS};
 
 		snprintf(q.id, sizeof(q.id), "%016x", i);
-		snprintf(q.text, sizeof(q.text), i % 2 ? "a reason of %u words" : "", i);
+		if (i % 2)
+			snprintf(q.text, sizeof(q.text), "a reason of %u words", i);
 		job_requests_add(&r, &q);
 	}
 	text = job_requests_write(&r);
@@ -110,7 +111,7 @@ static struct job_session *all[4];
 static void make_ranks(size_t cnt, uint32_t steps, size_t late, uint32_t at, int64_t own)
 {
 	for (size_t i = 0; i < cnt; i++) {
-		char name[16];
+		char name[32];
 
 		free(all[i]);
 		all[i] = calloc(1, sizeof(*all[i]));
