@@ -35,8 +35,8 @@ static int by_time(const void *a, const void *b)
 }
 
 /*
- * A longer one has a larger number, which is below that of one without an end: exact up to 2^31 ns, beyond that a part in 2^25 is told
- * apart.
+ * A longer one has a larger number, which is below that of one without an end: exact up to 2^31 ns, beyond that up to a part in
+ * 2^25.
  */
 static uint32_t dur_of(int64_t start, int64_t end)
 {

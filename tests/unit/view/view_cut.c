@@ -171,6 +171,44 @@ static void extents_of_what_was_cut_are_used_again(void **state)
 	view_store_free(v);
 }
 
+/* The side file, which has no name while it is written. */
+static int side_file(void)
+{
+	char link[64], target[256];
+
+	for (int fd = 3; fd < 100; fd++) {
+		ssize_t len;
+
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		len = readlink(link, target, sizeof(target) - 1);
+		if (len > 0 && memmem(target, (size_t)len, store_dir, strlen(store_dir)))
+			return fd;
+	}
+	return -1;
+}
+
+static void an_extent_that_is_damaged_cannot_be_written_again(void **state)
+{
+	struct view_store *v = make_store();
+	struct view_lane *lane = make_lane(v);
+	int fd = side_file();
+
+	(void)state;
+	/*
+	 * 160 blocks, 20 nodes above them, of which the first extent has 15. Of 64 blocks eight are left: none of them is
+	 * looked at before it is written again.
+	 */
+	fill(v, lane, 0, 160 * 32);
+	assert_int_equal(lane->seen.refs[1].cnt, 2);
+	assert_int_equal(
+		pwrite(fd, "damage", 6, (off_t)VIEW_REF_OFFSET(lane->seen.refs[1].ref[0]) + 100),
+		6);
+	pthread_rwlock_wrlock(&v->lock);
+	assert_int_equal(view_lane_cut(v, lane, 64), -1);
+	pthread_rwlock_unlock(&v->lock);
+	view_store_free(v);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +216,7 @@ int main(void)
 		cmocka_unit_test(a_cut_behind_the_end_takes_nothing),
 		cmocka_unit_test(what_was_cut_counts_no_more),
 		cmocka_unit_test(extents_of_what_was_cut_are_used_again),
+		cmocka_unit_test(an_extent_that_is_damaged_cannot_be_written_again),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
