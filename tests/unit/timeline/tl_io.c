@@ -102,28 +102,12 @@ static void calls_that_no_time_can_hold_are_left_out(void **state)
 		   "counter 'read' of process 0: 40000000 = 0\n");
 }
 
-static void rows_out_of_order_are_sorted(void **state)
+static void check_curves(const struct tl_options *opt, const char *report, const char *want)
 {
-	const char *sql = "strings: (1, 'read'), (2, 'write'), (3, 'poll'), (4, 'recv'), "
-			  "(5, 'fputs'), (6, 'fgets');"
-			  "moved: (50000000, 50000001, 1, 1, 5), (0, 1, 1, 1, 2), "
-			  "(20000000, 20000001, 1, 1, 3);";
-	const char *want = "counter 'read' of process 0: 0 = 200\n"
-			   "counter 'read' of process 0: 10000000 = 0\n"
-			   "counter 'read' of process 0: 20000000 = 300\n"
-			   "counter 'read' of process 0: 30000000 = 0\n"
-			   "counter 'read' of process 0: 50000000 = 500\n"
-			   "counter 'read' of process 0: 60000000 = 0\n";
-	struct tl_options opt = io;
-	sqlite3 *db = report_of(sql);
-	char *text, *line = NULL;
+	sqlite3 *db = report_of(report);
+	char *text = timeline_of(db, opt, 0), *line = NULL;
 	size_t at = 0;
 
-	(void)state;
-	check_with(&opt, 0, sql, want);
-	/* And where the source of the calls has found late rows already. */
-	opt.activities |= TL_ACT_OSRT;
-	text = timeline_of(db, &opt, 0);
 	for (char *p = strtok_r(text, "\n", &line); p; p = strtok_r(NULL, "\n", &line)) {
 		if (strncmp(p, "counter", 7) != 0)
 			continue;
@@ -133,6 +117,31 @@ static void rows_out_of_order_are_sorted(void **state)
 	assert_int_equal(at, strlen(want));
 	free(text);
 	sqlite3_close(db);
+}
+
+static void rows_out_of_order_are_sorted(void **state)
+{
+	const char *report = "strings: (1, 'read'), (2, 'launch');"
+			     "moved: (50000000, 50000001, 1, 1, 5), (0, 1, 1, 1, 2), "
+			     "(20000000, 20000001, 1, 1, 3);"
+			     "cuda: (10, 20, 1, 2, 1), (30, 40, 1, 2, 2);";
+	const char *want = "counter 'read' of process 0: 0 = 200\n"
+			   "counter 'read' of process 0: 10000000 = 0\n"
+			   "counter 'read' of process 0: 20000000 = 300\n"
+			   "counter 'read' of process 0: 30000000 = 0\n"
+			   "counter 'read' of process 0: 50000000 = 500\n"
+			   "counter 'read' of process 0: 60000000 = 0\n";
+	struct tl_options opt = io;
+
+	(void)state;
+	check_curves(&opt, report, want);
+	/* And where the source of the calls has found late rows already; that of others, which has none, counts not. */
+	opt.activities |= TL_ACT_OSRT;
+	check_curves(&opt, report, want);
+	opt.activities |= TL_ACT_CUDA_API;
+	check_curves(&opt, report, want);
+	opt.activities &= ~TL_ACT_OSRT;
+	check_curves(&opt, report, want);
 }
 
 static void a_report_without_bytes_has_no_curve(void **state)
