@@ -95,15 +95,18 @@ static void rows_are_in_order_where_starts_ascend_and_ends_descend(void **state)
 
 static void check_sorted(const char *report, const char *want)
 {
-	static const struct tl_options opt = {.activities = TL_ACT_SYSCALL | TL_ACT_DIAGNOSTIC,
-					      .no_args = true};
+	struct tl_options opt = {.activities = TL_ACT_SYSCALL | TL_ACT_DIAGNOSTIC};
 	uint32_t few = tl_late_max;
 
-	/* Fetched one by one, and sorted by SQLite, after none, one or two were found. */
-	check_with(&opt, SHOW_ROWS, report, want);
-	for (tl_late_max = 0; tl_late_max < 3; tl_late_max++)
+	/* Rows many at a time, or one by one where arguments are read too. */
+	for (int no_args = 0; no_args < 2; no_args++) {
+		opt.no_args = no_args;
+		/* Fetched one by one, and sorted by SQLite, after none, one or two were found. */
 		check_with(&opt, SHOW_ROWS, report, want);
-	tl_late_max = few;
+		for (tl_late_max = 0; tl_late_max < 3; tl_late_max++)
+			check_with(&opt, SHOW_ROWS, report, want);
+		tl_late_max = few;
+	}
 }
 
 static void late_rows_take_their_place_in_time(void **state)
@@ -126,13 +129,28 @@ static void late_moments_of_one_time_stay_in_the_order_of_their_rows(void **stat
 	(void)state;
 	check_sorted(
 		"strings: (1, 'a');"
-		"DIAGNOSTIC_EVENT(timestamp, severity, text, globalPid): (20, 0, 'a', NULL), "
-		"(20, 0, 'b', NULL), (10, 0, 'c', NULL), (10, 0, 'd', NULL), (20, 0, 'e', NULL);",
+		"DIAGNOSTIC_EVENT(timestamp, severity, text, globalPid): (20, NULL, 'a', NULL), "
+		"(20, NULL, 'b', NULL), (10, NULL, 'c', NULL), (10, NULL, 'd', NULL), (20, NULL, "
+		"'e', NULL);",
 		"machine: 10 'c' (DIAGNOSTIC_EVENT 3, diagnostic)\n"
 		"machine: 10 'd' (DIAGNOSTIC_EVENT 4, diagnostic)\n"
 		"machine: 20 'a' (DIAGNOSTIC_EVENT 1, diagnostic)\n"
 		"machine: 20 'b' (DIAGNOSTIC_EVENT 2, diagnostic)\n"
 		"machine: 20 'e' (DIAGNOSTIC_EVENT 5, diagnostic)\n");
+}
+
+static void of_rows_that_start_together_those_before_shorter_ones_are_not_late(void **state)
+{
+	(void)state;
+	/* Three rows begin with the first, of which only the one without an end lies after its place. */
+	check_sorted("strings: (1, 'a');"
+		     "SYSCALL(start, end, globalTid, nameId): (10, 20, 1, 1), (10, 15, 1, 1), "
+		     "(10, 12, 1, 1), (10, NULL, 1, 1), (30, 31, 1, 1);",
+		     "thread 0.1: 10 open 'a' (SYSCALL 4, syscall)\n"
+		     "thread 0.1: 10 +10 'a' (SYSCALL 1, syscall)\n"
+		     "thread 0.1: 10 +5 'a' (SYSCALL 2, syscall)\n"
+		     "thread 0.1: 10 +2 'a' (SYSCALL 3, syscall)\n"
+		     "thread 0.1: 30 +1 'a' (SYSCALL 5, syscall)\n");
 }
 
 static void late_rows_below_0_and_above_32_bits_are_sorted(void **state)
@@ -197,6 +215,8 @@ int main(void)
 		cmocka_unit_test(rows_are_in_order_where_starts_ascend_and_ends_descend),
 		cmocka_unit_test(late_rows_take_their_place_in_time),
 		cmocka_unit_test(late_moments_of_one_time_stay_in_the_order_of_their_rows),
+		cmocka_unit_test(
+			of_rows_that_start_together_those_before_shorter_ones_are_not_late),
 		cmocka_unit_test(late_rows_below_0_and_above_32_bits_are_sorted),
 		cmocka_unit_test(of_late_rows_of_hours_the_longest_comes_first_too),
 	};
