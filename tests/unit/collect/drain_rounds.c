@@ -67,6 +67,44 @@ static void image_of_a_process_that_is_gone_stays_for_50_rounds(void **state)
 	side_die(&s);
 }
 
+/* Two transactions fail: 3 rows from 100 to 200, 2 from 300 to 400. A thread without rows has lost none. */
+static void rows_of_failed_transactions_are_added_up(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	uint32_t other = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct thread *t;
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	ring_call(&r, slot, SL_H_fsync, 1);
+	ring_call(&r, other, SL_H_fsync, 2);
+	side_drain(&s);
+	side_commit(&s);
+	t = s.arenas.first->threads.at[slot];
+	t->flags.is_over = true;
+	t->txn.rows = 3;
+	t->txn.first_ns = 100;
+	t->txn.last_ns = 200;
+	positions_lost(&s.arenas);
+	assert_int_equal(t->txn.dead_rows, 3);
+	assert_int_equal(t->txn.dead_first_ns, 100);
+	assert_int_equal(t->txn.dead_last_ns, 200);
+	/* Its end is written again, with the loss. */
+	assert_false(t->flags.is_over);
+	t->txn.rows = 2;
+	t->txn.first_ns = 300;
+	t->txn.last_ns = 400;
+	positions_lost(&s.arenas);
+	assert_int_equal(t->txn.dead_rows, 5);
+	assert_int_equal(t->txn.dead_first_ns, 100);
+	assert_int_equal(t->txn.dead_last_ns, 400);
+	assert_int_equal(s.arenas.first->threads.at[other]->txn.dead_rows, 0);
+	side_die(&s);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
 int main(void)
@@ -74,6 +112,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(idle_threads_have_no_share_of_a_round),
 		TEST(image_of_a_process_that_is_gone_stays_for_50_rounds),
+		TEST(rows_of_failed_transactions_are_added_up),
 	};
 
 	return cmocka_run_group_tests_name("drain_rounds", tests, NULL, NULL);

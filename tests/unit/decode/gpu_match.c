@@ -135,6 +135,27 @@ static void a_hook_belongs_to_one_report(void **state)
 	gpu_end(&f);
 }
 
+/* Calls come as they return: the one inside waits for the one around it, and has no row then. */
+static void library_call_waits_for_the_one_around_it(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	API(&f.r, f.program, cublasLtMatmul, 3000, 6000, 1, 0, 1, 2, 3, 4);
+	gpu_tick(&f);
+	/* A table is made with its first row. */
+	assert_string_equal(ask("SELECT count(*) FROM sqlite_master WHERE name = 'CUBLAS_EVENTS'"),
+			    "0");
+	API(&f.r, f.program, cublasSgemm_v2, 2000, 7000, 0, 0, 1, 0, 1, 64, 32, 16);
+	gpu_tick(&f);
+	assert_string_equal(
+		ask("SELECT group_concat(value) FROM CUBLAS_EVENTS JOIN StringIds ON id = "
+		    "nameId"),
+		"cublasSgemm_v2");
+	gpu_end(&f);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
 int main(void)
@@ -146,6 +167,7 @@ int main(void)
 		TEST(a_call_that_seems_to_begin_before_its_caller_is_inside),
 		TEST(of_two_at_the_same_time_the_outer_one_is_written),
 		TEST(a_hook_belongs_to_one_report),
+		TEST(library_call_waits_for_the_one_around_it),
 	};
 
 	return cmocka_run_group_tests_name("gpu_match", tests, NULL, NULL);
