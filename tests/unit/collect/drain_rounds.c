@@ -3,6 +3,8 @@
 
 #include "tests/unit/collect/ring_test.h"
 
+#include "collector/base/budget.h"
+
 #define IDLE_THREADS 8
 #define IMAGE_ROUNDS 50 /* of drain_reap(), in which a slot of the image might turn up */
 
@@ -105,6 +107,22 @@ static void rows_of_failed_transactions_are_added_up(void **state)
 	side_die(&s);
 }
 
+static void memory_is_known_from_the_first_round_on(void **state)
+{
+	struct ring r = ring_new();
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	assert_int_equal(s.arenas.memory.all, 0);
+	drain_round(&s.arenas, 1);
+	/* A process has a page at least. Nothing of it is symbols. */
+	assert_true(s.arenas.memory.all >= 4096);
+	assert_int_equal(s.arenas.memory.bytes, budget_without_symbols(s.arenas.memory.all));
+	side_die(&s);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
 int main(void)
@@ -113,6 +131,7 @@ int main(void)
 		TEST(idle_threads_have_no_share_of_a_round),
 		TEST(image_of_a_process_that_is_gone_stays_for_50_rounds),
 		TEST(rows_of_failed_transactions_are_added_up),
+		TEST(memory_is_known_from_the_first_round_on),
 	};
 
 	return cmocka_run_group_tests_name("drain_rounds", tests, NULL, NULL);

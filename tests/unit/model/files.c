@@ -198,6 +198,32 @@ static void what_is_kept_is_not_taken_for_symbols(void **state)
 	free(kept);
 }
 
+/* The own address of a socket has a row where its file has one: not of a serial that only has a name. */
+static void address_of_a_socket_has_a_row_with_its_file(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	file_name_set(&f.a.names, 5, "tcp:1.2.3.4:80", 14);
+	/* No file has been seen in its page. */
+	assert_null(file_find(f.im, 5));
+	file_local(&f.s.model, f.im, 5, "tcp:127.0.0.1:5");
+	file_restore(&f.s.model, f.im, 6, 60, false, "tcp:1.2.3.4:80", 14);
+	file_local(&f.s.model, f.im, 6, "tcp:127.0.0.1:6");
+	file_restore(&f.s.model, f.im, 7, 70, true, "tcp:1.2.3.4:80", 14);
+	file_local(&f.s.model, f.im, 7, "tcp:127.0.0.1:7");
+	/* It has an address: another one is not taken. */
+	file_local(&f.s.model, f.im, 7, "tcp:127.0.0.1:8");
+	/* Without a name there is nothing that an address could be of. */
+	file_local(&f.s.model, f.im, 9, "tcp:127.0.0.1:9");
+	assert_int_equal(db_commit(f.s.db, 1), 0);
+	assert_string_equal(ask("SELECT group_concat(fileAccessId || ' ' || localAddress) FROM "
+				"SL_SOCKETS"),
+			    "70 tcp:127.0.0.1:7");
+	end(&f);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
 int main(void)
@@ -210,6 +236,7 @@ int main(void)
 		TEST(a_descriptor_that_is_used_again_closes_the_older_file),
 		TEST(serials_far_apart_are_bounded_in_memory),
 		TEST(what_is_kept_is_not_taken_for_symbols),
+		TEST(address_of_a_socket_has_a_row_with_its_file),
 	};
 
 	return cmocka_run_group_tests_name("files", tests, NULL, NULL);
