@@ -435,6 +435,61 @@ static void descriptors_of_processes_are_closed(void **state)
 	close(fd[1]);
 }
 
+/* An executable alone, as its record ends behind it. */
+static void image_without_arguments_has_no_command_line(void **state)
+{
+	static const char text[] = "/bin/one";
+	struct meta m = {.pid = 100, .image = SL_IMAGE_START, .bytes = text, .len = sizeof(text)};
+	struct arena a, b;
+	struct side s;
+
+	(void)state;
+	start(&s, &a, &b);
+	model_on_image(
+		&s.model,
+		model_image_new(&s.model, &a, 1, model_at(&s.model, 100, 1 * MS), 100, 1 * MS), &m,
+		1 * MS);
+	side_commit(&s);
+	assert_string_equal(
+		ask("SELECT exe || ' ' || coalesce(commandLine, 'none') FROM SL_PROCESS_TREE"),
+		"/bin/one none");
+	end(&s, &a, &b);
+}
+
+/* What is no NAME=VALUE is left out; the last one has no value, whatever stands behind the text. */
+static void variables_of_ranks_are_names_and_values(void **state)
+{
+	static const char text[] = "RANK=3\0lower=1\0=x\0NONE\0\0WORLD_SIZE=\0A B=2\0LAST=9";
+	char entry[600];
+	struct arena a, b;
+	struct image *im;
+	struct side s;
+
+	(void)state;
+	start(&s, &a, &b);
+	im = model_image_new(&s.model, &a, 1, model_at(&s.model, 100, 1 * MS), 100, 1 * MS);
+	model_on_rank(&s.model, im, text, sizeof(text) - 1 - strlen("=9"));
+	model_on_rank(&s.model, im, text, 0);
+	/* Names of 63 bytes and values of 255 are the longest. */
+	memset(entry, 'N', 63);
+	strcpy(entry + 63, "=63");
+	model_on_rank(&s.model, im, entry, strlen(entry));
+	memset(entry, 'N', 64);
+	strcpy(entry + 64, "=64");
+	model_on_rank(&s.model, im, entry, strlen(entry));
+	for (int len = 255; len <= 256; len++) {
+		snprintf(entry, sizeof(entry), "V%d=%0*d", len, len, 7);
+		model_on_rank(&s.model, im, entry, strlen(entry));
+	}
+	side_commit(&s);
+	assert_string_equal(
+		ask("SELECT group_concat(substr(name, 1, 10) || '=' || CASE WHEN "
+		    "length(value) > 9 THEN length(value) ELSE value END, ' ') FROM (SELECT "
+		    "* FROM SL_RANK_VARIABLES ORDER BY name)"),
+		"NNNNNNNNNN=63 RANK=3 V255=255 WORLD_SIZE=");
+	end(&s, &a, &b);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
 int main(void)
@@ -456,6 +511,8 @@ int main(void)
 		TEST(pids_of_one_bucket_are_distinct),
 		TEST(an_image_of_the_moment_of_an_exec_is_the_new_one),
 		TEST(descriptors_of_processes_are_closed),
+		TEST(image_without_arguments_has_no_command_line),
+		TEST(variables_of_ranks_are_names_and_values),
 	};
 
 	return cmocka_run_group_tests_name("model", tests, NULL, NULL);
