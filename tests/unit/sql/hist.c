@@ -86,6 +86,47 @@ static void sl_sums_adds_up_by_key(void **state)
 			    "700 10000 49995000");
 }
 
+/* Tables that are just full: a column beyond the keys is no value of another row. */
+static void full_tables(void **state)
+{
+	char sql[512], want[32];
+
+	(void)state;
+	for (int cnt = 1; cnt <= 8192; cnt *= 2) {
+		snprintf(sql, sizeof(sql),
+			 NUMBERS "SELECT count(k0) || ' ' || count(k1) || ' ' || count(k6) FROM "
+				 "sl_hist_rows((SELECT sl_hist(n, 5) FROM c WHERE n < %d))",
+			 cnt);
+		snprintf(want, sizeof(want), "%d 0 0", cnt);
+		assert_string_equal(value(sql), want);
+	}
+}
+
+/* Filled from C: HIST_NULL stands for NULL, which counts and has no value. */
+static void values_from_c(void **state)
+{
+	struct hist_of_db *of = NULL;
+	struct group *group;
+	struct hist *h;
+	char sql[256];
+
+	(void)state;
+	assert_int_equal(hist_register(db, NULL, &of), SQLITE_OK);
+	h = hist_new(of, 1);
+	assert_non_null(h);
+	assert_int_equal(hist_add_value(h, 7, 5, &group), SQLITE_OK);
+	assert_int_equal(hist_add_value(h, 7, HIST_NULL, &group), SQLITE_OK);
+	assert_int_equal(hist_add_value(h, 7, 9, &group), SQLITE_OK);
+	group->extra = 3;
+	assert_int_equal(hist_add_value(h, -1, HIST_NULL, &group), SQLITE_OK);
+	snprintf(sql, sizeof(sql),
+		 "SELECT group_concat(key || ':' || n || ' ' || quote(total) || ' ' || quote(min) "
+		 "|| ' ' || "
+		 "extra, ',') FROM sl_stats_rows(%lld)",
+		 (long long)hist_done(h));
+	assert_string_equal(value(sql), "7:3 14 5 3,-1:1 NULL NULL 0");
+}
+
 #define STATS                                                                           \
 	"n || ' ' || quote(total) || ' ' || quote(min) || ' ' || quote(max) || ' ' || " \
 	"quote(mean) || ' ' || quote(median) || ' ' || quote(round(stddev, 6))"
@@ -236,6 +277,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_histogram_is_merged_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(percentiles_are_parsed_and_computed, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(full_tables, setup, teardown),
+		cmocka_unit_test_setup_teardown(values_from_c, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
