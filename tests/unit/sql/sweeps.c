@@ -323,7 +323,7 @@ static void calls_without_times(void **state)
 	/* of launches 20..20 and 30..40 */
 	assert_string_equal(rows("SELECT * FROM cuda_launch"), "1 5.0\n");
 	assert_string_equal(rows("SELECT * FROM event_spans"),
-			    "CUPTI_ACTIVITY_KIND_RUNTIME -5 60\nOSRT_API 7 -\n");
+			    "CUPTI_ACTIVITY_KIND_RUNTIME -8 60\nOSRT_API 7 -\n");
 }
 
 /* Copies in any order; ids repeat between processes, and where one repeats within one, the first call is it. */
