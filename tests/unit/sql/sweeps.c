@@ -312,7 +312,7 @@ static void calls_have_their_kinds(void **state)
 static void calls_without_times(void **state)
 {
 	(void)state;
-	run("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (NULL, 50, 0x1000001, 4, 1), (-5, "
+	run("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (NULL, 50, 0x1000001, 4, 1), (-8, "
 	    "NULL, "
 	    "0x1000001, 4, 2), (20, 20, 0x1000001, 4, 3), (30, 40, 0x1000001, 4, 4), (31, 60, "
 	    "NULL, 4, 5);"
