@@ -65,6 +65,31 @@ bool source_pm_supports(struct probe_gpu *gpu, char chip[16], char *why, size_t 
 
 /* The clock of PROBE_MONOTONIC, ns. */
 int64_t out_now(void);
+
+/* A moment of another clock, and out_now() then. */
+struct out_pair {
+	int64_t its, mono;
+};
+#define PAIR_TRIES 10
+#define PAIR_NS    20000 /* near enough */
+
+/* Reads both clocks together: of several tries the closest, since a thread may lose its CPU between two reads. */
+static inline struct out_pair out_pair(int64_t (*read)(const void *ctx), const void *ctx)
+{
+	struct out_pair best = {0, 0};
+	int64_t least = INT64_MAX;
+
+	for (int i = 0; i < PAIR_TRIES && least > PAIR_NS; i++) {
+		int64_t before = out_now(), its = read(ctx), span = out_now() - before;
+
+		if (span >= least)
+			continue;
+		least = span;
+		best = (struct out_pair){its, before + span / 2};
+	}
+	return best;
+}
+
 /* A number for a stream that is new; @stream's number is set, its names follow it. False: there are too many. */
 bool out_stream(struct out *o, struct probe_stream *stream, const struct probe_name *name,
 		unsigned cnt);
@@ -72,12 +97,7 @@ bool out_stream(struct out *o, struct probe_stream *stream, const struct probe_n
 bool out_values(struct out *o, unsigned stream, int64_t t0, int64_t t1, const double *value,
 		unsigned cnt);
 void out_gap(struct out *o, unsigned stream, int64_t t0, int64_t t1, enum probe_why why);
-/* A moment of another clock, and out_now() then. */
-struct out_pair {
-	int64_t its, mono;
-};
-/* Reads both clocks together: of several tries the closest, since a thread may lose its CPU between two reads. */
-struct out_pair out_pair(int64_t (*read)(const void *ctx), const void *ctx);
+/* The pair of a stream's clock. */
 void out_clock(struct out *o, unsigned stream, struct out_pair pair);
 void out_event(struct out *o, const struct probe_event *event);
 void out_note(struct out *o, unsigned severity, const char *format, ...)
