@@ -113,7 +113,7 @@ if [ -n "$kinds" ]; then
 	near 15 "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE globalTid & 0xffffff = $T")" 1600 'the first thread'
 	near 15 "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE globalTid >> 24 & 0xffffff = $T AND globalTid & 0xffffff <> $T")" 400 'a thread that was started meanwhile'
 	near 15 "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE globalTid >> 24 & 0xffffff <> $T")" 800 'two children'
-	is "$(q "$R" "SELECT count(DISTINCT globalTid) FROM COMPOSITE_EVENTS")" 4 'no other thread'
+	is "$(q "$R" "SELECT count(DISTINCT globalTid) FROM COMPOSITE_EVENTS")" 4 'threads with samples: the four of the program'
 	# Frames by the file that they lie in; where the kernel is seen, its part is aside.
 	module() { # PATTERN: samples whose innermost frame outside the kernel lies there
 		q "$R" "SELECT count(*) FROM (SELECT id, module, min(stackDepth) FROM SAMPLING_CALLCHAINS WHERE NOT kernelMode GROUP BY id)
@@ -128,7 +128,7 @@ if [ -n "$kinds" ]; then
 	is "$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS e WHERE NOT EXISTS (SELECT 1 FROM SAMPLING_CALLCHAINS c WHERE c.id = e.id AND stackDepth = 0)')" 0 'every sample has a stack'
 	is "$(q "$R" 'SELECT count(*) FROM SAMPLING_CALLCHAINS c WHERE stackDepth > 0 AND NOT EXISTS (SELECT 1 FROM SAMPLING_CALLCHAINS d WHERE d.id = c.id AND d.stackDepth = c.stackDepth - 1)')" 0 'without gaps'
 	is "$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS WHERE start < 0 OR start > (SELECT max(stopTime - startTime, 0) FROM ANALYSIS_DETAILS)')" 0 'all lie within the report'
-	is "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what LIKE 'CPU samples%'")" 0 'none was lost'
+	is "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what LIKE 'CPU samples: the kernel%'")" 0 'no sample was lost by the kernel'
 	# A thread is on a CPU when it is sampled: switches and samples agree (kernels of some virtual machines keep switches).
 	# Where it did keep some, which are counted, a whole run has no row, and its samples lie nowhere.
 	if [ "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what LIKE 'context switches%'")" = 0 ]; then
@@ -219,7 +219,7 @@ fi
 for bad in 99 8001 0 -1 fast; do
 	"$BIN" attach -p $$ --sampling-frequency=$bad -o bad 2>err
 	is $? 2 "--sampling-frequency=$bad is refused"
-	check "with a message in one line, with what it may be" sh -c '[ "$(wc -l <err)" -eq 1 ] && grep -q sampling-frequency err'
+	check "--sampling-frequency=$bad: one line names the option" sh -c '[ "$(wc -l <err)" -eq 1 ] && grep -q sampling-frequency err'
 done
 for k in /proc/[0-9]*; do
 	k=${k#/proc/}
@@ -229,7 +229,7 @@ done
 if [ -n "$k" ]; then
 	"$BIN" attach -p "$k" -s process-tree -o bad 2>err
 	is $? 1 'a thread of the kernel is refused'
-	check 'and named so' grep -q 'thread of the kernel' err
+	check 'the message names it a thread of the kernel' grep -q 'thread of the kernel' err
 else
 	skip 'kernel threads' 'none to be seen'
 fi

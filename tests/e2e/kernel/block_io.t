@@ -40,16 +40,16 @@ is "$?" 0 'a program that reads and writes a device'
 read -r reads read_bytes read_ms writes write_bytes write_ms flushes _ <out
 diag <out
 lost=$(q "$R" "SELECT CAST(total(count) AS INT) FROM SL_LOST_EVENTS WHERE what LIKE 'requests to block devices%'")
-is "$lost" 0 'none is lost'
+is "$lost" 0 'no request is lost'
 of() { # OPERATION COLUMNS
 	q "$R" "SELECT $2 FROM SL_BLOCK_IO JOIN StringIds ON id = diskId WHERE value = '$name' AND operation = $1"
 }
 is "$(of 0 'count(*), sum(bytes)' | tr '|' ' ')" "$reads $read_bytes" 'reads, and their bytes: as the kernel counts them'
-is "$reads $read_bytes" "190 $((150 * 4096 + 40 * 65536))" 'which are those of the program'
-is "$(of 1 'count(*), sum(bytes)' | tr '|' ' ')" "$writes $write_bytes" 'writes, and their bytes'
-is "$write_bytes" $((60 * 8192)) 'which are those of the program, too'
+is "$reads $read_bytes" "190 $((150 * 4096 + 40 * 65536))" 'reads, and their bytes: those of the program'
+is "$(of 1 'count(*), sum(bytes)' | tr '|' ' ')" "$writes $write_bytes" 'writes, and their bytes: as the kernel counts them'
+is "$write_bytes" $((60 * 8192)) 'bytes of the writes: those of the program'
 if [ "$flushes" = - ]; then
-	skip 'flushes' 'this kernel does not count them'
+	skip 'flushes: as the kernel counts them' 'this kernel does not count them'
 else
 	is "$(of 2 'count(*)')" "$flushes" 'flushes'
 fi
@@ -60,14 +60,14 @@ for pair in "0 $read_ms" "1 $write_ms"; do
 done
 is "$(q "$R" "SELECT count(*) FROM SL_BLOCK_IO WHERE NOT (start <= coalesce(issued, start) AND coalesce(issued, start) <= end)")" 0 'made, handed over, done: in this order'
 is "$(q "$R" "SELECT count(*) FROM SL_BLOCK_IO JOIN StringIds ON id = diskId WHERE value = '$name' AND operation < 2 AND globalTid IS NOT
-	(SELECT globalTid FROM OSRT_API JOIN StringIds s ON s.id = nameId WHERE s.value LIKE 'preadv%' LIMIT 1)")" 0 'all by the thread that made them'
-is "$(of 0 'count(DISTINCT sector)')" 190 'each from its own place' || of 0 'sector, bytes' | head -20 | diag
-is "$(of 0 'max(sector * 512 + bytes)')" $((200 * 65536)) 'and the last one from where the program read'
+	(SELECT globalTid FROM OSRT_API JOIN StringIds s ON s.id = nameId WHERE s.value LIKE 'preadv%' LIMIT 1)")" 0 'requests have the thread that made them'
+is "$(of 0 'count(DISTINCT sector)')" 190 '190 reads have 190 sectors' || of 0 'sector, bytes' | head -20 | diag
+is "$(of 0 'max(sector * 512 + bytes)')" $((200 * 65536)) 'the last read ends where the program ended reading'
 
 "$BIN" stats -q -f csv -o - -r block_io_sum "$R" >table.csv 2>&1
-check 'the table has the same' grep -q ",$reads,$read_bytes,.*,$name,read,all" table.csv || diag <table.csv
+check 'block_io_sum has the count and the bytes of the reads' grep -q ",$reads,$read_bytes,.*,$name,read,all" table.csv || diag <table.csv
 "$BIN" stats -q -f csv -o - -r block_io_sum:thread "$R" >table.csv 2>&1
-check 'and which thread made them' grep -q ",$name,read,python3" table.csv || diag <table.csv
+check 'block_io_sum:thread has the thread of the reads' grep -q ",$name,read,python3" table.csv || diag <table.csv
 
 # Each of the reads waits for one request, which begins before and ends after the wait, but where it did not wait at all.
 "$BIN" why -f json "$R" >why.json
@@ -97,8 +97,8 @@ R=$W/others.sqlite
 is "$(of 0 'count(*)')" 0 'reads of another program have no row'
 if ! [ -x "$PROG/denied" ]; then done_testing; fi
 "$PROG/denied" bpf "$BIN" profile -f true -t none -s none -o refused true 2>err
-check 'refused: no word of it, as it was not asked for' sh -c '! grep -q "block I/O" err'
-is "$(q refused.sqlite "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'no block I/O: %'")" 1 'but in the report'
+check 'refused: no line on the terminal, as block I/O was not asked for' sh -c '! grep -q "block I/O" err'
+is "$(q refused.sqlite "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'no block I/O: %'")" 1 'refused: a line in the report'
 "$PROG/denied" bpf "$BIN" profile -f true -t none -s none --block-io=true -o refused true 2>err
-check 'asked for: one line' grep -q 'no block I/O: it needs eBPF' err
+check 'refused: one line on the terminal where block I/O was asked for' grep -q 'no block I/O: it needs eBPF' err
 done_testing

@@ -123,33 +123,33 @@ for o in --os-events=page-folts --cpu-core-events=zyklen --os-events=1,99 --even
 	rm -f ran
 	"$BIN" profile -o wrong $o touch ran 2>err
 	is $? 2 "$o is wrong"
-	check 'with a message, and nothing has run' sh -c 'grep -q -- "$1" err && [ ! -e ran ] && [ ! -e wrong.sqlite ]' - "${o%%=*}"
+	check "$o: a message names it, and the program has not run" sh -c 'grep -q -- "$1" err && [ ! -e ran ] && [ ! -e wrong.sqlite ]' - "${o%%=*}"
 done
 "$BIN" profile --os-events=page-faults,page-folts true 2>err
 check 'what is unknown is named' grep -q "'page-folts'" err
 "$BIN" profile --sampling-period=1000000 --sampling-frequency=100 true 2>err
 is $? 2 'a period and a frequency'
-check 'with a message' grep -q "'--sampling-period' and '--sampling-frequency' exclude each other" err
+check 'a period and a frequency: the message names both' grep -q "'--sampling-period' and '--sampling-frequency' exclude each other" err
 if [ ! $hard ]; then
 	"$BIN" profile --cpu-core-events=2 true 2>err
 	is $? 2 'what this machine cannot count'
-	check 'is named' grep -q "cannot count 'instructions'" err
+	check 'the message names the event that cannot be counted' grep -q "cannot count 'instructions'" err
 	count none --event-sample=system-wide ./happen
 	is $? 5 'defaults are no reason not to run'
-	check 'with a message' grep -q 'no events are counted' err
+	check 'defaults that cannot be counted: a message' grep -q 'no events are counted' err
 	count period -s process-tree --sampling-period=1000000 "$PY" -c 'sum(i * i for i in range(3000000))'
 	check 'a period without a counter: one message' [ "$(grep -c 'sampling-period' err)" = 1 ]
-	check 'and there are samples, by frequency' [ "$(q period.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -gt 10 ]
-	is "$(q period.sqlite "SELECT value FROM META_DATA_CAPTURE WHERE name LIKE '%SAMPLING_FREQUENCY'")" 1000 'which the report knows'
+	check 'a period without a counter: samples by frequency' [ "$(q period.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -gt 10 ]
+	is "$(q period.sqlite "SELECT value FROM META_DATA_CAPTURE WHERE name LIKE '%SAMPLING_FREQUENCY'")" 1000 'a period without a counter: the report has the frequency'
 	skip 'hardware counters' 'this machine has none'
 else
 	count hard --cpu-core-events=instructions,cpu-cycles ./happen p 20000
 	is $? 5 'instructions and cycles'
-	check 'there are some' [ "$(sum hard.sqlite instructions)" -gt 100000 ]
-	check 'of each' [ "$(sum hard.sqlite cpu-cycles)" -gt 100000 ]
+	check 'instructions are counted' [ "$(sum hard.sqlite instructions)" -gt 100000 ]
+	check 'cycles are counted' [ "$(sum hard.sqlite cpu-cycles)" -gt 100000 ]
 	count period -s process-tree --sampling-period=1000000 "$PY" -c 'sum(i * i for i in range(3000000))'
 	check 'samples by a period' [ "$(q period.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -gt 10 ]
-	is "$(q period.sqlite "SELECT value FROM META_DATA_CAPTURE WHERE name LIKE '%SAMPLING_PERIOD'")" 1000000 'which the report knows'
+	is "$(q period.sqlite "SELECT value FROM META_DATA_CAPTURE WHERE name LIKE '%SAMPLING_PERIOD'")" 1000000 'samples by a period: the report has the period'
 fi
 
 # ---- truth ----
@@ -168,9 +168,9 @@ is "$(sum pages.sqlite page-faults)" $(($(sum pages.sqlite minor-faults) + $(sum
 count sleeps --os-events=context-switches,page-faults --event-sampling-interval=2 ./happen s 500
 real=$(head -1 out)
 between "$real" "$(sum sleeps.sqlite context-switches)" $((real + 50)) 'context switches'
-check 'there were some' [ "$real" -ge 400 ]
+check 'the program switched 400 times or more' [ "$real" -ge 400 ]
 is "$(q sleeps.sqlite 'SELECT count(*) FROM PMU_EVENTS a JOIN PMU_EVENTS b ON a.cpu = b.cpu AND a.start < b.start AND a.end > b.start')" 0 'intervals do not overlap'
-is "$(q sleeps.sqlite 'SELECT count(*) FROM PMU_EVENTS WHERE end <= start OR start < 0')" 0 'and are some'
+is "$(q sleeps.sqlite 'SELECT count(*) FROM PMU_EVENTS WHERE end <= start OR start < 0')" 0 'intervals have a length, and begin within the report'
 is "$(q sleeps.sqlite 'SELECT count(*) FROM PMU_EVENT_COUNTERS WHERE counted <> 100')" 0 'the kernel counts all the time'
 is "$(q sleeps.sqlite 'SELECT count(*) FROM PMU_EVENT_COUNTERS WHERE id NOT IN (SELECT counter_id FROM PMU_EVENTS)')" 0 'no value without its interval'
 is "$(q sleeps.sqlite 'SELECT group_concat(event_name || systemWide || userOnly || label) FROM PMU_EVENT_REQUESTS JOIN ENUM_PMU_EVENT_SOURCE e ON e.id = source')" \
@@ -180,7 +180,7 @@ if grep -q 'no event counters' err; then
 	skip 'system-wide' 'no rights'
 else
 	check 'system-wide: at least what the program did' [ "$(sum system.sqlite page-faults)" -ge 20000 ]
-	is "$(q system.sqlite 'SELECT systemWide FROM PMU_EVENT_REQUESTS')" 1 'and the report has it'
+	is "$(q system.sqlite 'SELECT systemWide FROM PMU_EVENT_REQUESTS')" 1 'system-wide: the report has the scope'
 fi
 SIGHTLINE_OPTIONS='--os-events=page-faults -t none --cpuctxsw=none' bare bare ./happen p 20000
 wait_for 20 finished "$R"
@@ -243,10 +243,10 @@ for n in 1 2; do
 done
 check 'start without' "$BIN" start --session=counted --event-sample=none --cpuctxsw=none -f true -o without
 check 'stop' "$BIN" stop --session=counted
-is "$(q without.sqlite "SELECT count(*) FROM sqlite_master WHERE name LIKE 'PMU%'")" 0 'has none'
+is "$(q without.sqlite "SELECT count(*) FROM sqlite_master WHERE name LIKE 'PMU%'")" 0 'a start without events: no tables of events'
 "$BIN" start --session=counted --os-events=cpu-migrations --cpuctxsw=none -f true -o never 2>err
 is $? 1 'what launch has not asked for cannot be had later'
-check 'with a message' grep -q -- '--os-events' err
+check 'events that launch has not asked for: the message names the option' grep -q -- '--os-events' err
 touch over
 wait
 
@@ -255,10 +255,10 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && [ "$(cat /proc/sys/ker
 	mkdir theirs && chmod 777 theirs
 	as() { (cd theirs && setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@"); }
 	as "$(nobody_bin)" profile -f true -t none --cpuctxsw=none --os-events=page-faults,context-switches -o own "$W/happen" p 20000 2>err
-	is $? 5 'without rights'
+	is $? 5 'without rights: the program runs'
 	check 'what the kernel does is left out, with a message that names the way out' grep -q 'context-switches: kernel.perf_event_paranoid is 2 (1 or lower, or CAP_PERFMON' err
-	between 20000 "$(sum theirs/own.sqlite page-faults)" 21000 'the rest is counted'
-	is "$(q theirs/own.sqlite 'SELECT group_concat(event_name || userOnly) FROM PMU_EVENT_REQUESTS')" page-faults1 'and says that it is a part'
+	between 20000 "$(sum theirs/own.sqlite page-faults)" 21000 'without rights: page faults of user mode are counted'
+	is "$(q theirs/own.sqlite 'SELECT group_concat(event_name || userOnly) FROM PMU_EVENT_REQUESTS')" page-faults1 'without rights: the report says that user mode alone is counted'
 	as "$(nobody_bin)" profile -f true -t none --cpuctxsw=none --os-events=context-switches -o own "$W/happen" 2>err
 	is $? 5 'without any that may be counted'
 	check 'there are none, with a message' grep -q 'no event counters: context-switches' err

@@ -53,7 +53,7 @@ for hz in 101 -1 x; do
 done
 
 profile late -t none --host-counters=20 --delay=1 sleep 2 2>err
-is "$(sql_shell "$R" "SELECT min(timestamp) >= 0 AND min(timestamp) < 5e8 FROM SL_COUNTER_SAMPLES")" 1 'with --delay samples begin with the recording'
+is "$(sql_shell "$R" "SELECT min(timestamp) >= 0 AND min(timestamp) < 5e8 FROM SL_COUNTER_SAMPLES")" 1 '--delay: samples begin with the recording'
 is "$(sql_shell "$R" "SELECT sum(value IS NULL) = 1 AND min(timestamp) < 5e8 AND max(timestamp) > 5e8 FROM SL_COUNTER_SAMPLES
 	JOIN SL_COUNTERS ON id = counterId WHERE name = 'CPU User'")" 1 'a sum begins with one value that is not known'
 
@@ -71,11 +71,11 @@ sleep 0.7
 "$BIN" stop --session=host 2>>err
 "$BIN" shutdown --session=host >>err 2>&1
 wait $launched
-is "$(counters first.sqlite "name = 'Memory Free'" | awk '{ print ($1 > 5) }')" 1 'start asks for counters'
-is "$(counters second.sqlite 1)" 0 'a start without them has none'
-is "$(counters third.sqlite "name = 'Memory Free'" | awk '{ print ($1 > 5) }')" 1 'and the next one has them again'
+is "$(counters first.sqlite "name = 'Memory Free'" | awk '{ print ($1 > 5) }')" 1 'a start with counters has samples'
+is "$(counters second.sqlite 1)" 0 'a start without counters has no samples'
+is "$(counters third.sqlite "name = 'Memory Free'" | awk '{ print ($1 > 5) }')" 1 'a start with counters after one without has samples'
 is "$(sql_shell third.sqlite "SELECT count(*) FROM (SELECT counterId, value, min(timestamp) FROM SL_COUNTER_SAMPLES GROUP BY 1)
-	JOIN SL_COUNTERS ON id = counterId WHERE isSum AND value IS NOT NULL")" 0 'what came together between two recordings is in neither'
+	JOIN SL_COUNTERS ON id = counterId WHERE isSum AND value IS NOT NULL")" 0 'sums between two recordings are in neither'
 
 profile flight -t none --host-counters=20 --flight=1s --trigger=exit sleep 3 2>err
 is "$(sql_shell "$R" "SELECT count(*) BETWEEN 10 AND 25 AND max(timestamp) - min(timestamp) BETWEEN 5e8 AND 1.1e9 FROM SL_COUNTER_SAMPLES
@@ -85,9 +85,9 @@ is "$(sql_shell "$R" "SELECT count(*) BETWEEN 10 AND 25 AND max(timestamp) - min
 
 mkdir empty
 SL_SYSROOT=$W/empty profile none -t none --host-counters=20 sh -c 'exit 3' 2>err
-is $? 3 'without any file the status is that of the program'
-is "$(said err | grep -c 'no pressure')" 1 'one line names what could be had'
-is "$(said err | grep -vc 'report:')" 1 'and nothing else is printed'
+is $? 3 'no files of counters: the exit status is that of the program'
+is "$(said err | grep -c 'no pressure')" 1 'no files of counters: one line names them'
+is "$(said err | grep -vc 'report:')" 1 'no files of counters: no other line'
 
 $PY - "$W/hostile" <<'END'
 import os, random, sys
@@ -112,7 +112,7 @@ os.symlink("/dev/zero", f"{root}/proc/pressure/io")
 END
 SL_SYSROOT=$W/hostile profile hostile -t none --host-counters=20 sh -c 'sleep 1; exit 4' 2>err
 is $? 4 'damaged files do no harm'
-is "$(sql_shell "$R" "SELECT count(*) > 0 AND max(abs(value)) <= 1e27 FROM SL_COUNTER_SAMPLES")" 1 'and what can be read of them is read'
-is "$(sql_shell "$R" "SELECT count(*) FROM SL_COUNTERS WHERE scope = 'core'" | awk '{ print ($1 <= 8192) }')" 1 'within bounds'
+is "$(sql_shell "$R" "SELECT count(*) > 0 AND max(abs(value)) <= 1e27 FROM SL_COUNTER_SAMPLES")" 1 'damaged files: readable values are in the report'
+is "$(sql_shell "$R" "SELECT count(*) FROM SL_COUNTERS WHERE scope = 'core'" | awk '{ print ($1 <= 8192) }')" 1 'damaged files: no more cores than 8192'
 
 done_testing

@@ -134,7 +134,7 @@ is "$(off "$R")" "$(q "$R" 'SELECT sum(end - start) FROM COMPOSITE_EVENTS')" 'fl
 is "$("$BIN" stats -q -f csv -r sample_sum -o - "$R" 2>/dev/null | grep -c waits)" 0 'they are no samples'
 
 profile both -t osrt -s process-tree --off-cpu-threshold=10000000 --osrt-backtrace-threshold=1000000000 ./waits >out 2>err
-is $? 0 'with calls and samples: runs'
+is $? 0 'waits beside calls and samples: the program runs'
 by_function both
 is "$("$BIN" export -q -t folded --flame=cpu -o - "$R" 2>/dev/null | awk '{ n += $NF } END { print n + 0 }')" "$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS WHERE cpuCycles = 1')" 'samples are counted without them'
 is "$(off "$R")" "$(q "$R" "SELECT (SELECT sum(end - start) FROM OSRT_API WHERE nestingLevel = 0) + (SELECT ifnull(sum(end - start), 0) FROM COMPOSITE_EVENTS c WHERE cpuCycles = 0
@@ -181,8 +181,8 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	chmod 777 theirs
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$(nobody_bin)" profile -t none --off-cpu-threshold=10000000 -o theirs/theirs ./waits >out 2>err
 	is $? 0 'without rights: runs'
-	is "$(grep -c 'stacks of threads without a CPU need eBPF (root, or CAP_BPF and CAP_PERFMON)' err)" 1 'says once what it needs'
-	is "$(q theirs/theirs.sqlite "SELECT count(*) FROM sqlite_master WHERE name = 'COMPOSITE_EVENTS'")" 0 'and has none'
+	is "$(grep -c 'stacks of threads without a CPU need eBPF (root, or CAP_BPF and CAP_PERFMON)' err)" 1 'without rights: one line says what off-CPU stacks need'
+	is "$(q theirs/theirs.sqlite "SELECT count(*) FROM sqlite_master WHERE name = 'COMPOSITE_EVENTS'")" 0 'without rights: no off-CPU stacks'
 else
 	skip 'rights' 'needs root and setpriv'
 fi

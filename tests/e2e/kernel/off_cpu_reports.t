@@ -104,11 +104,11 @@ printf x >&9
 wait $launched
 exec 9>&-
 check 'an abort: the report is sound' intact "$R"
-check 'has what was before it' some "$(has before)" 2 4
-check 'and after that' some "$(has within)" 2 4
-is "$(grep -c 'no effect' err)" 0 'nothing is reported as left out'
-check 'it naps' [ "$(has naps)" -ge 1 ]
-is "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE cpuCycles != 0")" 0 'there are no samples, for none were asked for'
+check 'an abort: waits before it' some "$(has before)" 2 4
+check 'an abort: waits within the last calls' some "$(has within)" 2 4
+is "$(grep -c 'no effect' err)" 0 'an abort: no option without effect'
+check 'an abort: the naps' [ "$(has naps)" -ge 1 ]
+is "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE cpuCycles != 0")" 0 'an abort: no samples, as none were asked for'
 
 fly dumps --flight=60s
 step b
@@ -119,16 +119,16 @@ exec 9>&-
 wait $launched
 R=$W/dumps.sqlite
 check 'a dump: the report is sound' intact "$R"
-check 'the first has what was before it' some "$(has before)" 2 4
-is "$(has after)" 0 'and nothing else'
-check 'and who still waits' some "$(has waits_long)" 2 4
-is "$(q "$R" "SELECT count(*) FROM (SELECT globalTid, start FROM COMPOSITE_EVENTS GROUP BY 1, 2 HAVING count(*) > 1)")" 0 'nothing twice'
+check 'the first dump: waits before it' some "$(has before)" 2 4
+is "$(has after)" 0 'the first dump: no waits after it'
+check 'the first dump: the thread that still waits' some "$(has waits_long)" 2 4
+is "$(q "$R" "SELECT count(*) FROM (SELECT globalTid, start FROM COMPOSITE_EVENTS GROUP BY 1, 2 HAVING count(*) > 1)")" 0 'the first dump: no wait twice'
 R=$W/dumps.2.sqlite
 check 'the next: the report is sound' intact "$R"
-check 'has what was between the two' some "$(has after)" 2 4
+check 'the second dump: waits between the two' some "$(has after)" 2 4
 # It begins with the nap that had not returned at the dump: the end of the last wait before may lie in that.
-check 'and no more than that nap' some "$(has before)" 0 1
-check 'who waits all the time is in it, too' some "$(has waits_long)" 2 4
+check 'the second dump: one nap at most from before the first' some "$(has before)" 0 1
+check 'the second dump: the thread that waits all the time' some "$(has waits_long)" 2 4
 is "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE end IS NULL OR end < start")" 0 'each has its end'
 exec 9>&-
 done_testing

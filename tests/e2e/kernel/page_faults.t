@@ -78,7 +78,7 @@ gcc -O1 -g -o faults faults.c -pthread || exit 1
 profile faults ./faults >out 2>err
 is $? 0 'the program runs'
 read -r here all sum <out
-is "$sum" 400 'and reads what is in the file'
+is "$sum" 400 'the program reads what is in the file'
 if [ "$here" -eq 0 ]; then
 	skip 'faults' 'this folder is in memory: no page of it has to be read'
 	done_testing

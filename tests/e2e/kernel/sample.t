@@ -354,7 +354,7 @@ is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name IN ('COMPOSITE_EVENT
 profile window -t none --cpuctxsw=none -s process-tree -d 1 ./where m 2 2>err
 check '--duration: rows lie within' [ "$(q "$R" 'SELECT count(*) > 20 AND max(start) <= (SELECT duration FROM ANALYSIS_DETAILS) FROM COMPOSITE_EVENTS')" = 1 ]
 profile shim -s process-tree ./where t 0.5 2>err
-is $? 3 'with everything else, too'
+is $? 3 'samples beside calls and switches: the program runs'
 got=$(q "$R" "SELECT count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = c.symbol WHERE s.value = 'caller'")
 check "stacks go through libtrace.so: $got" [ "$got" -gt 700 ]
 is "$(q "$R" "SELECT count(*) FROM PROCESSES")" 1 'one process'
@@ -363,8 +363,8 @@ if [ "$(id -u)" = 0 ]; then
 	beside=$!
 	profile system -t none --cpuctxsw=none -s system-wide ./where m 0.5 2>err
 	is $? 3 'system-wide'
-	check 'others are there, too' [ "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE globalTid & 0xffffff = $beside")" -gt 20 ]
-	check 'with their stacks' [ "$(q "$R" "SELECT count(*) FROM SAMPLING_CALLCHAINS c JOIN COMPOSITE_EVENTS e ON e.id = c.id JOIN StringIds s ON s.id = symbol WHERE globalTid & 0xffffff = $beside AND value = 'caller'")" -gt 20 ]
+	check 'system-wide: samples of another program' [ "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE globalTid & 0xffffff = $beside")" -gt 20 ]
+	check 'system-wide: stacks of another program' [ "$(q "$R" "SELECT count(*) FROM SAMPLING_CALLCHAINS c JOIN COMPOSITE_EVENTS e ON e.id = c.id JOIN StringIds s ON s.id = symbol WHERE globalTid & 0xffffff = $beside AND value = 'caller'")" -gt 20 ]
 	wait $beside
 else
 	skip 'system-wide' 'needs root'
@@ -381,16 +381,16 @@ R=$W/steered.sqlite
 check 'a session has samples between start and stop' [ "$(q "$R" "SELECT count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol WHERE value = 'caller'")" -gt 20 ]
 check 'start without' "$BIN" start --session=sampled -s none --cpuctxsw=none -f true -o without
 check 'stop' "$BIN" stop --session=sampled
-is "$(q "$W/without.sqlite" "SELECT count(*) FROM COMPOSITE_EVENTS")" 0 'has none'
+is "$(q "$W/without.sqlite" "SELECT count(*) FROM COMPOSITE_EVENTS")" 0 'a start without samples has none'
 "$BIN" start --session=sampled -s system-wide -f true -o never 2>err
 is $? 1 'what launch has not asked for cannot be had later'
-check 'with a message' grep -q -- '--sample' err
+check 'samples that launch has not asked for: the message names the option' grep -q -- '--sample' err
 check 'start again' "$BIN" start --session=sampled -s process-tree -f true -o again
 sleep 0.5
 check 'stop' "$BIN" stop --session=sampled
 R=$W/again.sqlite
 check 'the next report has its stacks, too' [ "$(q "$R" "SELECT count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol WHERE value = 'caller'")" -gt 10 ]
-is "$(q "$R" "SELECT count(*) FROM SL_STACKS s WHERE s.id NOT IN (SELECT stackId FROM COMPOSITE_EVENTS)")" 0 'and none of the first'
+is "$(q "$R" "SELECT count(*) FROM SL_STACKS s WHERE s.id NOT IN (SELECT stackId FROM COMPOSITE_EVENTS)")" 0 'the next report has no stacks of the first'
 wait $launched
 
 # ---- SIGKILL of the collector ----
@@ -411,10 +411,10 @@ if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ] &
 	is "$(grep -c 'CPU samples lack what the kernel does' err)" 1 'what is missing is reported once'
 	R=$W/theirs/theirs.sqlite
 	check 'there are samples, with stacks' [ "$(q "$R" "SELECT count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol WHERE value = 'caller'")" -gt 250 ]
-	is "$(q "$R" 'SELECT count(*) FROM SAMPLING_CALLCHAINS WHERE kernelMode')" 0 'none of the kernel'
+	is "$(q "$R" 'SELECT count(*) FROM SAMPLING_CALLCHAINS WHERE kernelMode')" 0 'without rights: no stacks of the kernel'
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$(nobody_bin)" profile -t none -s system-wide -o theirs/wide ./where m 0.1 2>err
 	is $? 3 'system-wide without rights: the program runs'
-	check 'and the capability that would help is named' grep -q 'CAP_PERFMON' err
+	check 'system-wide without rights: the message names the capability' grep -q 'CAP_PERFMON' err
 else
 	skip 'rights' 'needs root, setpriv, and kernel.perf_event_paranoid=2'
 fi
@@ -423,7 +423,7 @@ fi
 for bad in 99 8001 0 -1 fast; do
 	"$BIN" profile -s process-tree --sampling-frequency=$bad -o bad true 2>err
 	is $? 2 "--sampling-frequency=$bad is refused"
-	check 'with a message in one line, with what it may be' sh -c '[ "$(wc -l <err)" -eq 1 ] && grep -q sampling-frequency err'
+	check "--sampling-frequency=$bad: one line names the option" sh -c '[ "$(wc -l <err)" -eq 1 ] && grep -q sampling-frequency err'
 done
 "$BIN" profile -s everybody -o bad true 2>err
 is $? 2 '-s everybody is refused'

@@ -84,7 +84,7 @@ check 'refused: status has the reason' grep -q '^CPU samples  *no  *no CPU sampl
 denied bpf "$BIN" status >text
 check 'without eBPF: what is missing then' grep -q "^CPU samples  *limited  *Python's frames in samples need eBPF" text || diag <text
 "$BIN" why "$R" >text
-check 'and why prints it' grep -q 'Not recorded: samples; computing has no lines: .*perf_event_open' text
+check 'why prints why there are no samples' grep -q 'Not recorded: samples; computing has no lines: .*perf_event_open' text
 denied bpf,perf_event_open "$BIN" profile -f true --cpuctxsw=none -s process-tree -o refused true 2>err
 check 'asked for: a warning' grep -q 'no CPU samples: ' err
 denied bpf "$BIN" profile -f true --cpuctxsw=none -o threads sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done' 2>err

@@ -18,10 +18,10 @@ wait_for 20 has_rows 400
 send KILL $collector
 wait $collector
 check 'killed: recover' "$BIN" recover --now "$R"
-check 'a sound report' intact "$R"
+check 'killed: a sound report' intact "$R"
 all=$(rows) got=$(with caller)
 check "all that was written has its stack: $got of $all" share_ok "$got" "$all" 97
-is "$(q "$R" "SELECT count(*) FROM SL_STACKS WHERE id NOT IN (SELECT stackId FROM COMPOSITE_EVENTS UNION SELECT stackId FROM SL_PAGE_FAULTS)")" 0 'and no stack is left over'
+is "$(q "$R" "SELECT count(*) FROM SL_STACKS WHERE id NOT IN (SELECT stackId FROM COMPOSITE_EVENTS UNION SELECT stackId FROM SL_PAGE_FAULTS)")" 0 'every stack belongs to a row'
 check 'up to the last one none is missing' "$PY" -c '
 import sqlite3, sys
 sys.argv, path, base = ["x", "count"], sys.argv[2], sys.argv[3]
@@ -80,16 +80,16 @@ unshare -m sh -c '
 is "$(cat status)" 3 'full disk: the program has not noticed'
 R=$W/kept/r.sqlite
 check 'full disk: a sound report' intact "$R"
-check 'with a message' grep -q 'cannot write the report' err
-check 'at most once, each' sh -c '[ -z "$(grep -v "report: " err | sort | uniq -d)" ]'
-check 'what is lost is counted' [ "$(q "$R" "SELECT total(count) FROM SL_LOST_EVENTS WHERE what = 'CPU samples: disk full'")" != 0.0 ]
+check 'full disk: a message' grep -q 'cannot write the report' err
+check 'full disk: each line once' sh -c '[ -z "$(grep -v "report: " err | sort | uniq -d)" ]'
+check 'full disk: lost samples are counted' [ "$(q "$R" "SELECT total(count) FROM SL_LOST_EVENTS WHERE what = 'CPU samples: disk full'")" != 0.0 ]
 # Names need more room than there was: where there is some, recover finds them.
 wanted=$(q "$R" "SELECT count(*) FROM sqlite_schema WHERE name = 'SL_STATE'")
 "$BIN" recover --now "$R" 2>err
 is $? 0 'copied to where there is room: recover'
 case $wanted in
-1) check 'which says that all was recorded' grep -q 'all was recorded' err ;;
-*) check 'which had found room by itself' grep -q 'nothing to do' err ;;
+1) check 'recover of a copy says that all was recorded' grep -q 'all was recorded' err ;;
+*) check 'recover of a copy has nothing to do' grep -q 'nothing to do' err ;;
 esac
 is "$(wc -l <err)" 1 'in one line'
 is "$(q "$R" "SELECT count(*) FROM sqlite_schema WHERE name IN ('SL_RAW_STACKS', 'SL_STATE')")" 0 'no raw stacks stay'
@@ -145,11 +145,11 @@ is $? 3 '/dev/shm of 1 MB: the program has not noticed'
 R=$W/shm.sqlite
 check '/dev/shm of 1 MB: all samples' log count $HZ log "$R"
 all=$(rows) got=$(with caller)
-check "with their stacks: $got of $all" share_ok "$got" "$all" 97
+check "/dev/shm of 1 MB: samples with stacks: $got of $all" share_ok "$got" "$all" 97
 unshare -m sh -c 'mount -t tmpfs -o size=1m tmpfs /dev/shm && exec "$@"' sh \
 	"$BIN" profile -f true -o "$W/shmflight" -t osrt -s process-tree --flight=1s "$P" log t2 2 3 >out 2>err
 R=$W/shmflight.sqlite
-check 'with the flight recorder, too' log count $HZ log "$R"
+check '/dev/shm of 1 MB, flight recorder: all samples' log count $HZ log "$R"
 
 # ---- a report of the flight recorder that cannot be written: it goes on ----
 unshare -m sh -c '
@@ -158,5 +158,5 @@ unshare -m sh -c '
 	"$BIN" profile -f true -o "$W/full/r" -t none -s process-tree --flight=1s "$@"
 	echo $? >"$W/status"' sh "$W" "$P" log t1 2 3 >out 2>err
 is "$(cat status)" 3 'flight recorder, full disk: the program has not noticed'
-check 'with a message' grep -qi 'report' err
+check 'flight recorder, full disk: a message' grep -qi 'report' err
 done_testing

@@ -41,12 +41,12 @@ is "$(meta LIMIT)" time 'it has the last second'
 check 'as many samples as there was CPU time, none from before' log count $HZ log "$R"
 check 'of each thread' log tasks $HZ log "$R"
 chains
-most 97 ' (seven|two|one|[a-z_]+) ?.* ?work caller ' 'with their callers'
-most 97 ' 0$' 'down to the outermost'
+most 97 ' (seven|two|one|[a-z_]+) ?.* ?work caller ' 'samples have their callers'
+most 97 ' 0$' 'stacks reach the outermost caller'
 split last
 check "lost: $(lost) for $all samples" share_ok "$(lost)" $((all + $(lost))) 0 1
 is "$(q "$R" "SELECT count(*) FROM SL_STACKS WHERE id < 1 << 32 AND id NOT IN (SELECT stackId FROM COMPOSITE_EVENTS WHERE stackId IS NOT NULL)")" 0 'no stack without a row'
-is "$(q "$R" "SELECT count(*) FROM (SELECT id, group_concat(frameId) AS frames FROM (SELECT id, frameId FROM SL_STACKS ORDER BY id, depth) GROUP BY id) s JOIN (SELECT id, group_concat(frameId) AS frames FROM (SELECT id, frameId FROM SL_STACKS ORDER BY id, depth) GROUP BY id) t USING (frames) WHERE s.id < t.id AND s.id IN (SELECT stackId FROM COMPOSITE_EVENTS) AND t.id IN (SELECT stackId FROM COMPOSITE_EVENTS)")" 0 'and none twice'
+is "$(q "$R" "SELECT count(*) FROM (SELECT id, group_concat(frameId) AS frames FROM (SELECT id, frameId FROM SL_STACKS ORDER BY id, depth) GROUP BY id) s JOIN (SELECT id, group_concat(frameId) AS frames FROM (SELECT id, frameId FROM SL_STACKS ORDER BY id, depth) GROUP BY id) t USING (frames) WHERE s.id < t.id AND s.id IN (SELECT stackId FROM COMPOSITE_EVENTS) AND t.id IN (SELECT stackId FROM COMPOSITE_EVENTS)")" 0 'no stack is there twice'
 is "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE globalTid NOT IN (SELECT globalTid FROM ThreadNames)")" 0 'threads have names'
 
 fly short --flight=100s "$P" log t1 0.7 3
@@ -99,7 +99,7 @@ split row
 fly full --flight=60s --flight-size=8M --sampling-frequency=2000 "$P" log d 5 3
 is $? 3 'stacks without end, in 8 MiB'
 is "$(meta LIMIT)" memory 'memory was the limit'
-check 'with a message' grep -q 'for memory was used up' err
+check 'memory was the limit: a message' grep -q 'for memory was used up' err
 check 'the last samples are there, all' log count 2000 log "$R" 80
 chains
 most 90 ' (left|right) .*different .*main .* 0$' 'with their stacks'
@@ -133,10 +133,10 @@ if [ "$(id -u)" = 0 ]; then
 		skip 'Python' "$(cat err)"
 	else
 		chains
-		most 85 ' late <module> ' 'its functions'
-		is "$(grep -c ' early ' chains)" 0 'not those of before'
+		most 85 ' late <module> ' 'the late library: its functions'
+		is "$(grep -c ' early ' chains)" 0 'the late library: no functions of the early one'
 		got=$(q "$R" "SELECT count(*) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = c.symbol JOIN StringIds f ON f.id = c.file WHERE s.value = 'inner' AND f.value LIKE '%spin.py' AND c.line BETWEEN 2 AND 6")
-		check "and their lines: $got of $all" share_ok "$got" "$all" 70
+		check "lines of the functions: $got of $all" share_ok "$got" "$all" 70
 	fi
 fi
 done_testing

@@ -73,9 +73,9 @@ while time.monotonic() < end:
     time.sleep(0.001)
 END
 check 'a window in the middle' profile w -t syscall -y 1 -d 1 --kill=none --syscall-threshold=500 "$PY" -S -E late.py
-is "$(q "$R" "SELECT count(*) FROM SYSCALL WHERE start < 0 OR end > (SELECT max(stopTime - startTime, 0) FROM ANALYSIS_DETAILS) + 1000000")" 0 'rows lie within'
-check 'there are some' [ "$(q "$R" 'SELECT count(*) FROM SYSCALL')" -gt 50 ]
-check 'and totals of the window alone' [ "$(q "$R" "SELECT total(count) + (SELECT count(*) FROM SYSCALL) FROM SL_SYSCALL_TOTALS WHERE 1" | cut -d. -f1)" -lt 150000 ]
+is "$(q "$R" "SELECT count(*) FROM SYSCALL WHERE start < 0 OR end > (SELECT max(stopTime - startTime, 0) FROM ANALYSIS_DETAILS) + 1000000")" 0 'a window in the middle: rows lie within'
+check 'a window in the middle: there are rows' [ "$(q "$R" 'SELECT count(*) FROM SYSCALL')" -gt 50 ]
+check 'a window in the middle: totals of the window alone' [ "$(q "$R" "SELECT total(count) + (SELECT count(*) FROM SYSCALL) FROM SL_SYSCALL_TOTALS WHERE 1" | cut -d. -f1)" -lt 150000 ]
 
 # ---- another witness ----
 if command -v strace >/dev/null && strace -f -o /dev/null true 2>/dev/null; then
@@ -91,5 +91,5 @@ fi
 # ---- bad input ----
 "$BIN" profile --syscall=everybody true 2>err
 is $? 2 'an unknown scope is refused'
-check 'and named' grep -q "option '--syscall' does not know 'everybody'" err
+check 'the message names an unknown scope' grep -q "option '--syscall' does not know 'everybody'" err
 done_testing

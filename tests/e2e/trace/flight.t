@@ -35,9 +35,9 @@ left_nothing() { [ "$(find "$W" -name '*.sqlite*' | wc -l)" = 0 ] && [ "$(find "
 mkdir "$W/tmp"
 SIGHTLINE_SESSIONS=$W/tmp fly nothing -- "$P" 1 0.3 20 ok
 is $? 0 'a run that ends well: its exit status'
-check 'and no report' left_nothing
-check 'with a message that gives the reason' grep -q '^sightline: flight recorder: no report, for nothing went wrong' "$W/err"
-is "$(wc -l <"$W/err")" 1 'in one line'
+check 'a run that ends well: no report' left_nothing
+check 'a run that ends well: a message gives the reason' grep -q '^sightline: flight recorder: no report, for nothing went wrong' "$W/err"
+is "$(wc -l <"$W/err")" 1 'a run that ends well: one line'
 
 for how in segv abort kill exit3; do
 	fly $how -- "$P" 2 2.2 20 $how
@@ -50,18 +50,18 @@ for how in segv abort kill exit3; do
 	esac
 	is $status $want "$how: the program's end is the command's"
 	check "$how: the last second is there, every call" last_second
-	check "$how: and the reason" sh -c 'case $1 in *"$2"*) ;; *) exit 1 ;; esac' x "$(meta REASON)" "$why"
-	is "$(ask "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'flight recorder: %$why%'")" 1 "$how: also for people"
+	check "$how: the report gives the reason" sh -c 'case $1 in *"$2"*) ;; *) exit 1 ;; esac' x "$(meta REASON)" "$why"
+	is "$(ask "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'flight recorder: %$why%'")" 1 "$how: a line of the report gives the reason"
 done
 
 fly child -- "$P" 2 2.2 20 child-segv
 is $? 0 'a child that crashes, and a parent that does not mind'
-check 'the last second of the child' whole
-is "$(meta REASON | sed 's/[0-9][0-9]*/N/')" 'process N (flight) was killed by SIGSEGV' 'and which it was'
-is "$(ask "SELECT count(*) FROM SL_PROCESS_TREE WHERE exitStatus & 127 = 11")" 1 'it is among the processes, with its end'
+check 'a child that crashes: its last second' whole
+is "$(meta REASON | sed 's/[0-9][0-9]*/N/')" 'process N (flight) was killed by SIGSEGV' 'a child that crashes: the report names it'
+is "$(ask "SELECT count(*) FROM SL_PROCESS_TREE WHERE exitStatus & 127 = 11")" 1 'a child that crashes: its exit status is in the report'
 
 fly notold --cpuctxsw=none -- "$P" 2 2.2 20 child-segv
-is "$(meta REASON | sed 's/[0-9][0-9]*/N/')" 'process N (flight) was killed by SIGSEGV' 'also where the kernel sends no events'
+is "$(meta REASON | sed 's/[0-9][0-9]*/N/')" 'process N (flight) was killed by SIGSEGV' 'a child that crashes, without kernel events: the report names it'
 
 fly python -- "$PY" -c 'import os, time
 at = [time.time()]
@@ -70,7 +70,7 @@ while at[-1] - at[0] < 1.5:
 print(sum(t > at[-1] - 0.5 for t in at), flush=True)
 os.abort()'
 is $? 134 'Python that aborts'
-is "$(ask "SELECT count(*) >= 2 * $(cat "$W/out") FROM OSRT_API JOIN StringIds ON id = nameId WHERE value LIKE '%stat%' OR value LIKE '%nanosleep'")" 1 'its last calls'
+is "$(ask "SELECT count(*) >= 2 * $(cat "$W/out") FROM OSRT_API JOIN StringIds ON id = nameId WHERE value LIKE '%stat%' OR value LIKE '%nanosleep'")" 1 'Python that aborts: its last calls'
 
 # What the kernel does when memory is gone, by hand: it cannot be caught, and comes from outside.
 "$BIN" profile -f true -o "$W/oom" --osrt-threshold=0 --flight=1s "$P" 2 10 20 ok >"$W/out" 2>"$W/err" &
@@ -81,19 +81,19 @@ send KILL $(pgrep -P $pid)
 wait $pid
 is $? 137 'killed from outside'
 R=$W/oom.sqlite
-check 'its calls, without a hole' sh -c "[ $(ask 'SELECT count(*) FROM (SELECT 1 FROM OSRT_API WHERE fileOffset IS NOT NULL GROUP BY fileOffset >> 36 HAVING count(*) = max(fileOffset) - min(fileOffset) + 1)') = 2 ]"
+check 'killed from outside: no call is missing' sh -c "[ $(ask 'SELECT count(*) FROM (SELECT 1 FROM OSRT_API WHERE fileOffset IS NOT NULL GROUP BY fileOffset >> 36 HAVING count(*) = max(fileOffset) - min(fileOffset) + 1)') = 2 ]"
 
 # Triggers
 fly slow --trigger='osrt:nanosleep > 150ms' -- "$P" 2 2 20 slow
-is $? 0 'a call that is slow'
-is "$(ask "SELECT count(*) FROM OSRT_API JOIN StringIds ON id = nameId WHERE value = 'nanosleep' AND end - start > 150e6 AND start >= 0")" 1 'is in its report, whole'
-check 'which says so' sh -c 'case $1 in "trigger '"'osrt:nanosleep > 150ms'"': nanosleep took 2"*) ;; *) exit 1 ;; esac' x "$(meta REASON)"
+is $? 0 'a slow call: the program runs'
+is "$(ask "SELECT count(*) FROM OSRT_API JOIN StringIds ON id = nameId WHERE value = 'nanosleep' AND end - start > 150e6 AND start >= 0")" 1 'a slow call: the report has all of it'
+check 'a slow call: the report gives the reason' sh -c 'case $1 in "trigger '"'osrt:nanosleep > 150ms'"': nanosleep took 2"*) ;; *) exit 1 ;; esac' x "$(meta REASON)"
 fly short --flight=50ms --trigger='osrt:nanosleep > 150ms' -- "$P" 1 1 20 slow
-is "$(ask "SELECT count(*) FROM OSRT_API JOIN StringIds ON id = nameId WHERE value = 'nanosleep' AND end - start > 150e6 AND start >= 0")" 1 'also when it took longer than what is kept'
+is "$(ask "SELECT count(*) FROM OSRT_API JOIN StringIds ON id = nameId WHERE value = 'nanosleep' AND end - start > 150e6 AND start >= 0")" 1 'a call longer than the kept span: the report has all of it'
 fly steps --trigger='nvtx:step > 20x median' -- "$P" 40 3 steps 19 600
 is $? 0 'steps, one of which takes long'
-check 'the slow one' sh -c 'case $1 in "trigger '"'nvtx:step > 20x median'"': step took 6"*) ;; *) exit 1 ;; esac' x "$(meta REASON)"
-is "$(ask "SELECT count(*) FROM NVTX_EVENTS WHERE text = 'step' AND end - start > 590e6")" 1 'and it is whole'
+check 'a slow step: the report gives the reason' sh -c 'case $1 in "trigger '"'nvtx:step > 20x median'"': step took 6"*) ;; *) exit 1 ;; esac' x "$(meta REASON)"
+is "$(ask "SELECT count(*) FROM NVTX_EVENTS WHERE text = 'step' AND end - start > 590e6")" 1 'a slow step: the report has all of it'
 check 'later ones were too soon for a report of their own' grep -q 'further reason' "$W/err"
 fly totals --osrt-threshold=1000000 -- "$P" 1 4 20 exit3
 is "$(ask "SELECT CASE WHEN sum(count) BETWEEN $(cut -d' ' -f4 "$W/out") AND $(cut -d' ' -f5 "$W/out") THEN 'those of a second' ELSE sum(count) END
@@ -118,8 +118,8 @@ is $? 0 'the program has not noticed'
 R=$W/live.sqlite
 first=$(ask 'SELECT max(fileOffset) FROM OSRT_API WHERE fileOffset >> 36 = 0')
 R=$W/live.2.sqlite
-is "$(ask "SELECT min(fileOffset) - $first FROM OSRT_API WHERE fileOffset >> 36 = 0")" 1 'the second begins with the call after the last of the first'
-is "$(meta LIMIT)" 'previous report' 'and says why it is shorter'
+is "$(ask "SELECT min(fileOffset) - $first FROM OSRT_API WHERE fileOffset >> 36 = 0")" 1 'the second dump begins with the call after the last of the first'
+is "$(meta LIMIT)" 'previous report' 'the second dump says why it is shorter'
 is "$(find "$W" -name 'live*.sqlite' | wc -l)" 2 'two reports, no more'
 check 'paths of files that were opened long before' sh -c "[ $(ask "SELECT count(*) FROM OSRT_API JOIN StringIds ON id = pathId WHERE fileOffset IS NOT NULL AND value LIKE '/tmp/sightline-flight.%'") -gt 100 ]"
 check 'context switches: in and out, in turn' sh -c "[ $(q "$R" "SELECT count(*) FROM (SELECT isSchedIn, lag(isSchedIn) OVER (PARTITION BY globalTid ORDER BY start, rowid) AS before FROM SCHED_EVENTS) WHERE isSchedIn = before") = 0 ]"
@@ -128,13 +128,13 @@ check 'context switches: in and out, in turn' sh -c "[ $(q "$R" "SELECT count(*)
 fly full --flight=60s --flight-size=8M -- "$P" 2 2 0 abort
 check 'as fast as it can, in 8 MiB: the last calls are there' whole
 is "$(meta LIMIT)" memory 'memory was the limit'
-check 'with a message' grep -q 'not 60.00 s, for memory was used up' "$W/err"
-is "$(ask "SELECT count(*) > 50000 AND count(*) < 400000 FROM OSRT_API")" 1 'about as many as fit'
+check 'memory was the limit: a message' grep -q 'not 60.00 s, for memory was used up' "$W/err"
+is "$(ask "SELECT count(*) > 50000 AND count(*) < 400000 FROM OSRT_API")" 1 '8 MiB hold 50000 to 400000 calls'
 
 # A thread for each call
 fly threads --flight=60s --trigger=exit -- "$P" 1 2 0 threads
 is "$(ask "SELECT max(fileOffset & 0xfffffffff) FROM OSRT_API WHERE fileOffset >> 40 = 1")" "$(cut -d' ' -f2 "$W/out")" 'many threads: the last ones'
-is "$(ask "SELECT count(*) - (max(fileOffset) - min(fileOffset) + 1) FROM OSRT_API WHERE fileOffset >> 40 = 1")" 0 'without a hole'
+is "$(ask "SELECT count(*) - (max(fileOffset) - min(fileOffset) + 1) FROM OSRT_API WHERE fileOffset >> 40 = 1")" 0 'many threads: no call is missing'
 
 # A GPU, much of whose work is reported a second later
 GPU=$B/tests/gpu/steps STANDIN=$B/tests/standin
@@ -166,7 +166,7 @@ if [ -f "$STANDIN/libcupti.so.13" ] && [ -x "$GPU" ]; then
 		(SELECT max(r.end) AS last, min(r.start) AS first FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s ON s.id = nameId WHERE value LIKE 'cudaLaunchKernel%') l")" '1|1' 'what the GPU did in the last second, to its end'
 	is "$(ask "SELECT count(*) FROM $LAUNCHES")" 0 'every launch leads to its kernel'
 	is "$(ask "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL k LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId)
-		WHERE r.start IS NULL AND k.start > 10000000")" 0 'and every kernel to its launch'
+		WHERE r.start IS NULL AND k.start > 10000000")" 0 'every kernel leads to its launch'
 	check 'ranges end with the report' sh -c "[ $(ask "SELECT count(*) FROM NVTX_EVENTS, ANALYSIS_DETAILS WHERE start < 0 OR end > duration") = 0 ]"
 else
 	skip 'a program with a GPU' 'the stand-ins are not built'
