@@ -70,25 +70,8 @@ int64_t out_now(void);
 struct out_pair {
 	int64_t its, mono;
 };
-#define PAIR_TRIES 10
-#define PAIR_NS    20000 /* near enough */
-
 /* Reads both clocks together: of several tries the closest, since a thread may lose its CPU between two reads. */
-static inline struct out_pair out_pair(int64_t (*read)(const void *ctx), const void *ctx)
-{
-	struct out_pair best = {0, 0};
-	int64_t least = INT64_MAX;
-
-	for (int i = 0; i < PAIR_TRIES && least > PAIR_NS; i++) {
-		int64_t before = out_now(), its = read(ctx), span = out_now() - before;
-
-		if (span >= least)
-			continue;
-		least = span;
-		best = (struct out_pair){its, before + span / 2};
-	}
-	return best;
-}
+struct out_pair out_pair(int64_t (*read)(const void *ctx), const void *ctx);
 
 /* A number for a stream that is new; @stream's number is set, its names follow it. False: there are too many. */
 bool out_stream(struct out *o, struct probe_stream *stream, const struct probe_name *name,
