@@ -378,7 +378,7 @@ static void a_full_disk_costs_rows_only(void **state)
 	snprintf(sql, sizeof(sql), "SELECT value FROM StringIds WHERE id = %lld", (long long)late);
 	assert_string_equal(ask(sql), "late");
 	assert_string_equal(ask("SELECT name FROM PROCESSES"), "kept");
-	assert_int_equal(umount(test_dir), 0);
+	test_unmount();
 }
 
 /* The disk fills up and stays full: names and totals still get in, the report ends as one file. */
@@ -418,7 +418,7 @@ static void a_report_ends_well_on_a_full_disk(void **state)
 	assert_string_equal(ask(sql), "1");
 	assert_string_equal(ask("SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'"),
 			    "1");
-	assert_int_equal(umount(test_dir), 0);
+	test_unmount();
 }
 
 static void the_end_fits_into_the_ballast(void **state)
@@ -443,7 +443,7 @@ static void the_end_fits_into_the_ballast(void **state)
 	assert_string_equal(ask("SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'"),
 			    "1");
 	assert_int_equal(size_of("-wal"), -1);
-	assert_int_equal(umount(test_dir), 0);
+	test_unmount();
 }
 
 static void no_room_for_a_report_at_all(void **state)
@@ -458,7 +458,7 @@ static void no_room_for_a_report_at_all(void **state)
 	if (!strstr(why, "no room on the disk"))
 		fail_msg("%s", why);
 	assert_int_equal(access(test_path, F_OK), -1); /* nothing half-made is left */
-	assert_int_equal(umount(test_dir), 0);
+	test_unmount();
 }
 
 static int unmount_and_clean(void **state)

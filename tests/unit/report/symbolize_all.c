@@ -296,7 +296,7 @@ static void a_full_disk_leaves_the_raw_stacks(void **state)
 	assert_string_equal(ask("SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'"),
 			    "0");
 	assert_string_equal(ask("SELECT key FROM SL_STATE"), DB_STATE_RECORDED);
-	assert_int_equal(umount(test_dir), 0);
+	test_unmount();
 }
 
 /* Everything of @path's disk but for @left bytes. */
@@ -366,8 +366,7 @@ static void a_disk_may_be_full_between_two_commits(void **state)
 			assert_string_equal(ask("SELECT count(*) FROM OSRT_CALLCHAINS"), "400000");
 			whole++;
 		}
-		/* Detached: a process that asks for the room of every disk may hold this one for a moment. */
-		assert_int_equal(umount2(test_dir, MNT_DETACH), 0);
+		test_unmount();
 	}
 	assert_true(taken_back > 0 && whole > 0);
 }
