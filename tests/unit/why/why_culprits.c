@@ -1,16 +1,7 @@
 /* why_culprits.c - which lines of the program the time is due to: own lines, those that wait for others, imports, functions. */
 #include "tests/unit/why/why_test.h"
 
-/* Stack of a line of the program, each in a function of its own. */
-#define L(n)      "f" #n " /me/a.py:" #n
 #define IMPORT(n) "x <frozen importlib._bootstrap>; " L(n)
-
-/* Samples each ms of (@from, @to]: the thread computes at the line. */
-static void computes(int tid, double from, double to, const char *line)
-{
-	for (double t = from + 1; t <= to; t++)
-		sample(tid, t, line);
-}
 
 /* "PLACE MS MAIN_REASON" of each culprit, in their order. */
 static const char *culprits(void)

@@ -49,8 +49,6 @@ void *reallocarray(void *old, size_t cnt, size_t size)
 
 /* ---- a report with a row of everything ---- */
 
-#define L(n) "f" #n " /me/a.py:" #n
-
 static void rows_of_threads(void)
 {
 	report(100);
@@ -250,7 +248,7 @@ static int interrupt(void *ctx)
 	return steps_left-- <= 0;
 }
 
-/* After ever more steps of 200 instructions each: refused as interrupted, or answered, when what was left is looked at in passing. */
+/* After ever more steps of 200 instructions each: refused as interrupted, or answered, as some tables are only asked for whether they have rows. */
 static void interrupted_at_any_time(void **state)
 {
 	unsigned refused = 0;

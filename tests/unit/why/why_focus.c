@@ -3,14 +3,6 @@
 
 #include "exporters/why/tracks.h"
 
-#define L(n) "f" #n " /me/a.py:" #n
-
-static void computes(int tid, double from, double to, const char *line)
-{
-	for (double t = from + 1; t <= to; t++)
-		sample(tid, t, line);
-}
-
 /* The main thread computes at line 1 until 100; thread 101 at line 2. */
 static void two_threads(void)
 {

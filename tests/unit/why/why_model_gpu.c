@@ -1,26 +1,8 @@
 /* why_model_gpu.c - what the walk reads of GPUs: operations in order of time, and the calls that started them. */
 #include "tests/unit/why/why_test.h"
+#include "tests/unit/why/why_model_test.h"
 
 #include "exporters/why/gpu_sweep.h"
-
-static struct why_model model;
-
-static const struct why_model *read_model(void)
-{
-	open_report();
-	assert_int_equal(why_model_read(&model, test.db, &(struct why_scope){.is_all = true}),
-			 SQLITE_OK);
-	return &model;
-}
-
-static int teardown(void **state)
-{
-	why_model_free(&model);
-	memset(&model, 0, sizeof(model));
-	return test_teardown(state);
-}
-
-#define MODEL(name) cmocka_unit_test_setup_teardown(name, test_setup, teardown)
 
 static uint32_t process_number(int pid)
 {
@@ -57,7 +39,7 @@ static void operations_are_put_in_order(void **state)
 	fill(1, 2, 0);
 	graph(40, 41, 0);
 	graph(15, 16, 0);
-	read_model();
+	read_as(&(struct why_scope){.is_all = true});
 	assert_string_equal(starts(), "1 5 10 10 15 20 22 25 30 40 ");
 }
 
@@ -67,7 +49,7 @@ static void operations_of_one_table(void **state)
 	report(50);
 	copy(20, 21, 0);
 	copy(10, 11, 0);
-	read_model();
+	read_as(&(struct why_scope){.is_all = true});
 	assert_string_equal(starts(), "10 20 ");
 }
 
@@ -79,7 +61,7 @@ static void tables_that_do_not_overlap(void **state)
 	kernel(20, 21, 0);
 	copy(30, 31, 0);
 	fill(1, 2, 0);
-	read_model();
+	read_as(&(struct why_scope){.is_all = true});
 	assert_string_equal(starts(), "1 20 30 ");
 }
 
@@ -95,7 +77,7 @@ static void operations_without_an_end_are_left_out(void **state)
 	sql("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = -9223372036854775808, end = "
 	    "9223372036854775807 WHERE start = %lld",
 	    ns_of(20));
-	read_model();
+	read_as(&(struct why_scope){.is_all = true});
 	assert_int_equal(model.ops_cnt, 1);
 	assert_int_equal(model.ops[0].start, -WALL_FAR);
 	assert_int_equal(model.ops[0].end, WALL_FAR);
@@ -114,7 +96,7 @@ static void kinds_of_operations(void **state)
 		copy(i, i + 0.5, 0, .kind = i);
 	fill(6, 7, 0);
 	graph(8, 9, 0);
-	read_model();
+	read_as(&(struct why_scope){.is_all = true});
 	assert_int_equal(model.ops_cnt, 7);
 	for (size_t i = 0; i < 7; i++) {
 		const struct why_kind *k = why_kind(&model, &model.ops[i]);
@@ -142,7 +124,7 @@ static void gpus_by_their_number_in_the_report(void **state)
 	kernel(3, 4, 0, .device = 2);
 	kernel(4, 5, 0);
 	kernel(5, 6, 0, .device = 1);
-	read_model();
+	read_as(&(struct why_scope){.is_all = true});
 	for (size_t i = 0; i < 6; i++)
 		assert_int_equal(why_kind(&model, &model.ops[i])->device, want[i]);
 }
@@ -163,7 +145,7 @@ static void launches_are_found_by_their_ids(void **state)
 		kernel(i + 0.5, i + 0.6, 100 - 3 * i);
 		kernel(i + 0.5, i + 0.6, 100 - 3 * i, .pid = CHILD);
 	}
-	read_model();
+	read_as(&(struct why_scope){.is_all = true});
 	main_process = process_number(MAIN);
 	child = process_number(CHILD);
 	assert_int_equal(model.launches_cnt, 40);
@@ -201,7 +183,7 @@ static void operation_of_an_unknown_launch(void **state)
 	kernel(3, 4, 77);
 	kernel(4, 5, 2);
 	kernel(5, 6, 0);
-	read_model();
+	read_as(&(struct why_scope){.is_all = true});
 	assert_int_equal(model.ops[0].launch, 0);
 	assert_int_equal(model.ops[1].launch, WHY_NONE);
 	assert_int_equal(model.ops[2].launch, 1);
@@ -221,7 +203,7 @@ static void launch_within_a_library_call(void **state)
 	cuda(MAIN, "cudaFree", 14, 15, NULL, 0);
 	cuda(MAIN, "cudaMalloc", 30, 31, NULL, 0);
 	kernel(14, 30, 5);
-	read_model();
+	read_as(&(struct why_scope){.is_all = true});
 	t = &model.threads[why_model_find(&model, tid_of(MAIN))];
 	assert_int_equal(t->gpu_cnt, 2);
 	assert_int_equal(t->gpu[0].end, 20 * MS);
@@ -243,7 +225,7 @@ static void launch_that_never_returned(void **state)
 	report(50);
 	cuda(MAIN, "cudaMemcpy", 10, 10, NULL, 5);
 	kernel(14, 30, 5);
-	read_model();
+	read_as(&(struct why_scope){.is_all = true});
 	t = &model.threads[why_model_find(&model, tid_of(MAIN))];
 	assert_int_equal(t->gpu[0].end, INT64_MAX);
 	assert_int_equal(why_launch_call(&model, &model.launches[0])->end, 10 * MS);
@@ -273,7 +255,7 @@ static void launches_that_are_over(void **state)
 	copy(211, 221, 3);
 	copy(212, 213, 3);
 	copy(311, 312, 4);
-	read_model();
+	read_as(&(struct why_scope){.is_all = true});
 	assert_int_equal(model.launches_cnt, 5);
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(model.launches[i].over, want[i]);
@@ -289,7 +271,7 @@ static void first_operation_that_is_not_over(void **state)
 	report(50);
 	for (int i = 0; i < 40; i++)
 		kernel(i, i ? i + 1 : 20.5, 0);
-	read_model();
+	read_as(&(struct why_scope){.is_all = true});
 	assert_int_equal(why_reach(&model, 0), 0);
 	assert_int_equal(why_reach(&model, ns_of(20.4)), 0);
 	assert_int_equal(why_reach(&model, ns_of(20.5)), 20);
@@ -303,7 +285,7 @@ static void reach_of_nothing(void **state)
 {
 	(void)state;
 	report(50);
-	read_model();
+	read_as(&(struct why_scope){.is_all = true});
 	assert_int_equal(why_reach(&model, 0), 0);
 }
 
@@ -314,7 +296,7 @@ static void reach_of_whole_blocks(void **state)
 	report(50);
 	for (int i = 0; i < 16; i++)
 		kernel(i, i + 1, 0);
-	read_model();
+	read_as(&(struct why_scope){.is_all = true});
 	assert_int_equal(why_reach(&model, ns_of(15.5)), 15);
 	assert_int_equal(why_reach(&model, 16 * MS), 16);
 }
@@ -341,7 +323,7 @@ static void sweep_over_a_process(void **state)
 	copy(1, 3, 0);
 	copy(8, 9, 0);
 	kernel(0, 20, 0, .pid = CHILD, .device = 1);
-	read_model();
+	read_as(&(struct why_scope){.is_all = true});
 	gpu_sweep_begin(&s, &model, process_number(MAIN), WHY_NONE, 0);
 	assert_null(gpu_sweep_at(&s, 0, &until));
 	assert_int_equal(until, 1 * MS);
@@ -359,7 +341,7 @@ static void sweep_over_a_process(void **state)
 	assert_null(gpu_sweep_next(&s));
 	assert_null(gpu_sweep_at(&s, 9 * MS, &until));
 	assert_int_equal(until, INT64_MAX);
-	/* By device: all of GPU 1, whoever asks. */
+	/* By device: all of GPU 1, of any process. */
 	gpu_sweep_begin(&s, &model, WHY_NONE, 1, 3 * MS);
 	o = gpu_sweep_at(&s, 3 * MS, &until);
 	assert_int_equal(o->start, 0);

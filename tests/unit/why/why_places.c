@@ -64,6 +64,8 @@ STACK(library_of_another_root_is_a_program, "f /opt/usr/lib/libme.so", "f in lib
 STACK(frames_of_libc_and_cuda_are_no_place, "read /lib/libc.so.6; cuInit /usr/lib/libcuda.so.1",
       "-", 0)
 STACK(frames_of_the_kernel_are_no_place, "copy [kernel.kallsyms]", "-", PLACE_KERNEL)
+STACK(modules_of_the_kernel_are_no_place, "ioctl /lib/modules/6.1/nvidia.ko", "-", PLACE_KERNEL)
+STACK(line_without_a_file, "f /me/a:7", "f in a (own)", PLACE_ITSELF)
 STACK(remark_is_no_place, "x [[]]", "-", 0)
 STACK(line_of_python_without_a_function_has_a_mark, "?0x1 /me/a.py:3", "a.py:3 in ? (own)", 0)
 /* One that has no line has its file alone. */
@@ -94,7 +96,7 @@ STACK(interpreter_is_not_innermost, "x /lib/libc.so.6; y /usr/bin/python3.11; f 
       "a.py:3 in f (own)", 0)
 STACK(python_is_also_a_name, "f /me/pythonic; g /me/a.py:3", "a.py:3 in g (own)", 0)
 
-/* ---- for whom the innermost frames run ---- */
+/* ---- on whose behalf the innermost frames run ---- */
 
 STACK(tracer_runs_for_itself, "x /opt/libtrace.so; f /me/a.py:3", "a.py:3 in f (own)", PLACE_TRACER)
 STACK(kernel_runs_for_the_tracer, "copy [kernel.kallsyms]; x /opt/libtrace.so; f /me/a.py:3",
@@ -201,6 +203,8 @@ int main(void)
 		TEST(library_of_another_root_is_a_program),
 		TEST(frames_of_libc_and_cuda_are_no_place),
 		TEST(frames_of_the_kernel_are_no_place),
+		TEST(modules_of_the_kernel_are_no_place),
+		TEST(line_without_a_file),
 		TEST(remark_is_no_place),
 		TEST(line_of_python_without_a_function_has_a_mark),
 		TEST(line_that_is_not_known),

@@ -2,16 +2,6 @@
 #include "tests/unit/why/why_test.h"
 #include "tests/unit/why/why_replay_test.h"
 
-/* Stack of a line of the program. */
-#define L(n) "f" #n " /me/a.py:" #n
-
-/* Samples each ms of (@from, @to]: the thread computes at the line. */
-static void computes(int tid, double from, double to, const char *line)
-{
-	for (double t = from + 1; t <= to; t++)
-		sample(tid, t, line);
-}
-
 static uint32_t place_at(int line)
 {
 	const struct places *p = &test.y.walk.places;

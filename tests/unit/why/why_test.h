@@ -121,7 +121,7 @@ static inline int text_id(const char *text)
 	return (int)id;
 }
 
-/* A frame: Python's of a file *.py or <...>, the kernel's of [kernel.kallsyms], else native; "?x": a symbol that is an address. */
+/* A frame: Python's of a file *.py or <...>, the kernel's of [kernel.kallsyms] or a module *.ko, else native; "?x": a symbol that is an address. */
 static inline int frame(const char *text, size_t len)
 {
 	char spec[2400], *symbol = spec, *module, *file, *line;
@@ -134,9 +134,9 @@ static inline int frame(const char *text, size_t len)
 	line = strrchr(module, ':');
 	if (line)
 		*line++ = '\0';
-	kind = *module == '<' || strstr(module, ".py")    ? 1
-	       : strcmp(module, "[kernel.kallsyms]") == 0 ? 2
-							  : 0;
+	kind = *module == '<' || strstr(module, ".py")                             ? 1
+	       : strcmp(module, "[kernel.kallsyms]") == 0 || strstr(module, ".ko") ? 2
+										   : 0;
 	file = *module == '<' ? NULL : strchr(module, ' ');
 	if (file)
 		*file++ = '\0';
@@ -301,6 +301,16 @@ static inline void sample(int tid, double time, const char *stack)
 	    "VALUES "
 	    "(%lld, 0, 1, %lld, 1, nullif(%d, 0))",
 	    ns_of(time), tid_of(tid), stack_id(stack));
+}
+
+/* Stack of a line of the program, in a function of its own. */
+#define L(n) "f" #n " /me/a.py:" #n
+
+/* Samples each ms of (@from, @to]: the thread computes at the line. */
+static inline void computes(int tid, double from, double to, const char *line)
+{
+	for (double t = from + 1; t <= to; t++)
+		sample(tid, t, line);
 }
 
 /* Where a thread left the CPU at @time. */

@@ -1,35 +1,6 @@
 /* why_text.c - the answer for people and for programs: every line, shares that round, names that are long or hostile. */
 #include "tests/unit/why/why_test.h"
-
-#include "exporters/why/why_out.h"
-
-#define L(n) "f" #n " /me/a.py:" #n
-
-static char *written;
-
-static int teardown(void **state)
-{
-	free(written);
-	written = NULL;
-	return test_teardown(state);
-}
-
-#define TEXT(name) cmocka_unit_test_setup_teardown(name, test_setup, teardown)
-
-/* What a function writes of the answer. */
-static const char *text_of(void (*put)(FILE *out))
-{
-	size_t len;
-	FILE *out;
-
-	free(written);
-	written = NULL;
-	out = open_memstream(&written, &len);
-	assert_non_null(out);
-	put(out);
-	fclose(out);
-	return written;
-}
+#include "tests/unit/why/why_text_test.h"
 
 static void put_all(FILE *out)
 {
@@ -39,69 +10,6 @@ static void put_all(FILE *out)
 static void put_brief(FILE *out)
 {
 	why_put_text(out, &test.y, "r.sqlite", true);
-}
-
-static void put_json(FILE *out)
-{
-	why_put_json(out, &test.y, "r \"x\".sqlite");
-}
-
-static void put_notes(FILE *out)
-{
-	why_put_notes(out, &test.y);
-}
-
-static void put_gains(FILE *out)
-{
-	why_put_gains(out, &test.y, false);
-}
-
-static void put_gpus(FILE *out)
-{
-	why_put_gpus(out, &test.y);
-}
-
-/* Is there such a line? */
-static bool has_line(const char *text, const char *line)
-{
-	size_t len = strlen(line);
-
-	for (const char *at = text; (at = strstr(at, line)); at++)
-		if ((at == text || at[-1] == '\n') && at[len] == '\n')
-			return true;
-	return false;
-}
-
-static void assert_line(const char *text, const char *line)
-{
-	if (!has_line(text, line))
-		fail_msg("no line '%s' in\n%s", line, text);
-}
-
-/* A value of the JSON by its path. */
-static const char *value_of(const char *json, const char *path)
-{
-	static char value[512];
-	sqlite3_stmt *stmt = NULL;
-
-	assert_int_equal(
-		sqlite3_prepare_v2(test.db, "SELECT json_extract(?1, ?2)", -1, &stmt, NULL),
-		SQLITE_OK);
-	sqlite3_bind_text(stmt, 1, json, -1, SQLITE_STATIC);
-	sqlite3_bind_text(stmt, 2, path, -1, SQLITE_STATIC);
-	if (sqlite3_step(stmt) != SQLITE_ROW)
-		fail_msg("%s: %s in\n%s", path, sqlite3_errmsg(test.db), json);
-	snprintf(value, sizeof(value), "%s",
-		 sqlite3_column_text(stmt, 0) ? (const char *)sqlite3_column_text(stmt, 0)
-					      : "null");
-	sqlite3_finalize(stmt);
-	return value;
-}
-
-static void computes(int tid, double from, double to, const char *line)
-{
-	for (double t = from + 1; t <= to; t++)
-		sample(tid, t, line);
 }
 
 /* ---- times ---- */
@@ -141,23 +49,6 @@ static void times_have_two_or_three_digits(void **state)
 }
 
 /* ---- all of it ---- */
-
-/*
- * 0-60 at line 1; a lock at line 2, 60-98, of which thread 101 sleeps all at line 9; 98-100 without a CPU (NO_CPU), and 100-110
- * line 1 again: 70 of 110 are 63.6 %, 38 are 34.5 %, 2 are 1.8 %.
- */
-static void program(void)
-{
-	report(110);
-	runs(MAIN, 0, 60);
-	computes(MAIN, 0, 60, L(1));
-	call(MAIN, "pthread_mutex_lock", 60, 100, L(2));
-	runs(OTHER, 0, 50);
-	call(OTHER, "usleep", 50, 98, L(9));
-	runs(OTHER, 98, 99);
-	runs(MAIN, 100, 110, .by = OTHER, .ready = 98);
-	computes(MAIN, 100, 110, L(1));
-}
 
 /*
  * Without line 9 the lock is free at once: 38, and the wait for a CPU. Without line 1 the last 10 are won; or also the 60 before, if the
@@ -370,8 +261,8 @@ static void disks_have_their_share(void **state)
 	assert_string_equal(value_of(written, "$.partition[0].device.ns"), "8000000");
 }
 
-/* A tenth and more of a line's time without a CPU is said: 4 of 34. */
-static void time_without_a_cpu_is_said(void **state)
+/* A tenth and more of a line's time without a CPU is stated: 4 of 34. */
+static void time_without_a_cpu_is_stated(void **state)
 {
 	(void)state;
 	report(50);
@@ -406,210 +297,6 @@ static void small_reasons_have_no_line(void **state)
 	assert_non_null(why_shown_part(&test.y, WHY_GPU_CALL));
 	assert_null(why_shown_part(&test.y, WHY_IMPORT));
 	assert_null(why_shown_part(&test.y, WHY_LOCK));
-}
-
-/* ---- what could be won ---- */
-
-/* Bounds in one unit, in two, and equal ones; what is less than a hundredth has no line. */
-static void bounds_of_gains(void **state)
-{
-	struct why_gain list[] = {
-		{.lower = 20 * MS, .upper = 30 * MS, .severity = GAIN_BAD, .sure = 1},
-		{.lower = 800000, .upper = 2 * MS, .severity = GAIN_BAD, .sure = 0.7},
-		{.lower = 7 * MS, .upper = 7 * MS, .severity = GAIN_NOTE, .sure = 0.5},
-		{.lower = 0, .upper = 9 * MS, .severity = GAIN_BAD, .sure = 1, .is_up_to = true},
-		{.lower = 6 * MS, .upper = 6 * MS, .severity = GAIN_BAD, .sure = 1},
-	};
-
-	(void)state;
-	program();
-	ask();
-	free(test.y.gains);
-	test.y.gains = malloc(sizeof(list));
-	memcpy(test.y.gains, list, sizeof(list));
-	test.y.gains_cnt = 5;
-	for (size_t i = 0; i < 5; i++)
-		test.y.gains[i].place = test.y.culprits[0].place;
-	assert_string_equal(text_of(put_gains),
-			    "Could be won\n"
-			    "  1  bad     20..30 ms (18.2 %)  a.py:1 in f1: do "
-			    "without, or compute it once  sure\n"
-			    "  2  bad     800 us..2.0 ms (0.7 %)  a.py:1 in f1: "
-			    "do without, or compute it once  likely\n"
-			    "  3  note    7.0 ms (6.4 %)  a.py:1 in f1: do "
-			    "without, or compute it once  unclear\n"
-			    "  4  bad     up to 9.0 ms (8.2 %)  a.py:1 in f1: "
-			    "do without, or compute it once  sure\n");
-	/* A hundredth of 110 ms is 1.1. */
-	test.y.gains_cnt = 1;
-	test.y.gains[0].upper = 1099999;
-	assert_string_equal(text_of(put_gains), "");
-	test.y.gains[0].upper = 1100000;
-	assert_non_null(strstr(text_of(put_gains), "Could be won"));
-	test.y.has_replay = false;
-	test.y.gains[0].is_up_to = true;
-	assert_line(text_of(put_gains), "Could be won, at most");
-	assert_non_null(strstr(written, "at most 1.1 ms (1.0 %)"));
-}
-
-/* What to do, by action and reason. */
-static void advice(enum gain_action action, uint32_t reason, uint32_t cnt, const char *want)
-{
-	struct why_gain *g = &test.y.gains[0];
-	struct why_culprit *c = &test.y.culprits[0];
-
-	memset(c->of_reason, 0, sizeof(c->of_reason));
-	c->of_reason[reason] = 1;
-	g->action = action;
-	g->cnt = cnt;
-	g->culprit = 0;
-	test.y.gains_cnt = 1;
-	if (!strstr(text_of(put_gains), want))
-		fail_msg("no '%s' in %s", want, written);
-	text_of(put_json);
-	assert_string_equal(value_of(written, "$.gains[0].conditions[0]"), want);
-	assert_string_equal(value_of(written, "$.gains[0].action"), gain_action_name(action));
-}
-
-static void advice_by_action_and_reason(void **state)
-{
-	(void)state;
-	program();
-	ask();
-	test.y.culprits[0].is_of_processes = false;
-	advice(GAIN_UNLOCK, WHY_SLEEP, 0, "not while the lock is held");
-	advice(GAIN_TOGETHER, WHY_SLEEP, 3, "all 3 at the same time");
-	advice(GAIN_LEVEL, WHY_SLEEP, 4, "equal parts for the 4 threads");
-	advice(GAIN_LEVEL, WHY_GPU_UNEVEN, 0, "equal parts for the streams");
-	advice(GAIN_SYNC, WHY_GPU_SYNC, 0, "do not wait for the GPU there");
-	advice(GAIN_REMOVE, WHY_COMPUTE, 0, "do without, or compute it once");
-	advice(GAIN_REMOVE, WHY_KERNEL, 0, "do without, or in fewer and larger calls");
-	advice(GAIN_REMOVE, WHY_FILE, 0, "do without, or read and write ahead, in larger parts");
-	advice(GAIN_BATCH, WHY_FSYNC, 0, "less than half as often, or once at the end");
-	advice(GAIN_REMOVE, WHY_SOCKET, 0, "do without, or ask ahead");
-	advice(GAIN_REMOVE, WHY_POLL, 0, "do without, or wait for what it waits for");
-	advice(GAIN_REMOVE, WHY_IMPORT, 0, "import it once, later, or not at all");
-	advice(GAIN_REMOVE, WHY_PAGE_IN, 0, "read ahead, or in the order of the file");
-	advice(GAIN_BATCH, WHY_GPU_CALL, 0, "less than half as many calls, each for more, or none");
-	advice(GAIN_BATCH, WHY_GPU_COPY, 0,
-	       "less than half as many bytes or calls, or from pinned memory");
-	advice(GAIN_REMOVE, WHY_PIPE, 0, "do without, or ahead of time");
-	test.y.culprits[0].is_of_processes = true;
-	advice(GAIN_REMOVE, WHY_KERNEL, 0,
-	       "do without a process of its own for each, or make one for many");
-	advice(GAIN_REMOVE, WHY_SLEEP, 0, "do without, or wait for what it waits for");
-}
-
-/* More than a fifth is not recorded: said before the gains. And a GPU that works most of the time has nothing to be won. */
-static void what_cannot_be_won(void **state)
-{
-	(void)state;
-	program();
-	ask();
-	test.y.of_reason[WHY_UNKNOWN] = 22 * MS;
-	assert_null(strstr(text_of(put_gains), "not recorded"));
-	test.y.of_reason[WHY_UNKNOWN] = 22 * MS + 1;
-	assert_line(text_of(put_gains), "20 % of the time is not recorded: no gain is sure");
-	test.y.gains_cnt = 0;
-	test.y.of_reason[WHY_GPU] = 55 * MS - 1;
-	assert_string_equal(text_of(put_gains), "");
-	test.y.of_reason[WHY_GPU] = 55 * MS;
-	assert_string_equal(text_of(put_gains),
-			    "Nothing is to be won but in the GPU's kernels, which take 50.0 %\n");
-	test.y.has_replay = false;
-	assert_string_equal(text_of(put_gains), "");
-}
-
-/* ---- notes ---- */
-
-static void notes_on_what_is_missing(void **state)
-{
-	(void)state;
-	report(50);
-	sql("INSERT INTO SL_LOST_EVENTS VALUES (0, 1, NULL, 'records', 3)");
-	sql("INSERT INTO DIAGNOSTIC_EVENT(timestamp, timestampType, source, severity, text) VALUES "
-	    "(0, 0, 0, 0, "
-	    "'no CPU samples: perf_event_paranoid is 4')");
-	ask();
-	assert_string_equal(
-		text_of(put_notes),
-		"Not recorded: context switches; computing includes waiting for a CPU, and no "
-		"waits are followed to what ended them (--cpuctxsw=process-tree)\n"
-		"Not recorded: samples; computing has no lines: perf_event_paranoid is 4\n"
-		"Not recorded: calls; waits have no names (--trace=osrt)\n"
-		"Lost: 3 events; what is said holds for the rest\n");
-	text_of(put_json);
-	assert_string_equal(value_of(written, "$.notes[3]"),
-			    "Lost: 3 events; what is said holds for the rest");
-	assert_string_equal(value_of(written, "$.notes[4]"), "null");
-	assert_string_equal(value_of(written, "$.checks.lost"), "3");
-}
-
-static void notes_on_pythons_frames_and_cudas_stacks(void **state)
-{
-	(void)state;
-	report(50);
-	sql("UPDATE SL_PROCESS_TREE SET exe = '/usr/bin/python3.11'");
-	runs(MAIN, 0, 50);
-	sample(MAIN, 10, L(1));
-	cuda(MAIN, "cudaFree", 20, 30, NULL, 1);
-	sql("INSERT INTO DIAGNOSTIC_EVENT(timestamp, timestampType, source, severity, text) VALUES "
-	    "(0, 0, 0, 0, "
-	    "'Python''s frames in samples need eBPF')");
-	ask();
-	assert_string_equal(text_of(put_notes),
-			    "Not recorded: Python's lines of what computes: Python's frames in "
-			    "samples need eBPF\n"
-			    "Not recorded: stacks of CUDA calls; what a GPU does has no lines "
-			    "(--cudabacktrace=all)\n");
-	/* A program that is no Python's lacks none of its lines. */
-	free(test.y.model.processes[0].exe);
-	test.y.model.processes[0].exe = strdup("/usr/bin/prog");
-	assert_null(strstr(text_of(put_notes), "Python"));
-}
-
-/* ---- GPUs ---- */
-
-/* Idle 10-30 of 0-40, asleep at line 9 15 of it; shares below a hundredth. */
-static void line_of_a_gpu(void **state)
-{
-	(void)state;
-	report(100);
-	runs(MAIN, 0, 12);
-	call(MAIN, "usleep", 12, 27, L(9));
-	runs(MAIN, 27, 100);
-	sample(MAIN, 27, L(1));
-	cuda(MAIN, "cudaLaunchKernel", 0, 0.2, L(2), 1);
-	cuda(MAIN, "cudaLaunchKernel", 30, 31, L(2), 2);
-	kernel(0.2, 10, 1);
-	kernel(31, 40, 2);
-	copy(9.9, 10.1, 1);
-	ask();
-	/* 18.8 of 40 in kernels, 0.1 of a copy alone: 47 %; host 19.9; launching 1.2. */
-	assert_string_equal(
-		text_of(put_gpus),
-		"GPU 0 busy 47 % (copies alone < 1 %); idle: host 50 %, launching 3 %, launch "
-		"latency 0 %; of 40 ms from first launch to last completion\n"
-		"  idle 15 ms <- main thread sleeping, usleep at a.py:9 in f9\n");
-	text_of(put_json);
-	assert_string_equal(value_of(written, "$.gpu[0].kernel_ns"), "18800000");
-	assert_string_equal(value_of(written, "$.gpu[0].copy_only_ns"), "100000");
-	assert_string_equal(value_of(written, "$.gpu[0].host_ns"), "19900000");
-	assert_string_equal(value_of(written, "$.gpu[0].operations"), "3");
-}
-
-/* Six GPUs: a line for each of four, and how many more there are. */
-static void more_gpus_than_lines(void **state)
-{
-	(void)state;
-	report(100);
-	runs(MAIN, 0, 100);
-	for (int i = 0; i < 6; i++)
-		kernel(10, 20, 0, .device = i);
-	ask();
-	assert_line(text_of(put_gpus), "2 more GPUs (--gpu, -f json)");
-	assert_non_null(strstr(written, "GPU 3 busy 100 %"));
-	assert_null(strstr(written, "GPU 4 "));
 }
 
 /* ---- a GPU that is not there ---- */
@@ -651,15 +338,8 @@ int main(void)
 		TEXT(names_of_threads),
 		TEXT(long_ways_are_cut),
 		TEXT(disks_have_their_share),
-		TEXT(time_without_a_cpu_is_said),
+		TEXT(time_without_a_cpu_is_stated),
 		TEXT(small_reasons_have_no_line),
-		TEXT(bounds_of_gains),
-		TEXT(advice_by_action_and_reason),
-		TEXT(what_cannot_be_won),
-		TEXT(notes_on_what_is_missing),
-		TEXT(notes_on_pythons_frames_and_cudas_stacks),
-		TEXT(line_of_a_gpu),
-		TEXT(more_gpus_than_lines),
 		TEXT(gpus_that_are_not_there),
 		TEXT(gpu_without_work),
 	};

@@ -32,7 +32,7 @@ static void wake_up_leads_to_the_waker(void **state)
 	assert_int_equal(test.y.walk.hops[part_of(WHY_SLEEP)->hop].cause.reason, WHY_LOCK);
 }
 
-/* The detail says that the thread woke itself: nothing to follow, 20 of the lock itself. */
+/* By the detail the thread woke itself: nothing to follow, 20 of the lock itself. */
 static void wake_up_by_itself_is_not_followed(void **state)
 {
 	(void)state;
@@ -56,7 +56,7 @@ static void wake_up_by_an_unknown_thread_is_not_followed(void **state)
 				     "NO_CPU at a.py:5 in lock 2\n");
 }
 
-/* A timer's expiry may run on behalf of any thread: 20 asleep, whoever is named. */
+/* A timer's expiry may run on behalf of any thread: 20 asleep, whichever thread the row names. */
 static void sleep_is_not_followed(void **state)
 {
 	(void)state;
@@ -287,7 +287,7 @@ static void more_messages_than_64_are_not_searched(void **state)
 	assert_near(of_reason(WHY_SOCKET), 20);
 }
 
-/* A wait that was ended by a thread, as the kernel says, needs no message: 101 computes. */
+/* A wait that was ended by a thread, by the kernel's row, needs no message: 101 computes. */
 static void wake_up_counts_more_than_a_message(void **state)
 {
 	(void)state;
@@ -315,7 +315,7 @@ static void wait_without_end_has_no_sender(void **state)
 
 /* ---- owners of locks ---- */
 
-/* The kernel does not say who woke the thread; the call says who had the lock: 101, asleep 10-30. */
+/* No row has the waker; that of the call has the owner of the lock: 101, asleep 10-30. */
 static void owned_lock(int owner)
 {
 	main_waits(0);
@@ -345,7 +345,7 @@ static void lock_without_an_owner_keeps_its_time(void **state)
 				     "NO_CPU at a.py:5 in lock 2\n");
 }
 
-/* A thread that is said to wait for its own lock does not wait for itself. */
+/* A thread that owns the lock that it waits for, by its row, does not wait for itself. */
 static void owner_of_its_own_lock_is_not_followed(void **state)
 {
 	(void)state;
@@ -447,6 +447,22 @@ static void gil_looks_at_200_switches(void **state)
 			 why_model_find(&test.y.model, tid_of(OTHER)));
 }
 
+/* Sixteen switches, of which the last is the end of the thread's last run: nothing is looked at behind it. */
+static void gil_looks_at_the_last_switch(void **state)
+{
+	(void)state;
+	report(40);
+	runs(MAIN, 0, 40);
+	for (int i = 0; i < 7; i++)
+		runs(OTHER, i, i + 0.5);
+	runs(OTHER, 20, 25, .preempted = true);
+	runs(102, 20, 29);
+	ask();
+	/* Until 30 it could have run for 10, more than 102's 9; until 28 for 8, as 102. */
+	assert_int_equal(walk_gil_holder(&test.y.model, test.y.focus, 10 * MS, 30 * MS),
+			 why_model_find(&test.y.model, tid_of(OTHER)));
+}
+
 /* Two hundred threads run for 1 ms, the one after them for 20: it is the 201st, and not looked at. */
 static void gil_looks_at_200_threads(void **state)
 {
@@ -497,6 +513,7 @@ int main(void)
 		TEST(gil_is_of_the_own_process),
 		TEST(gil_of_equals_is_the_first_ones),
 		TEST(gil_looks_at_200_switches),
+		TEST(gil_looks_at_the_last_switch),
 		TEST(gil_looks_at_200_threads),
 	};
 

@@ -1,0 +1,237 @@
+/* why_advice.c - what could be won, what is missing, and GPUs: the lines of the answer about them. */
+#include "tests/unit/why/why_test.h"
+#include "tests/unit/why/why_text_test.h"
+
+static void put_notes(FILE *out)
+{
+	why_put_notes(out, &test.y);
+}
+
+static void put_gains(FILE *out)
+{
+	why_put_gains(out, &test.y, false);
+}
+
+static void put_gpus(FILE *out)
+{
+	why_put_gpus(out, &test.y);
+}
+
+/* ---- what could be won ---- */
+
+/* Bounds in one unit, in two, and equal ones; what is less than a hundredth has no line. */
+static void bounds_of_gains(void **state)
+{
+	struct why_gain list[] = {
+		{.lower = 20 * MS, .upper = 30 * MS, .severity = GAIN_BAD, .sure = 1},
+		{.lower = 800000, .upper = 2 * MS, .severity = GAIN_BAD, .sure = 0.7},
+		{.lower = 7 * MS, .upper = 7 * MS, .severity = GAIN_NOTE, .sure = 0.5},
+		{.lower = 0, .upper = 9 * MS, .severity = GAIN_BAD, .sure = 1, .is_up_to = true},
+		{.lower = 6 * MS, .upper = 6 * MS, .severity = GAIN_BAD, .sure = 1},
+	};
+
+	(void)state;
+	program();
+	ask();
+	free(test.y.gains);
+	test.y.gains = malloc(sizeof(list));
+	memcpy(test.y.gains, list, sizeof(list));
+	test.y.gains_cnt = 5;
+	for (size_t i = 0; i < 5; i++)
+		test.y.gains[i].place = test.y.culprits[0].place;
+	assert_string_equal(text_of(put_gains),
+			    "Could be won\n"
+			    "  1  bad     20..30 ms (18.2 %)  a.py:1 in f1: do "
+			    "without, or compute it once  sure\n"
+			    "  2  bad     800 us..2.0 ms (0.7 %)  a.py:1 in f1: "
+			    "do without, or compute it once  likely\n"
+			    "  3  note    7.0 ms (6.4 %)  a.py:1 in f1: do "
+			    "without, or compute it once  unclear\n"
+			    "  4  bad     up to 9.0 ms (8.2 %)  a.py:1 in f1: "
+			    "do without, or compute it once  sure\n");
+	/* A hundredth of 110 ms is 1.1. */
+	test.y.gains_cnt = 1;
+	test.y.gains[0].upper = 1099999;
+	assert_string_equal(text_of(put_gains), "");
+	test.y.gains[0].upper = 1100000;
+	assert_non_null(strstr(text_of(put_gains), "Could be won"));
+	test.y.has_replay = false;
+	test.y.gains[0].is_up_to = true;
+	assert_line(text_of(put_gains), "Could be won, at most");
+	assert_non_null(strstr(written, "at most 1.1 ms (1.0 %)"));
+}
+
+/* What to do, by action and reason. */
+static void advice(enum gain_action action, uint32_t reason, uint32_t cnt, const char *want)
+{
+	struct why_gain *g = &test.y.gains[0];
+	struct why_culprit *c = &test.y.culprits[0];
+
+	memset(c->of_reason, 0, sizeof(c->of_reason));
+	c->of_reason[reason] = 1;
+	g->action = action;
+	g->cnt = cnt;
+	g->culprit = 0;
+	test.y.gains_cnt = 1;
+	if (!strstr(text_of(put_gains), want))
+		fail_msg("no '%s' in %s", want, written);
+	text_of(put_json);
+	assert_string_equal(value_of(written, "$.gains[0].conditions[0]"), want);
+	assert_string_equal(value_of(written, "$.gains[0].action"), gain_action_name(action));
+}
+
+static void advice_by_action_and_reason(void **state)
+{
+	(void)state;
+	program();
+	ask();
+	test.y.culprits[0].is_of_processes = false;
+	advice(GAIN_UNLOCK, WHY_SLEEP, 0, "not while the lock is held");
+	advice(GAIN_TOGETHER, WHY_SLEEP, 3, "all 3 at the same time");
+	advice(GAIN_LEVEL, WHY_SLEEP, 4, "equal parts for the 4 threads");
+	advice(GAIN_LEVEL, WHY_GPU_UNEVEN, 0, "equal parts for the streams");
+	advice(GAIN_SYNC, WHY_GPU_SYNC, 0, "do not wait for the GPU there");
+	advice(GAIN_REMOVE, WHY_COMPUTE, 0, "do without, or compute it once");
+	advice(GAIN_REMOVE, WHY_KERNEL, 0, "do without, or in fewer and larger calls");
+	advice(GAIN_REMOVE, WHY_FILE, 0, "do without, or read and write ahead, in larger parts");
+	advice(GAIN_BATCH, WHY_FSYNC, 0, "less than half as often, or once at the end");
+	advice(GAIN_REMOVE, WHY_SOCKET, 0, "do without, or ask ahead");
+	advice(GAIN_REMOVE, WHY_POLL, 0, "do without, or wait for what it waits for");
+	advice(GAIN_REMOVE, WHY_IMPORT, 0, "import it once, later, or not at all");
+	advice(GAIN_REMOVE, WHY_PAGE_IN, 0, "read ahead, or in the order of the file");
+	advice(GAIN_BATCH, WHY_GPU_CALL, 0, "less than half as many calls, each for more, or none");
+	advice(GAIN_BATCH, WHY_GPU_COPY, 0,
+	       "less than half as many bytes or calls, or from pinned memory");
+	advice(GAIN_REMOVE, WHY_PIPE, 0, "do without, or ahead of time");
+	test.y.culprits[0].is_of_processes = true;
+	advice(GAIN_REMOVE, WHY_KERNEL, 0,
+	       "do without a process of its own for each, or make one for many");
+	advice(GAIN_REMOVE, WHY_SLEEP, 0, "do without, or wait for what it waits for");
+}
+
+/* Where more than a fifth is not recorded, a line before the gains states it. A GPU that works most of the time has nothing to be won. */
+static void what_cannot_be_won(void **state)
+{
+	(void)state;
+	program();
+	ask();
+	test.y.of_reason[WHY_UNKNOWN] = 22 * MS;
+	assert_null(strstr(text_of(put_gains), "not recorded"));
+	test.y.of_reason[WHY_UNKNOWN] = 22 * MS + 1;
+	assert_line(text_of(put_gains), "20 % of the time is not recorded: no gain is sure");
+	test.y.gains_cnt = 0;
+	test.y.of_reason[WHY_GPU] = 55 * MS - 1;
+	assert_string_equal(text_of(put_gains), "");
+	test.y.of_reason[WHY_GPU] = 55 * MS;
+	assert_string_equal(text_of(put_gains),
+			    "Nothing is to be won but in the GPU's kernels, which take 50.0 %\n");
+	test.y.has_replay = false;
+	assert_string_equal(text_of(put_gains), "");
+}
+
+/* ---- notes ---- */
+
+static void notes_on_what_is_missing(void **state)
+{
+	(void)state;
+	report(50);
+	sql("INSERT INTO SL_LOST_EVENTS VALUES (0, 1, NULL, 'records', 3)");
+	sql("INSERT INTO DIAGNOSTIC_EVENT(timestamp, timestampType, source, severity, text) VALUES "
+	    "(0, 0, 0, 0, "
+	    "'no CPU samples: perf_event_paranoid is 4')");
+	ask();
+	assert_string_equal(
+		text_of(put_notes),
+		"Not recorded: context switches; computing includes waiting for a CPU, and no "
+		"waits are followed to what ended them (--cpuctxsw=process-tree)\n"
+		"Not recorded: samples; computing has no lines: perf_event_paranoid is 4\n"
+		"Not recorded: calls; waits have no names (--trace=osrt)\n"
+		"Lost: 3 events; what is said holds for the rest\n");
+	text_of(put_json);
+	assert_string_equal(value_of(written, "$.notes[3]"),
+			    "Lost: 3 events; what is said holds for the rest");
+	assert_string_equal(value_of(written, "$.notes[4]"), "null");
+	assert_string_equal(value_of(written, "$.checks.lost"), "3");
+}
+
+static void notes_on_pythons_frames_and_cudas_stacks(void **state)
+{
+	(void)state;
+	report(50);
+	sql("UPDATE SL_PROCESS_TREE SET exe = '/usr/bin/python3.11'");
+	runs(MAIN, 0, 50);
+	sample(MAIN, 10, L(1));
+	cuda(MAIN, "cudaFree", 20, 30, NULL, 1);
+	sql("INSERT INTO DIAGNOSTIC_EVENT(timestamp, timestampType, source, severity, text) VALUES "
+	    "(0, 0, 0, 0, "
+	    "'Python''s frames in samples need eBPF')");
+	ask();
+	assert_string_equal(text_of(put_notes),
+			    "Not recorded: Python's lines of what computes: Python's frames in "
+			    "samples need eBPF\n"
+			    "Not recorded: stacks of CUDA calls; what a GPU does has no lines "
+			    "(--cudabacktrace=all)\n");
+	/* A program that is no Python's lacks none of its lines. */
+	free(test.y.model.processes[0].exe);
+	test.y.model.processes[0].exe = strdup("/usr/bin/prog");
+	assert_null(strstr(text_of(put_notes), "Python"));
+}
+
+/* ---- GPUs ---- */
+
+/* Idle 10-30 of 0-40, asleep at line 9 15 of it; shares below a hundredth. */
+static void line_of_a_gpu(void **state)
+{
+	(void)state;
+	report(100);
+	runs(MAIN, 0, 12);
+	call(MAIN, "usleep", 12, 27, L(9));
+	runs(MAIN, 27, 100);
+	sample(MAIN, 27, L(1));
+	cuda(MAIN, "cudaLaunchKernel", 0, 0.2, L(2), 1);
+	cuda(MAIN, "cudaLaunchKernel", 30, 31, L(2), 2);
+	kernel(0.2, 10, 1);
+	kernel(31, 40, 2);
+	copy(9.9, 10.1, 1);
+	ask();
+	/* 18.8 of 40 in kernels, 0.1 of a copy alone: 47 %; host 19.9; launching 1.2. */
+	assert_string_equal(
+		text_of(put_gpus),
+		"GPU 0 busy 47 % (copies alone < 1 %); idle: host 50 %, launching 3 %, launch "
+		"latency 0 %; of 40 ms from first launch to last completion\n"
+		"  idle 15 ms <- main thread sleeping, usleep at a.py:9 in f9\n");
+	text_of(put_json);
+	assert_string_equal(value_of(written, "$.gpu[0].kernel_ns"), "18800000");
+	assert_string_equal(value_of(written, "$.gpu[0].copy_only_ns"), "100000");
+	assert_string_equal(value_of(written, "$.gpu[0].host_ns"), "19900000");
+	assert_string_equal(value_of(written, "$.gpu[0].operations"), "3");
+}
+
+/* Six GPUs: a line for each of four, and how many more there are. */
+static void more_gpus_than_lines(void **state)
+{
+	(void)state;
+	report(100);
+	runs(MAIN, 0, 100);
+	for (int i = 0; i < 6; i++)
+		kernel(10, 20, 0, .device = i);
+	ask();
+	assert_line(text_of(put_gpus), "2 more GPUs (--gpu, -f json)");
+	assert_non_null(strstr(written, "GPU 3 busy 100 %"));
+	assert_null(strstr(written, "GPU 4 "));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEXT(bounds_of_gains),
+		TEXT(advice_by_action_and_reason),
+		TEXT(what_cannot_be_won),
+		TEXT(notes_on_what_is_missing),
+		TEXT(notes_on_pythons_frames_and_cudas_stacks),
+		TEXT(line_of_a_gpu),
+		TEXT(more_gpus_than_lines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
