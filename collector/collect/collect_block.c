@@ -80,8 +80,9 @@ void collect_block_say(struct collector *c)
 
 	if (lost > c->kernel.block.lost_before)
 		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
-			"requests to block devices: the kernel's buffer was full, or too many were "
-			"under way",
+			"requests to block devices: the kernel's buffer was full, too many were "
+			"under "
+			"way, or the end was not seen",
 			(int64_t)(lost - c->kernel.block.lost_before));
 }
 

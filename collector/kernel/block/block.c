@@ -40,7 +40,8 @@ struct block {
 	struct ring_buffer *ring;
 	struct block_shared *shared;
 	size_t shared_bytes;
-	uint64_t taken; /* records out of the ring, ever */
+	uint64_t unended; /* of the tree, when it was stopped */
+	uint64_t taken;   /* records out of the ring, ever */
 	struct {
 		struct block_record *list; /* read, and not written yet */
 		size_t cnt, room;
@@ -224,12 +225,28 @@ void block_record(struct block *b, bool on)
 	__atomic_store_n(&b->shared->is_paused, !on, __ATOMIC_RELAXED);
 }
 
+/* Handed to the device, and not done. */
+static uint64_t count_unended(const struct block *b)
+{
+	int map = bpf_map__fd(map_of(b, "requests"));
+	uint64_t key, *last = NULL, cnt = 0;
+	struct block_record r;
+
+	for (; !bpf_map_get_next_key(map, last, &key); last = &key)
+		cnt += !bpf_map_lookup_elem(map, &key, &r) && r.tid && r.issued;
+	return cnt;
+}
+
 void block_stop(struct block *b)
 {
+	bool was_on = b->shared && b->links[0];
+
 	for (int i = 0; i < LINK_CNT; i++) {
 		bpf_link__destroy(b->links[i]);
 		b->links[i] = NULL;
 	}
+	if (was_on)
+		b->unended = count_unended(b);
 }
 
 void block_close(struct block *b)
@@ -322,9 +339,10 @@ static uint64_t missed(const struct block *b, const char *name)
 uint64_t block_lost(const struct block *b)
 {
 	return __atomic_load_n(&b->shared->lost_full, __ATOMIC_RELAXED) +
-	       __atomic_load_n(&b->shared->lost_crowd, __ATOMIC_RELAXED) + b->waiting.lost +
-	       missed(b, "on_done") + missed(b, "on_issue") + missed(b, "on_start") +
-	       missed(b, "on_insert");
+	       __atomic_load_n(&b->shared->lost_crowd, __ATOMIC_RELAXED) +
+	       __atomic_load_n(&b->shared->lost_end, __ATOMIC_RELAXED) + b->unended +
+	       b->waiting.lost + missed(b, "on_done") + missed(b, "on_issue") +
+	       missed(b, "on_start") + missed(b, "on_insert");
 }
 
 #else

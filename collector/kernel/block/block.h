@@ -46,7 +46,10 @@ struct block_rows {
  */
 struct block_rows block_write(struct block *b, struct db *db, const struct windows *windows,
 			      int64_t zero, int64_t hold);
-/* Requests without a row: the kernel's buffer was full, too many were under way, or a program was interrupted. Monotonic. */
+/*
+ * Requests without a row: the kernel's buffer was full, too many were under way, a program was interrupted, or the end of a
+ * request was not seen. Monotonic.
+ */
 uint64_t block_lost(const struct block *b);
 /* No more is recorded; what was can still be written. */
 void block_stop(struct block *b);

@@ -82,6 +82,13 @@ static __always_inline void describe(struct block_record *r, __u64 rq)
 	bpf_probe_read_kernel_str(r->disk, BLOCK_NAME, (void *)(disk + config.at.disk_name));
 }
 
+/* Another request is at that address: the one before was done, or merged before it was handed to the device. */
+static __always_inline void count_unended(const struct block_record *r)
+{
+	if (r && r->issued)
+		__sync_fetch_and_add(&shared.lost_end, 1);
+}
+
 /* The current thread makes the request at @rq. */
 static __noinline struct block_record *begin(__u64 rq, __u64 stamp)
 {
@@ -109,6 +116,7 @@ int on_start(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 key = ctx->args[0];
 
+	count_unended(bpf_map_lookup_elem(&requests, &key));
 	if (is_wanted())
 		begin(key, 0);
 	else
@@ -136,6 +144,7 @@ static __always_inline struct block_record *record_of(__u64 rq)
 	stamp = READ(__u64, rq, rq_start);
 	if (r && r->stamp == stamp)
 		return r;
+	count_unended(r);
 	if (is_wanted())
 		return begin(rq, stamp);
 	if (r)

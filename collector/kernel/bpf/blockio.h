@@ -31,6 +31,7 @@ _Static_assert(sizeof(struct block_record) == 112, "block_record");
 struct block_shared {
 	ctxsw_u64 lost_full;  /* the ring had no room */
 	ctxsw_u64 lost_crowd; /* too many requests were under way at once */
+	ctxsw_u64 lost_end;   /* the kernel did not say that the request was done */
 	ctxsw_u64 sent;       /* records put into the ring */
 	ctxsw_u32 is_paused;  /* requests that begin now have no record */
 };
