@@ -185,8 +185,8 @@ static void learn_link(struct nvml_reader *r)
 }
 
 /*
- * What came together since the reading before. A counter of 32 bits that the link could have carried round more than once
- * since then is not known.
+ * What came together since the reading before, which was @ns ago at most. A counter of 32 bits that the link could have carried
+ * round more than once since then is not known.
  */
 static double sum_of(struct nvml_reader *r, struct counter_state *s, const struct reading *now,
 		     int64_t ns)
@@ -250,7 +250,7 @@ bool nvml_read(struct nvml_reader *r, enum tier tier)
 	struct tier_state *t = &r->tier[tier];
 	struct reading reading[TIER_MOST] = {0};
 	double value[TIER_MOST];
-	int64_t before = t->at, at;
+	int64_t before = t->began, began, at;
 
 	if (t->stream == -2)
 		return true;
@@ -260,9 +260,9 @@ bool nvml_read(struct nvml_reader *r, enum tier tier)
 			if (COUNTER[c].tier == tier && t->cnt < TIER_MOST)
 				t->state[t->cnt++] = (struct counter_state){.counter = c};
 	}
-	at = out_now();
+	began = out_now();
 	read_all(r, t, reading);
-	at += (out_now() - at) / 2;
+	at = out_now();
 	for (unsigned i = 0; i < t->cnt; i++)
 		if (is_lost(reading[i].ret))
 			return false;
@@ -270,7 +270,7 @@ bool nvml_read(struct nvml_reader *r, enum tier tier)
 		keep(r, tier, reading);
 	if (t->stream < 0)
 		return true;
-	t->at = at;
+	t->began = began;
 	for (unsigned i = 0; i < t->cnt; i++) {
 		unsigned c = t->state[i].counter;
 
@@ -281,6 +281,7 @@ bool nvml_read(struct nvml_reader *r, enum tier tier)
 		else
 			value[i] = (double)reading[i].raw * COUNTER[c].factor;
 	}
+	at = began + (at - began) / 2;
 	out_values(r->out, (unsigned)t->stream, at, at, value, t->cnt);
 	return true;
 }

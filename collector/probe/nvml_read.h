@@ -24,7 +24,7 @@ struct tier_state {
 	int stream; /* -1: not read yet; -2: the GPU has none of it */
 	unsigned cnt;
 	struct counter_state state[TIER_MOST];
-	int64_t at; /* of the reading before */
+	int64_t began; /* the reading before */
 };
 
 struct nvml_reader {

@@ -156,10 +156,13 @@ static int round_of(struct pm_flow *f, struct pm_session *s, int *reason)
 	result = api->PmSamplingGetCounterDataInfo(&info);
 	if (result || !info.populated)
 		return result;
-	f->clock = span.to = read_clock(api);
+	span.to = read_clock(api);
 	span.is_step = llabs(span.to.offset - span.from.offset) > STEP_NS;
 	for (size_t i = 0; i < info.completed; i++)
 		take(f, s, &span, i);
+	/* Of a late reader the next rounds still have samples from before the step. */
+	if (!span.is_step || span.is_behind)
+		f->clock = span.to;
 	memcpy(s->image, s->blank, s->image_size);
 	return 0;
 }

@@ -73,12 +73,21 @@ def align(rows, given):
     return [i for i in (after - 1, after) if 0 <= i < len(given)]
 
 
-def sum_is(name, v, steps, ns):
-    """A counter of 32 bits that the link can carry round in less than the time between two readings is not known."""
-    round_trips = ns / LINK_ROUND if name in ("PCIe TX", "PCIe RX") else 0
+def sum_is(name, v, steps, ns, most):
+    """
+    A counter of 32 bits that the link may have carried round between two readings is not known: @ns apart by the log, @most
+    if each of them waited for a CPU for as long as its neighbours in the log allow.
+    """
+    is_pcie = name in ("PCIe TX", "PCIe RX")
     step = steps % (2**32 if name.startswith("PCIe") else 2**64)
     factor = next(f for n, f in FIELDS.values() if n == name)
-    return round_trips > 0.95 if v is None else round_trips < 1.05 and near(v, step * factor)
+    return is_pcie and most > LINK_ROUND if v is None else not (is_pcie and ns > LINK_ROUND) and near(v, step * factor)
+
+
+def without_ends(rows):
+    """Rows of a level without those that end it: NULL, one period after the last row where the next one is more than three later."""
+    return [row for i, row in enumerate(rows) if i in (0, len(rows) - 1) or row[1] is not None
+            or rows[i + 1][0] - rows[i - 1][0] <= 3 * (row[0] - rows[i - 1][0])]
 
 
 def differences(name, rows, given, is_sum, first, span):
@@ -94,7 +103,8 @@ def differences(name, rows, given, is_sum, first, span):
         if is_sum and i == 0:
             is_right = v is None
         elif is_sum:
-            is_right = sum_is(name, v, value - given[n - 1][1], at - given[n - 1][0])
+            most = given[min(n + 1, len(given) - 1)][0] - given[max(n - 2, 0)][0]
+            is_right = sum_is(name, v, value - given[n - 1][1], at - given[n - 1][0], most)
         else:
             is_right = v is not None and near(v, value)
         if not is_right:
@@ -109,6 +119,9 @@ def differences(name, rows, given, is_sum, first, span):
 
 def compare_counter(name, rows, given, is_sum, span):
     """Of the readings that the first row may be, the one that fits best. Its number."""
+    rows = rows if is_sum else without_ends(rows)
+    if is_sum and rows and all(v is None for _, v in rows):
+        wrong(f"{name}: none is known")
     tries = [(differences(name, rows, given, is_sum, first, span), first) for first in (align(rows, given) if rows else [])]
     if not tries:
         wrong(f"{name}: no rows")

@@ -331,8 +331,11 @@ static void all_values_are_those_of_the_curves(void **state)
 
 static void a_set_clock_bends_no_curve(void **state)
 {
-	const struct setup forward = {.moods = "step=700", .ms = 1500},
-			   back = {.moods = "back=700", .ms = 1500};
+	const struct setup
+		forward = {.moods = "step=700", .ms = 1500},
+		back = {.moods = "back=700", .ms = 1500},
+		/* Several rounds wait when the reader comes, some from before the step. */
+		late = {.moods = "step=700", .ms = 600, .pause = 1000};
 
 	(void)state;
 	sample(&forward);
@@ -341,6 +344,11 @@ static void a_set_clock_bends_no_curve(void **state)
 	for (unsigned i = 0; i < record->cnt; i++)
 		check_values(&record->at[i], 100000);
 	sample(&back);
+	assert_true(check_order(100000) > 5000);
+	assert_int_equal(gaps(PROBE_LATE), 0);
+	for (unsigned i = 0; i < record->cnt; i++)
+		check_values(&record->at[i], 100000);
+	sample(&late);
 	assert_true(check_order(100000) > 5000);
 	assert_int_equal(gaps(PROBE_LATE), 0);
 	for (unsigned i = 0; i < record->cnt; i++)
