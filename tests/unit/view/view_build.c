@@ -57,7 +57,7 @@ static void make_report(void)
 		now[tid] += (dur + below(64) + 15) & ~INT64_C(15);
 	}
 	snprintf(sql, sizeof(sql), "INSERT INTO unsorted VALUES(1, %lld, 7, 4)",
-		 (long long)now[0] + 5);
+		 (long long)(now[0] + 5));
 	run(db, sql);
 	run(db, "INSERT INTO OSRT_API SELECT start, \"end\", 27, (1 << 48) | (100 << 24) | (100 + "
 		"tid), 0, name, 0, 0, NULL FROM unsorted ORDER BY \"end\"; DROP TABLE unsorted; "
