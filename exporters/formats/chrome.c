@@ -115,8 +115,8 @@ static void name_process(struct chrome *c, const struct place *p)
 	json_out_inside(o, t->name, strlen(t->name));
 	if (t->kind == TL_DEVICE) {
 		out_literal(o, " (");
-		json_out_inside(o, t->parent->name, strlen(t->parent->name));
-		snprintf(pid, sizeof(pid), "%s%lld)", t->parent->name[0] ? " " : "",
+		json_out_inside(o, process->name, strlen(process->name));
+		snprintf(pid, sizeof(pid), "%s%lld)", process->name[0] ? " " : "",
 			 (long long)t->process_pid);
 		out_text(o, pid);
 	} else if (!t->name[0]) {
