@@ -72,7 +72,7 @@ check 'add takes the rank from the name of the file' ranks add -d names --run x 
 is $? 2 'add refuses a bad name of a run'
 "$BIN" ranks add -d ds --run one missing.sqlite >out 2>err
 is "$? $(wc -l <err)" '1 1' 'add refuses a report that does not exist'
-head -c 100 ds/SL_STEPS/run=one/node=other/part-0.parquet >cut && cp cut ds/SL_STEPS/run=one/node=other/part-0.parquet
+head -c 100 ds/SL_STEPS/run=one/node=other/part-0.parquet >half && cp half ds/SL_STEPS/run=one/node=other/part-0.parquet
 "$BIN" ranks check -d ds --fail-on files >out 2>err
 is "$? $(grep -c 'SL_STEPS is cut off, or has been changed; moved to _bad' out)" '3 1' 'check names a file that is cut off'
 is "$(ls ds/_bad)" SL_STEPS-one-other.parquet 'check moves a file that is cut off away'

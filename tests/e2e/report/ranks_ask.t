@@ -104,7 +104,7 @@ says 1 "all has no run nine ('sightline ranks check' shows them)" 'a run that is
 says 2 "-d DATASET is missing (see 'sightline ranks ask --help')" 'no dataset' "$BIN" ranks ask why
 says 1 "no engine is in PATH: 'pip install duckdb-cli' installs one; 'sightline ranks sql' prints what it would run" 'no engine' \
 	env PATH=/nowhere "$BIN" ranks ask why -d all
-head -c 50 all/SL_STEPS/run=after/node=n0/part-0.parquet >cut && cp cut all/SL_STEPS/run=after/node=n0/part-0.parquet
+head -c 50 all/SL_STEPS/run=after/node=n0/part-0.parquet >half && cp half all/SL_STEPS/run=after/node=n0/part-0.parquet
 ask why -d all --run after >out
 is $? 1 'an error of the engine ends ask with a message'
 done_testing

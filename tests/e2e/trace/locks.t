@@ -27,12 +27,21 @@ check 'at least seven functions have waited for a lock' [ "$(wc -l <got)" -ge 7 
 
 [ -x "$PY" ] || skip_all 'no python3'
 # Python's locks: the same object whichever thread waits, another one for another lock.
-profile python -t osrt "$PY" -c 'import threading, time
+# The main thread holds both until every other thread sleeps; a thread that waits for the interpreter's lock runs while a file is read.
+profile python -t osrt --osrt-threshold=0 "$PY" -c 'import os, threading, time
 a, b = threading.Lock(), threading.Lock()
 def work(lock):
-    with lock: time.sleep(0.05)
-t = [threading.Thread(target=work, args=[lock]) for lock in (a, b) for _ in range(3)]
+    with lock: pass
+def sleeps(tid):
+    fd = os.open("/proc/self/task/%d/stat" % tid, os.O_RDONLY)
+    try: return os.read(fd, 1000).rpartition(b")")[2].split()[0] == b"S"
+    finally: os.close(fd)
+t = [threading.Thread(target=work, args=[lock]) for lock in (a, b) for _ in range(2)]
+a.acquire(), b.acquire()
 for x in t: x.start()
+while not all(sleeps(x.native_id) and sleeps(x.native_id) for x in t): time.sleep(0.01)
+time.sleep(0.02)
+a.release(), b.release()
 for x in t: x.join()' >out 2>err
 is "$(q "$R" "SELECT count(*) FROM (SELECT object FROM SL_OSRT_LOCKS AS l JOIN call ON call.start = l.start AND call.tid = l.globalTid & 0xffffff
 	WHERE name LIKE 'sem%' AND end - call.start > 20000000 GROUP BY object HAVING count(DISTINCT l.globalTid) = 2)")" 2 \
