@@ -169,25 +169,6 @@ static void calls_that_cupti_leaves_out_wait_for_it(void **state)
 	gpu_end(&f);
 }
 
-/* Other rings need not be read up to its end: what its hook has is all there is. */
-static void call_of_a_hook_does_not_wait_for_other_rings(void **state)
-{
-	struct gpu_fixture f;
-
-	(void)state;
-	gpu_begin(&f);
-	t0 = sl_mono_ns();
-	gpu_on(&f.r, f.cupti);
-	API(&f.r, f.program, cudaMalloc, 0, 1000, 0, 0, 0x7000, 4096);
-	gpu_flushed(&f.r, f.cupti, 1000 + 2000);
-	/* The times above lie ahead of the clock for 3 us. */
-	while (sl_mono_ns() <= t0 + 1000 + 2000)
-		;
-	gpu_tick(&f);
-	assert_string_equal(row_cnt(), "1");
-	gpu_end(&f);
-}
-
 /* Calls come as they return: the one inside waits for the one around it, and has no row then. */
 static void library_call_waits_for_the_one_around_it(void **state)
 {
@@ -221,7 +202,6 @@ int main(void)
 		TEST(of_two_at_the_same_time_the_outer_one_is_written),
 		TEST(a_hook_belongs_to_one_report),
 		TEST(calls_that_cupti_leaves_out_wait_for_it),
-		TEST(call_of_a_hook_does_not_wait_for_other_rings),
 		TEST(library_call_waits_for_the_one_around_it),
 	};
 
