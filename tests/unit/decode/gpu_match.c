@@ -143,7 +143,7 @@ static const char *row_cnt(void)
 	return strncmp(cnt, "error", 5) == 0 ? "0" : cnt;
 }
 
-/* CUPTI may report a call until it has told all up to 2 us behind its end; then the hook alone is the row. */
+/* CUPTI may report a call until it has reported all up to 2 us behind its end; then the hook alone is the row. */
 static void calls_that_cupti_leaves_out_wait_for_it(void **state)
 {
 	struct gpu_fixture f;
