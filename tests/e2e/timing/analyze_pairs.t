@@ -18,7 +18,7 @@ for f in json.load(open(sys.argv[1]))["findings"]:
     print(f["rule"], f["severity"])' "$1.json"
 }
 # Each rule fires on bad, none on good. What is bad may be a mere remark where it is one of several things. A finding is a share of
-# the time, so it says nothing of a program that hardly ran: where the report itself says so (cpu_taken), there is no verdict.
+# the time, so there is none of a program that hardly ran: where the report itself states that (cpu_taken), there is no verdict.
 pair() { # PROGRAM PROBLEM RULE...
 	problem=$2
 	severity='\(bad\|severe\)'
@@ -40,7 +40,7 @@ verdict() { # RUN NAME COMMAND...
 	verdict_run=$1 verdict_name=$2
 	shift 2
 	if grep -q '^cpu_taken ' "$verdict_run.found" && ! "$@" >/dev/null; then
-		skip "$verdict_name" 'other programs had the CPUs, as the report says'
+		skip "$verdict_name" 'other programs had the CPUs, as the report states'
 	else
 		check "$verdict_name" "$@"
 	fi
