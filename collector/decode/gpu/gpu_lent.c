@@ -130,6 +130,8 @@ void gpu_lent_settle(struct arenas *as, struct gpu_process *p, int64_t read_to, 
 
 	gpu_lent_graphs_settle(as, p, read_to);
 	count_calls(p, read_to);
+	if (!e)
+		return;
 	while (i < p->lent.cnt) {
 		bool has_end = i + 1 < p->lent.cnt;
 
