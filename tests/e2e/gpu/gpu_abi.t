@@ -27,7 +27,7 @@ api() {
 is "$(api CUPTI_ACTIVITY_KIND_RUNTIME)" \
 	'cudaDeviceSynchronize 2,cudaFree 1,cudaLaunchKernel 1,cudaMalloc 1,cudaMalloc3D 1,cudaMemcpy2DArrayToArray 1,cudaMemcpyAsync 1' \
 	'each call that returned is a row'
-is "$(api CUDNN_EVENTS)" 'cudnnSetActivationDescriptor 4,cudnnSetDropoutDescriptor 1' 'likewise of cuDNN, loaded four times'
+is "$(api CUDNN_EVENTS)" 'cudnnSetActivationDescriptor 4,cudnnSetDropoutDescriptor 1' 'cuDNN, loaded four times, has each of its calls once'
 is "$(q "$R" "SELECT returnValue FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId WHERE value = 'cudaFree'" 2>&1)" 17 \
 	'the call that failed has its result'
 

@@ -104,7 +104,7 @@ check 'endless: a message' grep -q 'CUPTI has no times for them' err
 
 # ---- killed: all calls are there, and what the GPU did up to the last flush; the rest is counted as lost ----
 profile killed -t cuda --cuda-flush-interval=300 "$GPU/train" -n 20 -w 2000 -k >said 2>err
-is $? 137 'killed'
+is $? 137 'the program ends by SIGKILL'
 check 'killed when idle for long: nothing is lost' "$PY" "$E2E/gpu/gpu_truth.py" "$R" said calls activity joined
 profile killed -t cuda --cuda-flush-interval=20000 "$GPU/train" -n 20 -w 0 -k >said 2>err
 check 'killed at once: every call is there' "$PY" "$E2E/gpu/gpu_truth.py" "$R" said calls

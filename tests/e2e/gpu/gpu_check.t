@@ -11,9 +11,9 @@ SIGHTLINE_CUPTI=$STANDIN/libcupti.so.13
 export LD_LIBRARY_PATH SIGHTLINE_CUPTI
 
 "$PY" "$CHECK" -b "$B" -o results >out 2>err
-is "$?$(cat err)" 0 'without a GPU check-gpu succeeds'
-is "$(cat out)" 'check-gpu: skipped: the driver is a stand-in' 'without a GPU check-gpu states that it did nothing'
-check 'without a GPU no results are written' test ! -e results
+is "$?$(cat err)" 0 'check-gpu succeeds where there is no GPU'
+is "$(cat out)" 'check-gpu: skipped: the driver is a stand-in' 'check-gpu states that it did nothing where there is no GPU'
+check 'check-gpu writes no results where there is no GPU' test ! -e results
 
 # ---- all of them, on the stand-ins, where libcupti came in wheels and no toolkit is installed ----
 mkdir -p bare wheels/nvidia/cu13/lib wheels/nvidia/cuda_cupti/lib

@@ -88,13 +88,13 @@ cusolverDnDgetrs 12
 cusolverDnSpotrf 8
 cusolverDnXgetrf 4
 cusolverDnXsyevd 4
-cusolverSpDcsrlsvqr 1' 'cuSOLVER: with those of cuBLAS inside'
+cusolverSpDcsrlsvqr 1' 'cuSOLVER: its calls have rows, and those of cuBLAS inside them'
 is "$(launches CUBLAS_EVENTS 'cublas*')" 'cublasDsyrk_v2 4
 cublasDtrsm_v2 8' 'cuBLAS inside has rows of its own'
 is "$(q "$R" "SELECT DISTINCT t.value || ' in ' || o.value FROM CUBLAS_EVENTS b JOIN StringIds t ON t.id = b.nameId
 	JOIN SL_LIBRARY_API l ON l.globalTid = b.globalTid AND b.start >= l.start AND b.end <= l.end
 	JOIN StringIds o ON o.id = l.nameId WHERE t.value GLOB 'cublasD[st]*' ORDER BY 1" 2>&1)" 'cublasDsyrk_v2 in cusolverDnSpotrf
-cublasDtrsm_v2 in cusolverDnDgetrs' 'inside'
+cublasDtrsm_v2 in cusolverDnDgetrs' 'calls of cuBLAS lie inside those of cuSOLVER'
 
 # ---- arguments and results ----
 is "$(arguments cufftPlan1d n type batch)" 'n=1024 type=41 batch=8
@@ -102,7 +102,7 @@ n=16 type=77 batch=1' 'plans of one dimension, also one that could not be made'
 is "$(arguments cufftPlan3d m n k type)" 'm=16 n=32 k=8 type=105' 'a plan of three'
 is "$(arguments cufftPlanMany n type batch)" 'n=32 type=42 batch=4' 'a plan of many' # n: the first of its sizes
 is "$(arguments cufftMakePlanMany64 count n type batch)" 'count=1 n=512 type=41 batch=2' 'a plan of sizes of 64 bits'
-is "$(arguments cufftExecC2C op | sort -n | uniq -c | tr -s ' \n' ' ')" ' 8 op=-1 5 op=1 ' 'directions'
+is "$(arguments cufftExecC2C op | sort -n | uniq -c | tr -s ' \n' ' ')" ' 8 op=-1 5 op=1 ' 'cuFFT: each call has its direction'
 is "$(arguments cusparseSpMM op compute | uniq -c | tr -s ' \n' ' ')" ' 4 op=1 op=0 compute=0 1 op=0 op=1 compute=0 ' \
 	'sparse by dense: both operations, the type'
 is "$(arguments cusparseCreateCsr m n count type | sort -u)" 'm=100 n=100 count=0 type=0
@@ -147,7 +147,7 @@ cudaIpcOpenMemHandle 1 4' "IPC, $how: each process has its calls"
 	is "$(q "$R" "SELECT s.value || ' ' || r.returnValue FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s ON s.id = r.nameId
 		WHERE r.returnValue != 0 ORDER BY 1" 2>&1 | sed 's/_v[0-9]* / /' | tr '\n' ' ')" \
 		'cudaFree 1 cudaIpcCloseMemHandle 1 cudaIpcGetEventHandle 400 cudaIpcGetMemHandle 1 cudaIpcOpenMemHandle 1 cudaIpcOpenMemHandle 1 cudaIpcOpenMemHandle 201 ' \
-		"IPC, $how: and its errors"
+		"IPC, $how: calls that fail have their errors"
 	# A handle is 64 bytes on the stack; behind it come the flags. Where it failed there is no address.
 	is "$(q "$R" "SELECT group_concat(t, ', ') FROM (SELECT group_concat(e.name || iif(e.name = 'flags', '=' || a.value, ''), ' ') AS t
 		FROM SL_GPU_ARGUMENTS a JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = a.callId JOIN StringIds s ON s.id = r.nameId
@@ -161,7 +161,7 @@ cudaIpcOpenMemHandle 1 4' "IPC, $how: each process has its calls"
 	# One that has no such rank, seven that work, the group's begin and end, making and destroying (twice); one makes the id.
 	is "$(processes SL_LIBRARY_API)" '59 60' "NCCL, $how: each process has its calls"
 	is "$(processes CUPTI_ACTIVITY_KIND_RUNTIME)" "$(awk '/^call cuda/ { n += $3 } /^kernels/ { n += $2 } END { print (n / 2 + 2) " " (n / 2 + 2) }' said)" \
-		"NCCL, $how: and what it launched"
+		"NCCL, $how: each collective has the kernels that it launched"
 	is "$(arguments ncclAllReduce count type op | sort | uniq -c | tr -s ' \n' ' ')" \
 		' 10 count=1000 type=7 op=2 10 count=2 type=7 op=0 10 count=2000 type=7 op=0 ' "NCCL, $how: counts, types and operations"
 	is "$(arguments ncclBroadcast count root | sort | uniq -c | tr -s ' \n' ' ')" ' 10 count=2 root=1 2 count=2 root=2 ' "NCCL, $how: roots"

@@ -49,5 +49,5 @@ cuda_mem_full info 99.0 % of the memory of GPU 0 was allocated at its peak: 17.0
 	'memory nearly full, and an allocation that fails'
 
 profile none -t cuda "$GPU/memory" >said 2>err
-is "$("$BIN" stats -r cuda_mem_peak "$R" | grep -c SKIPPED)" 1 'without --cuda-memory-usage there is none'
+is "$("$BIN" stats -r cuda_mem_peak "$R" | grep -c SKIPPED)" 1 'cuda_mem_peak is skipped in a report without --cuda-memory-usage'
 done_testing

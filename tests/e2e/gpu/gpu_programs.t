@@ -17,7 +17,7 @@ program() { # WHICH [SCRIPT]
 	"$PY" "$script" "$1" >want 2>want.err
 	status=$?
 	if [ $status -eq 77 ]; then
-		skip "$1" "$(tail -n 1 want)"
+		skip "program $1 is traced" "$(tail -n 1 want)"
 		return
 	fi
 	result $status "$1: works untraced" || diag <want.err
@@ -61,7 +61,7 @@ if [ "$status" -ne 77 ]; then
 		"$(counted torch '^ncclAllReduce$')" 'torch: what NCCL was asked for'
 	is "$(q "$R" "SELECT count(*) FROM CUDNN_EVENTS JOIN StringIds ON id = nameId WHERE value = 'cudnnBackendExecute'")" \
 		"$(counted torch '^cudnnBackendExecute$')" 'torch: convolutions'
-	is "$(q "$R" 'SELECT count(*) FROM SL_PROCESS_TREE')" 3 'torch: and its two workers'
+	is "$(q "$R" 'SELECT count(*) FROM SL_PROCESS_TREE')" 3 'torch: it has two workers'
 	# PyTorch's own ranges: in each thread of Python, and where the gradients of all of them are made.
 	cat >threads.py <<'END'
 import sys, threading, torch

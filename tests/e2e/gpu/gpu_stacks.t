@@ -40,7 +40,7 @@ is "$(folded_gpu)" "$(said_gpu)" 'all: time on the GPU by function'
 is "$("$BIN" stats -q -f csv -r callers_sum -o - "$R" | awk -F, '$8 == "library" && $9 == "cublasSgemm_v2" { print $3, $10 }')" \
 	"3 place_gemm (places.c:$(awk '$3 == "cublasSgemm_v2" { print $5; exit }' said))" 'all: callers_sum has the callers of cuBLAS'
 is "$("$BIN" stats -q -f csv -r callers_sum -o - "$R" | awk -F, '$9 == "cudaLaunchKernel" { n += $3 } END { print n }')" \
-	"$(grep -c '^call kernel cudaLaunchKernel' said)" 'all: and each launch once'
+	"$(grep -c '^call kernel cudaLaunchKernel' said)" 'all: each launch has one stack'
 # What takes a microsecond or more.
 of_c kernel --cudabacktrace=kernel 'kernel 1000'
 of_c memory --cudabacktrace=memory 'memory 1000'

@@ -33,9 +33,9 @@ first() {
 # What CUPTI does not do here is reported once, on stderr and in the report.
 told_once() {
 	is "$(grep -c "^sightline: CUPTI of CUDA .* does not work with this machine's NVIDIA driver" err)/$(grep -v '^sightline: ' err)" 1/ \
-		"$1: one message"
+		"$1: there is one message"
 	is "$(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE severity > 1 AND text LIKE 'CUPTI of CUDA % does not work%'" 2>&1)" 1 \
-		"$1: and in the report"
+		"$1: the report has the message once"
 }
 
 binding() { # NAME PROGRAM
@@ -86,7 +86,7 @@ marks() { # NAME PROGRAM
 		FROM (SELECT * FROM NVTX_EVENTS) e LEFT JOIN StringIds ON id = textId
 		LEFT JOIN (SELECT domainId AS dom, text FROM NVTX_EVENTS WHERE eventType = 75) d ON d.dom = e.domainId
 		ORDER BY e.start, e.eventId")" "$(cat told)" "$version, $1: what the program says it did"
-	is "$(grep -c '^[0-9]' told | sed 's/[5-9]/enough/')" enough "$version, $1: and that is something"
+	is "$(grep -c '^[0-9]' told | sed 's/[5-9]/enough/')" enough "$version, $1: the program says that it did five things or more"
 }
 nvtx() {
 	real=$TOP/tests/prog/nvtx_real.c

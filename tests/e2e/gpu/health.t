@@ -100,7 +100,7 @@ if [ -e "$S/libcupti.so.13" ] && [ -x "$B/tests/gpu/train" ]; then
 			"a capture range ($part) has the samples of its time, all of them"
 	done
 else
-	skip 'with a CUDA program' 'its stand-ins are not built'
+	skip 'health of a GPU under a CUDA program' 'its stand-ins are not built'
 fi
 
 # ---- MIG ----
@@ -155,7 +155,7 @@ is "$(grep -c '1 GPU is not sampled: no permission' err) $(sqlite3 denied.sqlite
 gpus gpus=3 number -t none --gpu-metrics-devices=1,7 sleep 0.3
 is "$(grep -c 'no GPU has the number 7; there are: 0 (Stand-in H100), 1 (Stand-in H100), 2' err)" 1 'an unknown number: the known ones are listed'
 CUDA_VISIBLE_DEVICES=2 gpus gpus=3 visible -t none --gpu-metrics-devices=cuda-visible sleep 0.4
-is "$(sqlite3 visible.sqlite "SELECT group_concat(DISTINCT substr(uuid, -2)) FROM SL_GPU_METRIC_SETS")" 02 'cuda-visible: those of CUDA_VISIBLE_DEVICES'
+is "$(sqlite3 visible.sqlite "SELECT group_concat(DISTINCT substr(uuid, -2)) FROM SL_GPU_METRIC_SETS")" 02 'cuda-visible: the GPUs of CUDA_VISIBLE_DEVICES alone are sampled'
 gpus gpus=2,lost=1 lost -t none --gpu-metrics-devices=all sleep 2.2
 is "$(grep -c 'GPU 1: sampling has ended: the GPU is lost' err) $(rows SL_GPU_EVENTS "kind = 'lost'") $(rows SL_GPU_METRIC_GAPS "why = 'lost' AND typeId & 255 = 1")" '1 1 1' \
 	'a GPU is lost: a line, an event, a gap'

@@ -31,7 +31,7 @@ CHILD a.py:50 in f 4.0
 COMPUTE None 2.0
 COMPUTE a.py:20 in hold 2.0
 NO_CPU a.py:40 in f 2.0
-sum 160.0 of 160.0" 'each instant has one cause: that of the thread that ended a wait'
+sum 160.0 of 160.0" 'each instant has one cause, which is the thread that ended the wait'
 is "$(parts --time 50ms-80ms waits.sqlite)" "COMPUTE a.py:30 in serve 30.0
 sum 30.0 of 30.0" 'a part of the time: thread 102 computes before it sends'
 is "$(parts --thread 101 --time 0-41ms waits.sqlite | tail -1)" 'sum 41.0 of 41.0' 'another thread: its parts add up to its time'

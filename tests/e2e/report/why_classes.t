@@ -61,7 +61,7 @@ time.sleep(0.2)
 END2
 old=$(pythons '(3, 8) <= sys.version_info < (3, 11)' | head -1)
 if [ -z "$old" ]; then
-	skip 'time.sleep()' 'no CPython 3.8 to 3.10'
+	skip 'time.sleep() is named as the wait' 'no CPython 3.8 to 3.10'
 else
 	profile nap "$old" nap.py 2>err
 	"$BIN" why -f json "$R" >why.json

@@ -18,7 +18,7 @@ refused() { # TEXT OPTION...
 	refused_text=$1
 	shift
 	"$BIN" why "$@" steps.sqlite >out 2>err
-	is "$? $(cat err out)" "1 sightline: why: steps.sqlite: $refused_text" "refused: $*"
+	is "$? $(cat err out)" "1 sightline: why: steps.sqlite: $refused_text" "why refuses $*"
 }
 
 # ---- ranges ----

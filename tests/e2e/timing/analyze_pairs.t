@@ -76,7 +76,7 @@ END
 } >gil.py
 chmod +x gil.py
 if ! "$PY" -c 'import sys; sys.exit(not getattr(sys, "_is_gil_enabled", lambda: True)())'; then
-	skip 'gil' "$PY has no such lock"
+	skip 'gil: the pair is told apart' "$PY has no such lock"
 else
 	pair ./gil.py gil python_gil
 fi
@@ -89,7 +89,7 @@ else
 	skip 'crowd, imbalance' 'no context switches are recorded here'
 fi
 case $(stat -f -c %T .) in
-tmpfs | ramfs) skip 'syncs, cold' "there is no disk behind $W" ;;
+tmpfs | ramfs) skip 'syncs and cold: the pairs are told apart' "there is no disk behind $W" ;;
 *)
 	pair "$HOST" syncs io_syncs
 	pair "$HOST" cold io_cold_reads

@@ -113,11 +113,11 @@ is "$(meta LIMIT)" start 'of the whole run, as it was shorter'
 pid=$!
 wait_for 20 sh -c "'$BIN' sessions list -p false | grep -q flight-$$"
 sleep 1.5
-check 'dump' "$BIN" dump --session=flight-$$
+check 'dump of a running flight recorder succeeds' "$BIN" dump --session=flight-$$
 check 'its report is there when it returns' intact "$W/live.sqlite"
 kill -USR2 $pid
 wait_for 10 intact "$W/live.2.sqlite"
-is $? 0 'SIGUSR2'
+is $? 0 'a report is written at SIGUSR2'
 send TERM $(pgrep -P $pid -x flight)
 wait $pid
 is $? 0 'the program has not noticed'
