@@ -1,6 +1,6 @@
 """html_browser.py BROWSER.py-FOLDER FOLDER - the HTML summary in a headless Chromium: TAP.
 
-FOLDER holds all.html and all.sqlite (html_make.py), known.html and empty.html (html.t).
+FOLDER holds all.html and all.sqlite (html_make.py), known.html and empty.html (html_browser.t).
 """
 import json
 import os
