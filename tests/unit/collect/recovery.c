@@ -172,9 +172,10 @@ static void die_with_a_spool(enum spooled_moment moment, bool in_files)
 	assert_int_equal(s.arenas.spool->used, 0);
 	/* One chunk leaks where it was in no one's hands. */
 	assert_int_equal(r.arena->used_chunks, moment == BEFORE_THE_CHUNK_IS_BACK);
+	/* Detaching an arena gives its chunks back to the spool. */
+	side_die(&s);
 	spool_release(s.arenas.spool);
 	free(s.arenas.spool);
-	side_die(&s);
 }
 
 static void killed_with_a_spool(void **state)
