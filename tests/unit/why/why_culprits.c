@@ -311,6 +311,30 @@ static void lines_that_import_again_are_one(void **state)
 	assert_null(culprit_at(7));
 }
 
+/*
+ * One function: line 1 computes 50; line 3 imports 5 * 6 again; line 2 imports 5 * 2 again, computes 6 and is in the kernel for 5, so it
+ * belongs to both. Line 1, which has most, gets its 21; line 3 nothing.
+ */
+static void line_is_joined_once(void **state)
+{
+	(void)state;
+	report(101);
+	runs(MAIN, 0, 101);
+	computes(MAIN, 0, 50, "f /me/a.py:1");
+	for (int i = 0; i < 5; i++) {
+		call(MAIN, "open64", 50 + 6 * i, 56 + 6 * i,
+		     "x <frozen importlib._bootstrap>; f /me/a.py:3", .path = "/me/c.pyc");
+		call(MAIN, "open64", 80 + 2 * i, 82 + 2 * i,
+		     "x <frozen importlib._bootstrap>; f /me/a.py:2", .path = "/me/b.pyc");
+	}
+	computes(MAIN, 90, 96, "f /me/a.py:2");
+	call(MAIN, "write", 96, 101, "f /me/a.py:2");
+	ask();
+	assert_string_equal(culprits(), "a.py:1 in f 71 COMPUTE\na.py:3 in f 30 IMPORT\n");
+	assert_int_equal(culprit_at(3)->of_reason[WHY_IMPORT], 30 * MS);
+	assert_int_equal(culprit_at(1)->of_reason[WHY_IMPORT], 10 * MS);
+}
+
 /* ---- the order ---- */
 
 /*
@@ -452,6 +476,7 @@ int main(void)
 		TEST(libraries_are_modules),
 		TEST(imports_count_by_process),
 		TEST(lines_that_import_again_are_one),
+		TEST(line_is_joined_once),
 		TEST(time_without_a_cpu_has_no_weight),
 		TEST(more_time_comes_first_of_equal_weights),
 		TEST(line_without_a_cpu_alone),
