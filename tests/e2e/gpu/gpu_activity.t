@@ -3,7 +3,7 @@
 # leading to the call that asked; graphs whole and by their nodes; what is left after a kill.
 # shellcheck disable=SC2086
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 GPU=$B/tests/gpu
 STANDIN=$B/tests/standin
 [ -f "$STANDIN/libcupti.so.13" ] || skip_all 'the stand-ins are not built'
@@ -39,7 +39,7 @@ if [ -x "$GPU/nvcc" ]; then
 	activity '' "$GPU/nvcc"
 	activity '' "$GPU/nvcc_static"
 else
-	skip 'programs compiled by nvcc' 'no CUDA toolkit'
+	skip 'programs compiled by nvcc' 'there is no CUDA toolkit: PyPI could not be reached (scripts/toolkits)'
 fi
 
 # ---- graphs ----

@@ -3,7 +3,7 @@
 # make is a row, once, whatever way they came by the library.
 # shellcheck disable=SC2086
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 GPU=$B/tests/gpu
 STANDIN=$B/tests/standin
 [ -f "$STANDIN/libcuda.so.1" ] || skip_all 'the stand-ins are not built'
@@ -67,7 +67,7 @@ if [ -x "$GPU/nvcc" ]; then
 	calls partial "$GPU/nvcc_ptsz"
 	calls partial "$GPU/nvcc_static"
 else
-	skip 'programs compiled by nvcc' 'no CUDA toolkit'
+	skip 'programs compiled by nvcc' 'there is no CUDA toolkit: PyPI could not be reached (scripts/toolkits)'
 fi
 
 # ---- which layers have rows: the outermost of runtime and driver; libraries in tables of their own ----
@@ -137,7 +137,7 @@ if [ -x "$GPU/binding_static" ]; then
 		'real shared runtime: its calls are rows, with the error'
 	LD_LIBRARY_PATH=$STANDIN
 else
-	skip "NVIDIA's own runtime" 'no CUDA toolkit'
+	skip "NVIDIA's own runtime" 'there is no CUDA toolkit: PyPI could not be reached (scripts/toolkits)'
 fi
 
 # ---- a machine without a driver, or without a device ----

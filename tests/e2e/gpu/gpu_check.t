@@ -2,7 +2,7 @@
 # The checks for a real GPU cannot run here; that they are skipped where there is none, can. And on the stand-ins each of
 # them runs, so that none fails there for itself: of names, options and columns they know what a report has.
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 STANDIN=$B/tests/standin
 [ -f "$STANDIN/libcuda.so.1" ] || skip_all 'the stand-ins are not built'
 CHECK=$TOP/tests/gpu/check-gpu

@@ -2,7 +2,7 @@
 # Versions of CUPTI that give wrong times, or records of wrong kinds: the report has every row all the same, or counts what
 # it lacks, and names the bugs that were avoided.
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 GPU=$B/tests/gpu
 STANDIN=$B/tests/standin
 [ -f "$STANDIN/libcupti.so.13" ] || skip_all 'the stand-ins are not built'

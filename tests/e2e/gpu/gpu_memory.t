@@ -3,7 +3,7 @@
 # counts them itself; the track of memory in a time line.
 # shellcheck disable=SC2016
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 GPU=$B/tests/gpu
 STANDIN=$B/tests/standin
 [ -f "$STANDIN/libcupti.so.13" ] || skip_all 'the stand-ins are not built'

@@ -2,7 +2,7 @@
 # gpu_programs.t - programs that others wrote, on the stand-ins: they find what they find untraced, and what the libraries
 # counted is what the report has rows of. PyCUDA, Numba and PyTorch for CUDA (python3-torch-cuda) where they are installed.
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 STANDIN=$B/tests/standin
 [ -f "$STANDIN/libcupti.so.12" ] || skip_all 'the stand-ins are not built'
 # Those of CUDA 12 first: what Numba makes of a newer driver's names is its own affair.

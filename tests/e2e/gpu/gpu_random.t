@@ -2,7 +2,7 @@
 # Random programs on a CUPTI in its worst mood; the same ones each time. More: make check-gpu-random.
 # shellcheck disable=SC2086
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 [ -f "$B/tests/standin/libcupti.so.13" ] || skip_all 'the stand-ins are not built'
 
 check 'twenty random programs: all as untraced, all work is there or counted' \

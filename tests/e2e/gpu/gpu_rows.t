@@ -3,7 +3,7 @@
 # and leads to exactly one call, whichever source reported the call; when the program is killed, and when the collector is.
 # shellcheck disable=SC2086
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 GPU=$B/tests/gpu
 STANDIN=$B/tests/standin
 [ -f "$STANDIN/libcupti.so.13" ] || skip_all 'the stand-ins are not built'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # third_party.t - a report, read as tools for nsys's databases read theirs (third_party.py), on the stand-ins.
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 STANDIN=$B/tests/standin
 [ -f "$STANDIN/libcupti.so.13" ] || skip_all 'the stand-ins are not built'
 LD_LIBRARY_PATH=$STANDIN${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}

@@ -3,7 +3,7 @@
 # pod a process of this machine.
 . tests/lib.sh
 Y=$TOP/scripts/container/job.yaml
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 "$PY" -m pip install -q --disable-pip-version-check --target "$W/pip" kubernetes-validate >pip.log 2>&1 || skip_all 'PyPI was not reached'
 yaml() { PYTHONPATH=$W/pip "$PY" "$@"; }
 

@@ -10,7 +10,7 @@ GPU=$B/tests/gpu
 STANDIN=$B/tests/standin
 [ -f "$STANDIN/libcupti.so.13" ] && [ -x "$GPU/ranks" ] || skip_all 'the stand-ins are not built'
 PATH=$B/tests/duckdb/duckdb_cli:$PATH
-command -v duckdb >/dev/null || skip_all 'no duckdb (PyPI was not reached)'
+command -v duckdb >/dev/null || skip_all 'duckdb is not there: PyPI could not be reached (package duckdb-cli)'
 for v in RANK WORLD_SIZE SLURM_PROCID SLURM_NTASKS SLURM_JOB_ID; do unset "$v"; done
 
 # ---- machines: a switch is in the namespace of the controller; the others hang on it ----

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2016,SC2086
 . tests/lib.sh
 
-command -v gcc >/dev/null || skip_all 'no gcc'
+command -v gcc >/dev/null || skip_all 'gcc is not installed (package gcc)'
 cat >spin.c <<'END'
 /* Spins for given CPU times, 70 to 30 in two functions; then in a thread, a child, another program, libc and made code. */
 #include <pthread.h>

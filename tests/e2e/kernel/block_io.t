@@ -3,7 +3,7 @@
 # nothing else uses; which thread made them; the wait for them is the device's.
 # shellcheck disable=SC2016
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 [ "$(id -u)" = 0 ] || skip_all 'needs root'
 command -v losetup >/dev/null || skip_all 'no losetup'
 profile probe -t none --block-io=true true 2>err

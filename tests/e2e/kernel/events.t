@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 	return 5;
 }
 EOF
-gcc -O1 -o happen happen.c -lpthread || skip_all 'no gcc'
+gcc -O1 -o happen happen.c -lpthread || skip_all 'gcc is not installed (package gcc)'
 sum() { # REPORT EVENT
 	q "$1" "SELECT coalesce(sum(value), 0) FROM PMU_EVENT_COUNTERS c JOIN PMU_EVENT_REQUESTS r ON r.id = c.idx WHERE event_name = '$2'"
 }

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2086
 . tests/lib.sh
 
-command -v gcc >/dev/null || skip_all 'no gcc'
+command -v gcc >/dev/null || skip_all 'gcc is not installed (package gcc)'
 "$BIN" profile -t none --off-cpu-threshold=80000 -o probe true 2>err
 grep -q 'need eBPF' err && skip_all "$(grep 'need eBPF' err)"
 cat >waits.c <<'END'
@@ -184,6 +184,6 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	is "$(grep -c 'stacks of threads without a CPU need eBPF (root, or CAP_BPF and CAP_PERFMON)' err)" 1 'without rights: one line says what off-CPU stacks need'
 	is "$(q theirs/theirs.sqlite "SELECT count(*) FROM sqlite_master WHERE name = 'COMPOSITE_EVENTS'")" 0 'without rights: no off-CPU stacks'
 else
-	skip 'rights' 'needs root and setpriv'
+	skip 'rights' 'needs root and setpriv (package util-linux)'
 fi
 done_testing

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2016,SC2086
 . tests/lib.sh
 
-command -v gcc >/dev/null || skip_all 'no gcc'
+command -v gcc >/dev/null || skip_all 'gcc is not installed (package gcc)'
 "$BIN" profile -t none --off-cpu-threshold=80000 -o probe true 2>err
 grep -q 'need eBPF' err && skip_all "$(grep 'need eBPF' err)"
 cat >steps.c <<'END'

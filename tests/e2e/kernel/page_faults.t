@@ -1,8 +1,8 @@
 #!/bin/sh
 # page_faults.t - major page faults: as many as the kernel counts (getrusage, /proc/PID/stat), with file, offset and line.
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
-command -v gcc >/dev/null || skip_all 'no gcc'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
+command -v gcc >/dev/null || skip_all 'gcc is not installed (package gcc)'
 [ "$(id -u)" = 0 ] || skip_all 'needs root'
 SAMPLED=1
 "$BIN" profile -t none --cpuctxsw=none -s process-tree --python-sampling=true -f true -o probe true 2>err

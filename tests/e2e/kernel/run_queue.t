@@ -2,7 +2,7 @@
 # run_queue.t - the report run_queue_sum: its waits for a CPU are those that the kernel counts itself (/proc/PID/task/TID/schedstat,
 # voluntary_ctxt_switches), of threads that share one CPU, compute, and sleep.
 . tests/lib.sh
-command -v gcc >/dev/null || skip_all 'no gcc'
+command -v gcc >/dev/null || skip_all 'gcc is not installed (package gcc)'
 [ "$(id -u)" = 0 ] || skip_all 'needs root'
 [ -r /proc/self/schedstat ] || skip_all 'the kernel has no schedstat'
 

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2016,SC2086
 . tests/lib.sh
 
-command -v gcc >/dev/null || skip_all 'no gcc'
+command -v gcc >/dev/null || skip_all 'gcc is not installed (package gcc)'
 [ "$(uname -m)" = x86_64 ] || skip_all 'its programs are for x86-64'
 cat >where.c <<'END'
 /* Spends CPU time in known places: the first argument says where, the second how long, in seconds. */

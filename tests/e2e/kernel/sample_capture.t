@@ -62,7 +62,7 @@ if command -v gcc >/dev/null; then
 		is "$(q "$R" "SELECT count(*) BETWEEN 1 AND 2 FROM (SELECT DISTINCT value FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol WHERE s.value LIKE 'turn__')")" 1 "libraries $i: one or two of them"
 	done
 else
-	skip 'libraries that are loaded between captures' 'no gcc'
+	skip 'libraries that are loaded between captures' 'gcc is not installed (package gcc)'
 fi
 
 # A range that is never opened.

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2016
 . tests/lib.sh
 SAMPLED=1
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 [ "$(id -u)" = 0 ] || skip_all 'needs root'
 
 "$BIN" profile -t none --cpuctxsw=none -s process-tree --python-sampling=true -f true -o probe true 2>err

@@ -70,7 +70,7 @@ if command -v gcc >/dev/null; then
 	fly libraries --flight=100s "$P" log l3 0.4 3
 	is "$(q "$R" "SELECT group_concat(value || ' ' || (n > 150)) FROM (SELECT value, count(*) AS n FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = c.symbol WHERE value LIKE 'turn__' GROUP BY 1 ORDER BY 1)")" 'turn_1 1,turn_2 1,turn_3 1' 'libraries that are unloaded, one after the other at one place'
 else
-	skip 'libraries that are unloaded' 'no gcc'
+	skip 'libraries that are unloaded' 'gcc is not installed (package gcc)'
 fi
 
 # ---- reports in a row ----

@@ -3,7 +3,7 @@
 # names them only where they are more than one in a hundred.
 # shellcheck disable=SC2015,SC2086
 . tests/lib.sh
-command -v gcc >/dev/null || skip_all 'no gcc'
+command -v gcc >/dev/null || skip_all 'gcc is not installed (package gcc)'
 
 cat >turns.c <<'END'
 /* Two threads take turns on one CPU, @argv[1] times, when a line comes, and tell. */

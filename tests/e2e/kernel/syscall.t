@@ -85,7 +85,7 @@ if command -v strace >/dev/null && strace -f -o /dev/null true 2>/dev/null; then
 	# shellcheck disable=SC2086
 	is "$(calls $names)" "$(strace_calls $names)" 'every call of the program, as often as strace saw it'
 else
-	skip 'strace' 'not installed or not permitted'
+	skip 'strace' 'strace is not installed (package strace), or not permitted'
 fi
 
 # ---- bad input ----

@@ -51,7 +51,7 @@ END
 	is "${got% *}" "${want% *}" 'open: as often as strace saw it'
 	is "${want% *}" 150 'strace saw the calls that the program makes'
 else
-	skip 'strace' 'not installed or not permitted'
+	skip 'strace' 'strace is not installed (package strace), or not permitted'
 fi
 
 # ---- /proc/self/io and getrusage ----

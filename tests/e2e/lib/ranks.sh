@@ -3,7 +3,7 @@
 GPU=$B/tests/gpu
 STANDIN=$B/tests/standin
 [ -f "$STANDIN/libnccl.so.2" ] && [ -x "$GPU/ranks" ] || skip_all 'the stand-ins are not built'
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 LD_LIBRARY_PATH=$STANDIN${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 SIGHTLINE_CUPTI=$STANDIN/libcupti.so.13
 PATH=$B/tests/duckdb/duckdb_cli:$PATH

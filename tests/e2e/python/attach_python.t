@@ -5,7 +5,7 @@
 . tests/lib.sh
 
 [ "$(uname -m)" = x86_64 ] || skip_all 'for x86-64'
-command -v python3 >/dev/null || skip_all 'no Python'
+command -v python3 >/dev/null || skip_all 'python3 is not installed (package python3)'
 sleep 60 &
 "$BIN" attach -p $! -d 1 --python-sampling=true -o probe 2>err
 kill $!
@@ -148,7 +148,7 @@ if gcc -rdynamic -o future future.c; then
 	check 'samples of an unknown version have their native stacks' [ "$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS WHERE stackId IS NOT NULL')" -gt 50 ]
 	is "$(has_python "$R")" 0 'samples of an unknown version have no functions of Python'
 else
-	skip 'an unknown version of Python has one message' 'no gcc'
+	skip 'an unknown version of Python has one message' 'gcc is not installed (package gcc)'
 fi
 for py in "$HOME"/.pyenv/versions/2.7.*/bin/python "$HOME"/.pyenv/versions/3.[67].*/bin/python3; do
 	[ -x "$py" ] || continue

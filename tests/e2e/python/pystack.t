@@ -3,7 +3,7 @@
 # lie, against the headers; lines of instructions, against the interpreters'.
 # shellcheck disable=SC2016
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 LIB=$PROG/lib/pystack.so
 version() { "$1" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])'; }
 printf 'def run(f):\n    f()\n' >this_is_imported.py

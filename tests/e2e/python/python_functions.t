@@ -1,7 +1,7 @@
 #!/bin/sh
 # --python-functions-trace and --trace=python-gc, in every Python that is installed.
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 calls="SELECT eventType, value, printf('%x', color), (SELECT text FROM NVTX_EVENTS d WHERE d.eventType = 75 AND d.domainId = e.domainId AND d.globalTid / 0x1000000 = e.globalTid / 0x1000000), count(*), sum(end >= start)
 FROM NVTX_EVENTS e JOIN StringIds ON id = textId WHERE eventType IN (59, 60) AND value NOT LIKE 'Generation %' GROUP BY 1, 2, 3, 4 ORDER BY 2, 4"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # --trace=python-gil: which threads hold Python's interpreter lock and wait for it, in every Python that is installed.
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 
 cat >ranges.sql <<'END2'
 CREATE TEMP VIEW gil AS SELECT value = 'Holding GIL' AS is_hold, start, end, globalTid, globalTid / 0x1000000 AS pid, uint64Value AS number

@@ -3,7 +3,7 @@
 # interpreter within another. Stacks of calls and of samples have its functions.
 . tests/lib.sh
 
-command -v python3 >/dev/null || skip_all 'no Python'
+command -v python3 >/dev/null || skip_all 'python3 is not installed (package python3)'
 samples=true
 if [ "$(uname -m)" != x86_64 ] || { "$BIN" profile -t none --python-sampling=true -o probe true 2>&1 | grep -q 'need eBPF'; }; then
 	samples=false

@@ -3,7 +3,7 @@
 . tests/lib.sh
 
 [ "$(uname -m)" = x86_64 ] || skip_all 'for x86-64'
-command -v python3 >/dev/null || skip_all 'no Python'
+command -v python3 >/dev/null || skip_all 'python3 is not installed (package python3)'
 "$BIN" profile -t none --python-sampling=true -o probe true 2>err
 grep -q 'need eBPF' err && skip_all "$(grep 'need eBPF' err)"
 

@@ -2,7 +2,7 @@
 # --python-step: calls of Python functions as ranges, in every Python that is installed; the program notices nothing.
 # shellcheck disable=SC2016
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 # start, type, name and number of calls; nesting as the depth in which push and pop were.
 calls='SELECT eventType, value, count(*), sum(end >= start) FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE eventType IN (59, 60) GROUP BY 1, 2 ORDER BY 2'
 twice() { # NAME PROGRAM...: what it prints and returns is the same with and without; options are in $opts

@@ -1,7 +1,7 @@
 #!/bin/sh
 # --pytorch: ranges of PyTorch as the program's own log has them; its results are what they are without.
 . tests/lib.sh
-"$PY" -c 'import torch' 2>/dev/null || skip_all 'no python3-torch'
+"$PY" -c 'import torch' 2>/dev/null || skip_all 'PyTorch is not installed (package python3-torch)'
 cat >train.py <<'END'
 import copy, io, pickle, sys, torch
 from torch.utils.data import DataLoader, Dataset

@@ -5,7 +5,7 @@
 . tests/lib.sh
 GOLD=$TOP/tests/golden/rules
 REAL=$TOP/../shared/data/nsys
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 
 an() { "$BIN" analyze "$@"; }
 

@@ -2,8 +2,8 @@
 # analyze_host.t - the rules on what happens outside the GPU: databases written by hand (tests/golden/rules/, with the
 # arithmetic in their heads), what each rule must say of them, and what it must leave alone at the edges.
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
-[ -x "$PY" ] || skip_all 'no python3'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 sqlite3 empty.sqlite <"$TOP/collector/schema.sql" || exit 1
 cat >show.py <<'END'
 import json, sys

@@ -1,8 +1,8 @@
 #!/bin/sh
 # analyze_places.t - rules name the place in the program where the report has stacks: databases written by hand.
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
-[ -x "$PY" ] || skip_all 'no python3'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 GOLD=$TOP/tests/golden/rules
 sqlite3 empty.sqlite <"$TOP/collector/schema.sql" || exit 1
 cat >show.py <<'END'

@@ -2,7 +2,7 @@
 # compare.t - the results of compare on two runs written by hand, on sets of runs, on real ones; and its conditions.
 # shellcheck disable=SC2016
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 GOLD=$TOP/tests/golden/compare
 cmp() { "$BIN" compare "$@"; }
 cmp_bytes() { command cmp "$@"; }

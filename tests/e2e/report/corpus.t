@@ -4,7 +4,7 @@
 # A new report, rule or type is tried without an edit here; a new command needs a line in try().
 # shellcheck disable=SC2016
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 GOLD=$TOP/tests/golden/corpus
 NSYS=$TOP/../shared/data/nsys
 

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2012,SC2016
 . tests/lib.sh
 GOLD=$TOP/tests/golden/export
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 
 ex() { "$BIN" export "$@"; }
 read_chrome() { "$PY" "$E2E/report/chrome_read.py" "$@"; }
@@ -93,14 +93,14 @@ is $? 0 'jsonlines --ts-shift moves the times'
 ex -t chrome -a all -f true -o small.json small.sqlite
 ex -t chrome -a all -o small.json.gz small.sqlite 2>log
 if grep -q 'without zlib' log; then
-	skip 'a result named .gz is the same, packed by gzip' 'built without zlib'
+	skip 'a result named .gz is the same, packed by gzip' 'built without zlib (package zlib1g-dev)'
 else
 	gzip -dc small.json.gz | cmp - small.json
 	is $? 0 'a result named .gz is the same, packed by gzip'
 fi
 ex -t chrome -a all -o small.json.zst small.sqlite 2>log
 if grep -q 'without libzstd' log; then
-	skip 'a result named .zst is the same, packed by zstd' 'built without libzstd'
+	skip 'a result named .zst is the same, packed by zstd' 'built without libzstd (package libzstd-dev)'
 elif command -v zstd >/dev/null; then
 	zstd -dc small.json.zst | cmp - small.json
 	is $? 0 'a result named .zst is the same, packed by zstd'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # export_counters.t - counters of GPUs and of the machine as tracks: each sample in the formats for timelines, gaps as such.
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 sqlite3 health.sqlite <"$TOP/tests/golden/reports/health.sql" || exit 1
 
 check 'a Chrome trace is written' "$BIN" export -f true -t chrome -o trace.json health.sqlite

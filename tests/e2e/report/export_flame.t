@@ -4,7 +4,7 @@
 # shellcheck disable=SC2034,SC2154 # what is wanted is named by what is asked for
 . tests/lib.sh
 GOLD=$TOP/tests/golden/export
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 
 ex() { "$BIN" export -q -f true -t "$@"; }
 folded() { ex folded -o - "$@" | LC_ALL=C sort; }
@@ -167,7 +167,7 @@ gpu nanoseconds 910
 period cpu nanoseconds 1000000' 'pprof has the weights that were asked for'
 	is "$(pp two.pb.gz folded gpu)" "$want_gpu" 'pprof of a report of nsys has the stacks of the GPU'
 else
-	skip 'pprof has types and totals' 'needs protoc and python3-protobuf'
+	skip 'pprof has types and totals' 'protoc is not installed (packages protobuf-compiler, python3-protobuf)'
 fi
 check 'flame graphs do not change a report' md5sum -c before.md5
 done_testing

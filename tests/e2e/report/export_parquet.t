@@ -1,7 +1,7 @@
 #!/bin/sh
 # export_parquet.t - export -t parquetdir: every value as a reader that is not ours finds it, and what can go wrong.
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 
 ex() { "$BIN" export -t parquetdir "$@"; }
 sqlite3 small.sqlite <"$TOP/collector/schema.sql" && sqlite3 small.sqlite <"$TOP/tests/golden/export/small.sql" || exit 1
@@ -75,7 +75,7 @@ if [ "$reader" ]; then
 	sqlite3 edge.sqlite 'UPDATE E_NUMBERS SET n = n + 1 WHERE n = 131072'
 	check 'the comparison finds one value that differs' sh -c '! node "$1" edge.sqlite edge "$2"' - "$E2E/report/parquet/read.mjs" "$B/parquet"
 else
-	skip 'parquet has every value of a small report' 'needs node 20, npm and its registry once'
+	skip 'parquet has every value of a small report' 'the npm registry could not be reached (packages nodejs, npm)'
 fi
 
 # ---- no room ----

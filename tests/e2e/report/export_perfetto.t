@@ -5,7 +5,7 @@
 . tests/lib.sh
 GOLD=$TOP/tests/golden/export
 REAL=$TOP/../shared/data/nsys
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 command -v protoc >/dev/null || skip_all 'needs protoc (protobuf-compiler)'
 "$PY" -c 'import google.protobuf' 2>/dev/null || skip_all 'needs python3-protobuf'
 protoc -I"$GOLD" --python_out=. perfetto.proto || exit 1

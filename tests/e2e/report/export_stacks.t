@@ -3,7 +3,7 @@
 # for Python's lock.
 . tests/lib.sh
 GOLD=$TOP/tests/golden/export
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 
 for db in chains nsys; do
 	more=
@@ -81,7 +81,7 @@ thread 100:100 python/GIL: Waiting for GIL
 thread 100:101 loader/GIL: Holding GIL' "perfetto, $db: the GIL has tracks of its own"
 	done
 else
-	skip 'perfetto, chains: calls have their stacks' 'needs protoc and python3-protobuf'
+	skip 'perfetto, chains: calls have their stacks' 'protoc is not installed (packages protobuf-compiler, python3-protobuf)'
 fi
 # More stacks than a table of fixed size has room for, each of several samples, far apart.
 cat "$TOP/collector/schema.sql" - <<'EOS' | sqlite3 -bail many.sqlite || exit 1
@@ -114,7 +114,7 @@ t = p.Trace()
 t.ParseFromString(open("many.pf", "rb").read())
 print(sum(len(k.interned_data.callstacks) for k in t.packet))')" 9000 'many stacks: perfetto defines each once'
 else
-	skip 'many stacks: each sample of perfetto has its stack' 'needs protoc and python3-protobuf'
+	skip 'many stacks: each sample of perfetto has its stack' 'protoc is not installed (packages protobuf-compiler, python3-protobuf)'
 fi
 is "$("$BIN" export -q -t folded -a nvtx -o - chains.sqlite | LC_ALL=C sort)" 'python;loader;GIL;Holding GIL 850
 python;python;GIL;Holding GIL 300

@@ -4,8 +4,8 @@
 # shellcheck disable=SC2016
 . tests/lib.sh
 GOLD=$TOP/tests/golden
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
-[ -x "$PY" ] || skip_all 'no python3'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 for r in gpu waits ranks; do
 	sqlite3 $r.sqlite <"$TOP/collector/schema.sql" && sqlite3 $r.sqlite <"$GOLD/why/$r.sql" || exit 1
 done
@@ -109,7 +109,7 @@ if command -v protoc >/dev/null && "$PY" -c 'import google.protobuf' 2>/dev/null
 	is "$(grep -c 'why: ' gpu.dump)" 39 'perfetto has the same slices of why'
 	check 'perfetto has the arguments of the slices of why' grep -q "why: idle: host sleeping .*reason.*SLEEP.*a.py:20 in f.*thread 101" gpu.dump
 else
-	skip 'perfetto has the same slices of why' 'needs protoc and python3-protobuf'
-	skip 'perfetto has the arguments of the slices of why' 'needs protoc and python3-protobuf'
+	skip 'perfetto has the same slices of why' 'protoc is not installed (packages protobuf-compiler, python3-protobuf)'
+	skip 'perfetto has the arguments of the slices of why' 'protoc is not installed (packages protobuf-compiler, python3-protobuf)'
 fi
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/sh
 # forged.t - figures of a report that no run could have: sums beyond 64 bits cost no table and no page.
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 
 cat "$TOP/tests/golden/corpus/base.sql" "$TOP/tests/golden/corpus/3.28.1.sql" | sqlite3 -bail corpus.sqlite || exit 1
 check 'figures at the limits of 64 bits do no harm' "$PY" "$E2E/report/forged.py" "$BIN" "$W/corpus.sqlite"

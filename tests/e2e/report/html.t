@@ -3,8 +3,8 @@
 # which no name can do anything. html_page.py looks at the page, html_truth.py at the figures.
 # shellcheck disable=SC2010,SC2012,SC2016
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 SCHEMA=$TOP/collector/schema.sql
 
 page() { "$BIN" report -q -f true "$@"; }

@@ -1,10 +1,10 @@
 #!/bin/sh
 # html_browser.t - the HTML summary as people see it: in a headless Chromium, light and dark, wide and narrow.
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 "$PY" -c 'import sys; sys.path.insert(0, sys.argv[1]); import browser; sys.exit(not browser.find())' "$TOP/tests/web" ||
-	skip_all 'no Chromium'
+	skip_all 'chromium is not installed (package chromium)'
 [ -s "$B/html/uplot.js" ] || skip_all 'built without charts'
 
 "$PY" "$E2E/report/html_make.py" "$TOP/collector/schema.sql" all.sqlite || exit 1

@@ -1,7 +1,7 @@
 #!/bin/sh
 # html_counters.t - charts of what was sampled, in the page of report: bins of known curves, gaps where nothing was sampled.
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 sqlite3 health.sqlite <"$TOP/tests/golden/reports/health.sql" || exit 1
 # The axis is that of the wall time.
 sqlite3 health.sqlite "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 0, end = 2000000000"

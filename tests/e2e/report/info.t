@@ -2,7 +2,7 @@
 # info.t - the output of sightline info, against tests/golden/info/ and, on real reports, against python.
 # shellcheck disable=SC2016
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 GOLD=$TOP/tests/golden/info
 NSYS=$TOP/../shared/data/nsys
 

@@ -3,8 +3,8 @@
 # (mem_truth.py); and a few whose figures are plain.
 # shellcheck disable=SC2016
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 truth() { "$PY" "$E2E/report/mem_truth.py" "$@"; }
 st() { "$BIN" stats -q -f csv:nohdr "$@" | sed '/^$/d'; }
 

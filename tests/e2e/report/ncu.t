@@ -3,7 +3,7 @@
 # against one counted another way (ncu_truth.py); a stand-in for ncu that counts must stop at the launch; what is not known has a note.
 # shellcheck disable=SC2016
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 "$PY" "$E2E/report/ncu_make.py" "$TOP/collector/schema.sql" "$W" || exit 1
 md5sum ./*.sqlite >before.md5
 truth() { mode=$1 db=$2; shift 2; "$PY" "$E2E/report/ncu_truth.py" "$mode" "$db" "$BIN" "$@"; }

@@ -48,7 +48,7 @@ if "$PY" -c 'import duckdb' 2>/dev/null; then
 	is "$(duck "SELECT sum(n), sum(ns) FROM SL_KERNELS WHERE node = 'other'")" \
 		"$(q "$R" "SELECT printf('[(%d, %d)]', count(*), sum(end - start)) FROM CUPTI_ACTIVITY_KIND_KERNEL")" 'DuckDB: all kernels are there'
 else
-	skip 'DuckDB: the parts of a step add up to the step' 'no duckdb for python3'
+	skip 'DuckDB: the parts of a step add up to the step' 'duckdb for python3 is not installed (PyPI: duckdb)'
 fi
 
 # ---- the same again, and bad input ----

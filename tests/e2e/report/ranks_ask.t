@@ -1,9 +1,9 @@
 #!/bin/sh
 # Questions over datasets of many ranks: the fault that was put in is named first, by DuckDB; the same text parses for Spark.
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 PATH=$B/tests/duckdb/duckdb_cli:$PATH
-command -v duckdb >/dev/null || skip_all 'no duckdb (PyPI was not reached)'
+command -v duckdb >/dev/null || skip_all 'duckdb is not there: PyPI could not be reached (package duckdb-cli)'
 export PATH
 ask() { "$BIN" ranks ask "$@" 2>err; }
 first() { # QUESTION COLUMN [OPTION...]: of the first row

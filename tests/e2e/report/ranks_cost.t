@@ -25,7 +25,7 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	dd_below s-with --ranks="$W/ds" --run=one strace -f -c -o "$W/s-with/calls"
 	check '--ranks adds no system calls of the program' within "$(calls s-without)" "$(calls s-with)"
 else
-	skip '--ranks adds no system calls of the program' 'strace is not installed, or not permitted'
+	skip '--ranks adds no system calls of the program' 'strace is not installed (package strace), or not permitted'
 fi
 if command -v valgrind >/dev/null; then
 	# Of dd, the last of them; what the loader does is part of it.
@@ -37,7 +37,7 @@ if command -v valgrind >/dev/null; then
 	done
 	check '--ranks adds no instructions of the program' within "$(instructions v-without)" "$(instructions v-with)"
 else
-	skip '--ranks adds no instructions of the program' 'valgrind is not installed'
+	skip '--ranks adds no instructions of the program' 'valgrind is not installed (package valgrind)'
 fi
 is "$(find ds/_nodes -name 'node=*.json' | wc -l)" "$(find . -path './*-with/report.sqlite' | wc -l)" 'the measured runs are in the dataset'
 done_testing

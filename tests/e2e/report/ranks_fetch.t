@@ -88,7 +88,7 @@ words = {p.pid: p.cmdline[0] for q in t.packet for p in q.process_tree.processes
 print([p.process_name for p in d] == [words[p.pid] for p in d], ", ".join(p.process_name for p in d))' 2>&1)" \
 		'True rank 0, g070: steps, rank 1, g071: steps, rank 2, g070: steps' 'perfetto: ranks stand in their order, with rank and host'
 else
-	skip 'perfetto: ranks stand in their order' 'needs protoc and python3-protobuf'
+	skip 'perfetto: ranks stand in their order' 'protoc is not installed (packages protobuf-compiler, python3-protobuf)'
 fi
 
 cp all.sqlite forged.sqlite

@@ -3,7 +3,7 @@
 # right question, with its cause, by way of 'ranks add'; a node whose clock is off is found. ranks_ask.t has the same of made-up rows.
 . tests/lib.sh
 . "$TOP/tests/e2e/lib/ranks.sh"
-command -v duckdb >/dev/null || skip_all 'no duckdb (PyPI was not reached)'
+command -v duckdb >/dev/null || skip_all 'duckdb is not there: PyPI could not be reached (package duckdb-cli)'
 LD_LIBRARY_PATH=$STANDIN/job:$LD_LIBRARY_PATH
 first() { # QUESTION COLUMN RUN
 	"$BIN" ranks ask "$1" -d ds --run "$3" -f json 2>err | "$PY" -c 'import json, sys; d = json.load(sys.stdin); print(d[0][sys.argv[1]] if d else "nothing")' "$2" 2>&1

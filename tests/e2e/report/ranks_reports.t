@@ -1,9 +1,9 @@
 #!/bin/sh
 # A dataset of eight reports and the reports themselves, attached to plain SQLite: its tables and the answers of all questions are equal.
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 PATH=$B/tests/duckdb/duckdb_cli:$PATH
-command -v duckdb >/dev/null || skip_all 'no duckdb (PyPI was not reached)'
+command -v duckdb >/dev/null || skip_all 'duckdb is not there: PyPI could not be reached (package duckdb-cli)'
 export PATH
 ranks() { "$BIN" ranks "$@" >out 2>err; }
 compare() { "$PY" "$E2E/report/ranks_reports.py" "$BIN" ds after before after-?.sqlite before-?.sqlite 2>&1; }

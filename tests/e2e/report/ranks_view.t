@@ -4,9 +4,9 @@
 . tests/lib.sh
 . "$TOP/tests/e2e/lib/ranks.sh"
 . "$TOP/tests/web/driver.sh"
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
-[ -s "$B/view/index.html" ] || skip_all 'built without the page of sightline view'
-"$BIN" view --help >/dev/null 2>&1 || skip_all 'built without sightline view'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
+[ -s "$B/view/index.html" ] || skip_all 'built without the page of sightline view: the npm registry could not be reached (package npm)'
+"$BIN" view --help >/dev/null 2>&1 || skip_all 'built without sightline view (package libevent-dev)'
 web_driver "$E2E/report/ranks_view.mjs" || exit 1
 
 LD_LIBRARY_PATH=$STANDIN/job:$LD_LIBRARY_PATH

@@ -116,6 +116,6 @@ if command -v duckdb >/dev/null; then
 	is "$(ask restart)" '20,1 1' 'the last rows count of a rank that was started again'
 	is "$(ask old)" '10,1 1' 'all rows count of other ranks'
 else
-	skip 'the newest rows count of a rank on two nodes' 'no duckdb (PyPI was not reached)'
+	skip 'the newest rows count of a rank on two nodes' 'duckdb is not there: PyPI could not be reached (package duckdb-cli)'
 fi
 done_testing

@@ -2,7 +2,7 @@
 # sql.t - sightline sql: statements on a report with the SQL functions, and the same as an extension of sqlite3.
 # shellcheck disable=SC2016
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 GOLD=$TOP/tests/golden/stats
 sqlite3 ours.sqlite <"$TOP/collector/schema.sql" && sqlite3 ours.sqlite <"$GOLD/ours.sql" || exit 1
 sqlite3 none.sqlite 'CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT)'

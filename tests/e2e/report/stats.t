@@ -5,7 +5,7 @@
 # shellcheck disable=SC2012,SC2016
 . tests/lib.sh
 GOLD=$TOP/tests/golden/stats
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 
 st() { "$BIN" stats "$@"; }
 

@@ -4,8 +4,8 @@
 # number, databases with next to nothing in them, and real databases against stats_cuda.py.
 . tests/lib.sh
 GOLD=$TOP/tests/golden/reports
-[ -x "$PY" ] || skip_all 'no python3'
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 
 st() { "$BIN" stats -q "$@"; }
 

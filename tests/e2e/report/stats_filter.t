@@ -3,7 +3,7 @@
 # against plain SQL. The truth is in the comments of filter.sql.
 # shellcheck disable=SC2016
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 GOLD=$TOP/tests/golden/stats_filter
 
 st() { "$BIN" stats -q -f csv:nohdr "$@" 2>&1; }

@@ -3,7 +3,7 @@
 # out of them (stats_health.py), in the binary and in the sqlite3 shell; reports of nsys; sizes; damaged rows.
 . tests/lib.sh
 GOLD=$TOP/tests/golden/reports
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 
 st() { "$BIN" stats -q -f csv "$@" | sed '/^$/d'; }
 rows() { "$PY" -c '

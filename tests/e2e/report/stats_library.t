@@ -1,7 +1,7 @@
 #!/bin/sh
 # stats_library.t - calls into GPU libraries and the kernels launched in them: a database written by hand.
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 GOLD=$TOP/tests/golden/reports
 cat "$TOP/collector/schema.sql" "$GOLD/library.sql" | sqlite3 run.sqlite || exit 1
 says() { # NAME WANT REPORT [SQL]

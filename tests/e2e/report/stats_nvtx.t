@@ -4,7 +4,7 @@
 . tests/lib.sh
 GOLD=$TOP/tests/golden/reports
 TRUTH=$E2E/report/stats_nvtx.py
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 
 st() { "$BIN" stats -q -f csv "$@" | sed '/^$/d'; }
 rows() { "$PY" -c '

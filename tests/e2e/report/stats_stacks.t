@@ -4,7 +4,7 @@
 # are those of plain SQL.
 . tests/lib.sh
 GOLD=$TOP/tests/golden
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 
 st() { "$BIN" stats -q -f csv "$@" | sed '/^$/d'; }
 cat "$TOP/collector/schema.sql" "$GOLD/export/chains.sql" | sqlite3 -bail chains.sqlite || exit 1

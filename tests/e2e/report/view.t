@@ -2,8 +2,8 @@
 # view.t - sightline view: what its page asks, against the report's own tables; what it must refuse; reports that are none.
 # shellcheck disable=SC2016
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
-[ -x "$PY" ] || skip_all 'no python3'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 "$BIN" view --no-open /dev/null 2>&1 | grep -q 'without libevent' && skip_all 'built without libevent'
 client() { "$PY" "$E2E/report/view_client.py" "$BIN" "$@"; }
 sqlite3 waits.sqlite <"$TOP/collector/schema.sql" && sqlite3 waits.sqlite <"$TOP/tests/golden/why/waits.sql" || exit 1

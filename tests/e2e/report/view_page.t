@@ -3,10 +3,10 @@
 # the same report. view_page.mjs, view_others.mjs and view_far.mjs have the tests, tests/web/page.mjs what drives the browser, view_make.py the report.
 . tests/lib.sh
 . "$TOP/tests/web/driver.sh"
-[ -x "$PY" ] || skip_all 'no python3'
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
-[ -s "$B/view/index.html" ] || skip_all 'built without the page of sightline view'
-"$BIN" view --help >/dev/null 2>&1 || skip_all 'built without sightline view'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
+[ -s "$B/view/index.html" ] || skip_all 'built without the page of sightline view: the npm registry could not be reached (package npm)'
+"$BIN" view --help >/dev/null 2>&1 || skip_all 'built without sightline view (package libevent-dev)'
 
 web_driver "$E2E"/report/view_*.mjs || exit 1
 

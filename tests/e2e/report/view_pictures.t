@@ -4,10 +4,10 @@
 # VIEW_PICTURES=FOLDER keeps what was seen, with texts; VIEW_PICTURES_WRITE=1 writes the golden pictures anew: look at each.
 . tests/lib.sh
 . "$TOP/tests/web/driver.sh"
-[ -x "$PY" ] || skip_all 'no python3'
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
-[ -s "$B/view/index.html" ] || skip_all 'built without the page of sightline view'
-"$BIN" view --help >/dev/null 2>&1 || skip_all 'built without sightline view'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
+[ -s "$B/view/index.html" ] || skip_all 'built without the page of sightline view: the npm registry could not be reached (package npm)'
+"$BIN" view --help >/dev/null 2>&1 || skip_all 'built without sightline view (package libevent-dev)'
 web_driver "$E2E"/report/view_pictures.mjs || exit 1
 
 schema=$TOP/collector/schema.sql gold=$TOP/tests/golden

@@ -3,8 +3,8 @@
 # whose main thread waits for others, and where something is missing.
 # shellcheck disable=SC2016
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
-[ -x "$PY" ] || skip_all 'no python3'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 sqlite3 waits.sqlite <"$TOP/collector/schema.sql" && sqlite3 waits.sqlite <"$TOP/tests/golden/why/waits.sql" || exit 1
 
 # "REASON PLACE MS" of each part, the longest first; those of equal length by name.

@@ -2,8 +2,8 @@
 # why_classes.t - calls whose name does not give the reason of a wait: a semaphore that threads wait on and post is a lock, one
 # that a thread waits on and another posts signals; CPython before 3.11 sleeps by select().
 . tests/lib.sh
-command -v gcc >/dev/null || skip_all 'no gcc'
-[ -x "$PY" ] || skip_all 'no python3'
+command -v gcc >/dev/null || skip_all 'gcc is not installed (package gcc)'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 
 cat >sem.c <<'END2'
 #include <pthread.h>

@@ -3,7 +3,7 @@
 # arithmetic in its head).
 # shellcheck disable=SC2016
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 sqlite3 disks.sqlite <"$TOP/collector/schema.sql" && sqlite3 disks.sqlite <"$TOP/tests/golden/why/disks.sql" || exit 1
 
 parts() { "$BIN" why -f json "$1" | "$PY" -c '

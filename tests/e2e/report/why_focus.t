@@ -2,8 +2,8 @@
 # why_focus.t - sightline why of NVTX ranges and of steps, on a report written by hand (tests/golden/why/steps.sql, with the
 # arithmetic in its head).
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
-[ -x "$PY" ] || skip_all 'no python3'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 sqlite3 steps.sqlite <"$TOP/collector/schema.sql" && sqlite3 steps.sqlite <"$TOP/tests/golden/why/steps.sql" || exit 1
 json() { "$BIN" why -f json "$@" >out.json; }
 # "REASON PLACE MS" of each part, the longest first, and of what is looked at.

@@ -2,8 +2,8 @@
 # why_gains.t - what could be won, of reports where it is known by arithmetic (why_gains.py, tests/golden/why/).
 # shellcheck disable=SC2016
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
-[ -x "$PY" ] || skip_all 'no python3'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 sqlite3 waits.sqlite <"$TOP/collector/schema.sql" && sqlite3 waits.sqlite <"$TOP/tests/golden/why/waits.sql" || exit 1
 "$PY" "$TOP/tests/e2e/report/why_gains.py" "$TOP/collector/schema.sql" . || exit 1
 

@@ -2,8 +2,8 @@
 # why_gpu.t - sightline why of GPUs, and of threads that wait for them, on a report written by hand (tests/golden/why/gpu.sql, with
 # the arithmetic in its head).
 . tests/lib.sh
-command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
-[ -x "$PY" ] || skip_all 'no python3'
+command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 sqlite3 gpu.sqlite <"$TOP/collector/schema.sql" && sqlite3 gpu.sqlite <"$TOP/tests/golden/why/gpu.sql" || exit 1
 # "REASON PLACE MS" of each part, by reason and place.
 cat >parts.py <<'END'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # A wait for the network leads to the other end of its connection, not to others that send at the same time.
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 
 cat >noise.py <<'E2'
 import os, socket, threading, time

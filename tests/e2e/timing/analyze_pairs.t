@@ -3,7 +3,7 @@
 # well (tests/gpu/pair.c, tests/prog/pair_host.c), traced as a user would: the rule finds it in the one, and nothing of
 # the kind in the other.
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 GPU=$B/tests/gpu/pair HOST=$PROG/pair_host
 STANDIN=$B/tests/standin
 if [ ! -x "$GPU" ] || [ ! -f "$STANDIN/libcupti.so.13" ]; then skip_all 'the stand-ins are not built'; fi

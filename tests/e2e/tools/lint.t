@@ -1,7 +1,7 @@
 #!/bin/sh
 # lint.t - scripts/lint turns red for a fault that is planted in a small tree.
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 command -v git >/dev/null || skip_all 'git is not installed (package git)'
 
 mkdir tree

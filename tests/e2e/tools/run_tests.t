@@ -1,7 +1,7 @@
 #!/bin/sh
 # run_tests.t - scripts/run-tests on small test files that pass, fail, fail once, hang, end early, or skip.
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 
 test_file() { # NAME: its text from standard input
 	{

@@ -202,7 +202,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 		check 'the report of a user without rights is sound' intact own.sqlite
 	fi
 else
-	skip 'attach to a process of another user is refused' 'needs root and setpriv'
+	skip 'attach to a process of another user is refused' 'needs root and setpriv (package util-linux)'
 fi
 
 # ---- bad input ----

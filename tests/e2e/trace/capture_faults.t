@@ -3,7 +3,7 @@
 # it would, and what was recorded is in a report that is sound.
 # shellcheck disable=SC2016,SC2046,SC2086
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 S=$B/tests/standin
 [ -f "$S/libcupti.so.13" ] || skip_all 'the stand-ins are not built'
 LD_LIBRARY_PATH=$S${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}

@@ -119,7 +119,7 @@ if command -v mandoc >/dev/null; then
 	check 'libtrace.7 fits 80 columns' fits libtrace.7
 	check 'libtrace.7 names hooked functions' sh -c 'grep -q "^.Fn pread64$" libtrace.7 && grep -q "^.Fn sem_wait$" libtrace.7'
 else
-	skip 'manuals are good mdoc' 'mandoc is not installed'
+	skip 'manuals are good mdoc' 'mandoc is not installed (package mandoc)'
 fi
 sed -n 's/^CREATE TABLE \([A-Za-z_]*\).*/\1/p' "$TOP/collector/schema.sql" | grep -v '^SL_STATE$' >tables
 sh "$TOP/scripts/schema-man" "$TOP/collector/schema.sql" "$TOP/scripts/man/sightline-schema.5.in" >schema.5
@@ -160,7 +160,7 @@ if command -v bash >/dev/null; then
 	completes 'kernel' compare a.sqlite b.sqlite -k ker
 	completes 'perfetto' export run.sqlite -t perf
 else
-	skip 'bash completes command lines' 'bash is not installed'
+	skip 'bash completes command lines' 'bash is not installed (package bash)'
 fi
 if command -v zsh >/dev/null; then
 	# The shell's side: what it would offer, one word a line; files and commands by a word of their own.

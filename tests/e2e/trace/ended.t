@@ -2,7 +2,7 @@
 # ended.t - processes that a signal ends: which, by which, and whether the kernel's OOM killer has sent it.
 # shellcheck disable=SC2016
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 
 ends() { q "$R" "SELECT text FROM DIAGNOSTIC_EVENT WHERE text LIKE '%was ended by signal%' ORDER BY text"; }
 

@@ -83,7 +83,7 @@ if [ $root ] && command -v setpriv >/dev/null; then
 		skip 'no privileges: the program works' 'the user nobody cannot execute files here'
 	fi
 else
-	skip 'no privileges: the program works' 'needs root and setpriv'
+	skip 'no privileges: the program works' 'needs root and setpriv (package util-linux)'
 fi
 
 # ---- mounts of our own ----

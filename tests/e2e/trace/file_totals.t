@@ -29,7 +29,7 @@ if command -v strace >/dev/null && strace -o probe true 2>/dev/null; then
 	done
 	is "$(by_strace read "$W/data")" '4001 200000' 'strace saw 4,001 reads of 200,000 bytes'
 else
-	skip 'reads are those of strace' 'no strace, or not permitted'
+	skip 'reads are those of strace' 'strace is not installed (package strace), or not permitted'
 fi
 
 # ---- more descriptors than a thread has totals ----

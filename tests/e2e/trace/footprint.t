@@ -57,7 +57,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups true
 	done
 	R=$W/fp.sqlite
 else
-	skip "a user's mlockall, current: at most 2 MiB more are locked" 'needs root and setpriv'
+	skip "a user's mlockall, current: at most 2 MiB more are locked" 'needs root and setpriv (package util-linux)'
 fi
 
 # ---- a core dump ----

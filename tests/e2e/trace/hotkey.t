@@ -21,13 +21,13 @@ if command -v bash >/dev/null; then
 	scenario stop_and_continue 'the modes of the terminal are put back at Ctrl-Z; after fg the key counts again'
 	scenario background 'profile in the background leaves the terminal alone'
 else
-	skip 'the modes of the terminal are put back at Ctrl-Z' 'bash is not installed'
+	skip 'the modes of the terminal are put back at Ctrl-Z' 'bash is not installed (package bash)'
 fi
 scenario launch 'launch takes the key when start -c hotkey asks for it'
 is "$(q launch/l.1.sqlite "SELECT count(*) > 0 FROM call WHERE path LIKE '%/mark-b'")" 1 'the capture by key under launch is in its report'
 if command -v tmux >/dev/null; then
 	scenario tmux 'F12 in tmux begins a capture'
 else
-	skip 'F12 in tmux begins a capture' 'tmux is not installed'
+	skip 'F12 in tmux begins a capture' 'tmux is not installed (package tmux)'
 fi
 done_testing

@@ -39,7 +39,7 @@ check 'make install over an installed copy succeeds' remake install DESTDIR="$W/
 
 # ---- dist ----
 if [ -z "$("${CC:-gcc}" -print-file-name=libsqlite3.a | grep /)" ]; then
-	skip 'make dist succeeds' 'no static SQLite here'
+	skip 'make dist succeeds' 'there is no static SQLite (package libsqlite3-dev)'
 	done_testing
 fi
 check 'make dist succeeds' remake dist DIST_OUT="$W/dist"

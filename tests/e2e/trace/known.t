@@ -3,7 +3,7 @@
 # strace. The same figure is the same in every table.
 # shellcheck disable=SC2086
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 
 head -c 100000 /dev/zero >known.0
 cp known.0 known.2
@@ -12,7 +12,7 @@ if command -v strace >/dev/null && strace -o probe true 2>/dev/null; then
 	strace -ff -y -e trace=read,write,pread64 -o log "$PROG/known" "$W" >/dev/null 2>&1
 	logs=$(echo log.*)
 else
-	skip 'default tables are those of strace' 'no strace, or not permitted'
+	skip 'default tables are those of strace' 'strace is not installed (package strace), or not permitted'
 fi
 for threshold in 0 1000 20000 1000000000; do
 	profile k$threshold -t osrt --osrt-threshold=$threshold "$PROG/known" "$W" >truth 2>err

@@ -25,7 +25,7 @@ for how in '' shared; do
 done
 check 'at least seven functions have waited for a lock' [ "$(wc -l <got)" -ge 7 ]
 
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 # Python's locks: the same object whichever thread waits, another one for another lock.
 # The main thread holds both until every other thread sleeps; a thread that waits for the interpreter's lock runs while a file is read.
 profile python -t osrt --osrt-threshold=0 "$PY" -c 'import os, threading, time

@@ -2,7 +2,7 @@
 # NVTX: what programs say they marked is what the report holds; programs that do not use it notice nothing.
 # shellcheck disable=SC2016,SC2086
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 NVTX=$PROG/nvtx
 unset NVTX_INJECTION64_PATH
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # PyTorch on the CPU: a training loop whose data comes from worker processes.
 . tests/lib.sh
-"$PY" -c 'import torch' 2>/dev/null || skip_all 'no python3-torch'
+"$PY" -c 'import torch' 2>/dev/null || skip_all 'PyTorch is not installed (package python3-torch)'
 cat >train.py <<'END'
 import os, sys, torch
 from torch.utils.data import DataLoader, Dataset

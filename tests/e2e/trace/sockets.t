@@ -3,7 +3,7 @@
 # also of those that were duplicated or inherited.
 # shellcheck disable=SC2016
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 
 cat >ends.py <<'E2'
 import os, socket, sys, threading

@@ -2,7 +2,7 @@
 # I/O bytes and GPU time by line of Python: a training loop with workers that keeps account of itself, line by line, and the
 # same sums from the report by SQL.
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 STANDIN=$B/tests/standin
 [ -f "$STANDIN/libcupti.so.13" ] || skip_all 'the stand-ins are not built'
 LD_LIBRARY_PATH=$STANDIN${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -34,7 +34,7 @@ gpu() { # TABLE EXPRESSION
 }
 for how in plain torch; do
 	[ $how = plain ] || "$PY" -c 'import torch' 2>/dev/null || {
-		skip 'torch: the training loop runs' 'no python3-torch'
+		skip 'torch: the training loop runs' 'PyTorch is not installed (package python3-torch)'
 		continue
 	}
 	rm -f truth

@@ -3,7 +3,7 @@
 # libraries that come and go, every installed Python, one through the other; and what may be the matter with a stack.
 # shellcheck disable=SC2086
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 
 stacks() { # REPORT PROGRAM...: every call has a row and a stack
 	stacks_to=$1
@@ -65,7 +65,7 @@ if command -v objcopy >/dev/null; then
 		WHERE m.value LIKE '%/stripped'")" '1|1|1' 'a stripped program: frames are addresses'
 	is "$(sqlite3 -readonly "$R" 'SELECT max(depth) > 20 FROM SL_STACKS')" 1 'a stripped program: stacks are deep'
 else
-	skip 'a program without debug information: functions have names, no lines' 'no objcopy'
+	skip 'a program without debug information: functions have names, no lines' 'objcopy is not installed (package binutils)'
 fi
 
 # ---- Python, and C between ----

@@ -73,7 +73,7 @@ place()' >out 2>err
 place()' >out 2>err
 	is "$(sqlite3 "$R" "SELECT count(*) FROM SL_FRAMES WHERE kind = 1")" 0 '--python-backtrace=none: no frame is of Python'
 else
-	skip 'a call of Python has its frames' 'no python3'
+	skip 'a call of Python has its frames' 'python3 is not installed (package python3)'
 fi
 profile lbr -b lbr true >out 2>err
 is "$(grep -c 'backtrace=lbr' err)" 1 '-b lbr: one line names it'

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2086,SC2016
 . tests/lib.sh
 command -v cc >/dev/null || skip_all 'no C compiler'
-command -v objcopy >/dev/null || skip_all 'no objcopy'
+command -v objcopy >/dev/null || skip_all 'objcopy is not installed (package binutils)'
 
 # Naps until "go" is there, often: what comes seldom is read seldom.
 cat >nap.c <<'END_OF_C'

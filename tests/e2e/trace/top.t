@@ -3,7 +3,7 @@
 # of reports that end, vanish or are none.
 # shellcheck disable=SC2086,SC2016
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 
 top() { "$BIN" top "$@"; }
 # EXPRESSION over d, the last look in FILE.
@@ -205,11 +205,11 @@ check 'top of a report of nsys shows its functions' grep -q 'pwrite$' text
 
 # ---- on a terminal ----
 command -v tmux >/dev/null 2>&1 || {
-	skip 'screen: the processes are shown' 'no tmux'
+	skip 'screen: the processes are shown' 'tmux is not installed (package tmux)'
 	done_testing
 }
 "$BIN" top "$R" 2>&1 </dev/null | grep -q 'without ncurses' && {
-	skip 'screen: the processes are shown' 'built without ncurses'
+	skip 'screen: the processes are shown' 'built without ncurses (package libncurses-dev)'
 	done_testing
 }
 server=0

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2016,SC2086,SC1010
 . tests/lib.sh
 command -v bash >/dev/null || skip_all 'no bash'
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 
 cat >talk.py <<'END'
 import os, sys

@@ -99,7 +99,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 		skip 'a setuid program ends with status 0, bare' 'this file system does not honour them'
 	fi
 else
-	skip 'a setuid program ends with status 0, bare' 'needs root and setpriv'
+	skip 'a setuid program ends with status 0, bare' 'needs root and setpriv (package util-linux)'
 fi
 skip '32-bit programs run as untraced' 'no multilib libc'
 done_testing

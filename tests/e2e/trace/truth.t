@@ -3,7 +3,7 @@
 # exactly these (threshold 0), and rows + totals + lost = these with a threshold.
 # shellcheck disable=SC2016,SC2046,SC2086,SC2094,SC3045
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 
 run_no=0
 truth() { # PROGRAM [ARG...]: in a folder of its own, in each way of tracing

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Python with forked workers that read many small files: every open, read and close of every worker.
 . tests/lib.sh
-[ -x "$PY" ] || skip_all 'no python3'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 cat >pool.py <<'END'
 import multiprocessing as mp, os, sys
 d, n = sys.argv[1], int(sys.argv[2])
