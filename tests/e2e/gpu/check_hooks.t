@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tables of GPU functions and of CUPTI against every CUDA that is unpacked in build/toolkits (its headers, from PyPI):
+# The tables of GPU functions and of CUPTI against versions of CUDA that are unpacked in build/toolkits (headers, from PyPI):
 # complete, of the same prototypes, offsets and numbers.
 . tests/lib.sh
 CHECK="$TOP/scripts/check-hooks"
@@ -72,15 +72,16 @@ if grep -q 'nothing compared' said; then
 fi
 result $status 'the tables agree with the toolkit' || diag <said
 
-# ---- with every version: those of which only headers are there have the names that their libraries export ----
-kits=$(ls -d "$B"/toolkits/*/include 2>/dev/null | sort -V | sed 's|^|-t |; s|/include$||')
+# ---- with the oldest version, the newest, and every fourth between them; `make check-hooks` and CI compare with all ----
+# Versions of which only headers are there have the names that their libraries export.
+kits=$(ls -d "$B"/toolkits/*/include 2>/dev/null | sort -V | sed -n '1~4p;$p' | sort -uV | sed 's|^|-t |; s|/include$||')
 # shellcheck disable=SC2086
 if [ "$(echo "$kits" | wc -l)" -gt 1 ]; then
 	sh "$CHECK" $kits cudart cuda cupti >said 2>&1
-	result $? 'the tables agree with each version' || diag <said
+	result $? 'the tables agree with versions from the oldest to the newest' || diag <said
 	is "$(grep -c ': .* agree with the headers' said)" "$((3 * $(echo "$kits" | wc -l)))" 'three libraries of each version are compared'
 else
-	skip 'the tables agree with each version' 'there are no headers of other versions: PyPI could not be reached (scripts/toolkits)'
+	skip 'the tables agree with versions from the oldest to the newest' 'there are no headers of other versions: PyPI could not be reached (scripts/toolkits)'
 fi
 
 # The same check finds what is wrong. Each line: what to do to a table, what it must say.
