@@ -11,6 +11,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/proc.h"
+#include "preload/wire/clock.h"
 
 #define PID_MAX     (1u << 22)
 #define PROCESS_MAX (1u << 22)
@@ -98,12 +99,18 @@ static struct proc *guest(struct arenas *as, uint32_t pid, int64_t ns)
 {
 	struct model *m = as->model;
 	struct proc *p;
+	int64_t end = now_ns(as) > ns ? now_ns(as) : ns, now;
 
 	if (m->counts.guests >= GUESTS_MAX)
 		return NULL;
 	m->counts.guests++;
 	p = model_add(m, pid, ns);
-	model_exit(m, p, now_ns(as) > ns ? now_ns(as) : ns, -1);
+	/* Events of the kernel that are not read yet, of its exec and exit, may lie behind its first record: they are its own. */
+	now = (int64_t)sl_mono_ns() - as->clock->zero;
+	if (m->wants.has_kernel_events && now > end)
+		end = now;
+	model_exit(m, p, end, -1);
+	p->flags.is_guest = true;
 	return p;
 }
 

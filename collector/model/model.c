@@ -219,6 +219,8 @@ void model_exit(struct model *m, struct proc *p, int64_t ns, int status)
 	if (is_news && m->hooks.ended)
 		m->hooks.ended(m->hooks.ctx, p);
 	if (p->flags.is_gone) {
+		if (is_news && p->flags.is_guest && ns < p->life.end_ns)
+			p->life.end_ns = ns;
 		if (status >= 0 && !p->flags.is_forked)
 			db_process_ended(m->db, GLOBAL_PID(p->pid), p->life.end_ns, status);
 		return;
