@@ -135,6 +135,34 @@ static void a_guest_joins_the_tree_by_its_fork(void **state)
 	side_die(&s);
 }
 
+/* The process ended before its ring was read; the kernel's event of that, 3 ms behind its first record, is read later. */
+static void exit_of_a_guest_behind_its_first_record_is_its_own(void **state)
+{
+	pid_t root = sleeper(), gone = sleeper();
+	struct arena *a;
+	struct proc *p;
+	struct side s;
+	struct ring r;
+	int64_t first, end;
+	bool is_early;
+
+	(void)state;
+	reap(gone);
+	a = begin(&s, &r, root);
+	first = (int64_t)sl_mono_ns() - s.clock.zero;
+	end = first + 3000000;
+	while ((int64_t)sl_mono_ns() - s.clock.zero <= end + 1000000)
+		;
+	p = claim(&s, a, 2, (uint32_t)gone, false, &is_early)->proc;
+	assert_true(p->flags.is_gone);
+	assert_ptr_equal(model_at(&s.model, (uint32_t)gone, end), p);
+	model_exit(&s.model, p, end, 7 << 8);
+	assert_int_equal(p->life.status, 7 << 8);
+	assert_int_equal(p->life.end_ns, end);
+	reap(root);
+	side_die(&s);
+}
+
 static void a_hello_names_a_process_of_another_namespace(void **state)
 {
 	struct forked f = {.number = 2, .ns_pid = 7, .pid_ns = 99};
@@ -239,6 +267,7 @@ int main(void)
 		TEST(a_stranger_that_is_named_is_a_guest),
 		TEST(a_descendant_is_in_the_tree),
 		TEST(a_guest_joins_the_tree_by_its_fork),
+		TEST(exit_of_a_guest_behind_its_first_record_is_its_own),
 		TEST(a_hello_names_a_process_of_another_namespace),
 		TEST(a_process_that_cannot_be_found_holds_nothing),
 		TEST(each_gets_its_turn),
