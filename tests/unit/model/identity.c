@@ -139,21 +139,22 @@ static void a_guest_joins_the_tree_by_its_fork(void **state)
 static void exit_of_a_guest_behind_its_first_record_is_its_own(void **state)
 {
 	pid_t root = sleeper(), gone = sleeper();
+	struct claim c = {.number = 2, .parent = 1, .pid = (uint32_t)gone};
 	struct arena *a;
 	struct proc *p;
 	struct side s;
 	struct ring r;
-	int64_t first, end;
+	int64_t end;
 	bool is_early;
 
 	(void)state;
 	reap(gone);
 	a = begin(&s, &r, root);
-	first = (int64_t)sl_mono_ns() - s.clock.zero;
-	end = first + 3000000;
+	c.born = sl_mono_ns();
+	end = (int64_t)c.born - s.clock.zero + 3000000;
 	while ((int64_t)sl_mono_ns() - s.clock.zero <= end + 1000000)
 		;
-	p = claim(&s, a, 2, (uint32_t)gone, false, &is_early)->proc;
+	p = identity_image(&s.arenas, a, &c, &is_early)->proc;
 	assert_true(p->flags.is_gone);
 	assert_ptr_equal(model_at(&s.model, (uint32_t)gone, end), p);
 	model_exit(&s.model, p, end, 7 << 8);
