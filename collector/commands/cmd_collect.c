@@ -1,7 +1,7 @@
 /*
  * cmd_collect.c - a collector in the background: a daemon without a terminal. Three may start it.
  *
- *   libtrace.so (bare preload)   by the environment; answered by one line on --ready-fd: the session directory, or
+ *   libtrace.so (bare preload)   by the environment; answered by one line on --ready-fd: the variable's value, or
  *                                "!" and the reason
  *   launch, start                by a packet on --ask-fd (daemon.h), answered by one; after `start` the session is idle
  *                                (session_idle.h) until `launch` brings the program
@@ -51,14 +51,16 @@ static void say(int fd, const char *mark, const char *text)
 	close(fd);
 }
 
-/* Sends the starter the session's directory (@status 0) or the reason for none. Once. */
+/* Sends the starter the session's directory (@status 0; a program: the value of its variable) or the reason for none. Once. */
 static void answer(struct start *s, int status, const char *text)
 {
+	char number[16], session[SESSION_VARIABLE_MAX];
 	static struct command p;
-	char number[16];
 
-	if (s->ready >= 0)
-		say(s->ready, status ? "!" : "", text);
+	if (s->ready >= 0 && !status && session_variable(text, session, sizeof(session)) < 0)
+		say(s->ready, "!", "the session's folder is another user's");
+	else if (s->ready >= 0)
+		say(s->ready, status ? "!" : "", status ? text : session);
 	if (s->ask >= 0) {
 		snprintf(number, sizeof(number), "%d", status);
 		command_begin(&p);

@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "collector/base/message.h"
+#include "collector/session/session.h"
 #include "collector/symbols/elf_needs.h"
 #include "collector/base/proc.h"
-#include "preload/wire/session.h"
 
 #define PRELOAD_ENV "LD_PRELOAD"
 
@@ -95,7 +95,7 @@ static void set_preload(const char *program, const char *preload)
 }
 
 static void set_environment(const struct profile_options *o, const char *program,
-			    const char *preload, const char *session_dir)
+			    const char *preload, const char *session)
 {
 	const char *cursor = o->program.env_vars;
 	char *var;
@@ -106,7 +106,7 @@ static void set_environment(const struct profile_options *o, const char *program
 		putenv(var);
 	if (!preload || !o->trace)
 		return;
-	setenv(SL_SESSION_ENV, session_dir, 1);
+	setenv(SL_SESSION_ENV, session, 1);
 	set_preload(program, preload);
 }
 
@@ -125,14 +125,14 @@ static void hide_output(void)
 static void be_program(int go, int failed, const struct profile_options *o, const char *program,
 		       char **argv, const char *preload)
 {
-	char dir[128] = "";
+	char session[SESSION_VARIABLE_MAX] = "";
 	int err;
 
 	if (!o->program.show_output)
 		hide_output();
-	if (read(go, dir, sizeof(dir) - 1) <= 0)
+	if (read(go, session, sizeof(session) - 1) <= 0)
 		_exit(SL_EXIT_FAIL);
-	set_environment(o, program, preload, dir);
+	set_environment(o, program, preload, session);
 	execvp(program, argv);
 	err = errno;
 	if (write(failed, &err, sizeof(err)) != sizeof(err))
@@ -184,11 +184,12 @@ int launch_fork(struct launch *l, const struct profile_options *options, const c
 
 int launch_go(struct launch *l, const char *session_dir)
 {
-	int err = 0;
+	char session[SESSION_VARIABLE_MAX];
+	int err = session_variable(session_dir, session, sizeof(session));
 	ssize_t n;
 
 	/* If a signal has ended it, its wait status has that. */
-	if (write(l->go, session_dir, strlen(session_dir)) < 0 && errno != EPIPE)
+	if (!err && write(l->go, session, strlen(session)) < 0 && errno != EPIPE)
 		err = -errno;
 	close(l->go);
 	/* Its end closes with the exec. */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "collector/base/proc.h"
-#include "preload/wire/session.h"
+#include "collector/session/session.h"
 
 #define KERNEL_THREAD 0x00200000u /* PF_KTHREAD */
 
@@ -186,6 +186,7 @@ bool running_session(uint32_t pid, char *dir, size_t size)
 	while (f && !found && getdelim(&line, &room, 0, f) > 0) {
 		if (strncmp(line, key, sizeof(key) - 1) != 0)
 			continue;
+		session_variable_cut(line);
 		snprintf(dir, size, "%s", line + sizeof(key) - 1);
 		found = *dir == '/';
 	}

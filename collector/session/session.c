@@ -102,6 +102,33 @@ int session_folder_open(const char *dir)
 	return -EPERM;
 }
 
+int session_variable(const char *dir, char *value, size_t size)
+{
+	int folder = session_folder_open(dir), len, err = 0;
+	struct stat st;
+
+	if (folder < 0)
+		return folder;
+	if (fstat(folder, &st) < 0)
+		err = -errno;
+	close(folder);
+	if (err)
+		return err;
+	len = snprintf(value, size, SL_SESSION_FORMAT, dir, (uint64_t)st.st_dev,
+		       (uint64_t)st.st_ino);
+	return len < 0 || (size_t)len >= size ? -ENAMETOOLONG : 0;
+}
+
+void session_variable_cut(char *value)
+{
+	for (int i = 0; i < 2; i++) {
+		char *colon = strrchr(value, ':');
+
+		if (colon)
+			*colon = 0;
+	}
+}
+
 void session_note_report(const char *dir, const char *report)
 {
 	int folder = session_folder_open(dir), fd;

@@ -20,6 +20,13 @@ struct session {
 	int listen_fd;
 };
 
+#define SESSION_VARIABLE_MAX (SESSION_DIR_MAX + 36)
+
+/* The value of SIGHTLINE_SESSION for programs of the session in @dir. -errno: it cannot be theirs. */
+int session_variable(const char *dir, char *value, size_t size);
+/* Cuts the value of SIGHTLINE_SESSION down to the session's folder. */
+void session_variable_cut(char *value);
+
 /*
  * Makes the directory, the control file with the contents of @settings, and the listening socket. @report: path of
  * the report, whose folder is the last place to try. 0, or -errno and a sentence in @why.

@@ -42,10 +42,11 @@ static sl_ref take_fresh(uint32_t *next, uint32_t cnt)
  */
 static sl_ref take_returned(struct sl_arena *a)
 {
+	uint32_t most = a->chunk_cnt < SL_CHUNK_CNT ? a->chunk_cnt : SL_CHUNK_CNT;
 	sl_ref out[4], ref;
 	unsigned cnt = 0;
 
-	while ((ref = sl_stack_pop(&a->free_chunks, a->chunk_link)) && !sl_arena_reach(ref)) {
+	while ((ref = sl_stack_pop(&a->free_chunks, a->chunk_link, most)) && !sl_arena_reach(ref)) {
 		out[cnt++] = ref;
 		ref = 0;
 		if (cnt == sizeof(out) / sizeof(out[0]))
@@ -329,7 +330,7 @@ static bool take_thread_refs(struct sl_arena *a, void *what)
 	struct thread_refs *o = what;
 	bool used;
 
-	o->slot = sl_stack_pop(&a->free_slots, a->slot_link);
+	o->slot = sl_stack_pop(&a->free_slots, a->slot_link, SL_SLOT_CNT);
 	if (!o->slot)
 		o->slot = take_fresh(&a->fresh_slot, a->slot_cnt);
 	o->agg = o->slot ? sl_chunk_take(a, true, &o->agg_used) : 0;

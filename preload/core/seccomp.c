@@ -31,7 +31,7 @@ static const int needed[] = {
 	SYS_sendmsg,   SYS_setsockopt,   SYS_getpid,         SYS_gettid,
 	SYS_getppid,   SYS_prctl,        SYS_readlinkat,     SYS_futex,
 	SYS_kill,      SYS_newfstatat,   SYS_rt_sigprocmask, SYS_process_vm_readv,
-	SYS_mremap,
+	SYS_mremap,    SYS_geteuid,      SYS_getsockopt,
 };
 
 /* ---- evaluation of a filter ---- */

@@ -7,6 +7,7 @@
  */
 #include "preload/core/arena_map.h"
 #include "preload/core/clockless.h"
+#include "preload/core/session_folder.h"
 #include "preload/core/session_join.h"
 #include "preload/core/environment.h"
 #include "preload/core/hook.h"
@@ -108,44 +109,39 @@ static const char *own_path(void)
 	return path_buffer;
 }
 
-static const struct sl_session *map_session(const char *dir)
+static const struct sl_session *map_session(void)
 {
-	char path[256];
-	size_t len = strlen(dir);
-	const struct sl_session *s;
-	bool ok;
-	long fd, m;
+	long fd = sl_session_open("control", sizeof(struct sl_session)), m = -1;
+	struct sl_session s;
 
-	if (len + sizeof("/control") > sizeof(path))
-		return NULL;
-	memcpy(path, dir, len);
-	memcpy(path + len, "/control", sizeof("/control"));
-	fd = sl_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return NULL;
-	m = sl_sys6(SYS_mmap, 0, sizeof(*s), PROT_READ, MAP_SHARED, fd, 0);
-	if (m < 0 && m > -4096) {
-		sl_sys1(SYS_close, fd);
-		return NULL;
-	}
-	s = (const struct sl_session *)m;
-	ok = s->magic == SL_SESSION_MAGIC && s->wire_version == SL_WIRE_VERSION &&
-	     s->bytes == sizeof(*s) && s->state == SL_SESSION_ON;
-	sl_sys2(SYS_munmap, m, sizeof(*s));
-	/* Mapped again at the address from which wrappers read the gate. */
-	if (ok)
+	/* At the address from which wrappers read the gate. */
+	if (sl_sys3(SYS_read, fd, &s, sizeof(s)) == sizeof(s) && s.magic == SL_SESSION_MAGIC &&
+	    s.wire_version == SL_WIRE_VERSION && s.bytes == sizeof(s) && s.state == SL_SESSION_ON)
 		m = sl_sys6(SYS_mmap, (long)&sl_control, sizeof(sl_control), PROT_READ,
 			    MAP_SHARED | MAP_FIXED, fd, 0);
 	sl_sys1(SYS_close, fd);
-	return ok && m == (long)&sl_control ? &sl_control.session : NULL;
+	return m == (long)&sl_control ? &sl_control.session : NULL;
+}
+
+/* The collector, its keeper or `recover`: not what another user has put there. */
+static bool is_trusted(long sock)
+{
+	struct ucred listener = {.uid = UINT32_MAX};
+	socklen_t len = sizeof(listener);
+
+	return sl_sys5(SYS_getsockopt, sock, SOL_SOCKET, SO_PEERCRED, &listener, &len) == 0 &&
+	       sl_session_is_of(listener.uid);
 }
 
 long sl_session_connect(unsigned limit_ms)
 {
 	static const char name[] = "/socket";
-	const char *dir = strchr(sl_global.session_env, '=') + 1;
+	const char *variable = strchr(sl_global.session_env, '=') + 1;
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	size_t len = strlen(dir);
+	uint64_t device, inode;
+	size_t len = sl_session_parse(variable, &device, &inode);
 	struct {
 		long sec, usec;
 	} limit = {limit_ms / 1000, limit_ms % 1000 * 1000L};
@@ -153,7 +149,11 @@ long sl_session_connect(unsigned limit_ms)
 
 	if (len + sizeof(name) > sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
-	memcpy(addr.sun_path, dir, len);
+	/* By its path, as no call takes a folder: when the folder goes in between, the kernel still names the listener. */
+	err = sl_session_check();
+	if (err < 0)
+		return err;
+	memcpy(addr.sun_path, variable, len);
 	memcpy(addr.sun_path + len, name, sizeof(name));
 	fd = sl_sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -161,6 +161,8 @@ long sl_session_connect(unsigned limit_ms)
 	if (limit_ms)
 		sl_sys5(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	err = sl_sys3(SYS_connect, fd, &addr, sizeof(addr));
+	if (err == 0 && !is_trusted(fd))
+		err = -EPERM;
 	if (err < 0) {
 		sl_sys1(SYS_close, fd);
 		return err;
@@ -327,7 +329,8 @@ static void fill_proc(uint32_t pid, uint32_t parent_number)
 			 __ATOMIC_RELEASE);
 }
 
-static const char *session_dir(const char **why)
+/* DIR:DEVICE:INODE. */
+static const char *session_variable(const char **why)
 {
 	int i = sl_env_find(SL_SESSION_ENV);
 
@@ -356,7 +359,7 @@ static uint32_t find_cond_wrefs(void)
 
 static bool start(void)
 {
-	const char *why, *dir;
+	const char *why, *variable;
 	size_t len;
 
 	sl_libc_start();
@@ -367,16 +370,16 @@ static bool start(void)
 	sl_resolve_all();
 	sl_seccomp_start();
 	sl_unwind_start();
-	dir = session_dir(&why);
-	len = dir ? strlen(dir) : 0;
-	if (!dir || len + sizeof(SL_SESSION_ENV) + 1 > sizeof(sl_global.session_env)) {
+	variable = session_variable(&why);
+	len = variable ? strlen(variable) : 0;
+	if (!variable || len + sizeof(SL_SESSION_ENV) + 1 > sizeof(sl_global.session_env)) {
 		if (why)
 			sl_print_message("not tracing", why);
 		return false;
 	}
 	memcpy(sl_global.session_env, SL_SESSION_ENV "=", sizeof(SL_SESSION_ENV));
-	memcpy(sl_global.session_env + sizeof(SL_SESSION_ENV), dir, len + 1);
-	sl_global.session = map_session(dir);
+	memcpy(sl_global.session_env + sizeof(SL_SESSION_ENV), variable, len + 1);
+	sl_global.session = map_session();
 	if (!sl_global.session || !join()) {
 		if (sl_global.root)
 			sl_print_message("not tracing",

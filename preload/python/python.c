@@ -10,6 +10,7 @@
 
 #include "preload/nvtx/nvtx.h"
 #include "preload/base/object.h"
+#include "preload/core/session_folder.h"
 #include "preload/python/python_api.h"
 #include "preload/wire/sys.h"
 
@@ -39,10 +40,11 @@ void *sl_python_find(const char *name)
 	return s.found;
 }
 
-static size_t read_file(const char *path, char *text, size_t room)
+/* Reads @fd from its beginning, and closes it. */
+static size_t read_all(long fd, char *text, size_t room)
 {
-	long fd = sl_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), n;
 	size_t len = 0;
+	long n;
 
 	if (fd < 0)
 		return 0;
@@ -81,7 +83,9 @@ static char disabling_option(const char *word, const char *end)
 static char find_disabling_option(void)
 {
 	char text[4096];
-	size_t len = read_file("/proc/self/cmdline", text, sizeof(text) - 1);
+	size_t len = read_all(
+		sl_sys4(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0), text,
+		sizeof(text) - 1);
 	const char *slash;
 
 	text[len] = 0;
@@ -138,19 +142,15 @@ static bool is_starting(void)
 
 char *sl_python_path(char *env)
 {
-	static const char name[] = "/python";
-	char path[sizeof(sl_global.session_env) + sizeof(name)], *text;
 	size_t len, room = TEXT_MAX + 2 + (env ? strlen(env) : 0);
-	const char *dir;
+	char *text;
 
 	if (!is_enabled() || !sl_python_has_module() || !is_starting() || room > 64000)
 		return env;
-	dir = strchr(sl_global.session_env, '=') + 1;
-	memcpy(stpcpy(path, dir), name, sizeof(name));
 	text = sl_nvtx_alloc(room);
 	if (!text)
 		return env;
-	len = read_file(path, text, TEXT_MAX);
+	len = read_all(sl_session_open("python", 1), text, TEXT_MAX);
 	if (!len || len == TEXT_MAX)
 		return env;
 	text[len] = 0;

@@ -137,8 +137,11 @@ static inline struct sl_chunk *sl_chunk_at(struct sl_arena *a, sl_ref ref)
 	return (struct sl_chunk *)((char *)a + SL_ARENA_HEADER_BYTES) + (ref - 1);
 }
 
-/* Lock-free stack of refs: @head as free_chunks, links in @link[ref - 1]. */
-static inline sl_ref sl_stack_pop(uint64_t *head, sl_ref *link)
+/*
+ * Lock-free stack of refs: @head as free_chunks, links in @link[ref - 1], of which there are @cnt. 0: it is empty, or another
+ * process that maps it has led its head out of the links.
+ */
+static inline sl_ref sl_stack_pop(uint64_t *head, sl_ref *link, uint32_t cnt)
 {
 	uint64_t old = __atomic_load_n(head, __ATOMIC_ACQUIRE);
 
@@ -146,7 +149,7 @@ static inline sl_ref sl_stack_pop(uint64_t *head, sl_ref *link)
 		sl_ref top = (sl_ref)old;
 		uint64_t want;
 
-		if (!top)
+		if (!top || top > cnt)
 			return 0;
 		/* The link is stale if another thread popped @top meanwhile: then the count differs. */
 		want = __atomic_load_n(&link[top - 1], __ATOMIC_RELAXED) | ((old >> 32) + 1) << 32;

@@ -11,7 +11,8 @@
  *   python    with --python-step, --pytorch and the like: the prefix for PYTHONPATH (python.h).
  *
  * Environment of traced processes:
- *   SIGHTLINE_SESSION    that directory; absent: the constructor starts a collector (bare preload)
+ *   SIGHTLINE_SESSION    that directory, with its device and inode: programs outlive the session, and others may take
+ *                        its name; absent: the constructor starts a collector (bare preload)
  *   SIGHTLINE_CLEAN=1    an exec wrapper added the shim's variables to an environment without them:
  *                        the constructor removes all of them
  * and, read only where a bare preload starts a collector: SIGHTLINE_COLLECTOR (path of the sightline
@@ -19,11 +20,14 @@
  */
 #pragma once
 
+#include <inttypes.h>
 #include <stdint.h>
 
 #define SL_SESSION_MAGIC 0x73736573746c6773ull
 #define SL_SESSION_ENV   "SIGHTLINE_SESSION"
-#define SL_CLEAN_ENV     "SIGHTLINE_CLEAN"
+/* Its value: directory, device, inode. */
+#define SL_SESSION_FORMAT "%s:%" PRIx64 ":%" PRIx64
+#define SL_CLEAN_ENV      "SIGHTLINE_CLEAN"
 /* The first library of LD_PRELOAD was added for this program, which needs it: the shim removes it for its children. */
 #define SL_RUNTIME_ENV "SIGHTLINE_RUNTIME"
 /* Beginnings of the names of sanitizers' runtimes, which must be loaded before the shim. */

@@ -134,7 +134,11 @@ static int run(struct session *s, bool recycle, char **argv)
 	int status;
 
 	if (!pid) {
-		setenv(SL_SESSION_ENV, s->dir, 1);
+		char session[SESSION_VARIABLE_MAX];
+
+		if (session_variable(s->dir, session, sizeof(session)) < 0)
+			_exit(127);
+		setenv(SL_SESSION_ENV, session, 1);
 		setenv("LD_PRELOAD", s->control->preload_path, 1);
 		execvp(argv[0], argv);
 		perror(argv[0]);

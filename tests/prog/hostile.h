@@ -28,9 +28,15 @@ static uint32_t clock_mode;
 
 static const char *dir(void)
 {
-	const char *d = getenv("HOSTILE_DIR");
+	static char own[200];
+	const char *d = getenv("HOSTILE_DIR"), *session = getenv("SIGHTLINE_SESSION");
 
-	return d ? d : getenv("SIGHTLINE_SESSION");
+	if (!d && session && !*own) {
+		snprintf(own, sizeof(own), "%s", session);
+		*strrchr(own, ':') = 0;
+		*strrchr(own, ':') = 0;
+	}
+	return d ? d : own;
 }
 
 /* Other users may read the control file of root's session. */

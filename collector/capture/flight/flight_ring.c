@@ -241,22 +241,6 @@ uint64_t flight_resident(const struct arenas *as)
 	return pages * PAGE;
 }
 
-/* As sl_stack_pop(), where the head may lead out of the arena: then 0. */
-static sl_ref pop_chunk(struct arena *a)
-{
-	uint64_t *head = &a->map->free_chunks, old = __atomic_load_n(head, __ATOMIC_ACQUIRE);
-
-	while (arena_has_chunk(a, (sl_ref)old)) {
-		sl_ref next =
-			__atomic_load_n(&a->map->chunk_link[(sl_ref)old - 1], __ATOMIC_RELAXED);
-
-		if (__atomic_compare_exchange_n(head, &old, next | ((old >> 32) + 1) << 32, 0,
-						__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
-			return (sl_ref)old;
-	}
-	return 0;
-}
-
 /*
  * Takes chunks out of the pool, frees their memory, and puts them back in their order: those used last are used next. The
  * contents of a chunk in the pool mean nothing.
@@ -269,7 +253,8 @@ static uint64_t trim_arena(struct arena *a, uint64_t bytes)
 	uint64_t done = 0;
 
 	while (taken && cnt < most) {
-		sl_ref ref = pop_chunk(a);
+		sl_ref ref =
+			sl_stack_pop(&a->map->free_chunks, a->map->chunk_link, a->mem.chunk_cnt);
 
 		if (!ref)
 			break; /* all, or the program wrote over its links */

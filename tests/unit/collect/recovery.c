@@ -138,7 +138,8 @@ static void die_with_a_spool(enum spooled_moment moment, bool in_files)
 	assert_int_equal(r.arena->used_chunks, 0);
 	if (moment == BEFORE_THE_SLOT_LEADS_ON || moment == BEFORE_THE_CHUNK_IS_BACK) {
 		/* The last move did not come to its end: the chunk on top of the pool is still the thread's. */
-		sl_ref back = sl_stack_pop(&r.arena->free_chunks, r.arena->chunk_link);
+		sl_ref back =
+			sl_stack_pop(&r.arena->free_chunks, r.arena->chunk_link, SL_CHUNK_CNT);
 
 		r.arena->used_chunks++;
 		if (moment == BEFORE_THE_SLOT_LEADS_ON)

@@ -52,7 +52,7 @@ static inline struct ring ring_new(void)
 /* @is_first: one of the two that a thread has anyway, and that do not count as backlog. */
 static inline sl_ref ring_take_chunk(struct ring *r, bool is_first)
 {
-	sl_ref ref = sl_stack_pop(&r->arena->free_chunks, r->arena->chunk_link);
+	sl_ref ref = sl_stack_pop(&r->arena->free_chunks, r->arena->chunk_link, SL_CHUNK_CNT);
 
 	r->arena->used_chunks += !is_first;
 	return ref ? ref : ++r->arena->fresh_chunk;
@@ -70,7 +70,7 @@ static inline void ring_init_chunk(struct ring *r, sl_ref ref, sl_ref slot, uint
 /* A thread of process @number; its slot's index. @pid and @tid decide whether it lives. */
 static inline uint32_t ring_thread(struct ring *r, uint32_t number, uint32_t pid, uint32_t tid)
 {
-	sl_ref ref = sl_stack_pop(&r->arena->free_slots, r->arena->slot_link);
+	sl_ref ref = sl_stack_pop(&r->arena->free_slots, r->arena->slot_link, SL_SLOT_CNT);
 	struct sl_slot *s;
 
 	if (!ref)

@@ -96,11 +96,13 @@ static inline void host_start(struct host *h, struct sl_session settings)
 
 static inline void host_exec(struct host *h, const char *what, const char *how, int ask, int answer)
 {
-	char program[4200], libs[4200];
+	char program[4200], libs[4200], session[SESSION_VARIABLE_MAX];
 
 	snprintf(program, sizeof(program), "%s/tests/prog/gate", h->base);
 	snprintf(libs, sizeof(libs), "%s/tests/standin", h->base);
-	setenv(SL_SESSION_ENV, h->session.dir, 1);
+	if (session_variable(h->session.dir, session, sizeof(session)) < 0)
+		_exit(127);
+	setenv(SL_SESSION_ENV, session, 1);
 	setenv("LD_PRELOAD", h->control->preload_path, 1);
 	setenv("LD_LIBRARY_PATH", libs, 1);
 	unsetenv("NVTX_INJECTION64_PATH");

@@ -24,7 +24,7 @@ static void *hammer(void *arg)
 {
 	(void)arg;
 	for (int i = 0; i < ROUNDS; i++) {
-		sl_ref a = sl_stack_pop(&head, links), b = sl_stack_pop(&head, links);
+		sl_ref a = sl_stack_pop(&head, links, REFS), b = sl_stack_pop(&head, links, REFS);
 		sl_ref both[2] = {a, b};
 
 		for (int k = 0; k < 2; k++)
@@ -53,7 +53,7 @@ static void a_ref_is_never_given_to_two_threads_at_once(void **state)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
 	assert_int_equal(doubled, 0);
-	for (sl_ref r; (r = sl_stack_pop(&head, links)) != 0; seen++)
+	for (sl_ref r; (r = sl_stack_pop(&head, links, REFS)) != 0; seen++)
 		assert_int_equal(owner[r - 1]++, 0);
 	assert_int_equal(seen, REFS);
 }
@@ -64,12 +64,33 @@ static void the_last_one_returned_comes_first(void **state)
 	sl_ref l[3];
 
 	(void)state;
-	assert_int_equal(sl_stack_pop(&h, l), 0);
+	assert_int_equal(sl_stack_pop(&h, l, 3), 0);
 	sl_stack_push(&h, l, 2);
 	sl_stack_push(&h, l, 3);
-	assert_int_equal(sl_stack_pop(&h, l), 3);
-	assert_int_equal(sl_stack_pop(&h, l), 2);
-	assert_int_equal(sl_stack_pop(&h, l), 0);
+	assert_int_equal(sl_stack_pop(&h, l, 3), 3);
+	assert_int_equal(sl_stack_pop(&h, l, 3), 2);
+	assert_int_equal(sl_stack_pop(&h, l, 3), 0);
+}
+
+static void a_head_outside_of_the_links_is_an_empty_stack(void **state)
+{
+	static const sl_ref bad[] = {4, 5, 0xf0000000, UINT32_MAX};
+	sl_ref l[3] = {0};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		uint64_t h = 1ull << 32 | bad[i];
+
+		assert_int_equal(sl_stack_pop(&h, l, 3), 0);
+	}
+	/* So is what a link leads to. */
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		uint64_t h = 2;
+
+		l[1] = bad[i];
+		assert_int_equal(sl_stack_pop(&h, l, 3), 2);
+		assert_int_equal(sl_stack_pop(&h, l, 3), 0);
+	}
 }
 
 static void every_field_of_a_head_survives_its_extremes(void **state)
@@ -121,6 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_ref_is_never_given_to_two_threads_at_once),
 		cmocka_unit_test(the_last_one_returned_comes_first),
+		cmocka_unit_test(a_head_outside_of_the_links_is_an_empty_stack),
 		cmocka_unit_test(every_field_of_a_head_survives_its_extremes),
 		cmocka_unit_test(hook_names_are_all_different),
 		cmocka_unit_test(chunks_do_not_overlap_the_header_or_each_other),
