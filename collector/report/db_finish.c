@@ -141,8 +141,8 @@ int db_check_resume(const char *path, char *why, size_t why_len)
 		text = "is no regular file";
 	else if (access(path, R_OK | W_OK))
 		text = strerror(errno);
-	else if (sqlite3_open_v2(path, &sql, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
-		 SQLITE_OK)
+	else if (sqlite3_open_v2(path, &sql, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+				 db_vfs()) != SQLITE_OK)
 		text = sqlite3_errmsg(sql);
 	else
 		text = objection(sql);

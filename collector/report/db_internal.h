@@ -275,5 +275,7 @@ void db_ballast_drop(struct db *db);
 int db_session_start(struct db *db, int64_t utc_epoch_ns, int64_t system_clock_ns);
 
 /* db_finish.c: 0 if @path is an unfinished report of this version, else -1 and a sentence; then resumes it */
+/* The name of SQLite's file functions for reports: no journal leads them to other files. NULL: SQLite's own. */
+const char *db_vfs(void);
 int db_check_resume(const char *path, char *why, size_t why_len);
 int db_resume(struct db *db);

@@ -229,7 +229,7 @@ static int connect_file(struct db *db, const char *real)
 
 	rc = sqlite3_open_v2(real, &db->sql,
 			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
-			     NULL);
+			     db_vfs());
 	if (rc != SQLITE_OK)
 		return db_errno(rc);
 	sqlite3_extended_result_codes(db->sql, 1);

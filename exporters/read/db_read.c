@@ -334,9 +334,9 @@ static sqlite3 *open_report(const char *path, bool damaged, char *why, size_t wh
 	else if (((rc & 0xFF) == SQLITE_READONLY || (rc & 0xFF) == SQLITE_CANTOPEN) &&
 		 has_beside(path, "-journal"))
 		snprintf(why, why_len,
-			 "%s was being changed when its writer was killed: copy it and %s-journal, "
-			 "and open the copy with sqlite3 once, which undoes that",
-			 path, path);
+			 "%s was being changed when its writer was killed: 'sightline recover' "
+			 "undoes the change",
+			 path);
 	else if ((rc & 0xFF) == SQLITE_CORRUPT || (rc & 0xFF) == SQLITE_NOTADB)
 		snprintf(why, why_len, "%s is damaged: %s", path, db ? sqlite3_errmsg(db) : "");
 	else

@@ -205,4 +205,30 @@ for how in link folder; do
 	rm -rf "$S"
 	[ $how = link ] || rm -rf "$other"
 done
+
+# A rollback journal beside a report that is not finished names another file, which SQLite would delete.
+profile j true >out 2>err
+echo precious >rootonly/file
+for target in rootonly/file rootonly/fifo; do
+	[ $target != rootonly/fifo ] || mkfifo rootonly/fifo
+	"$PY" - j.sqlite "$W/$target" <<-'END'
+		import sqlite3, struct, sys
+		path, name = sys.argv[1], sys.argv[2].encode()
+		db = sqlite3.connect(path)
+		db.execute("PRAGMA journal_mode = DELETE")
+		db.execute("UPDATE META_DATA_EXPORT SET value = '0' WHERE name = 'SL_COMPLETE'")
+		db.commit()
+		db.close()
+		magic = bytes.fromhex("d9d505f920a163d7")
+		pages = len(open(path, "rb").read()) // 4096
+		head = (magic + struct.pack(">5I", 0, 0x1234, pages, 512, 4096)).ljust(512, b"\0")
+		open(path + "-journal", "wb").write(head + struct.pack(">I", 0x40000000 // 4096 + 1) + name + struct.pack(">II", len(name), sum(name)) + magic)
+	END
+	"$BIN" info j.sqlite >out 2>err
+	is "$? $(grep -c "'sightline recover' undoes" err)" '1 1' "a report with a journal is not shown: ${target#*/}"
+	timeout 20 "$BIN" recover j.sqlite >out 2>err
+	is "$? $(grep -c 'unable to open' err)" '1 1' "recover: a journal that names ${target#*/} is refused"
+	check "recover: a journal that names ${target#*/}: the file stays" [ -e $target ]
+	rm -f j.sqlite-journal
+done
 done_testing
