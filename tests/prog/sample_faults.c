@@ -2,7 +2,7 @@
  * sample_faults.c - what programs do to themselves while their CPU samples are taken. Ends with 3.
  *
  *   sample_faults forks    six threads start fifteen children each, all busy
- *   sample_faults threads  four hundred threads, eight at a time, each busy for a moment
+ *   sample_faults threads NUMBER  so many threads, eight at a time, each busy for a moment
  *   sample_faults execs    becomes itself a hundred times
  *   sample_faults closes   closes every descriptor, also those it does not know
  *   sample_faults strict   allows itself read, write and exit only, and is busy
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "forks")) {
 		threads(6, 6, forks);
 	} else if (!strcmp(what, "threads")) {
-		threads(400, 8, brief);
+		threads((unsigned)left, 8, brief);
 	} else if (!strcmp(what, "execs")) {
 		spin(0.003);
 		snprintf(number, sizeof(number), "%d", left - 1);
