@@ -13,23 +13,26 @@ if grep -q 'no CPU samples\|need eBPF' err; then
 fi
 
 cat >hot.py <<'PY'
-import threading
+import sys, threading
 def work(n):
     s = 0
     for i in range(n):
         s += i * i % 7  # hot
     return s
-t = threading.Thread(target=work, args=(3000000,))
+rounds = 3000000 // int(sys.argv[1])
+t = threading.Thread(target=work, args=(rounds,))
 t.start()
 t.join()
-work(6000000)
+work(2 * rounds)
 PY
-# Another process, busy all the time, of which there is no sample.
+# Another process, busy meanwhile, of which there is no sample.
 sh -c 'while :; do :; done' &
 busy=$!
 at_exit="kill $busy 2>/dev/null"
-profile hot "$PY" hot.py 2>err
+profile hot "$PY" hot.py 1 2>err
 is $? 0 'a program, without an option'
+kill $busy
+at_exit=:
 is "$(said err)" "sightline: report: $R" 'no word but the report'
 is "$(q "$R" "SELECT value FROM META_DATA_CAPTURE WHERE name LIKE '%SAMPLING_FREQUENCY'")" 199 'how often'
 is "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE globalTid >> 24 << 24 NOT IN (SELECT globalPid FROM PROCESSES)")" 0 'no sample of another process'
@@ -58,7 +61,7 @@ got=$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')
 check "300 short processes have their share: $got samples in $ran us" awk "BEGIN { n = $ran * 199 / 1e6; exit !($got > n - 6 * sqrt(n) - 2 && $got < n + 6 * sqrt(n) + 2) }"
 
 # ---- turned off, asked for, refused ----
-profile none --sample=none "$PY" hot.py 2>err
+profile none --sample=none "$PY" hot.py 10 2>err
 is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name = 'COMPOSITE_EVENTS'")" 0 '--sample=none: none'
 "$BIN" why "$R" >text
 check 'why says which option records them' grep -q 'Not recorded: samples; computing has no lines (--sample=process-tree)' text
@@ -71,7 +74,7 @@ bare preload sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done'
 check 'LD_PRELOAD alone: they are there' wait_for 20 sh -c "[ \"\$(sqlite3 '$R' 'SELECT count(*) > 5 FROM COMPOSITE_EVENTS' 2>/dev/null)\" = 1 ]"
 
 denied() { "$PROG/denied" "$@"; }
-denied bpf,perf_event_open "$BIN" profile -f true --cpuctxsw=none -o refused "$PY" hot.py 2>err
+denied bpf,perf_event_open "$BIN" profile -f true --cpuctxsw=none -o refused "$PY" hot.py 10 2>err
 is $? 0 'refused: the program runs'
 is "$(said err)" "sightline: report: $W/refused.sqlite" 'no word on stderr'
 R=$W/refused.sqlite
