@@ -9,14 +9,18 @@ export BIN
 log() { "$PY" "$E2E/kernel/sample_log.py" "$@"; }
 with() { q "$R" "SELECT count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol WHERE s.value = '$1'"; }
 rows() { sqlite3 -readonly "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS' 2>/dev/null; }
-has_rows() { [ "$(rows)" -ge "$1" ]; }
+has_rows() { # NUMBER, for wait_for: each look is a process of its own, so not too often
+	sleep 0.2
+	[ "$(rows)" -ge "$1" ]
+}
 
 # ---- SIGKILL of the collector: what was written until then, with names ----
-"$BIN" profile -f true -o "$W/cut" -t none --cpuctxsw=none -s process-tree "$P" log t2 6 >out 2>err &
+"$BIN" profile -f true -o "$W/cut" -t none --cpuctxsw=none -s process-tree "$P" "$W/log" t2 6 >out 2>err &
 R=$W/cut.sqlite collector=$!
 wait_for 20 has_rows 400
 send KILL $collector
 wait $collector
+send KILL $(pgrep -f "^$P $W/log")
 check 'killed: recover' "$BIN" recover --now "$R"
 check 'killed: a sound report' intact "$R"
 all=$(rows) got=$(with caller)
@@ -32,7 +36,6 @@ begin, end = report.windows[0][0], max(when for when, _ in report.samples)
 want = sum(t.within(begin, end) for t in tasks) / 1e6
 print(len(report.samples), want)
 sys.exit(not is_chance(len(report.samples), 0.9 * want - 4, 1.1 * want + 4))' x "$R" "$E2E/kernel/sample_log.py"
-wait_for 20 sh -c '! pgrep -f "$0 log t2 6" >/dev/null' "$P"
 
 # ---- Python's names are in what was written, too ----
 cat >spin.py <<'EOF'
@@ -49,7 +52,7 @@ def outer(s):
 outer(6)
 EOF
 if [ "$(id -u)" = 0 ]; then
-	"$BIN" profile -f true -o "$W/python" -t none --cpuctxsw=none -s process-tree --python-sampling=true "$PY" spin.py >out 2>err &
+	"$BIN" profile -f true -o "$W/python" -t none --cpuctxsw=none -s process-tree --python-sampling=true "$PY" "$W/spin.py" >out 2>err &
 	R=$W/python.sqlite collector=$!
 	wait_for 20 has_rows 400
 	if grep -q need err; then
@@ -58,6 +61,7 @@ if [ "$(id -u)" = 0 ]; then
 	else
 		send KILL $collector
 		wait $collector
+		send KILL $(pgrep -f "^$PY $W/spin.py")
 		check 'Python: recover' "$BIN" recover --now "$R"
 		all=$(rows) got=$(q "$R" "SELECT count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol JOIN StringIds f ON f.id = c.file WHERE s.value = 'outer' AND f.value LIKE '%spin.py' AND line BETWEEN 7 AND 10")
 		check "Python: names and lines: $got of $all" share_ok "$got" "$all" 80
@@ -76,7 +80,7 @@ unshare -m sh -c '
 	W=$1; shift
 	"$BIN" profile -f true -o "$W/full/r" -t none --cpuctxsw=none -s process-tree --sampling-frequency=4000 "$@"
 	echo $? >"$W/status"
-	cp "$W"/full/* "$W/kept/"' sh "$W" "$P" log d 3 3 >out 2>err
+	cp "$W"/full/* "$W/kept/"' sh "$W" "$P" log d 1.2 3 >out 2>err
 is "$(cat status)" 3 'full disk: the program has not noticed'
 R=$W/kept/r.sqlite
 check 'full disk: a sound report' intact "$R"
@@ -140,14 +144,14 @@ fi
 
 # ---- hardly any shared memory ----
 unshare -m sh -c 'mount -t tmpfs -o size=1m tmpfs /dev/shm && exec "$@"' sh \
-	"$BIN" profile -f true -o "$W/shm" -t osrt -s process-tree "$P" log t2 1 3 >out 2>err
+	"$BIN" profile -f true -o "$W/shm" -t osrt -s process-tree "$P" log t2 0.5 3 >out 2>err
 is $? 3 '/dev/shm of 1 MB: the program has not noticed'
 R=$W/shm.sqlite
 check '/dev/shm of 1 MB: all samples' log count $HZ log "$R"
 all=$(rows) got=$(with caller)
 check "/dev/shm of 1 MB: samples with stacks: $got of $all" share_ok "$got" "$all" 97
 unshare -m sh -c 'mount -t tmpfs -o size=1m tmpfs /dev/shm && exec "$@"' sh \
-	"$BIN" profile -f true -o "$W/shmflight" -t osrt -s process-tree --flight=1s "$P" log t2 2 3 >out 2>err
+	"$BIN" profile -f true -o "$W/shmflight" -t osrt -s process-tree --flight=1s "$P" log t2 1.3 3 >out 2>err
 R=$W/shmflight.sqlite
 check '/dev/shm of 1 MB, flight recorder: all samples' log count $HZ log "$R"
 
@@ -156,7 +160,7 @@ unshare -m sh -c '
 	mount -t tmpfs -o size=100k tmpfs "$1/full" || exit 99
 	W=$1; shift
 	"$BIN" profile -f true -o "$W/full/r" -t none -s process-tree --flight=1s "$@"
-	echo $? >"$W/status"' sh "$W" "$P" log t1 2 3 >out 2>err
+	echo $? >"$W/status"' sh "$W" "$P" log t1 1.2 3 >out 2>err
 is "$(cat status)" 3 'flight recorder, full disk: the program has not noticed'
 check 'flight recorder, full disk: a message' grep -qi 'report' err
 done_testing
