@@ -132,19 +132,23 @@ bare() { # REPORT PROGRAM [ARG...]
 	SIGHTLINE_OUTPUT=$R LD_PRELOAD=$SHIM "$@"
 }
 
-# Every CPython 3 that is installed (the system's, what is called python3.x in PATH, pyenv's) and those that the words of
-# $PYTHONS name, each once, for which the expression of Python holds. $PYTHON is the one for all else. pyenv's shims take
-# a second each and lead to what is in its folder of versions.
+# Of every CPython 3 that is installed (the system's, what is called python3.x in PATH, pyenv's) and for which the expression of
+# Python holds: the oldest, $PYTHON, the newest, and those that the words of $PYTHONS name; all of them where a word is "all"
+# (make check-pythons). Each once, the oldest first. $PYTHON is the one for all else. pyenv's shims take a second each and lead
+# to what is in its folder of versions.
 pythons() { # CONDITION
+	case " $PYTHONS " in *' all '*) pythons_all=1 ;; *) pythons_all=0 ;; esac
 	for pythons_at in "$PY" $PYTHONS "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3 $(IFS=:
 		for d in /usr/bin:$PATH; do
 			case $d in */shims) continue ;; esac
 			ls "$d"/python3 "$d"/python3.[0-9] "$d"/python3.[0-9][0-9] "$d"/python3.[0-9][0-9][dt] 2>/dev/null
 		done); do
+		case " $PY $PYTHONS " in *" $pythons_at "*) pythons_named=1 ;; *) pythons_named=$pythons_all ;; esac
 		[ -x "$pythons_at" ] && "$pythons_at" -c 'import os, platform, sys, sysconfig
 is_free = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-if sys.version_info[0] == 3 and platform.python_implementation() == "CPython" and '"$1"': print(os.path.realpath(sys.executable))' 2>/dev/null
-	done | sort -u
+if sys.version_info[0] == 3 and platform.python_implementation() == "CPython" and '"$1"': print(sys.argv[1], sys.hexversion, os.path.realpath(sys.executable))' $pythons_named 2>/dev/null
+	done | sort -k2,2n -k3 | awk '!($3 in named) { path[++cnt] = $3 } { named[$3] += $1 }
+		END { for (i = 1; i <= cnt; i++) if (i == 1 || i == cnt || named[path[i]]) print path[i] }'
 }
 
 # Asks a report; the view "call" spells out names, paths and ids (see call.sql).
