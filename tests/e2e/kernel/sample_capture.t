@@ -11,7 +11,7 @@ with() { # PERCENT FUNCTION: so many samples of the program have it in their sta
 	got=$(q "$R" "SELECT count(DISTINCT c.id) || ' ' || (SELECT count(*) FROM COMPOSITE_EVENTS) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol WHERE s.value = '$2'")
 	check "samples with $2 in their stack, of all: $got" share_ok $got "$1"
 }
-# NAME PROGRAM...: a session with three captures of 0.7 s each at least, with as much time between them
+# NAME PROGRAM...: a session with three captures of 0.35 s each at least, with as much time between them
 captures() {
 	name=$1
 	shift
@@ -20,10 +20,10 @@ captures() {
 	wait_for 20 sh -c "'$BIN' sessions list -p false | grep -q $name"
 	for i in 1 2 3; do
 		check "$name: start $i" "$BIN" start --session=$name -s process-tree -f true -o $name$i
-		sleep 0.7
+		sleep 0.35
 		[ "$name" = libraries ] || log spend 0.2 log # where others want the CPUs, too
 		check "$name: stop" "$BIN" stop --session=$name
-		sleep 0.7
+		sleep 0.35
 	done
 	"$BIN" shutdown --session=$name --kill=sigkill >/dev/null
 	wait $launched
@@ -55,7 +55,7 @@ if command -v gcc >/dev/null; then
 		printf '#include <time.h>\nstatic volatile unsigned sink;\n__attribute__((noinline)) static void turn_%d(void) { for (unsigned i = 0; i < 50000; i++) sink += i; }\nvoid spin(double s) { for (clock_t end = clock() + s * CLOCKS_PER_SEC; clock() < end;) turn_%d(); sink++; }\n' $i $i >lib.c
 		gcc -O2 -fPIC -shared -o lib$i.so lib.c
 	done
-	captures libraries "$P" log l8 1
+	captures libraries "$P" log l8 0.6
 	for i in 1 2 3; do
 		R=$W/libraries$i.sqlite
 		with 90 spin
