@@ -34,7 +34,7 @@ is $? 0 'a program, without an option'
 kill $busy
 at_exit=:
 is "$(said err)" "sightline: report: $R" 'no word but the report'
-is "$(q "$R" "SELECT value FROM META_DATA_CAPTURE WHERE name LIKE '%SAMPLING_FREQUENCY'")" 199 'how often'
+is "$(q "$R" "SELECT value FROM META_DATA_CAPTURE WHERE name LIKE '%SAMPLING_FREQUENCY'")" 199 'without an option: 199 samples a second'
 is "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE globalTid >> 24 << 24 NOT IN (SELECT globalPid FROM PROCESSES)")" 0 'no sample of another process'
 # The independent witness: the time between switches in and out.
 ran=$(q "$R" "SELECT sum(after - start) / 1000 FROM (SELECT start, isSchedIn, lead(start) OVER (PARTITION BY globalTid ORDER BY start) AS after

@@ -69,7 +69,7 @@ if [ "$(id -u)" = 0 ]; then
 fi
 
 if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then
-	skip 'no room' 'needs root'
+	skip 'a disk without room' 'needs root'
 	done_testing
 fi
 
@@ -95,7 +95,7 @@ case $wanted in
 1) check 'recover of a copy says that all was recorded' grep -q 'all was recorded' err ;;
 *) check 'recover of a copy has nothing to do' grep -q 'nothing to do' err ;;
 esac
-is "$(wc -l <err)" 1 'in one line'
+is "$(wc -l <err)" 1 'recover of a copy prints one line'
 is "$(q "$R" "SELECT count(*) FROM sqlite_schema WHERE name IN ('SL_RAW_STACKS', 'SL_STATE')")" 0 'no raw stacks stay'
 all=$(rows) got=$(with different)
 check "what had room is there with its stacks: $got of $all" share_ok "$got" "$all" 90

@@ -29,7 +29,7 @@ for trace in cuda,nvtx,osrt none; do
 	check "forks, $trace: threads that have samples: $got of 96" [ "$got" -ge 85 ]
 	survives 3 threads -t $trace "$PROG/sample_faults" threads 200
 	got=$(in_spin "$R")
-	check "threads, $trace: that have samples: $got of 200" [ "$got" -ge 175 ]
+	check "threads, $trace: threads that have samples: $got of 200" [ "$got" -ge 175 ]
 	survives 3 execs -t $trace "$PROG/sample_faults" execs
 	got=$(samples "$R")
 	check "execs, $trace: $got samples of a hundred images" [ "$got" -ge 200 ]
@@ -90,10 +90,10 @@ if [ -n "$python" ] && [ -x "$PY" ]; then
 	wait $run
 	check 'the collector is killed: the program goes on' pgrep -f "^$PY cut_busy.py\$"
 	kill -KILL $(pgrep -f "^$PY cut_busy.py\$")
-	check 'recover' "$BIN" recover --now "$R"
+	check 'the collector is killed: recover' "$BIN" recover --now "$R"
 	check 'the report is sound' intact "$R"
 	check "Python's functions are there" [ "$(python_names)" -gt 0 ]
 else
-	skip 'SIGKILL' 'no eBPF, or no Python'
+	skip 'SIGKILL of the program and of the collector' 'no eBPF, or no Python'
 fi
 done_testing
