@@ -89,14 +89,14 @@ sampled() {
 	wait $T
 	is $? 3 "$name: the program ends as it would have"
 	wait $A
-	is $? 0 "$name: and so does the recording"
+	is $? 0 "$name: the recording ends without an error"
 }
 # PERCENT GOT WANT NAME: no further apart than so, and than chance: clocks of CPUs meet a thread independently of what it does
 near() { check "$4: $2, $3 expected" awk "BEGIN { d = $2 - $3; exit !((d < 0 ? -d : d) <= $3 * $1 / 100 + 5 * sqrt($3)) }"; }
 
 "$BIN" attach -p $$ -d 1 --sampling-frequency=8000 -s process-tree -o probe 2>err
 if grep -q 'no CPU samples' err || [ ! -s probe.sqlite ]; then
-	skip 'samples' "$(grep -m1 -v attached err)"
+	skip 'samples of attach' "$(grep -m1 -v attached err)"
 	kinds=
 else
 	kinds=yes
@@ -104,13 +104,13 @@ fi
 
 if [ -n "$kinds" ]; then
 	HZ=$(getconf CLK_TCK)
-	sampled all 1.6
+	sampled all 1.3
 	check 'the report is sound' intact "$R"
 	near 15 "$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')" $((CPU * 1000 / HZ)) 'samples are as many as milliseconds of CPU time'
 	at() { nm spin | awk -v name="$1" '$3 == name { print "0x" $1 }'; }
 	got=$(q "$R" "SELECT CAST(100.0 * total(originalIP < $(at three)) / count(*) + 0.5 AS INT) FROM SAMPLING_CALLCHAINS WHERE stackDepth = 0 AND originalIP >= $(at seven) AND originalIP < $(at made)")
 	check "$got % are in the function that takes 70 %" awk "BEGIN { exit !($got >= 65 && $got <= 75) }"
-	near 15 "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE globalTid & 0xffffff = $T")" 1600 'the first thread'
+	near 15 "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE globalTid & 0xffffff = $T")" 1300 'the first thread'
 	near 15 "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE globalTid >> 24 & 0xffffff = $T AND globalTid & 0xffffff <> $T")" 400 'a thread that was started meanwhile'
 	near 15 "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE globalTid >> 24 & 0xffffff <> $T")" 800 'two children'
 	is "$(q "$R" "SELECT count(DISTINCT globalTid) FROM COMPOSITE_EVENTS")" 4 'threads with samples: the four of the program'
@@ -119,14 +119,14 @@ if [ -n "$kinds" ]; then
 		q "$R" "SELECT count(*) FROM (SELECT id, module, min(stackDepth) FROM SAMPLING_CALLCHAINS WHERE NOT kernelMode GROUP BY id)
 			JOIN StringIds s ON s.id = module WHERE value LIKE '$1'"
 	}
-	near 15 "$(module "$W/spin")" 2000 'the program itself'
+	near 15 "$(module "$W/spin")" 1700 'the program itself'
 	near 15 "$(module "$W/other")" 300 'the program that a child execs'
 	near 20 "$(module '%/libc%.so%')" 300 'libc'
 	near 20 "$(module '[anonymous]')" 200 'code in anonymous memory'
 	is "$(q "$R" "SELECT count(*) FROM SAMPLING_CALLCHAINS JOIN StringIds s ON s.id = symbol WHERE unresolved AND value <> printf('0x%x', originalIP)")" 0 'symbols of programs are addresses'
-	check 'callers stand behind: work() calls' [ "$(q "$R" "SELECT count(*) FROM SAMPLING_CALLCHAINS WHERE stackDepth = 1 AND originalIP BETWEEN $(at work) AND $(at work) + 256")" -gt 1500 ]
+	check 'callers stand behind: work() calls' [ "$(q "$R" "SELECT count(*) FROM SAMPLING_CALLCHAINS WHERE stackDepth = 1 AND originalIP BETWEEN $(at work) AND $(at work) + 256")" -gt 1275 ]
 	is "$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS e WHERE NOT EXISTS (SELECT 1 FROM SAMPLING_CALLCHAINS c WHERE c.id = e.id AND stackDepth = 0)')" 0 'every sample has a stack'
-	is "$(q "$R" 'SELECT count(*) FROM SAMPLING_CALLCHAINS c WHERE stackDepth > 0 AND NOT EXISTS (SELECT 1 FROM SAMPLING_CALLCHAINS d WHERE d.id = c.id AND d.stackDepth = c.stackDepth - 1)')" 0 'without gaps'
+	is "$(q "$R" 'SELECT count(*) FROM SAMPLING_CALLCHAINS c WHERE stackDepth > 0 AND NOT EXISTS (SELECT 1 FROM SAMPLING_CALLCHAINS d WHERE d.id = c.id AND d.stackDepth = c.stackDepth - 1)')" 0 'stacks have no gaps'
 	is "$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS WHERE start < 0 OR start > (SELECT max(stopTime - startTime, 0) FROM ANALYSIS_DETAILS)')" 0 'all lie within the report'
 	is "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what LIKE 'CPU samples: the kernel%'")" 0 'no sample was lost by the kernel'
 	# A thread is on a CPU when it is sampled: switches and samples agree (kernels of some virtual machines keep switches).
@@ -141,13 +141,13 @@ if [ -n "$kinds" ]; then
 	# ---- what is made of them ----
 	check 'folded stacks' "$BIN" export -t folded -f true -o all.folded "$R"
 	is "$(awk '{ n += $NF } END { print n }' all.folded)" "$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')" 'have all samples'
-	check 'a page' "$BIN" report -f true -o all.html "$R"
-	check 'a timeline' "$BIN" export -t perfetto -f true -o all.pftrace "$R"
+	check 'all: report makes a page' "$BIN" report -f true -o all.html "$R"
+	check 'all: export makes a timeline' "$BIN" export -t perfetto -f true -o all.pftrace "$R"
 
 	# ---- how often, and not at all ----
-	sampled slow 0.8 --sampling-frequency=250 --cpuctxsw=none
+	sampled slow 0.5 --sampling-frequency=250 --cpuctxsw=none
 	near 15 "$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')" $((CPU * 250 / HZ)) 'a quarter as often'
-	is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name = 'SCHED_EVENTS'")" 0 'without context switches'
+	is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name = 'SCHED_EVENTS'")" 0 'slow: no table of context switches'
 	mv spin gone
 	cp gone spin
 	rm -f ready
@@ -167,7 +167,7 @@ if [ -n "$kinds" ]; then
 	echo x >go
 	wait $T
 	mv gone spin
-	sampled none 0.2 -s none
+	sampled none 0.05 -s none
 	is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name IN ('COMPOSITE_EVENTS', 'SAMPLING_CALLCHAINS')")" 0 'none: no tables'
 fi
 
@@ -177,7 +177,7 @@ if [ "$(id -u)" = 0 ] && [ -n "$kinds" ] && [ "$level" = 2 ] && command -v setpr
 	chmod 777 .
 	rm -f ready "done"
 	cat >theirs.sh <<'END'
-./spin 1 &
+./spin 0.5 &
 T=$!
 for _ in $(seq 600); do [ -s ready ] || sleep 0.2; done
 [ -s ready ] || exit 9
@@ -212,7 +212,7 @@ END
 	near 25 "$got" "$user" 'there are those that were not taken in the kernel'
 	is "$(q "$R" 'SELECT count(*) FROM SAMPLING_CALLCHAINS WHERE kernelMode')" 0 'none of the kernel'
 else
-	skip 'rights' 'needs root, setpriv, and kernel.perf_event_paranoid=2'
+	skip 'samples without rights' 'needs root, setpriv, and kernel.perf_event_paranoid=2'
 fi
 
 # ---- bad input ----
