@@ -5,6 +5,7 @@
 
 NVML=$B/tests/standin/nvml
 [ -e "$NVML/libnvidia-ml.so.1" ] || skip_all 'the stand-in for NVML is not built'
+[ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 LD_LIBRARY_PATH=$NVML
 export LD_LIBRARY_PATH
 SEED=${SEED:-$$}
@@ -14,22 +15,25 @@ random() { # N MOST
 }
 # The program writes a file of its own, by which the trace is judged; it knows nothing of GPUs. It goes on after sl-gpu has ended,
 # whose PID stands in the log.
-cat >program <<'END'
-#!/bin/sh
-writes() {
-	i=0
-	while [ $i -lt 20 ]; do
-		echo $i >>out
-		sleep 0.04
-		i=$((i + 1))
-	done
-}
-writes
-while kill -0 "$(sed -n 's/^init //p' log)" 2>/dev/null; do sleep 0.02; done
-writes
-exit 7
+cat >program.py <<'END'
+import os, re, time
+os.dup2(os.open("out", os.O_WRONLY | os.O_CREAT | os.O_APPEND), 1)
+def writes():
+    for i in range(20):
+        os.write(1, b"%d\n" % i)
+        time.sleep(0.04)
+def is_there():
+    try:
+        with open("log") as log:
+            os.kill(int(re.search("^init (.*)", log.read(), re.M).group(1)), 0)
+    except OSError:
+        return False
+    return True
+writes()
+while is_there(): time.sleep(0.02)
+writes()
+os._exit(7)
 END
-chmod +x program
 
 # One recording; $2: what the stand-in does, or kill: SIGKILL after so many ms.
 one() { # NUMBER WAY MS
@@ -37,7 +41,7 @@ one() { # NUMBER WAY MS
 	way=$2=$3
 	[ "$2" = kill ] && way=
 	SL_STANDIN_NVML_LOG=$PWD/log SL_STANDIN_NVML=$way "$BIN" profile -f true -o r -t osrt --osrt-threshold=0 --gpu-metrics-devices=all \
-		../program 2>err &
+		"$PY" -S ../program.py 2>err &
 	one_pid=$!
 	if [ "$2" = kill ]; then
 		wait_for 10 test -s log
