@@ -243,6 +243,8 @@ static void say_samples(struct collector *c)
 			"callers in stacks of CPU samples: no unwinding table, or a damaged stack",
 			(int64_t)broken);
 	say_python_samples(c, now.python - before.python);
+	lost_of(c, "names of Python's frames: the code object was gone before it was read",
+		now.nameless - before.nameless);
 	/* Code made at run time has neither tables nor, mostly, frame pointers: a note only if it is much. */
 	if ((cut + broken) * 100 > all && !c->options->kernel.sample_is_default)
 		notes_say(c, INFO,

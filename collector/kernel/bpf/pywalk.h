@@ -209,8 +209,8 @@ static __always_inline __u32 copy_text(void *to, __u32 bytes, __u64 from)
 	return len ? len : copy(to, -from & (bytes - 1), from);
 }
 
-/* No wake-up: a request record follows. */
-static __always_inline void tell_code(const struct walk *w, __u64 code, __u64 check)
+/* No wake-up: a request record follows. Not 0: there was no room. */
+static __always_inline long tell_code(const struct walk *w, __u64 code, __u64 check)
 {
 	const struct pysample_process *py = w->py;
 	__u32 zero = 0;
@@ -218,10 +218,10 @@ static __always_inline void tell_code(const struct walk *w, __u64 code, __u64 ch
 	__u32 object, lines;
 
 	if (!c)
-		return;
+		return 0;
 	object = py->code_at.size;
 	if (object > PYSAMPLE_OBJECT)
-		return;
+		return 0;
 	c->ask.image = py->image;
 	c->ask.pid = w->pid;
 	c->ask.is_code = 1;
@@ -239,8 +239,9 @@ static __always_inline void tell_code(const struct walk *w, __u64 code, __u64 ch
 	if (bpf_probe_read_user(c->lines_bytes, lines, (void *)c->lines))
 		lines = 0;
 	c->lines_len = lines;
-	bpf_ringbuf_output(&asks, c, __builtin_offsetof(struct pysample_code, lines_bytes) + lines,
-			   BPF_RB_NO_WAKEUP);
+	return bpf_ringbuf_output(&asks, c,
+				  __builtin_offsetof(struct pysample_code, lines_bytes) + lines,
+				  BPF_RB_NO_WAKEUP);
 }
 
 static __always_inline void meet(struct walk *w, __u64 code, __u64 check)
@@ -252,7 +253,8 @@ static __always_inline void meet(struct walk *w, __u64 code, __u64 check)
 		return;
 	bpf_map_update_elem(&met, &key, &yes, BPF_ANY);
 	w->is_fresh = 1;
-	tell_code(w, code, check);
+	if (tell_code(w, code, check))
+		bpf_map_delete_elem(&met, &key); /* the next frame of it tries again */
 }
 
 static __always_inline __u64 check_of(const struct pysample_process *py, __u64 code)

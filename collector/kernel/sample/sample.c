@@ -539,6 +539,7 @@ struct sample_losses sample_losses(const struct sample *s)
 	l.faults_full = of_events.faults;
 	l.faults_missed = of_events.missed;
 	l.python = s->python ? sample_python_lost(s->python) : 0;
+	l.nameless = s->python ? sample_python_nameless(s->python) : 0;
 	if (s->offcpu)
 		sample_offcpu_losses(s->offcpu, &l.away_full, &l.away_crowd);
 	return l;

@@ -65,6 +65,8 @@ struct sample_losses {
 	uint64_t truncated; /* the stack is deeper than the memory that came along */
 	uint64_t broken;    /* callers could not be found otherwise */
 	uint64_t python;    /* Python's frames are missing: there was no room for them */
+	uint64_t
+		nameless; /* frames of Python without a name, of samples and of threads without a CPU */
 	/* Of threads without a CPU: written; the ring was full; there were too many; as above. */
 	uint64_t away, away_full, away_crowd, away_truncated, away_broken;
 };

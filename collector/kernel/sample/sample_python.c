@@ -66,6 +66,7 @@ struct sample_python {
 	} at;
 	struct process *bucket[BUCKETS];
 	uint32_t serial; /* of code objects */
+	uint64_t nameless;
 	uint32_t unknown;
 	bool is_refused;
 };
@@ -320,7 +321,10 @@ static struct process *process_of(struct sample_python *sp, uint32_t pid, uint64
 
 static struct pyframes_of of(struct sample_python *sp, struct process *p)
 {
-	return (struct pyframes_of){.from = &p->from, .codes = &p->codes, .serial = &sp->serial};
+	return (struct pyframes_of){.from = &p->from,
+				    .codes = &p->codes,
+				    .serial = &sp->serial,
+				    .nameless = &sp->nameless};
 }
 
 static int on_ask(void *ctx, void *data, size_t size)
@@ -505,6 +509,11 @@ uint64_t sample_python_lost(const struct sample_python *sp)
 	for (unsigned cpu = 0; cpu < sp->map.cpus; cpu++)
 		lost += sp->map.rings[cpu].lost;
 	return lost;
+}
+
+uint64_t sample_python_nameless(const struct sample_python *sp)
+{
+	return sp->nameless;
 }
 
 uint32_t sample_python_unknown(struct sample_python *sp)

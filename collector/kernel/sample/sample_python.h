@@ -60,6 +60,8 @@ void sample_python_done(struct sample_python *sp);
 
 /* Samples in Python without its frames, for want of room. */
 uint64_t sample_python_lost(const struct sample_python *sp);
+/* Frames without a name: the code object was gone before it was read. */
+uint64_t sample_python_nameless(const struct sample_python *sp);
 /* An unknown version, for a diagnostic: 0x030f for 3.15; 0: none. */
 uint32_t sample_python_unknown(struct sample_python *sp);
 /* Whether some processes could not be read, for a diagnostic. */

@@ -174,6 +174,7 @@ unsigned pyframes_make(const struct pyframes_of *of, const struct pyrecord *r,
 		if (c->is_hidden)
 			continue;
 		had = true;
+		*of->nameless += !c->name;
 		pycode_tell(c, of->from->at.version, sink);
 		frames[words++] = sl_frame_python(c->number, unit_of(&of->from->at, f) * 2) |
 				  (is_entry(of, f, previous) ? SL_FRAME_ENTRY : 0);

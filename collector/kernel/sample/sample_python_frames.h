@@ -27,7 +27,8 @@ static inline uint64_t pyrecord_words(const struct pyrecord *r)
 struct pyframes_of {
 	const struct pycode_from *from;
 	struct pycodes *codes;
-	uint32_t *serial; /* of all code objects */
+	uint32_t *serial;   /* of all code objects */
+	uint64_t *nameless; /* counts frames of code objects that were gone before they were read */
 };
 
 /* Code objects get their names. */

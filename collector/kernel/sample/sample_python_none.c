@@ -95,6 +95,12 @@ uint64_t sample_python_lost(const struct sample_python *sp)
 	return 0;
 }
 
+uint64_t sample_python_nameless(const struct sample_python *sp)
+{
+	(void)sp;
+	return 0;
+}
+
 uint32_t sample_python_unknown(struct sample_python *sp)
 {
 	(void)sp;
