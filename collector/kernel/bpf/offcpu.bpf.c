@@ -287,16 +287,13 @@ static __always_inline void leave(struct task_struct *task, __u32 tid, __u32 sta
 
 /* ---- a thread comes back ---- */
 
-static __noinline int send(struct offcpu_record *r, struct task_struct *task, __u64 ns)
+static __noinline int send(struct offcpu_record *r, __u64 ns)
 {
 	__u64 bytes;
-	long len;
 
-	if (!r || !task)
+	if (!r)
 		return 0;
 	r->in_ns = ns;
-	len = bpf_get_task_stack(task, r->kernel, sizeof(r->kernel), 0);
-	r->kernel_cnt = len > 0 ? len / sizeof(__u64) : 0;
 	bytes = r->bytes;
 	if (config.python && r->python)
 		bytes = OFFCPU_PYTHON_AT(bytes) + r->python;
@@ -308,6 +305,17 @@ static __noinline int send(struct offcpu_record *r, struct task_struct *task, __
 				       : BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&shared.lost_full, 1);
 	return 0;
+}
+
+static __noinline int send_with_kernel(struct offcpu_record *r, struct task_struct *task, __u64 ns)
+{
+	long len;
+
+	if (!r || !task)
+		return 0;
+	len = bpf_get_task_stack(task, r->kernel, sizeof(r->kernel), 0);
+	r->kernel_cnt = len > 0 ? len / sizeof(__u64) : 0;
+	return send(r, ns);
 }
 
 static __always_inline void enter_crowd(__u32 tid, __u64 ns)
@@ -333,7 +341,7 @@ static __always_inline void enter(struct task_struct *task, __u32 tid, __u64 ns)
 	if (!r->out_ns)
 		return;
 	if (ns - r->out_ns >= config.threshold_ns)
-		send(r, task, ns);
+		send_with_kernel(r, task, ns);
 	r->out_ns = 0;
 }
 
@@ -367,13 +375,30 @@ static __always_inline void forget(__u32 tid)
 		bpf_map_delete_elem(&crowd, &tid);
 }
 
+/*
+ * The kernel does not run the program for every switch: a thread that ends is back, whether that was seen or not. What it
+ * waited in inside the kernel cannot be read any more.
+ */
+static __always_inline void end_wait(__u32 tid)
+{
+	struct offcpu_record *r = bpf_map_lookup_elem(&places, &tid);
+	__u64 ns = bpf_ktime_get_ns();
+
+	if (!r || !r->out_ns || ns - r->out_ns < config.threshold_ns)
+		return;
+	r->kernel_cnt = 0;
+	send(r, ns);
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
 	__u32 tid = task->pid;
 
-	if (wanted(tid))
+	if (wanted(tid)) {
+		end_wait(tid);
 		forget(tid);
+	}
 	return 0;
 }
 
