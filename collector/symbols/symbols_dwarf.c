@@ -5,6 +5,10 @@
  * order when something in it is asked for the first time, and of units only their ranges are read before: the first
  * question to a large library takes milliseconds, not seconds. Where .debug_aranges lists them, that takes less again;
  * not every compiler writes it, so that each unit is asked when an address is not in that list.
+ *
+ * A traced program's debug information names other files (.dwo, dwz's alternate file), and libdw would open whatever has that
+ * name, FIFOs and devices included. It takes no .dwo file from its caller: units that have their functions there are left to
+ * the symbol table. An alternate file is handed to it, when it is a plain file and the right one.
  */
 #include "collector/symbols/symbols_scope.h"
 
@@ -12,6 +16,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +35,7 @@ struct function {
 
 struct unit {
 	Dwarf_Off offset; /* of its entry, where it is from .debug_aranges */
-	Dwarf_Die die;    /* has the ranges and the table of lines; addr NULL: not looked at yet */
-	Dwarf_Die
-		split; /* has the functions, where they are in another file; addr NULL: in the same */
+	Dwarf_Die die;    /* addr NULL: not looked at yet */
 	bool is_read;
 	struct function *list;
 	size_t cnt, cap;
@@ -49,9 +52,9 @@ struct name {
 };
 
 struct symbols_dwarf {
-	Elf *elf;
-	Dwarf *dw;
-	bool has_all; /* units; else those in .debug_aranges */
+	Elf *elf, *alt_elf;
+	Dwarf *dw, *alt; /* alt: common parts of several files, by dwz; NULL: it has none */
+	bool has_all;    /* units; else those in .debug_aranges */
 	struct unit *unit;
 	size_t unit_cnt, unit_cap;
 	struct range *range;
@@ -73,7 +76,7 @@ static void add_range(struct symbols_dwarf *d, uint64_t from, uint64_t to, size_
 
 static void read_unit(struct unit *u);
 
-static void add_unit(struct symbols_dwarf *d, const Dwarf_Die *die, const Dwarf_Die *split)
+static void add_unit(struct symbols_dwarf *d, const Dwarf_Die *die)
 {
 	size_t number = d->unit_cnt, before = d->range_cnt;
 	Dwarf_Addr base, from, to;
@@ -83,8 +86,6 @@ static void add_unit(struct symbols_dwarf *d, const Dwarf_Die *die, const Dwarf_
 		return;
 	u = &d->unit[d->unit_cnt++];
 	*u = (struct unit){.die = *die};
-	if (split)
-		u->split = *split;
 	for (ptrdiff_t at = 0; (at = dwarf_ranges(&u->die, at, &base, &from, &to)) > 0;)
 		add_range(d, from, to, number);
 	if (d->range_cnt > before)
@@ -125,16 +126,13 @@ static void read_units(struct symbols_dwarf *d)
 	Dwarf_CU *cu = NULL;
 	Dwarf_Half version;
 	uint8_t type;
-	Dwarf_Die die, split;
+	Dwarf_Die die;
 
 	forget_units(d);
 	d->has_all = true;
-	while (dwarf_get_units(d->dw, cu, &cu, &version, &type, &die, &split) == 0) {
+	while (dwarf_get_units(d->dw, cu, &cu, &version, &type, &die, NULL) == 0)
 		if (type == DW_UT_compile)
-			add_unit(d, &die, NULL);
-		else if (type == DW_UT_skeleton)
-			add_unit(d, &die, dwarf_tag(&split) == DW_TAG_compile_unit ? &split : NULL);
-	}
+			add_unit(d, &die);
 	arrange(d);
 }
 
@@ -192,19 +190,16 @@ static void read_list(struct symbols_dwarf *d)
 /* One of the list, from its offset. False: the offset does not hold a unit. */
 static bool open_unit(struct symbols_dwarf *d, struct unit *u)
 {
-	Dwarf_Die split = {0};
 	uint8_t type;
 
 	if (u->die.addr)
 		return true;
 	if (!dwarf_offdie(d->dw, u->offset, &u->die) ||
-	    dwarf_cu_info(u->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) ||
-	    (type != DW_UT_compile && type != DW_UT_skeleton)) {
+	    dwarf_cu_info(u->die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) ||
+	    type != DW_UT_compile) {
 		u->die.addr = NULL;
 		return false;
 	}
-	if (type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit)
-		u->split = split;
 	return true;
 }
 
@@ -296,7 +291,7 @@ static int function_order(const void *a, const void *b)
 static void read_unit(struct unit *u)
 {
 	u->is_read = true;
-	walk(u, u->split.addr ? &u->split : &u->die, 0);
+	walk(u, &u->die, 0);
 	if (u->cnt)
 		qsort(u->list, u->cnt, sizeof(*u->list), function_order);
 }
@@ -518,20 +513,65 @@ size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t add
 
 /* ---- session ---- */
 
+static Dwarf *open_file(const char *path, Elf **elf)
+{
+	struct stat st;
+	int fd = plain_file_open(path, true, &st);
+	Dwarf *dw;
+
+	if (fd < 0)
+		return NULL;
+	elf_version(EV_CURRENT);
+	*elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	dw = *elf ? dwarf_begin_elf(*elf, DWARF_C_READ, NULL) : NULL;
+	/* Nothing reads from it any more: a program may have more files than we descriptors. */
+	if (*elf)
+		elf_cntl(*elf, ELF_C_FDDONE);
+	close(fd);
+	return dw;
+}
+
+static bool has_build_id(const char *path, const void *id, size_t len)
+{
+	struct elf_image e;
+	struct elf_part has;
+	bool same;
+
+	if (!elf_image_open(&e, path))
+		return false;
+	has = elf_image_build_id(&e);
+	same = has.at && has.size == len && memcmp(has.at, id, len) == 0;
+	elf_image_close(&e);
+	return same;
+}
+
+/* Hands over dwz's file, or finds that there is none. False: it is not there, and libdw would look for it by itself. */
+static bool open_alternate(struct symbols_dwarf *d, const char *path)
+{
+	const char *name, *slash = strrchr(path, '/');
+	const void *id;
+	ssize_t len = dwelf_dwarf_gnu_debugaltlink(d->dw, &name, &id);
+	char beside[4096];
+
+	if (len <= 0)
+		return !len;
+	snprintf(beside, sizeof(beside), "%.*s%s",
+		 *name == '/' || !slash ? 0 : (int)(slash + 1 - path), path, name);
+	d->alt = has_build_id(beside, id, (size_t)len) ? open_file(beside, &d->alt_elf) : NULL;
+	if (d->alt)
+		dwarf_setalt(d->dw, d->alt);
+	return d->alt;
+}
+
 struct symbols_dwarf *symbols_dwarf_open(const char *path)
 {
 	struct symbols_dwarf *d = calloc(1, sizeof(*d));
-	struct stat st;
-	int fd = d ? plain_file_open(path, true, &st) : -1;
 
-	if (fd >= 0) {
-		elf_version(EV_CURRENT);
-		d->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-		d->dw = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;
-		/* Nothing reads from it any more: a program may have more files than we descriptors. */
-		if (d->elf)
-			elf_cntl(d->elf, ELF_C_FDDONE);
-		close(fd);
+	if (d)
+		d->dw = open_file(path, &d->elf);
+	if (d && d->dw && !open_alternate(d, path)) {
+		symbols_dwarf_close(d);
+		return NULL;
 	}
 	if (d && d->dw)
 		read_list(d);
@@ -555,6 +595,10 @@ void symbols_dwarf_close(struct symbols_dwarf *d)
 		dwarf_end(d->dw);
 	if (d->elf)
 		elf_end(d->elf);
+	if (d->alt)
+		dwarf_end(d->alt);
+	if (d->alt_elf)
+		elf_end(d->alt_elf);
 	free(d);
 }
 
