@@ -271,17 +271,30 @@ static bool is_system_wide(const struct profile_options *o)
 	       o->kernel.events.scope == SCHED_MODE_SYSTEM;
 }
 
+/* What capabilities of the program's file must not give its user. */
+static bool is_permitted(const struct collect_ask *ask, char *why, size_t why_len)
+{
+	if (is_system_wide(ask->options) && !privilege_may_watch_all())
+		snprintf(why, why_len,
+			 "system-wide: not permitted: it needs root or CAP_SYS_PTRACE");
+	else if (ask->root && !privilege_may_watch(ask->root))
+		snprintf(why, why_len,
+			 "process %u: not permitted: it belongs to another user, or has changed "
+			 "its user",
+			 ask->root);
+	else
+		return true;
+	return false;
+}
+
 int collect_open(struct collector *c, const struct collect_ask *ask, char *why, size_t why_len)
 {
 	uint32_t mode = clock_mode_detect();
 	struct clock_snapshot zero = clock_snapshot_take(mode, true);
 	int err = collect_prepare(c, ask->options);
 
-	if (!err && is_system_wide(ask->options) && !privilege_may_watch_all()) {
-		snprintf(why, why_len,
-			 "system-wide: not permitted: it needs root or CAP_SYS_PTRACE");
+	if (!err && !is_permitted(ask, why, why_len))
 		err = -EPERM;
-	}
 	if (err)
 		return err;
 	c->report.is_quiet = ask->is_quiet;

@@ -72,4 +72,33 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups true
 else
 	skip 'files that are exchanged while a report is opened' 'needs root'
 fi
+
+# Capabilities of the file are for the user's own programs: no way into the collector follows another user's.
+if [ "$(id -u)" = 0 ] && mkdir -m 755 cap && cp "$BIN" "$B"/libtrace*.so cap && setcap cap_perfmon,cap_bpf+ep cap/sightline 2>/dev/null &&
+	setpriv --reuid=65534 --regid=65534 --clear-groups cap/sightline --version >/dev/null 2>&1; then
+	mkdir -m 777 byp
+	collect() { # PID: as `launch` and the bare preload start it
+		rm -f byp/r.sqlite
+		timeout 60 setpriv --reuid=65534 --regid=65534 --clear-groups env SIGHTLINE_OUTPUT="$W/byp/r" SIGHTLINE_OPTIONS='-s process-tree --cpuctxsw=process-tree' \
+			"$W/cap/sightline" collect --root "$1" --ready-fd 1
+	}
+	sleep 1000 &
+	victim=$!
+	collect $victim >out 2>err
+	is "$? $(grep -c "^!process $victim: not permitted" out) $(ls byp)" '1 1 ' 'capabilities of the file: collect follows no process of another user'
+	kill $victim
+	wait $victim 2>/dev/null
+	setpriv --reuid=65534 --regid=65534 --clear-groups sleep 1000 &
+	own=$!
+	wait_for 20 eval '[ "$(stat -c %u /proc/$own)" = 65534 ]'
+	collect $own >out 2>err &
+	job=$!
+	wait_for 20 grep -q . out
+	kill $own
+	wait $own 2>/dev/null
+	wait $job
+	is "$(cut -c1 out) $(ls byp)" '/ r.sqlite' 'capabilities of the file: collect follows a process of its user'
+else
+	skip 'capabilities of the file' 'needs root and setcap'
+fi
 done_testing
