@@ -7,6 +7,7 @@
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
+#include "exporters/commands/browser.h"
 #include "exporters/read/db_read.h"
 #include "exporters/view/build.h"
 #include "exporters/view/handover.h"
@@ -89,21 +90,6 @@ static void close_reports(struct view_server *s)
 	free(s->reports);
 }
 
-/* The user's browser, in a process of its own; whether there is one shows later, if at all. */
-static void open_browser(const char *address)
-{
-	pid_t pid = fork();
-
-	if (pid != 0)
-		return;
-	if (fork() != 0)
-		_exit(0);
-	setsid();
-	if (freopen("/dev/null", "r+", stdout) && freopen("/dev/null", "r+", stderr))
-		execlp("xdg-open", "xdg-open", address, (char *)NULL);
-	_exit(1);
-}
-
 static bool has_display(void)
 {
 	return getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
@@ -120,7 +106,7 @@ static void on_listening(void *ctx, int port, const char *token)
 			port);
 	printf("%s\n", address);
 	if (!a->no_open && has_display()) {
-		open_browser(address);
+		browser_open(address);
 	} else if (!has_display()) {
 		gethostname(host, sizeof(host) - 1);
 		printf("from another machine: ssh -L %d:127.0.0.1:%d %s, then open that address\n",
@@ -156,6 +142,7 @@ static int show(struct asked *a, int cnt, char **paths)
 
 	if (rc == 0)
 		rc = view_http_run(&s, &o, why, sizeof(why));
+	browser_end();
 	if (rc < 0)
 		sl_warn("view: %s", why);
 	close_reports(&s);
@@ -169,7 +156,7 @@ static void on_handover(void *ctx, const char *address)
 	printf("%s\n", address);
 	fflush(stdout);
 	if (!a->no_open && has_display())
-		open_browser(address);
+		browser_open(address);
 }
 
 /* To a page of another host, which reads the trace in the browser: only when that is asked for. */
@@ -192,6 +179,7 @@ static int hand_over(struct asked *a, char *report)
 		sl_warn("view: %s", why);
 		rc = SL_EXIT_FAIL;
 	}
+	browser_end();
 	unlink(trace);
 	rmdir(folder);
 	return rc;

@@ -373,4 +373,27 @@ with Server(sys.argv[1], "gone.sqlite") as s:
 END
 check 'view bears a port that is taken, a damaged index and a report that goes away' "$PY" ports.py "$BIN" "$E2E/report"
 intact waits.sqlite && result 0 'view leaves the report as it was'
+
+# ---- the browser: all users can read its command line, so the address with the token is in a page of the user's ----
+mkdir bin runtime && chmod 700 runtime
+cat >bin/xdg-open <<'END'
+#!/bin/sh
+echo "$*" >"$SEEN"
+page=${1#file://}
+stat -c %a "$page" >"$SEEN.mode"
+cp "$page" "$SEEN.page"
+END
+chmod 755 bin/xdg-open
+for option in '' --perfetto; do
+	rm -f seen*
+	SEEN=$W/seen DISPLAY=:9 XDG_RUNTIME_DIR=$W/runtime PATH=$W/bin:$PATH "$BIN" view ${option:+"$option"} waits.sqlite >out 2>err &
+	job=$!
+	wait_for 20 test -s seen.page
+	address=$(head -1 out)
+	is "$(cat seen)" "file://$(ls "$W"/runtime/sightline-view-*.html)" "view${option:+ $option}: the browser's command line has the page and no token"
+	is "$(cat seen.mode) $(grep -cF "url=$address\"" seen.page)" '600 1' "view${option:+ $option}: the page is for the user alone, and leads to the address"
+	kill -INT $job
+	wait $job
+	is "$(ls runtime)" '' "view${option:+ $option}: the page is removed at the end"
+done
 done_testing
