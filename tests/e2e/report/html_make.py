@@ -122,10 +122,10 @@ def build(schema, out, how):
         add('NVTX_EVENTS', start=k * 4 * MS, end=k * 4 * MS + 3 * MS, eventType=59, text=HOSTILE[k % len(HOSTILE)],
             globalTid=gp[100] + 100, eventId=k)
     funcs = ['main', 'run', 'step', 'forward', 'backward', 'memcpy', '<script>x</script>', 'leaf'] + ['f%d' % i for i in range(40)]
-    for k in range(1, 2001):
+    for k in range(1, 601):
         depth = r.randrange(3, 12)
         stack = ['main', 'run'] + [funcs[2 + min(int(r.expovariate(0.3)), len(funcs) - 3)] for _ in range(depth)]
-        add('COMPOSITE_EVENTS', id=k, start=60 * MS + k * 900000, cpu=0, threadState=1, globalTid=gp[100 if k % 3 else 200] + 100,
+        add('COMPOSITE_EVENTS', id=k, start=60 * MS + k * 3 * MS, cpu=0, threadState=1, globalTid=gp[100 if k % 3 else 200] + 100,
             cpuCycles=0 if k % 10 == 0 else 1)
         for d, f in enumerate(reversed(stack)):
             lost = f == 'f7'
