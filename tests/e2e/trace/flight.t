@@ -40,7 +40,7 @@ check 'a run that ends well: a message gives the reason' grep -q '^sightline: fl
 is "$(wc -l <"$W/err")" 1 'a run that ends well: one line'
 
 for how in segv abort kill exit3; do
-	fly $how -- "$P" 2 2.2 20 $how
+	fly $how -- "$P" 2 2.2 10 $how
 	status=$?
 	case $how in
 	segv) want=139 why='was killed by SIGSEGV' ;;
@@ -54,13 +54,13 @@ for how in segv abort kill exit3; do
 	is "$(ask "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'flight recorder: %$why%'")" 1 "$how: a line of the report gives the reason"
 done
 
-fly child -- "$P" 2 2.2 20 child-segv
+fly child -- "$P" 2 2.2 10 child-segv
 is $? 0 'a child that crashes, and a parent that does not mind'
 check 'a child that crashes: its last second' whole
 is "$(meta REASON | sed 's/[0-9][0-9]*/N/')" 'process N (flight) was killed by SIGSEGV' 'a child that crashes: the report names it'
 is "$(ask "SELECT count(*) FROM SL_PROCESS_TREE WHERE exitStatus & 127 = 11")" 1 'a child that crashes: its exit status is in the report'
 
-fly notold --cpuctxsw=none -- "$P" 2 2.2 20 child-segv
+fly notold --cpuctxsw=none -- "$P" 2 2.2 10 child-segv
 is "$(meta REASON | sed 's/[0-9][0-9]*/N/')" 'process N (flight) was killed by SIGSEGV' 'a child that crashes, without kernel events: the report names it'
 
 fly python -- "$PY" -c 'import os, time
@@ -73,7 +73,7 @@ is $? 134 'Python that aborts'
 is "$(ask "SELECT count(*) >= 2 * $(cat "$W/out") FROM OSRT_API JOIN StringIds ON id = nameId WHERE value LIKE '%stat%' OR value LIKE '%nanosleep'")" 1 'Python that aborts: its last calls'
 
 # What the kernel does when memory is gone, by hand: it cannot be caught, and comes from outside.
-"$BIN" profile -f true -o "$W/oom" --osrt-threshold=0 --flight=1s "$P" 2 10 20 ok >"$W/out" 2>"$W/err" &
+"$BIN" profile -f true -o "$W/oom" --osrt-threshold=0 --flight=1s "$P" 2 10 10 ok >"$W/out" 2>"$W/err" &
 pid=$!
 made_calls() {
 	made=0
@@ -109,7 +109,7 @@ check 'a report at the end, if one is asked for' whole
 is "$(meta LIMIT)" start 'of the whole run, as it was shorter'
 
 # On demand, while it runs
-"$BIN" profile -f true -o "$W/live" --session-new=flight-$$ --osrt-threshold=0 --flight=4s "$P" 2 100 20 ok >"$W/out" 2>"$W/err" &
+"$BIN" profile -f true -o "$W/live" --session-new=flight-$$ --osrt-threshold=0 --flight=4s "$P" 2 100 10 ok >"$W/out" 2>"$W/err" &
 pid=$!
 wait_for 20 sh -c "'$BIN' sessions list -p false | grep -q flight-$$"
 sleep 1.5
@@ -138,7 +138,7 @@ check 'memory was the limit: a message' grep -q 'not 60.00 s, for memory was use
 is "$(ask "SELECT count(*) > 50000 AND count(*) < 400000 FROM OSRT_API")" 1 '8 MiB hold 50000 to 400000 calls'
 
 # A thread for each call
-fly threads --flight=60s --trigger=exit -- "$P" 1 2 0 threads
+fly threads --flight=60s --trigger=exit -- "$P" 1 1 0 threads
 is "$(ask "SELECT max(fileOffset & 0xfffffffff) FROM OSRT_API WHERE fileOffset >> 40 = 1")" "$(cut -d' ' -f2 "$W/out")" 'many threads: the last ones'
 is "$(ask "SELECT count(*) - (max(fileOffset) - min(fileOffset) + 1) FROM OSRT_API WHERE fileOffset >> 40 = 1")" 0 'many threads: no call is missing'
 
