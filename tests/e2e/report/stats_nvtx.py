@@ -65,7 +65,7 @@ def make(path):
                     nvtx.append((t, None, 59, 'open', tid, None, None, domain))
     long = host + (300 << 24) + 300  # many calls in a range: sums over blocks of all sizes
     t = 0
-    for step in range(1500):
+    for step in range(500):
         start = t
         for _ in range(100 if step % 97 else 130):
             t = launch(t, long)
