@@ -8,7 +8,7 @@ command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sql
 GOLD=$TOP/tests/golden/corpus
 NSYS=$TOP/../shared/data/nsys
 
-mkdir db out
+mkdir db out json
 for sql in "$GOLD"/*.sql; do
 	name=$(basename "$sql" .sql)
 	[ "$name" = base ] && continue
@@ -48,12 +48,12 @@ try() { # COMMAND DATABASE: 2 when there is no way to try it
 			"$BIN" stats -f table "$2"
 		;;
 	sql) "$BIN" sql "$2" "SELECT key, n, median FROM sl_stats_rows((SELECT sl_stats(nameId, end - start) FROM OSRT_API))" ;;
-	info) "$BIN" info "$2" && "$BIN" info -f json "$2" | "$PY" -m json.tool ;;
+	info) "$BIN" info "$2" && "$BIN" info -f json "$2" >out/info.json ;;
 	view | ui) # its index is what it leaves
 		[ -z "$HAS_VIEW" ] || "$PY" "$TOP/tests/e2e/report/view_client.py" "$BIN" look "$2" && rm -f "$2.view"
 		;;
-	why) "$BIN" why "$2" && "$BIN" why -f json "$2" | "$PY" -m json.tool ;;
-	analyze) "$BIN" analyze -q -r "$rules" -f json "$2" | "$PY" -m json.tool && "$BIN" analyze "$2" ;;
+	why) "$BIN" why "$2" && "$BIN" why -f json "$2" >out/why.json ;;
+	analyze) "$BIN" analyze -q -r "$rules" -f json "$2" >out/analyze.json && "$BIN" analyze "$2" ;;
 	export)
 		for try_type in $types; do
 			"$BIN" export -q --type "$try_type" -o "out/e_$try_type" "$2" || {
@@ -62,9 +62,9 @@ try() { # COMMAND DATABASE: 2 when there is no way to try it
 			}
 		done
 		;;
-	compare) "$BIN" compare "$2" "$2" && "$BIN" compare -f json "$2" db/3.25.0.sqlite | "$PY" -m json.tool ;;
+	compare) "$BIN" compare "$2" "$2" && "$BIN" compare -f json "$2" db/3.25.0.sqlite >out/compare.json ;;
 	ncu) # without kernels there is nothing to profile
-		"$BIN" ncu --top 3 --list -f json "$2" >out/n 2>out/err && "$PY" -m json.tool <out/n && "$BIN" ncu --replay-mode kernel "$2" ||
+		"$BIN" ncu --top 3 --list -f json "$2" >out/n 2>out/err && mv out/n out/ncu.json && "$BIN" ncu --replay-mode kernel "$2" ||
 			grep -q 'the report has no kernels' out/err
 		;;
 	ranks)
@@ -72,10 +72,10 @@ try() { # COMMAND DATABASE: 2 when there is no way to try it
 			grep -q 'the report has no processes' out/err
 			return
 		}
-		"$BIN" ranks check -d out/dataset -f json | "$PY" -m json.tool &&
+		"$BIN" ranks check -d out/dataset -f json >out/ranks.json &&
 			"$BIN" ranks check -d out/dataset --fail-on files
 		;;
-	top) "$BIN" top --once "$2" && "$BIN" top --once -f json "$2" | "$PY" -m json.tool ;;
+	top) "$BIN" top --once "$2" && "$BIN" top --once -f json "$2" >out/top.json ;;
 	report) "$BIN" report -o out/r.html "$2" ;;
 	# These read no report, or none that is finished.
 	profile | status | recover | collect | finish | job | help | version | launch | start | stop | cancel | sessions | shutdown | dump | attach) ;;
@@ -99,11 +99,29 @@ for db in db/*.sqlite; do
 			tail -n 5 err | diag
 			tail -n 2 log | diag
 		fi
+		for json in out/*.json; do
+			[ ! -e "$json" ] || mv "$json" "json/$(basename "$db" .sqlite).$(basename "$json")" || result 1 "$json is kept"
+		done
 		rm -rf out/*
 	done
 	listing >after
 	check "$(basename "$db"): all commands, and nothing has changed" diff before after
 done
+check 'each command that has JSON wrote one document per database' "$PY" - db json <<'EOP'
+import collections, json, os, sys
+found, wrong = collections.defaultdict(set), []
+for name in os.listdir(sys.argv[2]):
+    db, command, _ = name.rsplit('.', 2)
+    found[command].add(db)
+    try:
+        json.loads(open(os.path.join(sys.argv[2], name), encoding='utf-8').read())
+    except ValueError as e:
+        wrong.append('%s: %s' % (name, e))
+every = {n[:-len('.sqlite')] for n in os.listdir(sys.argv[1]) if n.endswith('.sqlite')}
+wrong += ['%s: no JSON of %s' % (c, sorted(every - found[c])) for c in ('info', 'why', 'analyze', 'compare', 'top') if every - found[c]]
+wrong += ['%s: no JSON of any database' % c for c in ('ncu', 'ranks') if not found[c]]
+sys.exit('\n'.join(wrong) or None)
+EOP
 
 # ---- what is known of the versions ----
 for v in 2021 3.4.0 3.13.2 3.16.1 3.24.0 3.25.0 3.28.1 ids; do
