@@ -439,6 +439,7 @@ static int write_result(struct export *x)
 	int rc;
 
 	fill_job(x);
+	db_read_copies(x->input);
 	rc = target_write(&target, x->exporter, &x->job, x->why, EXPORT_WHY);
 	end_progress(x, rc == 0);
 	if (rc == 0)

@@ -172,6 +172,7 @@ static int run(struct summary *sum, char *target)
 	db = db_read_open(sum->input, why, sizeof(why));
 	if (!db)
 		return fail("", why);
+	db_read_copies(sum->input);
 	rc = db_filter_apply(db, &sum->filter, why, sizeof(why)) < 0 ? fail(sum->input, why)
 								     : write_page(sum, db, target);
 	sqlite3_close(db);

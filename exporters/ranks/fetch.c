@@ -207,6 +207,7 @@ static int cut(struct fetching *x, const struct part *p, const char *to)
 	job.opt.pid = p->processes.pids;
 	job.opt.time = *text ? text : NULL;
 	job.timeline.filtered = true;
+	db_read_copies(p->report);
 	if (!err)
 		err = target_write(&target, &exporter_sqlite, &job, x->why, x->why_len);
 	sqlite3_close(job.db);

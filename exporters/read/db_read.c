@@ -356,3 +356,14 @@ sqlite3 *db_read_open_damaged(const char *path, char *why, size_t why_len)
 {
 	return open_report(path, true, why, why_len);
 }
+
+void db_read_copies(const char *path)
+{
+	struct stat st;
+	mode_t mask;
+
+	if (stat(path, &st) < 0)
+		return;
+	mask = umask(0);
+	umask(mask | (st.st_mode & S_IRGRP ? 0 : S_IRWXG) | (st.st_mode & S_IROTH ? 0 : S_IRWXO));
+}

@@ -17,6 +17,12 @@ sqlite3 *db_read_open(const char *path, char *why, size_t why_len);
 sqlite3 *db_read_open_damaged(const char *path, char *why, size_t why_len);
 
 /*
+ * For copies of the report at @path: files and folders that this process makes from now on are for those users only who may
+ * read the report.
+ */
+void db_read_copies(const char *path);
+
+/*
  * Views of a file from elsewhere may not end: what is read of them together has this many millions of SQLite's steps, and 256
  * for each byte of the file. Also called, every million of steps, by the handler that takes the place of the
  * connection's own: true when they are spent.

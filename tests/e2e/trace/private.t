@@ -11,6 +11,22 @@ bare b /bin/true
 wait_for 20 finished b.sqlite
 is "$(stat -c %a b.sqlite)" 600 'the report of a bare preload is for the user alone'
 
+# Copies are for those who may read the report; without a mask of their own (umask 0).
+copy() { # REPORT TYPE: modes of all copies that find -type TYPE finds
+	rm -rf copies ranks && mkdir copies
+	for type in sqlite json csv parquetdir perfetto; do "$BIN" export -t $type -o copies/$type "$1"; done >out 2>&1
+	"$BIN" report -o copies/html "$1" >out 2>&1
+	(umask 022 && "$BIN" ranks add -d ranks --run=r "$1=0") >out 2>&1
+	"$BIN" ranks fetch -d ranks --run=r --rank=0 -o copies/fetched.sqlite "$1" >out 2>&1
+	find copies -mindepth 1 -type "$2" -printf '%m\n' | sort -u | tr '\n' ' '
+}
+RANK=0 profile c true 2>err
+is "$(copy c.sqlite f)" '600 ' 'copies of a report are for the user alone'
+is "$(copy c.sqlite d)" '700 ' 'folders of copies of a report are for the user alone'
+is "$(ls copies | tr '\n' ' ')" 'csv fetched.sqlite html.html json parquetdir perfetto sqlite ' 'all copies are there'
+chmod 644 c.sqlite
+is "$(copy c.sqlite d)" '777 ' 'a report that all may read has copies that all may read'
+
 lines() { sqlite3 -readonly "$1" "SELECT group_concat(commandLine, '|') FROM SL_PROCESS_TREE WHERE commandLine LIKE 'true%' OR commandLine LIKE 'env%'"; }
 for events in yes no; do
 	# Without the kernel's events command lines come from the rings alone.
