@@ -1,5 +1,5 @@
 /*
- * db_vfs.c - how SQLite opens files of a report that may come from someone else.
+ * db_vfs.c - how SQLite opens files of a report of another user.
  *
  * SQLite plays a rollback journal that lies beside a database when it opens the database for writing. A journal can name a
  * "super-journal", any path, which SQLite then opens and deletes. Sightline never changes several databases in one

@@ -17,7 +17,7 @@ sqlite3 *db_read_open(const char *path, char *why, size_t why_len);
 sqlite3 *db_read_open_damaged(const char *path, char *why, size_t why_len);
 
 /*
- * For copies of the report at @path: files and folders that this process makes from now on are for those users only who may
+ * For copies of the report at @path: files and folders that this process makes from now on are for those users only with the right to
  * read the report.
  */
 void db_read_copies(const char *path);

@@ -1,7 +1,7 @@
 /*
  * session_folder.c - finds the session's folder again, and no other folder.
  *
- * Programs that outlive the session keep its name, and whoever may write into the folder above (/tmp) can take that name. So
+ * Programs that outlive the session keep its name, and any user with the right to write to the folder above (/tmp) can take that name. So
  * the variable has the folder's device and inode, and the owner of folder and files must be trusted: the numbers of a folder
  * that has gone are given out again.
  *

@@ -45,13 +45,13 @@ of() { # OPERATION COLUMNS
 	q "$R" "SELECT $2 FROM SL_BLOCK_IO JOIN StringIds ON id = diskId WHERE value = '$name' AND operation = $1"
 }
 is "$(of 0 'count(*), sum(bytes)' | tr '|' ' ')" "$reads $read_bytes" 'reads, and their bytes: as the kernel counts them'
-is "$reads $read_bytes" "190 $((150 * 4096 + 40 * 65536))" 'reads, and their bytes: those of the program'
+is "$reads $read_bytes" "190 $((150 * 4096 + 40 * 65536))" 'the reads and their bytes are those that the program made'
 is "$(of 1 'count(*), sum(bytes)' | tr '|' ' ')" "$writes $write_bytes" 'writes, and their bytes: as the kernel counts them'
-is "$write_bytes" $((60 * 8192)) 'bytes of the writes: those of the program'
+is "$write_bytes" $((60 * 8192)) 'the bytes of the writes are those that the program wrote'
 if [ "$flushes" = - ]; then
 	skip 'flushes: as the kernel counts them' 'this kernel does not count them'
 else
-	is "$(of 2 'count(*)')" "$flushes" 'flushes'
+	is "$(of 2 'count(*)')" "$flushes" 'each flush has a row'
 fi
 # The kernel counts a request's time from and to a moment some lines of code away: the same but for interruptions of the machine.
 for pair in "0 $read_ms" "1 $write_ms"; do

@@ -107,10 +107,10 @@ between() { # LOW VALUE HIGH NAME
 
 # ---- the list ----
 "$BIN" profile --os-events=help >help 2>&1
-is $? 0 '--os-events=help'
+is $? 0 '--os-events=help succeeds'
 check 'numbers, names and what they are' grep -q '^ *1  page-faults  *pages' help
 "$BIN" profile --cpu-core-events=help >help 2>&1
-is $? 0 '--cpu-core-events=help'
+is $? 0 '--cpu-core-events=help succeeds'
 check 'has some, or says that there is no PMU' grep -q -e '^ *2  instructions' -e 'no hardware counters (PMU)' -e 'perf_event_paranoid is' help
 "$BIN" start --os-events=help 2>&1 | grep -q page-faults
 is $? 0 'start has the list, too'
@@ -177,7 +177,7 @@ is "$(q sleeps.sqlite 'SELECT group_concat(event_name || systemWide || userOnly 
 	'context-switches00Counter of the kernel,page-faults00Counter of the kernel' 'what was counted, and whose'
 count system --os-events=page-faults --event-sample=system-wide ./happen p 20000
 if grep -q 'no event counters' err; then
-	skip 'system-wide' 'no rights'
+	skip 'system-wide counters are recorded' 'no rights'
 else
 	check 'system-wide: at least what the program did' [ "$(sum system.sqlite page-faults)" -ge 20000 ]
 	is "$(q system.sqlite 'SELECT systemWide FROM PMU_EVENT_REQUESTS')" 1 'system-wide: the report has the scope'
@@ -186,7 +186,7 @@ SIGHTLINE_OPTIONS='--os-events=page-faults -t none --cpuctxsw=none' bare bare ./
 wait_for 20 finished "$R"
 between 20000 "$(sum "$R" page-faults)" 21000 'LD_PRELOAD alone, with SIGHTLINE_OPTIONS'
 count off --os-events=page-faults --event-sample=none ./happen p 100
-is "$(q off.sqlite "SELECT count(*) FROM sqlite_master WHERE name LIKE 'PMU%'")" 0 '--event-sample=none'
+is "$(q off.sqlite "SELECT count(*) FROM sqlite_master WHERE name LIKE 'PMU%'")" 0 '--event-sample=none records no counters'
 count flight --flight=5s --os-events=page-faults ./happen
 check 'the flight recorder says that it keeps none' grep -q 'event counters are not kept' err
 
@@ -238,11 +238,11 @@ wait_for 20 sh -c "'$BIN' sessions list -p false | grep -q counted"
 for n in 1 2; do
 	check "start $n" "$BIN" start --session=counted --cpuctxsw=none -f true -o steered$n
 	sleep 0.5
-	check 'stop' "$BIN" stop --session=counted
+	check 'stop of a counted session succeeds' "$BIN" stop --session=counted
 	check 'a session has counters between start and stop' [ "$(sum steered$n.sqlite page-faults)" -gt 0 ]
 done
 check 'start without' "$BIN" start --session=counted --event-sample=none --cpuctxsw=none -f true -o without
-check 'stop' "$BIN" stop --session=counted
+check 'stop of a counted session succeeds' "$BIN" stop --session=counted
 is "$(q without.sqlite "SELECT count(*) FROM sqlite_master WHERE name LIKE 'PMU%'")" 0 'a start without events: no tables of events'
 "$BIN" start --session=counted --os-events=cpu-migrations --cpuctxsw=none -f true -o never 2>err
 is $? 1 'what launch has not asked for cannot be had later'
@@ -260,13 +260,13 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && [ "$(cat /proc/sys/ker
 	between 20000 "$(sum theirs/own.sqlite page-faults)" 21000 'without rights: page faults of user mode are counted'
 	is "$(q theirs/own.sqlite 'SELECT group_concat(event_name || userOnly) FROM PMU_EVENT_REQUESTS')" page-faults1 'without rights: the report says that user mode alone is counted'
 	as "$(nobody_bin)" profile -f true -t none --cpuctxsw=none --os-events=context-switches -o own "$W/happen" 2>err
-	is $? 5 'without any that may be counted'
+	is $? 5 'the status is 5 where no event may be counted'
 	check 'there are none, with a message' grep -q 'no event counters: context-switches' err
 	as "$(nobody_bin)" profile -f true -t none --cpuctxsw=none --os-events=page-faults --event-sample=system-wide -o own "$W/happen" 2>err
 	is $? 5 'the system, without rights'
 	check 'is refused, with a message that names the way out' grep -q -- 'no event counters: those of the whole system need CAP_PERFMON.*--event-sample=process-tree' err
 else
-	skip 'rights' 'needs root, setpriv, and kernel.perf_event_paranoid=2'
+	skip 'counters of a user without rights' 'needs root, setpriv, and kernel.perf_event_paranoid=2'
 fi
 
 # ---- reading ----
@@ -281,7 +281,7 @@ check 'it is one of the default tables' sh -c '"$0" stats sleeps.sqlite | grep -
 # ---- elsewhere ----
 if [ -x "$PY" ]; then
 	count pages --os-events=page-faults,context-switches ./happen p 20000 s 50 p 20000
-	check 'chrome' "$BIN" export -t chrome -f true -o pages.json pages.sqlite
+	check 'export to chrome succeeds' "$BIN" export -t chrome -f true -o pages.json pages.sqlite
 	cat >areas.py <<'EOF'
 import collections, json, sys
 trace, sums, last = json.load(open('pages.json')), collections.Counter(), {}
@@ -295,11 +295,11 @@ want = {name + ' per second': int(n) for name, n in zip(sys.argv[1::2], sys.argv
 assert set(sums) == set(want) and all(abs(sums[k] - want[k]) <= 2 for k in want), (sums, want)
 EOF
 	check 'its areas are the sums' "$PY" areas.py context-switches "$(sum pages.sqlite context-switches)" page-faults "$(sum pages.sqlite page-faults)"
-	check 'perfetto' "$BIN" export -t perfetto -f true -o pages.pftrace pages.sqlite
+	check 'export to perfetto succeeds' "$BIN" export -t perfetto -f true -o pages.pftrace pages.sqlite
 	check 'has the tracks' grep -aq 'page-faults per second' pages.pftrace
 fi
 half=$(q pages.sqlite 'SELECT (min(start) + max(end)) / 2 / 1e9 FROM PMU_EVENTS')
-check 'a part' "$BIN" export -t sqlite --time "0s-${half}s" -f true -o part.sqlite pages.sqlite
+check 'export of the first half succeeds' "$BIN" export -t sqlite --time "0s-${half}s" -f true -o part.sqlite pages.sqlite
 is "$(q part.sqlite 'SELECT count(*) FROM PMU_EVENT_COUNTERS')" "$(q pages.sqlite "SELECT count(*) FROM PMU_EVENT_COUNTERS JOIN PMU_EVENTS ON counter_id = id WHERE start < $half * 1e9")" \
 	'has the values of its intervals, and no others'
 done_testing

@@ -44,7 +44,7 @@ sleep 0.6
 END
 chmod +x program
 profile without -t none ./program 2>err
-is "$(sql_shell "$R" "SELECT count(*) FROM sqlite_master WHERE name LIKE 'SL_COUNTER%'")" 0 'without the option there are no counters'
+is "$(sql_shell "$R" "SELECT count(*) FROM sqlite_master WHERE name LIKE 'SL_COUNTER%'")" 0 'there are no counters where the option is not given'
 profile env -t none --host-counters=10 sh -c 'env >env; ls -l /proc/self/fd >fds' 2>err
 check 'the program has nothing of it' sh -c '! grep LD_PRELOAD env && ! grep -E "/sys/|/proc/(stat|press|net)" fds'
 for hz in 101 -1 x; do

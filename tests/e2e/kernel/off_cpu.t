@@ -140,10 +140,10 @@ is "$("$BIN" export -q -t folded --flame=cpu -o - "$R" 2>/dev/null | awk '{ n +=
 is "$(off "$R")" "$(q "$R" "SELECT (SELECT sum(end - start) FROM OSRT_API WHERE nestingLevel = 0) + (SELECT ifnull(sum(end - start), 0) FROM COMPOSITE_EVENTS c WHERE cpuCycles = 0
 	AND NOT EXISTS (SELECT 1 FROM OSRT_API o WHERE o.globalTid = c.globalTid AND o.nestingLevel = 0 AND o.start <= c.start AND o.end > c.start))")" 'flame graph: calls, and what is in none of them'
 check 'calls without stacks have these' [ "$("$BIN" export -q -t folded --flame=off-cpu -o - "$R" | awk '/recursive/ { n += $NF } END { printf "%.0f", n }')" -ge $(($(said naps 4) / 3)) ]
-check 'a page' "$BIN" report -f true -o both.html "$R"
-check 'a timeline' "$BIN" export -t perfetto -f true -o both.pftrace "$R"
+check 'the page of off-CPU stacks is written' "$BIN" report -f true -o both.html "$R"
+check 'the timeline of off-CPU stacks is written' "$BIN" export -t perfetto -f true -o both.pftrace "$R"
 check 'a part of it' "$BIN" export -t sqlite --time 0s-100s -f true -o part.sqlite "$R"
-is "$(q part.sqlite 'SELECT count(*), total(end - start) FROM COMPOSITE_EVENTS')" "$(q "$R" 'SELECT count(*), total(end - start) FROM COMPOSITE_EVENTS')" 'has them'
+is "$(q part.sqlite 'SELECT count(*), total(end - start) FROM COMPOSITE_EVENTS')" "$(q "$R" 'SELECT count(*), total(end - start) FROM COMPOSITE_EVENTS')" 'the copied report has every off-CPU stack'
 
 # ---- one that runs already, and waits at the end ----
 rm -f ready
@@ -184,6 +184,6 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	is "$(grep -c 'stacks of threads without a CPU need eBPF (root, or CAP_BPF and CAP_PERFMON)' err)" 1 'without rights: one line says what off-CPU stacks need'
 	is "$(q theirs/theirs.sqlite "SELECT count(*) FROM sqlite_master WHERE name = 'COMPOSITE_EVENTS'")" 0 'without rights: no off-CPU stacks'
 else
-	skip 'rights' 'needs root and setpriv (package util-linux)'
+	skip 'off-CPU stacks of a user without rights' 'needs root and setpriv (package util-linux)'
 fi
 done_testing

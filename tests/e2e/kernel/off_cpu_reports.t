@@ -62,14 +62,14 @@ mkfifo go
 launched=$!
 exec 9>go
 step b
-check 'start' "$BIN" start --session=away -f true -o first
+check 'start of the first report succeeds' "$BIN" start --session=away -f true -o first
 step w
-check 'stop' "$BIN" stop --session=away
+check 'stop of the first report succeeds' "$BIN" stop --session=away
 step a
-check 'start again' "$BIN" start --session=away -f true -o second
+check 'start of the second report succeeds' "$BIN" start --session=away -f true -o second
 step w
 step w
-check 'stop again' "$BIN" stop --session=away
+check 'stop of the second report succeeds' "$BIN" stop --session=away
 step a
 exec 9>&-
 wait $launched
@@ -85,8 +85,8 @@ for i in first second; do
 	# The main thread, and the one that naps.
 	check "$i: of two threads" [ "$(q "$R" "SELECT count(DISTINCT c.globalTid) FROM COMPOSITE_EVENTS c")" -le 2 ]
 done
-check 'first: those from within' some "$(R=$W/first.sqlite has within)" 2 4
-check 'second: those from within' some "$(R=$W/second.sqlite has within)" 5 8
+check 'first: waits within the report are in it' some "$(R=$W/first.sqlite has within)" 2 4
+check 'second: waits within the report are in it' some "$(R=$W/second.sqlite has within)" 5 8
 
 # ---- the flight recorder ----
 fly() { # REPORT OPTIONS...
@@ -112,9 +112,9 @@ is "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE cpuCycles != 0")" 0 'a
 
 fly dumps --flight=60s
 step b
-check 'dump' "$BIN" dump --session=dumps
+check 'the first dump succeeds' "$BIN" dump --session=dumps
 step a
-check 'dump again' "$BIN" dump --session=dumps
+check 'the second dump succeeds' "$BIN" dump --session=dumps
 exec 9>&-
 wait $launched
 R=$W/dumps.sqlite

@@ -80,7 +80,7 @@ is $? 0 'the program runs'
 read -r here all sum <out
 is "$sum" 400 'the program reads what is in the file'
 if [ "$here" -eq 0 ]; then
-	skip 'faults' 'this folder is in memory: no page of it has to be read'
+	skip 'each fault of the file has a row' 'this folder is in memory: no page of it has to be read'
 	done_testing
 fi
 lost() { q "$R" "SELECT CAST(total(count) AS INT) FROM SL_LOST_EVENTS WHERE what LIKE 'page faults%'"; }

@@ -90,7 +90,7 @@ is "$? $(wc -l <kernel.txt)" '0 3' 'the program runs'
 "$BIN" stats -q -f json -r run_queue_sum:cpu "$R" >cpus.json
 lost=$(q "$R" "SELECT CAST(total(count) AS INT) FROM SL_LOST_EVENTS WHERE what LIKE 'context switches%'")
 if [ "$lost" != 0 ]; then
-	skip 'figures' "$lost context switches were lost"
+	skip 'figures of the run queue are those of the kernel' "$lost context switches were lost"
 	done_testing
 fi
 cat >compare.py <<'PY'

@@ -57,17 +57,17 @@ start() { # REPORT ROUNDS
 	"$BIN" profile -t none -f true -o "$W/$1" ./turns $2 <ask >out 2>err &
 	collector=$!
 	exec 3>ask
-	check "$1: begins" wait_for 20 grep -q ready out
+	check "$1: the program begins to take turns" wait_for 20 grep -q ready out
 }
 play() { # NAME: once
 	echo >&3
-	check "$1: plays" wait_for 60 grep -q played out
+	check "$1: the turns are taken" wait_for 60 grep -q played out
 }
 end() {
 	echo >&3
 	exec 3>&-
 	wait $collector
-	is $? 0 "$1: ends"
+	is $? 0 "$1: profile ends with status 0"
 	lost=$(q "$R" "SELECT CAST(total(count) AS INTEGER) FROM SL_LOST_EVENTS WHERE what LIKE 'context switches%'")
 	rows=$(q "$R" 'SELECT count(*) FROM SCHED_EVENTS')
 	said=$(grep -c 'context-switch events were lost by the kernel' err)
@@ -80,7 +80,7 @@ start few 3000
 [ "$("$BIN" profile -t none -f true -o "$W/probe" true 2>&1 | grep -c 'no context switches')" = 0 ] || {
 	echo >&3
 	exec 3>&-
-	skip 'losses' 'no context switches here'
+	skip 'lost switches are counted' 'no context switches here'
 	done_testing
 }
 play few

@@ -52,7 +52,7 @@ check 'beside other traces, and without switches' profile c --syscall=process-tr
 is "$(calls sched_yield) $(sqlite3 "$R" "SELECT count(*) FROM sqlite_master WHERE name = 'SCHED_EVENTS'")" 'sched_yield 90 0 0' 'calls, and no switches'
 check 'system-wide switches' profile c -t none --syscall=process-tree --cpuctxsw=system-wide --syscall-threshold=0 "$PY" -S -E calls.py
 is "$(calls getppid)" 'getppid 1500 0' 'calls are those of the tree, whatever thread is switched to'
-check 'without' profile c "$PY" -S -E calls.py
+check 'profile without --syscall succeeds' profile c "$PY" -S -E calls.py
 is "$(q "$R" 'SELECT count(*) FROM SYSCALL')" 0 'none where none are asked for'
 check 'the report of the table' sh -c "'$BIN' profile -f true -t syscall --syscall-threshold=0 -o c '$PY' -S -E calls.py && '$BIN' stats -r syscall_sum -f csv -o - c.sqlite | grep -q ',1500,.*,getppid'"
 
@@ -80,12 +80,12 @@ check 'a window in the middle: totals of the window alone' [ "$(q "$R" "SELECT t
 # ---- another witness ----
 if command -v strace >/dev/null && strace -f -o /dev/null true 2>/dev/null; then
 	strace -f -o strace.out "$PY" -S -E calls.py >out 2>&1 </dev/null
-	check 'as strace' profile c -t none --syscall=process-tree --syscall-threshold=0 "$PY" -S -E calls.py </dev/null
+	check 'profile of calls.py for strace succeeds' profile c -t none --syscall=process-tree --syscall-threshold=0 "$PY" -S -E calls.py </dev/null
 	names='openat newfstatat lseek getppid fsync sched_yield wait4 getdents64 sysinfo readlink clone3 set_robust_list'
 	# shellcheck disable=SC2086
 	is "$(calls $names)" "$(strace_calls $names)" 'every call of the program, as often as strace saw it'
 else
-	skip 'strace' 'strace is not installed (package strace), or not permitted'
+	skip 'system calls are those of strace' 'strace is not installed (package strace), or not permitted'
 fi
 
 # ---- bad input ----

@@ -51,7 +51,7 @@ END
 	is "${got% *}" "${want% *}" 'open: as often as strace saw it'
 	is "${want% *}" 150 'strace saw the calls that the program makes'
 else
-	skip 'strace' 'strace is not installed (package strace), or not permitted'
+	skip 'calls are those of strace' 'strace is not installed (package strace), or not permitted'
 fi
 
 # ---- /proc/self/io and getrusage ----
@@ -60,7 +60,7 @@ for t in 0 1000; do
 	case $? in
 	0) ;;
 	77)
-		skip '/proc/self/io' 'not readable here'
+		skip 'bytes are those of /proc/self/io' 'not readable here'
 		break
 		;;
 	*) result 1 'kernel.c runs' ;;

@@ -11,7 +11,7 @@ bare b /bin/true
 wait_for 20 finished b.sqlite
 is "$(stat -c %a b.sqlite)" 600 'the report of a bare preload is for the user alone'
 
-# Copies are for those who may read the report; without a mask of their own (umask 0).
+# Copies are for those with the right to read the report; without a mask of their own (umask 0).
 copy() { # REPORT TYPE: modes of all copies that find -type TYPE finds
 	rm -rf copies ranks && mkdir copies
 	for type in sqlite json csv parquetdir perfetto; do "$BIN" export -t $type -o copies/$type "$1"; done >out 2>&1

@@ -28,7 +28,7 @@ for i in 1 2 3; do
 	printf '%s ' $?
 done >status
 END
-# Takes the name DIR, and says who connects. Until "stop".
+# Takes the name DIR, and prints the user id of each process that connects. Until "stop".
 cat >taker.py <<'END'
 import array, os, shutil, socket, sys
 d, how, control, evil = sys.argv[1:]
