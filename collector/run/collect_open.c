@@ -119,6 +119,8 @@ static void open_sched(struct collector *c)
 
 #define SAMPLES_NEED         64u /* descriptors: of eBPF, and what a collection opens later */
 #define SAMPLES_NEED_PER_CPU 3u
+#define SAMPLES_LEAVE \
+	16u /* for the session, the report and the program, also where they are asked for */
 
 /* --sampling-period: by a counter of the CPU, if it has one. */
 static void set_period(struct collector *c, struct sample_ask *ask)
@@ -164,6 +166,7 @@ static void say_missing(struct collector *c, bool is_default, const char *why)
 static void open_samples(struct collector *c)
 {
 	const struct profile_options *o = c->options;
+	bool is_asked = !o->kernel.sample_is_default || o->kernel.off_cpu_ns >= 0;
 	char why[512], no_python[512], no_off_cpu[512] = "";
 	struct sched_maps maps;
 	struct sample_ask ask = {
@@ -184,9 +187,9 @@ static void open_samples(struct collector *c)
 	if (!ask.frequency && ask.off_cpu_ns < 0)
 		return;
 	/* What no option asks for leaves the program's processes the descriptors that there are. */
-	if (o->kernel.sample_is_default && ask.off_cpu_ns < 0 &&
-	    limits_free_descriptors() < SAMPLES_NEED + SAMPLES_NEED_PER_CPU * perf_cpu_cnt()) {
-		notes_say_asked(c, true,
+	if (limits_free_descriptors() <
+	    (is_asked ? SAMPLES_LEAVE : SAMPLES_NEED) + SAMPLES_NEED_PER_CPU * perf_cpu_cnt()) {
+		notes_say_asked(c, !is_asked,
 				"no CPU samples: too few descriptors are left (ulimit -n)");
 		return;
 	}
