@@ -53,7 +53,9 @@ check() { # NAME COMMAND...: passes when the command does
 	check_name=$1
 	shift
 	"$@" >"$W/check.log" 2>&1
-	result $? "$check_name" || diag <"$W/check.log"
+	result $? "$check_name" && return
+	diag <"$W/check.log"
+	return 1
 }
 is() { # GOT WANT NAME
 	if [ "$1" = "$2" ]; then
@@ -61,6 +63,7 @@ is() { # GOT WANT NAME
 	else
 		result 1 "$3"
 		printf 'got:  %s\nwant: %s\n' "$1" "$2" | diag
+		return 1
 	fi
 }
 skip() { # NAME REASON
