@@ -443,11 +443,6 @@ static void take_hello(struct keeper *k)
 
 	if (sock < 0)
 		return;
-	/* Nothing is waited for from strangers: their connections must not hold up programs, which may end meanwhile. */
-	if (hello_sender(sock, &h.pid, &h.uid) && proc_parent(h.pid) && !is_ours(k, &h)) {
-		close(sock);
-		return;
-	}
 	if (poll(&p, 1, 100) > 0 && hello_receive(sock, &h) > 0 && h.fd >= 0) {
 		if (is_ours(k, &h) && !has_many(k, h.pid) && ring_memfd_is_sound(h.fd, &st)) {
 			keep(k, ++k->last_id, h.pid, h.claimed, h.fd);

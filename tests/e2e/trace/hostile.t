@@ -136,34 +136,6 @@ is "$(preads "$R")" 40000 'recover after the keeper: every call is a row'
 check 'recover after the keeper: the report is complete' complete "$R"
 check 'recover after the keeper: the rings are gone' test ! -e "$R.rings"
 
-# ---- the keeper: strangers that connect and say nothing, while an image starts and ends ----
-R=$W/open/s.sqlite
-mkfifo -m 666 open/silent.go open/silent.end
-"$BIN" profile -f true -o open/s --osrt-threshold=0 $AS sh -c 'read go <open/silent.go; "$@"; touch open/silent.done' sh open/repeat "$W/open/data" 20000 >out 2>err &
-job=$!
-wait_for 20 eval '[ -n "$(sessions)" ] && [ -e "$(session)/command" ]'
-S=$(session)
-send KILL $job
-wait $job 2>/dev/null
-wait_for 20 test -S "$S/keeper"
-$AS "$PY" -c 'if True:
-	import socket, sys
-	held = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for i in range(300)]
-	for s in held:
-	    s.connect(sys.argv[1])
-	print("connected", flush=True)
-	sys.stdin.read()' "$S/socket" <open/silent.end >silent &
-strangers=$!
-exec 9>open/silent.end
-wait_for 20 test -s silent
-echo go >open/silent.go
-wait_for 60 test -e open/silent.done
-exec 9>&-
-wait $strangers
-wait_for 60 test ! -e "$S"
-check 'keeper, silent strangers: recover succeeds' "$BIN" recover "$R"
-is "$(preads "$R")" 20000 'keeper, silent strangers: every call is a row'
-
 # ---- the keeper: the program itself makes links where rings are written, then its collector dies ----
 echo untouched >rootonly/target
 R=$W/open/l.sqlite
