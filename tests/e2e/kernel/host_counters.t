@@ -62,20 +62,19 @@ is "$(sql_shell "$R" "SELECT sum(value IS NULL) = 1 AND min(timestamp) < 5e8 AND
 "$BIN" launch --session-new=host -t none sleep 1000 2>launch.err &
 launched=$!
 check 'the session is there' wait_for 20 sh -c "'$BIN' sessions list -p false | grep -q host"
+has_samples() { [ "$(counters "$1" "name = 'Memory Free'")" -gt 5 ]; }
 "$BIN" start --session=host --host-counters=20 -f true -o first 2>err
-sleep 0.7
+check 'a start with counters has samples' wait_for 20 has_samples first.sqlite
 "$BIN" stop --session=host 2>>err
 "$BIN" start --session=host -f true -o second 2>>err
 sleep 0.4
 "$BIN" stop --session=host 2>>err
 "$BIN" start --session=host --host-counters=20 -f true -o third 2>>err
-sleep 0.7
+check 'a start with counters after one without has samples' wait_for 20 has_samples third.sqlite
 "$BIN" stop --session=host 2>>err
 "$BIN" shutdown --session=host --kill=sigkill >>err 2>&1
 wait $launched
-is "$(counters first.sqlite "name = 'Memory Free'" | awk '{ print ($1 > 1) }')" 1 'a start with counters has samples'
 is "$(counters second.sqlite 1)" 0 'a start without counters has no samples'
-is "$(counters third.sqlite "name = 'Memory Free'" | awk '{ print ($1 > 1) }')" 1 'a start with counters after one without has samples'
 is "$(sql_shell third.sqlite "SELECT count(*) FROM (SELECT counterId, value, min(timestamp) FROM SL_COUNTER_SAMPLES GROUP BY 1)
 	JOIN SL_COUNTERS ON id = counterId WHERE isSum AND value IS NOT NULL")" 0 'sums between two recordings are in neither'
 

@@ -108,7 +108,7 @@ check 'the last samples are there, all' log count 2000 log "$R" 80
 chains
 most 90 ' (left|right) .*different .*main .* 0$' 'with their stacks'
 got=$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')
-check "as many as fit: $got" [ $((got > 200 && got < 5700)) = 1 ]
+check "as many as fit: $got" [ $((got > 200 && got < 5120)) = 1 ]
 
 # ---- Python ----
 cat >spin.py <<'EOF'
