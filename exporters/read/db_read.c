@@ -166,12 +166,22 @@ static void end_with_a_page(sqlite3 *db)
 	file->pMethods = &cut;
 }
 
+/* SQLite's sums of its memory, which nobody reads, have one lock for all threads. */
+static void sqlite_setup(void)
+{
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 static int open_file(const char *path, bool damaged, enum opening how, sqlite3 **db)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	char *uri = how == OPEN_IMMUTABLE ? make_uri(path, "immutable=1")
 		    : how == OPEN_ALONE   ? make_uri(path, "vfs=unix-none")
 					  : NULL;
-	int rc = sqlite3_open_v2(
+	int rc;
+
+	pthread_once(&once, sqlite_setup);
+	rc = sqlite3_open_v2(
 		uri ? uri : path, db,
 		SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | (uri ? SQLITE_OPEN_URI : 0), NULL);
 

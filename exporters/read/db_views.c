@@ -40,14 +40,33 @@ static bool view_has_column(sqlite3 *db, const char *view, const char *column)
 	return has;
 }
 
-bool db_read_has_column(sqlite3 *db, const char *table, const char *column)
+/* Whether the file has any view: most have none, and view_has_column() is slow. */
+static bool has_views(sqlite3 *db)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool has = sqlite3_prepare_v2(db, "SELECT 1 FROM main.sqlite_master WHERE type = 'view'",
+				      -1, &stmt, NULL) != SQLITE_OK ||
+		   sqlite3_step(stmt) != SQLITE_DONE;
+
+	sqlite3_finalize(stmt);
+	return has;
+}
+
+/* As db_read_has_column(); without @views only among the tables. */
+static bool has_column(sqlite3 *db, bool views, const char *table, const char *column)
 {
 	if (sqlite3_table_column_metadata(db, "main", table, column, NULL, NULL, NULL, NULL,
 					  NULL) == SQLITE_OK)
 		return true;
-	return (!column || sqlite3_table_column_metadata(db, "main", table, NULL, NULL, NULL, NULL,
+	return views &&
+	       (!column || sqlite3_table_column_metadata(db, "main", table, NULL, NULL, NULL, NULL,
 							 NULL, NULL) != SQLITE_OK) &&
 	       view_has_column(db, table, column);
+}
+
+bool db_read_has_column(sqlite3 *db, const char *table, const char *column)
+{
+	return has_column(db, true, table, column);
 }
 
 static const struct table *known_table(const char *name)
@@ -96,9 +115,10 @@ static void old_name(const struct former *f, const char *column, char old[64])
  * Columns of compat.def that the table of the file lacks: under its former name, where it has that, else as NULL. True
  * when there are any.
  */
-static bool add_missing(sqlite3_str *sql, sqlite3 *db, const struct table *t, const char *comma)
+static bool add_missing(sqlite3_str *sql, sqlite3 *db, bool views, const struct table *t,
+			const char *comma)
 {
-	bool there = db_read_has_column(db, t->name, NULL), any = false;
+	bool there = has_column(db, views, t->name, NULL), any = false;
 
 	for (const char *p = t->columns; *p;) {
 		int len = (int)strcspn(p, " ");
@@ -106,10 +126,10 @@ static bool add_missing(sqlite3_str *sql, sqlite3 *db, const struct table *t, co
 
 		snprintf(column, sizeof(column), "%.*s", len, p);
 		p += len + (p[len] == ' ');
-		if (there && db_read_has_column(db, t->name, column))
+		if (there && has_column(db, views, t->name, column))
 			continue;
 		old_name(former_of(t), column, old);
-		if (there && *old && db_read_has_column(db, t->name, old))
+		if (there && *old && has_column(db, views, t->name, old))
 			sqlite3_str_appendf(sql, "%s\"%w\" AS \"%w\"", comma, old, column);
 		else
 			sqlite3_str_appendf(sql, "%sNULL AS \"%w\"", comma, column);
@@ -133,11 +153,11 @@ static int exec_built(sqlite3 *db, sqlite3_str *sql, bool wanted)
 }
 
 /* Adds "SELECT ... FROM" of the table's former name, if the file has that. */
-static bool add_former(sqlite3_str *sql, sqlite3 *db, const struct table *t)
+static bool add_former(sqlite3_str *sql, sqlite3 *db, bool views, const struct table *t)
 {
 	const struct former *f = former_of(t);
 
-	if (!f || !db_read_has_column(db, f->was, NULL))
+	if (!f || !has_column(db, views, f->was, NULL))
 		return false;
 	for (const char *p = t->columns, *comma = ""; *p; comma = ", ") {
 		int len = (int)strcspn(p, " ");
@@ -146,7 +166,7 @@ static bool add_former(sqlite3_str *sql, sqlite3 *db, const struct table *t)
 		snprintf(column, sizeof(column), "%.*s", len, p);
 		p += len + (p[len] == ' ');
 		old_name(f, column, old);
-		if (*old && db_read_has_column(db, f->was, old))
+		if (*old && has_column(db, views, f->was, old))
 			sqlite3_str_appendf(sql, "%s\"%w\" AS \"%w\"", comma, old, column);
 		else
 			sqlite3_str_appendf(sql, "%sNULL AS \"%w\"", comma, column);
@@ -181,18 +201,18 @@ static bool add_enum(sqlite3_str *sql, const struct table *t)
 	return true;
 }
 
-static int add_view(sqlite3 *db, const struct table *t)
+static int add_view(sqlite3 *db, bool views, const struct table *t)
 {
-	bool there = db_read_has_column(db, t->name, NULL);
+	bool there = has_column(db, views, t->name, NULL);
 	sqlite3_str *sql = sqlite3_str_new(db);
 	bool needed = !there;
 
 	sqlite3_str_appendf(sql, "CREATE TEMP VIEW \"%w\" AS SELECT %s", t->name, there ? "*" : "");
 	if (there) {
-		needed = add_missing(sql, db, t, ", ");
+		needed = add_missing(sql, db, views, t, ", ");
 		sqlite3_str_appendf(sql, " FROM main.\"%w\"", t->name);
-	} else if (!add_former(sql, db, t) && !add_enum(sql, t)) {
-		add_missing(sql, db, t, "");
+	} else if (!add_former(sql, db, views, t) && !add_enum(sql, t)) {
+		add_missing(sql, db, views, t, "");
 		sqlite3_str_appendf(sql, " WHERE 0");
 	}
 	return exec_built(db, sql, needed);
@@ -220,7 +240,7 @@ int db_read_narrow(sqlite3 *db, const char *table, const char *from, const char 
 	}
 	sqlite3_finalize(stmt);
 	if (known)
-		add_missing(sql, db, known, comma);
+		add_missing(sql, db, true, known, comma);
 	if (from)
 		sqlite3_str_appendf(sql, " FROM %s WHERE %s", from, where);
 	else
@@ -234,9 +254,10 @@ int db_read_narrow(sqlite3 *db, const char *table, const char *from, const char 
 int db_read_add_views(sqlite3 *db)
 {
 	int rc = sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
+	bool views = has_views(db);
 
 	for (size_t i = 0; i < TABLE_CNT && rc == SQLITE_OK; i++)
-		rc = add_view(db, &tables[i]);
+		rc = add_view(db, views, &tables[i]);
 	if (rc == SQLITE_OK)
 		rc = db_read_add_stack_views(db);
 	return rc == SQLITE_OK ? sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) : rc;

@@ -147,19 +147,43 @@ static int write_table(const struct tables *t, const struct table_job *job, stru
 	return rc;
 }
 
-static sqlite3 *open_for(const struct tables *t, const struct table_job *job, struct made *m)
-{
-	sqlite3 *db = tables_open_quietly(t, job->input, m->why, sizeof(m->why));
+/* A connection in which nothing but query_has_data() was asked: good for the next report on the same file. */
+struct unused {
+	sqlite3 *db;
+	const char *input;
+};
 
-	m->opened = db != NULL;
-	m->has_data = db && query_has_data(db, job->report, m->why, sizeof(m->why));
+static void close_unused(struct unused *u)
+{
+	sqlite3_close(u->db);
+	u->db = NULL;
+}
+
+/* A connection for the report, which is the caller's; NULL: there is none, or no data for it. */
+static sqlite3 *open_for(const struct tables *t, const struct table_job *job, struct made *m,
+			 struct unused *u)
+{
+	sqlite3 *db;
+
+	if (u->db && strcmp(u->input, job->input) != 0)
+		close_unused(u);
+	if (!u->db)
+		u->db = tables_open_quietly(t, job->input, m->why, sizeof(m->why));
+	u->input = job->input;
+	m->opened = u->db != NULL;
+	m->has_data = u->db && query_has_data(u->db, job->report, m->why, sizeof(m->why));
+	if (!m->has_data)
+		return NULL;
+	db = u->db;
+	u->db = NULL;
 	return db;
 }
 
 /* What one thread does for a table before its turn. */
-static void make_ahead(const struct tables *t, const struct table_job *job, struct made *m)
+static void make_ahead(const struct tables *t, const struct table_job *job, struct made *m,
+		       struct unused *u)
 {
-	sqlite3 *db = open_for(t, job, m);
+	sqlite3 *db = open_for(t, job, m, u);
 
 	if (m->has_data) {
 		FILE *out = open_memstream(&m->text, &m->len);
@@ -234,17 +258,19 @@ static bool take(struct crew *c, bool backwards, size_t *which)
 
 static void work(struct crew *c, bool backwards)
 {
+	struct unused unused = {0};
 	size_t i;
 
 	pthread_mutex_lock(&c->lock);
 	while (take(c, backwards, &i)) {
 		pthread_mutex_unlock(&c->lock);
-		make_ahead(c->t, &c->t->jobs[i], &c->made[i]);
+		make_ahead(c->t, &c->t->jobs[i], &c->made[i], &unused);
 		pthread_mutex_lock(&c->lock);
 		c->made[i].state = DONE;
 		pthread_cond_broadcast(&c->done);
 	}
 	pthread_mutex_unlock(&c->lock);
+	close_unused(&unused);
 }
 
 static void *work_backwards(void *c)
@@ -298,6 +324,7 @@ int tables_run(struct tables *t)
 	struct crew crew = {
 		.t = t, .lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER};
 	pthread_t thread[THREADS_MAX];
+	struct unused unused = {0};
 	size_t threads;
 	int rc = 0;
 
@@ -309,7 +336,7 @@ int tables_run(struct tables *t)
 	threads = start_crew(&crew, thread);
 	for (size_t i = 0; i < t->job_cnt; i++) {
 		bool ahead = await(&crew, i);
-		sqlite3 *db = ahead ? NULL : open_for(t, &t->jobs[i], &crew.made[i]);
+		sqlite3 *db = ahead ? NULL : open_for(t, &t->jobs[i], &crew.made[i], &unused);
 
 		if (finish(t, &t->jobs[i], &crew.made[i], db) < 0)
 			rc = SL_EXIT_FAIL;
@@ -317,6 +344,7 @@ int tables_run(struct tables *t)
 	}
 	for (size_t i = 0; i < threads; i++)
 		pthread_join(thread[i], NULL);
+	close_unused(&unused);
 	free(crew.made);
 	return rc;
 }
