@@ -207,44 +207,62 @@ char *proc_command_line(uint32_t pid)
 	return mask_line(text, (size_t)len);
 }
 
-int proc_has_mapped(uint32_t pid, uint64_t device, uint64_t inode)
+/* Marks the files that the process has mapped; -errno: cannot be seen. */
+static int mark_mapped(uint32_t pid, struct mapped_file *files, size_t cnt)
 {
 	char path[64], line[512];
-	bool found = false;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%u/maps", proc_root(), pid);
 	f = fopen(path, "re");
 	if (!f)
 		return -errno;
-	while (!found && fgets(line, sizeof(line), f)) {
+	while (fgets(line, sizeof(line), f)) {
 		unsigned major_nr, minor_nr;
 		unsigned long number;
 
-		if (strstr(line, "/memfd:") &&
-		    sscanf(line, "%*s %*s %*s %x:%x %lu", &major_nr, &minor_nr, &number) == 3)
-			found = number == inode && makedev(major_nr, minor_nr) == device;
+		if (!strstr(line, "/memfd:") ||
+		    sscanf(line, "%*s %*s %*s %x:%x %lu", &major_nr, &minor_nr, &number) != 3)
+			continue;
+		for (size_t i = 0; i < cnt; i++)
+			files[i].is_used |= files[i].inode == number &&
+					    files[i].device == makedev(major_nr, minor_nr);
 	}
 	fclose(f);
-	return found;
+	return 0;
+}
+
+int proc_has_mapped(uint32_t pid, uint64_t device, uint64_t inode)
+{
+	struct mapped_file file = {device, inode, false};
+	int err = mark_mapped(pid, &file, 1);
+
+	return err < 0 ? err : file.is_used;
+}
+
+void users_find_mapped(struct mapped_file *files, size_t cnt)
+{
+	DIR *d = cnt ? opendir(proc_root()) : NULL;
+	uint32_t self = (uint32_t)getpid();
+	struct dirent *e;
+
+	if (!d)
+		return;
+	while ((e = readdir(d))) {
+		uint32_t pid = (uint32_t)strtoul(e->d_name, NULL, 10);
+
+		if (pid && pid != self)
+			mark_mapped(pid, files, cnt);
+	}
+	closedir(d);
 }
 
 bool users_have_mapped(uint64_t device, uint64_t inode)
 {
-	DIR *d = opendir(proc_root());
-	uint32_t self = (uint32_t)getpid();
-	struct dirent *e;
-	bool found = false;
+	struct mapped_file file = {device, inode, false};
 
-	if (!d)
-		return false;
-	while (!found && (e = readdir(d))) {
-		uint32_t pid = (uint32_t)strtoul(e->d_name, NULL, 10);
-
-		found = pid && pid != self && proc_has_mapped(pid, device, inode) > 0;
-	}
-	closedir(d);
-	return found;
+	users_find_mapped(&file, 1);
+	return file.is_used;
 }
 
 static char state_of(uint32_t pid, uint32_t tid)

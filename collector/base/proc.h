@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -23,7 +24,14 @@ uint32_t pidns_thread(uint32_t pid, uint32_t ns_tid);
 /* Fields of /proc: what the process is called and was started with (mask.h). malloc'd, NULL when it is gone. */
 char *proc_exe(uint32_t pid);
 char *proc_command_line(uint32_t pid);
-/* Does any process but this one have the file mapped? Looks through all of /proc: milliseconds. */
+/* A memfd, and whether a process other than this one has it mapped. */
+struct mapped_file {
+	uint64_t device, inode;
+	bool is_used;
+};
+/* Sets is_used of the @cnt files that are mapped. Looks through all of /proc, once: milliseconds. */
+void users_find_mapped(struct mapped_file *files, size_t cnt);
+/* The same for one file. */
 bool users_have_mapped(uint64_t device, uint64_t inode);
 /* The kernel's letter for its state ('R', 'T', 'Z', ...), 0 when there is none. */
 char proc_state(uint32_t pid);

@@ -480,27 +480,35 @@ static bool reap_images(struct arenas *as, struct arena *a)
 	return alive;
 }
 
+#define ASKED_MOST 64 /* arenas in one look at the maps of all processes */
+
+enum use {
+	UNUSED,
+	IN_USE,
+	ASK_PROC, /* only the maps of all processes say */
+};
+
 /*
  * An arena without living images is kept while a process could still write into it: a thread whose slot was not read
  * yet, or a forked child without a record so far.
  */
-static bool has_user(struct arenas *as, struct arena *a, bool all)
+static enum use use_of(struct arenas *as, struct arena *a, bool all)
 {
 	uint32_t fresh = arena_fresh_slots(a);
 
 	for (uint32_t i = 0; i < a->threads.cnt; i++)
 		if (a->threads.at[i])
-			return true;
+			return IN_USE;
 	for (uint32_t i = 0; i < fresh && !a->flags.is_bad; i++)
 		if (__atomic_load_n(&a->map->slot[i].state, __ATOMIC_ACQUIRE) != SL_SLOT_FREE)
-			return true;
+			return IN_USE;
 	if (!all)
-		return !a->flags.is_over;
+		return a->flags.is_over ? UNUSED : IN_USE;
 	if (!a->flags.has_had_images && proc_thread_lives(a->peer.pid, a->peer.pid))
-		return true;
+		return IN_USE;
 	if (as->model->wants.has_kernel_events)
-		return model_has_guests(as->model, a->id);
-	return users_have_mapped(a->mem.device, a->mem.inode);
+		return model_has_guests(as->model, a->id) ? IN_USE : UNUSED;
+	return ASK_PROC;
 }
 
 static uint32_t slots_in_use(const struct arena *a)
@@ -520,21 +528,46 @@ bool drain_is_pressed(const struct arenas *as)
 	return false;
 }
 
+/* Short processes leave arenas by the hundred: one look at the maps serves @cnt of them. */
+static void ask_proc(struct arenas *as, struct arena **asked, size_t cnt)
+{
+	struct mapped_file files[ASKED_MOST];
+
+	for (size_t i = 0; i < cnt; i++)
+		files[i] = (struct mapped_file){asked[i]->mem.device, asked[i]->mem.inode, false};
+	users_find_mapped(files, cnt);
+	for (size_t i = 0; i < cnt; i++) {
+		asked[i]->flags.is_over = !files[i].is_used;
+		if (!files[i].is_used)
+			drain_unslotted(as, asked[i]);
+	}
+}
+
 void drain_reap(struct arenas *as, bool all)
 {
+	struct arena *asked[ASKED_MOST];
+	size_t cnt = 0;
+
 	for (struct arena *a = as->first; a; a = a->next) {
-		bool alive;
+		enum use use;
 
 		for (uint32_t i = 0; i < a->threads.cnt; i++)
 			if (a->threads.at[i] && !a->threads.at[i]->flags.is_over)
 				reap_thread(as, a, i, a->threads.at[i], all);
 		if (all)
 			a->threads.slots_in_use = slots_in_use(a);
-		alive = reap_images(as, a);
-		if (!alive)
-			alive = has_user(as, a, all);
-		a->flags.is_over = !alive;
-		if (a->flags.is_over)
+		use = reap_images(as, a) ? IN_USE : use_of(as, a, all);
+		if (use == ASK_PROC)
+			asked[cnt++] = a;
+		if (cnt == ASKED_MOST) {
+			ask_proc(as, asked, cnt);
+			cnt = 0;
+		}
+		if (use == ASK_PROC)
+			continue;
+		a->flags.is_over = use == UNUSED;
+		if (use == UNUSED)
 			drain_unslotted(as, a);
 	}
+	ask_proc(as, asked, cnt);
 }
