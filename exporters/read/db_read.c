@@ -166,7 +166,7 @@ static void end_with_a_page(sqlite3 *db)
 	file->pMethods = &cut;
 }
 
-/* SQLite's sums of its memory, which nobody reads, have one lock for all threads. */
+/* SQLite's sums of its memory, which no code reads, have one lock for all threads. */
 static void sqlite_setup(void)
 {
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
