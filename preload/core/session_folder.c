@@ -63,7 +63,7 @@ static long open_folder(void)
 	char dir[sizeof(sl_global.session_env)];
 	uint64_t device, inode;
 	uint32_t len = sl_session_parse(variable, &device, &inode);
-	struct stat st;
+	struct stat st = {0};
 	long fd, err;
 
 	if (!len)

@@ -112,7 +112,7 @@ static const char *own_path(void)
 static const struct sl_session *map_session(void)
 {
 	long fd = sl_session_open("control", sizeof(struct sl_session)), m = -1;
-	struct sl_session s;
+	struct sl_session s = {0};
 
 	if (fd < 0)
 		return NULL;

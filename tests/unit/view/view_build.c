@@ -49,15 +49,16 @@ static void make_report(void)
 	for (int i = 0; i < ROWS; i++) {
 		int tid = i % THREADS;
 		int64_t dur = below(1000) == 0 ? 3000000 : 10 + below(100);
+		int64_t end = now[tid] + dur;
 
 		/* To a multiple of 16, so that starts agree between threads. */
 		snprintf(sql, sizeof(sql), "INSERT INTO unsorted VALUES(%lld, %lld, %d, %d)",
-			 (long long)now[tid], (long long)(now[tid] + dur), tid, (int)below(3) + 1);
+			 (long long)now[tid], (long long)end, tid, (int)below(3) + 1);
 		run(db, sql);
 		now[tid] += (dur + below(64) + 15) & ~INT64_C(15);
 	}
-	snprintf(sql, sizeof(sql), "INSERT INTO unsorted VALUES(1, %lld, 7, 4)",
-		 (long long)(now[0] + 5));
+	now[0] += 5;
+	snprintf(sql, sizeof(sql), "INSERT INTO unsorted VALUES(1, %lld, 7, 4)", (long long)now[0]);
 	run(db, sql);
 	run(db, "INSERT INTO OSRT_API SELECT start, \"end\", 27, (1 << 48) | (100 << 24) | (100 + "
 		"tid), 0, name, 0, 0, NULL FROM unsorted ORDER BY \"end\"; DROP TABLE unsorted; "

@@ -26,8 +26,11 @@ static struct view_store *make_store(void)
 	v->side = view_side_create(store_report, &is_kept);
 	assert_non_null(v->side);
 	assert_int_equal(view_source_of(v, "TABLE"), 0);
-	for (char c = 'a'; c <= 'z'; c++)
-		assert_int_equal(view_name_of(v, &(struct tl_text){0, &c, 1}), c - 'a' + 1);
+	for (int i = 0; i < 26; i++) {
+		char c = (char)('a' + i);
+
+		assert_int_equal(view_name_of(v, &(struct tl_text){0, &c, 1}), i + 1);
+	}
 	return v;
 }
 
