@@ -361,7 +361,7 @@ struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 {
 	char *real;
 	struct db *db;
-	int err, wrong, lock_fd = -1;
+	int err, lock_fd = -1;
 
 	sqlite_setup();
 	err = how->resume ? lock_again(how->path, &lock_fd, why, why_len)
@@ -378,8 +378,11 @@ struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 	if (how->resume && db_check_resume(db->path, why, why_len))
 		goto out;
 	real = real_path(db, how->resume);
-	wrong = errno > 0 ? errno : ENOMEM;
-	err = real ? db_schema_init(db) : -wrong;
+	if (!real) {
+		refuse(why, why_len, how->path, strerror(errno));
+		goto out;
+	}
+	err = db_schema_init(db);
 	if (!err && !how->resume)
 		err = db_schema_write(db);
 	if (!err)

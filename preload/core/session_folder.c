@@ -92,7 +92,7 @@ long sl_session_check(void)
 long sl_session_open(const char *name, uint64_t least)
 {
 	long folder = open_folder(), fd, err;
-	struct stat st;
+	struct stat st = {0};
 
 	if (folder < 0)
 		return folder;
