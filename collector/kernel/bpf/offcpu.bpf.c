@@ -83,7 +83,8 @@ struct { /* threads without a place -> when they left */
 } crowd SEC(".maps");
 
 /* Where frames go, behind the stack. */
-#define PYWALK_MORE struct offcpu_record *record;
+#define PYWALK_POINTERS struct offcpu_record *record;
+#define PYWALK_NUMBERS
 #include "collector/kernel/bpf/pywalk.h"
 
 static __always_inline int wanted(__u32 tid)
@@ -222,29 +223,29 @@ static __always_inline void take_frame(struct walk *w, __u64 code, __u64 instruc
 static __noinline int read_python(struct offcpu_record *r, struct task_struct *task)
 {
 	struct task_struct___py *py_task = (void *)task;
-	struct walk w = {.record = r};
+	struct walk w = {.n = fresh_numbers(), .record = r};
 	__u64 at, *words;
 
-	if (!r || !task)
+	if (!r || !task || !w.n)
 		return 0;
 	w.py = process_of(r->pid, image_of(py_task));
 	if (!w.py)
 		return 0;
-	w.me = BPF_CORE_READ(py_task, thread.fsbase);
+	w.n->me = BPF_CORE_READ(py_task, thread.fsbase);
 	if (!find_frame(&w, r->tid))
 		return 0;
 	at = OFFCPU_PYTHON_AT(r->bytes);
 	if (at > OFFCPU_STACK)
 		return 0;
 	r->python = at + 8 * PYSAMPLE_HEAD_WORDS;
-	w.pid = r->pid;
+	w.n->pid = r->pid;
 	walk_frames(&w);
-	if (w.is_fresh)
-		ask(w.py->image, w.pid, 1);
+	if (w.n->is_fresh)
+		ask(w.py->image, w.n->pid, 1);
 	words = (void *)(r->stack + at);
 	words[PYSAMPLE_HEAD_NS] = bpf_ktime_get_ns();
 	words[PYSAMPLE_HEAD_THREAD] = (__u64)r->pid << 32 | r->tid;
-	words[PYSAMPLE_HEAD_CNT] = w.cnt | w.marks;
+	words[PYSAMPLE_HEAD_CNT] = w.n->cnt | w.n->marks;
 	words[PYSAMPLE_HEAD_IMAGE] = w.py->image;
 	r->python -= at;
 	return 0;

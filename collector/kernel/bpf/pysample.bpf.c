@@ -40,14 +40,15 @@ MAPPED_RECORDS(struct pysample_ring) rings SEC(".maps");
 MAPPED_RECORDS(__u64) words SEC(".maps");
 
 /* Where the next word goes, and how it is made. */
-#define PYWALK_MORE     \
+#define PYWALK_POINTERS
+#define PYWALK_NUMBERS  \
 	__u64 head, ns; \
 	__u32 cpu;
 #include "collector/kernel/bpf/pywalk.h"
 
 static __always_inline void put(const struct walk *w, __u64 at, __u64 value)
 {
-	__u32 key = w->cpu << config.ring_shift | (at & ((1u << config.ring_shift) - 1));
+	__u32 key = w->n->cpu << config.ring_shift | (at & ((1u << config.ring_shift) - 1));
 	__u64 *word = bpf_map_lookup_elem(&words, &key);
 
 	if (word)
@@ -56,9 +57,9 @@ static __always_inline void put(const struct walk *w, __u64 at, __u64 value)
 
 static __always_inline void take_frame(struct walk *w, __u64 code, __u64 instruction, __u64 check)
 {
-	put(w, w->head++, code);
-	put(w, w->head++, instruction);
-	put(w, w->head++, check);
+	put(w, w->n->head++, code);
+	put(w, w->n->head++, instruction);
+	put(w, w->n->head++, check);
 }
 
 /*
@@ -90,7 +91,7 @@ static __always_inline __u64 pid_tid_of(struct task_struct___py *task)
 static __always_inline void record(struct walk *w, __u64 pid_tid)
 {
 	const __u64 most = PYSAMPLE_HEAD_WORDS + PYSAMPLE_FRAME_WORDS * PYSAMPLE_DEPTH;
-	struct pysample_ring *ring = bpf_map_lookup_elem(&rings, &w->cpu);
+	struct pysample_ring *ring = bpf_map_lookup_elem(&rings, &w->n->cpu);
 	__u64 from, room = 1ull << config.ring_shift;
 
 	if (!ring)
@@ -100,14 +101,14 @@ static __always_inline void record(struct walk *w, __u64 pid_tid)
 		ring->lost++;
 		return;
 	}
-	w->head = from + PYSAMPLE_HEAD_WORDS;
+	w->n->head = from + PYSAMPLE_HEAD_WORDS;
 	walk_frames(w);
-	put(w, from + PYSAMPLE_HEAD_NS, w->ns);
+	put(w, from + PYSAMPLE_HEAD_NS, w->n->ns);
 	put(w, from + PYSAMPLE_HEAD_THREAD, pid_tid);
-	put(w, from + PYSAMPLE_HEAD_CNT, w->cnt | w->marks);
+	put(w, from + PYSAMPLE_HEAD_CNT, w->n->cnt | w->n->marks);
 	put(w, from + PYSAMPLE_HEAD_IMAGE, w->py->image);
 	/* Atomic with a result: orders. Pairs with the load of head in sample_python.c: words below it are whole. */
-	__sync_lock_test_and_set(&ring->head, w->head);
+	__sync_lock_test_and_set(&ring->head, w->n->head);
 }
 
 /* Newer kernels have filled in the sample before they ask us. */
@@ -117,10 +118,10 @@ static __always_inline void find_time(struct walk *w, struct bpf_perf_event_data
 
 	if (bpf_core_field_exists(data->sample_flags) &&
 	    BPF_CORE_READ(data, sample_flags) & PERF_SAMPLE_TIME) {
-		w->ns = BPF_CORE_READ(data, time);
-		w->marks = PYSAMPLE_EXACT;
+		w->n->ns = BPF_CORE_READ(data, time);
+		w->n->marks = PYSAMPLE_EXACT;
 	} else {
-		w->ns = bpf_ktime_get_ns();
+		w->n->ns = bpf_ktime_get_ns();
 	}
 }
 
@@ -128,12 +129,14 @@ SEC("perf_event")
 int on_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct___py *task = (void *)bpf_get_current_task();
-	struct walk w = {};
+	struct walk w = {.n = fresh_numbers()};
 	__u64 pid_tid;
 
 	count_fault(ctx);
 	if (config.tree && !is_in_tree((__u32)bpf_get_current_pid_tgid()))
 		return DROP_SAMPLE;
+	if (!w.n)
+		return KEEP_SAMPLE;
 	find_time(&w, (void *)ctx);
 	if (BPF_CORE_READ((struct task_struct *)task, flags) & PF_KTHREAD)
 		return KEEP_SAMPLE;
@@ -143,13 +146,13 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	w.py = process_of(pid_tid >> 32, image_of(task));
 	if (!w.py)
 		return KEEP_SAMPLE;
-	w.pid = pid_tid >> 32;
-	w.cpu = bpf_get_smp_processor_id();
-	w.me = BPF_CORE_READ(task, thread.fsbase);
-	if (w.cpu >= config.cpus || !find_frame(&w, (__u32)pid_tid))
+	w.n->pid = pid_tid >> 32;
+	w.n->cpu = bpf_get_smp_processor_id();
+	w.n->me = BPF_CORE_READ(task, thread.fsbase);
+	if (w.n->cpu >= config.cpus || !find_frame(&w, (__u32)pid_tid))
 		return KEEP_SAMPLE;
 	record(&w, pid_tid);
-	if (w.is_fresh)
+	if (w.n->is_fresh)
 		ask(w.py->image, pid_tid >> 32, 1);
 	return KEEP_SAMPLE;
 }

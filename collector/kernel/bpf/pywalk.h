@@ -3,8 +3,10 @@
  * pywalk.h - for *.bpf.c: from the current thread to its Python frames.
  *
  * The interpreter's memory is read in the thread's own context: it cannot change meanwhile. User space supplies the
- * layout, per process; for an unknown process a request is sent. The including file defines PYWALK_MORE (state carried
- * along a walk) before, and take_frame(), which consumes a frame, after.
+ * layout, per process; for an unknown process a request is sent. The including file defines PYWALK_POINTERS and
+ * PYWALK_NUMBERS (state carried along a walk) before, and take_frame(), which consumes a frame, after.
+ *
+ * Numbers lie in a map: on the stack the verifier would follow each of their values through both loops, for 60 ms.
  */
 #pragma once
 
@@ -67,8 +69,7 @@ struct { /* where the next record is assembled */
 	__type(value, struct pysample_code);
 } copies SEC(".maps");
 
-struct walk {
-	const struct pysample_process *py;
+struct walk_numbers {
 	__u64 me;                         /* what the C library calls this thread */
 	__u64 interpreter, thread, state; /* looked at; found */
 	__u64 frame, marks;
@@ -77,8 +78,30 @@ struct walk {
 	__u32 is_one;                  /* there is one interpreter */
 	__u32 cnt, pid;
 	__u32 is_fresh; /* a code object is new */
-	PYWALK_MORE
+	PYWALK_NUMBERS
 };
+struct { /* of the walk on this CPU: a program that walks is not interrupted by itself */
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct walk_numbers);
+} walks SEC(".maps");
+struct walk {
+	const struct pysample_process *py;
+	struct walk_numbers *n;
+	PYWALK_POINTERS
+};
+
+/* 0 for all of them; 0: there is no such memory, which the verifier cannot know. */
+static __always_inline struct walk_numbers *fresh_numbers(void)
+{
+	__u32 zero = 0;
+	struct walk_numbers *n = bpf_map_lookup_elem(&walks, &zero);
+
+	if (n)
+		__builtin_memset(n, 0, sizeof(*n));
+	return n;
+}
 
 static __always_inline void take_frame(struct walk *w, __u64 code, __u64 instruction, __u64 check);
 
@@ -142,24 +165,28 @@ static __always_inline __u64 frame_of(const struct pysample_process *py, __u64 s
 static long look_at_state(__u32 i, struct walk *w)
 {
 	const struct pysample_process *py = w->py;
+	__u32 nested;
 	__u64 frame;
 
-	if (!w->thread) {
-		w->interpreter = load(w->interpreter + py->interpreter_at.next);
-		if (!w->interpreter)
+	if (!w->n->thread) {
+		w->n->interpreter = load(w->n->interpreter + py->interpreter_at.next);
+		if (!w->n->interpreter)
 			return 1;
-		w->thread = load(w->interpreter + py->interpreter_at.threads);
+		w->n->thread = load(w->n->interpreter + py->interpreter_at.threads);
 		return 0;
 	}
-	if (load(w->thread + py->thread_at.id) == w->me && (frame = frame_of(py, w->thread))) {
-		if (!w->nested)
-			w->state = w->thread;
-		if (w->nested < PYSAMPLE_NESTED)
-			w->frames[w->nested++] = frame;
-		if (w->is_one)
+	if (load(w->n->thread + py->thread_at.id) == w->n->me && (frame = frame_of(py, w->n->thread))) {
+		if (!w->n->nested)
+			w->n->state = w->n->thread;
+		nested = w->n->nested;
+		if (nested < PYSAMPLE_NESTED) {
+			w->n->frames[nested] = frame;
+			w->n->nested = nested + 1;
+		}
+		if (w->n->is_one)
 			return 1;
 	}
-	w->thread = load(w->thread + py->thread_at.next);
+	w->n->thread = load(w->n->thread + py->thread_at.next);
 	return 0;
 }
 
@@ -174,24 +201,24 @@ static __always_inline __u64 find_frame(struct walk *w, __u32 tid)
 
 	if (!head)
 		return 0;
-	w->is_one = !load(head + py->interpreter_at.next);
-	if (w->is_one)
+	w->n->is_one = !load(head + py->interpreter_at.next);
+	if (w->n->is_one)
 		kept = bpf_map_lookup_elem(&states, &tid);
-	if (kept && *kept && load(*kept + py->thread_at.id) == w->me) {
-		w->state = *kept;
-		w->frame = frame_of(py, w->state);
+	if (kept && *kept && load(*kept + py->thread_at.id) == w->n->me) {
+		w->n->state = *kept;
+		w->n->frame = frame_of(py, w->n->state);
 	}
-	if (!w->frame) {
-		w->interpreter = head;
-		w->thread = load(head + py->interpreter_at.threads);
+	if (!w->n->frame) {
+		w->n->interpreter = head;
+		w->n->thread = load(head + py->interpreter_at.threads);
 		bpf_loop(STATES_MAX, look_at_state, w, 0);
-		w->frame = w->frames[0];
-		if (w->frame && w->is_one)
-			bpf_map_update_elem(&states, &tid, &w->state, BPF_ANY);
+		w->n->frame = w->n->frames[0];
+		if (w->n->frame && w->n->is_one)
+			bpf_map_update_elem(&states, &tid, &w->n->state, BPF_ANY);
 	}
 	/* Once a thread ends Python, it frees what the others have. */
 	ends = load(py->runtime + py->runtime_at.finalizing);
-	return ends && ends != w->state ? 0 : w->frame;
+	return ends && ends != w->n->state ? 0 : w->n->frame;
 }
 
 /* ---- frames ---- */
@@ -223,7 +250,7 @@ static __always_inline long tell_code(const struct walk *w, __u64 code, __u64 ch
 	if (object > PYSAMPLE_OBJECT)
 		return 0;
 	c->ask.image = py->image;
-	c->ask.pid = w->pid;
+	c->ask.pid = w->n->pid;
 	c->ask.is_code = 1;
 	c->code = code;
 	c->check = check;
@@ -252,7 +279,7 @@ static __always_inline void meet(struct walk *w, __u64 code, __u64 check)
 	if (bpf_map_lookup_elem(&met, &key))
 		return;
 	bpf_map_update_elem(&met, &key, &yes, BPF_ANY);
-	w->is_fresh = 1;
+	w->n->is_fresh = 1;
 	if (tell_code(w, code, check))
 		bpf_map_delete_elem(&met, &key); /* the next frame of it tries again */
 }
@@ -293,27 +320,27 @@ static __always_inline __u64 instruction_of(const struct pysample_process *py, _
 /* 0: there is another one. */
 static __always_inline long next_interpreter(struct walk *w)
 {
-	__u32 at = w->at + 1;
+	__u32 at = w->n->at + 1;
 
-	if (at >= w->nested || at >= PYSAMPLE_NESTED)
+	if (at >= w->n->nested || at >= PYSAMPLE_NESTED)
 		return 1;
-	w->at = at;
-	w->frame = w->frames[at];
+	w->n->at = at;
+	w->n->frame = w->n->frames[at];
 	take_frame(w, 0, PYSAMPLE_NEXT, 0);
-	w->cnt++;
+	w->n->cnt++;
 	return 0;
 }
 
 static long each_frame(__u32 i, struct walk *w)
 {
 	const struct pysample_process *py = w->py;
-	__u64 frame = w->frame, code, check, instruction;
+	__u64 frame = w->n->frame, code, check, instruction;
 	__u8 flag = 0;
 
 	if (!frame)
 		return next_interpreter(w);
 	if (bpf_probe_read_user(&code, sizeof(code), (void *)(frame + py->frame_at.code))) {
-		w->marks |= PYSAMPLE_BROKEN;
+		w->n->marks |= PYSAMPLE_BROKEN;
 		return 1;
 	}
 	/* The lowest bits may be marks of a reference. */
@@ -327,15 +354,15 @@ static long each_frame(__u32 i, struct walk *w)
 	take_frame(w, (code & ~(0xffull << 56)) | (__u64)flag << 56, instruction, check);
 	if (check)
 		meet(w, code, check);
-	w->cnt++;
-	w->frame = load(frame + py->frame_at.previous);
+	w->n->cnt++;
+	w->n->frame = load(frame + py->frame_at.previous);
 	return 0;
 }
 
-/* All of them; w->frame is the innermost. */
+/* All of them; w->n->frame is the innermost. */
 static __always_inline void walk_frames(struct walk *w)
 {
 	bpf_loop(PYSAMPLE_DEPTH, each_frame, w, 0);
-	if (w->frame && !(w->marks & PYSAMPLE_BROKEN))
-		w->marks |= PYSAMPLE_DEEPER;
+	if (w->n->frame && !(w->n->marks & PYSAMPLE_BROKEN))
+		w->n->marks |= PYSAMPLE_DEEPER;
 }
