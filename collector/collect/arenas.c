@@ -58,6 +58,8 @@ static bool map_fd(struct arenas *as, struct arena *a, int fd, bool is_file)
 		munmap(m, a->mem.bytes);
 		return false;
 	}
+	/* A keeper that is started later would pass for a process that still writes into it (users_have_mapped()). */
+	madvise(m, a->mem.bytes, MADV_DONTFORK);
 	a->map = m;
 	return true;
 }
