@@ -128,6 +128,7 @@ struct capture_reports {
 	struct capture_finish *finishing; /* oldest first */
 	char **list;                      /* those that are complete, for the user */
 	size_t cnt;
+	bool is_missing;                       /* one is not whole under its name */
 	void (*on_begin)(struct collector *c); /* recording has begun; NULL: not called */
 	capture_report_fn *on_report;          /* NULL: likewise */
 	void *on_report_to;

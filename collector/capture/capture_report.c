@@ -408,7 +408,7 @@ static void begin_counting(struct collector *c)
 	collect_block_renew(c);
 	collect_health_renew(c);
 	c->kernel.sched.dead = 0;
-	c->report.has_said_disk_full = false;
+	c->report.has_said_disk_full = c->report.has_said_removed = false;
 }
 
 void capture_report_end(struct collector *c)
@@ -462,17 +462,57 @@ void capture_report_end(struct collector *c)
 
 /* ---- what the child has done ---- */
 
-static void note_report(struct capture *p, const char *report, int err)
+static void list_report(struct capture *p, const char *report)
 {
 	char **more = realloc(p->reports.list, (p->reports.cnt + 1) * sizeof(*more));
 
-	if (err)
+	if (!more)
+		return;
+	p->reports.list = more;
+	p->reports.list[p->reports.cnt++] = strdup(report);
+}
+
+/* What other programs did to the file. False: nothing. */
+static bool say_fate(const char *report, int err, const struct db_fate *fate)
+{
+	switch (fate->what) {
+	case DB_WRITTEN_AGAIN:
+		sl_warn("the report was removed while it was written: it has been written again");
+		return true;
+	case DB_REMOVED:
+		sl_warn("the report was removed while it was written, and cannot be written again: "
+			"%s: %s",
+			report, strerror(-err));
+		return true;
+	case DB_REPLACED:
+		sl_warn("the report was replaced while it was written: %s is another program's, "
+			"and the report is %s",
+			report, fate->path);
+		return true;
+	case DB_MOVED:
+		sl_warn("the report was moved while it was written: it is %s, not %s", fate->path,
+			report);
+		return true;
+	case DB_CUT:
+		sl_warn("the report was cut while it was written: %s is damaged, and what was "
+			"recorded is lost",
+			report);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void note_report(struct capture *p, const char *report, int err, const struct db_fate *fate)
+{
+	bool is_said = fate && say_fate(report, err, fate);
+
+	if (err && !is_said)
 		sl_warn("the report could not be completed: %s (try 'sightline recover %s')",
 			strerror(-err), report);
-	if (more) {
-		p->reports.list = more;
-		p->reports.list[p->reports.cnt++] = strdup(report);
-	}
+	p->reports.is_missing |= err && is_said;
+	if (!err || !is_said || fate->path)
+		list_report(p, is_said && fate->path ? fate->path : report);
 	if (p->reports.on_report)
 		p->reports.on_report(p->reports.on_report_to, report, err);
 }
@@ -503,7 +543,7 @@ void capture_report_done(struct collector *c, bool wait)
 		struct capture_finish *f = p->reports.finishing;
 
 		p->reports.finishing = f->next;
-		note_report(p, f->report, f->err);
+		note_report(p, f->report, f->err, NULL);
 		free(f->report);
 		free(f);
 	}
@@ -512,6 +552,7 @@ void capture_report_done(struct collector *c, bool wait)
 int capture_report_close(struct collector *c, int64_t length)
 {
 	struct capture *p = c->capture;
+	struct db_fate fate;
 	int err = 0;
 
 	capture_report_done(c, true);
@@ -524,8 +565,9 @@ int capture_report_close(struct collector *c, int64_t length)
 		if (p->reports.on_report)
 			p->reports.on_report(p->reports.on_report_to, c->report.path, -ECANCELED);
 	} else {
-		err = db_finish(c->report.db, length);
-		note_report(p, c->report.path, err);
+		err = db_finish_file(c->report.db, length, &fate);
+		note_report(p, c->report.path, err, &fate);
+		free(fate.path);
 	}
 	use_db(c, NULL);
 	return err;

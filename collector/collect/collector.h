@@ -36,7 +36,7 @@ struct open_report {
 	bool is_session;        /* no report yet, but what the next one is made from */
 	bool is_busy;           /* rows came since the last commit */
 	bool is_quiet;          /* no messages on stderr */
-	bool has_said_disk_full;
+	bool has_said_disk_full, has_said_removed;
 };
 
 /* Session ns, if nothing else is given. */

@@ -16,6 +16,7 @@
 #include "collector/collect/collect_health.h"
 #include "collector/collect/collect_host.h"
 #include "collector/collect/intake.h"
+#include "collector/collect/notes.h"
 #include "collector/collect/positions.h"
 #include "collector/collect/record_families.h"
 
@@ -100,6 +101,16 @@ static void disk_full(struct collector *c, int err)
 	c->report.has_said_disk_full = true;
 }
 
+/* At once, while the user may still see which program does that. */
+static void say_removed(struct collector *c)
+{
+	if (c->report.is_session || c->report.has_said_removed || !db_is_removed(c->report.db))
+		return;
+	c->report.has_said_removed = true;
+	notes_say(c, 2, "the report %s was removed: it is written again when the recording ends",
+		  c->report.path);
+}
+
 void pump_commit(struct collector *c)
 {
 	int err;
@@ -114,6 +125,7 @@ void pump_commit(struct collector *c)
 		disk_full(c, err);
 	else
 		intake_release(c);
+	say_removed(c);
 	c->kernel.sched.written += c->model.kernel_rows.cnt;
 	c->model.kernel_rows.cnt = 0;
 	positions_release(&c->arenas);

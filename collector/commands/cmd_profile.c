@@ -106,6 +106,7 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 	struct launch l;
 	char *report, why[1024] = "";
 	int signals, sig, err, status;
+	bool is_missing;
 
 	err = launch_fork(&l, o, program, argv, preload);
 	if (err) {
@@ -153,9 +154,11 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 			report_stats(c.capture->reports.list[i]);
 	}
 	ranks_end(o, c.capture->reports.list, c.capture->reports.cnt);
+	is_missing = c.capture->reports.is_missing;
 	capture_release(&c);
 	free(report);
-	return launch_exit_as(status == LEFT_RUNNING ? launch_wait(l.pid) : status);
+	status = launch_exit_as(status == LEFT_RUNNING ? launch_wait(l.pid) : status);
+	return status == 0 && is_missing ? SL_EXIT_FAIL : status;
 }
 
 int cmd_profile(int argc, char **argv)

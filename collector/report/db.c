@@ -23,18 +23,25 @@
 #define RESTART_PAUSE_NS INT64_C(1000000000)
 #define BALLAST_BYTES    (4u << 20)
 
-/* The WAL holds frames of the failed transaction after the committed ones: gives their space back. */
-static void wal_trim(struct db *db)
+sqlite3_file *db_wal_file(struct db *db, int64_t *bytes)
 {
 	sqlite3_file *wal = NULL;
 
-	if (db->wal.is_on && db->wal.frames >= 0 &&
-	    sqlite3_file_control(db->sql, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal) ==
-		    SQLITE_OK &&
-	    wal && wal->pMethods)
-		wal->pMethods->xTruncate(wal,
-					 32 + (sqlite3_int64)db->wal.frames *
-							 (24 + (sqlite3_int64)db->wal.page_size));
+	if (!db->wal.is_on || db->wal.frames < 0 ||
+	    sqlite3_file_control(db->sql, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal) != SQLITE_OK)
+		return NULL;
+	*bytes = 32 + (int64_t)db->wal.frames * (24 + (int64_t)db->wal.page_size);
+	return wal && wal->pMethods ? wal : NULL;
+}
+
+/* The WAL holds frames of the failed transaction after the committed ones: gives their space back. */
+static void wal_trim(struct db *db)
+{
+	int64_t bytes;
+	sqlite3_file *wal = db_wal_file(db, &bytes);
+
+	if (wal)
+		wal->pMethods->xTruncate(wal, bytes);
 }
 
 /*
@@ -138,6 +145,7 @@ int db_commit(struct db *db, int64_t now)
 {
 	int err = db->txn.early_err;
 
+	db_watch_size(db);
 	if (err) { /* its rows belong to a commit that failed already in part */
 		row_batch_drop(db);
 		db->txn.early_err = 0;
@@ -164,6 +172,7 @@ int db_commit(struct db *db, int64_t now)
 	db_ops_done(db);
 	db_nvtx_done(db);
 	db_checkpoint(db);
+	db_watch_size(db);
 	return err;
 }
 
@@ -198,15 +207,15 @@ static int ballast_open(struct db *db)
 
 void db_ballast_make(struct db *db)
 {
-	if (db->fd.ballast < 0)
-		db->fd.ballast = ballast_open(db);
+	if (db->file.ballast < 0)
+		db->file.ballast = ballast_open(db);
 }
 
 void db_ballast_drop(struct db *db)
 {
-	if (db->fd.ballast >= 0)
-		close(db->fd.ballast);
-	db->fd.ballast = -1;
+	if (db->file.ballast >= 0)
+		close(db->file.ballast);
+	db->file.ballast = -1;
 }
 
 void db_settle(struct db *db)

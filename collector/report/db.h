@@ -418,8 +418,26 @@ int db_pending_gpu_delete(struct db *db, int64_t first, int64_t last);
 int db_pending_gpu_read(struct db *db, int64_t first, int64_t last,
 			void (*take)(void *ctx, const void *blob, size_t len), void *ctx);
 
-/* Commits, marks the report complete, leaves WAL mode; frees @db, also when it fails. */
+/* The report's file was removed: it is written again at the end. */
+bool db_is_removed(const struct db *db);
+
+/* What other programs did to the report's file while it was written. */
+struct db_fate {
+	enum {
+		DB_IN_PLACE,
+		DB_WRITTEN_AGAIN, /* it was removed; nothing is lost */
+		DB_REMOVED,       /* and it could not be written again */
+		DB_REPLACED,      /* another file has its name */
+		DB_MOVED,
+		DB_CUT /* pages are missing */
+	} what;
+	char *path; /* malloc'd: REPLACED, MOVED: where the report is, which is whole; else NULL */
+};
+
+/* Commits, marks the report complete, leaves WAL mode; frees @db, also when it fails: also where the file is not whole under its path. */
 int db_finish(struct db *db, int64_t duration_ns);
+/* The same; *fate has what became of the file. */
+int db_finish_file(struct db *db, int64_t duration_ns, struct db_fate *fate);
 #define DB_STATE_RECORDED "recorded" /* key: the length, once db_finish() has begun */
 /* Frees without finishing (error paths, tests). */
 void db_abandon(struct db *db);

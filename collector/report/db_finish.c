@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,11 +57,28 @@ static void note_recorded(struct db *db, int64_t duration_ns)
 		db_state_set(db, DB_STATE_RECORDED, &duration_ns, sizeof(duration_ns));
 }
 
-int db_finish(struct db *db, int64_t duration_ns)
+/* The log goes into the file, wherever that is. @err: of the report so far. */
+static int end_file(struct db *db, int err, bool is_damaged, struct db_fate *fate)
+{
+	int lost = 0;
+
+	if (db_is_in_place(db))
+		leave_wal(db);
+	if (is_damaged) {
+		fate->what = DB_CUT;
+		return -EBADMSG;
+	}
+	/* Also where that happened in the moment before. */
+	if (!db_is_in_place(db))
+		lost = db_place_end(db, fate);
+	return lost ? lost : err;
+}
+
+int db_finish_file(struct db *db, int64_t duration_ns, struct db_fate *fate)
 {
 	size_t pending = db_pending(db);
 	int err, marked, unnamed;
-	bool is_for_later;
+	bool is_for_later, is_damaged;
 
 	db_ballast_drop(db); /* this is what it was kept for */
 	db->time.end = 0;
@@ -76,7 +94,8 @@ int db_finish(struct db *db, int64_t duration_ns)
 	/* Where it was room that names lacked, or patience, `recover` gives them when there is some. */
 	is_for_later = unnamed == -ENOSPC || unnamed == -EINTR;
 	db->stacks.keeps_raw = unnamed < 0;
-	if (!is_for_later)
+	is_damaged = db_is_damaged(db);
+	if (!is_for_later && !is_damaged)
 		db_meta_export_set(db, "SL_COMPLETE", "1");
 	marked = db_commit(db, duration_ns);
 	if (!err)
@@ -88,8 +107,18 @@ int db_finish(struct db *db, int64_t duration_ns)
 	if (!is_for_later && !marked && !db_begin(db) && !db_schema_drop_live(db, false))
 		db_fail(db, sqlite3_exec(db->sql, "DROP TABLE main.SL_STATE; COMMIT", NULL, NULL,
 					 NULL));
-	leave_wal(db);
+	*fate = (struct db_fate){DB_IN_PLACE, NULL};
+	err = end_file(db, err, is_damaged, fate);
 	db_close(db);
+	return err;
+}
+
+int db_finish(struct db *db, int64_t duration_ns)
+{
+	struct db_fate fate;
+	int err = db_finish_file(db, duration_ns, &fate);
+
+	free(fate.path);
 	return err;
 }
 

@@ -15,6 +15,7 @@
  *   db_symbolize_prefetch.c    looks up addresses of stacks while others still come
  *   db_symbolize_all.c, db_symbolize.c, db_frames.c, db_spaces.c   symbolize all stacks at the end
  *   db_rotate.c     one report after another
+ *   db_place.c      whether the path still names the report, and what then
  *
  * Rule easy to break: whatever the collector's memory believes to be in the file must survive a
  * rolled back transaction. Batches are dropped then; strings, rows of db_ops.c and the list of
@@ -262,14 +263,30 @@ struct db {
 	} wal;
 	struct {
 		int ballast;
-		int lock; /* of the report: one writer at a time, see db_lock() */
-	} fd;
+		int lock;      /* of the report: one writer at a time, see db_lock() */
+		char *real;    /* path of the report without links, as it was begun */
+		int64_t bytes; /* of it, when it was looked at last */
+		bool is_cut;   /* it, or its log, was smaller once than before */
+	} file;
 };
 
 void db_close(struct db *db);
 void db_watch_wal(struct db *db); /* its size, from now on */
+/* The log, and how many bytes of it are committed. NULL: there is none. */
+sqlite3_file *db_wal_file(struct db *db, int64_t *bytes);
 void db_ballast_make(struct db *db);
 void db_ballast_drop(struct db *db);
+
+/* ---- db_place.c ---- */
+
+void db_unlink_logs(const char *path); /* db_open.c */
+bool db_is_in_place(const struct db *db);
+/* Remembers how long the file and its log are: only their writer changes that. */
+void db_watch_size(struct db *db);
+/* Was the file cut, so that pages are missing? */
+bool db_is_damaged(struct db *db);
+/* Where the path names another file, or none: what became of the report. Then only db_close() may follow. */
+int db_place_end(struct db *db, struct db_fate *fate);
 
 /* Unix time and CLOCK_MONOTONIC at session time 0. */
 int db_session_start(struct db *db, int64_t utc_epoch_ns, int64_t system_clock_ns);

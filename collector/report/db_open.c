@@ -37,7 +37,7 @@ static void unlink_with(const char *path, const char *suffix)
 	free(name);
 }
 
-static void unlink_logs(const char *path)
+void db_unlink_logs(const char *path)
 {
 	unlink_with(path, "-wal");
 	unlink_with(path, "-shm");
@@ -47,7 +47,7 @@ static void unlink_logs(const char *path)
 /* 0, or -1 and errno of the file's own end. */
 static int unlink_all(const char *path)
 {
-	unlink_logs(path); /* first: they must never meet a new file of this name */
+	db_unlink_logs(path); /* first: they must never meet a new file of this name */
 	return unlink(path);
 }
 
@@ -113,7 +113,7 @@ static int create_file(const struct db_open *how, int *lock_fd, char *why, size_
 	if (db_lock(how->path, fd, why, len))
 		return -1;
 	/* A report may have been removed without its log. */
-	unlink_logs(how->path);
+	db_unlink_logs(how->path);
 	return 0;
 }
 
@@ -132,7 +132,7 @@ bool db_is_read(const struct db *db)
 			  .l_start = REPORT_WATCH_FROM,
 			  .l_len = REPORT_WATCH_AT + 1 - REPORT_WATCH_FROM};
 
-	return db->fd.lock >= 0 && fcntl(db->fd.lock, F_GETLK, &l) == 0 && l.l_type != F_UNLCK;
+	return db->file.lock >= 0 && fcntl(db->file.lock, F_GETLK, &l) == 0 && l.l_type != F_UNLCK;
 }
 
 int db_folder(const struct db *db)
@@ -146,7 +146,7 @@ int db_folder(const struct db *db)
 	if (fd < 0)
 		return err;
 	if (fstatat(fd, slash ? slash + 1 : db->path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    fstat(db->fd.lock, &own) == 0 && st.st_dev == own.st_dev && st.st_ino == own.st_ino)
+	    fstat(db->file.lock, &own) == 0 && st.st_dev == own.st_dev && st.st_ino == own.st_ino)
 		return fd;
 	close(fd);
 	return -ESTALE;
@@ -185,7 +185,7 @@ static bool is_own(const struct db *db, const struct stat *st)
 {
 	struct stat own;
 
-	return S_ISREG(st->st_mode) && st->st_nlink <= 1 && fstat(db->fd.lock, &own) == 0 &&
+	return S_ISREG(st->st_mode) && st->st_nlink <= 1 && fstat(db->file.lock, &own) == 0 &&
 	       (st->st_uid == geteuid() || st->st_uid == own.st_uid);
 }
 
@@ -207,13 +207,13 @@ static int check_files(const struct db *db, const char *real)
 		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
 		struct stat st, own;
 
-		if (n < (ssize_t)len || memcmp(link, real, len) != 0 || fd == db->fd.lock ||
+		if (n < (ssize_t)len || memcmp(link, real, len) != 0 || fd == db->file.lock ||
 		    fstat(fd, &st) < 0)
 			continue;
 		link[n] = 0;
 		if (strcmp(link + len, "-wal") == 0 || strcmp(link + len, "-shm") == 0)
 			err = is_own(db, &st) ? 0 : -ESTALE;
-		else if (!link[len] && fstat(db->fd.lock, &own) == 0)
+		else if (!link[len] && fstat(db->file.lock, &own) == 0)
 			found |= st.st_dev == own.st_dev && st.st_ino == own.st_ino;
 	}
 	if (!d)
@@ -335,7 +335,7 @@ static struct db *db_new(const char *path)
 
 	if (!db)
 		return NULL;
-	db->fd.ballast = -1;
+	db->file.ballast = -1;
 	db->commit = db_commit;
 	/* SQLite takes "file:..." for a URI. */
 	if (asprintf(&db->path, "%s%s", strchr(path, '/') ? "" : "./", path) < 0) {
@@ -374,7 +374,7 @@ struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 			close(lock_fd);
 		return NULL;
 	}
-	db->fd.lock = lock_fd;
+	db->file.lock = lock_fd;
 	if (how->resume && db_check_resume(db->path, why, why_len))
 		goto out;
 	real = real_path(db, how->resume);
@@ -395,7 +395,8 @@ struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 		err = how->resume ? db_resume(db) : fill_new(db, how);
 	if (!err)
 		err = check_files(db, real);
-	free(real);
+	db->file.real = real;
+	db_watch_size(db);
 	if (!err) {
 		if (!how->is_scratch)
 			db_ballast_make(db);
@@ -420,13 +421,14 @@ void db_close(struct db *db)
 	db_prefetch_free(db);
 	sqlite3_close(db->sql);
 	/* After SQLite let go: closing this descriptor would drop its locks. */
-	if (db->fd.lock >= 0)
-		close(db->fd.lock);
+	if (db->file.lock >= 0)
+		close(db->file.lock);
 	db_ballast_drop(db);
 	row_batch_free(db);
 	db_strings_free(db);
 	db_ops_free(db);
 	free(db->scratch.text);
+	free(db->file.real);
 	free(db->path);
 	free(db);
 }

@@ -231,10 +231,17 @@ int db_retime(struct db *db, int64_t shift, int64_t utc_epoch_ns, int64_t system
 struct db *db_next(struct db *old, const struct db_open *how, unsigned also, char *why,
 		   size_t why_len)
 {
-	struct db *db = db_open(how, why, why_len);
+	struct db *db;
 	char *sql;
 	int err;
 
+	/* It is attached by its path. */
+	if (!db_is_in_place(old)) {
+		snprintf(why, why_len, "%s: was removed, replaced or moved while it was written",
+			 old->path);
+		return NULL;
+	}
+	db = db_open(how, why, why_len);
 	if (!db)
 		return NULL;
 	sql = sqlite3_mprintf("ATTACH %Q AS old", old->path);

@@ -103,8 +103,8 @@ int db_schema_write(struct db *db)
 	size_t at = 0;
 
 	while (at < sl_new_report_size) {
-		ssize_t n =
-			pwrite(db->fd.lock, sl_new_report + at, sl_new_report_size - at, (off_t)at);
+		ssize_t n = pwrite(db->file.lock, sl_new_report + at, sl_new_report_size - at,
+				   (off_t)at);
 
 		if (n <= 0)
 			return n && errno != EFBIG ? -errno : -ENOSPC;
