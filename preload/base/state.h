@@ -40,6 +40,7 @@ struct sl_tls {
 	};
 	char *outer_frame; /* canonical frame address of the outermost traced call */
 	struct sl_slot *slot;
+	struct sl_thread_room *room; /* NULL: none yet (thread_room.h) */
 	uint32_t
 		gpu_inside; /* families of GPU libraries whose calls are in progress (gpu_entry.c) */
 	uint32_t dropping;  /* the ring was full in spite of waiting; reset by the next chunk */

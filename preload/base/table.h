@@ -17,7 +17,11 @@ enum sl_table {
 	SL_TABLE_CODES,   /* Python's code objects (pystack.c) */
 	SL_TABLE_STACKS,  /* recorded stacks (stack.c): SL_TABLE_STACK_LEVELS tables */
 	SL_TABLE_STACK_LEVELS = 4,
-	SL_TABLE_CNT = SL_TABLE_STACKS + SL_TABLE_STACK_LEVELS
+	SL_TABLE_ROOMS =
+		SL_TABLE_STACKS +
+		SL_TABLE_STACK_LEVELS, /* memory of threads (thread_room.c): SL_TABLE_ROOM_BLOCKS tables */
+	SL_TABLE_ROOM_BLOCKS = 64,
+	SL_TABLE_CNT = SL_TABLE_ROOMS + SL_TABLE_ROOM_BLOCKS
 };
 
 struct sl_table_at {

@@ -9,6 +9,7 @@
 #include "preload/core/arena_map.h"
 #include "preload/core/seccomp.h"
 #include "preload/core/stack.h"
+#include "preload/core/thread_room.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -369,6 +370,7 @@ static void reset_thread(void)
 bool sl_thread_start(void)
 {
 	const struct sl_session *s = sl_global.session;
+	const struct sl_thread_room *parent = sl_tls.room;
 	struct sl_arena *a = sl_global.arena;
 	uint32_t tid = sl_own_tid();
 	struct sl_slot *slot;
@@ -398,6 +400,7 @@ bool sl_thread_start(void)
 	if (!sl_global.seccomp)
 		sl_sys2(SYS_prctl, 16 /* PR_GET_NAME */, slot->comm);
 	sl_tls.slot = slot;
+	sl_thread_room_start(parent);
 	sl_tls.agg = (struct sl_agg *)sl_arena_chunk(o.agg);
 	sl_tls.files = (struct sl_file_total *)(uintptr_t)sl_no_files;
 	if (o.agg_used)

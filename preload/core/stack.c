@@ -108,6 +108,19 @@ static uint64_t hash_of(const uint64_t *frames, unsigned cnt)
 	return h ? h : 1;
 }
 
+/*
+ * Buffer of a thread's frames: the unused end of the chunk of its totals. Not in the ring, as a signal handler may write
+ * records meanwhile. When the stack is recorded, texts of Python's code objects.
+ */
+#define SCRATCH_AT (SL_HOOK_MAX - SL_FRAME_MAX * 8 / sizeof(struct sl_agg))
+_Static_assert(SL_HOOK_CNT <= SCRATCH_AT, "there is room behind the totals");
+_Static_assert(2 * SL_PYTEXT_ROOM <= SL_FRAME_MAX * 8, "texts have room in it");
+
+static void *scratch(void)
+{
+	return sl_tls.agg + SCRATCH_AT;
+}
+
 /* ---- records ---- */
 
 static uint64_t *put_head(uint64_t *w, enum sl_meta meta, uint64_t start, unsigned words)
@@ -222,7 +235,7 @@ static void record_codes(uint64_t start)
 
 	sl_tls.codes_due = 1;
 	while (sl_room_or_none(SL_REC_MAX_WORDS)) {
-		if (!sl_pystack_next_code(&c)) {
+		if (!sl_pystack_next_code(&c, scratch())) {
 			sl_tls.codes_due = 0;
 			return;
 		}
@@ -311,17 +324,10 @@ static uint32_t record_new(const struct sl_call *call, const uint64_t *frames, u
 	return id;
 }
 
-/*
- * Buffer of a thread's frames: the unused end of the chunk of its totals. Not in the ring, as a signal handler may write
- * records meanwhile.
- */
-#define SCRATCH_AT (SL_HOOK_MAX - SL_FRAME_MAX * 8 / sizeof(struct sl_agg))
-_Static_assert(SL_HOOK_CNT <= SCRATCH_AT, "there is room behind the totals");
-
 static uint32_t number_of_stack(const struct sl_call *call, uint32_t kinds, const char *here)
 {
 	unsigned most = SL_FRAME_MAX / 2 - 1, depth = sl_global.session->stack_depth, cnt;
-	uint64_t *frames = (uint64_t *)(sl_tls.agg + SCRATCH_AT), hash;
+	uint64_t *frames = scratch(), hash;
 	struct fresh fresh = {0};
 	uint32_t id;
 

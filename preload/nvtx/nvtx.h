@@ -19,6 +19,7 @@
 #include <wchar.h>
 
 #include "preload/core/hook.h"
+#include "preload/core/thread_room.h"
 #include "preload/wire/nvtx_wire.h"
 
 #pragma GCC visibility push(hidden)
@@ -139,6 +140,8 @@ enum {
 /* ---- the shim's objects ---- */
 
 #define NVTX_LEVELS 128u /* domains of a process whose nesting is counted */
+/* Nested capture ranges of a thread; deeper ones are ignored, the outer ones keep the capture open. */
+#define NVTX_CAPTURES 8u
 
 struct sl_nvtx_domain {
 	uint64_t magic;
@@ -147,6 +150,27 @@ struct sl_nvtx_domain {
 		index; /* in the process: of its nesting level; NVTX_LEVELS and above: not counted */
 	char name[SL_CAPTURE_NAME_BYTES]; /* cut to the longest name that --nvtx-capture can have */
 };
+
+/* What a thread has open. Forked children continue the levels; the capture ranges are void in them. */
+struct sl_nvtx_thread {
+	int32_t level[NVTX_LEVELS]; /* of nesting, by domain */
+	uint32_t process;           /* that pushed the capture ranges */
+	struct {
+		const struct sl_nvtx_domain *domain;
+		uint32_t number;
+		uint32_t inside; /* later pushes of the same domain that are not popped yet */
+	} range[NVTX_CAPTURES];
+};
+_Static_assert(sizeof(struct sl_nvtx_thread) <= sizeof(((struct sl_thread_room *)0)->nvtx),
+	       "the room of a thread");
+
+/* NULL: a thread that cannot be recorded. */
+SL_HOT struct sl_nvtx_thread *sl_nvtx_thread(void)
+{
+	struct sl_thread_room *room = sl_thread_room();
+
+	return sl_likely(room) ? (struct sl_nvtx_thread *)(void *)room->nvtx : NULL;
+}
 
 struct sl_nvtx_string {
 	uint64_t magic;

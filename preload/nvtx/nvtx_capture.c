@@ -7,19 +7,8 @@
 
 #include <string.h>
 
-#define NESTED_MAX \
-	8u /* nested capture ranges of a thread; deeper ones are ignored, the outer ones keep the capture open */
 #define STARTED_MAX 64u /* open ranges with start and end */
 
-/* Capture ranges that this thread has pushed; void in a forked child. */
-static __thread struct {
-	uint32_t process;
-	struct {
-		const struct sl_nvtx_domain *domain;
-		uint32_t number;
-		uint32_t inside; /* later pushes of the same domain that are not popped yet */
-	} range[NESTED_MAX];
-} tls;
 __thread uint32_t sl_nvtx_capture_depth;
 
 /* Started ranges: any thread may end one. */
@@ -79,42 +68,44 @@ static uint32_t next_number(void)
 
 void sl_nvtx_capture_push(const struct sl_nvtx_domain *d, bool opens)
 {
+	struct sl_nvtx_thread *t = sl_nvtx_thread();
 	uint32_t number;
 
-	if (!sl_ready())
+	if (!sl_ready() || !t)
 		return;
-	if (tls.process != sl_proc.number) {
-		tls.process = sl_proc.number;
+	if (t->process != sl_proc.number) {
+		t->process = sl_proc.number;
 		sl_nvtx_capture_depth = 0;
 	}
 	for (uint32_t i = 0; i < sl_nvtx_capture_depth; i++)
-		if (tls.range[i].domain == d)
-			tls.range[i].inside++;
-	if (!opens || !is_session_domain(d) || sl_nvtx_capture_depth == NESTED_MAX)
+		if (t->range[i].domain == d)
+			t->range[i].inside++;
+	if (!opens || !is_session_domain(d) || sl_nvtx_capture_depth == NVTX_CAPTURES)
 		return;
 	number = next_number();
 	if (!sl_capture_request(SL_HELLO_OPEN, number))
 		return;
-	tls.range[sl_nvtx_capture_depth].domain = d;
-	tls.range[sl_nvtx_capture_depth].number = number;
-	tls.range[sl_nvtx_capture_depth].inside = 0;
+	t->range[sl_nvtx_capture_depth].domain = d;
+	t->range[sl_nvtx_capture_depth].number = number;
+	t->range[sl_nvtx_capture_depth].inside = 0;
 	sl_nvtx_capture_depth++;
 }
 
 void sl_nvtx_capture_pop(const struct sl_nvtx_domain *d)
 {
+	struct sl_nvtx_thread *t = sl_nvtx_thread();
 	uint32_t kept = 0, ended = 0;
 
-	if (!sl_ready())
+	if (!sl_ready() || !t)
 		return;
-	if (tls.process != sl_proc.number)
+	if (t->process != sl_proc.number)
 		sl_nvtx_capture_depth = 0;
 	for (uint32_t i = 0; i < sl_nvtx_capture_depth; i++) {
 		/* Pops end the innermost range of a domain. */
-		if (tls.range[i].domain == d && tls.range[i].inside-- == 0)
-			ended = tls.range[i].number;
+		if (t->range[i].domain == d && t->range[i].inside-- == 0)
+			ended = t->range[i].number;
 		else
-			tls.range[kept++] = tls.range[i];
+			t->range[kept++] = t->range[i];
 	}
 	sl_nvtx_capture_depth = kept;
 	if (ended)

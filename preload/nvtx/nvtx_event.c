@@ -8,9 +8,8 @@
 
 #define ID_BLOCK 256u
 
-/* Nesting levels by domain, and the next range ids of this thread. Forked children continue them. */
+/* The next range ids of this thread. Forked children continue them. */
 static __thread struct {
-	int32_t level[NVTX_LEVELS];
 	uint64_t id, id_end;
 } tls;
 
@@ -117,10 +116,11 @@ static void event_of_text(struct sl_nvtx_event *e, struct sl_nvtx_text text)
 int sl_nvtx_push(struct sl_nvtx_domain *d, struct sl_nvtx_event *e)
 {
 	uint32_t index = d ? d->index : 0;
+	struct sl_nvtx_thread *t = sl_nvtx_thread();
 	int level = NVTX_NO_LEVEL;
 
-	if (sl_likely(index < NVTX_LEVELS)) {
-		level = tls.level[index]++;
+	if (sl_likely(index < NVTX_LEVELS && t)) {
+		level = t->level[index]++;
 		if (level < (int)SL_NVTX_LEVEL_UNKNOWN)
 			e->word[1] = (e->word[1] & ~(UINT64_C(0xffff) << 48)) | (uint64_t)level
 											<< 48;
@@ -135,14 +135,15 @@ SL_HOT int pop_with(struct sl_nvtx_domain *d, const struct nvtx_blob *blob, unsi
 		    int64_t value)
 {
 	uint32_t index = d ? d->index : 0;
+	struct sl_nvtx_thread *t = sl_nvtx_thread();
 	int level = NVTX_NO_LEVEL;
 	uint64_t said = SL_NVTX_LEVEL_UNKNOWN;
 	struct sl_nvtx_event e;
 
-	if (sl_likely(index < NVTX_LEVELS)) {
-		if (tls.level[index] <= 0)
+	if (sl_likely(index < NVTX_LEVELS && t)) {
+		if (t->level[index] <= 0)
 			return -1; /* no range is open */
-		level = --tls.level[index];
+		level = --t->level[index];
 		if (level < (int)SL_NVTX_LEVEL_UNKNOWN)
 			said = (uint64_t)level;
 	}

@@ -22,7 +22,6 @@
 #define EARLY_PROBES 2u
 #define CODE_CNT     32768u
 #define PROBE_CNT    8u
-#define TEXT_ROOM    1024u
 
 /* ---- the frames of a thread ---- */
 
@@ -401,7 +400,7 @@ unsigned sl_pystack(uint64_t *frames, unsigned room, unsigned depth, unsigned *f
 
 /* ---- texts ---- */
 
-/* The text of a str object; in @room (TEXT_ROOM bytes) unless it is ASCII. */
+/* The text of a str object; in @room (SL_PYTEXT_ROOM bytes) unless it is ASCII. */
 static const char *text_of(const struct sl_pylayout *at, const char *object, char *room)
 {
 	uint32_t state, kind;
@@ -424,23 +423,23 @@ static const char *text_of(const struct sl_pylayout *at, const char *object, cha
 		return room;
 	if (kind == 1 && (state & 24) == (SL_PYTEXT_COMPACT | SL_PYTEXT_ASCII))
 		return data;
-	for (int64_t i = 0; i < len && end + 4 < room + TEXT_ROOM; i++)
+	for (int64_t i = 0; i < len && end + 4 < room + SL_PYTEXT_ROOM; i++)
 		end = sl_pytext_put(end, sl_pytext_at(data, kind, (size_t)i));
 	*end = 0;
 	return room;
 }
 
-static void fill_code(const struct sl_pylayout *at, const struct code *e, struct sl_pycode *c)
+static void fill_code(const struct sl_pylayout *at, const struct code *e, struct sl_pycode *c,
+		      char *room)
 {
-	static __thread char room[2][TEXT_ROOM] __attribute__((tls_model("initial-exec")));
 	int64_t len = 0;
 
 	*c = (struct sl_pycode){
 		.id = e->id,
 		.first_line = e->first_line,
 		.version = at->version,
-		.file = text_of(at, e->file, room[0]),
-		.name = text_of(at, e->name, room[1]),
+		.file = text_of(at, e->file, room),
+		.name = text_of(at, e->name, room + SL_PYTEXT_ROOM),
 	};
 	if (sl_python_is_pointer(e->lines))
 		len = *(const int64_t *)(e->lines + at->bytes_size);
@@ -450,7 +449,7 @@ static void fill_code(const struct sl_pylayout *at, const struct code *e, struct
 	c->lines_len = (uint32_t)len;
 }
 
-bool sl_pystack_next_code(struct sl_pycode *out)
+bool sl_pystack_next_code(struct sl_pycode *out, char *room)
 {
 	struct walk *w = &last_walk;
 	struct frame f;
@@ -468,7 +467,7 @@ bool sl_pystack_next_code(struct sl_pycode *out)
 		e = find_code(&c);
 		if (!e || __atomic_exchange_n(&e->recorded, 1, __ATOMIC_RELAXED))
 			continue;
-		fill_code(&w->py->at, &c, out);
+		fill_code(&w->py->at, &c, out, room);
 		return true;
 	}
 	w->py = NULL;

@@ -39,7 +39,9 @@ bool sl_pystack_is_readable(void);
  */
 unsigned sl_pystack(uint64_t *frames, unsigned room, unsigned depth, unsigned *fresh);
 
-/* A code object to be recorded. Texts are UTF-8, valid until the next call. */
+#define SL_PYTEXT_ROOM 1024u /* for a text that is not ASCII; a longer one is cut */
+
+/* A code object to be recorded. Texts are UTF-8. */
 struct sl_pycode {
 	uint32_t id;
 	uint32_t first_line;
@@ -50,9 +52,10 @@ struct sl_pycode {
 };
 /*
  * Takes a code object of this thread's last sl_pystack() that is not recorded yet. False: none. Before the thread returns to
- * Python. Those not taken count as fresh in the next stack; two threads may record the same one.
+ * Python. Those not taken count as fresh in the next stack; two threads may record the same one. @room: 2 * SL_PYTEXT_ROOM
+ * bytes, in which texts that are not ASCII lie.
  */
-bool sl_pystack_next_code(struct sl_pycode *c);
+bool sl_pystack_next_code(struct sl_pycode *c, char *room);
 
 /*
  * Around munmap(): frames in the unmapped memory are left out of a stack that is taken in between. From 3.11 on, the memory

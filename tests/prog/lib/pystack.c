@@ -73,9 +73,10 @@ static struct sl_pycode told[TOLD_MAX];
 static void tell_all(void)
 {
 	struct sl_pycode c;
+	char room[2 * SL_PYTEXT_ROOM];
 	const char *name;
 
-	while (sl_pystack_next_code(&c)) {
+	while (sl_pystack_next_code(&c, room)) {
 		uint8_t *lines = malloc(c.lines_len + 1);
 
 		if (c.id >= TOLD_MAX)

@@ -179,8 +179,9 @@ unsigned sl_pystack(uint64_t *frames, unsigned room, unsigned depth, unsigned *f
 	return give(frames, room, depth, python, python_cnt);
 }
 
-bool sl_pystack_next_code(struct sl_pycode *c)
+bool sl_pystack_next_code(struct sl_pycode *c, char *room)
 {
+	(void)room;
 	static uint8_t lines[100000];
 
 	if (!codes_left)

@@ -75,6 +75,7 @@ static void run(char *frame)
 #define FINAL 0x030e00f0ul
 
 static uint64_t words[SL_FRAME_MAX];
+static char text_room[2 * SL_PYTEXT_ROOM];
 static unsigned fresh;
 
 static unsigned take(void)
@@ -108,7 +109,7 @@ static void a_stack_has_its_frames_in_every_layout(void **state)
 		assert_int_equal(sl_frame_offset(words[1]), 10);
 		assert_int_equal(sl_frame_offset(words[2]), 6);
 		assert_int_equal(sl_frame_code(words[0]), sl_frame_code(words[1]));
-		assert_true(sl_pystack_next_code(&c));
+		assert_true(sl_pystack_next_code(&c, text_room));
 		assert_int_equal(c.id, sl_frame_code(words[0]));
 		assert_string_equal(c.file, "/dir/a.py");
 		assert_string_equal(c.name, "C.inner");
@@ -116,13 +117,13 @@ static void a_stack_has_its_frames_in_every_layout(void **state)
 		assert_int_equal(c.version, 0x030e);
 		assert_int_equal(c.lines_len, 2);
 		assert_int_equal(c.lines[0], 0x80);
-		assert_true(sl_pystack_next_code(&c));
+		assert_true(sl_pystack_next_code(&c, text_room));
 		assert_string_equal(c.name, "outer");
-		assert_false(sl_pystack_next_code(&c));
+		assert_false(sl_pystack_next_code(&c, text_room));
 		/* Met again: emitted already, and there is nothing to take. */
 		assert_int_equal(take(), 3);
 		assert_int_equal(fresh, 0);
-		assert_false(sl_pystack_next_code(&c));
+		assert_false(sl_pystack_next_code(&c, text_room));
 		run(NULL);
 		assert_int_equal(take(), 0);
 		thread = NULL;
@@ -230,7 +231,7 @@ static void damaged_frames_end_with_a_remark(void **state)
 	{
 		struct sl_pycode c;
 
-		assert_true(sl_pystack_next_code(&c));
+		assert_true(sl_pystack_next_code(&c, text_room));
 		assert_string_equal(c.file, "");
 		assert_string_equal(c.name, "");
 		assert_int_equal(c.lines_len, 0);
@@ -262,7 +263,7 @@ static const char *name_of_new(char *text)
 
 	run(make_frame(NULL, make_code(ascii("f"), text, 1), 1, OWNER_THREAD));
 	assert_int_equal(take(), 1);
-	assert_true(sl_pystack_next_code(&c));
+	assert_true(sl_pystack_next_code(&c, text_room));
 	assert_string_equal(c.file, "f");
 	return c.name;
 }
@@ -291,7 +292,7 @@ static void texts_of_every_width_are_read(void **state)
 	for (unsigned i = 0; i < 3000; i++)
 		much[i] = 0x540d;
 	name = name_of_new(make_text(much, 3000, 2, false, 16));
-	assert_true(strlen(name) > TEXT_ROOM - 8 && strlen(name) < TEXT_ROOM);
+	assert_true(strlen(name) > SL_PYTEXT_ROOM - 8 && strlen(name) < SL_PYTEXT_ROOM);
 	assert_int_equal(strlen(name) % 3, 0);
 	/* Of a subclass: the characters lie elsewhere. */
 	text = make_text("", 0, 1, true, 16);
@@ -317,13 +318,13 @@ static void code_at_a_used_address_has_a_new_number(void **state)
 	run(f);
 	take();
 	first = sl_frame_code(words[0]);
-	assert_true(sl_pystack_next_code(&c));
+	assert_true(sl_pystack_next_code(&c, text_room));
 	/* Another lies where it was. */
 	*(char **)(code + head + QUALIFIED_AT) = ascii("second");
 	take();
 	assert_int_equal(fresh, 1);
 	assert_int_not_equal(sl_frame_code(words[0]), first);
-	assert_true(sl_pystack_next_code(&c));
+	assert_true(sl_pystack_next_code(&c, text_room));
 	assert_string_equal(c.name, "second");
 	/* What was not taken is fresh again, and the same. */
 	*(int32_t *)(code + head + FIRST_LINE) = 99;
@@ -332,7 +333,7 @@ static void code_at_a_used_address_has_a_new_number(void **state)
 	take();
 	assert_int_equal(fresh, 1);
 	assert_int_equal(sl_frame_code(words[0]), first);
-	assert_true(sl_pystack_next_code(&c));
+	assert_true(sl_pystack_next_code(&c, text_room));
 	assert_int_equal(c.id, first);
 	/* More than there is room for: each is emitted when it is met. */
 	for (int i = 0; i < 3 * (int)CODE_CNT; i++) {
@@ -341,7 +342,7 @@ static void code_at_a_used_address_has_a_new_number(void **state)
 		assert_int_equal(fresh, 1);
 		assert_true(sl_frame_code(words[0]) > ids);
 		ids = sl_frame_code(words[0]);
-		assert_true(sl_pystack_next_code(&c));
+		assert_true(sl_pystack_next_code(&c, text_room));
 		assert_int_equal(c.id, ids);
 	}
 }
@@ -369,7 +370,7 @@ static void a_full_table_of_code_does_no_harm(void **state)
 			*(int32_t *)(code + head + FIRST_LINE) = (int)i + 1;
 			assert_int_equal(take(), 1);
 			assert_int_not_equal(sl_frame_code(words[0]), 0);
-			while (sl_pystack_next_code(&c)) {
+			while (sl_pystack_next_code(&c, text_room)) {
 				assert_int_equal(c.id, sl_frame_code(words[0]));
 				assert_int_equal(c.first_line, i + 1);
 			}
@@ -402,7 +403,7 @@ static void *meet(void *arg)
 		mine = 0;
 		if (sl_pystack(word, 8, 7, &mine) != 1 || !sl_frame_code(word[0]))
 			return (void *)"no frame";
-		while (sl_pystack_next_code(&c)) {
+		while (sl_pystack_next_code(&c, text_room)) {
 			if (c.id >= sizeof(line_of) / sizeof(line_of[0]))
 				return (void *)"many ids";
 			__atomic_store_n(&line_of[c.id], c.first_line, __ATOMIC_RELAXED);
