@@ -301,6 +301,8 @@ void intake_accept(struct collector *c)
 			       (sock = hello_accept(c->session.listen_fd)) >= 0)
 				on_connection(c, sock);
 		} while (cnt < ACCEPTS_MAX && turn_away(c));
+		/* Of one process, the hello of an image comes before that of the next, though its connection was silent before. */
+		hear_silent(c);
 	}
 	c->arenas.accepts++;
 }

@@ -173,6 +173,8 @@ void pump_samples(struct collector *c, bool all)
 
 int pump_poll(struct collector *c)
 {
+	int events;
+
 	pump_samples(c, false);
 	collect_counters(c);
 	collect_host(c);
@@ -180,8 +182,10 @@ int pump_poll(struct collector *c)
 	collect_health(c, false);
 	if (!c->kernel.sched.open)
 		return 0;
-	return c->kernel.sink ? c->kernel.sink->switches(c)
-			      : sched_poll(c->kernel.sched.open, &model_sched_ops, &c->model);
+	events = c->kernel.sink ? c->kernel.sink->switches(c)
+				: sched_poll(c->kernel.sched.open, &model_sched_ops, &c->model);
+	c->model.told_mono = sched_told(c->kernel.sched.open);
+	return events;
 }
 
 /* Records up to the newest snapshot, of all arenas; bounded, though programs may go on. */

@@ -202,6 +202,17 @@ static bool may_come(const struct arenas *as, struct arena *a, uint32_t number)
 	return e->number != number || e->accepts == as->accepts;
 }
 
+/*
+ * The fork and the execs of a process are older than its first record, but the kernel's events are handed over a moment later
+ * than rings are read (SCHED_SETTLE_NS). A time that is still to come is none.
+ */
+static bool is_ahead(const struct arenas *as, int64_t ns)
+{
+	uint64_t mono = (uint64_t)(ns + as->clock->zero);
+
+	return as->model->told_mono && mono > as->model->told_mono && mono <= sl_mono_ns();
+}
+
 /* Without a hello (no way to the socket, a filter of system calls), while it lives. */
 static uint32_t search(const struct arena *a, uint32_t ns_pid)
 {
@@ -261,6 +272,9 @@ struct image *identity_image(struct arenas *as, struct arena *a, const struct cl
 	if (im || !claim->number || claim->number > PROCESS_MAX || !claim->pid ||
 	    claim->pid > PID_MAX)
 		return im;
+	*is_early = is_ahead(as, ns);
+	if (*is_early)
+		return NULL;
 	if (claim->number > 1 && is_namespaced) {
 		note.parent_pid = 0;
 		*is_early = !find_note(a, claim) && may_come(as, a, claim->number);

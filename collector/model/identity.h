@@ -31,7 +31,7 @@ struct claim {
 void identity_note(struct arenas *as, struct arena *a, const struct forked *f);
 /*
  * The image with this number; made when first seen. NULL: the claim makes no sense, or (*is_early) its process is known
- * only after the connections that wait have been read.
+ * only after the connections that wait, or the kernel's events of that time, have been read.
  */
 struct image *identity_image(struct arenas *as, struct arena *a, const struct claim *claim,
 			     bool *is_early);

@@ -18,12 +18,12 @@
 
 #include "collector/model/arena.h"
 #include "collector/model/ended.h"
+#include "collector/model/execs.h"
 #include "collector/base/proc.h"
 
 #define SETTLE_NS 500000000ll
 #define UNSURE_NS 1000000000ll
 #define GRACE_NS  100000000ll /* rings of a process that has ended are read by then */
-#define SLACK_NS  1000000ll   /* between the kernel's times and ours */
 
 void model_init(struct model *m, struct db *db, struct clock_map *clock)
 {
@@ -40,8 +40,7 @@ static void proc_free(struct proc *p)
 {
 	if (p->life.pidfd >= 0)
 		close(p->life.pidfd);
-	free(p->exec.exe);
-	free(p->exec.command);
+	execs_forget(p);
 	free(p->exe);
 	free(p->command);
 	free(p->old.exe);
@@ -123,14 +122,14 @@ void model_admit(struct model *m, struct proc *p, bool is_descendant)
 
 static bool was_it(const struct proc *p, uint32_t pid, int64_t ns, int64_t slack)
 {
-	return p->pid == pid && (!p->flags.is_gone || p->life.end_ns >= ns - SLACK_NS) &&
+	return p->pid == pid && (!p->flags.is_gone || p->life.end_ns >= ns - MODEL_SLACK_NS) &&
 	       p->life.start_ns <= ns + slack;
 }
 
 struct proc *model_known_at(struct model *m, uint32_t pid, int64_t ns)
 {
 	for (struct proc *p = m->hash[pid % 1024]; p; p = p->links.next_in_hash)
-		if (was_it(p, pid, ns, SLACK_NS))
+		if (was_it(p, pid, ns, MODEL_SLACK_NS))
 			return p;
 	/* Events of one process come from several CPUs and rings: later ones may be read first. */
 	for (struct proc *p = m->hash[pid % 1024]; p; p = p->links.next_in_hash)
@@ -144,14 +143,6 @@ struct proc *model_at(struct model *m, uint32_t pid, int64_t ns)
 	struct proc *p = model_known_at(m, pid, ns);
 
 	return p ? p : model_get(m, pid, ns);
-}
-
-static void forget_exec(struct proc *p)
-{
-	free(p->exec.exe);
-	free(p->exec.command);
-	p->exec.exe = p->exec.command = NULL;
-	p->exec.ns = 0;
 }
 
 static void set_home(struct proc *p, uint32_t arena_id)
@@ -351,20 +342,38 @@ static char *command_of(const char *text, uint32_t len)
 	return exe < len ? mask_line(text + exe, len - exe) : NULL;
 }
 
+/* The oldest exec of @p began an image that the shim is not in. */
+static void tell_untraced(struct model *m, struct proc *p)
+{
+	struct exec *e = execs_take(p);
+
+	if (p->image && p->image->start_ns < e->ns)
+		model_image_end(m, p->image, e->ns);
+	/* A traced one may have followed it. */
+	if (p->image_ns < e->ns) {
+		p->flags.is_traced = false;
+		set_home(p, 0);
+	}
+	tell_image(m, p, e->ns, p->flags.is_known ? 2 : 0, false, e->exe, e->command);
+	exec_free(e);
+}
+
 /* The row of an image that began with exec, or with the trace. */
 static void tell_start(struct model *m, struct proc *p, int64_t ns, const char *exe,
 		       const char *command)
 {
-	bool is_first = p->pid == m->root.pid && !p->flags.is_known;
+	bool is_first;
+	struct exec *e;
 
 	if (p->flags.is_forked)
 		tell_fork(m, p);
-	/* A later one is that of the next image, which the kernel may report before this one's ring is read. */
-	if (p->exec.ns <= ns) {
-		ns = p->exec.ns ? p->exec.ns : ns;
-		forget_exec(p);
-	}
-	tell_image(m, p, ns, is_first ? 0 : 2, true, exe, command);
+	/* Its own is the last one before it: images are read in the order of their times. */
+	while (execs_are_before(p, ns, 2))
+		tell_untraced(m, p);
+	is_first = p->pid == m->root.pid && !p->flags.is_known;
+	e = execs_are_before(p, ns, 1) ? execs_take(p) : NULL;
+	tell_image(m, p, e ? e->ns : ns, is_first ? 0 : 2, true, exe, command);
+	exec_free(e);
 }
 
 static void late(struct proc *p, int64_t ns, const char *exe, const char *command)
@@ -447,27 +456,14 @@ void model_on_exec(struct model *m, struct image *im, const struct meta *meta, i
 	/* The kernel's event of the exec decides, if there is one: the exec may fail, or be a vfork child's. */
 	if (m->wants.has_kernel_events || model_image_is_over(im))
 		return;
-	forget_exec(p);
-	p->exec.ns = ns;
-	p->exec.exe = strndup(meta->bytes, meta->len);
+	execs_forget(p);
+	execs_add(p, ns, strndup(meta->bytes, meta->len), NULL);
 }
 
 void model_on_exec_failed(struct image *im)
 {
 	if (!model_image_is_over(im))
-		forget_exec(im->proc);
-}
-
-static void settle(struct model *m, struct proc *p)
-{
-	char *exe = p->exec.exe;
-
-	if (p->image && p->image->start_ns < p->exec.ns)
-		model_image_end(m, p->image, p->exec.ns);
-	p->flags.is_traced = false;
-	set_home(p, 0);
-	tell_image(m, p, p->exec.ns, p->flags.is_known ? 2 : 0, false, exe, p->exec.command);
-	forget_exec(p);
+		execs_forget(im->proc);
 }
 
 static void tell_forks(struct model *m, struct proc *youngest)
@@ -505,11 +501,9 @@ void model_settle(struct model *m, int64_t now_ns, bool all)
 	for (struct proc *p = m->procs; p; p = p->links.next) {
 		if (p->late.ns && (all || now_ns - p->late.ns > GRACE_NS))
 			tell_late(m, p);
-		if (!p->exec.ns)
-			continue;
-		if (all || now_ns - p->exec.ns > SETTLE_NS ||
-		    (p->flags.is_gone && now_ns - p->life.end_ns > GRACE_NS))
-			settle(m, p);
+		while (p->execs && (all || now_ns - p->execs->ns > SETTLE_NS ||
+				    (p->flags.is_gone && now_ns - p->life.end_ns > GRACE_NS)))
+			tell_untraced(m, p);
 	}
 }
 
@@ -517,13 +511,13 @@ void model_shift(struct model *m, int64_t shift)
 {
 	for (struct proc *p = m->procs; p; p = p->links.next) {
 		int64_t *const times[] = {&p->life.start_ns, &p->life.end_ns, &p->old.exe_ns};
-		int64_t *const if_any[] = {&p->exec.ns, &p->late.ns};
 
 		for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
 			*times[i] -= shift;
-		for (size_t i = 0; i < sizeof(if_any) / sizeof(if_any[0]); i++)
-			if (*if_any[i])
-				*if_any[i] -= shift;
+		for (struct exec *e = p->execs; e; e = e->next)
+			e->ns -= shift;
+		if (p->late.ns)
+			p->late.ns -= shift;
 		if (p->image_ns != INT64_MIN)
 			p->image_ns -= shift;
 	}

@@ -19,6 +19,7 @@
 #include "preload/wire/hooks.h"
 
 struct arena;
+struct exec;
 struct image;
 
 struct proc {
@@ -50,11 +51,7 @@ struct proc {
 		uint32_t now,
 			old; /* arenas it shares or shared: its own, or by fork its parent's; 0 none */
 	} homes;
-	struct {
-		/* An exec that the kernel (or the caller) announced; becomes untraced unless an image appears. */
-		int64_t ns; /* 0: none */
-		char *exe, *command;
-	} exec;
+	struct exec *execs;  /* execs.h */
 	char *exe, *command; /* what it runs, */
 	struct {
 		/* An image whose hello was read before the kernel's event of its process. */
@@ -136,6 +133,8 @@ struct model {
 		uint64_t cnt; /* since the last commit */
 		int64_t first, last;
 	} kernel_rows;
+	/* CLOCK_MONOTONIC: the kernel's events up to here have been handed over; 0: none are awaited. */
+	uint64_t told_mono;
 	struct {
 		void (*watch)(void *ctx,
 			      struct proc *p); /* a process became known: give it a pidfd */
@@ -144,6 +143,8 @@ struct model {
 		void *ctx;
 	} hooks;
 };
+
+#define MODEL_SLACK_NS 1000000ll /* between the kernel's times and the shim's */
 
 void model_init(struct model *m, struct db *db, struct clock_map *clock);
 void model_release(struct model *m);

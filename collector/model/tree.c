@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "collector/model/arena.h"
+#include "collector/model/execs.h"
 #include "collector/base/proc.h"
 
 static int64_t session_ns(const struct model *m, uint64_t mono)
@@ -140,18 +141,17 @@ void model_found(struct model *m, uint32_t pid, uint32_t parent_pid, int64_t sta
 	struct proc *p = model_get(m, pid, start_ns);
 
 	model_admit(m, p, true);
-	if (p->flags.is_known || p->exec.ns)
+	if (p->flags.is_known || p->execs)
 		return;
 	p->life.start_ns = start_ns;
 	p->parent_pid = parent_pid;
 	p->flags.has_fork = true;
-	p->exec.ns = start_ns;
-	p->exec.exe = proc_exe(pid);
-	p->exec.command = proc_command_line(pid);
+	execs_add(p, start_ns, proc_exe(pid), proc_command_line(pid));
 }
 
 static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
 {
+	char *exe, *command;
 	struct proc *p;
 	bool is_start;
 
@@ -160,20 +160,18 @@ static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
 	p = model_at(m, pid, ns);
 	if (!m->wants.keep_all_switches)
 		model_admit(m, p, true);
-	is_start = pid == m->root.pid && !p->flags.is_known && !p->exec.ns;
+	is_start = pid == m->root.pid && !p->flags.is_known && !p->execs;
 	/* The new image's record may have been read already. */
 	if (p->image_ns >= ns)
 		return;
-	free(p->exec.exe);
-	free(p->exec.command);
-	p->exec.ns = ns;
-	p->exec.command = proc_command_line(pid);
-	p->exec.exe = proc_exe(pid);
+	command = proc_command_line(pid);
+	exe = proc_exe(pid);
 	/* It has exited: for the first program the command line is known, for others the name. */
-	if (!p->exec.command && is_start && m->root.command)
-		p->exec.command = strdup(m->root.command);
-	if (!p->exec.exe)
-		p->exec.exe = strdup(is_start && m->root.exe ? m->root.exe : comm);
+	if (!command && is_start && m->root.command)
+		command = strdup(m->root.command);
+	if (!exe)
+		exe = strdup(is_start && m->root.exe ? m->root.exe : comm);
+	execs_add(p, ns, exe, command);
 }
 
 static void on_comm(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, const char *comm,

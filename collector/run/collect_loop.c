@@ -133,12 +133,21 @@ void collect_watch_proc(void *ctx, struct proc *p)
 		c->root.has_unwatched = true;
 }
 
+/* Which processes there were until @mono is known. While one report gives way to the next, the kernel's events wait. */
+static bool knows_until(const struct collector *c, int64_t mono)
+{
+	return !c->kernel.sched.open || c->model.told_mono >= (uint64_t)mono ||
+	       pump_mono() - mono > 100 * SCHED_SETTLE_NS;
+}
+
 /* Root processes that exit wait until all their records are committed. */
 static void answer_exits(struct collector *c)
 {
+	int64_t asked = pump_mono();
+
 	if (!c->intake.exit_cnt)
 		return;
-	while (collect_tick(c) >= BUSY_ROWS)
+	while (collect_tick(c) >= BUSY_ROWS || !knows_until(c, asked))
 		;
 	drain_reap(&c->arenas, true);
 	drain_totals(&c->arenas, false);

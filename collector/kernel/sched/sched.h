@@ -147,10 +147,11 @@ void sched_sums(struct sched *s, sched_sum_fn *fn, void *ctx); /* @fn NULL: forg
 
 /*
  * Reports follow each other: what is later than @ns (UINT64_MAX: nothing) stays where it is until the report that it
- * belongs to is there. And whether all up to @ns has been handed over.
+ * belongs to is there. And whether all up to @ns has been handed over; up to when.
  */
 void sched_limit(struct sched *s, uint64_t ns);
 bool sched_has_told(const struct sched *s, uint64_t ns);
+uint64_t sched_told(const struct sched *s);
 
 struct ctxsw_offsets;
 

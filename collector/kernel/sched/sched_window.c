@@ -47,7 +47,12 @@ void sched_limit(struct sched *s, uint64_t ns)
 
 bool sched_has_told(const struct sched *s, uint64_t ns)
 {
-	return s->out.told_ns >= ns;
+	return sched_told(s) >= ns;
+}
+
+uint64_t sched_told(const struct sched *s)
+{
+	return s->out.told_ns;
 }
 
 void sched_pass(struct sched *s, uint64_t ns)

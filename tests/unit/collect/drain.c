@@ -221,6 +221,28 @@ static void a_ruined_arena_does_no_harm(void **state)
 	side_die(&s);
 }
 
+/* Of one process: on a busy machine the hello of an image may be read behind that of the next one. */
+static void the_older_arena_of_a_process_is_read_first(void **state)
+{
+	struct ring young = ring_new(), old = ring_new(), other = ring_new();
+	uint32_t me = (uint32_t)getpid();
+	struct arena *a, *b, *c;
+	struct side s;
+
+	(void)state;
+	old.arena->born = young.arena->born - 1;
+	other.arena->born = 1;
+	side_open(&s, false);
+	a = arena_attach(&s.arenas, young.fd, 1, me, me);
+	b = arena_attach(&s.arenas, other.fd, 2, 1, 1);
+	c = arena_attach(&s.arenas, old.fd, 3, me, me);
+	assert_ptr_equal(s.arenas.first, c);
+	assert_ptr_equal(c->next, a);
+	assert_ptr_equal(a->next, b);
+	assert_null(b->next);
+	side_die(&s);
+}
+
 static void an_arena_of_another_build_is_refused(void **state)
 {
 	struct ring r = ring_new();
@@ -576,6 +598,7 @@ int main(void)
 		TEST(chunks_come_back_after_the_commit),
 		TEST(a_slot_is_given_back_when_its_thread_is_gone),
 		TEST(a_ruined_arena_does_no_harm),
+		TEST(the_older_arena_of_a_process_is_read_first),
 		TEST(an_arena_of_another_build_is_refused),
 		TEST(a_small_limit_still_makes_progress),
 		TEST(a_chunk_out_of_order_ends_the_reading_of_its_arena),

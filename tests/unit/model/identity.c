@@ -164,6 +164,42 @@ static void exit_of_a_guest_behind_its_first_record_is_its_own(void **state)
 	side_die(&s);
 }
 
+/* Its fork is known by then: an image made before that would belong to an unknown process. */
+static void an_image_waits_for_the_kernels_events(void **state)
+{
+	pid_t root = sleeper(), gone = sleeper();
+	struct claim c = {.number = 2, .parent = 1, .pid = (uint32_t)gone};
+	struct arena *a;
+	struct image *im;
+	struct side s;
+	struct ring r;
+	uint64_t forked;
+	bool is_early;
+
+	(void)state;
+	reap(gone);
+	a = begin(&s, &r, root);
+	forked = sl_mono_ns();
+	c.born = sl_mono_ns();
+	s.model.told_mono = forked - 1;
+	assert_null(identity_image(&s.arenas, a, &c, &is_early));
+	assert_true(is_early);
+	model_sched_ops.on_fork(&s.model, forked, (uint32_t)root, (uint32_t)root, (uint32_t)gone,
+				(uint32_t)gone);
+	model_sched_ops.on_exit(&s.model, c.born + 10, (uint32_t)gone, (uint32_t)gone, 256);
+	s.model.told_mono = c.born;
+	im = identity_image(&s.arenas, a, &c, &is_early);
+	assert_false(is_early);
+	assert_int_equal(im->proc->life.status, 256);
+	assert_int_equal(s.model.counts.guests, 0);
+	/* A time that is still to come is a lie, or another clock's. */
+	c.number = 3;
+	c.born = sl_mono_ns() + 1000000000;
+	assert_non_null(identity_image(&s.arenas, a, &c, &is_early));
+	reap(root);
+	side_die(&s);
+}
+
 static void a_hello_names_a_process_of_another_namespace(void **state)
 {
 	struct forked f = {.number = 2, .ns_pid = 7, .pid_ns = 99};
@@ -269,6 +305,7 @@ int main(void)
 		TEST(a_descendant_is_in_the_tree),
 		TEST(a_guest_joins_the_tree_by_its_fork),
 		TEST(exit_of_a_guest_behind_its_first_record_is_its_own),
+		TEST(an_image_waits_for_the_kernels_events),
 		TEST(a_hello_names_a_process_of_another_namespace),
 		TEST(a_process_that_cannot_be_found_holds_nothing),
 		TEST(each_gets_its_turn),

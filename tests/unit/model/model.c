@@ -4,6 +4,7 @@
 #include "tests/unit/report/db_test.h"
 
 #include "tests/unit/collect/ring_test.h"
+#include "collector/model/execs.h"
 
 #define MS INT64_C(1000000)
 
@@ -169,7 +170,32 @@ static void a_quick_second_exec_has_its_row(void **state)
 	image(&s, &a, 1, pid, 1, 2 * MS, "/bin/sh");
 	model_settle(&s.model, 20 * MS, true);
 	side_commit(&s);
-	assert_string_equal(tree(), "8388592:1 01 /bin/sh 2-5 , 8388592:1 20 static 5-9 768");
+	assert_string_equal(tree(), "8388592:1 01 /bin/sh 1-5 , 8388592:1 20 static 5-9 768");
+	end(&s, &a, &b);
+}
+
+/* Programs without the shim, between two with it, are images as well, however short they are. */
+static void each_exec_of_a_chain_has_its_row(void **state)
+{
+	const struct sched_ops *k = &model_sched_ops;
+	const uint32_t pid = 0x7ffff0;
+	struct arena a, b;
+	struct side s;
+
+	(void)state;
+	start(&s, &a, &b);
+	s.model.wants.has_kernel_events = true;
+	k->on_fork(&s.model, mono(&s, 1 * MS), 100, 100, pid, pid);
+	for (int i = 0; i < 4; i++)
+		k->on_comm(&s.model, mono(&s, (2 + 2 * i) * MS), pid, pid,
+			   &"one\0two\0six\0ten"[4 * i], true);
+	k->on_exit(&s.model, mono(&s, 10 * MS), pid, pid, 256);
+	image(&s, &a, 1, pid, 100, 3 * MS, "/bin/one");
+	image(&s, &b, 1, pid, 100, 9 * MS, "/bin/ten");
+	side_commit(&s);
+	assert_string_equal(tree(), "8388592:100 11 - 1-2 , 8388592:100 21 /bin/one 2-4 , "
+				    "8388592:100 20 two 4-6 , 8388592:100 20 six 6-8 , "
+				    "8388592:100 21 /bin/ten 8-10 256");
 	end(&s, &a, &b);
 }
 
@@ -322,12 +348,12 @@ static void with_events_of_the_kernel_they_decide_about_an_exec(void **state)
 	start(&s, &a, &b);
 	im = image(&s, &a, 1, 100, 1, 2 * MS, "/bin/sh");
 	model_on_exec(&s.model, im, &m, 3 * MS);
-	assert_int_equal(im->proc->exec.ns, 0);
+	assert_null(im->proc->execs);
 	s.model.wants.has_kernel_events = false;
 	model_on_exec(&s.model, im, &m, 4 * MS);
-	assert_int_equal(im->proc->exec.ns, 4 * MS);
+	assert_int_equal(im->proc->execs->ns, 4 * MS);
 	model_on_exec_failed(im);
-	assert_int_equal(im->proc->exec.ns, 0);
+	assert_null(im->proc->execs);
 	end(&s, &a, &b);
 }
 
@@ -411,10 +437,10 @@ static void an_image_of_the_moment_of_an_exec_is_the_new_one(void **state)
 	(void)state;
 	start(&s, &a, &b);
 	im = image(&s, &a, 1, 100, 1, 10 * MS, "/bin/sh");
-	im->proc->exec.ns = im->start_ns;
+	execs_add(im->proc, im->start_ns, NULL, NULL);
 	model_settle(&s.model, 20 * MS, true);
 	assert_ptr_equal(im->proc->image, im);
-	im->proc->exec.ns = im->start_ns + 1;
+	execs_add(im->proc, im->start_ns + 1, NULL, NULL);
 	model_settle(&s.model, 30 * MS, true);
 	assert_null(im->proc->image);
 	end(&s, &a, &b);
@@ -499,6 +525,7 @@ int main(void)
 		TEST(the_rings_may_be_read_first),
 		TEST(a_process_that_the_shim_cannot_enter_is_there),
 		TEST(a_quick_second_exec_has_its_row),
+		TEST(each_exec_of_a_chain_has_its_row),
 		TEST(a_silent_child_keeps_the_arena),
 		TEST(descriptors_have_one_row_per_life),
 		TEST(a_reused_pid_is_another_process),
