@@ -74,7 +74,16 @@ skip_all() {
 	echo "1..0 # SKIP $1"
 	exit 0
 }
+# Reports whose process tree contradicts itself (collector/collect/checks.h), and what is wrong with it. A test whose program
+# forges its rings sets FORGED.
+contradictions() {
+	for contradictory in "$W"/*.sqlite; do
+		[ ! -s "$contradictory" ] || sqlite3 -readonly "$contradictory" "SELECT '${contradictory##*/}: ' || text FROM DIAGNOSTIC_EVENT
+			WHERE text LIKE 'the process tree contradicts itself%'" 2>/dev/null
+	done
+}
 done_testing() {
+	[ "${FORGED-}" ] || is "$(contradictions)" '' 'no process tree contradicts itself'
 	echo "1..$test_cnt"
 	[ "$fail_cnt" -eq 0 ]
 	exit

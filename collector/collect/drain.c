@@ -169,6 +169,8 @@ static bool drain_chunk(struct arenas *as, struct thread *t, const struct sl_chu
 			++*taken;
 			continue;
 		}
+		if (c.shape < SL_SHAPE_META && c.end > t->at.last)
+			t->at.last = c.end;
 		/* The id of a stack is taken together with the call that follows it. */
 		*taken += c.shape != SL_SHAPE_META || c.hook != SL_META_CHAIN;
 		record_family_of(&record_families, &c)->record(as, t, &c);
@@ -440,9 +442,13 @@ static void reap_thread(struct arenas *as, struct arena *a, uint32_t idx, struct
 
 	/* Gone before the last round began, and nothing was left then: nothing can come any more. */
 	if (t->flags.is_seen_gone && ring_is_empty(a, t) && !is_of_next(as, &a->map->slot[idx])) {
+		int64_t end = image_end(t->image);
+
 		drain_thread_totals(as, a, idx, t, DRAIN_THREAD_ENDS);
 		drain_thread_losses(as, a, idx, t);
-		families_thread_end(as, t, image_end(t->image));
+		families_thread_end(as, t, end);
+		as->ever.outlived += t->at.last && end != DB_NULL &&
+				     clock_map_ns(as->clock, t->at.last) > end + MODEL_SLACK_NS;
 		t->flags.is_over = t->flags.has_moved = true;
 		return;
 	}

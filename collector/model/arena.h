@@ -39,6 +39,7 @@ struct thread {
 			prescanned; /* up to here (ring_reader.h), if further than chunk and pos */
 		struct place watched; /* up to here triggers have seen it (trigger_watch.h) */
 		sl_ref tail;          /* the last spooled chunk, while chunk is a spooled one */
+		uint64_t last;        /* ticks: end of its last call */
 	} at;
 	struct image *image;
 	struct {
@@ -226,6 +227,7 @@ struct arenas {
 	struct {
 		int64_t uses; /* threads seen */
 		uint64_t rows;
+		uint64_t outlived; /* threads with calls after the end of their image */
 	} ever;
 	struct {
 		uint64_t refused; /* arenas of another build */

@@ -14,6 +14,7 @@
 
 #include "collector/capture/capture.h"
 #include "collector/capture/flight/flight.h"
+#include "collector/collect/checks.h"
 #include "collector/collect/collect_block.h"
 #include "collector/collect/collect_counters.h"
 #include "collector/collect/collect_health.h"
@@ -218,6 +219,7 @@ static void complete(struct collector *c)
 	drain_totals(&c->arenas, true);
 	write_dead_switches(c);
 	python_end(c);
+	checks_end(c, c->end == RUN_ENDS && c->options->program.wait_all);
 	notes_end(c);
 }
 

@@ -69,6 +69,40 @@ static void image_of_a_process_that_is_gone_stays_for_50_rounds(void **state)
 	side_die(&s);
 }
 
+/* Threads that outlived a process whose end is @ns before their last call. */
+static uint64_t outlived_by(int64_t ns)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct arena *a;
+	struct side s;
+	int64_t last;
+
+	side_open(&s, false);
+	a = side_attach(&s, &r, false);
+	ring_call(&r, slot, SL_H_fsync, 1);
+	side_drain(&s);
+	last = clock_map_ns(&s.clock, a->threads.at[0]->at.last);
+	model_exit(&s.model, a->images->proc, last - ns, 0);
+	for (int i = 0; i < 2; i++)
+		drain_reap(&s.arenas, true);
+	side_die(&s);
+	return s.arenas.ever.outlived;
+}
+
+/* A millisecond lies between the kernel's times and the shim's; what is later was not done by that process. */
+static void calls_after_the_end_of_their_process_are_counted(void **state)
+{
+	(void)state;
+	assert_int_equal(outlived_by(MODEL_SLACK_NS + 1000), 1);
+}
+
+static void calls_at_the_end_of_their_process_are_its_own(void **state)
+{
+	(void)state;
+	assert_int_equal(outlived_by(MODEL_SLACK_NS), 0);
+}
+
 /* Two transactions fail: 3 rows from 100 to 200, 2 from 300 to 400. A thread without rows has lost none. */
 static void rows_of_failed_transactions_are_added_up(void **state)
 {
@@ -129,6 +163,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(idle_threads_have_no_share_of_a_round),
+		TEST(calls_after_the_end_of_their_process_are_counted),
+		TEST(calls_at_the_end_of_their_process_are_its_own),
 		TEST(image_of_a_process_that_is_gone_stays_for_50_rounds),
 		TEST(rows_of_failed_transactions_are_added_up),
 		TEST(memory_is_known_from_the_first_round_on),

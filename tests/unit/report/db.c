@@ -525,6 +525,28 @@ static void an_image_is_one_row_until_its_end(void **state)
 			    "11 - 7 8 0 0 - - -");
 }
 
+static void images_out_of_order_and_without_end_are_counted(void **state)
+{
+	struct db *db = test_open(false);
+	struct db_tree_faults f;
+
+	(void)state;
+	assert_int_equal(db_tree_faults(db, &f), 0);
+	assert_int_equal(f.backward + f.endless, 0);
+	for (int i = 0; i < 6; i++) {
+		struct db_image image = {.global_pid = i, .start_ns = 100};
+
+		assert_int_equal(db_image(db, &image), 0);
+		if (i < 4)
+			assert_int_equal(db_process_ended(db, i, i < 3 ? 99 : 100, 0), 0);
+	}
+	assert_int_equal(db_commit(db, 0), 0);
+	assert_int_equal(db_tree_faults(db, &f), 0);
+	assert_int_equal(f.backward, 3);
+	assert_int_equal(f.endless, 2);
+	assert_int_equal(db_finish(db, 0), 0);
+}
+
 static void notes_can_be_read_back(void **state)
 {
 	struct db *db = test_open(false);
@@ -567,6 +589,7 @@ int main(void)
 		T(totals_and_files_are_replaced_by_later_ones),
 		T(a_row_that_cannot_be_stored_is_counted),
 		T(an_image_is_one_row_until_its_end),
+		T(images_out_of_order_and_without_end_are_counted),
 		T(notes_can_be_read_back),
 	};
 

@@ -1,0 +1,48 @@
+/* checks.c - contradictions in the process tree: a diagnostic, and their number in META_DATA_CAPTURE. */
+#include "collector/collect/checks.h"
+
+#include <stdio.h>
+
+#include "collector/collect/collector.h"
+#include "collector/collect/notes.h"
+
+/* From eBPF; events that the kernel lost may have been any. */
+static bool has_all_exits(const struct collector *c)
+{
+	return c->kernel.sched.open && sched_backend(c->kernel.sched.open) == SCHED_BACKEND_BPF &&
+	       !sched_lost(c->kernel.sched.open);
+}
+
+static uint64_t without_status(const struct model *m)
+{
+	uint64_t cnt = 0;
+
+	for (const struct proc *p = m->procs; p; p = p->links.next)
+		cnt += p->flags.in_tree && p->flags.is_known && p->flags.is_gone &&
+		       p->life.status < 0;
+	return cnt;
+}
+
+void checks_end(struct collector *c, bool is_whole)
+{
+	uint64_t statusless = has_all_exits(c) ? without_status(&c->model) : 0,
+		 outlived = c->arenas.ever.outlived, all;
+	struct db_tree_faults tree;
+	char text[24];
+
+	if (db_tree_faults(c->report.db, &tree))
+		return;
+	if (!is_whole || c->model.counts.alive)
+		tree.endless = 0;
+	all = (uint64_t)tree.backward + (uint64_t)tree.endless + statusless + outlived;
+	if (!all)
+		return;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)all);
+	db_meta_capture(c->report.db, "SL_CONTRADICTIONS", text);
+	notes_say(c, 2,
+		  "the process tree contradicts itself: %llu images end before they begin, %llu "
+		  "have no end, %llu processes have no exit status, %llu threads have calls after "
+		  "the end of their image; please report this",
+		  (unsigned long long)tree.backward, (unsigned long long)tree.endless,
+		  (unsigned long long)statusless, (unsigned long long)outlived);
+}
