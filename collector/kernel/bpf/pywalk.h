@@ -175,7 +175,8 @@ static long look_at_state(__u32 i, struct walk *w)
 		w->n->thread = load(w->n->interpreter + py->interpreter_at.threads);
 		return 0;
 	}
-	if (load(w->n->thread + py->thread_at.id) == w->n->me && (frame = frame_of(py, w->n->thread))) {
+	if (load(w->n->thread + py->thread_at.id) == w->n->me &&
+	    (frame = frame_of(py, w->n->thread))) {
 		if (!w->n->nested)
 			w->n->state = w->n->thread;
 		nested = w->n->nested;
