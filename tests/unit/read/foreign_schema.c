@@ -39,8 +39,8 @@ static void tables_indexes_and_views_are_made(void **state)
 		"CREATE TABLE k(a TEXT PRIMARY KEY, b UNIQUE) WITHOUT ROWID",
 		"CREATE INDEX i ON t(b) WHERE b IS NOT NULL -- a comment at its end",
 		"CREATE UNIQUE INDEX j ON t(lower(b))",
-		"CREATE VIEW v AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n "
-		"WHERE x < 3) SELECT x, count(*) FROM n JOIN t ON a = x  ;  \n",
+		("CREATE VIEW v AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n "
+		 "WHERE x < 3) SELECT x, count(*) FROM n JOIN t ON a = x  ;  \n"),
 		NULL,
 	};
 	sqlite3 *db = open_copy();
@@ -75,8 +75,8 @@ static void another_text_is_refused_and_does_nothing(void **state)
 {
 	static const char *const sql[] = {
 		"CREATE TABLE evil(a); CREATE TABLE second(b)",
-		"CREATE VIEW evil AS SELECT 1; COMMIT; ATTACH 'evil-file' AS z; CREATE TABLE "
-		"z.k(v); BEGIN",
+		("CREATE VIEW evil AS SELECT 1; COMMIT; ATTACH 'evil-file' AS z; CREATE TABLE "
+		 "z.k(v); BEGIN"),
 		"CREATE TABLE evil(a); -- a comment behind it",
 		"CREATE TABLE evil AS SELECT 1 AS a",
 		"CREATE TEMP TABLE evil(a)",
