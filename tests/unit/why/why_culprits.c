@@ -109,7 +109,7 @@ static void three_functions(void **state)
 	report(90);
 	runs(MAIN, 0, 90);
 	for (int i = 0; i < 9; i++) {
-		char line[32];
+		char line[40];
 
 		snprintf(line, sizeof(line), "f%d /me/a.py:%d", i / 3, 100 + i);
 		computes(MAIN, 10 * i, 10 * i + 10, line);
