@@ -5,7 +5,7 @@
  * /proc/PID/status has both; it is looked up once per process and thread, never per record.
  */
 #include "collector/base/proc.h"
-#include "collector/base/mask.h"
+#include "collector/mask/mask.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -11,12 +11,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "collector/base/mask.h"
 #include "collector/base/message.h"
 #include "collector/collect/collect_block.h"
 #include "collector/collect/collect_counters.h"
 #include "collector/collect/collect_host.h"
 #include "collector/decode/function_table.h"
+#include "collector/mask/mask.h"
 #include "preload/wire/clock.h"
 
 enum {
@@ -150,15 +150,15 @@ void notes_begin(struct collector *c)
 void notes_command(struct collector *c, int argc, char **argv)
 {
 	char name[64], cwd[4096], *arg;
-	struct mask m = {.has_first = true};
+	struct mask m = {0};
 
 	if (argc < 1)
 		return;
 	db_meta_capture(c->report.db, "PROCESS_0:COMMAND", argv[0]);
-	for (int i = 1; i < argc; i++) {
+	for (int i = 0; i < argc; i++) {
 		snprintf(name, sizeof(name), "PROCESS_0:ARGUMENT_%d", i - 1);
 		arg = mask_argument(&m, argv[i]);
-		if (arg)
+		if (arg && i)
 			db_meta_capture(c->report.db, name, arg);
 		free(arg);
 	}

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/base/mask.h"
 #include "collector/collect/notes.h"
 #include "collector/collect/positions.h"
 #include "collector/collect/pump.h"
+#include "collector/mask/mask.h"
 #include "collector/session/ring_file.h"
 #include "collector/session/ring_keeper.h"
 

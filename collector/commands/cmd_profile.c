@@ -14,7 +14,7 @@
 
 #include "collector/base/stop_signal.h"
 #include "collector/base/commands.h"
-#include "collector/base/mask.h"
+#include "collector/mask/mask.h"
 #include "collector/base/find_program.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"

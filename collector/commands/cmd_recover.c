@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "collector/base/commands.h"
-#include "collector/base/mask.h"
+#include "collector/mask/mask.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
 #include "collector/collect/notes.h"

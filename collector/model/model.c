@@ -5,7 +5,6 @@
  * with repetition; is_known and exec_ns keep SL_PROCESS_TREE at one row per image.
  */
 #include "collector/model/model.h"
-#include "collector/base/mask.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/mask/mask.h"
 #include "collector/model/arena.h"
 #include "collector/model/ended.h"
 #include "collector/model/execs.h"

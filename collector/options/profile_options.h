@@ -66,7 +66,7 @@ struct profile_options {
 		bool wait_all; /* wait for the whole process tree, not only for the first process */
 		bool stop_on_exit;          /* end collection when the program ends */
 		int64_t duration_s;         /* 0: until the program ends */
-		const char *mask_arguments; /* "secrets", "all", "none": base/mask.h */
+		const char *mask_arguments; /* "secrets", "all", "none": mask/mask.h */
 	} program;
 	bool stats; /* print the default reports at the end */
 	struct {

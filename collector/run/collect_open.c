@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "collector/base/limits.h"
-#include "collector/base/mask.h"
+#include "collector/mask/mask.h"
 #include "collector/base/message.h"
 #include "collector/base/privilege.h"
 #include "collector/capture/flight/flight.h"

@@ -44,6 +44,29 @@ check '--mask-arguments=none masks no argument' sh -c 'case $1 in *"true --passw
 "$BIN" profile --mask-arguments=some -o w true >out 2>err
 is "$? $(wc -l <err)" '2 1' '--mask-arguments=some is refused with status 2'
 
+# One of each kind of secret (tests/unit/mask/mask.c has all forms), on each way that a command line takes into a report.
+cat >forms <<'X'
+true -H "Authorization: Bearer hunter2"
+true postgres://me:hunter2@host/db '{"password":"hunter2"}'
+exec -a mysql true -phunter2 # a title, and the options of a program
+X
+printf '#!/usr/bin/env -S API_KEY=hunter2 bash\n. ./forms\n' >script
+chmod +x script
+profile f -e HF_TOKEN=hunter2 -s process-tree --cpuctxsw=process-tree ./script --pass hunter2 >out 2>err
+is "$? $(grep -ac hunter2 f.sqlite) $(sqlite3 -readonly f.sqlite "SELECT group_concat(value, ' ') FROM META_DATA_CAPTURE WHERE name LIKE 'PROCESS_0:ARGUMENT_%'")" \
+	'0 0 --pass ***' 'secrets of a script, its interpreter and its arguments are not in the report'
+is "$(sqlite3 -readonly f.sqlite "SELECT DISTINCT commandLine FROM SL_PROCESS_TREE WHERE commandLine GLOB 'mysql*'")" 'mysql -p***' 'the options of a program that has given itself a title are masked'
+"$BIN" report -o f.html f.sqlite >out 2>err
+"$BIN" export -t json -o f.json f.sqlite >>out 2>>err
+is "$(cat f.html f.json out err | grep -c hunter2)" 0 'copies of a report have no secret'
+profile l --session-new=told sh -c 'touch told; while [ ! -e go ]; do sleep 0.05; done; exit 0 --token hunter2' >out 2>err &
+job=$!
+wait_for 20 test -e told
+"$BIN" sessions list >listed 2>&1
+is "$(grep -c told listed) $(cat listed .sessions/*/report* l.sqlite* 2>/dev/null | grep -ac hunter2)" '1 0' 'the list of sessions and files beside a report that grows have no secret'
+touch go
+wait $job
+
 # The collector is killed, and recover reads the rings: as it was asked for.
 head -c 100 /dev/zero >data
 for how in secrets none; do

@@ -1,14 +1,11 @@
-/*
- * mask.h - hides secrets in command lines before they are stored: values of arguments that are called password, token,
- * key, secret or the like (--password=x, --password x, API_KEY=x).
- */
+/* mask.h - hides secrets in command lines before they are stored: scripts/man/sightline-profile.1, --mask-arguments. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 enum mask_mode {
-	MASK_SECRETS, /* values of such arguments */
+	MASK_SECRETS, /* what names.c has */
 	MASK_ALL,     /* every argument but the first, which is the program */
 	MASK_NONE
 };
@@ -21,8 +18,13 @@ enum mask_mode mask_mode_of(const char *word);
 
 /* The arguments of one command, one after the other. */
 struct mask {
-	bool has_first;  /* the program's name was seen */
-	bool masks_next; /* the argument before this one names what this one holds */
+	bool has_first;      /* the program's name was seen */
+	const char *program; /* with options that take secrets: names.h */
+	/* Of the value of an option that ended the argument before. */
+	struct {
+		int secret;       /* enum secret */
+		const char *part; /* what stands behind the first of this sign; "": all */
+	} next;
 };
 /* The argument as it may be stored; malloc'd, NULL: no memory. */
 char *mask_argument(struct mask *m, const char *arg);
