@@ -14,6 +14,7 @@
 #include "collector/kernel/counters/counters.h"
 #include "collector/kernel/sample/sample.h"
 #include "collector/options/profile_options.h"
+#include "collector/session/hello.h"
 #include "collector/session/session.h"
 
 struct block;
@@ -88,9 +89,8 @@ struct kernel_side {
 	const struct kernel_sink *sink; /* NULL: into the report */
 };
 
-#define INTAKE_EXITS  8
-#define INTAKE_SILENT 64
-#define INTAKE_ENDED  512
+#define INTAKE_EXITS 8
+#define INTAKE_ENDED 512
 
 /* Connections of traced programs. */
 struct intake {
@@ -101,18 +101,13 @@ struct intake {
 	int exits
 		[INTAKE_EXITS]; /* connections of exiting root processes, closed after the commit */
 	int exit_cnt;
-	struct {
-		int sock;
-		int64_t since;   /* CLOCK_MONOTONIC */
-	} silent[INTAKE_SILENT]; /* connections without a hello so far, the oldest first */
-	unsigned silent_cnt;
+	struct hello_silent silent;
 	struct {
 		int sock;
 		uint32_t pid;
 		int64_t since; /* CLOCK_MONOTONIC */
 	} ended[INTAKE_ENDED]; /* of other users' processes that have ended, until the kernel's events show whose they are */
 	unsigned ended_cnt;
-	uint64_t silent_closed; /* ever: for lack of a hello */
 	/* A program asks to begin or end a capture: closes @sock when it may go on. NULL: no captures. */
 	void (*on_capture)(struct collector *c, int sock, const struct hello *h);
 };

@@ -18,7 +18,6 @@
 #include "collector/session/ring_keeper.h"
 #include "collector/symbols/symbols.h"
 
-#define SILENT_NS   1000000000ll
 #define ENDED_NS    2000000000ll /* a hello is read so long after its sender's end */
 #define EVENTS_NS   1000000000ll /* within which the kernel's events are read */
 #define ACCEPTS_MAX 8192u        /* at a time: others flood as fast as they are refused */
@@ -90,53 +89,30 @@ static bool is_in_tree(struct collector *c, uint32_t pid)
 
 /* ---- connections without a hello ---- */
 
-static void forget_silent(struct intake *in, int sock)
-{
-	unsigned i = 0;
-
-	while (i < in->silent_cnt && in->silent[i].sock != sock)
-		i++;
-	if (i == in->silent_cnt)
-		return;
-	in->silent_cnt--;
-	memmove(&in->silent[i], &in->silent[i + 1], (in->silent_cnt - i) * sizeof(in->silent[0]));
-}
-
 static void hang_up(struct collector *c, int sock)
 {
-	forget_silent(&c->intake, sock);
 	loop_remove(&c->loop, sock);
 	close(sock);
 }
 
-/* Programs send their hello at once: of too many, the oldest goes. */
 static void keep_silent(struct collector *c, int sock)
 {
-	struct intake *in = &c->intake;
+	int oldest = hello_silent_add(&c->intake.silent, sock);
 
-	for (unsigned i = 0; i < in->silent_cnt; i++)
-		if (in->silent[i].sock == sock)
-			return;
-	if (in->silent_cnt == INTAKE_SILENT) {
-		in->silent_closed++;
-		hang_up(c, in->silent[0].sock);
-	}
-	in->silent[in->silent_cnt].sock = sock;
-	in->silent[in->silent_cnt++].since = mono_ns();
+	if (oldest >= 0)
+		hang_up(c, oldest);
 }
 
 static void hear_silent(struct collector *c)
 {
-	struct intake *in = &c->intake;
-	int64_t now = in->silent_cnt ? mono_ns() : 0;
+	struct hello_silent *silent = &c->intake.silent;
+	int late;
 
-	for (unsigned i = in->silent_cnt; i-- > 0;)
-		if (i < in->silent_cnt)
-			on_peer(c, in->silent[i].sock);
-	while (in->silent_cnt && now - in->silent[0].since > SILENT_NS) {
-		in->silent_closed++;
-		hang_up(c, in->silent[0].sock);
-	}
+	for (unsigned i = silent->cnt; i-- > 0;)
+		if (i < silent->cnt)
+			on_peer(c, silent->at[i].sock);
+	while ((late = hello_silent_late(silent)) >= 0)
+		hang_up(c, late);
 }
 
 /* ---- hellos ---- */
@@ -176,7 +152,7 @@ static void on_peer(void *ctx, int sock)
 		keep_silent(c, sock);
 		return;
 	}
-	forget_silent(&c->intake, sock);
+	hello_silent_forget(&c->intake.silent, sock);
 	loop_remove(&c->loop, sock);
 	if (got < 0) {
 		c->intake.turned_away += got == -2;

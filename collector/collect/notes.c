@@ -395,11 +395,11 @@ static void say_losses(struct collector *c)
 			  "%s programs were not traced: the collector had no descriptors left "
 			  "(ulimit -n)",
 			  grouped(c->intake.turned_away, n));
-	if (c->intake.silent_closed)
+	if (c->intake.silent.closed)
 		notes_say(c, WARNING,
 			  "%s connections were closed, as nothing came over them for a second, or "
 			  "too many waited",
-			  grouped(c->intake.silent_closed, n));
+			  grouped(c->intake.silent.closed, n));
 	if (as->lost.no_room)
 		notes_say(c, WARNING,
 			  "%s processes were not traced, or not to their end: their rings find no "

@@ -69,7 +69,8 @@ static void save_setup(struct collector *c)
 
 void setup_keeper(struct collector *c)
 {
-	struct keeper_message m = {.kind = KEEPER_SETUP, .peer_pid = c->root.pid};
+	struct keeper_message m = {
+		.kind = KEEPER_SETUP, .peer_pid = c->root.pid, .claimed_pid = c->root.is_attached};
 	int folder = -1;
 
 	if (c->intake.keeper < 0)

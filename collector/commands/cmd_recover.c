@@ -20,22 +20,23 @@
 #include <unistd.h>
 
 #include "collector/base/commands.h"
-#include "collector/mask/mask.h"
+#include "collector/base/figure.h"
+#include "collector/base/limits.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
+#include "collector/base/proc.h"
+#include "collector/collect/intake.h"
 #include "collector/collect/notes.h"
 #include "collector/collect/pump.h"
-#include "collector/run/collect.h"
-#include "collector/collect/intake.h"
+#include "collector/collect/recover_state.h"
+#include "collector/mask/mask.h"
+#include "collector/options/output_name.h"
 #include "collector/report/db_stacks.h"
+#include "collector/run/collect.h"
+#include "collector/run/launch.h"
 #include "collector/session/ring_file.h"
 #include "collector/session/ring_keeper.h"
 #include "collector/session/saved_rings.h"
-#include "collector/run/launch.h"
-#include "collector/base/limits.h"
-#include "collector/options/output_name.h"
-#include "collector/base/proc.h"
-#include "collector/collect/recover_state.h"
 
 #define KEEPER_ANSWER_S 20
 
@@ -49,6 +50,7 @@ struct recovery {
 	unsigned arenas;
 	uint32_t missing;   /* program images whose rings are gone */
 	uint32_t unclaimed; /* spooled chunks of those */
+	uint64_t ended;     /* struct keeper_refused */
 	struct saved_rings saved;
 };
 
@@ -136,6 +138,12 @@ struct taken {
 	int fd;
 };
 
+static void note_refused(struct recovery *r, const struct keeper_refused *refused)
+{
+	figure_count(&r->c.arenas.lost.unsound, refused->strangers);
+	figure_count(&r->ended, refused->ended);
+}
+
 static bool take_once(struct recovery *r, struct taken **list, size_t *cnt)
 {
 	size_t cap = 0;
@@ -151,7 +159,7 @@ static bool take_once(struct recovery *r, struct taken **list, size_t *cnt)
 		if (keeper_receive(r->old_keeper, &t.m, &t.fd) <= 0)
 			return false;
 		if (t.m.kind == KEEPER_DONE) {
-			r->c.arenas.lost.unsound += t.m.id;
+			note_refused(r, &t.m.refused);
 			return true;
 		}
 		if (t.m.kind == KEEPER_LISTEN) {
@@ -202,13 +210,15 @@ static void find_rings(struct recovery *r)
 
 static void read_clock(struct recovery *r, int folder)
 {
-	struct clock_snapshot s;
+	struct keeper_end e;
 	int fd = folder < 0 ? -1 : saved_rings_open(folder, KEEPER_CLOCK);
 
 	if (fd < 0)
 		return;
-	if (read(fd, &s, sizeof(s)) == sizeof(s))
-		clock_map_add(&r->c.clocks.map, s.ticks, s.mono);
+	if (read(fd, &e, sizeof(e)) == sizeof(e)) {
+		clock_map_add(&r->c.clocks.map, e.clock.ticks, e.clock.mono);
+		note_refused(r, &e.refused);
+	}
 	close(fd);
 }
 
@@ -375,6 +385,23 @@ static void say_what_is_gone(struct recovery *r)
 		  r->missing ? r->missing : 1, r->missing > 1 ? "s" : "");
 }
 
+/* Programs that ended while a keeper had connections of others to look at. */
+static void say_what_has_ended(struct recovery *r)
+{
+	int64_t ns = clock_map_ns(&r->c.clocks.map, r->c.clocks.map.newest);
+
+	if (!r->ended)
+		return;
+	db_lost(r->c.report.db, ns, ns, DB_NULL,
+		"rings: of processes that had ended before anything showed whose they were",
+		(int64_t)r->ended);
+	notes_say(
+		&r->c, 2,
+		"%llu rings were refused: their processes had ended before anything showed whether "
+		"they were of the traced ones",
+		(unsigned long long)r->ended);
+}
+
 /* Copies of chunks that a disk did not keep, or whose rings are gone. */
 static void say_what_is_damaged(struct recovery *r)
 {
@@ -396,7 +423,8 @@ static void say_what_is_damaged(struct recovery *r)
 
 static int finish(struct recovery *r)
 {
-	uint64_t rows;
+	uint64_t rows, lost;
+	char but[96] = "";
 	unsigned running;
 	int err;
 
@@ -412,6 +440,7 @@ static int finish(struct recovery *r)
 	pump_drain(&r->c);
 	rows = r->c.arenas.ever.rows;
 	say_what_is_gone(r);
+	say_what_has_ended(r);
 	say_what_is_damaged(r);
 	if (isatty(STDERR_FILENO))
 		db_stacks_progress(sl_say_names);
@@ -424,8 +453,13 @@ static int finish(struct recovery *r)
 	saved_rings_remove(&r->saved);
 	if (r->setup.dir[0])
 		session_unlink(r->setup.dir);
-	sl_warn("%s: recovered %llu records from %u program images; the report is complete",
-		r->c.report.path, (unsigned long long)rows, r->arenas);
+	lost = r->c.arenas.lost.unsound + r->c.arenas.lost.no_room + r->missing + r->ended;
+	if (lost)
+		snprintf(but, sizeof(but),
+			 " but for %llu rings that are missing (see SL_LOST_EVENTS)",
+			 (unsigned long long)lost);
+	sl_warn("%s: recovered %llu records from %u program images; the report is complete%s",
+		r->c.report.path, (unsigned long long)rows, r->arenas, but);
 	return 0;
 }
 

@@ -4,9 +4,59 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "preload/wire/wire.h"
+
+#define SILENT_NS 1000000000ll
+
+static int64_t mono_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+void hello_silent_forget(struct hello_silent *s, int sock)
+{
+	unsigned i = 0;
+
+	while (i < s->cnt && s->at[i].sock != sock)
+		i++;
+	if (i == s->cnt)
+		return;
+	s->cnt--;
+	memmove(&s->at[i], &s->at[i + 1], (s->cnt - i) * sizeof(s->at[0]));
+}
+
+static int close_oldest(struct hello_silent *s)
+{
+	int sock = s->at[0].sock;
+
+	s->closed++;
+	hello_silent_forget(s, sock);
+	return sock;
+}
+
+int hello_silent_add(struct hello_silent *s, int sock)
+{
+	int oldest;
+
+	for (unsigned i = 0; i < s->cnt; i++)
+		if (s->at[i].sock == sock)
+			return -1;
+	oldest = s->cnt == HELLO_SILENT ? close_oldest(s) : -1;
+	s->at[s->cnt].sock = sock;
+	s->at[s->cnt++].since = mono_ns();
+	return oldest;
+}
+
+int hello_silent_late(struct hello_silent *s)
+{
+	return s->cnt && mono_ns() - s->at[0].since > SILENT_NS ? close_oldest(s) : -1;
+}
 
 int hello_accept(int listen_fd)
 {

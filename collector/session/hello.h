@@ -16,6 +16,24 @@ struct hello {
 	int fd; /* the arena, or -1 */
 };
 
+#define HELLO_SILENT 64
+
+/* Connections without a hello so far, the oldest first: programs send theirs at once. */
+struct hello_silent {
+	struct {
+		int sock;
+		int64_t since; /* CLOCK_MONOTONIC, ns */
+	} at[HELLO_SILENT];
+	unsigned cnt;
+	uint64_t closed; /* ever: for lack of a hello */
+};
+
+/* One more, or one that is there already. Of too many the oldest goes: its socket, which the caller closes; -1: none. */
+int hello_silent_add(struct hello_silent *s, int sock);
+void hello_silent_forget(struct hello_silent *s, int sock);
+/* The oldest, forgotten, if it has been silent for too long: the caller closes it. -1: none. */
+int hello_silent_late(struct hello_silent *s);
+
 /* A connection of the listening socket, non-blocking. -1: none waits. */
 int hello_accept(int listen_fd);
 /* Its other side, as the kernel knows it. False: not a process of this PID namespace. */

@@ -5,7 +5,7 @@
  * It must survive whatever ends the collector: it has a session of its own, only the descriptors it was given, and
  * makes no call that could print or exit.
  */
-#include "collector/session/ring_keeper.h"
+#include "collector/session/keeper_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,24 +34,10 @@
 #include "preload/wire/arena.h"
 
 #define CHECK_MS          500
+#define SILENT_MS         20    /* until connections without a hello are looked at again */
+#define ACCEPTS_MAX       8192u /* at a time: others flood as fast as they are refused */
+#define BACKLOG           16
 #define ARENAS_OF_PROCESS 64 /* that are taken while there is no collector */
-
-struct kept {
-	uint32_t id, peer_pid, claimed_pid;
-	int fd;
-};
-
-struct keeper {
-	int control, listen_fd, recover_fd;
-	int before; /* socket to the keeper before: this one holds nothing alone yet; -1 */
-	int folder; /* of the report; -1: nothing is recorded */
-	char dir[96], report[3900];
-	struct kept *kept;
-	size_t cnt, cap;
-	uint32_t last_id, root_pid;
-	uint32_t refused;          /* arenas that processes sent after the collector's death */
-	int spool[SPOOL_SEGMENTS]; /* descriptors of segments, -1 none */
-};
 
 int keeper_send(int sock, const struct keeper_message *m, int fd)
 {
@@ -138,6 +125,29 @@ static void keep_segment(struct keeper *k, uint32_t index, int fd)
 	k->spool[index] = fd;
 }
 
+static void set_root(struct keeper *k, const struct keeper_message *m)
+{
+	k->root.is_attached = m->claimed_pid;
+	if (k->root.pid == m->peer_pid)
+		return;
+	if (k->root.pidfd >= 0)
+		close(k->root.pidfd);
+	k->root.pid = m->peer_pid;
+	k->root.pidfd = m->peer_pid ? (int)syscall(SYS_pidfd_open, m->peer_pid, 0) : -1;
+}
+
+/* Its arena, or those of what it starts, may still come. */
+static bool awaits_root(const struct keeper *k)
+{
+	struct pollfd p = {.fd = k->root.pidfd, .events = POLLIN};
+
+	if (!k->root.pid || k->root.is_attached)
+		return false;
+	if (k->root.pidfd < 0)
+		return proc_thread_lives(k->root.pid, k->root.pid);
+	return poll(&p, 1, 0) == 0;
+}
+
 /* Until the collector sends KEEPER_DONE (true) or is gone without it (false). */
 static bool serve_collector(struct keeper *k)
 {
@@ -149,7 +159,7 @@ static bool serve_collector(struct keeper *k)
 		case KEEPER_SETUP:
 			memcpy(k->dir, m.dir, sizeof(k->dir));
 			memcpy(k->report, m.report, sizeof(k->report));
-			k->root_pid = m.peer_pid;
+			set_root(k, &m);
 			if (k->folder >= 0)
 				close(k->folder);
 			k->folder = fd;
@@ -252,156 +262,10 @@ static bool arena_has_owner(const struct kept *kept)
 	return lives;
 }
 
-/* Only what was touched: an arena is mostly holes. */
-static int copy_touched(int from, int to)
-{
-	char buf[65536];
-	off_t at = 0, end = lseek(from, 0, SEEK_END);
-
-	if (ftruncate(to, end) < 0)
-		return -errno;
-	while ((at = lseek(from, at, SEEK_DATA)) >= 0) {
-		end = lseek(from, at, SEEK_HOLE);
-		while (at < end) {
-			size_t want =
-				end - at < (off_t)sizeof(buf) ? (size_t)(end - at) : sizeof(buf);
-			ssize_t n = pread(from, buf, want, at);
-
-			if (n <= 0 || pwrite(to, buf, (size_t)n, at) != n)
-				return errno ? -errno : -EIO;
-			at += n;
-		}
-	}
-	return 0;
-}
-
-static void write_clock(int folder)
-{
-	struct clock_snapshot s = clock_snapshot_take(clock_mode_detect(), true);
-	int fd = ring_file_make(folder, KEEPER_CLOCK);
-
-	if (fd < 0)
-		return;
-	if (write(fd, &s, sizeof(s)) != sizeof(s))
-		unlinkat(folder, KEEPER_CLOCK, 0);
-	close(fd);
-}
-
-/* One file per arena. 0, or the first error; each ring is tried. */
-static int write_rings(const struct keeper *k, int folder)
-{
-	int first = 0;
-
-	write_clock(folder);
-	for (size_t i = 0; i < k->cnt; i++) {
-		const struct kept *kept = &k->kept[i];
-		struct ring_name name = {kept->id, kept->peer_pid, kept->claimed_pid};
-		char text[RING_NAME_MAX];
-		int fd, err;
-
-		ring_name_make(&name, text);
-		fd = ring_file_make(folder, text);
-		err = fd < 0 ? fd : copy_touched(kept->fd, fd);
-		if (fd >= 0)
-			close(fd);
-		if (err && !first)
-			first = err;
-	}
-	return first;
-}
-
-static bool has_copies(int fd)
-{
-	const struct sl_chunk *c = mmap(NULL, SPOOL_SEGMENT_BYTES, PROT_READ, MAP_SHARED, fd, 0);
-	bool found = false;
-
-	if (c == MAP_FAILED)
-		return true;
-	for (uint32_t i = 0; i < SPOOL_SEGMENT_CHUNKS && !found; i++)
-		found = c[i].reserved[SPOOL_ARENA] != 0;
-	munmap((void *)(uintptr_t)c, SPOOL_SEGMENT_BYTES);
-	return found;
-}
-
-/* Those in memory; the others are files already. 0, or the first error. */
-static int write_spool(const struct keeper *k, int folder)
-{
-	int first = 0;
-
-	for (uint32_t i = 0; i < SPOOL_SEGMENTS; i++) {
-		char name[RING_NAME_MAX];
-		struct stat st;
-		int fd, err;
-
-		if (k->spool[i] < 0 || fstat(k->spool[i], &st) < 0 || st.st_nlink ||
-		    !has_copies(k->spool[i]))
-			continue;
-		snprintf(name, sizeof(name), "%u" SPOOL_SUFFIX, i);
-		fd = ring_file_make(folder, name);
-		err = fd < 0 ? fd : copy_touched(k->spool[i], fd);
-		if (fd >= 0)
-			close(fd);
-		if (err && !first)
-			first = err;
-	}
-	return first;
-}
-
-/* Removes what was written; segments that were files before stay. */
-static void unwrite(const struct keeper *k, int folder)
-{
-	char text[RING_NAME_MAX];
-	struct stat st;
-
-	unlinkat(folder, KEEPER_CLOCK, 0);
-	for (size_t i = 0; i < k->cnt; i++) {
-		struct ring_name name = {k->kept[i].id, k->kept[i].peer_pid,
-					 k->kept[i].claimed_pid};
-
-		ring_name_make(&name, text);
-		unlinkat(folder, text, 0);
-	}
-	for (uint32_t i = 0; i < SPOOL_SEGMENTS; i++) {
-		if (k->spool[i] < 0 || fstat(k->spool[i], &st) < 0 || st.st_nlink)
-			continue;
-		snprintf(text, sizeof(text), "%u" SPOOL_SUFFIX, i);
-		unlinkat(folder, text, 0);
-	}
-}
-
-/* Beside the report; where that fails, in the session's folder, which stays then. True: it may go. */
-static bool save_rings(const struct keeper *k)
-{
-	const char *slash = strrchr(k->report, '/');
-	int session, folder = -EPERM, err;
-	char name[300];
-
-	snprintf(name, sizeof(name), "%.255s" KEEPER_RINGS, slash ? slash + 1 : k->report);
-	if (k->folder >= 0)
-		folder = ring_folder_open(k->folder, name, true);
-	err = folder < 0 ? folder : write_rings(k, folder);
-	if (!err)
-		err = write_spool(k, folder);
-	if (err && folder >= 0)
-		unwrite(k, folder);
-	if (folder >= 0)
-		close(folder);
-	if (!err)
-		return true;
-	session = session_folder_open(k->dir);
-	folder = session < 0 ? session : ring_folder_open(session, "rings", true);
-	if (folder >= 0) {
-		write_rings(k, folder);
-		write_spool(k, folder);
-		close(folder);
-	}
-	return false;
-}
-
 /* Does the process have an arena here, or is it a child of one that shares the arena? */
 static bool is_known(const struct keeper *k, uint32_t pid)
 {
-	if (pid == k->root_pid)
+	if (pid == k->root.pid)
 		return true;
 	for (size_t i = 0; i < k->cnt; i++)
 		if (k->kept[i].peer_pid == pid || arena_names(&k->kept[i], pid))
@@ -409,18 +273,34 @@ static bool is_known(const struct keeper *k, uint32_t pid)
 	return false;
 }
 
-/* As in intake.c: another user's process must be one of the traced tree. */
-static bool is_ours(const struct keeper *k, const struct hello *h)
+/* The verdict on a process that lives holds while no arena is added: floods come from a few. */
+static bool is_stranger_still(const struct keeper *k, uint32_t pid, struct proc_origin *o)
 {
-	uint32_t pid = h->pid;
+	const struct stranger *s = &k->intake.stranger[pid % STRANGERS];
 
-	if (h->uid == geteuid() || h->uid == 0)
+	return proc_origin(pid, o) && s->pid == pid && s->start == o->start && s->cnt == k->cnt;
+}
+
+/*
+ * As in intake.c: another user's process must be one of the traced tree. One that has ended is known by the arena of its parent,
+ * whose slots only a collector gives back.
+ */
+static bool is_ours(struct keeper *k, uint32_t pid, uint32_t uid)
+{
+	struct proc_origin o = {0};
+	uint32_t at = pid;
+
+	if (uid == geteuid() || uid == 0)
 		return true;
-	for (int steps = 0; pid > 1 && steps < 64; steps++) {
-		if (is_known(k, pid))
+	if (is_stranger_still(k, pid, &o))
+		return false;
+	for (int steps = 0; at > 1 && steps < 64; steps++) {
+		if (is_known(k, at))
 			return true;
-		pid = proc_parent(pid);
+		at = proc_parent(at);
 	}
+	if (o.parent)
+		k->intake.stranger[pid % STRANGERS] = (struct stranger){pid, o.start, k->cnt};
 	return false;
 }
 
@@ -433,25 +313,94 @@ static bool has_many(const struct keeper *k, uint32_t pid)
 	return cnt >= ARENAS_OF_PROCESS;
 }
 
-/* A program's hello while there is no collector. */
-static void take_hello(struct keeper *k)
+/* What came over a connection of the traced tree. True: it is done with. */
+static bool hear(struct keeper *k, int sock)
 {
-	int sock = hello_accept(k->listen_fd);
-	struct pollfd p = {.fd = sock, .events = POLLIN};
 	struct hello h = {.fd = -1};
 	struct stat st;
+	int got = hello_receive(sock, &h);
 
-	if (sock < 0)
-		return;
-	if (poll(&p, 1, 100) > 0 && hello_receive(sock, &h) > 0 && h.fd >= 0) {
-		if (is_ours(k, &h) && !has_many(k, h.pid) && ring_memfd_is_sound(h.fd, &st)) {
-			keep(k, ++k->last_id, h.pid, h.claimed, h.fd);
-		} else {
-			k->refused++;
+	if (got == 0)
+		return false;
+	if (got > 0 && h.fd >= 0 && !has_many(k, h.pid) && ring_memfd_is_sound(h.fd, &st)) {
+		keep(k, ++k->last_id, h.pid, h.claimed, h.fd);
+	} else if (h.fd >= 0 || got == -2) {
+		k->intake.refused.strangers++;
+		if (h.fd >= 0)
 			close(h.fd);
-		}
 	}
+	hello_silent_forget(&k->intake.silent, sock);
 	close(sock);
+	return true;
+}
+
+/* Of the tree or not: /proc shows nothing of a process that has ended, so its ring is counted apart. */
+static void refuse(struct keeper *k, int sock)
+{
+	struct hello h = {.fd = -1};
+
+	if (hello_receive(sock, &h) > 0 && h.fd >= 0 && !proc_parent(h.pid))
+		k->intake.refused.ended++;
+	else
+		k->intake.refused.strangers++;
+	if (h.fd >= 0)
+		close(h.fd);
+	close(sock);
+}
+
+/*
+ * Whose it is comes first: nothing is waited for from strangers, or their connections would hold up those of programs, which may
+ * end meanwhile.
+ */
+static void on_connection(struct keeper *k, int sock)
+{
+	uint32_t pid, uid;
+	int oldest;
+
+	if (!hello_sender(sock, &pid, &uid) || !is_ours(k, pid, uid)) {
+		refuse(k, sock);
+		return;
+	}
+	if (hear(k, sock))
+		return;
+	oldest = hello_silent_add(&k->intake.silent, sock);
+	if (oldest >= 0)
+		close(oldest);
+}
+
+/* No descriptor is left: the program's arena is lost, or its connection would stay readable for ever. */
+static bool turn_away(struct keeper *k)
+{
+	int sock;
+
+	if ((errno != EMFILE && errno != ENFILE) || k->intake.reserve_fd < 0)
+		return false;
+	close(k->intake.reserve_fd);
+	sock = hello_accept(k->listen_fd);
+	if (sock >= 0)
+		close(sock);
+	k->intake.reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	k->intake.refused.strangers += sock >= 0;
+	return sock >= 0;
+}
+
+/* Hellos of programs while there is no collector. */
+static void take_hellos(struct keeper *k)
+{
+	struct hello_silent *silent = &k->intake.silent;
+	unsigned cnt = 0;
+	int sock;
+
+	for (unsigned i = silent->cnt; i-- > 0;)
+		hear(k, silent->at[i].sock);
+	while ((sock = hello_silent_late(silent)) >= 0) {
+		k->intake.refused.strangers++;
+		close(sock);
+	}
+	do {
+		while (cnt++ < ACCEPTS_MAX && (sock = hello_accept(k->listen_fd)) >= 0)
+			on_connection(k, sock);
+	} while (cnt < ACCEPTS_MAX && turn_away(k));
 }
 
 /* `recover` is here: hand over everything. True: it has taken it. */
@@ -477,7 +426,7 @@ static bool hand_over(struct keeper *k)
 		ok = k->spool[i] < 0 || keeper_send(sock, &m, k->spool[i]) == 0;
 	}
 	m.kind = KEEPER_DONE;
-	m.id = k->refused;
+	m.refused = k->intake.refused;
 	ok = ok && keeper_send(sock, &m, -1) == 0;
 	/* Only on KEEPER_TAKEN: the other side has a keeper of its own by then. */
 	ok = ok && keeper_receive(sock, &m, &fd) > 0 && m.kind == KEEPER_TAKEN;
@@ -511,32 +460,44 @@ static int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+static bool has_owner(const struct keeper *k)
+{
+	bool owned = awaits_root(k);
+
+	for (size_t i = 0; i < k->cnt && !owned; i++)
+		owned = arena_has_owner(&k->kept[i]);
+	return owned;
+}
+
 static void keep_alone(struct keeper *k)
 {
 	int64_t look_at = now_ms() + CHECK_MS;
 
 	k->recover_fd = listen_for_recover(k);
+	/* Programs wait in connect(): the connection of one that has ended in a long queue shows no more whose it was. */
+	listen(k->listen_fd, BACKLOG);
 	for (;;) {
 		struct pollfd p[2] = {{.fd = k->listen_fd, .events = POLLIN},
 				      {.fd = k->recover_fd, .events = POLLIN}};
-		int n = poll(p, 2, CHECK_MS);
-		bool owned = false;
+		int n = poll(p, 2, k->intake.silent.cnt ? SILENT_MS : CHECK_MS);
 
-		if (n > 0 && p[0].revents)
-			take_hello(k);
+		take_hellos(k);
 		if (n > 0 && p[1].revents && hand_over(k))
 			return;
 		/* A connection that only checks for life (`sessions list`) does not end the wait. */
-		if (n > 0 && now_ms() < look_at)
+		if (now_ms() < look_at)
 			continue;
 		look_at = now_ms() + CHECK_MS;
-		for (size_t i = 0; i < k->cnt && !owned; i++)
-			owned = arena_has_owner(&k->kept[i]);
-		if (!owned)
+		if (has_owner(k))
+			continue;
+		/* What an owner has sent before its end waits behind no more than this takes. */
+		take_hellos(k);
+		if (!has_owner(k))
 			break;
 	}
 	/* No report: nothing was being recorded. */
-	if (!k->report[0] || !k->cnt || save_rings(k))
+	if (!k->report[0] || !(k->cnt || k->intake.refused.strangers || k->intake.refused.ended) ||
+	    keeper_save(k))
 		session_unlink(k->dir);
 }
 
@@ -566,7 +527,8 @@ static void run(int control)
 	if (chdir("/") < 0)
 		_exit(1);
 	k->control = 3;
-	k->listen_fd = k->recover_fd = k->folder = k->before = -1;
+	k->listen_fd = k->recover_fd = k->folder = k->before = k->root.pidfd = -1;
+	k->intake.reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	memset(k->spool, 0xff, sizeof(k->spool));
 	if (!serve_collector(k) && k->dir[0] && k->before < 0)
 		keep_alone(k);

@@ -12,8 +12,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/base/clock_map.h"
+
 #define KEEPER_RINGS ".rings" /* folder: the report's path with this appended */
-#define KEEPER_CLOCK "clock"  /* in it: one struct clock_snapshot, taken after the last record */
+#define KEEPER_CLOCK "clock"  /* in it: one struct keeper_end, taken after the last record */
+
+/* Connections after the collector's death, whose programs, if they were any, have no arena here. */
+struct keeper_refused {
+	uint64_t strangers, /* not of the traced tree, or not sound */
+		ended; /* of processes of which nothing showed any more whether they were of it */
+};
+
+struct keeper_end {
+	struct clock_snapshot clock;
+	struct keeper_refused refused;
+};
 
 enum keeper_kind {
 	KEEPER_SETUP,
@@ -29,8 +42,9 @@ enum keeper_kind {
 struct keeper_message {
 	uint32_t kind; /* enum keeper_kind */
 	uint32_t id, peer_pid,
-		claimed_pid; /* ARENA, GONE; SETUP: peer_pid is the first process; DONE: id arenas were refused */
-	char dir[96];      /* SETUP */
+		claimed_pid; /* ARENA, GONE; SETUP: peer_pid is the first process, claimed_pid 1: it was attached to */
+	struct keeper_refused refused; /* DONE */
+	char dir[96];                  /* SETUP */
 	char report[3900]; /* SETUP; "": nothing is recorded; with it a descriptor of its folder */
 };
 
