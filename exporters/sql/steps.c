@@ -257,14 +257,15 @@ static int range_row(void *ctx, sqlite3_value **v)
 	struct steps *s = ctx;
 	struct sweep_id tid = sweep_value(v[1]), id = sweep_value(v[2]), end = sweep_value(v[4]);
 	int64_t start = sqlite3_value_int64(v[3]), name = 0, stem = STEP_NONE;
-	bool is_push_pop = sqlite3_value_int64(v[0]) == 59, is_main = step_is_main(tid.value);
+	bool counts = sqlite3_value_int64(v[0]) == (s->is_start_end ? 60 : 59),
+	     is_main = step_is_main(tid.value);
 	const struct step_domain *d;
 	const char *text;
 	size_t len;
 	int rc;
 
-	s->found.has_main = s->found.has_main || (tid.known && is_push_pop && is_main);
-	if (!tid.known || !end.known || !(is_push_pop || s->range))
+	s->found.has_main = s->found.has_main || (tid.known && counts && is_main);
+	if (!tid.known || !end.known || !(counts || s->range))
 		return SQLITE_OK;
 	d = domain_of(s, tid.value >> 24, id);
 	text = (const char *)sqlite3_value_text(v[5]);

@@ -232,6 +232,7 @@ int steps_choose(struct steps *s)
 		if (rc == SQLITE_OK && best < 4)
 			rc = choose_optimizer(s, &best);
 	}
+	s->found.none = !best;
 	if (rc == SQLITE_OK && (s->range || best))
 		rc = s->found.is_until ? outermost(s, s->optimizer, is_any, add_row)
 				       : outermost(s, s->ranges, repeats, add_row);

@@ -74,6 +74,7 @@ struct step_cached { /* a name by its id */
 struct steps {
 	sqlite3 *db;
 	const char *range;
+	bool is_start_end;           /* of start/end ranges, as no push/pop ranges are steps */
 	struct step_domain *domains; /* by process and id */
 	size_t domains_cnt, domains_room;
 	struct texts names; /* with their domain in front */
@@ -98,6 +99,7 @@ struct steps {
 		bool has_main;
 		bool has_steps; /* a name that repeats is that of a step */
 		int64_t chosen; /* stem; STEP_NONE: all */
+		bool none;      /* no ranges look like steps */
 		bool is_until;  /* the times between an optimizer's steps */
 	} found;
 	struct sorter *ranges, *optimizer, *rows;

@@ -85,6 +85,18 @@ static int rows_next(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
+static int find(struct cursor *c, sqlite3 *db, bool is_start_end)
+{
+	int rc;
+
+	steps_free(&c->s);
+	c->s.db = db;
+	c->s.range = c->range;
+	c->s.is_start_end = is_start_end;
+	rc = steps_read(&c->s);
+	return rc == SQLITE_OK ? steps_choose(&c->s) : rc;
+}
+
 static int rows_filter(sqlite3_vtab_cursor *base, int idx, const char *plan, int argc,
 		       sqlite3_value **argv)
 {
@@ -94,17 +106,14 @@ static int rows_filter(sqlite3_vtab_cursor *base, int idx, const char *plan, int
 	int rc;
 
 	(void)idx, (void)plan;
-	steps_free(&c->s);
 	sqlite3_free(c->range);
 	c->range = range ? sqlite3_mprintf("%s", range) : NULL;
 	if (range && !c->range)
 		return SQLITE_NOMEM;
 	c->nr = 0;
-	c->s.db = v->db;
-	c->s.range = c->range;
-	rc = steps_read(&c->s);
-	if (rc == SQLITE_OK)
-		rc = steps_choose(&c->s);
+	rc = find(c, v->db, false);
+	if (rc == SQLITE_OK && !range && c->s.found.none)
+		rc = find(c, v->db, true);
 	if (rc == SQLITE_ERROR) {
 		sqlite3_free(base->pVtab->zErrMsg);
 		base->pVtab->zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(v->db));

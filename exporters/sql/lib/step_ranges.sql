@@ -3,7 +3,8 @@
 DROP TABLE IF EXISTS temp.step;
 -- Of push/pop ranges of main threads those that repeat, apart from numbers, and are in no other that repeats; what libraries and the
 -- tracer say of themselves is none. First those called step, iteration or batch (else epoch) that take most time, then the
--- times between the steps of an optimizer, then others that take a tenth of all. :range takes the place of all these. (steps_choose.c)
+-- times between the steps of an optimizer, then others that take a tenth of all; where there are none, the same of start/end ranges.
+-- :range takes the place of all these. (steps_choose.c)
 CREATE TEMP TABLE step AS
 SELECT no, tid, start, end, name, stem FROM sl_steps(:range);
 -- Else what the program itself delimits.

@@ -3,7 +3,7 @@
 -- about: Steps are the ranges that range= names, or else what profile --python-step marked, or what looks most like steps: of the outermost push/pop
 -- about: ranges of main threads whose names, apart from digits, repeat, those called step, iteration or batch (else epoch) that
 -- about: take most time; else the times from the end of an optimizer's step to the end of its next; else those
--- about: outermost ranges that take most time; else the times between cudaProfilerStart and cudaProfilerStop.
+-- about: outermost ranges that take most time; else the same of start/end ranges; else the times between cudaProfilerStart and cudaProfilerStop.
 -- about: A slow step takes longer than the median + 3 * 1.4826 * the median distance from it; step_trace has each.
 -- needs: NVTX_EVENTS or CUPTI_ACTIVITY_KIND_RUNTIME = NV Tools Extension (NVTX) or CUDA trace
 -- arg: range=<name>, the ranges that are steps: text or domain:text, % stands for anything
