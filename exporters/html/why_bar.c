@@ -34,6 +34,7 @@ static const char *class_of(uint32_t reason)
 	case WHY_GIL:
 		return "k3";
 	case WHY_SOCKET:
+	case WHY_SOCKET_ANY:
 	case WHY_PIPE:
 	case WHY_POLL:
 	case WHY_SIGNAL:

@@ -113,8 +113,8 @@ static uint8_t kind_of_object(const char *path)
 		uint8_t reason;
 	} kinds[] = {
 		{"pipe:", WHY_PIPE},           {"/dev/pts/", WHY_POLL},   {"/dev/tty", WHY_POLL},
-		{"tcp", WHY_SOCKET},           {"udp", WHY_SOCKET},       {"unix:", WHY_SOCKET},
-		{"socket:", WHY_SOCKET},       {"anon_inode:", WHY_POLL}, {"inotify", WHY_POLL},
+		{"tcp", WHY_SOCKET},           {"udp", WHY_SOCKET},       {"unix:", WHY_SOCKET_ANY},
+		{"socket:", WHY_SOCKET_ANY},   {"anon_inode:", WHY_POLL}, {"inotify", WHY_POLL},
 		{"/dev/nvidia", WHY_GPU_CALL}, {"fifo:", WHY_PIPE},
 	};
 
@@ -138,17 +138,17 @@ uint32_t reason_of_call(struct walk *w, const struct why_call *c)
 		return WHY_QUEUE;
 	if (reason == WHY_OPEN)
 		return WHY_FILE;
-	if (reason != WHY_IO)
+	if (reason != WHY_IO && reason != WHY_SOCKET)
 		return reason;
 	if (what->object == WHY_NONE)
-		return WHY_FILE;
+		return reason == WHY_IO ? WHY_FILE : WHY_SOCKET;
 	known = &w->object_is[what->object];
 	if (!*known) {
 		text = string_of(w, w->m->objects.ids[what->object]);
 		*known = kind_of_object(text) + 1;
 		free(text);
 	}
-	return *known - 1;
+	return reason == WHY_SOCKET && *known - 1 != WHY_SOCKET_ANY ? WHY_SOCKET : *known - 1;
 }
 
 bool reason_is_gpu_wait(struct walk *w, const struct why_call *c)

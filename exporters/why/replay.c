@@ -135,8 +135,8 @@ static void spend_import(struct run *r, uint32_t thread, uint32_t culprit, int64
 static bool is_outside(uint32_t reason)
 {
 	return reason == WHY_SLEEP || reason == WHY_FILE || reason == WHY_FSYNC ||
-	       reason == WHY_SOCKET || reason == WHY_PIPE || reason == WHY_POLL ||
-	       reason == WHY_SIGNAL;
+	       reason == WHY_SOCKET || reason == WHY_SOCKET_ANY || reason == WHY_PIPE ||
+	       reason == WHY_POLL || reason == WHY_SIGNAL;
 }
 
 static void own_span(void *ctx, const struct why_cause *cause, int64_t ns)

@@ -284,7 +284,8 @@ void walk_wake(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake)
 		wake->sure = MATCHED;
 	}
 	if (wake->waker == WHY_NONE && back &&
-	    (wake->cause.reason == WHY_SOCKET || wake->cause.reason == WHY_POLL)) {
+	    (wake->cause.reason == WHY_SOCKET || wake->cause.reason == WHY_SOCKET_ANY ||
+	     wake->cause.reason == WHY_POLL)) {
 		wake->waker = sender(w, thread, wake->woken, object);
 		wake->edge_sure = MATCHED;
 	}

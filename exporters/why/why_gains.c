@@ -19,6 +19,7 @@ static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
 		[WHY_FILE] = "do without, or read and write ahead, in larger parts",
 		[WHY_FSYNC] = "less than half as often, or once at the end",
 		[WHY_SOCKET] = "do without, or ask ahead",
+		[WHY_SOCKET_ANY] = "do without, or ask ahead",
 		[WHY_SLEEP] = "do without, or wait for what it waits for",
 		[WHY_POLL] = "do without, or wait for what it waits for",
 		[WHY_IMPORT] = "import it once, later, or not at all",

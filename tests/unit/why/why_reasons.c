@@ -86,8 +86,8 @@ static void file_behind_a_descriptor_decides(void **state)
 		{"tcp:10.0.0.1:80", WHY_SOCKET},
 		{"tcp6:[::1]:80", WHY_SOCKET},
 		{"udp:10.0.0.1:53", WHY_SOCKET},
-		{"unix:/run/s", WHY_SOCKET},
-		{"socket:[5]", WHY_SOCKET},
+		{"unix:/run/s", WHY_SOCKET_ANY},
+		{"socket:[5]", WHY_SOCKET_ANY},
 		{"anon_inode:[eventfd]", WHY_POLL},
 		{"inotify", WHY_POLL},
 		{"/dev/nvidia0", WHY_GPU_CALL},
@@ -116,6 +116,32 @@ static void file_behind_a_descriptor_decides(void **state)
 		assert_int_equal(reason_at(2 * i + 1), WHY_FSYNC);
 	}
 	assert_int_equal(reason_at(900), WHY_FILE);
+}
+
+/* Of calls for sockets, too: Unix sockets, and those without the address of a peer, are not the network. */
+static void only_sockets_of_the_network_are_called_so(void **state)
+{
+	static const struct {
+		const char *name, *path;
+		uint32_t reason;
+	} made[] = {
+		{"recv", "tcp:10.0.0.1:80", WHY_SOCKET},    {"recv", "unix:/run/s", WHY_SOCKET_ANY},
+		{"recvmsg", "socket:[5]", WHY_SOCKET_ANY},  {"sendto", "udp:1.1.1.1:1", WHY_SOCKET},
+		{"connect", "unix:/run/s", WHY_SOCKET_ANY}, {"connect", "tcp6:[::1]:8", WHY_SOCKET},
+		{"getaddrinfo", NULL, WHY_SOCKET},          {"accept", NULL, WHY_SOCKET},
+		{"accept", "/dev/null", WHY_SOCKET},
+	};
+	const int cnt = sizeof(made) / sizeof(*made);
+
+	(void)state;
+	report(1000);
+	for (int i = 0; i < cnt; i++)
+		call(MAIN, made[i].name, i, i + 0.5, NULL, .path = made[i].path);
+	ask();
+	for (int i = 0; i < cnt; i++)
+		if (reason_at(i) != made[i].reason)
+			fail_msg("%s of %s: %s", made[i].name, made[i].path,
+				 why_reason_name(reason_at(i)));
 }
 
 /* A path of 2,000 characters is looked up as any other. */
@@ -308,6 +334,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(each_call_has_its_reason),
 		TEST(names_that_are_nearly_known_have_no_reason),
+		TEST(only_sockets_of_the_network_are_called_so),
 		TEST(file_behind_a_descriptor_decides),
 		TEST(long_names),
 		TEST(calls_of_cuda),
