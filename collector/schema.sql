@@ -134,7 +134,7 @@ CREATE TABLE OSRT_FILE_ACCESS_DESCRIPTORS (
     -- One row per opened file (each open counts, also of the same path).
     fileAccessId INTEGER NOT NULL, -- unique in the report
     processId    INTEGER NOT NULL, -- plain pid of the process that opened it
-    openedAt     INTEGER NOT NULL, -- ns; 0: inherited, or open before the session
+    openedAt     INTEGER NOT NULL, -- ns; 0: inherited, received, or open before the session
     closedAt     INTEGER NOT NULL, -- ns; 0: still open at the end of what is recorded
     filePath     TEXT    NOT NULL  -- path, peer address of a socket, or the link in /proc/PID/fd
 );
@@ -199,29 +199,32 @@ CREATE TABLE SL_OSRT_TOTALS (
     nameId      INTEGER NOT NULL, -- -> StringIds.id, name of the function
     count       INTEGER NOT NULL, -- how many calls
     totalNs     INTEGER NOT NULL, -- their time, ns; calls counted without a clock reading add 0
-    minNs       INTEGER NOT NULL, -- shortest, ns
+    minNs       INTEGER NOT NULL, -- shortest that was timed, ns
     maxNs       INTEGER NOT NULL, -- longest, ns
     bytes       INTEGER NOT NULL, -- bytes they moved
     errorCount  INTEGER NOT NULL, -- how many of them failed
     lostCount   INTEGER NOT NULL, -- calls above the threshold whose row was lost: not part of count
     lostTotalNs INTEGER NOT NULL, -- time of the lost ones, ns
+    isUntimed   INTEGER NOT NULL, -- 1: some of count were counted without a clock reading (all of them, if totalNs is 0):
+                                  -- locks that were free, characters of a stream's buffer; 0: all were timed
     PRIMARY KEY (globalTid, instance, nameId)
 ) WITHOUT ROWID;
 
 -- @table SL_FILE_TOTALS lazy
 CREATE TABLE SL_FILE_TOTALS (
-    -- Exact totals, by thread and open file, of the calls that read or write and have no row in OSRT_API because they were
+    -- Exact totals, by thread and open file, of the calls that open, read or write and have no row in OSRT_API because they were
     -- shorter than the threshold or their row was lost. Totals of all calls on a file = these + the rows of OSRT_API with its
-    -- fileAccessId and a function that reads, or writes (SL_FUNCTIONS.io). Written when a thread or the report ends; the
+    -- fileAccessId and a function that opens, reads, or writes (SL_FUNCTIONS.io). Written when a thread or the report ends; the
     -- flight recorder has none. Calls whose descriptor is not known (it failed, or a sandbox forbids to look), and those of
     -- some threads where there are thousands (DIAGNOSTIC_EVENT then has a line), are in SL_OSRT_TOTALS alone.
     globalTid    INTEGER NOT NULL, -- packed id of the thread (of all threads that had it, one after the other)
     fileAccessId INTEGER NOT NULL, -- -> OSRT_FILE_ACCESS_DESCRIPTORS.fileAccessId
-    eventType    INTEGER NOT NULL, -- -> ENUM_OSRT_FILE_ACCESS_EVENT_TYPE.id: 3 read, 4 written
+    eventType    INTEGER NOT NULL, -- -> ENUM_OSRT_FILE_ACCESS_EVENT_TYPE.id: 1 opened, 3 read, 4 written
+    isStdio      INTEGER NOT NULL, -- 1: by functions that work on a stream's buffer (SL_FUNCTIONS.isStdio), 0: by others
     count        INTEGER NOT NULL, -- how many calls, failed ones included
     bytes        INTEGER NOT NULL, -- bytes they moved
     totalNs      INTEGER NOT NULL, -- their time, ns; calls counted without a clock reading add 0
-    PRIMARY KEY (globalTid, fileAccessId, eventType)
+    PRIMARY KEY (globalTid, fileAccessId, eventType, isStdio)
 ) WITHOUT ROWID;
 
 -- @table SYSCALL lazy
@@ -794,8 +797,10 @@ CREATE TABLE SL_FUNCTIONS (
     -- Functions of OSRT_API, SL_OSRT_TOTALS and the tables of calls into GPU libraries. Complete when the report is finished.
     nameId  INTEGER NOT NULL PRIMARY KEY, -- -> StringIds.id, name of the function
     library INTEGER NOT NULL,             -- -> StringIds.id: libc, cudart, cuda, cublas, cublaslt, cudnn, nccl, ...
-    io      INTEGER                       -- what it does to a file or socket, -> ENUM_OSRT_FILE_ACCESS_EVENT_TYPE.id;
+    io      INTEGER,                      -- what it does to a file or socket, -> ENUM_OSRT_FILE_ACCESS_EVENT_TYPE.id;
                                           -- NULL: nothing
+    isStdio INTEGER NOT NULL              -- 1: works on the buffer of a stream (fread, fgets, printf): its calls and bytes are
+                                          -- no calls and bytes of the kernel's; 0: others
 );
 
 -- @table SL_LIBRARY_API lazy

@@ -45,11 +45,14 @@ static void write_totals(struct arenas *as, struct thread *t, const struct sl_sl
 		uint64_t count = __atomic_load_n(&agg[hook].count, __ATOMIC_ACQUIRE);
 		struct sl_agg copy, *g = &copy;
 		struct db_total total;
+		bool is_untimed;
 
 		if ((!count && !agg[hook].lost_count) || as->model->wants.no_osrt)
 			continue;
 		copy = agg[hook];
 		copy.count = count;
+		is_untimed = copy.err_count & SL_AGG_UNTIMED;
+		copy.err_count &= ~SL_AGG_UNTIMED;
 		/* The thread may have begun those of the next report since: what was taken before that is right. */
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (__atomic_load_n(&slot->epoch, __ATOMIC_RELAXED) != epoch)
@@ -72,6 +75,7 @@ static void write_totals(struct arenas *as, struct thread *t, const struct sl_sl
 			.err_count = figure(g->err_count),
 			.lost_count = figure(g->lost_count),
 			.lost_total_ns = clock_map_span(as->clock, g->lost_total),
+			.is_untimed = is_untimed,
 		};
 		db_total(as->db, &total);
 		live_short(as, t,

@@ -1,6 +1,7 @@
 /*
  * file_totals.c - adds totals by file to the report. A thread's chunk may be read several times while it counts on; what was
- * added of it is remembered, until the record that ends that count.
+ * added of it is remembered, until the record that ends that count. Calls that open are added one by one: each has a file of
+ * its own.
  */
 #include "collector/decode/file_totals.h"
 
@@ -20,6 +21,12 @@ static uint64_t since(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
+/* The flight recorder has no moment from which on it could count them. */
+static bool are_counted(const struct arenas *as)
+{
+	return !as->model->wants.no_osrt && !as->flight.follows_files;
+}
+
 /* @before: in the report already, NULL nothing. */
 static void add(struct arenas *as, struct thread *t, const struct sl_file_total *total,
 		const struct sl_file_total *before)
@@ -28,10 +35,11 @@ static void add(struct arenas *as, struct thread *t, const struct sl_file_total 
 	int64_t now = clock_map_ns(as->clock, as->clock->newest);
 	struct file *f;
 
-	/* The flight recorder has no moment from which on it could count them. */
-	if (as->model->wants.no_osrt || as->flight.follows_files)
+	uint32_t serial = sl_file_key(total->key);
+
+	if (!are_counted(as))
 		return;
-	f = file_get(as->model, t->image, sl_file_key(total->key), DB_NULL, now);
+	f = file_get(as->model, t->image, serial & ~SL_FILE_STREAM, DB_NULL, now);
 	if (!before)
 		before = &nothing;
 	for (unsigned way = 0; f && way < 2; way++) {
@@ -39,6 +47,7 @@ static void add(struct arenas *as, struct thread *t, const struct sl_file_total 
 			.global_tid = t->id.global_tid,
 			.file_id = f->id,
 			.type = way == SL_FILE_READ ? SL_IO_READ : SL_IO_WRITE,
+			.is_stdio = serial & SL_FILE_STREAM ? 1 : 0,
 			.count = figure(since(total->way[way].count, before->way[way].count)),
 			.bytes = figure(since(total->way[way].bytes, before->way[way].bytes)),
 			.total_ns = clock_map_span(
@@ -48,6 +57,24 @@ static void add(struct arenas *as, struct thread *t, const struct sl_file_total 
 		if (row.count)
 			db_file_total(as->db, &row);
 	}
+}
+
+void file_totals_opened(struct arenas *as, struct thread *t, const struct file *f,
+			uint64_t opened_by)
+{
+	unsigned hook = (opened_by & 0xffff) - 1;
+	struct db_file_total row = {
+		.global_tid = t->id.global_tid,
+		.type = SL_IO_OPEN,
+		.count = 1,
+		.total_ns = clock_map_span(as->clock, opened_by >> 16),
+	};
+
+	if (!f || !are_counted(as) || hook >= SL_HOOK_CNT || sl_hook_info[hook].io != SL_IO_OPEN)
+		return;
+	row.file_id = f->id;
+	row.is_stdio = sl_hook_is_stdio(hook);
+	db_file_total(as->db, &row);
 }
 
 void file_totals_moved(struct arenas *as, struct thread *t, const struct sl_file_total *total)

@@ -8,12 +8,13 @@
 #include "preload/wire/hooks.h"
 
 /* @library: interned with the first function of it. */
-static void write_function(struct db *db, const char *name, const char *library, int64_t io)
+static void write_function(struct db *db, const char *name, const char *library, int64_t io,
+			   bool is_stdio)
 {
 	int64_t id = db_string_known(db, name, strlen(name));
 
 	if (id != DB_NULL)
-		db_function(db, id, db_string(db, library, strlen(library)), io);
+		db_function(db, id, db_string(db, library, strlen(library)), io, is_stdio);
 }
 
 static void write_gpu_functions(struct db *db)
@@ -32,7 +33,7 @@ static void write_gpu_functions(struct db *db)
 		at = sl_gpu_next(at, &line);
 		while (i >= sl_gpu_first[library + 1])
 			library++;
-		write_function(db, line.name, libraries[library], DB_NULL);
+		write_function(db, line.name, libraries[library], DB_NULL, false);
 	}
 }
 
@@ -41,7 +42,8 @@ void function_table_write(struct db *db)
 	for (unsigned i = 0; i < SL_HOOK_CNT; i++) {
 		const struct sl_hook_info *hook = &sl_hook_info[i];
 
-		write_function(db, hook->name, "libc", hook->io == SL_IO_NONE ? DB_NULL : hook->io);
+		write_function(db, hook->name, "libc", hook->io == SL_IO_NONE ? DB_NULL : hook->io,
+			       sl_hook_is_stdio(i));
 	}
 	write_gpu_functions(db);
 }

@@ -414,16 +414,32 @@ static void note(struct arenas *as, struct thread *t, const struct meta *m, int6
 	db_diagnostic(as->db, ns, 1, 2, text, t->image->proc ? GLOBAL_PID(t->image->proc->pid) : 0);
 }
 
-static void take_socket(struct arenas *as, struct image *im, const struct call *c,
+/* SL_META_FILE or SOCKET. */
+static void known(struct arenas *as, struct thread *t, const struct meta *m, const char *text,
+		  uint32_t len, int64_t ns)
+{
+	struct model *model = as->model;
+	struct file *f;
+
+	if (m->opened_by) {
+		f = file_open(model, t->image, m->serial, m->fd, text, len, ns);
+		file_totals_opened(as, t, f, m->opened_by);
+		return;
+	}
+	file_name_set(&t->image->arena->names, m->serial, text, len);
+	file_get(model, t->image, m->serial, m->fd, ns);
+}
+
+static void take_socket(struct arenas *as, struct thread *t, const struct call *c,
 			const struct meta *m, int64_t ns)
 {
 	char raw[TEXT_MAX], text[TEXT_MAX];
 	uint32_t len = decode_sockaddr(raw, copy_text(m->bytes, m->len, raw), text, sizeof(text));
 
 	if (c->hook == SL_META_LOCAL)
-		file_local(as->model, im, m->serial, text);
+		file_local(as->model, t->image, m->serial, text);
 	else
-		file_open(as->model, im, m->serial, m->fd, text, len, ns);
+		known(as, t, m, text, len, ns);
 }
 
 static void take_meta(struct arenas *as, struct thread *t, const struct call *c)
@@ -459,8 +475,7 @@ static void take_meta(struct arenas *as, struct thread *t, const struct call *c)
 		model_on_image(as->model, t->image, &m, ns);
 		break;
 	case SL_META_FILE:
-		file_open(as->model, t->image, m.serial, m.fd, raw, copy_text(m.bytes, m.len, raw),
-			  ns);
+		known(as, t, &m, raw, copy_text(m.bytes, m.len, raw), ns);
 		break;
 	case SL_META_DUP:
 		if (m.old_serial)
@@ -472,7 +487,7 @@ static void take_meta(struct arenas *as, struct thread *t, const struct call *c)
 		break;
 	case SL_META_SOCKET:
 	case SL_META_LOCAL:
-		take_socket(as, t->image, c, &m, ns);
+		take_socket(as, t, c, &m, ns);
 		break;
 	case SL_META_LOST:
 		lost(as, t, c, &m);

@@ -150,7 +150,7 @@ bool decode_file_total(const struct call *c, struct sl_file_total *total)
 bool decode_meta(const struct call *c, struct meta *m)
 {
 	static const uint8_t min[] = {
-		[SL_META_IMAGE] = 3,    [SL_META_FILE] = 2,  [SL_META_SOCKET] = 2,
+		[SL_META_IMAGE] = 3,    [SL_META_FILE] = 3,  [SL_META_SOCKET] = 3,
 		[SL_META_LOST] = 3,     [SL_META_EXEC] = 2,  [SL_META_NOTE] = 2,
 		[SL_META_OVERHEAD] = 2, [SL_META_DUP] = 2,   [SL_META_CLOSE] = 1,
 		[SL_META_STRING] = 2,   [SL_META_LOCAL] = 2, [SL_META_RANK] = 2,
@@ -172,6 +172,11 @@ bool decode_meta(const struct call *c, struct meta *m)
 		return true;
 	case SL_META_FILE:
 	case SL_META_SOCKET:
+		m->fd = (int32_t)(uint32_t)first;
+		m->serial = (uint32_t)(first >> 32);
+		m->opened_by = p[1];
+		take_bytes(p, c->data.words, 2, &m->len, &m->bytes);
+		return true;
 	case SL_META_LOCAL:
 		m->fd = (int32_t)(uint32_t)first;
 		m->serial = (uint32_t)(first >> 32);

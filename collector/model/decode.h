@@ -46,6 +46,7 @@ struct meta {
 	int64_t fd;               /* FILE, SOCKET, LOCAL, CLOSE; DUP: the new one */
 	uint32_t serial;          /* of fd */
 	uint32_t old_serial;      /* DUP */
+	uint64_t opened_by;       /* FILE, SOCKET: sl_opened_by(), or 0 */
 	uint64_t last, cnt;       /* LOST, OVERHEAD: ticks of the last, how many */
 	uint64_t kind; /* LOST: enum sl_loss; NOTE: enum sl_note; OVERHEAD: enum sl_overhead */
 	uint32_t len;

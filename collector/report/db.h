@@ -355,13 +355,15 @@ struct db_total {
 	int64_t global_tid, instance; /* instance distinguishes two threads with one globalTid */
 	int64_t name_id;
 	int64_t count, total_ns, min_ns, max_ns, bytes, err_count, lost_count, lost_total_ns;
+	bool is_untimed;
 };
 int db_total(struct db *db, const struct db_total *total);
 
 /* SL_FILE_TOTALS: adds up. */
 struct db_file_total {
 	int64_t global_tid, file_id, type; /* ENUM_OSRT_FILE_ACCESS_EVENT_TYPE.id */
-	int64_t count, bytes, total_ns;    /* at most FIGURE_MAX each */
+	int64_t is_stdio;
+	int64_t count, bytes, total_ns; /* at most FIGURE_MAX each */
 };
 int db_file_total(struct db *db, const struct db_file_total *total);
 
@@ -380,7 +382,7 @@ int db_live_row(struct db *db, enum db_live_table table, const int64_t *numbers,
 int db_call_total(struct db *db, const struct db_total *total);
 
 /* A row of SL_FUNCTIONS; @io DB_NULL: none. */
-int db_function(struct db *db, int64_t name_id, int64_t library, int64_t io);
+int db_function(struct db *db, int64_t name_id, int64_t library, int64_t io, int64_t is_stdio);
 
 /* A row of PMU_EVENT_REQUESTS: what is counted. */
 enum {

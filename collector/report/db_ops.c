@@ -47,8 +47,8 @@ static const struct {
 		" traced, exe, commandLine) VALUES(?, ?, ?, ?, ?, ?, ?, ?)"},
 	[OP_IMAGE_END] = {"SL_PROCESS_TREE", "iii",
 		"UPDATE main.SL_PROCESS_TREE SET end = ?2, exitStatus = ?3 WHERE rowid = ?1"},
-	[OP_TOTAL] = {"SL_OSRT_TOTALS", "iiiiiiiiiii",
-		"INSERT OR REPLACE INTO main.SL_OSRT_TOTALS VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+	[OP_TOTAL] = {"SL_OSRT_TOTALS", "iiiiiiiiiiii",
+		"INSERT OR REPLACE INTO main.SL_OSRT_TOTALS VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
 	[OP_CALL_TOTAL] = {"SL_SYSCALL_TOTALS", "iiiiiii",
 		"INSERT INTO main.SL_SYSCALL_TOTALS VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
 		" count = count + excluded.count, totalNs = totalNs + excluded.totalNs,"
@@ -62,9 +62,9 @@ static const struct {
 		"INSERT OR REPLACE INTO main.SL_NCCL_COMMUNICATORS VALUES(?, ?, ?, ?, ?, ?, ?, NULL)"},
 	[OP_COMMUNICATOR_END] = {"SL_NCCL_COMMUNICATORS", "iii",
 		"UPDATE main.SL_NCCL_COMMUNICATORS SET end = ?3 WHERE globalPid = ?1 AND comm = ?2 AND end IS NULL"},
-	[OP_FILE_TOTAL] = {"SL_FILE_TOTALS", "iiiiii",
+	[OP_FILE_TOTAL] = {"SL_FILE_TOTALS", "iiiiiii",
 		/* Sums end at FIGURE_MAX: beyond, SQLite would make them floating point. */
-		"INSERT INTO main.SL_FILE_TOTALS VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+		"INSERT INTO main.SL_FILE_TOTALS VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
 		" count = min(count + excluded.count, 4611686018427387903),"
 		" bytes = min(bytes + excluded.bytes, 4611686018427387903),"
 		" totalNs = min(totalNs + excluded.totalNs, 4611686018427387903)"},
@@ -109,7 +109,7 @@ static const struct {
 	[OP_CODE] = {"SL_CODES", "ittiib", "INSERT OR REPLACE INTO main.SL_CODES VALUES(?, ?, ?, ?, ?, ?)"},
 	[OP_EVENT_REQUEST] = {"PMU_EVENT_REQUESTS", "iiittii",
 		"INSERT OR REPLACE INTO main.PMU_EVENT_REQUESTS VALUES(?1, ?2, ?3, 1, ?4, ?5, ?6, ?7)"},
-	[OP_FUNCTION] = {"SL_FUNCTIONS", "iii", "INSERT OR REPLACE INTO main.SL_FUNCTIONS VALUES(?, ?, ?)"},
+	[OP_FUNCTION] = {"SL_FUNCTIONS", "iiii", "INSERT OR REPLACE INTO main.SL_FUNCTIONS VALUES(?, ?, ?, ?)"},
 	[OP_METRIC_NAME] = {"TARGET_INFO_GPU_METRICS", "iitit",
 		"INSERT INTO main.TARGET_INFO_GPU_METRICS VALUES(?, ?, ?, ?, ?)"},
 	/* Rates are in thousandths. */

@@ -126,16 +126,16 @@ int db_file_closed(struct db *db, int64_t id, int64_t closed_ns)
 	return db_record(db, OP_FILE_CLOSED, id, closed_ns);
 }
 
-int db_function(struct db *db, int64_t name_id, int64_t library, int64_t io)
+int db_function(struct db *db, int64_t name_id, int64_t library, int64_t io, int64_t is_stdio)
 {
-	return db_record(db, OP_FUNCTION, name_id, library, io);
+	return db_record(db, OP_FUNCTION, name_id, library, io, is_stdio);
 }
 
 int db_total(struct db *db, const struct db_total *t)
 {
 	return db_record(db, OP_TOTAL, t->global_tid, t->instance, t->name_id, t->count,
 			 t->total_ns, t->min_ns, t->max_ns, t->bytes, t->err_count, t->lost_count,
-			 t->lost_total_ns);
+			 t->lost_total_ns, t->is_untimed);
 }
 
 int db_call_total(struct db *db, const struct db_total *t)
@@ -167,8 +167,8 @@ int db_communicator_ended(struct db *db, int64_t global_pid, int64_t comm, int64
 
 int db_file_total(struct db *db, const struct db_file_total *t)
 {
-	return db_record(db, OP_FILE_TOTAL, t->global_tid, t->file_id, t->type, t->count, t->bytes,
-			 t->total_ns);
+	return db_record(db, OP_FILE_TOTAL, t->global_tid, t->file_id, t->type, t->is_stdio,
+			 t->count, t->bytes, t->total_ns);
 }
 
 int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *what,

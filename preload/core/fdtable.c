@@ -54,9 +54,13 @@ static uint32_t *entry(int fd, bool make)
 
 uint32_t sl_fd_new_serial(void)
 {
+	uint32_t serial;
+
 	if (!sl_global.arena)
 		return 0;
-	return __atomic_add_fetch(&sl_global.arena->file_serial, 1, __ATOMIC_RELAXED);
+	serial = __atomic_add_fetch(&sl_global.arena->file_serial, 1, __ATOMIC_RELAXED);
+	/* After two billion files: one for all of the others, which has no name. */
+	return serial < SL_FILE_STREAM ? serial : SL_FILE_STREAM - 2;
 }
 
 void sl_fd_set(int fd, uint32_t serial)
@@ -116,7 +120,7 @@ uint32_t sl_fd_serial_slow(int fd)
 	char target[512];
 	struct sockaddr_storage peer;
 	uint32_t len = sizeof(peer), serial, none = 0, *e;
-	uint64_t word, now;
+	uint64_t word[2] = {0}, now; /* no call opened it */
 	long n;
 
 	if (fd < 0 || sl_global.seccomp)
@@ -135,13 +139,13 @@ uint32_t sl_fd_serial_slow(int fd)
 	if (!__atomic_compare_exchange_n(e, &none, serial, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return none;
 	now = sl_ticks();
-	word = sl_fd_serial(fd, serial);
+	word[0] = sl_fd_serial(fd, serial);
 	if (n > 7 && memcmp(target, "socket:", 7) == 0 &&
 	    sl_sys3(SYS_getpeername, fd, &peer, &len) == 0 && len > 2 && len <= sizeof(peer)) {
-		sl_meta(SL_META_SOCKET, now, &word, 1, &peer, len);
+		sl_meta(SL_META_SOCKET, now, word, 2, &peer, len);
 		sl_fd_local(fd, serial);
 	} else {
-		sl_meta(SL_META_FILE, now, &word, 1, target, (size_t)n);
+		sl_meta(SL_META_FILE, now, word, 2, target, (size_t)n);
 	}
 	return serial;
 }

@@ -58,6 +58,7 @@ static void evict(struct sl_file_total *f)
 static void sl_file_count(enum sl_hook hook, int fd, uint32_t serial, uint64_t duration,
 			  uint64_t bytes)
 {
+	uint32_t stream = sl_hook_is_stdio(hook) ? SL_FILE_STREAM : 0;
 	uint8_t io = sl_hook_info[hook].io;
 	struct sl_file_total *f;
 
@@ -65,12 +66,12 @@ static void sl_file_count(enum sl_hook hook, int fd, uint32_t serial, uint64_t d
 	if (!serial || !sl_tls.agg || (io != SL_IO_READ && io != SL_IO_WRITE) ||
 	    (sl_tls.files == sl_no_files && !take_files()))
 		return;
-	f = sl_file_place(fd);
-	if (f->key != sl_file_key(serial)) {
+	f = sl_file_place(fd, stream);
+	if (f->key != sl_file_key(serial | stream)) {
 		if (f->key)
 			evict(f);
 		f->fd = fd;
-		__atomic_store_n(&f->key, sl_file_key(serial), __ATOMIC_RELEASE);
+		__atomic_store_n(&f->key, sl_file_key(serial | stream), __ATOMIC_RELEASE);
 	}
 	sl_file_add(f, io == SL_IO_WRITE ? SL_FILE_WRITE : SL_FILE_READ, duration, bytes);
 }
@@ -107,6 +108,7 @@ void sl_count_char_slow(enum sl_hook hook, int fd)
 	if (!sl_begin_write())
 		return;
 	a->bytes++;
+	a->err_count |= SL_AGG_UNTIMED;
 	__atomic_store_n(&a->count, a->count + 1, __ATOMIC_RELEASE);
 	sl_file_count(hook, fd, serial, 0, 1);
 	sl_end_write();

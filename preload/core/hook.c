@@ -577,10 +577,12 @@ void sl_leave_bytes(const struct sl_call *call, enum sl_hook hook, unsigned shap
 	uint64_t *w;
 
 	if (sl_short(call, hook, is_file, 0, failed)) {
+		uint64_t p[2] = {word1, sl_opened_by(hook, call->duration)};
+
 		/* A descriptor's name is recorded for short calls, too: later records refer to it. */
 		if (word1 >> 32 && !failed)
 			sl_meta(shape == SL_SHAPE_SOCK ? SL_META_SOCKET : SL_META_FILE, call->start,
-				&word1, 1, bytes, len);
+				p, 2, bytes, len);
 		return;
 	}
 	n = byte_words(&len, head + 3, &flags);

@@ -179,9 +179,9 @@ SL_HOT void sl_aggregate(enum sl_hook hook, uint64_t duration, uint64_t bytes, b
 {
 	struct sl_agg *a = &sl_tls.agg[hook];
 
-	a->total += duration;
-	if (duration < a->min || !a->count)
+	if (duration < a->min || !a->total)
 		a->min = duration;
+	a->total += duration;
 	if (duration > a->max)
 		a->max = duration;
 	a->bytes += bytes;
@@ -220,10 +220,10 @@ SL_HOT bool sl_short(const struct sl_call *call, enum sl_hook hook, bool is_file
 /* sl_tls.files of a thread without a chunk: no key is equal to that of a descriptor. */
 extern const struct sl_file_total sl_no_files[SL_FILE_TOTALS];
 
-/* Where calls on @fd are counted, if the key there is that of its serial. */
-SL_HOT struct sl_file_total *sl_file_place(int fd)
+/* Where calls on @fd are counted, if the key there is that of its serial; @stream: 0 or SL_FILE_STREAM. */
+SL_HOT struct sl_file_total *sl_file_place(int fd, uint32_t stream)
 {
-	return &sl_tls.files[(unsigned)fd % SL_FILE_TOTALS];
+	return &sl_tls.files[((unsigned)fd + (stream ? SL_FILE_TOTALS / 2 : 0)) % SL_FILE_TOTALS];
 }
 
 /* With `busy` set. @way: SL_FILE_* */
@@ -423,7 +423,7 @@ SL_COLD void sl_leave_io_rare(uint64_t start, uint32_t depth, enum sl_hook hook,
 SL_HOT bool sl_short_io(const struct sl_call *call, enum sl_hook hook, unsigned way, int fd,
 			uint64_t done)
 {
-	struct sl_file_total *f = sl_file_place(fd);
+	struct sl_file_total *f = sl_file_place(fd, 0);
 
 	if (sl_unlikely(f->key != sl_file_key(sl_fd_peek(fd))))
 		return false;
@@ -511,6 +511,7 @@ SL_HOT void sl_count_only(enum sl_hook hook, uint64_t bytes)
 		return;
 	a = &sl_tls.agg[hook];
 	a->bytes += bytes;
+	a->err_count |= SL_AGG_UNTIMED;
 	__atomic_store_n(&a->count, a->count + 1, __ATOMIC_RELEASE);
 	sl_end_write();
 }
@@ -526,8 +527,8 @@ SL_HOT void sl_count_char(enum sl_hook hook, unsigned way, int fd)
 		gate = sl_sync();
 	if (sl_unlikely(!(gate & 1)))
 		return;
-	f = sl_file_place(fd);
-	if (sl_unlikely(f->key != sl_file_key(sl_fd_peek(fd)))) {
+	f = sl_file_place(fd, SL_FILE_STREAM);
+	if (sl_unlikely(f->key != sl_file_key(sl_fd_peek(fd) | SL_FILE_STREAM))) {
 		sl_count_char_slow(hook, fd);
 		return;
 	}
@@ -535,6 +536,7 @@ SL_HOT void sl_count_char(enum sl_hook hook, unsigned way, int fd)
 		return;
 	a = &sl_tls.agg[hook];
 	a->bytes++;
+	a->err_count |= SL_AGG_UNTIMED;
 	__atomic_store_n(&a->count, a->count + 1, __ATOMIC_RELEASE);
 	sl_file_add(f, way, 0, 1);
 	sl_end_write();

@@ -26,6 +26,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "preload/wire/arena.h"
 
 enum sl_fail {
@@ -47,6 +49,8 @@ enum sl_io {
 
 enum sl_hook {
 #define SL_HOOK_ONE(fail, io, name) SL_H_##name,
+/* The number of the hook that follows. */
+#define SL_HOOK_MARK(name) name, name##_BEFORE = name - 1,
 #include "preload/wire/tables.h"
 #undef SL_HOOK_ONE
 	SL_HOOK_CNT
@@ -59,6 +63,12 @@ struct sl_hook_info {
 	uint8_t io;   /* enum sl_io */
 };
 extern const struct sl_hook_info sl_hook_info[SL_HOOK_CNT]; /* hook_info.c */
+
+/* Whether it works on the buffer of a stream: its calls and bytes are no calls and bytes of the kernel's. */
+static inline bool sl_hook_is_stdio(unsigned hook)
+{
+	return hook >= SL_STDIO_FIRST && hook < SL_STDIO_END;
+}
 
 /* FNV-1a over all names; the collector compares it, so that a hook number has one meaning. */
 static inline uint64_t sl_hook_hash(void)

@@ -1,7 +1,7 @@
 /*
  * tables.h - includes every hook table, one line per table. No guard: included once per use.
  * If SL_HOOK_ONE(fail, io, name) is defined, all kinds expand to it; otherwise the includer defines
- * each kind (see hooks.h) itself.
+ * each kind (see hooks.h) itself. SL_HOOK_MARK(name) stands before and after the functions of stdio, if it is defined.
  */
 #ifdef SL_HOOK_ONE
 #define HOOK_CALL(fail, ret, name, params, args)                 SL_HOOK_ONE(fail, NONE, name)
@@ -17,14 +17,21 @@
 #define HOOK_HAND(fail, io, name)                SL_HOOK_ONE(fail, io, name)
 #endif
 
+#ifndef SL_HOOK_MARK
+#define SL_HOOK_MARK(name)
+#endif
+
 #include "preload/libc/file.def"
+SL_HOOK_MARK(SL_STDIO_FIRST)
 #include "preload/libc/stdio.def"
+SL_HOOK_MARK(SL_STDIO_END)
 #include "preload/libc/socket.def"
 #include "preload/libc/thread.def"
 #include "preload/libc/process.def"
 #include "preload/libc/memory.def"
 #include "preload/libc/misc.def"
 
+#undef SL_HOOK_MARK
 #undef HOOK_CALL
 #undef HOOK_VOID
 #undef HOOK_ARG

@@ -66,10 +66,11 @@ enum sl_meta {
 	/* A process image began (start-up, exec, or first event after fork). [0] pid | ppid << 32 (as
 	 * the process sees them), [1] enum sl_image, [2] length, [3..] executable '\0' arg0 '\0' ... */
 	SL_META_IMAGE = 0,
-	/* A descriptor became known without an open: inherited, received, created elsewhere.
-	 * [0] fd|serial, [1] length, [2..] path as /proc/self/fd has it ("socket:[123]", ...) */
+	/* A descriptor became known: opened by a call that has no record of its own, or without an open (inherited,
+	 * received, created elsewhere). [0] fd|serial, [1] sl_opened_by(), 0 without an open, [2] length, [3..] path, or
+	 * what /proc/self/fd has ("socket:[123]", ...) */
 	SL_META_FILE,
-	/* As FILE for a connected socket. [0] fd|serial, [1] length, [2..] struct sockaddr */
+	/* As FILE for a connected socket. [0] fd|serial, [1] as FILE, [2] length, [3..] struct sockaddr */
 	SL_META_SOCKET,
 	/* Calls that got no record. start: the first since the last LOST record, [0] ticks of the last, [1] how many
 	 * since the thread began (sl_slot.lost_cnt), [2] enum sl_loss */
@@ -89,7 +90,7 @@ enum sl_meta {
 	/* The own address of a connected socket. [0] fd|serial, [1] length, [2..] struct sockaddr */
 	SL_META_LOCAL,
 	/* Totals of the calls of this thread on a descriptor that have no record (struct sl_file_total), whose place
-	 * another descriptor takes. [0] fd|serial, [1..6] count, bytes, ticks of those that read, the same of those that write */
+	 * another descriptor takes. [0] fd|serial with SL_FILE_STREAM, [1..6] count, bytes, ticks of those that read, the same of those that write */
 	SL_META_FILE_TOTAL,
 	/* The call record that follows in this ring has this stack; start and duration are that call's, so both are
 	 * read together. [0] stack id */
@@ -163,6 +164,12 @@ static inline uint64_t sl_fd_serial(int fd, uint32_t serial)
 	return (uint32_t)fd | (uint64_t)serial << 32;
 }
 
+/* Of a call without a record that opened a descriptor: its hook and ticks. */
+static inline uint64_t sl_opened_by(unsigned hook, uint64_t ticks)
+{
+	return (hook + 1) | ticks << 16;
+}
+
 /*
  * Exact totals of calls without a record, because they were shorter than the threshold or, for
  * locks, not contended. One per hook and thread, updated by the thread alone.
@@ -171,23 +178,27 @@ static inline uint64_t sl_fd_serial(int fd, uint32_t serial)
 struct sl_agg {
 	uint64_t count;
 	uint64_t total; /* sum of durations; calls counted without a clock reading add 0 */
-	uint64_t min;   /* 0 while count is 0 */
+	uint64_t min;   /* 0 while no call was timed */
 	uint64_t max;
 	uint64_t bytes;      /* bytes moved by them */
-	uint64_t err_count;  /* failed ones */
+	uint64_t err_count;  /* failed ones; with SL_AGG_UNTIMED */
 	uint64_t lost_count; /* calls above the threshold without room for a record */
 	uint64_t lost_total; /* sum of their durations */
 };
+/* Flag in err_count: some calls of count were counted without a clock reading. */
+#define SL_AGG_UNTIMED (UINT64_C(1) << 63)
 _Static_assert(sizeof(struct sl_agg) == 64, "sl_agg is one cache line");
 
 /*
- * Exact totals of one thread's calls that read or write one descriptor and have no record: too short, or no room.
- * A thread that makes such calls has a chunk of them, one for each value of the descriptor's lowest bits. A call on another
- * descriptor with the same bits writes what is there as SL_META_FILE_TOTAL and takes the place; the collector reads what is
+ * Exact totals of one thread's calls that read or write one descriptor and have no record: too short, or no room. Those of
+ * stdio, which move bytes of a stream's buffer, are apart from those of the kernel on the same descriptor.
+ * A thread that makes such calls has a chunk of them, one for each value of the descriptor's lowest bits (streams: half of
+ * them further on). A call on another descriptor with the same bits writes what is there as SL_META_FILE_TOTAL and takes the place; the collector reads what is
  * left when the thread, or the report, ends.
  */
 struct sl_file_total {
-	uint32_t key; /* sl_file_key() of the serial, written last (release); 0: nothing yet */
+	uint32_t
+		key; /* sl_file_key() of the serial with SL_FILE_STREAM, written last (release); 0: nothing yet */
 	int32_t fd;
 	uint64_t reserved;
 	struct {
@@ -202,6 +213,9 @@ enum {
 	SL_FILE_READ = 0,
 	SL_FILE_WRITE = 1
 };
+
+/* Flag in the serial of totals: of calls of stdio. A serial itself is less. */
+#define SL_FILE_STREAM 0x80000000u
 
 /* Unequal to that of a place without a descriptor, and to that of an unknown one (serial 0). */
 static inline uint32_t sl_file_key(uint32_t serial)

@@ -100,6 +100,7 @@ static void add_totals_of(struct flight_store *q, const struct thread *t, const 
 		if (!(there[hook * sizeof(*agg) / PAGE] & 1) || (!g->count && !g->lost_count))
 			continue;
 		total.agg = *g;
+		total.agg.err_count &= ~SL_AGG_UNTIMED;
 		PUT(q, RECORD_TOTAL, PIECE(total));
 	}
 }

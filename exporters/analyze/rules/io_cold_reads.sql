@@ -14,7 +14,7 @@
 -- column: Calls = calls that waited
 -- column: Avg (ns) = waiting per such call
 -- column: Max (ns) = longest call that waited
--- column: Bytes = bytes that these calls brought
+-- column: Bytes = bytes that these calls brought; empty of stdio, which fills its buffer with more than a call asks for
 -- column: Pid = process
 -- column: Tid = thread
 -- column: Function = function called
@@ -22,7 +22,7 @@
 -- Opening a file that is also written may wait for what was written. In the order of threads and time: of the calls of
 -- a thread, the one that began last has the highest rowid.
 CREATE TEMP TABLE fetch AS
-SELECT * FROM file_calls
+SELECT globalTid, start, end, what, nameId, path, iif(stdio, NULL, bytes) AS bytes FROM file_calls
 WHERE what IN ('read', 'stat')
 	OR what = 'open' AND path NOT IN (SELECT path FROM file_calls WHERE what IN ('write', 'sync'))
 ORDER BY globalTid, start;
@@ -51,7 +51,7 @@ UNION ALL
 SELECT globalTid, start, end, nameId, path, bytes, end - start
 FROM fetch
 WHERE what = 'read' AND NOT EXISTS (SELECT 1 FROM sched_threads)
-	AND end - start > 100000 AND bytes < 0.5 * (end - start);
+	AND end - start > 100000 AND coalesce(bytes, 0) < 0.5 * (end - start);
 
 CREATE TEMP TABLE file AS
 SELECT globalTid, path, rtrim(path, replace(path, '/', '')) AS folder, sum(ns) AS ns, count(*) AS n, sum(bytes) AS bytes

@@ -1,5 +1,6 @@
 -- title: Small Reads
--- about: Files that are read in so small pieces that the calls cost more than the data.
+-- about: Files that are read in so small pieces that the calls cost more than the data: calls that enter the kernel. Those of
+-- about: stdio (fread, fgets), which read from a buffer, are none.
 -- needs: OSRT_API.pathId or OSRT_FILE_ACCESS_EVENTS or SL_OSRT_TOTALS = file access
 -- uses: file_calls, names, call_places
 -- lines: --osrt-backtrace-threshold=1000
@@ -22,7 +23,7 @@ WITH file AS (
 	-- a file that is read once or twice may well be small itself
 	SELECT globalTid, nameId, path, count(*) AS n, sum(bytes) AS bytes, sum(end - start) AS ns
 	FROM file_calls
-	WHERE what = 'read'
+	WHERE what = 'read' AND NOT stdio
 	GROUP BY 1, 2, 3
 	HAVING n >= 100 AND sum(bytes) < :small * n
 ), other AS MATERIALIZED (
@@ -67,7 +68,7 @@ FROM (
 			FROM (SELECT globalTid, path, n FROM small WHERE path IS NOT NULL
 				UNION ALL
 				SELECT globalTid, filePath, count FROM SL_FILE_TOTALS JOIN OSRT_FILE_ACCESS_DESCRIPTORS USING (fileAccessId)
-				WHERE eventType = 3 AND bytes < :small * count) AS of_file
+				WHERE eventType = 3 AND coalesce(isStdio, 0) = 0 AND bytes < :small * count) AS of_file
 			WHERE of_file.globalTid = small.globalTid
 			GROUP BY path ORDER BY sum(of_file.n) DESC, path LIMIT 1) AS named,
 		(SELECT '; the longest are made at ' || place FROM call_places AS c

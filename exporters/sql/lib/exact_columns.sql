@@ -1,9 +1,9 @@
 -- exact(id, total, n, mean, median, min, max, stddev, p...): what stats(key, ...) has of rows and short(nameId, count, lost,
--- time, least, most) of calls without one. Counts, times and extremes are of all calls, the distribution is of rows.
+-- timed, time, least, most) of calls without one. Counts, times and extremes are of all calls, the distribution is of rows.
 exact AS (
 	SELECT id, coalesce(stats.total, 0) + coalesce(time, 0) AS total,
 		coalesce(n, 0) + coalesce(short.count + lost, 0) AS n,
-		1.0 * (coalesce(stats.total, 0) + coalesce(time, 0)) / (coalesce(n, 0) + coalesce(short.count + lost, 0)) AS mean,
+		1.0 * (coalesce(stats.total, 0) + coalesce(time, 0)) / nullif(coalesce(n, 0) + iif(short.nameId IS NULL, 0, timed), 0) AS mean,
 		median, min(coalesce(min, least), coalesce(least, min)) AS min,
 		max(coalesce(max, most), coalesce(most, max)) AS max,
 		/* percentiles: p{i}, */

@@ -1,8 +1,9 @@
 -- title: File Access Summary
--- about: Opens, reads and writes, per file. From OSRT_FILE_ACCESS_EVENTS where it was recorded (every
--- about: call), else from the calls in OSRT_API (those at or above the threshold); all shorter reads and writes are
--- about: added from SL_FILE_TOTALS, where the report has them and no part of its time was asked for. What is missing then
--- about: (descriptors that were not open) has the last row.
+-- about: Opens, reads and writes, per file: all calls, however short (OSRT_FILE_ACCESS_EVENTS where it was recorded, else rows of
+-- about: OSRT_API and SL_FILE_TOTALS), unless a part of the time was asked for. Those of which the file is not known have the
+-- about: last row. Calls of stdio (fread, fgets, printf, ...) move bytes of a stream's buffer and are apart from those that enter
+-- about: the kernel (read, pread, write, ...): what the kernel was asked to fill or empty the buffer is not among them. Functions
+-- about: that do not say how many bytes they moved (fscanf, fgetwc, recvmmsg, ...) add none.
 -- needs: OSRT_FILE_ACCESS_EVENTS or OSRT_API.pathId or SL_FILE_TOTALS = file access
 -- default: 910 quiet
 -- remark: SELECT 'by file only calls' ||
@@ -20,45 +21,47 @@
 -- column: Written (bytes) = bytes written
 -- column: Write Time (ns) = time in writes
 -- column: Avg Write (bytes) = bytes per write
+-- column: Interface = POSIX: calls that enter the kernel, STDIO: those on a stream's buffer; empty: not recorded which
 -- column: Path = path, peer address of a socket, or what the kernel calls it; the last row: calls of which the file is not known
 WITH
 -- include: io_functions
 ,
 -- include: osrt_short
 , part AS (
-	SELECT filePath AS path, eventType AS type, count(*) AS n, sum(endedAt - startedAt) AS time,
+	SELECT filePath AS path, eventType AS type, stdio, count(*) AS n, sum(endedAt - startedAt) AS time,
 		total(bytesProcessed) AS bytes
 	FROM OSRT_FILE_ACCESS_EVENTS AS e JOIN OSRT_FILE_ACCESS_DESCRIPTORS AS d USING (fileAccessId)
-	GROUP BY 1, 2
+		LEFT JOIN kind ON kind.id = apiCallId
+	GROUP BY 1, 2, 3
 	UNION ALL
-	SELECT value, type, n, time, bytes
+	SELECT value, type, stdio, n, time, bytes
 	FROM (
-		SELECT pathId, type, count(*) AS n, sum(end - start) AS time, total(coalesce(bytesDone, 0)) AS bytes
+		SELECT pathId, type, stdio, count(*) AS n, sum(end - start) AS time, total(coalesce(bytesDone, 0)) AS bytes
 		FROM OSRT_API JOIN kind ON kind.id = nameId
 		WHERE (type <> 1 OR errnum IS NULL)
 			-- fflush() is a write that moves no bytes.
 			AND (type = 1 OR bytesDone IS NOT NULL OR errnum IS NOT NULL OR NOT EXISTS (SELECT 1 FROM SL_FUNCTIONS))
 			AND NOT EXISTS (SELECT 1 FROM OSRT_FILE_ACCESS_EVENTS)
-		GROUP BY 1, 2
+		GROUP BY 1, 2, 3
 	) LEFT JOIN StringIds ON StringIds.id = pathId
 	WHERE value IS NOT NULL OR EXISTS (SELECT 1 FROM SL_FUNCTIONS)
 	UNION ALL
-	SELECT filePath, eventType, count, totalNs, bytes
+	SELECT filePath, eventType, isStdio, count, totalNs, bytes
 	FROM SL_FILE_TOTALS JOIN OSRT_FILE_ACCESS_DESCRIPTORS USING (fileAccessId)
 	UNION ALL
 	-- What the exact totals of functions have, and those of files do not.
-	SELECT NULL, type, sum(n), sum(time), sum(bytes)
+	SELECT NULL, type, stdio, sum(n), sum(time), sum(bytes)
 	FROM (
-		SELECT type, iif(type = 1, count - errors, count) + lost AS n, time, bytes
+		SELECT type, stdio, iif(type = 1, count - errors, count) + lost AS n, time, bytes
 		FROM short JOIN kind ON kind.id = nameId
 		UNION ALL
-		SELECT eventType, -count, -totalNs, -bytes FROM SL_FILE_TOTALS
+		SELECT eventType, isStdio, -count, -totalNs, -bytes FROM SL_FILE_TOTALS
 	)
 	WHERE NOT EXISTS (SELECT 1 FROM OSRT_FILE_ACCESS_EVENTS)
-	GROUP BY type
+	GROUP BY type, stdio
 	HAVING sum(n) > 0
 ), file AS (
-	SELECT path,
+	SELECT path, stdio,
 		total(n) FILTER (WHERE type = 1) AS opens,
 		total(n) FILTER (WHERE type = 3) AS reads,
 		total(bytes) FILTER (WHERE type = 3) AS got,
@@ -67,7 +70,7 @@ WITH
 		total(bytes) FILTER (WHERE type = 4) AS put,
 		total(time) FILTER (WHERE type = 4) AS write_time
 	FROM part
-	GROUP BY path
+	GROUP BY path, stdio
 )
 SELECT
 	round(coalesce(100 * (read_time + write_time) / sum(read_time + write_time) OVER (), 0), 1) AS "Time (%)",
@@ -81,6 +84,7 @@ SELECT
 	CAST(put AS INTEGER) AS "Written (bytes)",
 	CAST(write_time AS INTEGER) AS "Write Time (ns)",
 	round(put / writes, 1) AS "Avg Write (bytes)",
+	CASE stdio WHEN 0 THEN 'POSIX' WHEN 1 THEN 'STDIO' END AS "Interface",
 	coalesce(path, '[file not known]') AS "Path"
 FROM file
-ORDER BY path IS NULL, "I/O Time (ns)" DESC, opens DESC, path;
+ORDER BY path IS NULL, "I/O Time (ns)" DESC, opens DESC, path, stdio;

@@ -8,7 +8,7 @@
 -- column: Rows = calls that have a row
 -- column: Short = calls below the threshold, only counted
 -- column: Lost = calls above it whose row was lost
--- column: Avg (ns) = Total Time / Num Calls
+-- column: Avg (ns) = mean of the calls that were timed: all, or of locks those that waited; empty where it is not known which were (single characters of stdio)
 -- column: Min (ns) = shortest
 -- column: Max (ns) = longest
 -- column: Errors = calls that failed
@@ -23,14 +23,14 @@ WITH plain(word) AS (
 ),
 -- include: osrt_short
 , part AS (
-	SELECT nameId, count(*) AS rows, 0 AS short, 0 AS lost, sum(end - start) AS time,
+	SELECT nameId, count(*) AS rows, 0 AS short, 0 AS lost, count(*) AS timed, sum(end - start) AS time,
 		min(end - start) AS least, max(end - start) AS most, count(errnum) AS errors,
 		total(max(returnValue, 0)) AS bytes -- nonsense, and large, for functions that return pointers
 	FROM OSRT_API
 	WHERE eventClass = 27
 	GROUP BY nameId
 	UNION ALL
-	SELECT nameId, 0, count, lost, time, least, most, errors, bytes
+	SELECT nameId, 0, count, lost, timed, time, least, most, errors, bytes
 	FROM short
 )
 SELECT
@@ -40,7 +40,7 @@ SELECT
 	sum(rows) AS "Rows",
 	sum(short) AS "Short",
 	sum(lost) AS "Lost",
-	round(1.0 * sum(time) / sum(rows + short + lost), 1) AS "Avg (ns)",
+	round(1.0 * sum(time) / nullif(iif(count(timed) < count(*), NULL, sum(timed)), 0), 1) AS "Avg (ns)",
 	min(least) AS "Min (ns)",
 	max(most) AS "Max (ns)",
 	sum(errors) AS "Errors",

@@ -36,7 +36,7 @@ says 'of a file that has half of all, short ones included' 'bad 49950000 2,000 r
 30000000|1800|115200|64.0|16666.7|100|101|pread64|
 20000000|200|12800|64.0|100000.0|100|101|pread64|/data/a.bin' "INSERT INTO OSRT_FILE_ACCESS_DESCRIPTORS(fileAccessId, processId, openedAt, closedAt, filePath)
 	VALUES (8, 100, 0, 0, '/data/b.bin'), (9, 100, 0, 0, '/data/c.bin');
-	INSERT INTO SL_FILE_TOTALS VALUES ($TID, 8, 3, 1000, 64000, 20000000), ($TID, 9, 3, 800, 51200, 10000000)"
+	INSERT INTO SL_FILE_TOTALS VALUES ($TID, 8, 3, 0, 1000, 64000, 20000000), ($TID, 9, 3, 0, 800, 51200, 10000000)"
 says 'too few' silent 'UPDATE SL_OSRT_TOTALS SET count = 799 WHERE count = 1800'
 says 'just enough' 'severe 199800000 1,000 reads of 64 B on average took 200 ms of thread 101 (loader); the largest known part, 200, of /data/a.bin.
 180000000|800|51200|64.0|225000.0|100|101|pread64|

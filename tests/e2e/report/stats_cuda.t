@@ -68,7 +68,7 @@ is "$(for r in $reports; do "$BIN" stats -r "$r" empty.sqlite; done | grep -c SK
 # ---- and the same in the sqlite3 shell, which has no views for columns that are not there ----
 cp cuda.sqlite shell.sqlite
 sqlite3 shell.sqlite 'ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY ADD greenContextId INTEGER; ALTER TABLE CUPTI_ACTIVITY_KIND_MEMSET ADD greenContextId INTEGER'
-sqlite3 shell.sqlite 'CREATE TABLE IF NOT EXISTS SL_OSRT_TOTALS(nameId, count, totalNs, minNs, maxNs, bytes, errorCount, lostCount, lostTotalNs);
+sqlite3 shell.sqlite 'CREATE TABLE IF NOT EXISTS SL_OSRT_TOTALS(nameId, count, totalNs, minNs, maxNs, bytes, errorCount, lostCount, lostTotalNs, isUntimed);
 	CREATE TABLE IF NOT EXISTS SL_SYSCALL_TOTALS(nameId, count, totalNs, minNs, maxNs, errorCount)'
 # The shell has no three decimals for megabytes.
 rows() {

@@ -47,6 +47,19 @@ for how in '' fork kill; do
 	is "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context%' AND what NOT LIKE 'requests to block devices%'")" 0 "3,000 files, two threads${how:+, $how}: no event is lost"
 done
 
+# ---- opens, and calls of stdio apart from those of the kernel ----
+
+# The figures of a file by file_access_sum: opens, reads, bytes, interface.
+by_report() { # FILE
+	"$BIN" stats -q -f csv -r file_access_sum "$R" 2>/dev/null | awk -F, -v file="$1" '$13 == file { print $3, $4, $5, $8, $9, $12 }' | sort
+}
+"$PROG/file_calls" "$W/data" "$W/copy" >want
+for threshold in 0 1000 1000000000; do
+	profile calls --osrt-threshold=$threshold "$PROG/file_calls" "$W/data" "$W/copy" >out 2>err
+	is "$(by_report "$W/data")" "$(sed -n 's/^data //p' want | sort)" "opens and reads of a file, by open and by fopen, are the program's own, threshold $threshold"
+	is "$(by_report "$W/copy")" "$(sed -n 's/^copy //p' want | sort)" "opens and writes of a file, by open and by fopen, are the program's own, threshold $threshold"
+done
+
 # ---- rows that find no room are counted ----
 
 profile drop --osrt-threshold=0 --on-full=drop --buffer-size=1 "$PROG/many_files" "$W/data" 64 3000 >out 2>err

@@ -29,10 +29,10 @@ FROM id JOIN (
 		('child', 520000, 1111, 2, 1, 0, 7, 24, 1, NULL),
 		('child', 522000, 1500, 8, 1 << 62, 0, NULL, NULL, NULL, NULL), ('child', 524000, 1600, 8, 1 << 62, 0, NULL, NULL, NULL, NULL)
 ) ON who = name;
-INSERT INTO SL_OSRT_TOTALS SELECT tid, 0, 1, 1000, 250000, 90, 999, 128000, 3, 2, 4000 FROM id WHERE name = 'main';
-INSERT INTO SL_OSRT_TOTALS SELECT tid, 1, 1, 10, 3000, 100, 800, 40, 0, 0, 0 FROM id WHERE name = 'main';
-INSERT INTO SL_OSRT_TOTALS SELECT tid, 0, 5, 77, 0, 0, 0, 0, 0, 0, 0 FROM id WHERE name = 'helper';
-INSERT INTO SL_OSRT_TOTALS SELECT tid, 0, 7, 5, 500, 100, 100, 320, 0, 0, 0 FROM id WHERE name = 'child';
+INSERT INTO SL_OSRT_TOTALS SELECT tid, 0, 1, 1000, 250000, 90, 999, 128000, 3, 2, 4000, 0 FROM id WHERE name = 'main';
+INSERT INTO SL_OSRT_TOTALS SELECT tid, 1, 1, 10, 3000, 100, 800, 40, 0, 0, 0, 0 FROM id WHERE name = 'main';
+INSERT INTO SL_OSRT_TOTALS SELECT tid, 0, 5, 77, 0, 0, 0, 0, 0, 0, 0, 1 FROM id WHERE name = 'helper';
+INSERT INTO SL_OSRT_TOTALS SELECT tid, 0, 7, 5, 500, 100, 100, 320, 0, 0, 0, 0 FROM id WHERE name = 'child';
 -- main: runs 0..100k, preempted, waits, runs 150k..300k, blocks until woken at 400k, runs from 420k on.
 -- helper: first row is an out (when it began to run is not known); child: runs once, ends.
 INSERT INTO SCHED_EVENTS

@@ -106,6 +106,72 @@ static void what_was_added_is_not_added_again(void **state)
 	side_die(&s);
 }
 
+/* On one descriptor: a stream's buffer and the kernel. */
+static void calls_of_stdio_have_a_row_of_their_own(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	ring_path(&r, slot, SL_H_open, 3, 0, 3, 1, "/a");
+	files_of(&r, slot)[3] = counted(1, 5, 0);
+	files_of(&r, slot)[259] = counted(1 | SL_FILE_STREAM, 70, 0);
+	ring_moved(&r, slot, 1 | SL_FILE_STREAM, 2);
+	side_drain(&s);
+	drain_totals(&s.arenas, true);
+	side_commit(&s);
+	assert_string_equal(
+		ask("SELECT group_concat(filePath || ' ' || isStdio || ' ' || count, ', ') FROM "
+		    "(SELECT * FROM SL_FILE_TOTALS JOIN OSRT_FILE_ACCESS_DESCRIPTORS USING "
+		    "(fileAccessId) ORDER BY isStdio)"),
+		"/a 0 5, /a 1 72");
+	side_die(&s);
+}
+
+static void ring_known(struct ring *r, uint32_t slot, uint32_t serial, uint64_t opened_by)
+{
+	struct sl_chunk *c;
+	uint64_t *w = ring_room(r, slot, 6, &c);
+
+	w[0] = sl_mono_ns() - 10;
+	w[1] = (uint64_t)sl_head(SL_META_FILE, 6, 0, SL_SHAPE_META, 0) << 32;
+	w[2] = sl_fd_serial(3, serial);
+	w[3] = opened_by;
+	w[4] = 2;
+	memcpy(&w[5], "/b\0\0\0\0\0\0", 8);
+	c->committed += 48;
+}
+
+/* A call without a record that opened it; a descriptor that was there counts no open, and has no time of one. */
+static void short_opens_are_counted(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	ring_known(&r, slot, 1, sl_opened_by(SL_H_open, 700));
+	ring_known(&r, slot, 2, sl_opened_by(SL_H_fopen, 800));
+	ring_known(&r, slot, 3, 0);
+	ring_known(&r, slot, 4, sl_opened_by(SL_H_read, 5)); /* a forged one */
+	ring_known(&r, slot, 5, 0xffff);
+	side_drain(&s);
+	side_commit(&s);
+	assert_string_equal(ask("SELECT group_concat(isStdio || ' ' || eventType || ' ' || count "
+				"|| ' ' || bytes || ' ' || "
+				"totalNs, ', ') FROM SL_FILE_TOTALS"),
+			    "0 1 1 0 700, 1 1 1 0 800");
+	assert_string_equal(
+		ask("SELECT group_concat(openedAt > 0, '') FROM OSRT_FILE_ACCESS_DESCRIPTORS"),
+		"11011");
+	side_die(&s);
+}
+
 static void an_ended_thread_gives_its_chunk_back(void **state)
 {
 	struct ring r = ring_new();
@@ -179,6 +245,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(each_direction_has_a_row),
 		TEST(what_was_added_is_not_added_again),
+		TEST(calls_of_stdio_have_a_row_of_their_own),
+		TEST(short_opens_are_counted),
 		TEST(an_ended_thread_gives_its_chunk_back),
 		TEST(totals_that_cannot_be_are_refused),
 	};

@@ -158,7 +158,7 @@ static void figures_of_reading(void **state)
 	(void)state;
 	list = figures("INSERT INTO StringIds VALUES (1, 'read'), (9, 'libc'); INSERT INTO "
 		       "SL_FUNCTIONS VALUES "
-		       "(1, 9, 3); INSERT INTO OSRT_API (start, end, eventClass, globalTid, "
+		       "(1, 9, 3, 0); INSERT INTO OSRT_API (start, end, eventClass, globalTid, "
 		       "nameId, returnValue, "
 		       "nestingLevel, callchainId, argumentsId, bytesDone) VALUES (0, 100, 27, " T1
 		       ", 1, 0, 0, 0, 0, 2048)");

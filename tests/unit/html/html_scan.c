@@ -231,7 +231,7 @@ static void switches_out_of_order(void **state)
 	", 0, 0, 0, 0, " #bytes ");"
 #define NAMES                                                                               \
 	"INSERT INTO StringIds VALUES (1, 'read'), (2, 'write'), (3, 'poll'), (9, 'libc');" \
-	"INSERT INTO SL_FUNCTIONS VALUES (1, 9, 3), (2, 9, 4), (3, 9, NULL);"
+	"INSERT INTO SL_FUNCTIONS VALUES (1, 9, 3, 0), (2, 9, 4, 0), (3, 9, NULL, 0);"
 
 /* Calls below the threshold have no rows: they are in the totals, not in the sizes. */
 static void bytes_of_calls(void **state)
@@ -239,8 +239,8 @@ static void bytes_of_calls(void **state)
 	(void)state;
 	scanned(NAMES IO(1, 10) IO(1, 0) IO(2, 70) IO(3, 99)
 			IO(1, NULL) "INSERT INTO SL_OSRT_TOTALS VALUES (" T1
-				    ", 0, 1, 5, 1, 1, 1, 20, 0, 0, 0), (" T1
-				    ", 0, 3, 7, 1, 1, 1, 0, 0, 0, 0)");
+				    ", 0, 1, 5, 1, 1, 1, 20, 0, 0, 0, 0), (" T1
+				    ", 0, 3, 7, 1, 1, 1, 0, 0, 0, 0, 0)");
 	assert_true(s.has_io && s.io_known);
 	near(s.read_bytes, 30);
 	near(s.read_calls, 7);

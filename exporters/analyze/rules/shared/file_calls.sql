@@ -1,24 +1,25 @@
--- file_calls(globalTid, start, end, what, nameId, path, bytes): calls on regular files: 'open', 'stat' (and other
+-- file_calls(globalTid, start, end, what, nameId, path, bytes, stdio): calls on regular files: 'open', 'stat' (and other
 -- questions to folders), 'read', 'write', 'sync', 'close'. From OSRT_API where its calls know their paths, else from
 -- what --osrt-file-access recorded.
--- io_functions(id, what): the same for names of functions in StringIds; twins such as __pread64_chk are there too.
+-- stdio: 1: on a stream's buffer, whose bytes and calls are not those of the kernel.
+-- io_functions(id, what, stdio): the same for names of functions in StringIds; twins such as __pread64_chk are there too.
 CREATE TEMP TABLE io_functions AS
-WITH plain(word, what) AS (
-	VALUES ('open', 'open'), ('open_2', 'open'), ('openat', 'open'), ('openat_2', 'open'), ('fopen', 'open'),
-		('opendir', 'stat'), ('stat', 'stat'), ('lstat', 'stat'), ('fstat', 'stat'), ('fstatat', 'stat'),
-		('statx', 'stat'), ('xstat', 'stat'), ('fxstat', 'stat'), ('lxstat', 'stat'), ('fxstatat', 'stat'),
-		('access', 'stat'), ('faccessat', 'stat'), ('readdir', 'stat'), ('readdir_r', 'stat'),
-		('getdents', 'stat'), ('scandir', 'stat'), ('readlink', 'stat'), ('realpath', 'stat'),
-		('read', 'read'), ('pread', 'read'), ('readv', 'read'), ('preadv', 'read'), ('preadv2', 'read'),
-		('preadvv2', 'read'), ('fread', 'read'), ('fread_unlocked', 'read'), ('fgets', 'read'),
-		('fgets_unlocked', 'read'), ('getline', 'read'), ('getdelim', 'read'), ('sendfile', 'read'),
-		('copy_file_range', 'read'),
-		('write', 'write'), ('pwrite', 'write'), ('writev', 'write'), ('pwritev', 'write'),
-		('pwritev2', 'write'), ('pwritevv2', 'write'), ('fwrite', 'write'), ('fwrite_unlocked', 'write'),
-		('fsync', 'sync'), ('fdatasync', 'sync'), ('sync_file_range', 'sync'), ('syncfs', 'sync'),
-		('sync', 'sync'), ('msync', 'sync'), ('close', 'close'), ('fclose', 'close')
+WITH plain(word, what, stdio) AS (
+	VALUES ('open', 'open', 0), ('open_2', 'open', 0), ('openat', 'open', 0), ('openat_2', 'open', 0), ('fopen', 'open', 1),
+		('opendir', 'stat', 0), ('stat', 'stat', 0), ('lstat', 'stat', 0), ('fstat', 'stat', 0), ('fstatat', 'stat', 0),
+		('statx', 'stat', 0), ('xstat', 'stat', 0), ('fxstat', 'stat', 0), ('lxstat', 'stat', 0), ('fxstatat', 'stat', 0),
+		('access', 'stat', 0), ('faccessat', 'stat', 0), ('readdir', 'stat', 0), ('readdir_r', 'stat', 0),
+		('getdents', 'stat', 0), ('scandir', 'stat', 0), ('readlink', 'stat', 0), ('realpath', 'stat', 0),
+		('read', 'read', 0), ('pread', 'read', 0), ('readv', 'read', 0), ('preadv', 'read', 0), ('preadv2', 'read', 0),
+		('preadvv2', 'read', 0), ('fread', 'read', 1), ('fread_unlocked', 'read', 1), ('fgets', 'read', 1),
+		('fgets_unlocked', 'read', 1), ('getline', 'read', 1), ('getdelim', 'read', 1), ('sendfile', 'read', 0),
+		('copy_file_range', 'read', 0),
+		('write', 'write', 0), ('pwrite', 'write', 0), ('writev', 'write', 0), ('pwritev', 'write', 0),
+		('pwritev2', 'write', 0), ('pwritevv2', 'write', 0), ('fwrite', 'write', 1), ('fwrite_unlocked', 'write', 1),
+		('fsync', 'sync', 0), ('fdatasync', 'sync', 0), ('sync_file_range', 'sync', 0), ('syncfs', 'sync', 0),
+		('sync', 'sync', 0), ('msync', 'sync', 0), ('close', 'close', 0), ('fclose', 'close', 1)
 )
-SELECT id, what
+SELECT id, what, stdio
 FROM StringIds CROSS JOIN plain ON word = replace(replace(replace(value, '__', ''), '_chk', ''), '64', '')
 WHERE length(value) < 24; -- names of functions, not all the paths
 
@@ -30,7 +31,7 @@ WITH path AS MATERIALIZED (
 	SELECT globalTid % 0x1000000 AS tid, max(globalTid) AS globalTid FROM ThreadNames GROUP BY 1
 )
 SELECT * FROM (
-	SELECT globalTid, start, end, what, nameId, path.value AS path, bytesDone AS bytes
+	SELECT globalTid, start, end, what, nameId, path.value AS path, bytesDone AS bytes, stdio
 	FROM OSRT_API JOIN io_functions ON io_functions.id = nameId JOIN path ON path.id = pathId
 	WHERE end >= start
 	-- without paths no call is looked at
@@ -38,7 +39,7 @@ SELECT * FROM (
 )
 UNION ALL
 SELECT coalesce(globalTid, (SELECT max(globalVid) FROM ANALYSIS_DETAILS) + processId * 0x1000000 + threadId),
-	startedAt, endedAt, what, apiCallId, filePath, bytesProcessed
+	startedAt, endedAt, what, apiCallId, filePath, bytesProcessed, stdio
 FROM OSRT_FILE_ACCESS_EVENTS JOIN OSRT_FILE_ACCESS_DESCRIPTORS USING (fileAccessId)
 	JOIN io_functions ON io_functions.id = apiCallId LEFT JOIN thread ON tid = threadId
 WHERE filePath LIKE '/_%' AND filePath NOT GLOB '/dev/*' AND filePath NOT GLOB '/proc/*'
