@@ -159,6 +159,23 @@ void drain_thread_totals(struct arenas *as, struct arena *a, uint32_t idx, struc
 	live_thread(as, t, when == DRAIN_THREAD_ENDS);
 }
 
+/* Of records that are no calls. */
+static void other_losses(struct arenas *as, struct thread *t, const struct sl_slot *slot)
+{
+	for (unsigned kind = 0; kind < SL_LOST_KINDS; kind++) {
+		uint64_t cnt = __atomic_load_n(&slot->lost_of[kind], __ATOMIC_ACQUIRE),
+			 *written = &t->written.lost_of[kind];
+
+		if (cnt <= *written)
+			continue;
+		db_lost(as->db, clock_map_ns(as->clock, slot->born),
+			clock_map_ns(as->clock, as->clock->newest), t->id.global_tid,
+			rows_loss_of[kind], figure(cnt - *written));
+		figure_count(&as->lost.of[kind], cnt - *written);
+		*written = cnt;
+	}
+}
+
 /* Losses without a record in the ring. */
 void drain_thread_losses(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
 {
@@ -174,6 +191,7 @@ void drain_thread_losses(struct arenas *as, struct arena *a, uint32_t idx, struc
 		figure_count(&as->lost.full, cnt - t->written.lost);
 		t->written.lost = cnt;
 	}
+	other_losses(as, t, slot);
 	if (nested > t->written.nested) {
 		db_lost(as->db, clock_map_ns(as->clock, slot->born), now, t->id.global_tid,
 			rows_loss_nested, figure(nested - t->written.nested));

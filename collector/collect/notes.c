@@ -352,6 +352,34 @@ static void say_kernel_losses(struct collector *c)
 	}
 }
 
+static void say_other_records(struct collector *c)
+{
+	const uint64_t *of = c->arenas.lost.of;
+	uint64_t nvtx = of[SL_LOST_NVTX] + of[SL_LOST_NVTX_END], gpu = of[SL_LOST_GPU], other = 0;
+	char n[32];
+
+	for (unsigned kind = 0; kind < SL_LOST_KINDS; kind++)
+		other += of[kind];
+	other -= nvtx + gpu;
+	if (nvtx)
+		notes_say(c, WARNING,
+			  "%s NVTX ranges, marks or ends of ranges were not recorded: rings full; "
+			  "there are no totals of them; a larger --buffer-size or --on-full=block "
+			  "avoids it",
+			  grouped(nvtx, n));
+	if (gpu)
+		notes_say(c, WARNING,
+			  "%s calls of GPU libraries or records of the GPU's work were not "
+			  "recorded: rings full; a larger --buffer-size or --on-full=block avoids "
+			  "it",
+			  grouped(gpu, n));
+	if (other)
+		notes_say(c, WARNING,
+			  "%s names, descriptions of files or totals by file were not recorded: "
+			  "rings full (see SL_LOST_EVENTS)",
+			  grouped(other, n));
+}
+
 static void say_losses(struct collector *c)
 {
 	static const char *const policy[] = {"wait", "drop", "block"};
@@ -368,6 +396,7 @@ static void say_losses(struct collector *c)
 			  "%s calls were not recorded: made inside the tracer by signal handlers, "
 			  "or by more threads than there are slots (see SL_LOST_EVENTS)",
 			  grouped(as->lost.other, n));
+	say_other_records(c);
 	if (as->lost.files)
 		notes_say(c, WARNING,
 			  "%s threads have no totals by file (SL_FILE_TOTALS): too many threads at "

@@ -95,6 +95,7 @@ static void put_threads(struct buffer *b, const struct arena *a, struct saved_ar
 					  .use = t->id.use,
 					  .lost_written = t->written.lost,
 					  .nested_written = t->written.nested};
+		memcpy(s.lost_of_written, t->written.lost_of, sizeof(s.lost_of_written));
 		put(b, &s, sizeof(s));
 		head->threads++;
 	}
@@ -320,6 +321,7 @@ void positions_resume(struct arena *a, uint32_t slot, struct thread *t,
 	t->id.use = s->use;
 	t->written.lost = s->lost_written;
 	t->written.nested = s->nested_written;
+	memcpy(t->written.lost_of, s->lost_of_written, sizeof(t->written.lost_of));
 	t->flags.is_over = s->is_over;
 	/* Chunks that are in the report and did not come back before the crash. */
 	while (t->at.chunk && t->at.seq < s->seq) {

@@ -26,7 +26,7 @@ struct saved_image {
 struct saved_thread {
 	uint32_t slot, instance, seq, pos, is_over, tid;
 	int64_t use;
-	uint64_t lost_written, nested_written;
+	uint64_t lost_written, nested_written, lost_of_written[SL_LOST_KINDS];
 };
 
 /* Key "files.N": these, each followed by its name. Unaligned. */

@@ -24,6 +24,14 @@ const char rows_loss_full[] = "calls: rings full";
 const char rows_loss_nested[] = "calls: made by a signal handler inside the tracer";
 const char rows_loss_no_slot[] = "calls: of threads that cannot be recorded";
 const char rows_loss_disk[] = "calls: disk full";
+const char *const rows_loss_of[SL_LOST_KINDS] = {
+	[SL_LOST_NVTX] = "NVTX ranges and marks: rings full",
+	[SL_LOST_NVTX_END] = "ends of NVTX ranges: rings full",
+	[SL_LOST_GPU] = "calls of GPU libraries and GPU activity: rings full",
+	[SL_LOST_FILE] = "descriptions of files: rings full",
+	[SL_LOST_TOTAL] = "totals by file: rings full",
+	[SL_LOST_OTHER] = "names and descriptions: rings full",
+};
 const char rows_loss_memory[] = "records: their program filled the collector's memory";
 
 static const char *const loss_text[] = {

@@ -56,7 +56,8 @@ struct thread {
 	struct {
 		uint64_t agg_sum;      /* of all counts when the totals were written last */
 		uint64_t lost, nested; /* losses since it began that were reported */
-		bool no_files;         /* the same of SL_SLOT_NO_FILES */
+		uint64_t lost_of[SL_LOST_KINDS];
+		bool no_files; /* the same of SL_SLOT_NO_FILES */
 	} written;
 	struct {
 		struct sl_file_total *list; /* in the report, of what its chunk may still have */
@@ -234,6 +235,7 @@ struct arenas {
 		uint64_t unsound; /* descriptors that are no rings, processes that are not traced */
 		uint64_t no_room; /* arenas that could not be mapped */
 		uint64_t full, other, disk; /* for the last line */
+		uint64_t of[SL_LOST_KINDS]; /* records that are no calls: rings full */
 		uint64_t chunks; /* of the spool of a collector that died, which are gone */
 		uint64_t corrupt;
 		uint64_t greedy; /* records of arenas that are greedy */

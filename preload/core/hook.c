@@ -200,10 +200,14 @@ static void count_lost(enum sl_hook hook, const struct sl_call *call)
 	struct sl_slot *slot = sl_tls.slot;
 	struct sl_agg *agg = &sl_tls.agg[hook];
 
-	if (hook < SL_HOOK_CNT) {
-		agg->lost_total += call->duration;
-		__atomic_store_n(&agg->lost_count, agg->lost_count + 1, __ATOMIC_RELEASE);
+	if (hook >= SL_HOOK_CNT) {
+		uint64_t *cnt = &slot->lost_of[hook - SL_HOOK_CNT];
+
+		__atomic_store_n(cnt, *cnt + 1, __ATOMIC_RELEASE);
+		return;
 	}
+	agg->lost_total += call->duration;
+	__atomic_store_n(&agg->lost_count, agg->lost_count + 1, __ATOMIC_RELEASE);
 	if (slot->lost_cnt == slot->lost_recorded)
 		slot->lost_first = call->start;
 	slot->lost_last = call->start + call->duration;
@@ -394,6 +398,7 @@ bool sl_thread_start(void)
 	slot->first_chunk = o.first;
 	slot->born = sl_ticks();
 	slot->lost_cnt = slot->lost_recorded = slot->nested_cnt = 0;
+	memset(slot->lost_of, 0, sizeof(slot->lost_of));
 	slot->gil_since = slot->gil_wait = 0;
 	slot->gil_recorded = 0;
 	slot->instance++;
@@ -605,6 +610,22 @@ void sl_leave_bytes(const struct sl_call *call, enum sl_hook hook, unsigned shap
 	sl_end_write();
 }
 
+static enum sl_lost lost_of(enum sl_meta meta)
+{
+	switch (meta) {
+	case SL_META_FILE:
+	case SL_META_SOCKET:
+	case SL_META_LOCAL:
+	case SL_META_DUP:
+	case SL_META_CLOSE:
+		return SL_LOST_FILE;
+	case SL_META_FILE_TOTAL:
+		return SL_LOST_TOTAL;
+	default:
+		return SL_LOST_OTHER;
+	}
+}
+
 void sl_meta(enum sl_meta meta, uint64_t start, const uint64_t *payload, unsigned cnt,
 	     const void *bytes, size_t len)
 {
@@ -617,7 +638,7 @@ void sl_meta(enum sl_meta meta, uint64_t start, const uint64_t *payload, unsigne
 	/* Called from wrappers (not busy) and from set-up (busy, the ring is ready). */
 	if (!nested && !sl_begin_write())
 		return;
-	w = sl_room(words, SL_HOOK_CNT, &call);
+	w = sl_room(words, SL_NO_CALL(lost_of(meta)), &call);
 	if (w) {
 		w = put_meta(w, meta, start, words);
 		w[-1] |= (uint64_t)flags << 61;

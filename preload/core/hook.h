@@ -147,6 +147,9 @@ SL_HOT bool sl_enter_open(struct sl_call *call)
 
 /* Counts a call of a signal handler that interrupted the shim, and so cannot be recorded. */
 SL_COLD void sl_count_nested(void);
+/* In place of a hook, for records that are no calls: what is lost where there is no room, an enum sl_lost. */
+#define SL_NO_CALL(lost) ((enum sl_hook)(SL_HOOK_CNT + (lost)))
+
 /* Slow path of sl_room(): switches to another chunk, or counts the loss and returns NULL. */
 SL_COLD uint64_t *sl_room_slow(unsigned words, enum sl_hook hook, const struct sl_call *call);
 /* Room for optional records: NULL is not counted as a loss. */

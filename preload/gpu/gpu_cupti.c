@@ -32,7 +32,7 @@ static void host_record(enum sl_gpu_record kind, const void *payload, size_t byt
 	if (!sl_gpu_ring_is_ready() || !sl_begin_write())
 		return;
 	call.start = sl_ticks();
-	w = sl_room(words, SL_HOOK_CNT, &call);
+	w = sl_room(words, SL_NO_CALL(SL_LOST_GPU), &call);
 	if (w) {
 		w = sl_put_head(w, (enum sl_hook)kind, words, &call, SL_SHAPE_GPU, 0);
 		memcpy(w, payload, bytes);

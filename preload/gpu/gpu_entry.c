@@ -159,7 +159,7 @@ void sl_gpu_leave(struct frame *f)
 	words = 3u + fn->arg_cnt + (f->call.duration >> 32 != 0);
 	if (sl_unlikely(stack))
 		sl_stack_put(&f->call, stack, words);
-	w = sl_room(words, SL_HOOK_CNT, &f->call);
+	w = sl_room(words, SL_NO_CALL(SL_LOST_GPU), &f->call);
 	if (w) {
 		w = sl_put_head(w, (enum sl_hook)f->number, words, &f->call, SL_SHAPE_API, 0);
 		w[0] = result | (uint64_t)fn->arg_cnt << 32;

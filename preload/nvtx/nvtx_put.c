@@ -87,17 +87,24 @@ SL_HOT bool may_write(void)
 	return sl_likely(!sl_nvtx_silent) && sl_ready() && sl_begin_write();
 }
 
+static enum sl_lost lost_of(enum sl_nvtx kind)
+{
+	return kind <= SL_NVTX_START && kind != SL_NVTX_POP ? SL_LOST_NVTX
+	       : kind == SL_NVTX_POP || kind == SL_NVTX_END ? SL_LOST_NVTX_END
+							    : SL_LOST_OTHER;
+}
+
 /*
  * Room for @words. The record's time is read after a wait for room: the wait is not part of the range, and has an
  * OVERHEAD record of its own.
  */
-SL_HOT uint64_t *take_room(unsigned words, struct sl_call *call)
+SL_HOT uint64_t *take_room(unsigned words, enum sl_lost lost, struct sl_call *call)
 {
 	uint64_t *w = sl_tls.cur;
 
 	if (sl_unlikely((size_t)((char *)sl_tls.end - (char *)w) < words * 8u)) {
 		call->start = sl_ticks();
-		w = sl_room_slow(words, SL_HOOK_CNT, call);
+		w = sl_room_slow(words, SL_NO_CALL(lost), call);
 	}
 	call->start = sl_likely(!(sl_tls.depth & SL_DEPTH_MONO)) ? sl_counter() : sl_slow_ticks();
 	return w;
@@ -136,7 +143,7 @@ static bool put(unsigned shape, unsigned kind, const uint64_t *word, unsigned wo
 	}
 	if (!may_write())
 		return false;
-	w = take_room(all, &call);
+	w = take_room(all, shape == SL_SHAPE_NVTX ? lost_of(kind) : SL_LOST_OTHER, &call);
 	if (w) {
 		w = put_head(w, kind, shape, all, &call, flags);
 		for (unsigned i = 0; i < words; i++)
@@ -226,7 +233,7 @@ void sl_nvtx_put_event(enum sl_nvtx kind, const struct sl_nvtx_event *e)
 	measure(e, &s);
 	if (!may_write())
 		return;
-	w = take_room(s.words, &call);
+	w = take_room(s.words, lost_of(kind), &call);
 	if (w) {
 		w = put_head(w, kind, SL_SHAPE_NVTX, s.words, &call, s.flags);
 		for (unsigned i = 0; i < e->words; i++)

@@ -38,7 +38,8 @@ static void put(enum sl_nvtx kind, uint64_t start, unsigned number)
 
 	if (!sl_begin_write())
 		return;
-	w = sl_room(words, SL_HOOK_CNT, &call);
+	w = sl_room(words, SL_NO_CALL(kind == SL_NVTX_GIL_DROP ? SL_LOST_NVTX_END : SL_LOST_NVTX),
+		    &call);
 	if (w) {
 		w[0] = start;
 		w[1] = (uint64_t)sl_head(kind, words, 0, SL_SHAPE_NVTX, 0) << 32;

@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#define SL_WIRE_VERSION   14u
+#define SL_WIRE_VERSION   15u
 #define SL_NEVER_RETURNED UINT64_MAX
 #define SL_NO_OFFSET      INT64_MIN /* this call has no file offset */
 #define SL_REC_MAX_WORDS  1023u     /* limit of the length field; 4,095-byte paths fit */
@@ -120,6 +120,16 @@ enum sl_loss {
 	SL_LOSS_FULL = 0,
 	SL_LOSS_NESTED = 1,
 	SL_LOSS_NO_SLOT = 2
+};
+/* Records other than those of calls that find no room: counted in sl_slot.lost_of, by kind. */
+enum sl_lost {
+	SL_LOST_NVTX = 0, /* ranges and marks: the record that has the event */
+	SL_LOST_NVTX_END, /* the end of a range */
+	SL_LOST_GPU,      /* calls of GPU libraries, activity */
+	SL_LOST_FILE,     /* what a descriptor is, or that it was closed or duplicated */
+	SL_LOST_TOTAL,    /* totals of a file */
+	SL_LOST_OTHER,
+	SL_LOST_KINDS
 };
 enum sl_note {
 	SL_NOTE_DEEPBIND = 0,

@@ -40,7 +40,7 @@ differs() {
 	q "$R" "SELECT t.tid, (SELECT count(*) FROM call WHERE call.tid = t.tid AND name LIKE 'pread%'),
 			(SELECT coalesce(sum(count), 0) FROM total WHERE total.tid = t.tid AND name LIKE 'pread%'),
 			(SELECT coalesce(sum(lostCount), 0) FROM total WHERE total.tid = t.tid AND name LIKE 'pread%'),
-			(SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE globalTid & 0xffffff = t.tid AND what NOT LIKE 'context%' AND what NOT LIKE 'requests to block devices%' AND what NOT LIKE '%samples%'),
+			(SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE globalTid & 0xffffff = t.tid AND what LIKE 'calls:%'),
 			(SELECT coalesce(sum(count), 0) FROM SL_FILE_TOTALS WHERE eventType <> 1 AND globalTid & 0xffffff = t.tid)
 		FROM (SELECT column1 AS tid FROM (VALUES $(words | awk 'NR > 1 { printf "%s(%s)", sep, $1; sep = "," }'))) t" >found 2>&1
 	words | awk 'NR == FNR { split($0, f, "|"); seen[f[1]] = 1; rows[f[1]] = f[2]; totals[f[1]] = f[3]; dropped[f[1]] = f[4]; lost[f[1]] = f[5]; files[f[1]] = f[6]; next }

@@ -81,6 +81,33 @@ static void a_loss_is_counted_once_wherever_it_is_seen(void **state)
 	side_die(&s);
 }
 
+static void losses_of_records_that_are_no_calls_are_named(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct sl_slot *at = &r.arena->slot[slot];
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	side_drain(&s);
+	at->lost_of[SL_LOST_NVTX] = 4;
+	at->lost_of[SL_LOST_FILE] = 2;
+	drain_totals(&s.arenas, true);
+	at->lost_of[SL_LOST_NVTX] = 5;
+	drain_totals(&s.arenas, true);
+	drain_totals(&s.arenas, true);
+	side_commit(&s);
+	assert_string_equal(
+		ask("SELECT group_concat(t, '; ') FROM (SELECT what || ' ' || sum(count) t "
+		    "FROM SL_LOST_EVENTS GROUP BY what ORDER BY what)"),
+		"NVTX ranges and marks: rings full 5; descriptions of files: rings full 2");
+	assert_int_equal(s.arenas.lost.of[SL_LOST_NVTX], 5);
+	assert_int_equal(s.arenas.lost.full, 0);
+	side_die(&s);
+}
+
 /* Many threads, few records at a time: each has its share, and all of them together no more than was asked for. */
 static void each_thread_has_its_share(void **state)
 {
@@ -121,6 +148,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(rows_that_are_lost_are_counted_from_the_first_to_the_last),
 		TEST(a_loss_is_counted_once_wherever_it_is_seen),
+		TEST(losses_of_records_that_are_no_calls_are_named),
 		TEST(each_thread_has_its_share),
 	};
 

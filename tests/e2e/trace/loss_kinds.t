@@ -1,0 +1,31 @@
+#!/bin/sh
+# Records that find no room are counted by what they are: calls (rows, totals and losses add up to the calls that were made), ranges of
+# NVTX, totals of files.
+. tests/lib.sh
+
+lost() { q "$R" "SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE what LIKE '$1: rings full'"; }
+
+cat >opens.py <<'END'
+import os
+for i in range(60000):
+    fd = os.open("/etc/passwd", os.O_RDONLY)
+    os.read(fd, 10)
+    os.close(fd)
+END
+profile opens -t osrt --osrt-threshold=0 --buffer-size=1 --on-full=drop --cpuctxsw=none "$PY" -I -S opens.py 2>log
+check "calls were lost" test "$(lost calls)" -gt 0
+is "$(lost calls)" "$(q "$R" 'SELECT sum(lostCount) FROM SL_OSRT_TOTALS')" "the calls that are called lost are those of the totals"
+for name in open64 close read; do
+	made=$(q "$R" "SELECT (SELECT count(*) FROM call WHERE name = '$name') + (SELECT coalesce(sum(count + lostCount), 0) FROM total WHERE name = '$name')")
+	check "rows, totals and losses of $name are all its calls" test "$made" -ge 60000 -a "$made" -lt 60200 || echo "# $made"
+done
+check "totals of files are no calls" test "$(lost 'totals by file')" -gt 0
+check "the message names the number of lost calls" grep -q "sightline: $(lost calls | rev | sed 's/.../&,/g; s/,$//' | rev) calls were not recorded: rings full" log
+check "other records have a line of their own" grep -q 'names, descriptions of files or totals by file were not recorded' log
+
+profile nvtx -t nvtx --buffer-size=1 --on-full=drop --cpuctxsw=none "$PROG/nvtx" loop 200000 >/dev/null 2>log
+is "$(lost calls)" 0 "ranges of NVTX are no calls"
+is "$(q "$R" "SELECT (SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 59) + $(lost 'NVTX ranges and marks')")" 200000 "rows and losses are all ranges"
+check "there is no word of totals" sh -c '! grep -q SL_OSRT_TOTALS log && grep -q "NVTX ranges, marks or ends of ranges were not recorded: rings full; there are no totals of them" log' || diag <log
+
+done_testing
