@@ -369,20 +369,28 @@ static void say_what_ends(struct recovery *r)
 		notes_say(&r->c, 2, "%s end where the collector was killed", list);
 }
 
+/* How many rings there are none of any more, at least. */
+static uint32_t rings_gone(const struct recovery *r)
+{
+	return r->missing || r->arenas ? r->missing : 1;
+}
+
 /* Collector and keeper were killed: nothing has what the rings held. */
 static void say_what_is_gone(struct recovery *r)
 {
 	int64_t ns = clock_map_ns(&r->c.clocks.map, r->c.clocks.map.newest);
+	uint32_t cnt = rings_gone(r);
 
-	if (!r->missing && r->arenas)
+	if (!cnt)
 		return;
+	r->c.model.counts.traced_images += cnt;
 	db_lost(r->c.report.db, ns, ns, DB_NULL,
 		"rings: gone with collector and keeper, how many records they held is not known",
-		r->missing ? r->missing : 1);
+		cnt);
 	notes_say(&r->c, 2,
 		  "the rings of %u program image%s are gone: what the collector had not read when "
 		  "it died is missing",
-		  r->missing ? r->missing : 1, r->missing > 1 ? "s" : "");
+		  cnt, cnt > 1 ? "s" : "");
 }
 
 /* Programs that ended while a keeper had connections of others to look at. */
@@ -453,13 +461,13 @@ static int finish(struct recovery *r)
 	saved_rings_remove(&r->saved);
 	if (r->setup.dir[0])
 		session_unlink(r->setup.dir);
-	lost = r->c.arenas.lost.unsound + r->c.arenas.lost.no_room + r->missing + r->ended;
+	lost = r->c.arenas.lost.unsound + r->c.arenas.lost.no_room + rings_gone(r) + r->ended;
 	if (lost)
 		snprintf(but, sizeof(but),
-			 " but for %llu rings that are missing (see SL_LOST_EVENTS)",
+			 "finished, but for %llu rings that are missing (see SL_LOST_EVENTS)",
 			 (unsigned long long)lost);
-	sl_warn("%s: recovered %llu records from %u program images; the report is complete%s",
-		r->c.report.path, (unsigned long long)rows, r->arenas, but);
+	sl_warn("%s: recovered %llu records from %u program images; the report is %s",
+		r->c.report.path, (unsigned long long)rows, r->arenas, lost ? but : "complete");
 	return 0;
 }
 

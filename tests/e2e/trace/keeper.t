@@ -94,6 +94,8 @@ for how in recover start; do
 	"$BIN" recover "$R" >out 2>err
 	is "$? $(grep -c 'the rings of 1 program image are gone' err)" '0 1' "keeper and collector are killed: recover names the rings that are gone, $how"
 	is "$(gone) $(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'the rings of 1 program%'")" '1 1' "keeper and collector are killed: the report counts the rings that are gone, $how"
+	is "$(grep -c 'the report is complete' err) $(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE '%could not be entered%'")" '0 0' \
+		"keeper and collector are killed: recover says neither that nothing is missing nor that the program was not traced, $how"
 	check "keeper and collector are killed: the report is sound, $how" intact "$R"
 	is "$(ls .sessions)" '' "keeper and collector are killed: no session is left, $how"
 done
