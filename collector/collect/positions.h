@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "preload/wire/wire.h"
+
 /* Key "position". */
 struct saved_session {
 	uint32_t file_ids, last_id;
