@@ -23,6 +23,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/message.h"
+#include "collector/base/plain_file.h"
 #include "collector/options/output_name.h"
 
 #define STALE_S 60 /* a collector that has not named its session by then died on the way */
@@ -50,11 +51,12 @@ static int session_name_check(const char *name, char *why, size_t why_len)
 static void read_name(struct session_entry *e)
 {
 	char path[SESSION_DIR_MAX + 16];
+	struct stat st;
 	ssize_t n = -1;
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/name", e->dir);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	fd = plain_file_open(path, false, &st);
 	if (fd >= 0) {
 		n = read(fd, e->name, sizeof(e->name) - 1);
 		close(fd);
@@ -70,10 +72,11 @@ static void read_pid(struct session_entry *e)
 {
 	char path[SESSION_DIR_MAX + 16];
 	struct sl_session s = {0};
+	struct stat st;
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/control", e->dir);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	fd = plain_file_open(path, false, &st);
 	if (fd < 0)
 		return;
 	if (pread(fd, &s, sizeof(s), 0) == sizeof(s) && s.magic == SL_SESSION_MAGIC)
@@ -263,11 +266,12 @@ size_t sessions_scan(struct session_entry **list, bool all)
 static void read_report(const char *dir, char *text, size_t size)
 {
 	char path[SESSION_DIR_MAX + 16];
+	struct stat st;
 	ssize_t n = -1;
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/report", dir);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	fd = plain_file_open(path, false, &st);
 	if (fd >= 0) {
 		n = read(fd, text, size - 1);
 		close(fd);

@@ -13,7 +13,7 @@
 enum export_shape {
 	EXPORT_STREAM, /* bytes: into job->out; may be compressed and go to stdout */
 	EXPORT_FOLDER, /* files in job->path, an empty folder */
-	EXPORT_FILE,   /* writes the file job->path, which is not there yet, itself */
+	EXPORT_FILE,   /* writes the file job->path, which is empty, itself */
 };
 
 struct export_options {

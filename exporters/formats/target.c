@@ -222,14 +222,21 @@ static int to_folder(struct task *x)
 static int to_file(struct task *x)
 {
 	char *temp = NULL;
+	mode_t mask = umask(0);
 	int rc, fd;
 
+	umask(mask);
 	if (asprintf(&temp, "%s.XXXXXX", x->target->name) < 0)
 		return -1;
+	/* The file stays: in its place another user could make a link, which the exporter would follow. */
 	fd = mkostemp(temp, O_CLOEXEC);
-	if (fd < 0 || unlink(temp) < 0) {
+	if (fd < 0 || fchmod(fd, 0666 & ~mask) < 0) {
 		snprintf(x->why, x->why_len, "cannot write %s: %s", x->target->name,
 			 strerror(errno));
+		if (fd >= 0) {
+			close(fd);
+			unlink(temp);
+		}
 		free(temp);
 		return -1;
 	}

@@ -1,6 +1,8 @@
 /* merge.c - the tables of parts, one after the other, with other numbers and times. */
 #include "exporters/ranks/merge.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -516,10 +518,17 @@ int merge_reports(const char *to, const struct merge_part *parts, size_t cnt, in
 		  char *why, size_t why_len)
 {
 	struct merging m = {.origin = origin};
-	int rc;
+	int rc, fd;
 
+	/* A link that another user makes in its place is not followed. */
 	unlink(to);
-	rc = sqlite3_open(to, &m.db);
+	fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0) {
+		snprintf(why, why_len, "%s: %s", to, strerror(errno));
+		return -1;
+	}
+	close(fd);
+	rc = sqlite3_open_v2(to, &m.db, SQLITE_OPEN_READWRITE, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(m.db,
 				  "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA "

@@ -2,17 +2,18 @@
  * db_read.c - opens a database read-only, with one sentence about what is wrong with it. db_views.c evens out its schema.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/base/embed.h"
 #include "collector/base/message.h"
+#include "collector/base/plain_file.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/db_views.h"
 #include "exporters/read/sums.h"
@@ -72,15 +73,20 @@ static int look(const char *path, bool damaged, enum opening *how, char *why, si
 	struct stat st;
 	long long want;
 	ssize_t got;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = -1;
 
-	if (fd < 0 || fstat(fd, &st) < 0) {
+	if (stat(path, &st) < 0) {
 		snprintf(why, why_len, "%s: %s", path, strerror(errno));
 		goto fail;
 	}
 	if (!S_ISREG(st.st_mode)) {
 		snprintf(why, why_len, "%s is %s, not a report", path,
 			 S_ISDIR(st.st_mode) ? "a directory" : "no regular file");
+		goto fail;
+	}
+	fd = plain_file_open(path, true, &st);
+	if (fd < 0) {
+		snprintf(why, why_len, "%s: %s", path, strerror(errno));
 		goto fail;
 	}
 	if (st.st_size == 0) {
@@ -365,6 +371,17 @@ sqlite3 *db_read_open(const char *path, char *why, size_t why_len)
 sqlite3 *db_read_open_damaged(const char *path, char *why, size_t why_len)
 {
 	return open_report(path, true, why, why_len);
+}
+
+bool db_read_has_writer(const char *path)
+{
+	struct stat st;
+	int fd = plain_file_open(path, true, &st);
+	bool is_held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is_held;
 }
 
 void db_read_copies(const char *path)

@@ -16,6 +16,8 @@ sqlite3 *db_read_open(const char *path, char *why, size_t why_len);
 /* Also a file that is cut off: for a reader that skips damage and counts what is lost. */
 sqlite3 *db_read_open_damaged(const char *path, char *why, size_t why_len);
 
+/* The collector holds a lock on its report as long as it lives. To be asked before SQLite opens the file. */
+bool db_read_has_writer(const char *path);
 /*
  * For copies of the report at @path: files and folders that this process makes from now on are for those users only with the right to
  * read the report.

@@ -1,13 +1,10 @@
 /* top_read.c - the sums of a growing report, read once a second: only what has changed, in one short transaction. */
 #include "exporters/top/top.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "exporters/read/db_read.h"
 
@@ -193,17 +190,6 @@ static void look_for_names(struct top *t, sqlite3 *db)
 }
 
 /* ---- kind and writer of the report ---- */
-
-/* The collector holds a lock on its report as long as it lives. To be asked before SQLite opens the file. */
-static bool has_writer(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool is_held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
-
-	if (fd >= 0)
-		close(fd);
-	return is_held;
-}
 
 static char *one_text(sqlite3 *db, const char *sql)
 {
@@ -493,7 +479,7 @@ static sqlite3 *open_report(const char *path, char *why, size_t why_len)
 
 int top_read(struct top *t, char *why, size_t why_len)
 {
-	bool is_written = has_writer(t->path);
+	bool is_written = db_read_has_writer(t->path);
 	sqlite3 *db = open_report(t->path, why, why_len);
 	int rc = SQLITE_OK;
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/plain_file.h"
 #include "exporters/view/side.h"
 
 #define FILE_MAGIC   "SLVIEW01"
@@ -511,16 +512,14 @@ int view_identity_of(const char *path, struct view_identity *id)
 	uint8_t head[4096] = {0};
 	char log[PATH_MAX];
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = plain_file_open(path, true, &st);
 	ssize_t got = fd >= 0 ? pread(fd, head, sizeof(head), 0) : -1;
 
 	memset(id, 0, sizeof(*id));
-	if (got < 0 || fstat(fd, &st) < 0) {
-		if (fd >= 0)
-			close(fd);
+	if (fd >= 0)
+		close(fd);
+	if (got < 0)
 		return -1;
-	}
-	close(fd);
 	id->size = (uint64_t)st.st_size;
 	id->head_crc = view_crc(0, head, (size_t)got);
 	snprintf(log, sizeof(log), "%s-wal", path);

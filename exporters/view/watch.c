@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/plain_file.h"
 #include "collector/base/report_watch.h"
 #include "exporters/read/db_read.h"
 #include "exporters/view/build.h"
@@ -131,17 +132,6 @@ static int make(struct view_store *v, sqlite3 *db, const struct view_identity *i
 
 /* ---- a report that grows ---- */
 
-/* The collector holds a lock on its report as long as it lives. To be asked before SQLite opens the file. */
-static bool has_writer(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool is_held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
-
-	if (fd >= 0)
-		close(fd);
-	return is_held;
-}
-
 static bool pause_ns(int64_t ns, const bool *stop)
 {
 	for (int64_t until = clock_ns() + ns; clock_ns() < until;) {
@@ -238,7 +228,8 @@ static int watch(const char *path)
 {
 	struct flock l = {
 		.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = REPORT_WATCH_AT, .l_len = 1};
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	int fd = plain_file_open(path, true, &st);
 
 	if (fd >= 0)
 		fcntl(fd, F_OFD_SETLK, &l);
@@ -256,7 +247,7 @@ static void follow(struct view_store *v, uint64_t *rows, const bool *stop)
 	for (bool is_live = true; is_live && pause_ns(wait, stop);) {
 		int64_t start = clock_ns(), cpu = ns_of(CLOCK_THREAD_CPUTIME_ID);
 
-		is_live = has_writer(v->path);
+		is_live = db_read_has_writer(v->path);
 		if (!look_again(v, rows, is_live, !is_live, stop))
 			is_live = false;
 		/* What other programs have taken of the time is no reason to wait for longer. */
@@ -289,7 +280,7 @@ int view_build(struct view_store *v, const bool *stop)
 {
 	struct view_identity id;
 	char why[VIEW_WHY];
-	bool is_live = has_writer(v->path);
+	bool is_live = db_read_has_writer(v->path);
 	sqlite3 *db = db_read_open(v->path, why, sizeof(why));
 	int rc = -1;
 

@@ -54,7 +54,9 @@ static int to_one(struct export_job *job, char *why, size_t why_len)
 	struct stat st;
 
 	snprintf(written_at, sizeof(written_at), "%s", job->path);
-	assert_int_equal(stat(job->path, &st), -1); /* it is for the exporter to make */
+	/* It is there and empty: no other user can make a link in its place. */
+	assert_int_equal(lstat(job->path, &st), 0);
+	assert_true(S_ISREG(st.st_mode) && st.st_size == 0);
 	put_file(job->path, "new text");
 	return ends(why, why_len);
 }
