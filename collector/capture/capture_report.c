@@ -409,6 +409,7 @@ static void begin_counting(struct collector *c)
 	collect_health_renew(c);
 	c->kernel.sched.dead = 0;
 	c->report.has_said_disk_full = c->report.has_said_removed = false;
+	c->report.has_said_locked = false;
 }
 
 void capture_report_end(struct collector *c)
@@ -509,8 +510,8 @@ static void note_report(struct capture *p, const char *report, int err, const st
 
 	if (err && !is_said)
 		sl_warn("the report could not be completed: %s (try 'sightline recover %s')",
-			strerror(-err), report);
-	p->reports.is_missing |= err && is_said;
+			err == -EBUSY ? db_loss_reason(err) : strerror(-err), report);
+	p->reports.is_missing |= err && (is_said || err == -EBUSY);
 	if (!err || !is_said || fate->path)
 		list_report(p, is_said && fate->path ? fate->path : report);
 	if (p->reports.on_report)

@@ -37,7 +37,8 @@ struct open_report {
 	bool is_session;        /* no report yet, but what the next one is made from */
 	bool is_busy;           /* rows came since the last commit */
 	bool is_quiet;          /* no messages on stderr */
-	bool has_said_disk_full, has_said_removed;
+	int64_t locked_at; /* CLOCK_MONOTONIC: another program has locked it since then; 0: none */
+	bool has_said_disk_full, has_said_removed, has_said_locked;
 };
 
 /* Session ns, if nothing else is given. */

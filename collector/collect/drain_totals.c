@@ -6,6 +6,7 @@
  */
 #include "collector/collect/drain_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -203,8 +204,11 @@ void drain_thread_losses(struct arenas *as, struct arena *a, uint32_t idx, struc
 		t->written.no_files = true;
 	}
 	if (t->txn.dead_rows) {
-		db_lost(as->db, t->txn.dead_first_ns, t->txn.dead_last_ns, t->id.global_tid,
-			rows_loss_disk, (int64_t)t->txn.dead_rows);
+		char what[64];
+
+		snprintf(what, sizeof(what), "calls: %s", as->lost.why);
+		db_lost(as->db, t->txn.dead_first_ns, t->txn.dead_last_ns, t->id.global_tid, what,
+			(int64_t)t->txn.dead_rows);
 		as->lost.disk += t->txn.dead_rows;
 		t->txn.dead_rows = 0;
 	}

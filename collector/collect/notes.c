@@ -404,9 +404,8 @@ static void say_losses(struct collector *c)
 			  "those by function are exact (SL_OSRT_TOTALS)",
 			  grouped(as->lost.files, n));
 	if (as->lost.disk + c->kernel.sched.dead)
-		notes_say(c, WARNING,
-			  "%s rows were lost while the disk was full (see SL_LOST_EVENTS)",
-			  grouped(as->lost.disk + c->kernel.sched.dead, n));
+		notes_say(c, WARNING, "%s rows were lost: %s (see SL_LOST_EVENTS)",
+			  grouped(as->lost.disk + c->kernel.sched.dead, n), as->lost.why);
 	say_kernel_losses(c);
 	say_samples(c);
 	collect_counters_say(c);

@@ -6,6 +6,7 @@
  */
 #include "collector/collect/pump.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/timex.h>
 #include <time.h>
@@ -20,8 +21,10 @@
 #include "collector/collect/positions.h"
 #include "collector/collect/record_families.h"
 
-#define SECOND_NS    1000000000ll
-#define DRAIN_END_NS (60 * SECOND_NS)
+#define SECOND_NS     1000000000ll
+#define PATIENCE_MS   60000
+#define LOCKED_SAY_NS (2 * SECOND_NS)
+#define DRAIN_END_NS  (60 * SECOND_NS)
 
 int64_t pump_mono(void)
 {
@@ -88,8 +91,14 @@ void pump_clocks(struct collector *c)
 	c->clocks.clock_at = c->clocks.now = s.mono - c->clocks.map.zero;
 }
 
-static void disk_full(struct collector *c, int err)
+/* The transaction failed. What was lost before for another reason has its row first. */
+static void lose(struct collector *c, int err)
 {
+	const char *why = db_loss_reason(err);
+
+	if (c->arenas.lost.why && c->arenas.lost.why != why)
+		drain_totals(&c->arenas, false);
+	c->arenas.lost.why = why;
 	positions_lost(&c->arenas);
 	if (!c->kernel.sched.dead)
 		c->kernel.sched.dead_first = c->model.kernel_rows.first;
@@ -97,8 +106,40 @@ static void disk_full(struct collector *c, int err)
 	c->kernel.sched.dead_last = c->model.kernel_rows.last;
 	if (!c->report.has_said_disk_full && !c->report.is_quiet)
 		sl_warn("cannot write the report: %s; the program goes on, what is lost is counted",
-			strerror(-err));
+			why);
 	c->report.has_said_disk_full = true;
+}
+
+static void say_locked(struct collector *c)
+{
+	if (!c->report.has_said_locked)
+		notes_say(c, 2,
+			  "another program has the report locked: rows wait until it lets go");
+	c->report.has_said_locked = true;
+}
+
+void pump_be_patient(struct collector *c)
+{
+	db_patience(c->report.db, PATIENCE_MS);
+	if (db_reserve(c->report.db) == -EAGAIN)
+		say_locked(c);
+	db_patience(c->report.db, PATIENCE_MS);
+}
+
+/* Another program has locked the report: rows wait, but not for ever once the programs are gone. */
+static bool is_locked(struct collector *c)
+{
+	int64_t now = pump_mono();
+
+	if (db_reserve(c->report.db) != -EAGAIN) {
+		c->report.locked_at = 0;
+		return false;
+	}
+	if (!c->report.locked_at)
+		c->report.locked_at = now;
+	if (now - c->report.locked_at > LOCKED_SAY_NS)
+		say_locked(c);
+	return !c->root.is_gone || now - c->report.locked_at < PATIENCE_MS * 1000000ll;
 }
 
 /* At once, while the user may still see which program does that. */
@@ -122,7 +163,7 @@ void pump_commit(struct collector *c)
 	positions_save(&c->arenas);
 	err = db_commit(c->report.db, c->clocks.now);
 	if (err)
-		disk_full(c, err);
+		lose(c, err);
 	else
 		intake_release(c);
 	say_removed(c);
@@ -131,6 +172,14 @@ void pump_commit(struct collector *c)
 	positions_release(&c->arenas);
 	c->clocks.committed_at = c->clocks.now;
 	c->report.is_busy = false;
+}
+
+void pump_try_commit(struct collector *c)
+{
+	if (is_locked(c))
+		c->clocks.committed_at = c->clocks.now;
+	else
+		pump_commit(c);
 }
 
 void pump_wrote(struct collector *c, uint64_t cnt, int64_t first, int64_t last)

@@ -33,3 +33,7 @@ void pump_drain(struct collector *c);
 /* Brings the kernel's losses in this report up to date. */
 void pump_losses(struct collector *c);
 void pump_commit(struct collector *c);
+/* The same, unless another program has the report locked: then rows wait for the next try. */
+void pump_try_commit(struct collector *c);
+/* At the end of a recording: commits wait for that program, a minute at most. */
+void pump_be_patient(struct collector *c);

@@ -23,7 +23,6 @@
 const char rows_loss_full[] = "calls: rings full";
 const char rows_loss_nested[] = "calls: made by a signal handler inside the tracer";
 const char rows_loss_no_slot[] = "calls: of threads that cannot be recorded";
-const char rows_loss_disk[] = "calls: disk full";
 const char *const rows_loss_of[SL_LOST_KINDS] = {
 	[SL_LOST_NVTX] = "NVTX ranges and marks: rings full",
 	[SL_LOST_NVTX_END] = "ends of NVTX ranges: rings full",

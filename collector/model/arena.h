@@ -234,7 +234,8 @@ struct arenas {
 		uint64_t refused; /* arenas of another build */
 		uint64_t unsound; /* descriptors that are no rings, processes that are not traced */
 		uint64_t no_room; /* arenas that could not be mapped */
-		uint64_t full, other, disk; /* for the last line */
+		uint64_t full, other, disk; /* for the last line; disk: in commits that failed */
+		const char *why;            /* the last of these did; NULL: none has */
 		uint64_t of[SL_LOST_KINDS]; /* records that are no calls: rings full */
 		uint64_t chunks; /* of the spool of a collector that died, which are gone */
 		uint64_t corrupt;

@@ -21,6 +21,7 @@
 #define RESTART_BYTES    (128u << 20) /* WAL size from which we wait for readers to let go of it */
 #define RESTART_WAIT_MS  20
 #define RESTART_PAUSE_NS INT64_C(1000000000)
+#define OPS_ROOM         (16u << 20) /* of what is no plain row: half of what a failed commit keeps */
 #define BALLAST_BYTES    (4u << 20)
 
 sqlite3_file *db_wal_file(struct db *db, int64_t *bytes)
@@ -90,9 +91,9 @@ static void db_checkpoint(struct db *db)
 	if (now - db->wal.last_restart_ns < RESTART_PAUSE_NS)
 		return;
 	db->wal.last_restart_ns = now;
-	sqlite3_busy_timeout(db->sql, RESTART_WAIT_MS);
+	db_wait(db, RESTART_WAIT_MS);
 	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_RESTART, NULL, NULL);
-	sqlite3_busy_timeout(db->sql, DB_BUSY_MS);
+	db_wait(db, db->txn.patience_ms);
 }
 
 static int wal_hook(void *arg, sqlite3 *sql, const char *name, int frames)
@@ -141,11 +142,35 @@ size_t db_pending(const struct db *db)
 	return row_batch_pending(db) + db_nvtx_pending(db);
 }
 
+static bool has_room(const struct db *db)
+{
+	return row_batch_has_room(db) && db->ops.len < OPS_ROOM && db_nvtx_bytes(db) < OPS_ROOM;
+}
+
+int db_reserve(struct db *db)
+{
+	int err;
+
+	if (db->txn.is_open || db->txn.failed || db->txn.early_err || !has_room(db))
+		return 0;
+	db_wait(db, 0);
+	err = db_begin(db);
+	db_wait(db, db->txn.patience_ms);
+	if (err != -EBUSY)
+		return 0;
+	db->txn.is_open = false;
+	db->txn.failed = 0;
+	db->txn.is_out = true;
+	return -EAGAIN;
+}
+
 int db_commit(struct db *db, int64_t now)
 {
 	int err = db->txn.early_err;
 
 	db_watch_size(db);
+	if (db->txn.is_out)
+		db_wait(db, 0);
 	if (err) { /* its rows belong to a commit that failed already in part */
 		row_batch_drop(db);
 		db->txn.early_err = 0;
@@ -155,6 +180,8 @@ int db_commit(struct db *db, int64_t now)
 	}
 	row_batch_drop(db);
 	db->txn.is_open = false;
+	db_wait(db, db->txn.patience_ms);
+	db->txn.is_out = err == -EBUSY;
 	if (db->txn.failed) {
 		db->txn.failed = 0;
 		db_ops_failed(db);
@@ -222,7 +249,7 @@ void db_settle(struct db *db)
 {
 	if (!db->wal.is_on || db->txn.is_open)
 		return;
-	sqlite3_busy_timeout(db->sql, RESTART_WAIT_MS);
+	db_wait(db, RESTART_WAIT_MS);
 	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-	sqlite3_busy_timeout(db->sql, DB_BUSY_MS);
+	db_wait(db, db->txn.patience_ms);
 }

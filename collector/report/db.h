@@ -7,7 +7,7 @@
  * below. The file is in WAL mode while it grows, so it can be queried at any time.
  *
  * All functions return 0 or a negative errno unless noted. When db_commit() fails (-ENOSPC:
- * full disk, also for EIO; -EBUSY: another program kept the write lock for 10 s) the transaction is
+ * full disk, also for EIO; -EBUSY: another program kept the write lock, see db_patience()) the transaction is
  * rolled back, the batches are empty, and the rows that were in them are the caller's loss to count;
  * the next db_commit() may succeed again. All else (strings, names, totals, notes...) is kept and
  * goes with the next commit that succeeds.
@@ -407,6 +407,15 @@ int db_clock_snapshot(struct db *db, const struct db_clock *c);
 
 /* Commits everything given since the last commit, at session time @now (ANALYSIS_DETAILS follows). */
 int db_commit(struct db *db, int64_t now_ns);
+/*
+ * Before a commit that can wait: -EAGAIN, while another program has the report locked and there is room for more rows: nothing is
+ * lost, and nothing waits for it. 0: db_commit() should follow, whatever may be wrong.
+ */
+int db_reserve(struct db *db);
+/* How long a commit waits for another program's lock; 10 s at first. After one that waited in vain, none waits until one succeeds. */
+void db_patience(struct db *db, int ms);
+/* Why rows of a commit that failed with @err are lost, in a few words. */
+const char *db_loss_reason(int err);
 
 /*
  * After a commit: moves everything from the log into the report itself, so that a copy of that one file is

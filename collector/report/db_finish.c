@@ -23,26 +23,25 @@ static void leave_wal(struct db *db)
 {
 	if (!db->wal.is_on)
 		return;
-	sqlite3_busy_timeout(db->sql, 200);
+	db_wait(db, 200);
 	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 	/* Asks for the exclusive lock at once, without waiting: so we wait here. */
 	for (int i = 0; i < 20 && db_exec(db, "PRAGMA main.journal_mode = DELETE"); i++)
 		usleep(10000);
 }
 
-/* The disk is full: what the last commit lost goes into the report, for which the ballast made room. */
-static int finish_full(struct db *db, int64_t duration_ns, size_t lost)
+/* What the last commit lost goes into the report; on a full disk the ballast made room for that. */
+static int finish_lost(struct db *db, int64_t duration_ns, int err, size_t lost)
 {
-	int err = -ENOSPC;
+	const char *why = db_loss_reason(err);
 
 	if (lost) {
-		char text[96];
+		char text[128], what[96];
 
-		snprintf(text, sizeof(text), "The disk was full: the last %zu rows are lost.",
-			 lost);
+		snprintf(text, sizeof(text), "The last %zu rows are lost: %s.", lost, why);
+		snprintf(what, sizeof(what), "rows of the report: %s", why);
 		db_diagnostic(db, duration_ns, 2, 3, text, DB_NULL);
-		db_lost(db, duration_ns, duration_ns, DB_NULL, "rows of the report: disk full",
-			(int64_t)lost);
+		db_lost(db, duration_ns, duration_ns, DB_NULL, what, (int64_t)lost);
 	}
 	/* Twice, for a failed commit frees room that the next one can use. */
 	for (int i = 0; i < 2 && err; i++)
@@ -100,8 +99,8 @@ int db_finish_file(struct db *db, int64_t duration_ns, struct db_fate *fate)
 	marked = db_commit(db, duration_ns);
 	if (!err)
 		err = marked;
-	if (err == -ENOSPC)
-		marked = finish_full(db, duration_ns, pending);
+	if (err == -ENOSPC || err == -EBUSY)
+		marked = finish_lost(db, duration_ns, err, pending);
 	if (!err && is_for_later)
 		err = unnamed;
 	if (!is_for_later && !marked && !db_begin(db) && !db_schema_drop_live(db, false))

@@ -216,6 +216,7 @@ int db_nvtx_load(struct db *db);
 void db_nvtx_free(struct db *db);
 void db_nvtx_move(struct db *db, struct db *old); /* ids given out, ranges that were left open */
 size_t db_nvtx_pending(const struct db *db);
+size_t db_nvtx_bytes(const struct db *db); /* of what waits for the next commit */
 
 /* ---- db_counters.c ---- */
 
@@ -225,6 +226,8 @@ int db_counters_load(struct db *db); /* resume */
 
 #define DB_STMTS   64
 #define DB_BUSY_MS 10000 /* another writer is rare, e.g. a CREATE INDEX by hand */
+/* How long this connection waits for locks from here on; a signal that asks to stop ends the wait. */
+void db_wait(struct db *db, int ms);
 
 struct db {
 	sqlite3 *sql;
@@ -254,6 +257,8 @@ struct db {
 		bool is_open;
 		int failed;    /* error of this transaction, which is rolled back already */
 		int early_err; /* of a commit made by db_row */
+		int patience_ms, wait_ms; /* for locks; of what waits now */
+		bool is_out; /* of patience: the lock was waited for, or rows were kept while it was held */
 	} txn;
 	struct {
 		bool is_on;

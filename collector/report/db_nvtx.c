@@ -306,8 +306,8 @@ void db_nvtx_done(struct db *db)
 		uint64_t cnt = n->dropped;
 
 		n->dropped = 0;
-		db_lost(db, db->time.end, db->time.end, DB_NULL, "NVTX events: disk full",
-			(int64_t)cnt);
+		db_lost(db, db->time.end, db->time.end, DB_NULL,
+			"NVTX events: disk full, or the report locked", (int64_t)cnt);
 	}
 }
 
@@ -320,6 +320,11 @@ void db_nvtx_failed(struct db *db)
 	n->dropped += n->rows;
 	n->len = 0;
 	n->rows = 0;
+}
+
+size_t db_nvtx_bytes(const struct db *db)
+{
+	return db->nvtx ? db->nvtx->len : 0;
 }
 
 size_t db_nvtx_pending(const struct db *db)

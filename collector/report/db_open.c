@@ -233,7 +233,7 @@ static int connect_file(struct db *db, const char *real)
 	if (rc != SQLITE_OK)
 		return db_errno(rc);
 	sqlite3_extended_result_codes(db->sql, 1);
-	sqlite3_busy_timeout(db->sql, DB_BUSY_MS);
+	db_patience(db, DB_BUSY_MS);
 	err = db_exec(db, "PRAGMA secure_delete = OFF; PRAGMA cache_size = -8192;"
 			  "PRAGMA temp_store = MEMORY; PRAGMA synchronous = OFF;"
 			  "PRAGMA journal_size_limit = 16777216");

@@ -82,7 +82,7 @@ static bool settle(struct db *db)
 
 	if (!db->wal.is_on)
 		return true;
-	sqlite3_busy_timeout(db->sql, WAIT_MS);
+	db_wait(db, WAIT_MS);
 	rc = sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_TRUNCATE, &log, &moved);
 	return rc == SQLITE_OK || (rc == SQLITE_BUSY && log == moved);
 }

@@ -7,6 +7,11 @@
 #include "collector/report/db_internal.h"
 
 #include <errno.h>
+#include <unistd.h>
+
+#include "collector/base/stop_signal.h"
+
+#define BUSY_STEP_MS 5
 
 int db_errno(int rc)
 {
@@ -45,6 +50,43 @@ int db_fail(struct db *db, int rc)
 	db->schema.exists = db->schema.committed;
 	db->txn.failed = err;
 	return err;
+}
+
+const char *db_loss_reason(int err)
+{
+	switch (-err) {
+	case ENOSPC:
+		return "disk full";
+	case EBUSY:
+		return "the report was locked by another program";
+	case EBADMSG:
+		return "the report was damaged";
+	default:
+		return "the report could not be written";
+	}
+}
+
+static int on_busy(void *arg, int tries)
+{
+	const struct db *db = arg;
+
+	if (tries * BUSY_STEP_MS >= db->txn.wait_ms || stop_signal_pending())
+		return 0;
+	usleep(BUSY_STEP_MS * 1000);
+	return 1;
+}
+
+void db_wait(struct db *db, int ms)
+{
+	db->txn.wait_ms = ms;
+	sqlite3_busy_handler(db->sql, on_busy, db);
+}
+
+void db_patience(struct db *db, int ms)
+{
+	db->txn.patience_ms = ms;
+	db->txn.is_out = false;
+	db_wait(db, ms);
 }
 
 int db_exec(struct db *db, const char *sql)

@@ -272,6 +272,11 @@ int64_t *db_row(struct db *db, enum db_table t)
 	return b->row;
 }
 
+bool row_batch_has_room(const struct db *db)
+{
+	return db->batch.pages < PAGES / 4 * 3;
+}
+
 size_t row_batch_pending(const struct db *db)
 {
 	size_t n = 0;

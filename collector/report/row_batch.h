@@ -38,6 +38,8 @@ struct row_batch {
 int row_batch_init(struct db *db);
 /* Rows that are not flushed. */
 size_t row_batch_pending(const struct db *db);
+/* For rows of another second or so. */
+bool row_batch_has_room(const struct db *db);
 /* Copies the rows into the report, in the open transaction. 0 or -errno. */
 int row_batch_flush(struct db *db);
 /* Forgets the rows: they are committed, or lost. */

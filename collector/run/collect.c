@@ -97,7 +97,7 @@ static void relieve(struct collector *c)
 	pump_snapshot(c);
 	drain_round(&c->arenas, ROWS_PER_ROUND);
 	drain_reap(&c->arenas, true);
-	pump_commit(c);
+	pump_try_commit(c);
 }
 
 /* Is there a report whose live sums can be read? */
@@ -117,7 +117,7 @@ static void housekeeping(struct collector *c)
 	if (all || c->model.counts.forks)
 		model_settle(&c->model, c->clocks.now, false);
 	drain_reap(&c->arenas, all);
-	if (c->clocks.now - c->clocks.totals_at >= SECOND_NS) {
+	if (c->clocks.now - c->clocks.totals_at >= SECOND_NS && !c->report.locked_at) {
 		c->clocks.totals_at = c->clocks.now;
 		drain_totals(&c->arenas, false);
 		if (is_watched(c))
@@ -164,12 +164,17 @@ size_t collect_tick(struct collector *c)
 		round = DEFER_ROWS;
 	else
 		c->pace.last_id = c->arenas.last_id;
+	/* Rows that cannot be committed stay in memory: records wait in the rings and the spool. */
+	if (c->report.locked_at) {
+		round = 0;
+		defers = true;
+	}
 	do {
 		taken = drain_round(&c->arenas, round);
 		all += taken;
 		if (c->arenas.memory.is_high ||
 		    db_pending(c->report.db) >= (is_prompt ? PROMPT_ROWS : ROWS_PER_COMMIT))
-			pump_commit(c);
+			pump_try_commit(c);
 		if (is_prompt)
 			intake_accept(c);
 	} while (!defers && taken >= round / 4 &&
@@ -182,7 +187,7 @@ size_t collect_tick(struct collector *c)
 	if ((c->clocks.now - c->clocks.committed_at >= commit_period(c) ||
 	     db_pending(c->report.db) >= COMMIT_ROWS || c->arenas.memory.is_high) &&
 	    has_news(c))
-		pump_commit(c);
+		pump_try_commit(c);
 	capture_tick(c);
 	flight_after(c);
 	return all;
@@ -194,14 +199,14 @@ static void write_dead_switches(struct collector *c)
 	bool switches = o->kernel.cpuctxsw != SCHED_MODE_NONE,
 	     samples = c->kernel.sample.open && o->kernel.sample != SCHED_MODE_NONE;
 	bool off_cpu = c->kernel.sample.open && o->kernel.off_cpu_ns >= 0;
-	char what[128];
+	char what[192];
 
 	if (!c->kernel.sched.dead)
 		return;
-	snprintf(what, sizeof(what), "%s%s%s%s%s: disk full", switches ? "context switches" : "",
+	snprintf(what, sizeof(what), "%s%s%s%s%s: %s", switches ? "context switches" : "",
 		 switches && samples ? ", " : "", samples ? "CPU samples" : "",
 		 off_cpu && (switches || samples) ? ", " : "",
-		 off_cpu ? "stacks of threads without a CPU" : "");
+		 off_cpu ? "stacks of threads without a CPU" : "", c->arenas.lost.why);
 	db_lost(c->report.db, c->kernel.sched.dead_first, c->kernel.sched.dead_last, DB_NULL, what,
 		(int64_t)c->kernel.sched.dead);
 }
@@ -229,6 +234,7 @@ int collect_finish(struct collector *c)
 	int64_t length;
 	int err;
 
+	pump_be_patient(c);
 	while (flight_is_dumping(c)) {
 		collect_tick(c);
 		usleep(1000);

@@ -21,8 +21,6 @@
 #define SOURCE_SHIM  1
 #define SEVERITY_WRN 2
 
-static const char loss_disk[] = "GPU rows: disk full";
-
 /* Frees the memory of a burst. */
 static void queue_shrink(struct gpu_queue *q)
 {
@@ -260,10 +258,12 @@ void gpu_release(struct arenas *as, struct arena *a)
 static void gpu_rows_lost(struct arenas *as, struct arena *a)
 {
 	struct gpu_arena *g = a->family.gpu;
+	char what[64];
 
 	if (!g || !g->txn.rows)
 		return;
-	db_lost(as->db, g->txn.first_ns, g->txn.last_ns, GLOBAL_PID(a->peer.pid), loss_disk,
+	snprintf(what, sizeof(what), "GPU rows: %s", as->lost.why);
+	db_lost(as->db, g->txn.first_ns, g->txn.last_ns, GLOBAL_PID(a->peer.pid), what,
 		(int64_t)g->txn.rows);
 	as->lost.disk += g->txn.rows;
 	g->txn.rows = 0;
