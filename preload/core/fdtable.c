@@ -102,26 +102,55 @@ long sl_fd_link(int fd, char *target, size_t room)
 	return sl_sys4(SYS_readlinkat, AT_FDCWD, link, target, room);
 }
 
+/* An address of a socket; none for Unix's own ones: they have none, or the path that names the peer of the others. */
+static size_t make_address(long nr, int fd, char *to, size_t room)
+{
+	struct sockaddr *address = (struct sockaddr *)(void *)to;
+	uint32_t len = sizeof(struct sockaddr_storage);
+
+	if (room < len)
+		return SL_MADE_CUT;
+	address->sa_family = AF_UNSPEC;
+	if (sl_sys3(nr, fd, to, &len) < 0 || len <= 2 || len > sizeof(struct sockaddr_storage) ||
+	    (nr == SYS_getsockname && address->sa_family == AF_UNIX))
+		return SL_MADE_NONE;
+	return len;
+}
+
+static size_t make_local(const void *what, char *to, size_t room)
+{
+	return make_address(SYS_getsockname, *(const int *)what, to, room);
+}
+
+static size_t make_peer(const void *what, char *to, size_t room)
+{
+	return make_address(SYS_getpeername, *(const int *)what, to, room);
+}
+
 void sl_fd_local(int fd, uint32_t serial)
 {
-	struct sockaddr_storage own;
 	uint64_t word = sl_fd_serial(fd, serial);
-	uint32_t len = sizeof(own);
 
-	own.ss_family = AF_UNSPEC;
-	/* Those of Unix have none, or the path that names the peer of the others. */
-	if (!sl_global.seccomp && sl_sys3(SYS_getsockname, fd, &own, &len) == 0 && len > 2 &&
-	    len <= sizeof(own) && own.ss_family != AF_UNIX)
-		sl_meta(SL_META_LOCAL, sl_ticks(), &word, 1, &own, len);
+	if (!sl_global.seccomp)
+		sl_meta_made(SL_META_LOCAL, sl_ticks(), &word, 1, make_local, &fd);
+}
+
+#define LINK_MAX 512u /* bytes of a name that are recorded */
+
+static size_t make_link(const void *what, char *to, size_t room)
+{
+	long n = sl_fd_link(*(const int *)what, to, room < LINK_MAX ? room : LINK_MAX);
+
+	if (n < 0)
+		return 0;
+	return (size_t)n < room || room >= LINK_MAX ? (size_t)n : SL_MADE_CUT;
 }
 
 uint32_t sl_fd_serial_slow(int fd)
 {
-	char target[512];
-	struct sockaddr_storage peer;
-	uint32_t len = sizeof(peer), serial, none = 0, *e;
-	uint64_t word[2] = {0}, now; /* no call opened it */
-	long n;
+	uint32_t serial, none = 0, *e;
+	char begin[8] = "";
+	uint64_t word[2] = {0}; /* no call opened it */
 
 	if (fd < 0 || sl_global.seccomp)
 		return 0;
@@ -131,21 +160,17 @@ uint32_t sl_fd_serial_slow(int fd)
 	serial = __atomic_load_n(e, __ATOMIC_RELAXED);
 	if (serial)
 		return serial;
-	n = sl_fd_link(fd, target, sizeof(target));
-	if (n <= 0)
+	if (sl_fd_link(fd, begin, 7) <= 0)
 		return 0;
 	serial = sl_fd_new_serial();
 	/* Another thread may do the same concurrently: the first serial is kept. */
 	if (!__atomic_compare_exchange_n(e, &none, serial, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return none;
-	now = sl_ticks();
 	word[0] = sl_fd_serial(fd, serial);
-	if (n > 7 && memcmp(target, "socket:", 7) == 0 &&
-	    sl_sys3(SYS_getpeername, fd, &peer, &len) == 0 && len > 2 && len <= sizeof(peer)) {
-		sl_meta(SL_META_SOCKET, now, word, 2, &peer, len);
+	if (memcmp(begin, "socket:", 7) == 0 &&
+	    sl_meta_made(SL_META_SOCKET, sl_ticks(), word, 2, make_peer, &fd))
 		sl_fd_local(fd, serial);
-	} else {
-		sl_meta(SL_META_FILE, now, word, 2, target, (size_t)n);
-	}
+	else
+		sl_meta_made(SL_META_FILE, sl_ticks(), word, 2, make_link, &fd);
 	return serial;
 }

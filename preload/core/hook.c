@@ -10,10 +10,8 @@
 #include "preload/core/seccomp.h"
 #include "preload/core/stack.h"
 #include "preload/core/thread_room.h"
+#include "preload/core/wait.h"
 
-#include <fcntl.h>
-#include <linux/futex.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -105,75 +103,6 @@ static void use_chunk(struct sl_chunk *c)
 	sl_tls.end = c->data + sizeof(c->data) / 8;
 }
 
-/* kill() succeeds for a collector that has exited and is not reaped yet. */
-static bool is_zombie(uint32_t pid)
-{
-	char path[32] = "/proc/", text[256];
-	long fd, got;
-
-	memcpy(sl_put_number(path + 6, pid), "/stat", 6);
-	fd = sl_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return false;
-	got = sl_sys3(SYS_read, fd, text, sizeof(text) - 1);
-	sl_sys1(SYS_close, fd);
-	/* "pid (name) S ...": the state follows the last parenthesis. */
-	while (got > 0 && text[--got] != ')')
-		;
-	return got > 0 && (text[got + 2] == 'Z' || text[got + 2] == 'X');
-}
-
-static bool collector_has_exited(uint32_t *seen, unsigned *still)
-{
-	uint32_t beat = __atomic_load_n(&sl_global.session->heartbeat, __ATOMIC_RELAXED);
-
-	if (__atomic_load_n(&sl_global.session->state, __ATOMIC_RELAXED) != SL_SESSION_ON)
-		return true;
-	if (beat != *seen) {
-		*seen = beat;
-		*still = 0;
-	}
-	/* The heartbeat comes every second. A missing one proves nothing: the collector may be stopped. */
-	if (++*still < 30)
-		return false;
-	*still = 0;
-	return sl_sys2(SYS_kill, sl_global.session->collector_pid, 0) == -ESRCH ||
-	       is_zombie(sl_global.session->collector_pid);
-}
-
-/*
- * Waits, as --on-full allows, until @take succeeds. Taking is the only reliable test: another one might
- * succeed although there is nothing to take, and the wait would never end.
- */
-static bool wait_for(struct sl_arena *a, bool (*take)(struct sl_arena *, void *), void *what)
-{
-	const struct sl_session *s = sl_global.session;
-	uint32_t beat = s->heartbeat;
-	unsigned still = 0;
-	uint64_t begun;
-
-	if (sl_global.seccomp || s->on_full == SL_FULL_DROP)
-		return false;
-	begun = sl_mono_ns();
-	for (;;) {
-		uint32_t seq = __atomic_load_n(&a->freed_seq, __ATOMIC_ACQUIRE);
-		struct timespec step = {0, 50 * 1000 * 1000};
-
-		if (take(a, what))
-			return true;
-		__atomic_add_fetch(&a->waiter_cnt, 1, __ATOMIC_SEQ_CST);
-		/* Not FUTEX_PRIVATE: the collector wakes from its own mapping. */
-		sl_sys4(SYS_futex, &a->freed_seq, FUTEX_WAIT, seq, &step);
-		__atomic_sub_fetch(&a->waiter_cnt, 1, __ATOMIC_SEQ_CST);
-		/* Where this process cannot map what others return, waiting may have no end. */
-		if ((s->on_full == SL_FULL_WAIT || sl_arena_is_short()) &&
-		    sl_mono_ns() - begun > (uint64_t)s->wait_ms * 1000000u)
-			return take(a, what);
-		if (s->on_full == SL_FULL_BLOCK && collector_has_exited(&beat, &still))
-			return false;
-	}
-}
-
 /*
  * Populates a chunk that was never used, by one system call: page faults in the program's calls would cost as much as
  * hundreds of records each. Kernels before 5.14 refuse it; then the pages are faulted in.
@@ -258,7 +187,7 @@ static bool next_chunk(void)
 		if (sl_tls.dropping || sl_global.session->on_full == SL_FULL_DROP)
 			return false;
 		wait_begun = sl_ticks();
-		if (!wait_for(a, take_next, &ref)) {
+		if (!sl_wait_for(a, take_next, &ref)) {
 			sl_tls.dropping = 1;
 			return false;
 		}
@@ -357,7 +286,7 @@ static bool wait_for_thread_refs(struct sl_arena *a, struct thread_refs *o)
 	bool ok = take_thread_refs(a, o);
 
 	if (!ok && !__atomic_load_n(&gave_up, __ATOMIC_RELAXED))
-		ok = wait_for(a, take_thread_refs, o);
+		ok = sl_wait_for(a, take_thread_refs, o);
 	__atomic_store_n(&gave_up, !ok, __ATOMIC_RELAXED);
 	return ok;
 }
@@ -504,28 +433,31 @@ bool sl_record_slow(const struct sl_call *call, enum sl_hook hook, unsigned shap
 void sl_leave_io_slow(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
 		      int fd, uint64_t requested, int64_t done, int64_t offset)
 {
-	uint64_t result = sl_result(ret, failed), file;
+	uint64_t result = sl_result(ret, failed), p[4] = {result};
 	uint32_t serial = failed ? sl_fd_peek(fd) : sl_fd_get(fd);
-	bool has_room;
+	unsigned shape = SL_SHAPE_IO_AT, words = 3;
 
 	if (failed)
 		done = 0;
 	if (sl_file_shorter(call, hook, fd, serial, done, failed))
 		return;
-	file = sl_fd_serial(fd, serial);
+	p[1] = sl_fd_serial(fd, serial);
+	p[2] = (uint64_t)offset;
 	if (requested >> 32 || (!failed && (requested | result) >> 31)) {
-		uint64_t p[4] = {result, requested, file, (uint64_t)offset};
-
-		has_room = sl_record(call, hook, SL_SHAPE_IO_WIDE, failed, p, 4);
+		shape = SL_SHAPE_IO_WIDE;
+		words = 4;
+		p[3] = p[2];
+		p[2] = p[1];
+		p[1] = requested;
 	} else {
-		uint64_t p[3] = {result | requested << 32, file, (uint64_t)offset};
-
-		if (offset == SL_NO_OFFSET)
-			has_room = sl_record(call, hook, SL_SHAPE_IO, failed, p, 2);
-		else
-			has_room = sl_record(call, hook, SL_SHAPE_IO_AT, failed, p, 3);
+		p[0] |= requested << 32;
+		if (offset == SL_NO_OFFSET) {
+			shape = SL_SHAPE_IO;
+			words = 2;
+		}
 	}
-	if (!has_room)
+	/* The slow one in any case, which has no copies on the stack. */
+	if (!sl_record_slow(call, hook, shape, failed, p, words))
 		sl_file_lost(call, hook, fd, serial, done);
 }
 
@@ -624,6 +556,96 @@ static enum sl_lost lost_of(enum sl_meta meta)
 	default:
 		return SL_LOST_OTHER;
 	}
+}
+
+/*
+ * Room for a record of @words and a string behind them, which is made there; with `busy` set. The string may lie in what is
+ * left of the chunk.
+ */
+static uint64_t *room_made(unsigned words, enum sl_hook hook, const struct sl_call *call,
+			   sl_maker *make, const void *what, size_t *len)
+{
+	uint64_t *w = sl_tls.cur;
+
+	for (bool again = false; w; again = true) {
+		size_t left = (size_t)(sl_tls.end - w), room = 0;
+
+		if (left > words)
+			room = (left - words) * 8;
+		if (room > SL_MADE_BYTES)
+			room = SL_MADE_BYTES;
+		*len = room ? make(what, (char *)(w + words), room) : SL_MADE_CUT;
+		if (*len <= room)
+			return w;
+		if (*len == SL_MADE_NONE)
+			return NULL;
+		*len = 0;
+		if (again)
+			return w;
+		w = sl_room_slow(words + SL_MADE_BYTES / 8, hook, call);
+	}
+	return NULL;
+}
+
+static uint64_t *end_made(uint64_t *w, size_t len)
+{
+	unsigned words = (unsigned)((len + 7) / 8);
+
+	*w++ = len;
+	memset((char *)w + len, 0, words * 8 - len);
+	return w + words;
+}
+
+bool sl_meta_made(enum sl_meta meta, uint64_t start, const uint64_t *payload, unsigned cnt,
+		  sl_maker *make, const void *what)
+{
+	struct sl_call call = {.start = start};
+	bool nested = sl_tls.busy == SL_BUSY_SETTING_UP;
+	uint64_t *w;
+	size_t len;
+
+	if (!nested && !sl_begin_write())
+		return false;
+	w = room_made(3 + cnt, SL_NO_CALL(lost_of(meta)), &call, make, what, &len);
+	if (w) {
+		w = put_meta(w, meta, start, 3 + cnt + (unsigned)((len + 7) / 8));
+		for (unsigned i = 0; i < cnt; i++)
+			w[i] = payload[i];
+		sl_commit(end_made(w + cnt, len));
+	}
+	if (!nested)
+		sl_end_write();
+	return w != NULL;
+}
+
+void sl_leave_made(const struct sl_call *call, enum sl_hook hook, int64_t ret, uint64_t word1,
+		   sl_maker *make, const void *what)
+{
+	unsigned words = 2 + (call->duration >> 32 != 0) + 3;
+	uint32_t stack = 0;
+	uint64_t *w;
+	size_t len;
+
+	if (sl_short(call, hook, true, 0, false)) {
+		uint64_t p[2] = {word1, sl_opened_by(hook, call->duration)};
+
+		sl_meta_made(SL_META_FILE, call->start, p, 2, make, what);
+		return;
+	}
+	if (sl_unlikely(call->duration >= sl_tls.stack_ticks))
+		stack = sl_stack_take(call, stack_of(hook));
+	if (!sl_begin_write())
+		return;
+	if (sl_unlikely(stack))
+		sl_stack_put(call, stack, words + SL_MADE_BYTES / 8);
+	w = room_made(words, hook, call, make, what, &len);
+	if (w) {
+		w = sl_put_head(w, hook, words + (unsigned)((len + 7) / 8), call, SL_SHAPE_PATH, 0);
+		w[0] = (uint64_t)ret;
+		w[1] = word1;
+		sl_commit(end_made(w + 2, len));
+	}
+	sl_end_write();
 }
 
 void sl_meta(enum sl_meta meta, uint64_t start, const uint64_t *payload, unsigned cnt,

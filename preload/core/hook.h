@@ -494,6 +494,21 @@ void sl_leave_dup(const struct sl_call *call, enum sl_hook hook, int64_t ret, bo
 void sl_meta(enum sl_meta meta, uint64_t start, const uint64_t *payload, unsigned words,
 	     const void *bytes, size_t len);
 
+/*
+ * A string that is made where the record has it, as the stack has no room for one: it may be that of a signal handler. Writes
+ * it at @to, of at most @room bytes, and returns its length, or SL_MADE_CUT: it needs more, or SL_MADE_NONE: there is none,
+ * and no record.
+ */
+typedef size_t sl_maker(const void *what, char *to, size_t room);
+#define SL_MADE_BYTES 4096u /* no such string needs more */
+#define SL_MADE_CUT   SIZE_MAX
+#define SL_MADE_NONE  (SIZE_MAX - 1)
+/* As sl_meta(), and sl_leave_path() of a successful call. False: there is no record. */
+bool sl_meta_made(enum sl_meta meta, uint64_t start, const uint64_t *payload, unsigned words,
+		  sl_maker *make, const void *what);
+void sl_leave_made(const struct sl_call *call, enum sl_hook hook, int64_t ret, uint64_t word1,
+		   sl_maker *make, const void *what);
+
 /* Writes a NOTE record. */
 static inline void sl_note(enum sl_note kind, const char *text, size_t len)
 {

@@ -44,12 +44,12 @@ static const char NAMES[][28] = {
 };
 #define NAME_CNT (sizeof(NAMES) / sizeof(NAMES[0]))
 
-void sl_rank_announce(void)
+/* NAME=VALUE '\0' ... */
+static size_t make_variables(const void *what, char *to, size_t room)
 {
-	char text[NAME_CNT * (sizeof(NAMES[0]) + VALUE_MAX + 1)];
-	uint64_t zero = 0;
 	size_t n = 0;
 
+	(void)what;
 	for (size_t i = 0; i < NAME_CNT; i++) {
 		int at = sl_env_find(NAMES[i]);
 		size_t name = strlen(NAMES[i]) + 1, len;
@@ -57,10 +57,22 @@ void sl_rank_announce(void)
 		if (at < 0)
 			continue;
 		len = strnlen(environ[at], name + VALUE_MAX);
-		memcpy(text + n, environ[at], len);
+		if (n + len + 1 > room)
+			return room < SL_MADE_BYTES ? SL_MADE_CUT : n;
+		memcpy(to + n, environ[at], len);
 		n += len;
-		text[n++] = 0;
+		to[n++] = 0;
 	}
-	if (n)
-		sl_meta(SL_META_RANK, sl_ticks(), &zero, 1, text, n);
+	return n;
+}
+
+void sl_rank_announce(void)
+{
+	uint64_t zero = 0;
+
+	for (size_t i = 0; i < NAME_CNT; i++)
+		if (sl_env_find(NAMES[i]) >= 0) {
+			sl_meta_made(SL_META_RANK, sl_ticks(), &zero, 1, make_variables, NULL);
+			return;
+		}
 }

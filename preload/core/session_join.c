@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -55,18 +56,11 @@ static const char no_session[] = SL_SESSION_ENV "=none";
 static void sl_print_message(const char *what, const char *why)
 {
 	const char *parts[] = {"sightline: ", what, why ? ": " : "", why ? why : "", "\n"};
-	char line[512];
-	size_t n = 0;
+	struct iovec v[sizeof(parts) / sizeof(parts[0])];
 
-	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		size_t len = strlen(parts[i]);
-
-		if (len > sizeof(line) - n)
-			len = sizeof(line) - n;
-		memcpy(line + n, parts[i], len);
-		n += len;
-	}
-	sl_sys3(SYS_write, 2, line, n);
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		v[i] = (struct iovec){(void *)(uintptr_t)parts[i], strlen(parts[i])};
+	sl_sys3(SYS_writev, 2, v, sizeof(v) / sizeof(v[0]));
 }
 
 /* Variables: not checked by Valgrind, and those that are not in the file not in a core dump. */
@@ -112,13 +106,14 @@ static const char *own_path(void)
 static const struct sl_session *map_session(void)
 {
 	long fd = sl_session_open("control", sizeof(struct sl_session)), m = -1;
-	struct sl_session s = {0};
+	struct sl_session *s = &sl_control.session;
 
 	if (fd < 0)
 		return NULL;
-	/* At the address from which wrappers read the gate. */
-	if (sl_sys3(SYS_read, fd, &s, sizeof(s)) == sizeof(s) && s.magic == SL_SESSION_MAGIC &&
-	    s.wire_version == SL_WIRE_VERSION && s.bytes == sizeof(s) && s.state == SL_SESSION_ON)
+	/* At the address from which wrappers read the gate, which they believe when the process is set up. */
+	if (sl_sys3(SYS_read, fd, s, sizeof(*s)) == sizeof(*s) && s->magic == SL_SESSION_MAGIC &&
+	    s->wire_version == SL_WIRE_VERSION && s->bytes == sizeof(*s) &&
+	    s->state == SL_SESSION_ON)
 		m = sl_sys6(SYS_mmap, (long)&sl_control, sizeof(sl_control), PROT_READ,
 			    MAP_SHARED | MAP_FIXED, fd, 0);
 	sl_sys1(SYS_close, fd);
@@ -449,29 +444,38 @@ bool sl_process_child(void)
 	return true;
 }
 
-/* executable '\0' arg0 '\0' arg1 ... from /proc; bounded, and the record has a flag if it was cut. */
+/* executable '\0' arg0 '\0' arg1 ... from /proc, cut. */
+static size_t make_image(const void *what, char *to, size_t room)
+{
+	long n, fd, got;
+
+	(void)what;
+	if (room < SL_MADE_BYTES)
+		return SL_MADE_CUT;
+	n = sl_sys4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", to, 2048);
+	n = n < 0 ? 0 : n;
+	to[n++] = 0;
+	fd = sl_sys4(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+	if (fd >= 0) {
+		got = sl_sys3(SYS_read, fd, to + n, room - (size_t)n);
+		n += got > 0 ? got : 0;
+		sl_sys1(SYS_close, fd);
+	}
+	return (size_t)n;
+}
+
 void sl_announce(void)
 {
-	char text[4096];
 	uint64_t parent = sl_global.seccomp ? sl_global.parent_pid : (uint64_t)sl_sys0(SYS_getppid);
 	uint64_t p[2] = {sl_proc.pid | parent << 32,
 			 sl_proc.parent_number ? SL_IMAGE_FORK : SL_IMAGE_START};
-	long n = 0, fd, got;
 
-	if (p[1] == SL_IMAGE_START) {
-		n = sl_sys4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", text, 2048);
-		n = n < 0 ? 0 : n;
-		text[n++] = 0;
-		fd = sl_sys4(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
-		if (fd >= 0) {
-			got = sl_sys3(SYS_read, fd, text + n, sizeof(text) - (size_t)n);
-			n += got > 0 ? got : 0;
-			sl_sys1(SYS_close, fd);
-		}
+	if (p[1] == SL_IMAGE_FORK) {
+		sl_meta(SL_META_IMAGE, sl_ticks(), p, 2, "", 0);
+		return;
 	}
-	sl_meta(SL_META_IMAGE, sl_ticks(), p, 2, text, (size_t)n);
-	if (p[1] == SL_IMAGE_START)
-		sl_rank_announce();
+	sl_meta_made(SL_META_IMAGE, sl_ticks(), p, 2, make_image, NULL);
+	sl_rank_announce();
 }
 
 /* ---- constructor and destructor ---- */

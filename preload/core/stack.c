@@ -170,7 +170,7 @@ static void put_record(enum sl_meta meta, uint64_t start, const uint64_t *number
 /* Modules without room in the ring are recorded with the next stack. */
 static uint32_t modules_due;
 
-static void record_modules(uint64_t start)
+static SL_COLD void record_modules(uint64_t start)
 {
 	struct sl_module m;
 
@@ -229,7 +229,7 @@ static void record_code(const struct sl_pycode *c, uint64_t start)
 	record_lines(c, (uint32_t)lines, start);
 }
 
-static void record_codes(uint64_t start)
+static SL_COLD void record_codes(uint64_t start)
 {
 	struct sl_pycode c;
 

@@ -66,25 +66,33 @@ void sl_fd_unrecorded(int fd)
 		sl_fd_set(fd, 0);
 }
 
-/* @path made absolute: by the cached working directory, else by readlink of the descriptor in /proc. */
-static const char *absolute(int fd, int dir, char *target, size_t room, const char *path)
-{
-	const char *joined = dir == AT_FDCWD ? sl_cwd_join(path, target, room) : NULL;
-	long len;
+struct relative {
+	int fd, dir;
+	const char *path;
+};
 
-	if (joined)
-		return joined;
-	len = sl_fd_link(fd, target, room - 1);
-	if (len <= 0)
-		return path;
-	target[len] = 0;
-	return target;
+/* The path made absolute: by the cached working directory, else by readlink of the descriptor in /proc. */
+static size_t make_absolute(const void *what, char *to, size_t room)
+{
+	const struct relative *r = what;
+	size_t len;
+	long n;
+
+	if (r->dir == AT_FDCWD && sl_cwd_join(r->path, to, room))
+		return strlen(to);
+	n = sl_fd_link(r->fd, to, room);
+	if (n > 0)
+		return (size_t)n < room ? (size_t)n : SL_MADE_CUT;
+	len = strlen(r->path);
+	if (len > room)
+		return SL_MADE_CUT;
+	memcpy(to, r->path, len);
+	return len;
 }
 
 void sl_leave_open(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
 		   int dir, const char *path)
 {
-	char target[4096];
 	uint32_t serial;
 
 	path = sl_safe_path(failed, path);
@@ -94,8 +102,10 @@ void sl_leave_open(const struct sl_call *call, enum sl_hook hook, int64_t ret, b
 	}
 	serial = sl_fd_new_serial();
 	if (path && path[0] != '/' && !sl_global.seccomp)
-		path = absolute(fd, dir, target, sizeof(target), path);
-	sl_leave_path(call, hook, ret, false, fd, serial, path);
+		sl_leave_made(call, hook, ret, sl_fd_serial(fd, serial), make_absolute,
+			      &(struct relative){fd, dir, path});
+	else
+		sl_leave_path(call, hook, ret, false, fd, serial, path);
 	/* After the record that has its path. */
 	sl_fd_set(fd, serial);
 }
