@@ -470,7 +470,7 @@ static const char *why_not_entered(void)
 		return "the rings need more address space than ulimit -v leaves it, or it is "
 		       "statically linked or "
 		       "setuid";
-	return "statically linked, setuid, or another loader";
+	return "statically linked, setuid, of another word size, or another loader";
 }
 
 void notes_end(struct collector *c)

@@ -18,8 +18,8 @@
 
 #include "collector/base/message.h"
 #include "collector/session/session.h"
-#include "collector/symbols/elf_needs.h"
 #include "collector/base/proc.h"
+#include "preload/wire/exec_file.h"
 
 #define PRELOAD_ENV "LD_PRELOAD"
 
@@ -75,17 +75,23 @@ char *launch_preload_or_say(void)
 	return preload;
 }
 
-/* Sanitizers must come first: their library, libtrace.so, then the variable's old value. */
+/*
+ * Sanitizers must come first: their library, libtrace.so, then the variable's old value. Not for a program of another word
+ * size or processor, whose loader would say on its standard error that it cannot load the library.
+ */
 static void set_preload(const char *program, const char *preload)
 {
-	static const char *const runtimes[] = {SL_RUNTIMES};
+	struct sl_exec_file file = {.path = program, .dir = AT_FDCWD, .in_path = true};
 	const char *had = getenv(PRELOAD_ENV);
-	char sanitizer[128] = "", *value;
+	char sanitizer[SL_RUNTIME_BYTES] = "", *value;
+	struct sl_exec_room room;
+	enum sl_exec_needs needs = sl_exec_look(&file, getenv("PATH"), &room, sanitizer);
 
-	for (size_t i = 0; i < sizeof(runtimes) / sizeof(*runtimes); i++)
-		if (elf_needs(program, runtimes[i], sanitizer, sizeof(sanitizer)))
-			break;
-	if (*sanitizer)
+	if (needs == SL_EXEC_OTHER)
+		return;
+	if (needs != SL_EXEC_RUNTIME)
+		*sanitizer = 0;
+	else
 		setenv(SL_RUNTIME_ENV, "1", 1);
 	if (asprintf(&value, "%s%s%s%s%s", sanitizer, *sanitizer ? ":" : "", preload,
 		     had && *had ? ":" : "", had ? had : "") < 0)

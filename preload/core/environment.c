@@ -1,6 +1,8 @@
 /* environment.c - adds and removes the shim's variables in environments. Memory is the caller's, or static. */
 #include "preload/core/environment.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +70,8 @@ static bool look_at(char *const envp[], struct reader *r, struct sl_env_plan *p)
 			return false;
 		if (starts(e, SL_SESSION_ENV "="))
 			p->has_session = true;
+		if (starts(e, "LD_TRACE_LOADED_OBJECTS="))
+			p->is_listed = true;
 		if (starts(e, PRELOAD)) {
 			p->preload = p->cnt;
 			p->has_shim = strstr(e, sl_global.path) || strstr(e, "libtrace.so");
@@ -76,11 +80,37 @@ static bool look_at(char *const envp[], struct reader *r, struct sl_env_plan *p)
 	return true;
 }
 
+/* Whether the program's loader will find this library: not behind a chroot() or pivot_root(). */
+static bool is_in_root(void)
+{
+	char c;
+
+	return sl_sys4(SYS_readlinkat, AT_FDCWD, sl_global.path, &c, 1) != -ENOENT;
+}
+
+/* What the file of the program asks for, if it can be looked at. */
+static void look_at_file(const struct sl_exec_file *file, const char *preload,
+			 struct sl_env_plan *p)
+{
+	int at = sl_env_find("PATH");
+	enum sl_exec_needs needs = sl_exec_look(
+		file, at >= 0 ? environ[at] + sizeof("PATH=") - 1 : NULL, p->room, p->runtime);
+
+	p->is_unloaded = needs == SL_EXEC_OTHER || !is_in_root();
+	if (needs != SL_EXEC_RUNTIME ||
+	    (preload && sl_exec_runtime_is_first(preload + strlen(PRELOAD), p->runtime)))
+		p->runtime[0] = 0;
+}
+
 bool sl_env_plan(char *const envp[], struct sl_exec_file *file, struct sl_env_plan *p)
 {
 	struct reader r = {.is_blind = sl_seccomp_kills_start()};
 
-	*p = (struct sl_env_plan){.preload = -1, .is_untraced = r.is_blind};
+	p->cnt = 0;
+	p->preload = -1;
+	p->has_session = p->has_shim = p->is_listed = p->is_unloaded = false;
+	p->is_untraced = r.is_blind;
+	p->runtime[0] = 0;
 	if (file->path && !can_read_text(&r, file->path))
 		file->path = NULL;
 	if (!sl_global.session || sl_global.session->state != SL_SESSION_ON || !sl_global.path ||
@@ -88,16 +118,22 @@ bool sl_env_plan(char *const envp[], struct sl_exec_file *file, struct sl_env_pl
 		return false;
 	if (p->is_untraced)
 		return p->has_session || p->has_shim;
-	if (sl_seccomp_is_on() || !sl_exec_runtime(file, p->runtime) ||
-	    (p->has_shim &&
-	     sl_exec_runtime_is_first(envp[p->preload] + strlen(PRELOAD), p->runtime)))
-		p->runtime[0] = 0;
+	if (p->room && !sl_seccomp_is_on())
+		look_at_file(file, p->has_shim ? envp[p->preload] : NULL, p);
+	p->is_unloaded |= p->is_listed;
+	if (p->is_unloaded)
+		return p->has_shim;
 	return !(p->has_session && p->has_shim) || p->runtime[0];
 }
 
-size_t sl_env_preload_len(char *const envp[], const struct sl_env_plan *p)
+static size_t array_bytes(const struct sl_env_plan *p)
 {
-	return sizeof(PRELOAD "::") + strlen(p->runtime) + strlen(sl_global.path) +
+	return ((size_t)p->cnt + 5) * sizeof(char *);
+}
+
+size_t sl_env_bytes(char *const envp[], const struct sl_env_plan *p)
+{
+	return array_bytes(p) + sizeof(PRELOAD "::") + strlen(p->runtime) + strlen(sl_global.path) +
 	       (p->preload >= 0 ? strlen(envp[p->preload]) : 0);
 }
 
@@ -126,7 +162,8 @@ static void fill_untraced(char *const envp[], const struct sl_env_plan *p, char 
 	int n = 0;
 
 	for (int i = 0; i < p->cnt; i++) {
-		if (starts(envp[i], SL_SESSION_ENV "=") || starts(envp[i], SL_CLEAN_ENV "="))
+		if ((starts(envp[i], SL_SESSION_ENV "=") && !p->is_unloaded) ||
+		    starts(envp[i], SL_CLEAN_ENV "="))
 			continue;
 		if (i != p->preload)
 			out[n++] = envp[i];
@@ -136,17 +173,18 @@ static void fill_untraced(char *const envp[], const struct sl_env_plan *p, char 
 	out[n] = NULL;
 }
 
-void sl_env_fill(char *const envp[], const struct sl_env_plan *p, char **out, char *preload)
+char *const *sl_env_fill(char *const envp[], const struct sl_env_plan *p, void *memory)
 {
 	static char clean[] = SL_CLEAN_ENV "=1", first[] = SL_RUNTIME_ENV "=1";
 	const char *others = p->preload >= 0 ? envp[p->preload] + strlen(PRELOAD) : "";
-	char *at = stpcpy(preload, PRELOAD);
+	char **out = memory, *preload = (char *)memory + array_bytes(p), *at;
 	int n = 0;
 
-	if (p->is_untraced) {
+	if (p->is_untraced || p->is_unloaded) {
 		fill_untraced(envp, p, out, preload);
-		return;
+		return out;
 	}
+	at = stpcpy(preload, PRELOAD);
 	for (int i = 0; i < p->cnt; i++)
 		if (i != p->preload)
 			out[n++] = envp[i];
@@ -163,6 +201,7 @@ void sl_env_fill(char *const envp[], const struct sl_env_plan *p, char **out, ch
 	if (!p->has_session)
 		out[n++] = sl_global.session_env;
 	out[n] = NULL;
+	return out;
 }
 
 /* ---- of this process ---- */
@@ -171,9 +210,10 @@ void sl_env_untrace(void)
 {
 	static char preload[8192];
 	struct sl_exec_file none = {0};
-	struct sl_env_plan p;
+	struct sl_env_plan p = {0};
 
-	if (sl_env_plan(environ, &none, &p) && sl_env_preload_len(environ, &p) <= sizeof(preload))
+	if (sl_env_plan(environ, &none, &p) &&
+	    sl_env_bytes(environ, &p) - array_bytes(&p) <= sizeof(preload))
 		fill_untraced(environ, &p, environ, preload);
 }
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "preload/core/exec_runtime.h"
+#include "preload/wire/exec_file.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -16,22 +16,25 @@ int sl_env_find(const char *name);
 
 /* How an environment has to be rewritten for a new program. */
 struct sl_env_plan {
-	int cnt;     /* entries */
-	int preload; /* index of LD_PRELOAD, or -1 */
+	struct sl_exec_room *room; /* the caller's; NULL: the program's file is not looked at */
+	int cnt;                   /* entries */
+	int preload;               /* index of LD_PRELOAD, or -1 */
 	bool has_session, has_shim;
-	bool is_untraced; /* the variables are removed: a seccomp filter would kill the traced program */
+	bool is_listed;   /* the loader only lists the program's libraries (ldd) */
+	bool is_unloaded; /* its loader must not see this library */
+	bool is_untraced; /* all variables are removed: a seccomp filter would kill the traced program */
 	char runtime[SL_RUNTIME_BYTES]; /* the library to load first, or "" */
 };
 
 /*
  * True if @envp has to be rewritten for @file. An environment that the kernel would refuse is not. Sets file->path to NULL
- * if it cannot be read.
+ * if it cannot be read, and all of @p but its room.
  */
 bool sl_env_plan(char *const envp[], struct sl_exec_file *file, struct sl_env_plan *p);
-/* Bytes that sl_env_fill() needs for LD_PRELOAD. */
-size_t sl_env_preload_len(char *const envp[], const struct sl_env_plan *p);
-/* Fills @out, which has room for cnt + 5 entries; @preload is kept in it. No allocation: this may be a vfork child. */
-void sl_env_fill(char *const envp[], const struct sl_env_plan *p, char **out, char *preload);
+/* Bytes that sl_env_fill() needs. */
+size_t sl_env_bytes(char *const envp[], const struct sl_env_plan *p);
+/* Makes the environment, in @memory. No allocation: this may be a vfork child. */
+char *const *sl_env_fill(char *const envp[], const struct sl_env_plan *p, void *memory);
 
 /* Removes the variables from environ: programs started from now on are not traced. */
 void sl_env_untrace(void);

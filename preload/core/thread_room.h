@@ -8,22 +8,27 @@
 #pragma once
 
 #include "preload/core/hook.h"
+#include "preload/wire/exec_file.h"
 
 #pragma GCC visibility push(hidden)
 
 struct sl_thread_room {
 	/* Of NVTX (nvtx.h): zeros in a new thread, copied into a forked child. */
 	_Alignas(64) char nvtx[704];
+	/* Of an exec: the frame that uses it, NULL: none; the program's file, and the environment for it. */
+	const char *exec_frame;
+	struct sl_exec_room exec;
+	char exec_env[4096];
 };
 
-/* Of a thread that is ready (sl_ready()). NULL: there is no memory. */
+/* Of a thread with a slot; it may be that of the parent, in a child that is not set up. NULL: there is no memory. */
 SL_COLD struct sl_thread_room *sl_thread_room_map(void);
 /* NULL: this thread has none. */
 SL_HOT struct sl_thread_room *sl_thread_room(void)
 {
 	if (sl_likely(sl_tls.room))
 		return sl_tls.room;
-	return sl_ready() ? sl_thread_room_map() : NULL;
+	return sl_tls.slot || sl_ready() ? sl_thread_room_map() : NULL;
 }
 
 /* The thread has taken its slot. @parent: its room in the process that was forked, or NULL. */

@@ -3,10 +3,11 @@
  * ends of a program that run no exit handlers.
  *
  * The shim's variables are added to environments that lack them (environment.c); the new program's constructor
- * removes them again before main (SIGHTLINE_CLEAN). The new environment is built on the stack: this may run in a
- * vfork child, whose allocations would be the parent's.
+ * removes them again before main (SIGHTLINE_CLEAN). The new environment is built in the thread's room, or on the stack:
+ * this may run in a vfork child, whose allocations would be the parent's.
  */
 #include "preload/core/environment.h"
+#include "preload/core/thread_room.h"
 #include "preload/gpu/gpu_engine.h"
 #include "preload/libc/wrap.h"
 
@@ -18,17 +19,48 @@
 #include "preload/wire/sys.h"
 
 /*
- * Makes `env` the environment to pass on for the program @...: a macro, as alloca() takes the memory from the caller's
- * frame. Pointers that the kernel would refuse are passed on unread; file.path is NULL then.
+ * The thread's room for an exec. NULL: a call of this thread is using it, which a signal handler interrupted, or there is none.
+ * A frame above that of the user has abandoned it by longjmp(). A vfork child leaves no mark: it shares it with its parent,
+ * which waits.
  */
-#define TRACED_ENV(envp, ...)                                                          \
-	struct sl_exec_file file = {__VA_ARGS__};                                      \
-	struct sl_env_plan plan;                                                       \
-	char *const *env = (char *const *)(envp);                                      \
-	if (sl_env_plan(env, &file, &plan)) {                                          \
-		char **full = alloca(((size_t)plan.cnt + 5) * sizeof(*full));          \
-		sl_env_fill(env, &plan, full, alloca(sl_env_preload_len(env, &plan))); \
-		env = full;                                                            \
+static struct sl_thread_room *take_room(const char *frame)
+{
+	struct sl_thread_room *room =
+		sl_global.session && !sl_global.seccomp ? sl_thread_room() : NULL;
+
+	if (!room || (room->exec_frame && frame <= room->exec_frame))
+		return NULL;
+	if (sl_tls.cookie != SL_COOKIE_VFORK)
+		room->exec_frame = frame;
+	return room;
+}
+
+static void drop_room(struct sl_thread_room *room)
+{
+	if (room)
+		room->exec_frame = NULL;
+}
+
+/* NULL: it is too small. */
+static void *env_memory(struct sl_thread_room *room, size_t bytes)
+{
+	return room && bytes <= sizeof(room->exec_env) ? room->exec_env : NULL;
+}
+
+/*
+ * Makes `env` the environment to pass on for the program @...: a macro, as alloca() takes the memory from the caller's
+ * frame where the thread's room is too small. Pointers that the kernel would refuse are passed on unread; file.path is NULL
+ * then.
+ */
+#define TRACED_ENV(envp, ...)                                                       \
+	struct sl_exec_file file = {__VA_ARGS__};                                   \
+	struct sl_thread_room *room = take_room(__builtin_frame_address(0));        \
+	struct sl_env_plan plan = {.room = room ? &room->exec : NULL};              \
+	char *const *env = (char *const *)(envp);                                   \
+	if (sl_env_plan(env, &file, &plan)) {                                       \
+		size_t env_bytes = sl_env_bytes(env, &plan);                        \
+		void *memory = env_memory(room, env_bytes);                         \
+		env = sl_env_fill(env, &plan, memory ? memory : alloca(env_bytes)); \
 	}
 
 /* exec does not return: the record is written before, whether or not the gate is open. */
@@ -55,6 +87,7 @@ static bool announce_exec(struct sl_call *call, const char *path)
 		TRACED_ENV(envp, __VA_ARGS__)                                        \
 		traced = announce_exec(&call, shown);                                \
 		rc = real real_args;                                                 \
+		drop_room(room);                                                     \
 		if (traced) {                                                        \
 			sl_stop(&call);                                              \
 			sl_leave_path(&call, SL_H_##name, rc, true, -1, 0, shown);   \
@@ -127,9 +160,11 @@ SL_WRAPPER(int, execle, (const char *path, const char *arg, ...))
 		struct sl_call call;                                                     \
 		bool traced;                                                             \
 		int rc;                                                                  \
-		TRACED_ENV(envp)                                                         \
+		TRACED_ENV(envp, .path = path, .dir = AT_FDCWD, .in_path = by_path,      \
+			   .is_moved = fa != NULL)                                       \
 		traced = sl_enter(&call);                                                \
 		rc = real(pid, path, fa, attr, argv, env);                               \
+		drop_room(room);                                                         \
 		if (traced) {                                                            \
 			sl_stop(&call);                                                  \
 			sl_leave_path(&call, SL_H_##name, rc, false, -1, 0, file.path);  \
@@ -153,3 +188,13 @@ WRAP_SPAWN(posix_spawnp, true)
 WRAP_EXIT(_exit)
 WRAP_EXIT(_Exit)
 WRAP_EXIT(quick_exit)
+
+/*
+ * For programs that no wrapper has started (a bare preload, a parent without libc): AddressSanitizer asks for its defaults
+ * by this function, unless the program has one. The wrappers then come before the runtime's, which works as well.
+ */
+SL_EXPORT const char *__asan_default_options(void);
+SL_EXPORT const char *__asan_default_options(void)
+{
+	return "verify_asan_link_order=0";
+}

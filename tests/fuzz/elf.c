@@ -5,10 +5,11 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "collector/symbols/demangle.h"
-#include "collector/symbols/elf_needs.h"
 #include "collector/symbols/symbols_internal.h"
 #include "preload/unwind/cfi.h"
+#include "preload/wire/exec_file.h"
 
+#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,11 +153,12 @@ static void run_dwarf(const uint8_t *data, size_t len)
 	struct symbols_frame frame[8];
 	struct symbols_module *m;
 	struct symbols *s;
-	char path[96], name[64];
+	char path[96], name[SL_RUNTIME_BYTES];
+	struct sl_exec_room room;
 
 	snprintf(path, sizeof(path), "%s/object", fuzz_dir());
 	fuzz_file(path, data, len);
-	elf_needs(path, "lib", name, sizeof(name));
+	sl_exec_look(&(struct sl_exec_file){.path = path, .dir = AT_FDCWD}, NULL, &room, name);
 	s = symbols_open();
 	m = symbols_module(s, path, NULL, 0);
 	for (uint64_t at = 0x1000; at < 0x1600; at += 29)

@@ -101,5 +101,4 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 else
 	skip 'a setuid program ends with status 0, bare' 'needs root and setpriv (package util-linux)'
 fi
-skip '32-bit programs run as untraced' 'no multilib libc'
 done_testing

@@ -1,0 +1,45 @@
+/* exec_file.h - what the file of a program that is about to be executed asks of its preloads. */
+#pragma once
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#pragma GCC visibility push(hidden)
+
+/* The file that an exec or spawn names. */
+struct sl_exec_file {
+	const char *path; /* readable, or NULL: unknown */
+	int dir;          /* base of a relative path: a descriptor or AT_FDCWD */
+	bool in_path;     /* without a slash it is searched for in PATH */
+	bool by_fd;       /* it is the descriptor dir */
+	bool is_moved; /* the program may start in another directory: only an absolute path is looked at */
+};
+
+#define SL_RUNTIME_BYTES 64u
+
+/* What sl_exec_look() reads: kept off the stack, which may be a small one, of a handler or of a child made by clone. */
+struct sl_exec_room {
+	char path[4096]; /* of a program that is searched for */
+	char start[128]; /* of the file */
+	Elf64_Ehdr header;
+	Elf64_Phdr part;
+	Elf64_Dyn window[8]; /* dynamic entries, read a few at a time */
+};
+
+enum sl_exec_needs {
+	SL_EXEC_NOTHING, /* or the file cannot be read */
+	SL_EXEC_RUNTIME, /* a sanitizer's runtime, before this library */
+	SL_EXEC_OTHER, /* libraries of another word size or processor: its loader would complain of this one */
+};
+
+/*
+ * @name: the library of the runtime, as the program has it. Scripts: that of the interpreter. @list: of PATH. No allocation:
+ * this may be a vfork child; system calls on one descriptor, which it closes.
+ */
+enum sl_exec_needs sl_exec_look(const struct sl_exec_file *file, const char *list,
+				struct sl_exec_room *room, char name[SL_RUNTIME_BYTES]);
+/* Whether LD_PRELOAD's @list begins with @name. */
+bool sl_exec_runtime_is_first(const char *list, const char *name);
+
+#pragma GCC visibility pop
