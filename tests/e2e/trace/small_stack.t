@@ -1,0 +1,28 @@
+#!/bin/sh
+# Calls on small stacks, of handlers and coroutines: how much more stack they need while they are traced.
+. tests/lib.sh
+
+PROGRAM=$PROG/small_stack
+export LD_BIND_NOW=1
+mkdir work
+cd work || exit 1
+
+# What a call of the program needs by itself, and with the tracer: both are measured on a stack that is large enough.
+for when in warm thread process handler; do
+	"$PROGRAM" measure $when >"$W/plain.$when"
+	check "$when: each call is made, untraced" test -s "$W/plain.$when" -a ! "$(grep -c failed "$W/plain.$when")" -gt 0
+	profile m$when --osrt-threshold=0 --osrt-backtrace-threshold=1000000000000 "$PROGRAM" measure $when >"$W/traced.$when" 2>err
+	is "$(wc -l <"$W/traced.$when") $(grep -c failed "$W/traced.$when")" "$(wc -l <"$W/plain.$when") 0" "$when: each call is made, traced"
+	is "$(paste -d ' ' "$W/plain.$when" "$W/traced.$when" | awk '$5 - $2 > 768 { print $1 ": " $5 - $2 " bytes" }')" '' \
+		"$when: no call needs more than 768 bytes for the tracer"
+done
+
+# On a stack that ends so many bytes below what the program needs, with stacks of all calls, and with the default options.
+for when in warm thread process handler; do
+	profile s$when --osrt-threshold=0 --osrt-backtrace-threshold=0 "$PROGRAM" try $when 1024 <"$W/plain.$when" >got 2>err
+	is "$?$(cat got)" 0 "$when: no call overflows a stack with 1,024 bytes more, with stacks of all calls"
+	SIGHTLINE_OUTPUT=$W/b$when.sqlite LD_PRELOAD=$SHIM "$PROGRAM" try $when 768 <"$W/plain.$when" >got 2>err
+	is "$?$(cat got)" 0 "$when: no call overflows a stack with 768 bytes more, bare"
+done
+is "$(q "$W/swarm.sqlite" "SELECT count(*) > 0 FROM OSRT_API WHERE callchainId > 0")" 1 'stacks are taken where there is room'
+done_testing
