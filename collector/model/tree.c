@@ -11,6 +11,7 @@
 
 #include "collector/model/arena.h"
 #include "collector/model/execs.h"
+#include "collector/base/mask.h"
 #include "collector/base/proc.h"
 
 static int64_t session_ns(const struct model *m, uint64_t mono)
@@ -149,7 +150,42 @@ void model_found(struct model *m, uint32_t pid, uint32_t parent_pid, int64_t sta
 	execs_add(p, start_ns, proc_exe(pid), proc_command_line(pid));
 }
 
-static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
+/* Path of the program, where the process has gone on since: the name may be a link, and of another root. */
+static char *resolved(const char *path)
+{
+	char *exe;
+
+	if (!path || !*path)
+		return NULL;
+	exe = *path == '/' ? realpath(path, NULL) : NULL;
+	return exe ? exe : strdup(path);
+}
+
+/* As the kernel's event has it, else /proc, which may be that of the next program by now. */
+static void find_program(uint32_t pid, const struct sched_exec *e, char **exe, char **command)
+{
+	char *now = proc_command_line(pid);
+	bool is_cut = e->args_len >= SCHED_ARGS_MOST, is_it;
+
+	*command = e->args_len ? mask_line(e->args, e->args_len) : NULL;
+	/* In words: what is cut may end within one. */
+	is_it = now && (!*command || strcmp(now, *command) == 0 ||
+			(is_cut && strncmp(now, *command, strlen(*command)) == 0));
+	*exe = is_it ? proc_exe(pid) : NULL;
+	if (!*exe)
+		*exe = resolved(e->path);
+	if (!*exe && !e->path)
+		*exe = proc_exe(pid);
+	if (!*command || (is_it && is_cut)) {
+		free(*command);
+		*command = now;
+	} else {
+		free(now);
+	}
+}
+
+static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm,
+		    const struct sched_exec *e)
 {
 	char *exe, *command;
 	struct proc *p;
@@ -164,8 +200,7 @@ static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
 	/* The new image's record may have been read already. */
 	if (p->image_ns >= ns)
 		return;
-	command = proc_command_line(pid);
-	exe = proc_exe(pid);
+	find_program(pid, e, &exe, &command);
 	/* It has exited: for the first program the command line is known, for others the name. */
 	if (!command && is_start && m->root.command)
 		command = strdup(m->root.command);
@@ -175,7 +210,7 @@ static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
 }
 
 static void on_comm(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, const char *comm,
-		    bool exec)
+		    const struct sched_exec *exec)
 {
 	struct model *m = ctx;
 
@@ -183,7 +218,7 @@ static void on_comm(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, const 
 		return;
 	db_thread_name(m->db, GLOBAL_TID(pid, tid), comm, model_priority(tid));
 	if (exec)
-		on_exec(m, session_ns(m, mono), pid, comm);
+		on_exec(m, session_ns(m, mono), pid, comm, exec);
 }
 
 static void on_exit_event(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, int exit_code)

@@ -281,7 +281,8 @@ static void on_fork(void *ctx, uint64_t ns, uint32_t parent_pid, uint32_t parent
 	model_sched_ops.on_fork(q->arenas->model, ns, parent_pid, parent_tid, pid, tid);
 }
 
-static void on_comm(void *ctx, uint64_t ns, uint32_t pid, uint32_t tid, const char *comm, bool exec)
+static void on_comm(void *ctx, uint64_t ns, uint32_t pid, uint32_t tid, const char *comm,
+		    const struct sched_exec *exec)
 {
 	const struct flight_store *q = ctx;
 

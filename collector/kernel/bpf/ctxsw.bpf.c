@@ -49,6 +49,12 @@ struct pt_regs {
 /* In the words of libbpf's own headers, which have it from 1.3 on. */
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 #endif
+struct mm_struct {
+	unsigned long arg_start, arg_end;
+} RELOC;
+struct linux_binprm {
+	const char *interp;
+} RELOC;
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -60,6 +66,7 @@ struct task_struct {
 	struct task_struct *real_parent, *group_leader;
 	struct pid *thread_pid;
 	struct signal_struct *signal;
+	struct mm_struct *mm;
 	char comm[CTXSW_COMM_LEN];
 } RELOC;
 struct gendisk {
@@ -113,6 +120,12 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
 } lives SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct rec_exec);
+} execs SEC(".maps"); /* being written */
 MAPPED_RECORDS(struct rec_switch) switches SEC(".maps");
 MAPPED_RECORDS(struct ctxsw_ring) rings SEC(".maps");
 struct {
@@ -220,10 +233,15 @@ static __always_inline __u32 id_in_ns(struct task_struct *task)
 }
 
 /* User space polls, and looks at the count to see how full the ring is. */
-static __always_inline void submit_life(void *record)
+static __always_inline void count_life(__u64 bytes)
+{
+	__sync_fetch_and_add(&shared.lives, CTXSW_LIFE_BYTES(bytes));
+}
+
+static __always_inline void submit_life(void *record, __u64 bytes)
 {
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-	__sync_fetch_and_add(&shared.lives, 1);
+	count_life(bytes);
 }
 
 /* Sends the ids and name of @task to user space. When the ring is full the next switch of @task tries again. */
@@ -253,7 +271,7 @@ static __noinline int announce(struct task_struct *task, __u64 parent_pid_tid, _
 		r->ns_pid = id_in_ns(BPF_CORE_READ(task, group_leader));
 	}
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), &task->comm);
-	submit_life(r);
+	submit_life(r, sizeof(*r));
 	*f |= CTXSW_ANNOUNCED;
 	return 0;
 }
@@ -294,6 +312,18 @@ int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
 	return 0;
 }
 
+static __always_inline void begin_life(struct rec_life *r, struct task_struct *task, __u8 kind)
+{
+	r->ns = bpf_ktime_get_ns();
+	r->kind = kind;
+	r->side = 0;
+	r->cpu = bpf_get_smp_processor_id();
+	r->tid = r->old_tid = task->pid;
+	r->pid = task->tgid;
+	r->exit_code = -1;
+	r->reserved = 0;
+}
+
 static __always_inline struct rec_life *life_record(struct task_struct *task, __u8 kind)
 {
 	struct rec_life *r;
@@ -305,27 +335,60 @@ static __always_inline struct rec_life *life_record(struct task_struct *task, __
 		count_lost(1);
 		return 0;
 	}
-	r->ns = bpf_ktime_get_ns();
-	r->kind = kind;
-	r->side = 0;
-	r->cpu = bpf_get_smp_processor_id();
-	r->tid = r->old_tid = task->pid;
-	r->pid = task->tgid;
-	r->exit_code = -1;
-	r->reserved = 0;
+	begin_life(r, task, kind);
 	return r;
 }
 
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
+/* Path and arguments, behind each other in r->text. Bytes of the record. */
+static __always_inline __u64 put_exec(struct rec_exec *r, struct task_struct *task,
+				      struct linux_binprm *bprm)
 {
-	struct rec_life *r = life_record(task, CTXSW_EXEC);
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	__u64 start = mm ? BPF_CORE_READ(mm, arg_start) : 0, len = 0;
+	long path = bpf_probe_read_kernel_str(r->text, CTXSW_PATH_LEN, BPF_CORE_READ(bprm, interp));
 
+	if (path < 0 || path > CTXSW_PATH_LEN)
+		path = 0;
+	if (start)
+		len = BPF_CORE_READ(mm, arg_end) - start;
+	if (len >= CTXSW_ARGS_LEN)
+		len = CTXSW_ARGS_LEN - 1;
+	asm volatile("%0 &= %1" : "+r"(len) : "i"(CTXSW_ARGS_LEN - 1));
+	/* The stack of the new program, which has just been written: nothing is faulted in. */
+	if (len && bpf_probe_read_user(r->text + path, len, (void *)start))
+		len = 0;
+	r->path_len = path;
+	r->args_len = len;
+	return __builtin_offsetof(struct rec_exec, text) + path + len;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
+{
+	__u32 zero = 0;
+	struct rec_exec *r;
+	__u64 bytes;
+
+	if (!wanted(task->pid))
+		return 0;
+	r = bpf_map_lookup_elem(&execs, &zero);
 	if (!r)
 		return 0;
-	r->old_tid = old_pid;
-	bpf_probe_read_kernel(r->comm, sizeof(r->comm), &task->comm);
-	submit_life(r);
+	begin_life(&r->life, task, CTXSW_EXEC);
+	r->life.old_tid = old_pid;
+	bpf_probe_read_kernel(r->life.comm, sizeof(r->life.comm), &task->comm);
+	bytes = put_exec(r, task, bprm);
+	if (bytes > sizeof(*r))
+		bytes = sizeof(*r);
+	if (bpf_ringbuf_output(&lives, r, bytes, BPF_RB_NO_WAKEUP)) {
+		/* Without the texts it may fit. */
+		bytes = sizeof(r->life);
+		if (bpf_ringbuf_output(&lives, r, bytes, BPF_RB_NO_WAKEUP)) {
+			count_lost(1);
+			return 0;
+		}
+	}
+	count_life(bytes);
 	return 0;
 }
 
@@ -342,7 +405,7 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	if (!r)
 		return 0;
 	bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), comm);
-	submit_life(r);
+	submit_life(r, sizeof(*r));
 	return 0;
 }
 
@@ -361,7 +424,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		r->exit_code = BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT
 				       ? BPF_CORE_READ(signal, group_exit_code)
 				       : BPF_CORE_READ(task, group_leader, exit_code);
-	submit_life(r);
+	submit_life(r, sizeof(*r));
 	return 0;
 }
 

@@ -101,6 +101,20 @@ struct rec_life {
 };
 _Static_assert(sizeof(struct rec_life) == 48, "rec_life");
 
+/* Of a record in the map "lives", with the header that the kernel adds. */
+#define CTXSW_LIFE_BYTES(bytes) (((bytes) + 7) / 8 * 8 + 8)
+
+/* Behind the struct rec_life of an EXEC: what was executed, as far as it fits. */
+#define CTXSW_PATH_LEN 256
+#define CTXSW_ARGS_LEN 2048 /* a power of two */
+struct rec_exec {
+	struct rec_life life;
+	ctxsw_u16
+		path_len; /* of the program, or of its script's interpreter, with its NUL; 0: unknown */
+	ctxsw_u16 args_len;                         /* of the arguments, each with its NUL */
+	char text[CTXSW_PATH_LEN + CTXSW_ARGS_LEN]; /* both */
+};
+
 /*
  * Where the kernel's structs have what blockio.bpf.c reads, in bytes: found here, once, as libbpf takes milliseconds to look for
  * structs in another object.
@@ -116,7 +130,7 @@ struct ctxsw_offsets {
 /* Shared memory (.bss): the user half writes follow_pid and is_paused, the kernel half the rest. */
 struct ctxsw_shared {
 	ctxsw_u64 lost;  /* rows that found no room, those of full struct ctxsw_ring apart */
-	ctxsw_u64 lives; /* records put into the map "lives", ever */
+	ctxsw_u64 lives; /* bytes put into the map "lives", ever */
 	ctxsw_u64
 		regs_offset; /* x86: of the registers of user mode from the base of a kernel stack */
 	ctxsw_u64 pid_ns;    /* address of the collector's PID namespace; 0: not asked yet */

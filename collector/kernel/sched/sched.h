@@ -72,6 +72,14 @@ struct sched_call_sum {
 	uint64_t count, total_ns, min_ns, max_ns, errors;
 };
 
+/* What was executed; NULL: unknown, as with perf. */
+struct sched_exec {
+	const char *path; /* the program's, or its script's interpreter's, as it was called */
+	const char *args; /* arguments, each with its NUL, cut behind SCHED_ARGS_MOST bytes */
+	size_t args_len;
+};
+#define SCHED_ARGS_MOST 2047u
+
 /* Any callback may be NULL. */
 struct sched_ops {
 	void (*on_call)(void *ctx, const struct sched_call *call);
@@ -79,9 +87,9 @@ struct sched_ops {
 	void (*on_switch)(void *ctx, const struct sched_switch *sw);
 	void (*on_fork)(void *ctx, uint64_t ns, uint32_t parent_pid, uint32_t parent_tid,
 			uint32_t pid, uint32_t tid);
-	/* comm after exec (exec: true) or rename, and of each thread when it is first heard of */
+	/* comm after exec (else @exec is NULL) or rename, and of each thread when it is first heard of */
 	void (*on_comm)(void *ctx, uint64_t ns, uint32_t pid, uint32_t tid, const char *comm,
-			bool exec);
+			const struct sched_exec *exec);
 	/* exit_code: wait status of the process, with its last thread; else, and always from perf, -1 */
 	void (*on_exit)(void *ctx, uint64_t ns, uint32_t pid, uint32_t tid, int exit_code);
 };

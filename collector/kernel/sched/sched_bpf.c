@@ -81,8 +81,23 @@ static void take_switch(struct sched *s, const struct rec_switch *r)
 	}
 }
 
-static void take_life(struct sched *s, const union life *l)
+static void take_exec(struct sched *s, const struct taken_life *taken)
 {
+	const struct rec_life *r = &taken->record.life;
+	struct sched_exec exec = {0};
+
+	if (taken->text) {
+		exec.path = taken->path_len ? taken->text : NULL;
+		exec.args = taken->text + taken->path_len;
+		exec.args_len = taken->args_len;
+	}
+	track_exec(s, r->ns, r->cpu, r->tid, r->old_tid, r->pid, r->tid, r->comm, &exec);
+	free(taken->text);
+}
+
+static void take_life(struct sched *s, const struct taken_life *taken)
+{
+	const union life *l = &taken->record;
 	const struct rec_life *r = &l->life;
 	struct track_task task;
 
@@ -101,7 +116,7 @@ static void take_life(struct sched *s, const union life *l)
 		track_task(s, r->ns, &task);
 		break;
 	case CTXSW_EXEC:
-		track_exec(s, r->ns, r->cpu, r->tid, r->old_tid, r->pid, r->tid, r->comm);
+		take_exec(s, taken);
 		break;
 	case CTXSW_RENAME:
 		track_rename(s, r->ns, r->tid, r->pid, r->tid, r->comm);
@@ -125,7 +140,7 @@ static uint64_t take(struct sched *s, unsigned stream)
 
 	if (stream == s->cpu.cnt) {
 		take_life(s, &b->lives.list[b->lives.at++]);
-		return b->lives.at < b->lives.cnt ? b->lives.list[b->lives.at].head.ns
+		return b->lives.at < b->lives.cnt ? b->lives.list[b->lives.at].record.head.ns
 						  : SCHED_DRAINED;
 	}
 	if (stream > s->cpu.cnt)
@@ -164,7 +179,7 @@ static int bpf_poll(struct sched *s, uint64_t horizon_ns)
 								: SCHED_DRAINED;
 	}
 	ring_buffer__consume(b->lives.ring);
-	b->next_ns[s->cpu.cnt] = b->lives.cnt ? b->lives.list[0].head.ns : SCHED_DRAINED;
+	b->next_ns[s->cpu.cnt] = b->lives.cnt ? b->lives.list[0].record.head.ns : SCHED_DRAINED;
 	for (unsigned cpu = 0; b->calls && cpu < s->cpu.cnt; cpu++)
 		b->next_ns[s->cpu.cnt + 1 + cpu] = calls_begin(b->calls, cpu);
 	sched_merge(s, b->next_ns, s->cpu.cnt * (b->calls ? 2 : 1) + 1, horizon_ns, take);
@@ -275,7 +290,7 @@ static unsigned bpf_fill(const struct sched *s)
 {
 	const struct bpf *b = s->data;
 	uint64_t lives = __atomic_load_n(&b->map.shared->lives, __ATOMIC_RELAXED) - b->lives.taken;
-	uint64_t most = lives * LIFE_BYTES * 100 / LIVES_BYTES;
+	uint64_t most = lives * 100 / LIVES_BYTES;
 
 	for (unsigned cpu = 0; cpu < s->cpu.cnt; cpu++) {
 		uint64_t head = __atomic_load_n(&b->map.rings[cpu].head, __ATOMIC_RELAXED);
@@ -330,6 +345,8 @@ static void bpf_close(struct sched *s)
 	if (b->map.flags)
 		munmap((void *)b->map.flags, CTXSW_PID_LIMIT);
 	ctxsw_unload(&b->loaded);
+	while (b->lives.at < b->lives.cnt)
+		free(b->lives.list[b->lives.at++].text);
 	free(b->lives.list);
 	free(b->next_ns);
 	free(b->heads);

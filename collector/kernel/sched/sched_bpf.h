@@ -13,12 +13,17 @@ struct ring_buffer;
 struct sched;
 
 #define LIVES_BYTES (1u << 20)
-#define LIFE_BYTES  (sizeof(struct rec_task) + 8) /* with the header that the kernel adds */
 
 union life {
 	struct rec_head head;
 	struct rec_task task;
 	struct rec_life life;
+};
+
+struct taken_life {
+	union life record;
+	char *text; /* EXEC: path and arguments as in struct rec_exec; NULL: unknown */
+	uint16_t path_len, args_len;
 };
 
 struct bpf {
@@ -33,9 +38,10 @@ struct bpf {
 	} map;
 	struct {
 		struct ring_buffer *ring;
-		union life *list; /* taken out of lives_ring, sorted by time, not handed over yet */
+		struct taken_life
+			*list; /* taken out of lives_ring, sorted by time, not handed over yet */
 		size_t cnt, at, max;
-		uint64_t taken;   /* out of lives_ring, ever */
+		uint64_t taken;   /* bytes, out of lives_ring, ever */
 		uint64_t dropped; /* for lack of memory */
 	} lives;
 	struct calls *calls;     /* NULL: not asked for, or unavailable */

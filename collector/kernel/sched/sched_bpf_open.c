@@ -81,24 +81,44 @@ static void *map_memory(int fd, size_t bytes, int prot)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
+/* Path and arguments of @e, which is @len bytes long. */
+static void keep_text(struct taken_life *l, const struct rec_exec *e, size_t len)
+{
+	size_t text = offsetof(struct rec_exec, text), path = e->path_len, args = e->args_len;
+
+	if (path > CTXSW_PATH_LEN || args >= CTXSW_ARGS_LEN || text + path + args > len)
+		return;
+	l->text = malloc(path + args + 1);
+	if (!l->text)
+		return;
+	memcpy(l->text, e->text, path + args);
+	l->text[path + args] = 0;
+	l->path_len = (uint16_t)path;
+	l->args_len = (uint16_t)args;
+}
+
 /* Called by libbpf for each record; sorts, as CPUs may overtake each other between stamp and ring. */
 static int keep_life(void *ctx, void *data, size_t len)
 {
 	struct bpf *b = ctx;
+	struct taken_life *new;
 	size_t at;
 
-	b->lives.taken++;
+	b->lives.taken += CTXSW_LIFE_BYTES(len);
 	if (!grow(&b->lives.list, b->lives.cnt, &b->lives.max, sizeof(*b->lives.list))) {
 		b->lives.dropped++;
 		return 0;
 	}
 	for (at = b->lives.cnt; at > 0; at--) {
-		if (b->lives.list[at - 1].head.ns <= ((struct rec_head *)data)->ns)
+		if (b->lives.list[at - 1].record.head.ns <= ((struct rec_head *)data)->ns)
 			break;
 		b->lives.list[at] = b->lives.list[at - 1];
 	}
-	memcpy(&b->lives.list[at], data,
-	       len < sizeof(*b->lives.list) ? len : sizeof(*b->lives.list));
+	new = &b->lives.list[at];
+	*new = (struct taken_life){.text = NULL};
+	memcpy(&new->record, data, len < sizeof(new->record) ? len : sizeof(new->record));
+	if (new->record.head.kind == CTXSW_EXEC && len >= offsetof(struct rec_exec, text))
+		keep_text(new, data, len);
 	b->lives.cnt++;
 	return 0;
 }

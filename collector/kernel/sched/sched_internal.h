@@ -145,7 +145,7 @@ void track_in(struct sched *s, uint64_t ns, unsigned cpu, const struct track_in 
 void track_task(struct sched *s, uint64_t ns, const struct track_task *task);
 /* @old_key: of the thread that called exec, not @key if it was not the main thread; 0 unknown. */
 void track_exec(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key, uint32_t old_key,
-		uint32_t pid, uint32_t tid, const char *comm);
+		uint32_t pid, uint32_t tid, const char *comm, const struct sched_exec *exec);
 void track_rename(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32_t tid,
 		  const char *comm);
 /* @leaves_cpu: no switch will report it. @exit_code: see sched_ops. */

@@ -288,7 +288,8 @@ static void take_comm(struct sched *s, const struct comm_record *c, const struct
 	if (c->tid >= SCHED_KEY_LIMIT)
 		return;
 	if (c->header.misc & PERF_RECORD_MISC_COMM_EXEC)
-		track_exec(s, id->ns, id->cpu, c->tid, 0, c->pid, c->tid, c->comm);
+		track_exec(s, id->ns, id->cpu, c->tid, 0, c->pid, c->tid, c->comm,
+			   &(struct sched_exec){0});
 	else
 		track_rename(s, id->ns, c->tid, c->pid, c->tid, c->comm);
 }

@@ -163,7 +163,7 @@ static void report_exit(struct sched *s, struct sched_thread *t, uint64_t ns, in
 }
 
 static void report_comm(struct sched *s, const struct sched_thread *t, uint64_t ns,
-			const char *comm, bool exec)
+			const char *comm, const struct sched_exec *exec)
 {
 	s->out.handled++;
 	if (s->out.ops->on_comm)
@@ -265,7 +265,7 @@ void track_task(struct sched *s, uint64_t ns, const struct track_task *task)
 			s->out.ops->on_fork(s->out.ctx, ns, parent_pid, parent_tid, t->pid, t->tid);
 	}
 	if (task->comm)
-		report_comm(s, t, ns, task->comm, false);
+		report_comm(s, t, ns, task->comm, NULL);
 }
 
 /* The thread that a process has left besides its main one; 0 none. Rare enough to look at all. */
@@ -310,7 +310,7 @@ static void change_id(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key, 
 }
 
 void track_exec(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key, uint32_t old_key,
-		uint32_t pid, uint32_t tid, const char *comm)
+		uint32_t pid, uint32_t tid, const char *comm, const struct sched_exec *exec)
 {
 	struct sched_thread *t = thread_of(s, key, pid, tid);
 
@@ -321,7 +321,7 @@ void track_exec(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key, uint32
 		old_key = t->flags & THREAD_EXITED ? left_thread(s, key) : key;
 	if (old_key != key)
 		change_id(s, ns, cpu, key, old_key);
-	report_comm(s, t, ns, comm, true);
+	report_comm(s, t, ns, comm, exec);
 }
 
 void track_rename(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32_t tid,
@@ -330,7 +330,7 @@ void track_rename(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint
 	struct sched_thread *t = thread_of(s, key, pid, tid);
 
 	if (t)
-		report_comm(s, t, ns, comm, false);
+		report_comm(s, t, ns, comm, NULL);
 }
 
 void track_exit(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32_t tid,

@@ -44,4 +44,9 @@ for kind in $KINDS; do
 	done
 done
 
+# A program without the shim: the kernel's event has what it was started as.
+profile static sh -c "$PROG/static a b; $PROG/static c; true" >made 2>log
+is "$(q "$R" "SELECT group_concat(exe || ' ' || commandLine, '; ') FROM (SELECT * FROM SL_PROCESS_TREE WHERE NOT traced AND kind = 2 ORDER BY start)")" \
+	"$PROG/static $PROG/static a b; $PROG/static $PROG/static c" 'static programs have their path and arguments'
+
 done_testing

@@ -9,6 +9,15 @@ static int exec_true(void)
 	return 99;
 }
 
+static int exec_long(void)
+{
+	static char text[3000];
+
+	memset(text, 'x', sizeof(text) - 1);
+	execl("/bin/true", "true", text, (char *)NULL);
+	return 99;
+}
+
 static void *exec_in_thread(void *arg)
 {
 	told->tid_b = gettid();
@@ -209,6 +218,23 @@ static void check_names(enum sched_backend backend)
 	assert_non_null(find_life(NAMED, (uint32_t)cap.child, (uint32_t)cap.child, "a new name"));
 }
 
+static void program_and_arguments_of_an_exec_bpf(void **state)
+{
+	const struct life *l;
+
+	(void)state;
+	run(SCHED_BACKEND_BPF, exec_true);
+	l = find_life(EXEC, (uint32_t)cap.child, (uint32_t)cap.child, "true");
+	assert_string_equal(l->path, "/bin/true");
+	assert_int_equal(l->args_len, 5);
+	assert_memory_equal(l->args, "true", 5);
+	run(SCHED_BACKEND_BPF, exec_long);
+	l = find_life(EXEC, (uint32_t)cap.child, (uint32_t)cap.child, "true");
+	assert_int_equal(l->args_len, SCHED_ARGS_MOST);
+	assert_memory_equal(l->args, "true", 5);
+	assert_int_equal(l->args[SCHED_ARGS_MOST - 1], 'x');
+}
+
 static void names_bpf(void **state)
 {
 	(void)state;
@@ -396,6 +422,7 @@ int main(void)
 		cmocka_unit_test(ping_pong_perf),
 		cmocka_unit_test(family_bpf),
 		cmocka_unit_test(family_perf),
+		cmocka_unit_test(program_and_arguments_of_an_exec_bpf),
 		cmocka_unit_test(names_bpf),
 		cmocka_unit_test(names_perf),
 		cmocka_unit_test(exec_beside_bpf),

@@ -44,6 +44,8 @@ struct life {
 	uint32_t pid, tid, parent_pid, parent_tid;
 	int exit_code;
 	char comm[16];
+	char path[256], args[SCHED_ARGS_MOST]; /* of EXEC */
+	size_t args_len;
 };
 
 struct capture {
@@ -109,12 +111,17 @@ static inline void on_fork(void *ctx, uint64_t ns, uint32_t parent_pid, uint32_t
 }
 
 static inline void on_comm(void *ctx, uint64_t ns, uint32_t pid, uint32_t tid, const char *comm,
-			   bool exec)
+			   const struct sched_exec *exec)
 {
 	struct life *l = add_life(ctx, exec ? EXEC : NAMED, pid, tid);
 
 	(void)ns;
 	snprintf(l->comm, sizeof(l->comm), "%s", comm);
+	if (!exec)
+		return;
+	snprintf(l->path, sizeof(l->path), "%s", exec->path ? exec->path : "");
+	l->args_len = exec->args_len;
+	memcpy(l->args, exec->args, exec->args_len);
 }
 
 static inline void on_exit_of(void *ctx, uint64_t ns, uint32_t pid, uint32_t tid, int exit_code)

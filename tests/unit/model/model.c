@@ -81,7 +81,7 @@ static void fork_and_exec_make_one_row_each(void **state)
 	image(&s, &a, 1, 100, 1, 2 * MS, "/bin/sh");
 	/* Kernel first: fork, exec, exit; then the rings. */
 	k->on_fork(&s.model, mono(&s, 10 * MS), 100, 100, 101, 101);
-	k->on_comm(&s.model, mono(&s, 20 * MS), 101, 101, "prog", true);
+	k->on_comm(&s.model, mono(&s, 20 * MS), 101, 101, "prog", &(struct sched_exec){0});
 	k->on_exit(&s.model, mono(&s, 30 * MS), 101, 101, 256);
 	image(&s, &a, 2, 101, 100, 10 * MS + 5000, "");
 	image(&s, &b, 1, 101, 100, 20 * MS + 5000, "/bin/prog");
@@ -108,7 +108,7 @@ static void the_rings_may_be_read_first(void **state)
 	image(&s, &a, 2, 101, 100, 10 * MS, "");
 	image(&s, &b, 1, 101, 100, 20 * MS, "/bin/prog");
 	k->on_fork(&s.model, mono(&s, 10 * MS - 5000), 100, 100, 101, 101);
-	k->on_comm(&s.model, mono(&s, 20 * MS - 5000), 101, 101, "prog", true);
+	k->on_comm(&s.model, mono(&s, 20 * MS - 5000), 101, 101, "prog", &(struct sched_exec){0});
 	model_settle(&s.model, 5000 * MS, true);
 	k->on_exit(&s.model, mono(&s, 30 * MS), 101, 101, 9);
 	side_commit(&s);
@@ -129,7 +129,8 @@ static void a_process_that_the_shim_cannot_enter_is_there(void **state)
 	image(&s, &a, 1, 100, 1, 2 * MS, "/bin/sh");
 	k->on_fork(&s.model, mono(&s, 10 * MS), 100, 100, 0x7ffff0, 0x7ffff0);
 	model_settle(&s.model, 11 * MS, false);
-	k->on_comm(&s.model, mono(&s, 20 * MS), 0x7ffff0, 0x7ffff0, "static", true);
+	k->on_comm(&s.model, mono(&s, 20 * MS), 0x7ffff0, 0x7ffff0, "static",
+		   &(struct sched_exec){0});
 	model_settle(&s.model, 30 * MS, false);
 	side_commit(&s);
 	/* Not yet: its image may still say hello. */
@@ -164,13 +165,40 @@ static void a_quick_second_exec_has_its_row(void **state)
 	s.model.root.pid = pid;
 	s.model.root.exe = strdup("/bin/sh");
 	s.model.root.command = strdup("sh -c exec");
-	k->on_comm(&s.model, mono(&s, 1 * MS), pid, pid, "sh", true);
-	k->on_comm(&s.model, mono(&s, 5 * MS), pid, pid, "static", true);
+	k->on_comm(&s.model, mono(&s, 1 * MS), pid, pid, "sh", &(struct sched_exec){0});
+	k->on_comm(&s.model, mono(&s, 5 * MS), pid, pid, "static", &(struct sched_exec){0});
 	k->on_exit(&s.model, mono(&s, 9 * MS), pid, pid, 768);
 	image(&s, &a, 1, pid, 1, 2 * MS, "/bin/sh");
 	model_settle(&s.model, 20 * MS, true);
 	side_commit(&s);
 	assert_string_equal(tree(), "8388592:1 01 /bin/sh 1-5 , 8388592:1 20 static 5-9 768");
+	end(&s, &a, &b);
+}
+
+/* The process has ended: what it was started as comes with the kernel's event. */
+static void program_of_an_exec_is_that_of_its_event(void **state)
+{
+	const struct sched_ops *k = &model_sched_ops;
+	const uint32_t pid = 0x7ffff0;
+	struct sched_exec e = {"/usr/../bin/./true", "true\0one\0two", 13};
+	struct arena a, b;
+	struct side s;
+	char *true_path = realpath("/bin/true", NULL);
+
+	(void)state;
+	start(&s, &a, &b);
+	k->on_fork(&s.model, mono(&s, 1 * MS), 100, 100, pid, pid);
+	k->on_comm(&s.model, mono(&s, 2 * MS), pid, pid, "true", &e);
+	e = (struct sched_exec){"./gone", "gone", 5};
+	k->on_comm(&s.model, mono(&s, 3 * MS), pid, pid, "gone", &e);
+	model_settle(&s.model, 4 * MS, true);
+	side_commit(&s);
+	assert_string_equal(
+		ask("SELECT exe FROM SL_PROCESS_TREE WHERE commandLine = 'true one two'"),
+		true_path);
+	assert_string_equal(ask("SELECT exe FROM SL_PROCESS_TREE WHERE commandLine = 'gone'"),
+			    "./gone");
+	free(true_path);
 	end(&s, &a, &b);
 }
 
@@ -187,8 +215,9 @@ static void each_exec_of_a_chain_has_its_row(void **state)
 	s.model.wants.has_kernel_events = true;
 	k->on_fork(&s.model, mono(&s, 1 * MS), 100, 100, pid, pid);
 	for (int i = 0; i < 4; i++)
-		k->on_comm(&s.model, mono(&s, (2 + 2 * i) * MS), pid, pid,
-			   &"one\0two\0six\0ten"[4 * i], true);
+		k->on_comm(
+			&s.model, mono(&s, (2 + 2 * i) * MS), pid, pid,
+			&"one\0two\0six\0ten" [4 * i], &(struct sched_exec) { 0 });
 	k->on_exit(&s.model, mono(&s, 10 * MS), pid, pid, 256);
 	image(&s, &a, 1, pid, 100, 3 * MS, "/bin/one");
 	image(&s, &b, 1, pid, 100, 9 * MS, "/bin/ten");
@@ -525,6 +554,7 @@ int main(void)
 		TEST(the_rings_may_be_read_first),
 		TEST(a_process_that_the_shim_cannot_enter_is_there),
 		TEST(a_quick_second_exec_has_its_row),
+		TEST(program_of_an_exec_is_that_of_its_event),
 		TEST(each_exec_of_a_chain_has_its_row),
 		TEST(a_silent_child_keeps_the_arena),
 		TEST(descriptors_have_one_row_per_life),
