@@ -57,7 +57,7 @@ static void tell_meta(struct story *s, const struct record *r)
 			 (const char *)&r->payload[2]);
 	}
 	if (r->hook == SL_META_FILE)
-		learn(s, r->payload[0], r->payload + 1);
+		learn(s, r->payload[0], r->payload + 2);
 }
 
 /* Paths of access(), what read() was from, NVTX ranges, calls of the profiler's functions. */
