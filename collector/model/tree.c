@@ -11,7 +11,7 @@
 
 #include "collector/model/arena.h"
 #include "collector/model/execs.h"
-#include "collector/base/mask.h"
+#include "collector/mask/mask.h"
 #include "collector/base/proc.h"
 
 static int64_t session_ns(const struct model *m, uint64_t mono)
