@@ -279,7 +279,7 @@ static void equal_causes_of_many_processes(void **state)
 	report(480);
 	for (int i = 0; i < 40; i++) {
 		int a = 12 * i, pid = 200 + 100 * i;
-		char line[32];
+		char line[40];
 
 		snprintf(line, sizeof(line), "f%d /me/a.py:%d", i, 30 + i);
 		process(pid, MAIN, a + 0.5, a + 12);
@@ -307,7 +307,7 @@ static void many_causes_of_one_process(void **state)
 	runs(CHILD, 0, 0.2, .by = MAIN);
 	for (int i = 0; i < 40; i++) {
 		int a = 12 * i;
-		char line[32], path[32];
+		char line[40], path[32];
 
 		snprintf(line, sizeof(line), "f%d /me/a.py:%d", i, 30 + i);
 		snprintf(path, sizeof(path), "/data/%d", i);
@@ -419,7 +419,7 @@ static void waits_for_something_outside(void **state)
 	(void)state;
 	report(220);
 	for (int i = 0; i < 11; i++) {
-		char line[32];
+		char line[40];
 
 		snprintf(line, sizeof(line), "f%d /me/a.py:%d", i, 200 + i);
 		runs(MAIN, 20 * i, 20 * i + 10);
