@@ -19,8 +19,9 @@
 static size_t printable_len(const unsigned char *s, size_t left)
 {
 	bool is_control = s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && left > 1 && s[1] < 0xa0);
+	size_t len = is_control ? 0 : utf8_len(s, left);
 
-	return is_control ? 0 : utf8_len(s, left);
+	return len > 1 && utf8_is_hidden(utf8_code(s, len)) ? 0 : len;
 }
 
 void sl_clean(char *text, size_t len)
@@ -62,6 +63,15 @@ void sl_warn(const char *format, ...)
 	errno = saved;
 }
 
+/* As JSON has it: beyond 16 bits by two. */
+static void put_escaped(uint32_t code)
+{
+	if (code > 0xffff)
+		printf("\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+	else
+		printf("\\u%04x", code);
+}
+
 void sl_put_json(const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -75,6 +85,8 @@ void sl_put_json(const char *text)
 			printf("\\u%04x", *s);
 		else if (n == 2 && *s == 0xc2 && s[1] < 0xa0)
 			printf("\\u%04x", s[1]);
+		else if (n > 1 && utf8_is_hidden(utf8_code(s, n)))
+			put_escaped(utf8_code(s, n));
 		else if (n)
 			fwrite(s, 1, n, stdout);
 		else

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/utf8.h"
 #include "exporters/read/db_read.h"
 #include "exporters/formats/fold.h"
 #include "exporters/text/cell.h"
@@ -98,7 +99,7 @@ static void put_frame(struct out *o, const char *text)
 		int32_t cp;
 
 		n = utf8_next(text, left, &cp);
-		if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0))
+		if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || utf8_is_hidden((uint32_t)cp))
 			out_literal(o, "?");
 		else
 			out_write(o, cp == ';' ? ":" : text, n);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collector/base/utf8.h"
 #include "exporters/text/cell.h"
 #include "exporters/formats/json_out.h"
 
@@ -91,6 +92,14 @@ static size_t escape(struct out *o, const char *text, size_t len)
 	bytes = utf8_next(text, len, &cp);
 	if (cp < 0) {
 		o->p = literal_at(o->p, "\\ufffd");
+		return bytes;
+	}
+	if (cp >= 0xA0 && utf8_is_hidden((uint32_t)cp)) {
+		char *to = o->p;
+
+		o->p += cp > 0xFFFF ? sprintf(to, "\\u%04x\\u%04x", 0xD7C0u + ((unsigned)cp >> 10),
+					      0xDC00u + ((unsigned)cp & 0x3FF))
+				    : sprintf(to, "\\u%04x", (unsigned)cp);
 		return bytes;
 	}
 	if (cp < 0xA0) { /* controls, like those below 0x20 */

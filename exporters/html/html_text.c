@@ -4,15 +4,15 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "collector/base/utf8.h"
 #include "exporters/text/cell.h"
 #include "exporters/html/html_text.h"
 
-/* Controls, characters that are none, and those that turn the direction of what follows them. */
+/* Controls, characters that are none, and those that cannot be seen. */
 static bool unfit(int32_t cp)
 {
 	return cp < 0x20 || (cp >= 0x7F && cp < 0xA0) || (cp & 0xFFFE) == 0xFFFE ||
-	       (cp >= 0xFDD0 && cp <= 0xFDEF) || (cp >= 0x202A && cp <= 0x202E) ||
-	       (cp >= 0x2066 && cp <= 0x2069);
+	       (cp >= 0xFDD0 && cp <= 0xFDEF) || utf8_is_hidden((uint32_t)cp);
 }
 
 /* The next character: what it is, 0xFFFD where it may not stand as it is. Returns its bytes. */
@@ -64,8 +64,7 @@ void json_text(FILE *out, const char *text, size_t len)
 			break;
 		}
 		/* '<' and '&' could end the script element or begin a comment in it. */
-		if (cp == '"' || cp == '\\' || cp == '<' || cp == '>' || cp == '&' ||
-		    cp == 0x2028 || cp == 0x2029 || cp == 0xFFFD)
+		if (cp == '"' || cp == '\\' || cp == '<' || cp == '>' || cp == '&' || cp == 0xFFFD)
 			fprintf(out, "\\u%04x", (unsigned)cp);
 		else if (cp == ' ')
 			fputc(' ', out);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "collector/base/utf8.h"
 #include "exporters/text/cell.h"
 
 #define DECIMALS_MAX 6 /* people do not read more; files keep all */
@@ -137,14 +138,14 @@ static void make_locale(void)
 	utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
-/* Terminal columns of a character: 0 for combining marks, 2 for wide ones, -1 not printable. */
+/* Terminal columns of a character: 0 for combining marks, 2 for wide ones, -1 for what is not printed as it is. */
 static int columns_of(int32_t cp)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	if (cp < 0x7F)
 		return cp < 0x20 ? -1 : 1;
-	if (cp < 0xA0)
+	if (cp < 0xA0 || utf8_is_hidden((uint32_t)cp))
 		return -1;
 	pthread_once(&once, make_locale);
 	if (!utf8_locale)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/utf8.h"
 #include "exporters/text/format.h"
 
 static const char style[] = "body{font-family:sans-serif}table{border-collapse:collapse}"
@@ -14,7 +15,8 @@ static void put_text(FILE *out, const char *text, size_t len)
 		int32_t cp;
 		size_t bytes = utf8_next(text + pos, len - pos, &cp);
 
-		if (cp < 0 || (cp < 0x20 && cp != '\t' && cp != '\n'))
+		if (cp < 0 || (cp < 0x20 && cp != '\t' && cp != '\n') ||
+		    utf8_is_hidden((uint32_t)cp))
 			fputs("&#xFFFD;", out);
 		else if (cp == '&' || cp == '<' || cp == '>' || cp == '"' || cp == '\'')
 			fprintf(out, "&#%d;", (int)cp);

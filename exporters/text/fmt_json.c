@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/utf8.h"
 #include "exporters/text/format.h"
 
 void json_string(FILE *out, const char *text, size_t len)
@@ -19,7 +20,10 @@ void json_string(FILE *out, const char *text, size_t len)
 			fputs("\\ufffd", out);
 		else if (cp == '"' || cp == '\\')
 			fprintf(out, "\\%c", (char)cp);
-		else if (cp < 0x20 || (cp >= 0x7F && cp < 0xA0))
+		else if (cp > 0xFFFF && utf8_is_hidden((uint32_t)cp))
+			fprintf(out, "\\u%04x\\u%04x", 0xD7C0 + ((unsigned)cp >> 10),
+				0xDC00 + ((unsigned)cp & 0x3FF));
+		else if (cp < 0x20 || (cp >= 0x7F && cp < 0xA0) || utf8_is_hidden((uint32_t)cp))
 			fprintf(out, "\\u%04x", (unsigned)cp);
 		else
 			fwrite(text + pos, 1, bytes, out);

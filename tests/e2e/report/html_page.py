@@ -152,7 +152,7 @@ def check(page):
         want(all(len(r['below']) == len(heads) for r in rows), 'rows and headings differ: ' + heads[0]['text'])
     for f in page.all('figure'):
         want(f['below'][0]['tag'] == 'figcaption', 'a figure without caption')
-    bad = re.search('[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]', page.source)
+    bad = re.search('[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]', page.source)
     want(not bad, 'a character that has no place: %r' % (bad and bad.group()))
     data = page.data()
     if data:

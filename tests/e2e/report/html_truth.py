@@ -321,7 +321,7 @@ if kernel_ns:
     shown = {r[0][0] for r in got}
 
     def tame(t):
-        t = ''.join(' ' if c in '\t\n\r' else '\ufffd' if ord(c) < 32 or 0x7f <= ord(c) < 0xa0 or '\u202a' <= c <= '\u202e' or
+        t = ''.join(' ' if c in '\t\n\r' else '\ufffd' if ord(c) < 32 or 0x7f <= ord(c) < 0xa0 or '\u2028' <= c <= '\u202e' or
                     '\u2066' <= c <= '\u2069' else c for c in t)
         return t if len(t.encode()) <= 1000 else t[:1000] + '\u2026'
     # Bytes that are no UTF-8 may be marked one by one or together.

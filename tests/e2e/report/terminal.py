@@ -7,8 +7,9 @@ import sqlite3
 import subprocess
 import sys
 
-EVIL = "\x1b]0;pwned\x07\u009b31m\x7f"
-MARKS = (b"\x1b]0;", b"\x07", "\u009b".encode(), b"\x7f")
+# Title, colour, delete; then what turns the direction of text, and characters without a mark: zero width, tag, variant.
+EVIL = "\x1b]0;pwned\x07\u009b31m\x7f\u202e\u2066\u200b\u061c\U000e0041\ufe0f\ufeff"
+MARKS = (b"\x1b]0;", b"\x07", b"\x7f", *(c.encode() for c in "\u009b\u202e\u2066\u200b\u061c\U000e0041\ufe0f\ufeff"))
 
 
 def spoil(path):

@@ -122,6 +122,10 @@ static void texts_are_cut_to_columns(void **state)
 	SHOWS("\xC2\x9Bx", 0, "\\xC2\\x9Bx", 9);         /* a C1 control character */
 	SHOWS("\xff\xC0\x80", 0, "\\xFF\\xC0\\x80", 12); /* invalid, overlong */
 	SHOWS("a\0b", 0, "a\\x00b", 6);
+	/* What turns the direction, a tag; not the marks around them. */
+	SHOWS("\xE2\x80\xAE", 0, "\\xE2\\x80\\xAE", 12);
+	SHOWS("\xF3\xA0\x81\x81", 0, "\\xF3\\xA0\\x81\\x81", 16);
+	SHOWS("\xE2\x80\x90\xE2\x80\xA0", 0, "\xE2\x80\x90\xE2\x80\xA0", 2);
 	SHOWS("ab\xE2\x82", 0, "ab\\xE2\\x82", 10); /* cut off */
 }
 
