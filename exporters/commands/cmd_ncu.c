@@ -29,7 +29,7 @@ struct options {
 	const char *format, *nvtx;
 	struct ncu_ask ask;
 	struct db_filter filter;
-	bool run;
+	bool run, trust;
 };
 
 /* 0, or an exit status after one line. */
@@ -82,8 +82,10 @@ static int print(const struct options *o, const struct ncu *n)
 
 static int show(const struct options *o, const char *path)
 {
-	char why[WHY_TEXT] = "no memory";
+	char why[WHY_TEXT] = "no memory", distrust[WHY_TEXT];
 	struct ncu n;
+	/* Before the report is opened: from then on it stays the same. */
+	bool is_trusted = !o->run || o->trust || ncu_is_own(path, distrust, sizeof(distrust));
 	sqlite3 *db = db_read_open(path, why, sizeof(why));
 	int rc = SL_EXIT_FAIL;
 
@@ -95,8 +97,14 @@ static int show(const struct options *o, const char *path)
 		sl_warn("ncu: %s: %s", path, why);
 	else
 		rc = print(o, &n);
-	if (rc == 0 && o->run && n.targets.cnt)
+	if (rc == 0 && o->run && !is_trusted && n.targets.cnt) {
+		sl_warn("ncu: not run: %s, and the report names the program: look at the command, "
+			"then add --trust",
+			distrust);
+		rc = SL_EXIT_FAIL;
+	} else if (rc == 0 && o->run && n.targets.cnt) {
 		rc = ncu_execute(&n);
+	}
 	ncu_free(&n);
 	sqlite3_close(db);
 	return rc;
@@ -134,6 +142,8 @@ int cmd_ncu(int argc, char **argv)
 		 "how ncu runs the kernel again (default: auto)", &o.ask.replay, NULL},
 		{0, "run", OPT_BOOL, NULL, NULL, "run it, too, in the program's folder", &o.run,
 		 NULL},
+		{0, "trust", OPT_BOOL, NULL, NULL,
+		 "with --run: also of a report that other users own or may write", &o.trust, NULL},
 		{'f', "format", OPT_ENUM, "text,json", "FORMAT", "text (a script for sh), or json",
 		 &o.format, NULL},
 		{0},

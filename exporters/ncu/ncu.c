@@ -34,6 +34,13 @@ int ncu_note(struct ncu_target *t, const char *kind, const char *format, ...)
 	return len < 0 ? -1 : 0;
 }
 
+static void free_words(char **words)
+{
+	for (char **w = words; w && *w; w++)
+		free(*w);
+	free(words);
+}
+
 /* ---- the program ---- */
 
 static int read_program(struct ncu *n)
@@ -74,6 +81,11 @@ static int read_program(struct ncu *n)
 	sqlite3_finalize(stmt);
 	if (cnt && !ncu_more(&n->argv, &cnt, sizeof(*n->argv)))
 		return -1;
+	/* ncu would take it for an option of its own. */
+	if (n->argv && n->argv[0][0] == '-') {
+		free_words(n->argv);
+		n->argv = NULL;
+	}
 	return rc == SQLITE_DONE ? 0 : -1;
 }
 
@@ -188,13 +200,6 @@ int ncu_run(struct ncu *n, sqlite3 *db, const char *path, const struct ncu_ask *
 		return -1;
 	}
 	return 0;
-}
-
-static void free_words(char **words)
-{
-	for (char **w = words; w && *w; w++)
-		free(*w);
-	free(words);
 }
 
 void ncu_free(struct ncu *n)

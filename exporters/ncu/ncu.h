@@ -117,5 +117,7 @@ void ncu_json(FILE *out, const struct ncu *n);
 int ncu_list_text(FILE *out, const struct ncu *n);
 int ncu_list_json(FILE *out, const struct ncu *n);
 
+/* Neither the report nor a folder on the way to it can be written by another user. @why: one sentence why that is not so. */
+bool ncu_is_own(const char *report, char *why, size_t why_len);
 /* Runs the commands one after the other, in the program's folder. An exit status, the first that is not 0. */
 int ncu_execute(const struct ncu *n);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/utf8.h"
+
 #define NAME_MAX_LEN 40
 
 /* ---- words ---- */
@@ -144,7 +146,15 @@ static void quote(FILE *out, const char *word)
 	}
 	putc('\'', out);
 	for (p = word; *p; p++) {
-		if (*p == '\'')
+		size_t len = utf8_len((const unsigned char *)p, strlen(p));
+
+		if (len > 1 && utf8_is_hidden(utf8_code((const unsigned char *)p, len))) {
+			fputs("'\"$(printf '", out);
+			for (size_t i = 0; i < len; i++)
+				fprintf(out, "\\%03o", (unsigned char)p[i]);
+			fputs("')\"'", out);
+			p += len - 1;
+		} else if (*p == '\'')
 			fputs("'\\''", out);
 		else if (is_control(p) && *p == '\xc2')
 			fprintf(out, "'\"$(printf '\\302\\%03o')\"'", (unsigned char)*++p);

@@ -4,6 +4,7 @@
 # shellcheck disable=SC2016
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
+umask 022
 "$PY" "$E2E/report/ncu_make.py" "$TOP/collector/schema.sql" "$W" || exit 1
 md5sum ./*.sqlite >before.md5
 truth() { mode=$1 db=$2; shift 2; "$PY" "$E2E/report/ncu_truth.py" "$mode" "$db" "$BIN" "$@"; }
@@ -76,6 +77,44 @@ is "$(ncu --kernel plain --run ranks.sqlite 2>&1 >out | head -n 1)" \
 	'sightline: ncu: not run: it is for a rank of a job: let the launcher run the command above' '--run refuses a report of ranks'
 is "$(ncu --run range.sqlite 2>&1 >out; echo $?)" 'sightline: ncu: not run: an argument of the program was hidden when it was recorded
 1' '--run refuses a program whose argument was hidden'
+rm ran
+# A report names the program: of one that another user may have written nothing runs.
+mkdir shared && cp ask.sqlite shared
+refused() { ncu --kernel plain --run "$@" 2>&1 >out | sed 's|'"$W"'|W|g' | cut -d: -f2-3; test -e ran && echo ran; grep -c '^ncu ' out; }
+chmod 666 shared/ask.sqlite
+is "$(refused shared/ask.sqlite)" ' ncu: not run
+1' '--run refuses a report that others may write, and prints the command'
+chmod 644 shared/ask.sqlite && chmod 777 shared
+is "$(refused shared/ask.sqlite)" ' ncu: not run
+1' '--run refuses a report in a folder that others may write'
+ln -s shared/ask.sqlite link.sqlite
+is "$(refused link.sqlite)" ' ncu: not run
+1' '--run refuses a report that a link leads to in such a folder'
+chmod 1777 shared
+is "$(refused shared/ask.sqlite)" 'ran
+1' '--run takes an own report in a sticky folder'
+rm ran
+if [ "$(id -u)" = 0 ]; then
+	chown 65534 shared/ask.sqlite
+	is "$(refused shared/ask.sqlite)" ' ncu: not run
+1' '--run refuses the report of another user'
+	is "$(refused --trust shared/ask.sqlite)" 'ran
+1' '--trust runs the program of the report of another user'
+	rm ran
+else
+	skip '--run of the report of another user' 'needs root'
+	skip '--trust of the report of another user' 'needs root'
+fi
+cp ask.sqlite option.sqlite
+sqlite3 option.sqlite "UPDATE META_DATA_CAPTURE SET value = '--config-file-path=/x' WHERE name = 'PROCESS_0:COMMAND'"
+is "$(ncu --kernel plain option.sqlite | grep -c -e '--config-file-path')" 0 'a program of which ncu would make an option is not in the command'
+cp ask.sqlite hidden.sqlite
+sqlite3 hidden.sqlite "UPDATE META_DATA_CAPTURE SET value = 'a' || char(8238) || 'b' || char(917569) WHERE name = 'PROCESS_0:ARGUMENT_0'"
+ncu --kernel plain hidden.sqlite >script
+is "$(sh script; "$PY" -c '
+import json
+print(ascii(json.loads(open("ran").read())[1][-6]))'; grep -c "$(printf '\342\200\256')" script)" "'a\\u202eb\\U000e0041'
+0" 'the script passes characters that cannot be seen, and does not show them'
 rm ran
 ncu --kernel plain ranks.sqlite | sed 's/PROGRAM ARGUMENTS[.]*/echo other/' >ranks
 is "$(RANK=1 sh ranks)" 'other' 'ncu runs on one of the ranks, the program on the others'
