@@ -37,6 +37,8 @@ bool db_read_is_spent(void);
  * that column is not NULL; for "TABLE.column=text", one in which it is that.
  */
 bool db_read_has(sqlite3 *db, const char *what);
+/* Has its collector not finished the report, which it still writes, or was killed at? */
+bool db_read_is_unfinished(sqlite3 *db);
 /* Calls @each with a SELECT of each part of SL_CHAIN_CALLS that there is, until one returns other than SQLITE_OK. */
 int db_read_chain_calls(sqlite3 *db, int (*each)(void *ctx, const char *select), void *ctx);
 /* CPU samples, and not only threads without a CPU. */

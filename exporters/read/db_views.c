@@ -263,6 +263,19 @@ int db_read_add_views(sqlite3 *db)
 	return rc == SQLITE_OK ? sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) : rc;
 }
 
+bool db_read_is_unfinished(sqlite3 *db)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool is;
+
+	sqlite3_prepare_v2(
+		db, "SELECT 1 FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE' AND value = '0'", -1,
+		&stmt, NULL);
+	is = stmt && sqlite3_step(stmt) == SQLITE_ROW;
+	sqlite3_finalize(stmt);
+	return is;
+}
+
 bool db_read_has(sqlite3 *db, const char *what)
 {
 	size_t len = strcspn(what, ".");

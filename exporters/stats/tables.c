@@ -275,18 +275,10 @@ static sqlite3 *tables_open(const struct tables *t, const char *input)
 /* Read before its end, a report lacks what is written last: that needs a warning. */
 static void warn_unfinished(const struct tables *t, sqlite3 *db, const char *input)
 {
-	sqlite3_stmt *stmt;
-
-	if (t->quiet ||
-	    sqlite3_prepare_v2(
-		    db, "SELECT 1 FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE' AND value = '0'",
-		    -1, &stmt, NULL) != SQLITE_OK)
-		return;
-	if (sqlite3_step(stmt) == SQLITE_ROW)
+	if (!t->quiet && db_read_is_unfinished(db))
 		sl_warn("%s: %s is not finished, stacks may have no names yet: it is being "
 			"written, or 'sightline recover' ends it",
 			t->kind->command, input);
-	sqlite3_finalize(stmt);
 }
 
 int tables_check_inputs(struct tables *t)

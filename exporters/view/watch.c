@@ -165,6 +165,16 @@ static void note(struct view_store *v, const char *what)
 	pthread_rwlock_unlock(&v->lock);
 }
 
+/* No collector writes it, and none has finished it. */
+static void note_unfinished(struct view_store *v, sqlite3 *db)
+{
+	if (db_read_is_unfinished(db))
+		note(v,
+		     "the recording was not finished, as its collector was killed: what it had not "
+		     "written yet is missing, and stacks have no names; 'sightline recover' ends "
+		     "it");
+}
+
 /* Ranges projected onto the GPU need all of what is in them: they follow when the report has twice as much. */
 static bool has_projected(const struct view_store *v)
 {
@@ -218,6 +228,8 @@ static bool look_again(struct view_store *v, uint64_t *rows, bool is_live, bool 
 	id.activities = TL_ACT_ALL;
 	if (is_live ? !go_on(v, db, stop) : id.rows != *rows || is_wanted)
 		renew(v, db, &id, is_live, stop);
+	if (!is_live)
+		note_unfinished(v, db);
 	*rows = id.rows;
 	sqlite3_close(db);
 	return true;
@@ -298,6 +310,8 @@ int view_build(struct view_store *v, const bool *stop)
 		if (rc == 0)
 			ready(v, is_live ? VIEW_LIVE : VIEW_READY);
 	}
+	if (!is_live && rc == 0)
+		note_unfinished(v, db);
 	v->rows_then = id.rows;
 	sqlite3_close(db);
 	return rc;

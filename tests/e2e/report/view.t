@@ -61,6 +61,20 @@ with Server(sys.argv[1], "waits.sqlite") as s:
 END
 check 'spans, states, wake-ups and causes are those of the tables' "$PY" truth.py "$BIN" "$E2E/report"
 
+# ---- a report whose collector was killed ----
+cp waits.sqlite killed.sqlite && chmod 644 killed.sqlite
+sqlite3 killed.sqlite "DELETE FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'; INSERT INTO META_DATA_EXPORT VALUES('SL_COMPLETE', '0')"
+cat >killed.py <<'END'
+import sys
+sys.path.insert(0, sys.argv[2])
+from view_client import Server
+for name, is_unfinished in (("killed.sqlite", True), ("killed.sqlite", True), ("waits.sqlite", False)):
+    with Server(sys.argv[1], name) as s:
+        report = s.ready()
+        assert ("not finished" in report["message"]) == is_unfinished, (name, report["message"])
+END
+check 'view says that a recording was not finished, also out of the index' "$PY" killed.py "$BIN" "$E2E/report"
+
 cat "$TOP/tests/golden/corpus/base.sql" "$TOP/tests/golden/corpus/3.28.1.sql" | sqlite3 -bail gpu.sqlite || exit 1
 cat >launch.py <<'END'
 import json, sqlite3, sys
