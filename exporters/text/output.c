@@ -111,7 +111,8 @@ static int close_file(struct output *o, bool keep, char *why, size_t why_len)
 	errno = 0;
 	if (fflush(o->f) != 0 || ferror(o->f))
 		rc = -1;
-	if (rc < 0 && errno == 0)
+	/* What an earlier write failed of shows a further one; the file goes. */
+	if (rc < 0 && errno == 0 && write(fileno(o->f), "", 1) >= 0)
 		errno = EIO;
 	int saved = errno;
 

@@ -123,6 +123,8 @@ assert len(page.table('cuda_gpu_kern_sum')) == 3
 EOP
 "$BIN" report -q --findings=false -o out/nofind out/x.sqlite
 check '--findings=false leaves out the findings' sh -c '! grep -q "id=.findings" out/nofind.html && grep -q "id=.findings" out/y.html'
+(ulimit -f 64 && "$BIN" report -q -f true -o out/large out/x.sqlite) 2>err
+is "$? $(grep -c 'File too large$' err) $(ls out | grep -c large)" '1 1 0' 'a page that its file has no room for: the reason is named, and no file is left'
 check '--filter-time makes a page of a part' "$BIN" report -q -f true --filter-time 500ms-900ms -o out/part out/x.sqlite
 check 'a page of a part has only that part' "$PY" - "$E2E/report" out/part.html out/x.sqlite <<'EOP'
 import sqlite3, sys
