@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -290,6 +291,26 @@ static bool is_permitted(const struct collect_ask *ask, char *why, size_t why_le
 	return false;
 }
 
+/* Once: the fault comes again, and ends the process. */
+static void on_bus_error(int sig)
+{
+	static const char text[] = "sightline: a file that the collector has mapped was cut, such "
+				   "as the index of the report's log "
+				   "(-shm), or had no room: the program goes on, and 'sightline "
+				   "recover' ends the report\n";
+
+	(void)sig;
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+}
+
+/* SQLite maps that index for other processes to read a report while it grows: one of them may cut it. */
+static void name_bus_errors(void)
+{
+	struct sigaction action = {.sa_handler = on_bus_error, .sa_flags = (int)SA_RESETHAND};
+
+	sigaction(SIGBUS, &action, NULL);
+}
+
 int collect_open(struct collector *c, const struct collect_ask *ask, char *why, size_t why_len)
 {
 	uint32_t mode = clock_mode_detect();
@@ -307,6 +328,8 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	/* Before anything big is in memory, and before there are threads. */
 	c->intake.keeper = keeper_start();
 	set_up_heap();
+	if (!ask->is_quiet)
+		name_bus_errors();
 	err = open_places(c, ask, &zero, mode, why, why_len);
 	if (err) {
 		collect_abandon(c, !c->report.db);

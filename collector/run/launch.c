@@ -29,6 +29,10 @@ int launch_not_found(const char *name)
 		sl_warn("%s: cannot be executed", name);
 		return SL_EXIT_NOEXEC;
 	}
+	if (errno == EMFILE || errno == ENFILE) {
+		sl_warn("%s: cannot be started: too few descriptors (ulimit -n)", name);
+		return SL_EXIT_NOEXEC;
+	}
 	sl_warn("%s: program not found", name);
 	return SL_EXIT_NOTFOUND;
 }
