@@ -394,7 +394,7 @@ static char *make_session_db(struct collector *c, struct db **db)
 
 static void begin_counting(struct collector *c)
 {
-	c->arenas.lost.full = c->arenas.lost.other = c->arenas.lost.disk = c->arenas.lost.files = 0;
+	c->arenas.lost.full = c->arenas.lost.other = c->arenas.lost.disk = 0;
 	c->arenas.gpu.lost.dropped = c->arenas.gpu.lost.untimed = c->arenas.gpu.hurried = 0;
 	c->arenas.gpu.lost.backward = c->arenas.gpu.lost.incomplete = 0;
 	c->kernel.sched.lost_before += c->kernel.sched.lost;

@@ -122,32 +122,60 @@ static void thread_aggregates(struct arenas *as, struct arena *a, uint32_t idx, 
 	write_totals(as, t, slot, agg);
 }
 
-/* Those by file are read once: what is counted for one descriptor may go on for another one. */
-static void thread_files(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
+static void write_files(struct arenas *as, struct thread *t, const struct sl_slot *slot,
+			uint32_t epoch, const struct sl_file_total *all, unsigned cnt)
 {
-	const struct sl_slot *slot = &a->map->slot[idx];
-	sl_ref ref = __atomic_load_n(&slot->file_chunk, __ATOMIC_ACQUIRE);
-	uint32_t epoch = __atomic_load_n(&slot->epoch, __ATOMIC_ACQUIRE);
-	unsigned char there[SL_CHUNK_BYTES / PAGE];
-	const struct sl_file_total *all;
+	for (unsigned i = 0; i < cnt; i++) {
+		struct sl_file_total copy = all[i];
 
-	if (!arena_has_chunk(a, ref) || !epoch_counts(as, epoch))
-		return;
-	all = (const struct sl_file_total *)sl_chunk_at(a->map, ref);
-	if (mincore((void *)(uintptr_t)all, SL_CHUNK_BYTES, there) < 0)
-		memset(there, 1, sizeof(there));
-	for (unsigned i = 0; i < SL_FILE_TOTALS; i++) {
-		struct sl_file_total copy;
-
-		if (!(there[i * sizeof(copy) / PAGE] & 1))
-			continue;
-		copy = all[i];
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		/* Another descriptor took the place meanwhile: then the ring has the record of this one. */
 		if (copy.key && __atomic_load_n(&all[i].key, __ATOMIC_RELAXED) == copy.key &&
 		    __atomic_load_n(&slot->epoch, __ATOMIC_RELAXED) == epoch)
 			file_totals_left(as, t, &copy);
 	}
+}
+
+/* Those of a chunk, from @first on; pages that do not exist are not read, as in agg_sum(). */
+static void chunk_files(struct arenas *as, struct thread *t, const struct sl_slot *slot,
+			uint32_t epoch, const struct sl_file_total *all, unsigned first,
+			unsigned end)
+{
+	unsigned char there[SL_CHUNK_BYTES / PAGE];
+	const unsigned per_page = PAGE / sizeof(*all);
+
+	if (mincore((void *)(uintptr_t)all, SL_CHUNK_BYTES, there) < 0)
+		memset(there, 1, sizeof(there));
+	while (first < end) {
+		unsigned cnt = per_page - first % per_page;
+
+		if (cnt > end - first)
+			cnt = end - first;
+		if (there[first / per_page] & 1)
+			write_files(as, t, slot, epoch, all + first, cnt);
+		first += cnt;
+	}
+}
+
+/* Those by file are read once: what is counted for one descriptor may go on for another one. */
+static void thread_files(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
+{
+	const struct sl_slot *slot = &a->map->slot[idx];
+	sl_ref agg = slot->agg_chunk, more;
+	uint32_t epoch = __atomic_load_n(&slot->epoch, __ATOMIC_ACQUIRE);
+	const unsigned few = SL_FILE_FEW_AT * sizeof(struct sl_agg) / sizeof(struct sl_file_total);
+
+	if (!epoch_counts(as, epoch))
+		return;
+	if (arena_has_chunk(a, agg))
+		chunk_files(as, t, slot, epoch, (const void *)sl_chunk_at(a->map, agg), few,
+			    few + SL_FILE_FEW);
+	/* After the few, which the thread clears when it has moved them to a chunk. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	more = __atomic_load_n(&slot->file_chunk, __ATOMIC_ACQUIRE);
+	if (arena_has_chunk(a, more))
+		chunk_files(as, t, slot, epoch, (const void *)sl_chunk_at(a->map, more), 0,
+			    SL_FILE_TOTALS);
 }
 
 void drain_thread_totals(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
@@ -198,10 +226,6 @@ void drain_thread_losses(struct arenas *as, struct arena *a, uint32_t idx, struc
 			rows_loss_nested, figure(nested - t->written.nested));
 		figure_count(&as->lost.other, nested - t->written.nested);
 		t->written.nested = nested;
-	}
-	if (slot->flags & SL_SLOT_NO_FILES && !t->written.no_files) {
-		as->lost.files++;
-		t->written.no_files = true;
 	}
 	if (t->txn.dead_rows) {
 		char what[64];

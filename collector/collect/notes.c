@@ -397,12 +397,6 @@ static void say_losses(struct collector *c)
 			  "or by more threads than there are slots (see SL_LOST_EVENTS)",
 			  grouped(as->lost.other, n));
 	say_other_records(c);
-	if (as->lost.files)
-		notes_say(c, WARNING,
-			  "%s threads have no totals by file (SL_FILE_TOTALS): too many threads at "
-			  "once; "
-			  "those by function are exact (SL_OSRT_TOTALS)",
-			  grouped(as->lost.files, n));
 	if (as->lost.disk + c->kernel.sched.dead)
 		notes_say(c, WARNING, "%s rows were lost: %s (see SL_LOST_EVENTS)",
 			  grouped(as->lost.disk + c->kernel.sched.dead, n), as->lost.why);

@@ -57,7 +57,6 @@ struct thread {
 		uint64_t agg_sum;      /* of all counts when the totals were written last */
 		uint64_t lost, nested; /* losses since it began that were reported */
 		uint64_t lost_of[SL_LOST_KINDS];
-		bool no_files; /* the same of SL_SLOT_NO_FILES */
 	} written;
 	struct {
 		struct sl_file_total *list; /* in the report, of what its chunk may still have */
@@ -240,7 +239,6 @@ struct arenas {
 		uint64_t chunks; /* of the spool of a collector that died, which are gone */
 		uint64_t corrupt;
 		uint64_t greedy; /* records of arenas that are greedy */
-		uint64_t files;  /* threads without totals by file */
 	} lost;
 	struct {
 		uint64_t all, bytes; /* when it was looked at last; without symbols */

@@ -25,7 +25,8 @@ struct sl_tls {
 	uint64_t *cur, *end;         /* place of the next record; end of the chunk */
 	struct sl_chunk *chunk;      /* the chunk being written */
 	struct sl_agg *agg;          /* totals by hook */
-	struct sl_file_total *files; /* totals by file; sl_no_files: no chunk yet */
+	struct sl_file_total *files; /* totals by file */
+	uint32_t file_mask;          /* the number of their places - 1 */
 	uint64_t threshold;          /* ticks */
 	uint64_t file_threshold;     /* ticks, for calls on files: 0 with --osrt-file-access */
 	uint64_t signal_threshold;   /* ticks, for calls that wake other threads */

@@ -3,36 +3,58 @@
  * record (struct sl_file_total in wire.h).
  *
  * They are in shared memory, so that a SIGKILL loses none, and belong to one thread, so that adding to them takes no atomic
- * operation. A thread takes a chunk for them with its first such call, while the pool is more than half full: what begins a
- * thread comes first. Rules as in hook.c.
+ * operation. A thread has a few places, by the descriptor's number; when two descriptors need the same one, it takes a chunk of
+ * them, while the pool is more than half full: what begins a thread comes first. Without a chunk, what was counted for the
+ * other descriptor goes into the ring. Rules as in hook.c.
  */
 #include "preload/core/arena_map.h"
 #include "preload/core/hook.h"
 
 #include <string.h>
 
-const struct sl_file_total sl_no_files[SL_FILE_TOTALS];
+static bool has_few(void)
+{
+	return sl_tls.file_mask == SL_FILE_FEW - 1;
+}
 
-static bool take_files(void)
+/* Chunks of threads that have ended are taken in any case: there are as many again for those that begin. */
+static sl_ref take_chunk(bool *used)
 {
 	struct sl_arena *a = sl_global.arena;
+
+	if (__atomic_load_n(&a->fresh_chunk, __ATOMIC_RELAXED) >= a->chunk_cnt / 2 &&
+	    !(sl_ref)__atomic_load_n(&a->free_chunks, __ATOMIC_RELAXED))
+		return 0;
+	return sl_chunk_take(a, true, used);
+}
+
+/* Goes on in a chunk, to which the totals move. False: there is none. */
+static bool take_more(void)
+{
+	struct sl_file_total *few = sl_file_few(sl_tls.agg);
 	struct sl_slot *slot = sl_tls.slot;
 	bool used = false;
-	sl_ref ref = 0;
+	sl_ref ref;
 
-	if (!slot || slot->flags & SL_SLOT_NO_FILES)
+	if (!slot || slot->flags & SL_SLOT_FEW_FILES)
 		return false;
-	if (__atomic_load_n(&a->fresh_chunk, __ATOMIC_RELAXED) < a->chunk_cnt / 2)
-		ref = sl_chunk_take(a, true, &used);
+	ref = take_chunk(&used);
 	if (!ref) {
-		__atomic_store_n(&slot->flags, slot->flags | SL_SLOT_NO_FILES, __ATOMIC_RELAXED);
+		__atomic_store_n(&slot->flags, slot->flags | SL_SLOT_FEW_FILES, __ATOMIC_RELAXED);
 		return false;
 	}
 	sl_tls.files = (struct sl_file_total *)sl_arena_chunk(ref);
+	sl_tls.file_mask = SL_FILE_TOTALS - 1;
 	if (used)
 		memset(sl_tls.files, 0, SL_CHUNK_BYTES);
-	/* Release: pairs with the collector's acquire (drain_totals.c). */
+	for (unsigned i = 0; i < SL_FILE_FEW; i++)
+		if (few[i].key)
+			*sl_file_place(few[i].fd, sl_file_key(few[i].key) & SL_FILE_STREAM) =
+				few[i];
+	/* Release: pairs with the collector's acquire (drain_totals.c), which finds each total here or there, or in both. */
 	__atomic_store_n(&slot->file_chunk, (uint16_t)ref, __ATOMIC_RELEASE);
+	for (unsigned i = 0; i < SL_FILE_FEW; i++)
+		__atomic_store_n(&few[i].key, 0, __ATOMIC_RELEASE);
 	return true;
 }
 
@@ -63,10 +85,11 @@ static void sl_file_count(enum sl_hook hook, int fd, uint32_t serial, uint64_t d
 	struct sl_file_total *f;
 
 	/* Without totals: reset by a fork inside the call. */
-	if (!serial || !sl_tls.agg || (io != SL_IO_READ && io != SL_IO_WRITE) ||
-	    (sl_tls.files == sl_no_files && !take_files()))
+	if (!serial || !sl_tls.agg || (io != SL_IO_READ && io != SL_IO_WRITE))
 		return;
 	f = sl_file_place(fd, stream);
+	if (f->key && f->key != sl_file_key(serial | stream) && has_few() && take_more())
+		f = sl_file_place(fd, stream);
 	if (f->key != sl_file_key(serial | stream)) {
 		if (f->key)
 			evict(f);
@@ -127,9 +150,7 @@ void sl_leave_messages(const struct sl_call *call, enum sl_hook hook, int64_t re
 
 void sl_file_reset(void)
 {
-	if (sl_tls.files == sl_no_files)
-		return;
-	for (unsigned i = 0; i < SL_FILE_TOTALS; i++) {
+	for (unsigned i = 0; i <= sl_tls.file_mask; i++) {
 		struct sl_file_total *f = &sl_tls.files[i];
 
 		if (f->key)

@@ -336,7 +336,8 @@ bool sl_thread_start(void)
 	sl_tls.slot = slot;
 	sl_thread_room_start(parent);
 	sl_tls.agg = (struct sl_agg *)sl_arena_chunk(o.agg);
-	sl_tls.files = (struct sl_file_total *)(uintptr_t)sl_no_files;
+	sl_tls.files = sl_file_few(sl_tls.agg);
+	sl_tls.file_mask = SL_FILE_FEW - 1;
 	if (o.agg_used)
 		memset(sl_tls.agg, 0, SL_CHUNK_BYTES);
 	use_chunk(chunk_init(o.first, o.slot, 0));

@@ -220,13 +220,13 @@ SL_HOT bool sl_short(const struct sl_call *call, enum sl_hook hook, bool is_file
 
 /* ---- totals by file (file_totals.c) ---- */
 
-/* sl_tls.files of a thread without a chunk: no key is equal to that of a descriptor. */
-extern const struct sl_file_total sl_no_files[SL_FILE_TOTALS];
+/* Calls of stdio have places of their own. What lies apart among a few places does so among those of a chunk. */
+#define SL_FILE_STREAM_AT (SL_FILE_TOTALS / 2 + SL_FILE_FEW / 2)
 
 /* Where calls on @fd are counted, if the key there is that of its serial; @stream: 0 or SL_FILE_STREAM. */
 SL_HOT struct sl_file_total *sl_file_place(int fd, uint32_t stream)
 {
-	return &sl_tls.files[((unsigned)fd + (stream ? SL_FILE_TOTALS / 2 : 0)) % SL_FILE_TOTALS];
+	return &sl_tls.files[((unsigned)fd + (stream ? SL_FILE_STREAM_AT : 0)) & sl_tls.file_mask];
 }
 
 /* With `busy` set. @way: SL_FILE_* */

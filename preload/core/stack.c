@@ -113,7 +113,10 @@ static uint64_t hash_of(const uint64_t *frames, unsigned cnt)
  * records meanwhile. When the stack is recorded, texts of Python's code objects.
  */
 #define SCRATCH_AT (SL_HOOK_MAX - SL_FRAME_MAX * 8 / sizeof(struct sl_agg))
-_Static_assert(SL_HOOK_CNT <= SCRATCH_AT, "there is room behind the totals");
+_Static_assert(SL_FILE_FEW_AT +
+			       SL_FILE_FEW * sizeof(struct sl_file_total) / sizeof(struct sl_agg) <=
+		       SCRATCH_AT,
+	       "there is room behind the totals");
 _Static_assert(2 * SL_PYTEXT_ROOM <= SL_FRAME_MAX * 8, "texts have room in it");
 
 static void *scratch(void)

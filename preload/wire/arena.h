@@ -9,8 +9,8 @@
  *
  *   [struct sl_arena: header, slots, chunk links][chunk 0][chunk 1]...   (sparse until touched)
  *
- * A slot is one thread. It owns an aggregate chunk (struct sl_agg per hook), one with totals by file (struct sl_file_total) if
- * it needs one, and a chain of record chunks: the thread writes into the last, the collector reads from the first, and returns each
+ * A slot is one thread. It owns an aggregate chunk (struct sl_agg per hook, then totals by file, struct sl_file_total, of a few
+ * descriptors), one with totals of more descriptors if it needs one, and a chain of record chunks: the thread writes into the last, the collector reads from the first, and returns each
  * to the pool when the transaction that holds its records has been committed. The pool is a
  * last-in first-out stack, so a program that is drained in time keeps reusing the same warm pages.
  *
@@ -28,6 +28,8 @@
 #define SL_HOOK_MAX    512u /* an aggregate chunk holds 512 struct sl_agg */
 #define SL_COMM_BYTES  16u
 #define SL_FILE_TOTALS 512u /* struct sl_file_total of a chunk; a power of two */
+#define SL_FILE_FEW    8u   /* behind the totals by hook, of a thread without such a chunk */
+#define SL_FILE_FEW_AT 440u /* struct sl_agg before them */
 
 _Static_assert(SL_HOOK_MAX * sizeof(struct sl_agg) == SL_CHUNK_BYTES, "aggregates fill a chunk");
 _Static_assert(SL_FILE_TOTALS * sizeof(struct sl_file_total) == SL_CHUNK_BYTES,
@@ -57,8 +59,8 @@ enum sl_slot_state {
 
 /* Flag of a slot: its ids may not be those of the collector's PID namespace; the process has sent SL_HELLO_FORKED. */
 #define SL_SLOT_NAMESPACED 1u
-/* There was no chunk for totals by file. */
-#define SL_SLOT_NO_FILES 2u
+/* There was no chunk for totals of more files: those that the few places have no room for are in the ring. */
+#define SL_SLOT_FEW_FILES 2u
 
 #define SL_EPOCH_CHANGES (1u << 31)
 
@@ -71,7 +73,7 @@ struct sl_slot {
 	sl_ref agg_chunk;   /* T */
 	sl_ref first_chunk; /* T: at start; then C: the chunk being read */
 	uint16_t flags;     /* T: SL_SLOT_* */
-	uint16_t file_chunk; /* T: totals by file, 0: none; release, pairs with C's acquire */
+	uint16_t file_chunk; /* T: totals of more files, 0: none; release, pairs with C's acquire */
 	uint64_t born;       /* T: ticks */
 	uint64_t lost_cnt;   /* T: calls without room for a record, since the thread began */
 	uint64_t lost_first, lost_last; /* T: ticks of those that no LOST record covers yet */
@@ -133,6 +135,12 @@ struct sl_arena {
 static inline uint64_t sl_arena_bytes(uint32_t chunk_cnt)
 {
 	return SL_ARENA_HEADER_BYTES + (uint64_t)SL_CHUNK_BYTES * chunk_cnt;
+}
+
+/* The few totals by file of a thread, in its aggregate chunk. */
+static inline struct sl_file_total *sl_file_few(struct sl_agg *agg)
+{
+	return (struct sl_file_total *)(void *)(agg + SL_FILE_FEW_AT);
 }
 
 static inline struct sl_chunk *sl_chunk_at(struct sl_arena *a, sl_ref ref)

@@ -55,7 +55,7 @@ enum sl_hook {
 #undef SL_HOOK_ONE
 	SL_HOOK_CNT
 };
-_Static_assert(SL_HOOK_CNT <= SL_HOOK_MAX, "an aggregate chunk has room for every hook");
+_Static_assert(SL_HOOK_CNT <= SL_FILE_FEW_AT, "an aggregate chunk has room for every hook");
 
 struct sl_hook_info {
 	const char *name;

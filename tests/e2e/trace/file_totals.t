@@ -60,6 +60,24 @@ for threshold in 0 1000 1000000000; do
 	is "$(by_report "$W/copy")" "$(sed -n 's/^copy //p' want | sort)" "opens and writes of a file, by open and by fopen, are the program's own, threshold $threshold"
 done
 
+# ---- more threads than there are chunks of totals ----
+
+mkdir -p short
+for i in 0 1 2 3 4 5 6 7 8 9 10 11; do
+	cp "$W/data" "short/file$i"
+done
+cd short || exit 1
+for how in '6000 1' '2500 12'; do
+	# shellcheck disable=SC2086 # words
+	profile short --osrt-threshold=1000000000 "$PROG/file_threads" $how >out 2>err
+	is "$?" 0 "threads one after another, $how: the program ends with status 0"
+	is "$(calls '%/short/file%' 3)" "$((20 * ${how% *} * ${how#* })) $((20 * ${how% *} * ${how#* }))" "threads one after another, $how: reads and bytes by file are exact"
+	is "$(q "$R" "SELECT count(DISTINCT count) || ' ' || sum(count) FROM (SELECT sum(count) count FROM SL_FILE_TOTALS WHERE eventType = 3
+		GROUP BY fileAccessId IN (SELECT fileAccessId FROM OSRT_FILE_ACCESS_DESCRIPTORS WHERE filePath IS NULL))")" "1 $((20 * ${how% *} * ${how#* }))" "threads one after another, $how: no read is of an unknown file"
+	is "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context%' AND what NOT LIKE 'requests to block devices%'")" 0 "threads one after another, $how: no event is lost"
+done
+cd "$W" || exit 1
+
 # ---- rows that find no room are counted ----
 
 profile drop --osrt-threshold=0 --on-full=drop --buffer-size=1 "$PROG/many_files" "$W/data" 64 3000 >out 2>err
