@@ -13,19 +13,9 @@ static bool has_all_exits(const struct collector *c)
 	       !sched_lost(c->kernel.sched.open);
 }
 
-static uint64_t without_status(const struct model *m)
-{
-	uint64_t cnt = 0;
-
-	for (const struct proc *p = m->procs; p; p = p->links.next)
-		cnt += p->flags.in_tree && p->flags.is_known && p->flags.is_gone &&
-		       p->life.status < 0;
-	return cnt;
-}
-
 void checks_end(struct collector *c, bool is_whole)
 {
-	uint64_t statusless = has_all_exits(c) ? without_status(&c->model) : 0,
+	uint64_t statusless = has_all_exits(c) ? model_statusless(&c->model) : 0,
 		 outlived = c->arenas.ever.outlived, all;
 	struct db_tree_faults tree;
 	char text[24];

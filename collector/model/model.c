@@ -23,7 +23,8 @@
 
 #define SETTLE_NS 500000000ll
 #define UNSURE_NS 1000000000ll
-#define GRACE_NS  100000000ll /* rings of a process that has ended are read by then */
+#define FORGET_NS 30000000000ll /* what it left behind has been read long since */
+#define GRACE_NS  100000000ll   /* rings of a process that has ended are read by then */
 
 void model_init(struct model *m, struct db *db, struct clock_map *clock)
 {
@@ -169,6 +170,7 @@ struct image *model_image_new(struct model *m, struct arena *arena, uint32_t num
 	im->start_ns = im->end_ns = ns;
 	im->next = arena->images;
 	arena->images = im;
+	p->images++;
 	arena->flags.has_had_images = true;
 	m->counts.traced_images++;
 	/* Of two, the younger is what the process is now; the other is its past before an exec. */
@@ -186,6 +188,7 @@ void model_image_free(struct model *m, struct image *im)
 	live_calls_end(&m->live, &im->live);
 	if (im->proc->image == im)
 		im->proc->image = NULL;
+	im->proc->images--;
 	file_release(im);
 	free(im);
 }
@@ -504,6 +507,53 @@ void model_settle(struct model *m, int64_t now_ns, bool all)
 		while (p->execs && (all || now_ns - p->execs->ns > SETTLE_NS ||
 				    (p->flags.is_gone && now_ns - p->life.end_ns > GRACE_NS)))
 			tell_untraced(m, p);
+	}
+}
+
+static bool is_statusless(const struct proc *p)
+{
+	return p->flags.in_tree && p->flags.is_known && p->flags.is_gone && p->life.status < 0;
+}
+
+uint64_t model_statusless(const struct model *m)
+{
+	uint64_t cnt = m->counts.statusless;
+
+	for (const struct proc *p = m->procs; p; p = p->links.next)
+		cnt += is_statusless(p);
+	return cnt;
+}
+
+static bool is_complete(const struct model *m, const struct proc *p, int64_t now_ns)
+{
+	return p->flags.is_gone && now_ns - p->life.end_ns > FORGET_NS && !p->images && !p->execs &&
+	       !p->late.ns && !p->flags.is_forked && p->pid != m->root.pid;
+}
+
+static void unhash(struct model *m, const struct proc *p)
+{
+	struct proc **at = &m->hash[p->pid % 1024];
+
+	while (*at != p)
+		at = &(*at)->links.next_in_hash;
+	*at = p->links.next_in_hash;
+}
+
+void model_forget(struct model *m, int64_t now_ns)
+{
+	struct proc **at = &m->procs;
+
+	while (*at) {
+		struct proc *p = *at;
+
+		if (!is_complete(m, p, now_ns)) {
+			at = &p->links.next;
+			continue;
+		}
+		m->counts.statusless += is_statusless(p);
+		*at = p->links.next;
+		unhash(m, p);
+		proc_free(p);
 	}
 }
 

@@ -47,6 +47,7 @@ struct proc {
 		bool is_guest;   /* ended before it was known: end_ns is not before its end */
 	} flags;
 	struct image *image; /* the traced one, NULL: none */
+	uint32_t images;     /* that refer to it: it was one of them, or is */
 	struct {
 		uint32_t now,
 			old; /* arenas it shares or shared: its own, or by fork its parent's; 0 none */
@@ -126,6 +127,7 @@ struct model {
 		uint32_t forks;         /* whose rows are not written yet */
 		uint32_t traced_images; /* ever */
 		uint32_t guests;        /* ever: that were not there when they were looked for */
+		uint64_t statusless;    /* that are forgotten: model_statusless() */
 		int64_t oom_kills;      /* of the machine, when last looked at; -1: not known */
 	} counts;
 	struct live live;
@@ -195,6 +197,11 @@ bool model_has_guests(const struct model *m, uint32_t arena_id);
 
 /* Rows of forks, and of execs that no traced image followed for a while. @all: at once. */
 void model_settle(struct model *m, int64_t now_ns, bool all);
+
+/* Frees processes whose rows are complete, half a minute after their end. */
+void model_forget(struct model *m, int64_t now_ns);
+/* Processes of the tree, ever, that have ended without a word of how. */
+uint64_t model_statusless(const struct model *m);
 
 /* Priority as ThreadNames shows it (20 = nice 0). */
 int model_priority(uint32_t tid);

@@ -116,6 +116,8 @@ static void housekeeping(struct collector *c)
 		c->clocks.reaped_at = c->clocks.now;
 	if (all || c->model.counts.forks)
 		model_settle(&c->model, c->clocks.now, false);
+	if (all)
+		model_forget(&c->model, c->clocks.now);
 	drain_reap(&c->arenas, all);
 	if (c->clocks.now - c->clocks.totals_at >= SECOND_NS && !c->report.locked_at) {
 		c->clocks.totals_at = c->clocks.now;
