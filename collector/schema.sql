@@ -461,7 +461,8 @@ CREATE TABLE SL_CODES (
 
 -- @table SL_LOST_EVENTS lazy
 CREATE TABLE SL_LOST_EVENTS (
-    -- Spans in which events were lost. No row: nothing was.
+    -- Spans in which events were lost. No row: nothing was. Not counted: a call during which its thread is cancelled or its
+    -- process is killed.
     start     INTEGER NOT NULL, -- first loss, ns
     end       INTEGER NOT NULL, -- last loss, ns
     globalTid INTEGER,          -- thread that lost them; NULL: not known

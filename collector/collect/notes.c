@@ -360,7 +360,12 @@ static void say_other_records(struct collector *c)
 
 	for (unsigned kind = 0; kind < SL_LOST_KINDS; kind++)
 		other += of[kind];
-	other -= nvtx + gpu;
+	other -= nvtx + gpu + of[SL_LOST_LEFT];
+	if (of[SL_LOST_LEFT])
+		notes_say_asked(c, true,
+				"%s calls did not return: longjmp(), an exception or exit() left "
+				"them; they have no row",
+				grouped(of[SL_LOST_LEFT], n));
 	if (nvtx)
 		notes_say(c, WARNING,
 			  "%s NVTX ranges, marks or ends of ranges were not recorded: rings full; "

@@ -358,13 +358,37 @@ bool sl_thread_start(void)
 	return true;
 }
 
+/* Calls that did not return; fewer than none, if some that were taken for such do return (on another stack). */
+static void count_left(int64_t calls)
+{
+	uint64_t *cnt, now;
+
+	if (!sl_tls.slot || sl_tls.cookie < SL_COOKIE_FIRST || sl_tls.cookie != sl_proc.cookie)
+		return;
+	cnt = &sl_tls.slot->lost_of[SL_LOST_LEFT];
+	now = __atomic_load_n(cnt, __ATOMIC_RELAXED);
+	if (calls < 0 && now < (uint64_t)-calls)
+		calls = -(int64_t)now;
+	__atomic_store_n(cnt, now + (uint64_t)calls, __ATOMIC_RELEASE);
+}
+
+void sl_leave_open_calls(void)
+{
+	uint32_t mono = sl_tls.depth & SL_DEPTH_MONO;
+
+	count_left(sl_tls.depth - mono);
+	sl_tls.depth = mono;
+}
+
 uint64_t sl_enter_nested(char *frame)
 {
 	uint32_t mono = sl_tls.depth & SL_DEPTH_MONO, depth = sl_tls.depth - mono;
 
 	/* A call left by longjmp or an exception did not decrement the depth. */
-	if (depth && frame >= sl_tls.outer_frame)
+	if (depth && frame >= sl_tls.outer_frame) {
+		count_left(depth);
 		depth = 0;
+	}
 	if (!depth)
 		sl_tls.outer_frame = frame;
 	sl_tls.depth = mono | (depth + 1);
@@ -375,7 +399,10 @@ void sl_stop_rare(struct sl_call *call)
 {
 	uint32_t mono = sl_tls.depth & SL_DEPTH_MONO;
 	uint64_t now = mono ? sl_slow_ticks() : sl_counter();
+	int64_t within = (int64_t)(sl_tls.depth - mono) - (call->depth & ~SL_DEPTH_MONO) - 1;
 
+	if (within)
+		count_left(within);
 	sl_tls.depth = call->depth | mono;
 	call->duration = now - call->start;
 }

@@ -104,6 +104,9 @@ SL_HOT void sl_stop(struct sl_call *call)
 	}
 }
 
+/* The thread ends, or its process: calls that enclose the present one do not return. */
+SL_COLD void sl_leave_open_calls(void);
+
 /* Starts the timing of a call while no other is in progress and there is a counter. */
 SL_HOT void sl_begin_outermost(struct sl_call *call)
 {

@@ -519,6 +519,8 @@ static void destructor(void)
 	    (!sl_global.seccomp && (uint32_t)sl_getpid() != sl_proc.pid))
 		return;
 	SL_PARTS_CALL(end);
+	/* A signal handler called exit(). */
+	sl_leave_open_calls();
 	/* No message: the collector finds the end by the process's pidfd. */
 	if (sl_global.seccomp)
 		return;

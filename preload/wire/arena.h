@@ -87,8 +87,7 @@ struct sl_slot {
 	uint64_t gil_since, gil_wait;
 	uint32_t gil_gate, gil_recorded;
 	uint64_t lost_recorded; /* T: lost_cnt of the last LOST record */
-	uint64_t lost_of
-		[8]; /* T: other records without room, since the thread began: enum sl_lost */
+	uint64_t lost_of[8];    /* T: other losses, since the thread began: enum sl_lost */
 };
 _Static_assert(sizeof(struct sl_slot) == 192, "sl_slot is three cache lines");
 _Static_assert(SL_LOST_KINDS <= 8, "each kind of loss has its count");

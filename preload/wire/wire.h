@@ -121,7 +121,7 @@ enum sl_loss {
 	SL_LOSS_NESTED = 1,
 	SL_LOSS_NO_SLOT = 2
 };
-/* Records other than those of calls that find no room: counted in sl_slot.lost_of, by kind. */
+/* What is lost otherwise than as a call whose record finds no room: counted in sl_slot.lost_of, by kind. */
 enum sl_lost {
 	SL_LOST_NVTX = 0, /* ranges and marks: the record that has the event */
 	SL_LOST_NVTX_END, /* the end of a range */
@@ -129,6 +129,7 @@ enum sl_lost {
 	SL_LOST_FILE,     /* what a descriptor is, or that it was closed or duplicated */
 	SL_LOST_TOTAL,    /* totals of a file */
 	SL_LOST_OTHER,
+	SL_LOST_LEFT, /* calls that did not return: left by longjmp(), an exception, exit() in a signal handler */
 	SL_LOST_KINDS
 };
 enum sl_note {

@@ -28,4 +28,14 @@ is "$(lost calls)" 0 "ranges of NVTX are no calls"
 is "$(q "$R" "SELECT (SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 59) + $(lost 'NVTX ranges and marks')")" 200000 "rows and losses are all ranges"
 check "there is no word of totals" sh -c '! grep -q SL_OSRT_TOTALS log && grep -q "NVTX ranges, marks or ends of ranges were not recorded: rings full; there are no totals of them" log' || diag <log
 
+# Calls that do not return.
+left() { # KIND [N]
+	profile "left-$1" -t osrt --osrt-threshold=0 --cpuctxsw=none "$PROG/left" "$@" >/dev/null 2>log
+	q "$R" "SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE what LIKE 'calls: left by%'"
+}
+is "$(left jump 200)" 200 "calls that siglongjmp() leaves are counted"
+is "$(left nested 50)" 50 "calls that longjmp() leaves from within are counted"
+is "$(left stack)" 0 "calls during which a handler runs on a stack above return"
+is "$(left exit)" 1 "a call during which a handler calls exit() is counted"
+
 done_testing

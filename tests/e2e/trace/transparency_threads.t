@@ -7,7 +7,7 @@
 calls() { # REPORT NAMES
 	q "$1" "SELECT (SELECT count(*) FROM call WHERE name IN ($2)) +
 		coalesce((SELECT sum(count) FROM total WHERE name IN ($2)), 0) +
-		coalesce((SELECT sum(count) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context%' AND what NOT LIKE 'requests to block devices%' AND what NOT LIKE '%samples%'), 0)" 2>&1
+		coalesce((SELECT sum(count) FROM SL_LOST_EVENTS WHERE what LIKE 'calls:%' AND what NOT LIKE 'calls: left by%'), 0)" 2>&1
 }
 field() { sed -n "s/.*$1 \([0-9]*\).*/\1/p" "$2"; }
 
