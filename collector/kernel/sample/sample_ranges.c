@@ -79,7 +79,8 @@ static bool is_known(const struct sample_ranges *rs, const struct sample_range *
 	const struct sample_range *there = sample_ranges_find(rs, r->from);
 
 	return there && there->from == r->from && there->to == r->to && there->file == r->file &&
-	       there->offset == r->offset && there->path == r->path;
+	       there->offset == r->offset && there->path == r->path &&
+	       there->is_moved == r->is_moved;
 }
 
 static void begin_at(struct sample_range *r, uint64_t address)

@@ -15,6 +15,7 @@ struct sample_range {
 	uint64_t device, inode;
 	uint64_t offset; /* in the file; 0: memory of no file */
 	uint64_t since;  /* CLOCK_MONOTONIC; 0: before we came */
+	bool is_moved;   /* code of the file in memory of none */
 	bool is_told;    /* the report has it */
 };
 

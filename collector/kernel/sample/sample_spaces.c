@@ -209,7 +209,8 @@ static const char *path_of(struct sample_spaces *ss, const char *text)
 /* The kernel has several names for what is no file. */
 static const char *name_of(const char *path)
 {
-	if (!path[0] || strcmp(path, "//anon") == 0 || strncmp(path, "[anon", 5) == 0)
+	if (!path[0] || strcmp(path, "//anon") == 0 || strncmp(path, "[anon", 5) == 0 ||
+	    strcmp(path, "/anon_hugepage (deleted)") == 0)
 		return ANONYMOUS;
 	return path;
 }
@@ -238,27 +239,6 @@ static struct sample_range make(struct sample_spaces *ss, const struct sample_ma
 	return r;
 }
 
-static void put(struct sample_spaces *ss, struct sample_space *s, const struct sample_mapped *what,
-		uint64_t since)
-{
-	const struct sample_range r = make(ss, what, since);
-
-	if (what->is_data)
-		sample_ranges_put(&s->data, &r);
-	else
-		s->generation += sample_ranges_put(&s->code, &r);
-}
-
-void sample_spaces_mapped(struct sample_spaces *ss, const struct sample_mapped *what, uint64_t ns)
-{
-	struct sample_space *s = space_find(ss, what->pid);
-
-	if (!s)
-		s = space_begin(ss, what->pid);
-	if (s)
-		put(ss, s, what, ns);
-}
-
 bool sample_mapped_parse(char *line, struct sample_mapped *what)
 {
 	unsigned device[2];
@@ -275,6 +255,71 @@ bool sample_mapped_parse(char *line, struct sample_mapped *what)
 	what->device = makedev(device[0], device[1]);
 	what->path = line + at;
 	return true;
+}
+
+/* Something of the file that @r is of is mapped still, as far as @pid runs. */
+static bool is_loaded(uint32_t pid, const struct sample_range *r)
+{
+	char path[64], *line = NULL;
+	bool is = false;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%u/maps", proc_root(), pid);
+	f = fopen(path, "re");
+	while (f && !is && getline(&line, &size, f) > 0) {
+		struct sample_mapped what;
+
+		is = sample_mapped_parse(line, &what) && what.inode == r->inode &&
+		     strcmp(what.path, r->path) == 0;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return is;
+}
+
+/*
+ * Code that a program copied to anonymous memory at its place, for large pages: it is the file's still. Code made where
+ * a library was before is not: of that file nothing is mapped any more.
+ */
+static void keep_moved(const struct sample_space *s, struct sample_range *r)
+{
+	const struct sample_range *old = sample_ranges_find(s->code, r->from);
+
+	if (strcmp(r->path, ANONYMOUS) != 0 || !old || !old->file || r->to > old->to ||
+	    !is_loaded(s->pid, old))
+		return;
+	r->is_moved = true;
+	r->file = old->file;
+	r->path = old->path;
+	r->bias = old->bias;
+	r->device = old->device;
+	r->inode = old->inode;
+	r->offset = old->offset + (r->from - old->from);
+}
+
+static void put(struct sample_spaces *ss, struct sample_space *s, const struct sample_mapped *what,
+		uint64_t since)
+{
+	struct sample_range r = make(ss, what, since);
+
+	if (what->is_data) {
+		sample_ranges_put(&s->data, &r);
+		return;
+	}
+	keep_moved(s, &r);
+	s->generation += sample_ranges_put(&s->code, &r);
+}
+
+void sample_spaces_mapped(struct sample_spaces *ss, const struct sample_mapped *what, uint64_t ns)
+{
+	struct sample_space *s = space_find(ss, what->pid);
+
+	if (!s)
+		s = space_begin(ss, what->pid);
+	if (s)
+		put(ss, s, what, ns);
 }
 
 /* What the process has now, if it is still there: else what was known of it stays. */
@@ -344,8 +389,8 @@ bool sample_space_page(struct sample_spaces *ss, struct sample_space *s, uint64_
 	}
 	if (!r)
 		return false;
-	page->path = strcmp(r->path, ANONYMOUS) == 0 ? "" : r->path;
-	page->offset = r->offset + (address - r->from) / size * size;
+	page->path = r->is_moved || strcmp(r->path, ANONYMOUS) == 0 ? "" : r->path;
+	page->offset = (r->is_moved ? 0 : r->offset) + (address - r->from) / size * size;
 	return true;
 }
 

@@ -138,6 +138,37 @@ static const char *page_at(uint32_t pid, uint64_t address)
 	return text;
 }
 
+/* For large pages; of a process whose maps still have the file, and of one that has none. */
+static void code_moved_to_anonymous_memory_is_the_files(void **state)
+{
+	uint32_t own = (uint32_t)getpid();
+	uint64_t code = (uint64_t)(uintptr_t)&map & ~UINT64_C(4095);
+	const struct sample_range *r;
+	const char *path;
+	uint64_t bias;
+
+	(void)state;
+	path = at(own, code);
+	assert_int_equal(path[0], '/');
+	r = sample_space_find(spaces, sample_space_get(spaces, own, 1), code, 1);
+	bias = r->bias;
+	assert_true(r->to - r->from > 4096);
+	map(own, "//anon", code, code + 4096);
+	assert_string_equal(at(own, code), path);
+	r = sample_space_find(spaces, sample_space_get(spaces, own, 1), code, 1);
+	assert_true(r->from == code && r->to == code + 4096);
+	assert_int_equal(r->bias, bias);
+	/* A page of it is read from no file. */
+	assert_string_equal(page_at(own, code), " 0");
+	map_part(NOBODY, path, false, 0x10000, 0, 1);
+	assert_string_equal(at(NOBODY, 0x11000), path);
+	map(NOBODY, "//anon", 0x11000, 0x12000);
+	assert_string_equal(at(NOBODY, 0x11000), "[anonymous]");
+	/* More than what the file had is something else. */
+	map(own, "//anon", code, code + (UINT64_C(1) << 30));
+	assert_string_equal(at(own, code), "[anonymous]");
+}
+
 static void a_page_has_its_place_in_the_file(void **state)
 {
 	(void)state;
@@ -561,6 +592,7 @@ int main(void)
 		TEST(a_mapping_takes_the_place_of_what_was_there),
 		TEST(memory_of_no_file_has_one_name),
 		TEST(a_fork_is_a_copy),
+		TEST(code_moved_to_anonymous_memory_is_the_files),
 		TEST(a_page_has_its_place_in_the_file),
 		TEST(the_younger_of_code_and_data_is_there),
 		TEST(data_of_a_process_is_that_of_its_fork_but_not_of_its_exec),
