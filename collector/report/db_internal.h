@@ -200,6 +200,8 @@ struct db_prefetch; /* NULL: no stacks yet */
 struct db_module;
 struct symbols;
 
+/* Its process; 0: not known. */
+uint32_t db_space_pid(const struct db *db, int64_t space);
 void db_prefetch_space(struct db *db, int64_t space, int64_t parent);
 void db_prefetch_module(struct db *db, const struct db_module *m);
 void db_prefetch_stack(struct db *db, int64_t space, const uint64_t *frames, size_t cnt);

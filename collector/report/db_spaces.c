@@ -98,10 +98,10 @@ int64_t db_spaces_pid(const struct db_spaces *all, int64_t space)
 
 /* ---- reading ---- */
 
-/* Code in memory that is no file, as /proc/PID/maps calls it. */
-static bool has_file(const char *path)
+/* Code in memory that is no file, as /proc/PID/maps calls it. What compilers of the time put into a memfd has no build id. */
+static bool has_file(const char *path, bool has_id)
 {
-	return (path[0] == '/' && strncmp(path, "/memfd:", 7) != 0 &&
+	return (path[0] == '/' && (has_id || strncmp(path, "/memfd:", 7) != 0) &&
 		strncmp(path, "/dev/", 5) != 0 && strncmp(path, "//anon", 6) != 0) ||
 	       strcmp(path, "[vdso]") == 0;
 }
@@ -125,7 +125,7 @@ static void read_module(struct db_spaces *all, sqlite3_stmt *stmt)
 	m->until = m->end;
 	if (all->modules > 1 && m[-1].space == m->space && m[-1].until > m->until)
 		m->until = m[-1].until;
-	m->has_file = m->path && has_file(m->path);
+	m->has_file = m->path && has_file(m->path, id_len > 0);
 	if (m->has_file && all->symbols)
 		m->symbols = symbols_module(all->symbols, m->path, id, id_len);
 }

@@ -32,6 +32,13 @@ static int64_t mark_of(int64_t global_pid)
 	return global_pid ? global_pid : 1;
 }
 
+uint32_t db_space_pid(const struct db *db, int64_t space)
+{
+	return db->stacks.known.space.cnt
+		       ? (uint32_t)(*db_map_peek(&db->stacks.known.space, space) >> 24 & 0xffffff)
+		       : 0;
+}
+
 int db_space(struct db *db, int64_t space, int64_t parent, int64_t global_pid)
 {
 	int64_t *there = db_map_get(&db->stacks.known.space, space);

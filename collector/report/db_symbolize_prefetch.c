@@ -72,6 +72,10 @@ void db_prefetch_module(struct db *db, const struct db_module *m)
 	if (!p || !p->symbols || !make_room(p))
 		return;
 	file = symbols_module(p->symbols, m->path, m->build_id, m->build_id_len);
+	if (file)
+		symbols_mapped(
+			p->symbols, file,
+			&(struct symbols_mapped){db_space_pid(db, m->space), m->start, m->end});
 	last = file ? db_map_get(&p->last, m->space) : NULL;
 	if (!last)
 		return;

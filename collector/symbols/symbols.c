@@ -9,7 +9,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "collector/base/plain_file.h"
 #include "collector/symbols/sigbus_guard.h"
 #include "collector/symbols/demangle.h"
 
@@ -39,14 +42,20 @@ struct symbols_module {
 	char *path;
 	uint8_t build_id[64];
 	size_t build_id_len;
+	struct {
+		struct symbols_mapped by; /* pid 0: not known */
+		int fd;                   /* descriptor of the file; -1: none */
+	} mapped;
 	bool is_open, is_broken;
 	struct symbols_file file;
 	struct symbols_table table;
 	struct symbols_dwarf *dwarf;
 	struct symbols_frame *frame; /* of all answers; the first is not used */
 	size_t frames, frame_cap;
-	struct answer *answer; /* open addressing */
-	size_t answers, answer_cap;
+	struct {
+		struct answer *list; /* open addressing */
+		size_t cnt, cap;
+	} answers;
 };
 
 struct jit {
@@ -66,7 +75,10 @@ struct symbols {
 	bool has_kernel; /* was tried */
 	struct symbols_server server;
 	struct symbols_reader *reader;
+	unsigned held; /* descriptors of files */
 };
+
+#define HELD_MOST 64
 
 static size_t hash_text(const char *text)
 {
@@ -197,8 +209,10 @@ static void module_free(struct symbols_module *m)
 	symbols_table_free(&m->table);
 	if (m->is_open)
 		symbols_file_close(&m->file);
+	if (m->mapped.fd >= 0)
+		close(m->mapped.fd);
 	free(m->frame);
-	free(m->answer);
+	free(m->answers.list);
 	free(m->path);
 	free(m);
 }
@@ -241,6 +255,7 @@ struct symbols_module *symbols_module(struct symbols *s, const char *path, const
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return NULL;
+	m->mapped.fd = -1;
 	m->path = strdup(path);
 	if (!m->path) {
 		free(m);
@@ -254,6 +269,20 @@ struct symbols_module *symbols_module(struct symbols *s, const char *path, const
 	return m;
 }
 
+void symbols_mapped(struct symbols *s, struct symbols_module *m, const struct symbols_mapped *by)
+{
+	struct stat st;
+
+	if (m->mapped.by.pid)
+		return;
+	m->mapped.by = *by;
+	if (s->held >= HELD_MOST || m->path[0] != '/' || strncmp(m->path, "/usr/", 5) == 0)
+		return;
+	m->mapped.fd = symbols_file_is_gone(m->path) ? symbols_process_open(by, m->path)
+						     : plain_file_open(m->path, true, &st);
+	s->held += m->mapped.fd >= 0;
+}
+
 struct opening {
 	struct symbols *symbols;
 	struct symbols_module *module;
@@ -264,7 +293,21 @@ static void open_files(void *of)
 	const struct opening *o = of;
 	struct symbols_module *m = o->module;
 
-	symbols_file_open(&m->file, m->path, m->build_id, m->build_id_len, &o->symbols->server);
+	symbols_file_open(&m->file, m->path, m->mapped.fd, m->build_id, m->build_id_len,
+			  &o->symbols->server);
+	/* The path may be that of another file by now, which only a build id can show. */
+	if (!m->file.image.at && m->path[0] == '/' && m->build_id_len) {
+		int fd = symbols_process_open(&m->mapped.by, m->path);
+
+		if (fd >= 0) {
+			if (m->mapped.fd >= 0)
+				close(m->mapped.fd);
+			m->mapped.fd = fd;
+			symbols_file_close(&m->file);
+			symbols_file_open(&m->file, m->path, m->mapped.fd, m->build_id,
+					  m->build_id_len, &o->symbols->server);
+		}
+	}
 	symbols_table_fill(&m->table, &m->file);
 	if (m->file.debug.at)
 		m->dwarf = symbols_dwarf_open(m->file.debug_path);
@@ -353,24 +396,26 @@ static size_t place(const struct symbols_module *m, uint64_t address)
 {
 	size_t at = (size_t)(address * 0x9e3779b97f4a7c15u >> 16);
 
-	while (m->answer[at &= m->answer_cap - 1].first && m->answer[at].address != address)
+	while (m->answers.list[at &= m->answers.cap - 1].first &&
+	       m->answers.list[at].address != address)
 		at++;
 	return at;
 }
 
 static bool grow_answers(struct symbols_module *m)
 {
-	struct symbols_module grown = {.answer_cap = m->answer_cap ? m->answer_cap * 2 : 256};
+	struct symbols_module grown = {.answers.cap = m->answers.cap ? m->answers.cap * 2 : 256};
 
-	grown.answer = calloc(grown.answer_cap, sizeof(*grown.answer));
-	if (!grown.answer)
+	grown.answers.list = calloc(grown.answers.cap, sizeof(*grown.answers.list));
+	if (!grown.answers.list)
 		return false;
-	for (size_t i = 0; i < m->answer_cap; i++)
-		if (m->answer[i].first)
-			grown.answer[place(&grown, m->answer[i].address)] = m->answer[i];
-	free(m->answer);
-	m->answer = grown.answer;
-	m->answer_cap = grown.answer_cap;
+	for (size_t i = 0; i < m->answers.cap; i++)
+		if (m->answers.list[i].first)
+			grown.answers.list[place(&grown, m->answers.list[i].address)] =
+				m->answers.list[i];
+	free(m->answers.list);
+	m->answers.list = grown.answers.list;
+	m->answers.cap = grown.answers.cap;
 	return true;
 }
 
@@ -401,9 +446,9 @@ static const struct answer *answer(struct symbols *s, struct symbols_module *m, 
 
 	if (m->is_broken || (m->is_open && !m->table.cnt && !m->dwarf))
 		return NULL;
-	if (m->answers * 2 >= m->answer_cap && !grow_answers(m))
+	if (m->answers.cnt * 2 >= m->answers.cap && !grow_answers(m))
 		return NULL;
-	a = &m->answer[place(m, address)];
+	a = &m->answers.list[place(m, address)];
 	if (!a->first) {
 		cnt = ask(s, m, address, found, SYMBOLS_FRAMES_MAX + 1);
 		if (!keep_frames(m, found, cnt))
@@ -411,7 +456,7 @@ static const struct answer *answer(struct symbols *s, struct symbols_module *m, 
 		a->address = address;
 		a->first = (uint32_t)(m->frames - cnt);
 		a->cnt = (uint32_t)cnt;
-		m->answers++;
+		m->answers.cnt++;
 	}
 	return a;
 }

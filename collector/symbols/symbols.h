@@ -28,9 +28,19 @@ struct symbols_module *symbols_module(struct symbols *s, const char *path, const
 				      size_t build_id_len);
 
 /*
+ * Where @m is mapped: the process leads to a file that its path does not lead to (a memfd, a removed file). Files that are
+ * not the system's are opened at once, the first 64, as they may be removed or replaced before their names are looked up.
+ */
+struct symbols_mapped {
+	uint32_t pid;
+	uint64_t start, end;
+};
+void symbols_mapped(struct symbols *s, struct symbols_module *m, const struct symbols_mapped *by);
+
+/*
  * Queues an address for a thread, which opens the module's files and looks it up (@m NULL: reads the kernel's symbols). A
  * full queue drops it: symbols_at() finds it then. Between the first call and symbols_settle() nothing else may be called
- * but symbols_module() and symbols_close().
+ * but symbols_module(), symbols_mapped() of a new module, and symbols_close().
  *
  * symbols_settle() drops what is queued and waits for the running lookup. A pending signal (Ctrl-C) ends a long wait, as
  * for a file server that does not answer: false; the thread then owns the session and closes it.

@@ -46,32 +46,57 @@ static bool open_vdso(struct elf_image *e)
 	return elf_image_memory(e, at, h.e_shoff + (size_t)h.e_shentsize * h.e_shnum);
 }
 
-/* "/path (deleted)", as /proc/PID/maps has it: something else may be called so by now. */
-static bool is_deleted(char *path)
-{
-	static const char mark[] = " (deleted)";
-	size_t len = strlen(path), mark_len = sizeof(mark) - 1;
+static const char gone_mark[] = " (deleted)";
 
-	if (len <= mark_len || strcmp(path + len - mark_len, mark) != 0)
-		return false;
-	path[len - mark_len] = 0;
-	return true;
+/* "/path (deleted)", as /proc/PID/maps has it: something else may be called so by now. */
+bool symbols_file_is_gone(const char *path)
+{
+	size_t len = strlen(path), mark_len = sizeof(gone_mark) - 1;
+
+	return len > mark_len && strcmp(path + len - mark_len, gone_mark) == 0;
 }
 
-static void open_image(struct symbols_file *f, const uint8_t *id, size_t id_len)
+/* @is_sure: even without a build id it is the file that was mapped. */
+static void open_image(struct symbols_file *f, const char *path, bool is_sure, const uint8_t *id,
+		       size_t id_len)
 {
-	bool is_gone = is_deleted(f->path), opened;
 	struct elf_part has;
 
-	if (strcmp(f->path, "[vdso]") == 0)
-		opened = open_vdso(&f->image);
-	else
-		opened = f->path[0] == '/' && elf_image_open(&f->image, f->path);
-	if (!opened)
+	if (!elf_image_open(&f->image, path))
 		return;
 	has = elf_image_build_id(&f->image);
-	if (id_len ? !same_id(&has, id, id_len) : is_gone)
+	if (id_len ? !same_id(&has, id, id_len) : !is_sure)
 		elf_image_close(&f->image);
+}
+
+/* By the descriptor, whose name is then that of the file, else by its path. */
+static void open_mapped(struct symbols_file *f, int held, const uint8_t *id, size_t id_len)
+{
+	bool is_gone = symbols_file_is_gone(f->path);
+	char path[32];
+
+	if (is_gone)
+		f->path[strlen(f->path) - (sizeof(gone_mark) - 1)] = 0;
+	if (strcmp(f->path, "[vdso]") == 0) {
+		struct elf_part has;
+
+		if (!open_vdso(&f->image))
+			return;
+		has = elf_image_build_id(&f->image);
+		if (id_len && !same_id(&has, id, id_len))
+			elf_image_close(&f->image);
+		return;
+	}
+	if (held >= 0) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", held);
+		open_image(f, path, true, id, id_len);
+	}
+	if (f->image.at) {
+		free(f->path);
+		f->path = strdup(path);
+	} else if (f->path[0] == '/') {
+		open_image(f, f->path, !is_gone, id, id_len);
+	}
 }
 
 /* ---- debug information beside it ---- */
@@ -222,14 +247,14 @@ static void open_mini(struct symbols_file *f)
 }
 #endif
 
-void symbols_file_open(struct symbols_file *f, const char *path, const uint8_t *build_id,
+void symbols_file_open(struct symbols_file *f, const char *path, int held, const uint8_t *build_id,
 		       size_t build_id_len, struct symbols_server *server)
 {
 	*f = (struct symbols_file){.path = strdup(path)};
 	if (!f->path)
 		return;
-	open_image(f, build_id, build_id_len);
-	if (f->path[0] == '/' && (f->image.at || build_id_len))
+	open_mapped(f, held, build_id, build_id_len);
+	if (f->path && f->path[0] == '/' && (f->image.at || build_id_len))
 		open_debug(f, build_id, build_id_len, server);
 	if (f->image.at)
 		open_mini(f);

@@ -4,6 +4,7 @@
  *   symbols.c         the session: modules, texts, what was asked before
  *   symbols_prefetch.c   a thread that looks up what will be asked
  *   symbols_file.c    files of a module: which is the right one, where its debug information is
+ *   symbols_process.c   files that only the process leads to that has them mapped
  *   symbols_debuginfod.c  debug information from a server
  *   symbols_table.c   symbol tables
  *   symbols_cpython_loop.c    the part of CPython's loop that has no name
@@ -53,9 +54,17 @@ struct symbols_file {
 	struct elf_image mini;   /* .gnu_debugdata, unpacked */
 	char *path, *debug_path; /* of those; NULL: none */
 };
-void symbols_file_open(struct symbols_file *f, const char *path, const uint8_t *build_id,
+/* @held: a descriptor of the file where its path leads to another one, or to none; -1: none. It stays open. */
+void symbols_file_open(struct symbols_file *f, const char *path, int held, const uint8_t *build_id,
 		       size_t build_id_len, struct symbols_server *server);
+/* Whether @path is that of a file that has none any more. */
+bool symbols_file_is_gone(const char *path);
 void symbols_file_close(struct symbols_file *f);
+
+/* ---- symbols_process.c ---- */
+
+/* A descriptor of the file that @by has mapped and calls @path; -1: none. */
+int symbols_process_open(const struct symbols_mapped *by, const char *path);
 
 /* ---- symbols_debuginfod.c ---- */
 

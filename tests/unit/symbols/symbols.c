@@ -546,7 +546,7 @@ static void the_vdso_is_our_own(void **state)
 	struct symbols_server none = {0};
 
 	(void)state;
-	symbols_file_open(&f, "[vdso]", NULL, 0, &none);
+	symbols_file_open(&f, "[vdso]", -1, NULL, 0, &none);
 	if (!f.image.at)
 		skip();
 	elf_image_symbols(&f.image, SHT_DYNSYM, take_symbol, &found);
