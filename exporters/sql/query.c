@@ -241,21 +241,30 @@ static long long run_last(sqlite3_stmt *stmt, const struct report *r, const stru
 	return rows;
 }
 
-void query_title(sqlite3 *db, const struct report *r, char *buf, size_t len)
+/* The text that the statement in lines with @key selects is added to the title. */
+static void add_to_title(sqlite3 *db, const struct report *r, const char *key, char *buf,
+			 size_t len)
 {
 	sqlite3_str *str = sqlite3_str_new(db);
 	sqlite3_stmt *stmt = NULL;
 	char line[512], *sql;
+	size_t at = strlen(buf);
 
-	for (unsigned i = 0; report_field(r->sql, "remark", i, line, sizeof(line)); i++)
+	for (unsigned i = 0; report_field(r->sql, key, i, line, sizeof(line)); i++)
 		sqlite3_str_appendf(str, "%s ", line);
 	sql = sqlite3_str_finish(str);
-	snprintf(buf, len, "%s", r->title);
 	if (sql && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK && stmt &&
 	    sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0))
-		snprintf(buf, len, "%s; %s", r->title, (const char *)sqlite3_column_text(stmt, 0));
+		snprintf(buf + at, len - at, "; %s", (const char *)sqlite3_column_text(stmt, 0));
 	sqlite3_finalize(stmt);
 	sqlite3_free(sql);
+}
+
+void query_title(sqlite3 *db, const struct report *r, char *buf, size_t len)
+{
+	snprintf(buf, len, "%s", r->title);
+	add_to_title(db, r, "remark", buf, len);
+	add_to_title(db, r, "lacks", buf, len);
 }
 
 const char *query_more(int rc)

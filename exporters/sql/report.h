@@ -9,6 +9,8 @@
  *   arg:      name, name=<value> or name=DEFAULT, what it does; bound to :name ('-' becomes '_'), a bare
  *             name to 1. What is not given and has no DEFAULT is NULL
  *   column:   heading = meaning
+ *   remark:   lines of a statement; the text that it selects follows the title: which part the figures are of
+ *   lacks:    the same: what the figures lack
  *
  * The last statement gives the table. Statements may call the functions sl_* (functions.h), and a line
  * "-- include: NAME" stands for exporters/sql/lib/NAME.sql. Reports of sums are written as osrt_sum.sql is, which gives

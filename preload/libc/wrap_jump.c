@@ -125,6 +125,19 @@ static bool clone3_shares(const uint64_t *flags)
 	return *flags & CLONE_VM && !(*flags & CLONE_SETTLS);
 }
 
+/* What a process reads and writes by requests in shared memory makes no call: a note in the report, once. */
+static void note_io_uring(void)
+{
+	static const char text[] =
+		"io_uring: what this process reads and writes by it is not recorded";
+	static bool is_noted;
+
+	if (__atomic_load_n(&is_noted, __ATOMIC_RELAXED) || !sl_ready())
+		return;
+	__atomic_store_n(&is_noted, true, __ATOMIC_RELAXED);
+	sl_note(SL_NOTE_OTHER, text, sizeof(text) - 1);
+}
+
 JUMP_PLAN(sl_plan_syscall, (long nr, unsigned long arg))
 {
 	void *real = sl_get_real(SL_H_syscall);
@@ -154,6 +167,11 @@ JUMP_PLAN(sl_plan_syscall, (long nr, unsigned long arg))
 	case SYS_close:
 		sl_fd_unrecorded((int)arg);
 		return (void *)timed_syscall;
+#ifdef SYS_io_uring_setup
+	case SYS_io_uring_setup:
+		note_io_uring();
+		return (void *)timed_syscall;
+#endif
 	default:
 		return (void *)timed_syscall;
 	}

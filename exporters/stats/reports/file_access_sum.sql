@@ -10,6 +10,13 @@
 -- remark: coalesce((SELECT printf(' >= %g us', value / 1000.0) FROM META_DATA_CAPTURE WHERE name = 'OSRT_OPTIONS:THRESHOLD_NS'), ' with a row')
 -- remark: FROM main.SL_OSRT_TOTALS JOIN SL_FUNCTIONS USING (nameId) WHERE io IN (3, 4) AND count > 0
 -- remark: AND NOT EXISTS (SELECT 1 FROM SL_FILE_TOTALS) AND NOT EXISTS (SELECT 1 FROM OSRT_FILE_ACCESS_EVENTS) LIMIT 1
+-- lacks: SELECT 'without what ' || group_concat(way, ', ') || ' moved' FROM (
+-- lacks: SELECT 'mmap' AS way WHERE EXISTS (SELECT 1 FROM OSRT_API JOIN StringIds ON id = nameId WHERE fileAccessId IS NOT NULL
+-- lacks: AND value IN ('mmap', 'mmap64')) UNION SELECT 'POSIX AIO' FROM StringIds WHERE value IN ('aio_read', 'aio_read64', 'aio_write',
+-- lacks: 'aio_write64', 'lio_listio', 'lio_listio64') AND id IN (SELECT nameId FROM OSRT_API UNION SELECT nameId FROM SL_OSRT_TOTALS)
+-- lacks: UNION SELECT 'io_uring' FROM StringIds WHERE value IN ('io_uring_setup', 'io_uring_enter')
+-- lacks: AND id IN (SELECT nameId FROM SYSCALL UNION SELECT nameId FROM SL_SYSCALL_TOTALS)
+-- lacks: UNION SELECT 'io_uring' FROM DIAGNOSTIC_EVENT WHERE text LIKE 'io_uring: %')
 -- column: Time (%) = share of the I/O Time of all listed rows
 -- column: I/O Time (ns) = time in reads and writes
 -- column: Opens = times it was opened

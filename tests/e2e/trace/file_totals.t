@@ -78,6 +78,17 @@ for how in '6000 1' '2500 12'; do
 done
 cd "$W" || exit 1
 
+# ---- what no call shows is named ----
+
+title() { "$BIN" stats -q -r file_access_sum "$R" 2>/dev/null | sed -n 's/^ \*\* File Access Summary\(.*\) (file_access_sum):$/\1/p'; }
+for way in aio mmap uring; do
+	profile unseen --osrt-threshold=0 "$PROG/unseen" "$W/data" $way >out 2>err
+	is "$? $(title)" "0 ; without what $(case $way in aio) echo 'POSIX AIO' ;; mmap) echo mmap ;; uring) echo io_uring ;; esac) moved" "$way: the head of file_access_sum has it"
+done
+is "$(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'io_uring: %'")" 1 'uring: the report has one note'
+profile seen --osrt-threshold=0 "$PROG/known" "$W" >out 2>err
+is "$(title)" '' 'file_access_sum of a program whose reads are all calls has a plain head'
+
 # ---- rows that find no room are counted ----
 
 profile drop --osrt-threshold=0 --on-full=drop --buffer-size=1 "$PROG/many_files" "$W/data" 64 3000 >out 2>err
