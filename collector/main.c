@@ -4,12 +4,14 @@
  * It knows names only; a command is added by one line in commands.def.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
+#include "collector/options/output_name.h"
 
 #define CMD(name, function, summary) {#name, function, summary},
 static const struct cmd cmds[] = {
@@ -120,12 +122,21 @@ static int finish(int status)
 	return status ? status : SL_EXIT_FAIL;
 }
 
+static bool is_called(const char *program, const char *name)
+{
+	const char *slash = strrchr(program, '/');
+
+	return strcmp(slash ? slash + 1 : program, name) == 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 	const struct cmd *c;
 
 	commands_register(cmds);
+	if (argc > 0 && is_called(argv[0], "nsys"))
+		output_name_as_nsys();
 	if (argc < 2) {
 		help();
 		return SL_EXIT_USAGE;

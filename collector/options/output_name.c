@@ -131,6 +131,16 @@ static int expand(struct naming *nm, const struct output_ask *ask, const char *p
 	return rc;
 }
 
+#define SQLITE   ".sqlite"
+#define NSYS_REP ".nsys-rep"
+
+static const char *appended = SQLITE;
+
+void output_name_as_nsys(void)
+{
+	appended = NSYS_REP;
+}
+
 static bool ends_with(const struct naming *nm, const char *end)
 {
 	size_t len = strlen(end);
@@ -150,8 +160,8 @@ static int append_capture(struct naming *nm, int number, const char *extension)
 /* @renamed: set where the extension of nsys was replaced, which a message mentions. */
 static int extend(struct naming *nm, int number, bool *renamed)
 {
-	static const char *const ours[] = {".sqlite", ".sqlite3", ".db"};
-	static const char *const theirs[] = {".nsys-rep", ".qdrep"};
+	static const char *const ours[] = {SQLITE, ".sqlite3", ".db"};
+	static const char *const theirs[] = {NSYS_REP, ".qdrep"};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		if (ends_with(nm, ours[i])) {
@@ -166,11 +176,11 @@ static int extend(struct naming *nm, int number, bool *renamed)
 			continue;
 		nm->len -= strlen(theirs[i]);
 		nm->path[nm->len] = '\0';
-		*renamed = true;
+		*renamed = strcmp(theirs[i], appended) != 0;
 	}
 	if (number)
-		return append_capture(nm, number, ".sqlite");
-	return append(nm, ".sqlite", strlen(".sqlite"));
+		return append_capture(nm, number, appended);
+	return append(nm, appended, strlen(appended));
 }
 
 static bool is_folder(const char *path)

@@ -23,6 +23,12 @@ struct output_ask {
  */
 char *output_name(const struct output_ask *ask, char *why, size_t why_len);
 
+/*
+ * From here on .nsys-rep takes the place of .sqlite. Launchers that run nsys by its name look for the report there, remove it
+ * there, and use the name again.
+ */
+void output_name_as_nsys(void);
+
 /* @pattern with %p %h %q{VAR} %% put in, for other names than a report's; malloc'd. NULL and a sentence in @why. */
 char *output_name_expand(const char *pattern, pid_t pid, char *why, size_t why_len);
 

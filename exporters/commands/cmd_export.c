@@ -101,7 +101,7 @@ static bool is_older(const char *a, const char *b)
 						      : sa.st_mtim.tv_nsec < sb.st_mtim.tv_nsec;
 }
 
-/* x.nsys-rep stands for the database next to it, unless that was made of an earlier x.nsys-rep. */
+/* x.nsys-rep, if it is none itself, stands for the database next to it, unless that was made of an earlier x.nsys-rep. */
 static int find_input(struct export *x)
 {
 	char *sqlite = NULL;
@@ -110,7 +110,7 @@ static int find_input(struct export *x)
 		sl_warn("export: no report is named: %s", export_usage);
 		return SL_EXIT_USAGE;
 	}
-	if (!ends_with(x->input, ".nsys-rep"))
+	if (!ends_with(x->input, ".nsys-rep") || db_read_is_database(x->input))
 		return 0;
 	if (asprintf(&sqlite, "%.*s.sqlite", (int)(strlen(x->input) - strlen(".nsys-rep")),
 		     x->input) < 0)

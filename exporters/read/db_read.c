@@ -66,6 +66,20 @@ enum opening {
 	OPEN_ALONE
 };
 
+static const char magic[] = "SQLite format 3";
+#define MAGIC (ssize_t)sizeof(magic)
+
+bool db_read_is_database(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char head[MAGIC];
+	bool is = fd >= 0 && pread(fd, head, MAGIC, 0) == MAGIC && memcmp(head, magic, MAGIC) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
 /* Reads the file header. */
 static int look(const char *path, bool damaged, enum opening *how, char *why, size_t why_len)
 {
@@ -94,7 +108,7 @@ static int look(const char *path, bool damaged, enum opening *how, char *why, si
 		goto fail;
 	}
 	got = pread(fd, head, sizeof(head), 0);
-	if (got < 16 || memcmp(head, "SQLite format 3", 16) != 0) {
+	if (got < MAGIC || memcmp(head, magic, MAGIC) != 0) {
 		snprintf(why, why_len, "%s is not an SQLite database", path);
 		goto fail;
 	}

@@ -13,6 +13,8 @@
 
 /* NULL after one sentence in @why, which names the file and what is wrong with it. */
 sqlite3 *db_read_open(const char *path, char *why, size_t why_len);
+/* Whether @path begins as SQLite's databases do: a report that is called x.nsys-rep is one. */
+bool db_read_is_database(const char *path);
 /* Also a file that is cut off: for a reader that skips damage and counts what is lost. */
 sqlite3 *db_read_open_damaged(const char *path, char *why, size_t why_len);
 

@@ -210,14 +210,14 @@ static bool is_older(const char *path, const char *than)
 }
 
 /*
- * x.nsys-rep stands for the database next to it, and we say so; but not for one that was made of an earlier
+ * x.nsys-rep stands for the database next to it, unless it is one (`nsys` linked to sightline makes such), and we say so; but not for one that was made of an earlier
  * x.nsys-rep: figures of another run would be worse than none.
  */
 static int resolve_input(struct tables *t, char **input)
 {
 	char *sqlite;
 
-	if (!ends_with(*input, ".nsys-rep"))
+	if (!ends_with(*input, ".nsys-rep") || (!t->sqlite && db_read_is_database(*input)))
 		return 0;
 	if (t->sqlite)
 		sqlite = strdup(t->sqlite);

@@ -65,6 +65,23 @@ check 'the report of a command line of nsys is where it was asked for' test -s r
 is "$(grep -c 'not yet' err)" 2 'options without effect are named, in a line for options and one for kinds'
 check "the change of the report's name from .nsys-rep is reported" grep -Fq "it will be 'rep.sqlite'" err
 
+# ---- called nsys, as launchers call it: Ray's nsight plugin tries the options first, and removes the trial's report ----
+ln -s "$BIN" nsys
+for try in 1 2; do
+	./nsys profile -t osrt -o empty --stop-on-exit=true "$PY" -c '' >out 2>err
+	is "$? $(ls empty.*)" '0 empty.nsys-rep' "called nsys: profile -o writes the report to .nsys-rep alone, try $try"
+	is "$(./nsys stats -q -r osrt_sum -f csv empty.nsys-rep 2>&1 | grep -c ,)" "$(q empty.nsys-rep 'SELECT 1 + count(*) FROM (SELECT nameId FROM OSRT_API UNION SELECT nameId FROM SL_OSRT_TOTALS)')" \
+		"called nsys: stats reads that report, try $try"
+	check "called nsys: export reads that report, try $try" ./nsys export -t json -f true -o empty.json empty.nsys-rep
+	rm empty.json
+	rm empty.nsys-rep
+done
+./nsys profile -t osrt -o rep2.nsys-rep true >out 2>err
+is "$? $(ls rep2.*) $(grep -c 'it will be' err)" '0 rep2.nsys-rep 0' 'called nsys: a name with the extension is kept'
+./nsys profile -t osrt -o rep2 true >out 2>err
+is "$? $(grep -c "'rep2.nsys-rep' exists" err)" '1 1' 'called nsys: an existing report is refused'
+rm -f nsys
+
 # ---- status ----
 check 'status -e prints the check of library calls' prints 'Library calls' "$BIN" status -e
 check 'status finds this libtrace.so' prints "$SHIM" "$BIN" status
