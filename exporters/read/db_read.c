@@ -71,7 +71,8 @@ static const char magic[] = "SQLite format 3";
 
 bool db_read_is_database(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	int fd = plain_file_open(path, true, &st);
 	char head[MAGIC];
 	bool is = fd >= 0 && pread(fd, head, MAGIC, 0) == MAGIC && memcmp(head, magic, MAGIC) == 0;
 

@@ -565,6 +565,8 @@ SL_HOT void sl_count_char(enum sl_hook hook, unsigned way, int fd)
 
 /* A chunk of the pool; @first: one that the quota does not apply to; @used: it has been in use, and is not zero. */
 sl_ref sl_chunk_take(struct sl_arena *a, bool first, bool *used);
+/* The next index of @cnt that was never taken; 0: all were. */
+sl_ref sl_take_fresh(uint32_t *next, uint32_t cnt);
 bool sl_thread_start(void); /* takes a slot and chunks; false: there are none, which is counted */
 void sl_count_unslotted(void); /* a call that no slot has room for */
 
