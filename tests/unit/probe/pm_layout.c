@@ -29,7 +29,7 @@ struct place {
 	{                                                                                 \
 #theirs "." #their_field, offsetof(struct ours, field),                   \
 			sizeof(((struct ours *)0)->field), offsetof(theirs, their_field), \
-			sizeof(((theirs *)0)->their_field)                                \
+			sizeof(__typeof__(((theirs *)0)->their_field))                    \
 	}
 
 static const struct place places[] = {
