@@ -13,6 +13,7 @@
 #include "exporters/read/db_read.h"
 #include "exporters/html/html_text.h"
 #include "exporters/html/tables_html.h"
+#include "exporters/text/cell.h"
 
 #define WORKERS_MAX 4
 
@@ -157,6 +158,21 @@ void page_tables_end(struct page_tables *t)
 
 /* ---- writing ---- */
 
+/* In a command that a reader may copy. */
+static void put_shell(struct page *p, const char *word)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		return;
+	text_put_shell(out, word);
+	if (fclose(out) == 0)
+		html_str(p->out, text);
+	free(text);
+}
+
 static void put(struct page *p, const struct made *m)
 {
 	char count[HUMAN_MAX];
@@ -177,7 +193,7 @@ static void put(struct page *p, const struct made *m)
 		"<p class=\"note\">The first %d of %s rows. All of them: "
 		"<code>sightline stats -r %s ",
 		p->rows, human_count(count, (double)m->rows), m->report.name);
-	html_str(p->out, p->input);
+	put_shell(p, p->input);
 	fputs("</code></p>\n", p->out);
 }
 

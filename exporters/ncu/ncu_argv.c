@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/utf8.h"
+#include "exporters/text/cell.h"
 
 #define NAME_MAX_LEN 40
 
@@ -125,52 +125,11 @@ int ncu_argv(struct ncu *n)
 
 /* ---- for sh ---- */
 
-/* Would a terminal do something else than show it? C1 controls are two bytes in UTF-8. */
-static bool is_control(const char *p)
-{
-	unsigned char c = (unsigned char)*p;
-
-	return (c < ' ' && c != '\n') || c == 0x7f ||
-	       (c == 0xc2 && ((unsigned char)p[1] & 0xe0) == 0x80);
-}
-
-static void quote(FILE *out, const char *word)
-{
-	const char *p = word;
-
-	while (*p && (isascii(*p) && (isalnum(*p) || strchr("_@%+=:,./-", *p))))
-		p++;
-	if (!*p && p > word) {
-		fputs(word, out);
-		return;
-	}
-	putc('\'', out);
-	for (p = word; *p; p++) {
-		size_t len = utf8_len((const unsigned char *)p, strlen(p));
-
-		if (len > 1 && utf8_is_hidden(utf8_code((const unsigned char *)p, len))) {
-			fputs("'\"$(printf '", out);
-			for (size_t i = 0; i < len; i++)
-				fprintf(out, "\\%03o", (unsigned char)p[i]);
-			fputs("')\"'", out);
-			p += len - 1;
-		} else if (*p == '\'')
-			fputs("'\\''", out);
-		else if (is_control(p) && *p == '\xc2')
-			fprintf(out, "'\"$(printf '\\302\\%03o')\"'", (unsigned char)*++p);
-		else if (is_control(p))
-			fprintf(out, "'\"$(printf '\\%03o')\"'", (unsigned char)*p);
-		else
-			putc(*p, out);
-	}
-	putc('\'', out);
-}
-
 static void put_words(FILE *out, char *const *words)
 {
 	for (; *words; words++) {
 		putc(' ', out);
-		quote(out, *words);
+		text_put_shell(out, *words);
 	}
 }
 
@@ -191,7 +150,7 @@ static void put_wrapper(FILE *out, const struct ncu *n, const struct ncu_target 
 	fputs(" \"$@\"; fi; exec \"$@\"", in);
 	if (fclose(in) == 0) {
 		fputs("sh -c ", out);
-		quote(out, inside);
+		text_put_shell(out, inside);
 		fputs(" sh", out);
 		if (n->argv && n->pid == t->pid)
 			put_words(out, n->argv);

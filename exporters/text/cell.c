@@ -1,4 +1,5 @@
 /* cell.c - numbers and texts as people and machines read them. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
@@ -218,4 +219,45 @@ void text_put_people(FILE *out, const char *text)
 
 	fputs(shown ? shown : "?", out);
 	free(shown);
+}
+
+/* Would a terminal do something else than show it? C1 controls are two bytes in UTF-8. */
+static bool is_control(const char *p)
+{
+	unsigned char c = (unsigned char)*p;
+
+	return (c < ' ' && c != '\n') || c == 0x7f ||
+	       (c == 0xc2 && ((unsigned char)p[1] & 0xe0) == 0x80);
+}
+
+void text_put_shell(FILE *out, const char *word)
+{
+	const char *p = word;
+
+	while (*p && (isascii(*p) && (isalnum(*p) || strchr("_@%+=:,./-", *p))))
+		p++;
+	if (!*p && p > word) {
+		fputs(word, out);
+		return;
+	}
+	putc('\'', out);
+	for (p = word; *p; p++) {
+		size_t len = utf8_len((const unsigned char *)p, strnlen(p, 4));
+
+		if (len > 1 && utf8_is_hidden(utf8_code((const unsigned char *)p, len))) {
+			fputs("'\"$(printf '", out);
+			for (size_t i = 0; i < len; i++)
+				fprintf(out, "\\%03o", (unsigned char)p[i]);
+			fputs("')\"'", out);
+			p += len - 1;
+		} else if (*p == '\'')
+			fputs("'\\''", out);
+		else if (is_control(p) && *p == '\xc2')
+			fprintf(out, "'\"$(printf '\\302\\%03o')\"'", (unsigned char)*++p);
+		else if (is_control(p))
+			fprintf(out, "'\"$(printf '\\%03o')\"'", (unsigned char)*p);
+		else
+			putc(*p, out);
+	}
+	putc('\'', out);
 }

@@ -47,6 +47,8 @@ char *text_people(const char *text, size_t len, size_t width, size_t *width_out)
 
 /* text_people() without a limit, printed. */
 void text_put_people(FILE *out, const char *text);
+/* A word for sh: quoted where it must be, with nothing in it that a terminal would not show. */
+void text_put_shell(FILE *out, const char *word);
 
 /* Next character of UTF-8 text: returns its bytes (>= 1), *cp = code point or -1 when the byte is invalid. */
 size_t utf8_next(const char *text, size_t len, int32_t *cp);

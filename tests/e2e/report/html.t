@@ -112,6 +112,9 @@ x.html
 x.sqlite
 y.html
 z.htm' '-o names the page'
+ln -s all.sqlite 'a b;c.sqlite'
+"$BIN" report -q -o - --rows 3 'a b;c.sqlite' >page
+check 'a command on the page has the name of the report quoted for sh' grep -q 'stats -r [a-z_]* &#39;a b;c.sqlite&#39;<' page
 check '-o - prints the same page' cmp out/stdout out/y.html
 check '--title and --rows set heading and rows of the page' "$PY" - "$E2E/report" out/z.htm <<'EOP'
 import sys

@@ -105,6 +105,36 @@ static void shows(const char *in, size_t len, size_t width, const char *want, si
 
 #define SHOWS(in, width, want, want_width) shows(in, sizeof(in) - 1, width, want, want_width)
 
+static void words_of_a_shell_are_quoted_where_they_must_be(void **state)
+{
+	static const struct {
+		const char *word, *want;
+	} words[] = {
+		{"run.sqlite", "run.sqlite"},
+		{"/a/b=c", "/a/b=c"},
+		{"", "''"},
+		{"a b;c", "'a b;c'"},
+		{"it's", "'it'\\''s'"},
+		{"$HOME", "'$HOME'"},
+		{"\x1b", "''\"$(printf '\\033')\"''"},
+		{"\xC2\x9B", "''\"$(printf '\\302\\233')\"''"},
+		{"a\xE2\x80\xAE", "'a'\"$(printf '\\342\\200\\256')\"''"},
+		{"\xC3\xA9", "'\xC3\xA9'"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		char *text = NULL;
+		size_t len;
+		FILE *out = open_memstream(&text, &len);
+
+		text_put_shell(out, words[i].word);
+		fclose(out);
+		assert_string_equal(text, words[i].want);
+		free(text);
+	}
+}
+
 static void texts_are_cut_to_columns(void **state)
 {
 	(void)state;
@@ -160,6 +190,7 @@ static void utf8_is_decoded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words_of_a_shell_are_quoted_where_they_must_be),
 		cmocka_unit_test(numbers_for_machines_are_exact),
 		cmocka_unit_test(every_double_reads_back),
 		cmocka_unit_test(numbers_for_people_have_groups),
