@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collector/base/commands.h"
@@ -13,6 +14,7 @@
 #include "exporters/view/handover.h"
 #include "exporters/view/http.h"
 
+#define PATIENCE_S  2 /* at the end, for the threads that make indexes */
 #define WHY_TEXT    2048
 #define PORT        8420
 #define REPORTS_MAX 16
@@ -72,14 +74,25 @@ static int open_reports(struct view_server *s, int cnt, char **paths)
 	return s->reports ? 0 : -1;
 }
 
+/* A statement that searches huge values is not to be stopped: the process ends without the threads that are in one. */
+static void end_anyway(void)
+{
+	fflush(NULL);
+	_exit(0);
+}
+
 static void close_reports(struct view_server *s)
 {
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PATIENCE_S;
 	__atomic_store_n(&s->stop, true, __ATOMIC_RELAXED);
 	for (int i = 0; i < s->report_cnt; i++) {
 		struct view_report *r = &s->reports[i];
 
-		if (r->has_builder)
-			pthread_join(r->builder, NULL);
+		if (r->has_builder && pthread_timedjoin_np(r->builder, NULL, &until) != 0)
+			end_anyway();
 		while (r->idle_cnt > 0)
 			sqlite3_close(r->idle[--r->idle_cnt]);
 		view_why_free(r->why);
@@ -143,6 +156,8 @@ static int show(struct asked *a, int cnt, char **paths)
 	if (rc == 0)
 		rc = view_http_run(&s, &o, why, sizeof(why));
 	browser_end();
+	if (rc > 0)
+		end_anyway();
 	if (rc < 0)
 		sl_warn("view: %s", why);
 	close_reports(&s);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collector/base/embed.h"
@@ -230,18 +231,36 @@ static int open_file(const char *path, bool damaged, enum opening how, sqlite3 *
 
 /* ---- views ---- */
 
-#define STEPS 1000000 /* between two calls of the handler */
+#define STEPS        16 /* between two calls of the handler: one may search a whole value */
+#define VALUE_MAX    (1 << 20)
+#define LIKE_MAX     1000
+#define SECOND_NS    INT64_C(1000000000)
+#define LEAST_NS     (60 * SECOND_NS)
+#define BYTES_SECOND (4 << 20) /* of the report: a second more */
 
 int64_t db_read_view_steps = 1000;
-static int64_t steps_left = INT64_MAX; /* of all connections, in STEPS; INT64_MAX: no limit */
+/* Of all connections: calls of the handler, and when they end; INT64_MAX: no limit. */
+static int64_t calls_left = INT64_MAX, views_until;
+
+static int64_t clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return ts.tv_sec * SECOND_NS + ts.tv_nsec;
+}
 
 bool db_read_is_spent(void)
 {
-	if (__atomic_load_n(&steps_left, __ATOMIC_RELAXED) == INT64_MAX)
+	static bool has_said;
+
+	if (__atomic_load_n(&calls_left, __ATOMIC_RELAXED) == INT64_MAX ||
+	    (__atomic_sub_fetch(&calls_left, 1, __ATOMIC_RELAXED) > 0 &&
+	     clock_ns() < __atomic_load_n(&views_until, __ATOMIC_RELAXED)))
 		return false;
-	if (__atomic_sub_fetch(&steps_left, 1, __ATOMIC_RELAXED) == 0)
+	if (!__atomic_exchange_n(&has_said, true, __ATOMIC_RELAXED))
 		sl_warn("views in the report do not end: stopped reading them");
-	return __atomic_load_n(&steps_left, __ATOMIC_RELAXED) <= 0;
+	return true;
 }
 
 static int on_steps(void *unused)
@@ -271,9 +290,16 @@ static void limit_views(sqlite3 *db, const char *path)
 	sqlite3_finalize(stmt);
 	if (!is_limited)
 		return;
-	if (__atomic_load_n(&steps_left, __ATOMIC_RELAXED) == INT64_MAX && stat(path, &st) == 0)
-		__atomic_store_n(&steps_left, db_read_view_steps + st.st_size / (STEPS / 256),
+	if (__atomic_load_n(&calls_left, __ATOMIC_RELAXED) == INT64_MAX && stat(path, &st) == 0) {
+		__atomic_store_n(&views_until,
+				 clock_ns() + LEAST_NS + st.st_size / BYTES_SECOND * SECOND_NS,
 				 __ATOMIC_RELAXED);
+		__atomic_store_n(&calls_left,
+				 (db_read_view_steps * 1000000 + st.st_size * 256) / STEPS + 1,
+				 __ATOMIC_RELAXED);
+	}
+	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
+	sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LIKE_MAX);
 	sqlite3_progress_handler(db, STEPS, on_steps, NULL);
 }
 

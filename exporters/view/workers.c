@@ -1,11 +1,13 @@
 /* workers.c - as many threads as requests are answered at once, up to a limit. */
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "exporters/view/workers.h"
 
-#define THREADS 32 /* as many as connections: some wait for news */
+#define PATIENCE_S 2  /* at the end, for requests that are being answered */
+#define THREADS    32 /* as many as connections: some wait for news */
 
 struct view_workers {
 	pthread_mutex_t lock;
@@ -109,18 +111,22 @@ void view_job_free(struct view_job *job)
 	free(job);
 }
 
-void view_workers_free(struct view_workers *w)
+bool view_workers_free(struct view_workers *w)
 {
 	struct view_job *lists[2];
+	struct timespec until;
 
 	if (!w)
-		return;
+		return true;
 	pthread_mutex_lock(&w->lock);
 	w->stop = true;
 	pthread_cond_broadcast(&w->more);
 	pthread_mutex_unlock(&w->lock);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PATIENCE_S;
 	for (int i = 0; i < w->cnt; i++)
-		pthread_join(w->thread[i], NULL);
+		if (pthread_timedjoin_np(w->thread[i], NULL, &until) != 0)
+			return false;
 	lists[0] = w->todo;
 	lists[1] = w->done;
 	for (int i = 0; i < 2; i++)
@@ -130,4 +136,5 @@ void view_workers_free(struct view_workers *w)
 		}
 	close(w->ready);
 	free(w);
+	return true;
 }

@@ -20,5 +20,5 @@ void view_workers_do(struct view_workers *w, struct view_job *job);
 /* NULL: no more are done. */
 struct view_job *view_workers_done(struct view_workers *w);
 void view_job_free(struct view_job *job);
-/* Waits for the threads; what they have done is dropped. */
-void view_workers_free(struct view_workers *w);
+/* Waits for the threads a short time; what they have done is dropped. False: one still runs, and all is as it was. */
+bool view_workers_free(struct view_workers *w);

@@ -61,6 +61,29 @@ with Server(sys.argv[1], "waits.sqlite") as s:
 END
 check 'spans, states, wake-ups and causes are those of the tables' "$PY" truth.py "$BIN" "$E2E/report"
 
+# ---- a statement that searches huge values again and again does not keep the server ----
+cat >search.py <<'END'
+import http.client, signal, sys, threading, time
+sys.path.insert(0, sys.argv[2])
+from view_client import Server
+SQL = b"""WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT sum(instr(printf('%.*c', 300000 + i % 2, 'a'),
+    printf('%.*c', 150000, 'a') || 'b')) FROM n"""
+def ask(server):
+    try:
+        server.ask("/v1/sql", SQL)
+    except (OSError, http.client.HTTPException):
+        pass
+with Server(sys.argv[1], "waits.sqlite") as s:
+    s.ready()
+    thread = threading.Thread(target=ask, args=[s])
+    thread.start()
+    time.sleep(1)
+    s.process.send_signal(signal.SIGINT)
+    assert s.process.wait(timeout=60) == 0
+    thread.join()
+END
+check 'one SIGINT ends view within a search of huge values' "$PY" search.py "$BIN" "$E2E/report"
+
 # ---- a report whose collector was killed ----
 cp waits.sqlite killed.sqlite && chmod 644 killed.sqlite
 sqlite3 killed.sqlite "DELETE FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'; INSERT INTO META_DATA_EXPORT VALUES('SL_COMPLETE', '0')"

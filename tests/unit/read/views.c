@@ -67,10 +67,21 @@ static void an_endless_view_ends(void **state)
 	unlink(path);
 }
 
+static void a_view_makes_no_huge_values(void **state)
+{
+	(void)state;
+	db_read_view_steps = 2;
+	make("DROP TABLE OSRT_API; CREATE VIEW OSRT_API AS SELECT hex(zeroblob(3000000)) AS start");
+	assert_int_equal(read_all("SELECT count(start) FROM OSRT_API WHERE start > ''"),
+			 SQLITE_TOOBIG);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(views_of_the_schema_have_no_limit),
+		cmocka_unit_test(a_view_makes_no_huge_values),
 		cmocka_unit_test(an_endless_view_ends),
 	};
 
