@@ -211,6 +211,12 @@ static char *kernels_path(const struct db *db)
 	return names(path, &own) ? strdup(path) : NULL;
 }
 
+/* NFS renames a file that is open where it is removed, and removes it when it is closed. */
+static bool is_nfs_remainder(const char *path)
+{
+	return path && strncmp(strrchr(path, '/'), "/.nfs", 5) == 0;
+}
+
 int db_place_end(struct db *db, struct db_fate *fate)
 {
 	bool is_settled = settle(db);
@@ -218,8 +224,8 @@ int db_place_end(struct db *db, struct db_fate *fate)
 
 	/* It would remove the log by a name that is not the report's any more. */
 	sqlite3_db_config(db->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
-	if (!db_is_removed(db)) {
-		fate->path = kernels_path(db);
+	fate->path = db_is_removed(db) ? NULL : kernels_path(db);
+	if (!db_is_removed(db) && !is_nfs_remainder(fate->path)) {
 		fate->what = fate->path ? DB_MOVED : DB_REMOVED;
 		if (is_settled && fate->path && !db_is_read(db)) {
 			leave_log_mode(db->file.lock);
@@ -227,6 +233,8 @@ int db_place_end(struct db *db, struct db_fate *fate)
 		}
 		return -ESTALE;
 	}
+	free(fate->path);
+	fate->path = NULL;
 	fate->what = DB_REMOVED;
 	err = is_settled ? write_again(db, &fate->path) : -EBUSY;
 	if (err) {
