@@ -464,7 +464,7 @@ static int finish(struct recovery *r)
 	lost = r->c.arenas.lost.unsound + r->c.arenas.lost.no_room + rings_gone(r) + r->ended;
 	if (lost)
 		snprintf(but, sizeof(but),
-			 "finished, but for %llu rings that are missing (see SL_LOST_EVENTS)",
+			 "finished, but for rings that are missing: %llu (see SL_LOST_EVENTS)",
 			 (unsigned long long)lost);
 	sl_warn("%s: recovered %llu records from %u program images; the report is %s",
 		r->c.report.path, (unsigned long long)rows, r->arenas, lost ? but : "complete");
