@@ -155,10 +155,22 @@ static void check_shim(struct finding *f)
 		if (access(path, F_OK) < 0 || !realpath(path, real))
 			continue;
 		rc = same_kind_of_elf(real);
-		if (rc < 0)
+		if (rc < 0) {
 			found(f, NO, "%s cannot be used: %s", real, strerror(-rc));
-		else
+		} else if (!strpbrk(real, SL_PRELOAD_REFUSED)) {
 			found(f, OK, "%s", real);
+		} else if (session_can_link(real)) {
+			found(f, LIMITED,
+			      "%s: programs that profile and launch start; LD_PRELOAD cannot have "
+			      "this path, only a link to it",
+			      real);
+		} else {
+			found(f, NO,
+			      "%s: LD_PRELOAD cannot have this path, nor the session's folder a "
+			      "link",
+			      real);
+			FIX(f, "move it to a folder without spaces, colons and dollar signs");
+		}
 		return;
 	}
 	found(f, NO, "libtrace.so is neither beside this program nor in ../lib/sightline");

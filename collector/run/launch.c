@@ -83,14 +83,22 @@ char *launch_preload_or_say(void)
  * Sanitizers must come first: their library, libtrace.so, then the variable's old value. Not for a program of another word
  * size or processor, whose loader would say on its standard error that it cannot load the library.
  */
-static void set_preload(const char *program, const char *preload)
+static void set_preload(const char *program, const char *library, const char *session)
 {
 	struct sl_exec_file file = {.path = program, .dir = AT_FDCWD, .in_path = true};
 	const char *had = getenv(PRELOAD_ENV);
 	char sanitizer[SL_RUNTIME_BYTES] = "", *value;
+	char preload[PATH_MAX], folder[SESSION_VARIABLE_MAX];
 	struct sl_exec_room room;
 	enum sl_exec_needs needs = sl_exec_look(&file, getenv("PATH"), &room, sanitizer);
 
+	snprintf(folder, sizeof(folder), "%s", session);
+	session_variable_cut(folder);
+	if (!session_preload(folder, library, preload, sizeof(preload))) {
+		sl_warn("library calls are not recorded: LD_PRELOAD cannot have the path %s",
+			library);
+		return;
+	}
 	if (needs == SL_EXEC_OTHER)
 		return;
 	if (needs != SL_EXEC_RUNTIME)
@@ -117,7 +125,7 @@ static void set_environment(const struct profile_options *o, const char *program
 	if (!preload || !o->trace)
 		return;
 	setenv(SL_SESSION_ENV, session, 1);
-	set_preload(program, preload);
+	set_preload(program, preload, session);
 }
 
 static void hide_output(void)

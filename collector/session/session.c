@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,6 +158,8 @@ void session_unlink(const char *dir)
 					    "name",
 					    "report",
 					    "python",
+					    "libtrace.so",
+					    "libtrace-cuda.so",
 					    "next.sqlite",
 					    "next.sqlite-wal",
 					    "next.sqlite-shm",
@@ -171,13 +174,59 @@ void session_unlink(const char *dir)
 	rmdir(dir);
 }
 
+static bool is_refused(const char *path)
+{
+	return strpbrk(path, SL_PRELOAD_REFUSED) != NULL;
+}
+
+/* Links to the two libraries beside @preload, in the session's folder. */
+static int link_libraries(const struct session *s, const char *preload)
+{
+	static const char *const names[] = {"libtrace.so", "libtrace-cuda.so"};
+	const char *slash = strrchr(preload, '/');
+	int folder = session_folder_open(s->dir), err = 0;
+	char target[PATH_MAX];
+
+	if (folder < 0)
+		return folder;
+	for (size_t i = 0; slash && !err && i < sizeof(names) / sizeof(*names); i++) {
+		if (i == 0)
+			snprintf(target, sizeof(target), "%s", preload);
+		else
+			snprintf(target, sizeof(target), "%.*s/%s", (int)(slash - preload), preload,
+				 names[i]);
+		if (symlinkat(target, folder, names[i]) < 0)
+			err = -errno;
+	}
+	close(folder);
+	return err;
+}
+
+bool session_preload(const char *dir, const char *preload, char *path, size_t size)
+{
+	int len = is_refused(preload) ? snprintf(path, size, "%s/libtrace.so", dir)
+				      : snprintf(path, size, "%s", preload);
+
+	return len >= 0 && (size_t)len < size && !is_refused(path) && access(path, R_OK) == 0;
+}
+
+bool session_can_link(const char *preload)
+{
+	return strlen(preload) < sizeof(((struct sl_session *)0)->preload_path) &&
+	       !(session_base() && is_refused(session_base()));
+}
+
 static int create_in(struct session *s, const struct sl_session *settings, const char *base)
 {
+	bool needs_link = is_refused(settings->preload_path);
 	uint32_t random;
 	int len, err;
 
 	if (!base || base[0] != '/')
 		return -ENOENT;
+	/* The next place may do. */
+	if (needs_link && is_refused(base) && base != session_base())
+		return -EINVAL;
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		return -EIO;
 	len = snprintf(s->dir, sizeof(s->dir), "%s/sightline-%u-%08x", base, (unsigned)getuid(),
@@ -191,6 +240,8 @@ static int create_in(struct session *s, const struct sl_session *settings, const
 	err = make_control(s, settings);
 	if (!err)
 		err = make_socket(s);
+	if (!err && needs_link)
+		err = link_libraries(s, settings->preload_path);
 	if (err) {
 		if (s->control)
 			munmap(s->control, sizeof(*s->control));

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,6 +49,14 @@ int session_adopt(struct session *s, const char *dir);
 
 /* Where in it the collector keeps what it knows while nothing is recorded. malloc'd. */
 char *session_db_path(const struct session *s);
+
+/*
+ * The path of libtrace.so, @preload, as LD_PRELOAD can have it: where it has a space, a colon or a dollar sign, that of the link
+ * in the session's folder @dir. False: that cannot be one, either.
+ */
+bool session_preload(const char *dir, const char *preload, char *path, size_t size);
+/* Whether sessions are made in a folder where session_preload() finds a link. */
+bool session_can_link(const char *preload);
 
 /* Marks the session as ended, and removes the directory. */
 void session_remove(struct session *s);

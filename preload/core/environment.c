@@ -113,9 +113,13 @@ bool sl_env_plan(char *const envp[], struct sl_exec_file *file, struct sl_env_pl
 	p->runtime[0] = 0;
 	if (file->path && !can_read_text(&r, file->path))
 		file->path = NULL;
-	if (!sl_global.session || sl_global.session->state != SL_SESSION_ON || !sl_global.path ||
-	    !look_at(envp, &r, p))
+	if (!sl_global.path || !look_at(envp, &r, p))
 		return false;
+	if (!sl_global.session || sl_global.session->state != SL_SESSION_ON) {
+		/* The link in the session's folder has gone with it. */
+		p->is_unloaded = p->has_shim && !r.is_blind && !sl_seccomp_is_on() && !is_in_root();
+		return p->is_unloaded;
+	}
 	if (p->is_untraced)
 		return p->has_session || p->has_shim;
 	if (p->room && !sl_seccomp_is_on())
@@ -257,7 +261,7 @@ void sl_env_clean(void)
 	*to = NULL;
 }
 
-void sl_env_absolute_preload(const char *path)
+void sl_env_absolute_preload(const char *own, const char *path)
 {
 	static char entry[sizeof(PRELOAD) + 8192];
 	int i = sl_env_find("LD_PRELOAD");
@@ -271,8 +275,8 @@ void sl_env_absolute_preload(const char *path)
 	list = environ[i] + strlen(PRELOAD);
 	len = strcspn(list, ": ");
 	if (strlen(list) + strlen(path) + sizeof(PRELOAD) > sizeof(entry) || len < 4 ||
-	    strlen(path) < len || !strchr(list, '/') ||
-	    strncmp(path + strlen(path) - len, list, len) != 0)
+	    strlen(own) < len || !strchr(list, '/') ||
+	    strncmp(own + strlen(own) - len, list, len) != 0)
 		return;
 	at = stpcpy(stpcpy(entry, PRELOAD), path);
 	stpcpy(at, list + len);

@@ -42,8 +42,8 @@ void sl_env_untrace(void);
 void sl_env_drop_runtime(void);
 /* Removes the variables that an exec wrapper added to an environment without them. */
 void sl_env_clean(void);
-/* Replaces this library's relative path in LD_PRELOAD by @path: children may start in another directory. */
-void sl_env_absolute_preload(const char *path);
+/* Replaces this library's relative path in LD_PRELOAD, completed to @own, by @path: children may start in another directory. */
+void sl_env_absolute_preload(const char *own, const char *path);
 /* Puts "SIGHTLINE_SESSION=..." into environ, for children that are started without the exec wrappers. */
 void sl_env_publish_session(const char *entry);
 

@@ -352,6 +352,25 @@ static uint32_t find_cond_wrefs(void)
 	return minor >= 25 && minor <= 41 ? 36 : 0;
 }
 
+/* Children get the link in the session's folder where LD_PRELOAD cannot have this library's path. */
+static void use_link(void)
+{
+	static const char name[] = "/libtrace.so";
+	static char link[sizeof(sl_global.session_env) + sizeof(name)];
+	const char *variable = strchr(sl_global.session_env, '=') + 1;
+	uint64_t device, inode;
+	size_t len = sl_session_parse(variable, &device, &inode);
+	char c;
+
+	if (!sl_global.path || !sl_global.path[strcspn(sl_global.path, SL_PRELOAD_REFUSED)])
+		return;
+	memcpy(link, variable, len);
+	memcpy(link + len, name, sizeof(name));
+	if (!link[strcspn(link, SL_PRELOAD_REFUSED)] &&
+	    sl_sys4(SYS_readlinkat, AT_FDCWD, link, &c, 1) > 0)
+		sl_global.path = link;
+}
+
 static bool start(void)
 {
 	const char *why, *variable;
@@ -381,6 +400,7 @@ static bool start(void)
 					 "the collector cannot be reached, or there is no memory");
 		return false;
 	}
+	use_link();
 	/* The kernel clears the page in children. Without that (Linux < 4.14) the fork wrapper does it. */
 	sl_sys3(SYS_madvise, &sl_proc, sizeof(sl_proc), MADV_WIPEONFORK);
 	/* The table of descriptors is empty: valid. */
@@ -490,8 +510,8 @@ static void constructor(void)
 			sl_meta(SL_META_OVERHEAD, sl_global.arena->born, p, 2, NULL, 0);
 		if (sl_global.root) {
 			sl_env_publish_session(sl_global.session_env);
-			if (sl_global.path == path_buffer)
-				sl_env_absolute_preload(path_buffer);
+			if (sl_global.path && path_buffer[0])
+				sl_env_absolute_preload(path_buffer, sl_global.path);
 		}
 	}
 	sl_env_drop_runtime();

@@ -25,6 +25,8 @@
 
 #define SL_SESSION_MAGIC 0x73736573746c6773ull
 #define SL_SESSION_ENV   "SIGHTLINE_SESSION"
+/* LD_PRELOAD cannot have a path with one of these: two end it, and the third begins what the loader replaces. */
+#define SL_PRELOAD_REFUSED " :$"
 /* Its value: directory, device, inode. */
 #define SL_SESSION_FORMAT "%s:%" PRIx64 ":%" PRIx64
 #define SL_CLEAN_ENV      "SIGHTLINE_CLEAN"
