@@ -44,6 +44,14 @@ KEEP_LOOPS := $(or $(call knows_flag,-fno-tree-loop-distribute-patterns),$(call 
 PRELOAD_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -fexceptions \
 	$(KEEP_LOOPS) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0
 
+# Wrappers run on stacks of handlers and coroutines: what needs more than a little is in the ring or in the thread's memory. The
+# largest frames are the unwinder's, which looks first whether there is room (sl_unwind_has_room()). libtrace-cuda.so runs
+# where CUPTI does, which needs more.
+FRAME_MAX := 1280
+ifeq ($(or $(findstring -fsanitize,$(CFLAGS)),$(findstring -O0,$(CFLAGS)),$(findstring --coverage,$(CFLAGS))),)
+$(PRELOAD_OBJ): PRELOAD_FLAGS += -Wframe-larger-than=$(FRAME_MAX)
+endif
+
 # Or the compiler makes calls of a function inside of its own definition.
 $(B)/preload/base/strings.o: PRELOAD_FLAGS += -fno-builtin
 

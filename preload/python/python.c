@@ -80,9 +80,12 @@ static char disabling_option(const char *word, const char *end)
 	return 0;
 }
 
+/* Of this process, found in its first thread: by its constructor. */
+static char disabling;
+
 static char find_disabling_option(void)
 {
-	char text[4096];
+	static char text[4096];
 	size_t len = read_all(
 		sl_sys4(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0), text,
 		sizeof(text) - 1);
@@ -111,7 +114,6 @@ void sl_python_start(void)
 {
 	char text[] = "say python -?: this option of the interpreter keeps --python-step and "
 		      "--pytorch out";
-	char option;
 
 	if (sl_ready() && sl_global.session->trace & SL_TRACE_PYTHON_GIL &&
 	    sl_python_find("_Py_DecRefShared"))
@@ -121,12 +123,12 @@ void sl_python_start(void)
 			"(PYTHON_GIL=1)");
 	if (!is_enabled() || !is_python())
 		return;
-	option = find_disabling_option();
-	if (!option) {
+	disabling = find_disabling_option();
+	if (!disabling) {
 		sl_python_add_module();
 		return;
 	}
-	*strchr(text, '?') = option;
+	*strchr(text, '?') = disabling;
 	sightline_python_note(text);
 }
 
@@ -137,7 +139,7 @@ static bool is_starting(void)
 {
 	int (*is_initialized)(void) = (int (*)(void))sl_python_find("Py_IsInitialized");
 
-	return is_initialized && !is_initialized() && !find_disabling_option();
+	return is_initialized && !is_initialized() && !disabling;
 }
 
 char *sl_python_path(char *env)

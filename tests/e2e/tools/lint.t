@@ -58,6 +58,22 @@ lint 1 'a mutation that is called equivalent and that is not in the code' mutati
 : >scripts/mutate.equivalent
 lint 0 'no mutation that is called equivalent' mutations_that_are_called_equivalent_exist
 
+# ---- memory that the shim takes from the program: of threads, of the stack ----
+for kept in 500 600; do
+	printf '__thread char planted[%s];\nint main(void) { return planted[0]; }\n' $kept >"$W/tls.c"
+	gcc -shared -fPIC -o build/libtrace.so "$W/tls.c" && cp build/libtrace.so build/libtrace-cuda.so
+	lint $((kept > 512)) "$kept bytes of thread-local variables" preloaded_libraries_have_few_thread_local_variables
+done
+check 'too many thread-local variables: the library is named' grep -q 'build/libtrace.so: ' "$W/out"
+# The shim's compiler is that of make, with other files.
+compiler=$(make -C "$TOP" -n -W preload/base/table.c V=1 "B=$B" "$B/preload/base/table.o" 2>/dev/null | grep -- '-c -o' | sed 's/ -MMD -MP / /;s/ -c -o .*//' | tail -1)
+for kept in 1000 2000; do
+	printf 'void planted_use(char *);\nvoid planted(void);\nvoid planted(void)\n{\n\tchar b[%s];\n\n\tplanted_use(b);\n}\n' $kept >"$W/planted.c"
+	# shellcheck disable=SC2086 # words
+	(cd "$TOP" && eval $compiler -c -o /dev/null '"$W/planted.c"') >"$W/out" 2>&1
+	is "$(($? != 0))$(grep -o 'frame-larger-than' "$W/out" | head -1)" "$([ $kept -gt 1280 ] && echo 1frame-larger-than || echo 0)" "a function of the shim with $kept bytes of stack" || diag <"$W/out"
+done
+
 # ---- a tool that is missing is a skip with the package's name ----
 mkdir "$W/bin"
 for tool in bash sh sed git grep awk xargs head cat find python3 printf env; do

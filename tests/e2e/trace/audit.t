@@ -31,10 +31,4 @@ for auditor in "$AUDITOR" "$W/missing.so"; do
 	try "sh with $name" "$auditor" /bin/sh -c 'cat folder/file; exit 5'
 	try "ls with $name" "$auditor" /bin/ls folder
 done
-
-# The bound leaves the reserve (1,664 bytes in glibc 2.31 and later) to others.
-for lib in "$SHIM" "$B/libtrace-cuda.so"; do
-	bytes=$(readelf -lW "$lib" | awk '$1 == "TLS" { print $6 }')
-	check "$(basename "$lib") has at most 512 bytes of thread-local variables" test $((bytes)) -le 512
-done
 done_testing
