@@ -360,7 +360,12 @@ static void say_other_records(struct collector *c)
 
 	for (unsigned kind = 0; kind < SL_LOST_KINDS; kind++)
 		other += of[kind];
-	other -= nvtx + gpu + of[SL_LOST_LEFT];
+	other -= nvtx + gpu + of[SL_LOST_LEFT] + of[SL_LOST_NVTX_COUNTER];
+	if (of[SL_LOST_NVTX_COUNTER])
+		notes_say(c, INFO,
+			  "%s samples of NVTX counters were not recorded: the report has no rows "
+			  "for them",
+			  grouped(of[SL_LOST_NVTX_COUNTER], n));
 	if (of[SL_LOST_LEFT])
 		notes_say_asked(c, true,
 				"%s calls did not return: longjmp(), an exception or exit() left "

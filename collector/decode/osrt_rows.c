@@ -30,6 +30,7 @@ const char *const rows_loss_of[SL_LOST_KINDS] = {
 	[SL_LOST_FILE] = "descriptions of files: rings full",
 	[SL_LOST_TOTAL] = "totals by file: rings full",
 	[SL_LOST_LEFT] = "calls: left by longjmp(), an exception or exit()",
+	[SL_LOST_NVTX_COUNTER] = "samples of NVTX counters: not recorded",
 	[SL_LOST_OTHER] = "names and descriptions: rings full",
 };
 const char rows_loss_memory[] = "records: their program filled the collector's memory";

@@ -185,13 +185,16 @@ int InitializeInjectionNvtx2(nvtx_get_table get)
 
 int InitializeInjectionNvtxExtension(struct nvtx_module *module)
 {
+	bool counts = module && module->id == NVTX_EXT_COUNTERS;
+	const intptr_t *own = counts ? sl_nvtx_counter : sl_nvtx_ext;
+	intptr_t *chain = counts ? sl_nvtx_chain_counter : sl_nvtx_chain_ext;
 	intptr_t before[NVTX_EXT_SLOTS] = {0}, *slot = NULL;
 	size_t cnt = 0;
 	int chained = 0;
 
 	load_chained();
-	if (module && module->id == NVTX_EXT_PAYLOAD && module->segment_cnt && module->segment &&
-	    is_traced()) {
+	if (module && (counts || module->id == NVTX_EXT_PAYLOAD) && module->segment_cnt &&
+	    module->segment && is_traced()) {
 		slot = module->segment[0].slot;
 		cnt = module->segment[0].cnt < NVTX_EXT_SLOTS ? module->segment[0].cnt
 							      : NVTX_EXT_SLOTS;
@@ -201,10 +204,10 @@ int InitializeInjectionNvtxExtension(struct nvtx_module *module)
 	if (other.inject_module)
 		chained = other.inject_module(module);
 	for (size_t i = 0; i < cnt; i++) {
-		if (chained && slot[i] != before[i] && sl_nvtx_ext[i] && slot[i] != sl_nvtx_ext[i])
-			sl_nvtx_chain_ext[i] = slot[i];
-		if (sl_nvtx_ext[i])
-			slot[i] = sl_nvtx_ext[i];
+		if (chained && slot[i] != before[i] && own[i] && slot[i] != own[i])
+			chain[i] = slot[i];
+		if (own[i])
+			slot[i] = own[i];
 	}
 	return slot ? 1 : chained;
 }

@@ -6,6 +6,7 @@
  *   nvtx_capture.c      ranges that begin and end a capture
  *   nvtx_name.c     domains, registered strings, categories, names of threads and resources
  *   nvtx_payload.c  the payload extension: schemas, enumerations, events with blobs
+ *   nvtx_counter.c  the extension for counters: counted alone
  *   nvtx_put.c      records; texts as UTF-8; memory
  *
  * Each NVTX instance (each library that includes its headers has one) calls functions through pointers that an injection
@@ -90,6 +91,7 @@ enum {
 };
 #define NVTX_MODULE_SLOTS 16
 #define NVTX_EXT_PAYLOAD  2
+#define NVTX_EXT_COUNTERS 4
 #define NVTX_EXT_SLOTS    18
 
 /* Places in the tables. */
@@ -231,7 +233,7 @@ const char *sl_nvtx_env(const char *name);
 /* Functions of the chained injection by module and slot, NULL: none. */
 extern bool sl_nvtx_chained;
 extern nvtx_function sl_nvtx_chain[NVTX_MODULE_CNT][NVTX_MODULE_SLOTS];
-extern intptr_t sl_nvtx_chain_ext[NVTX_EXT_SLOTS];
+extern intptr_t sl_nvtx_chain_ext[NVTX_EXT_SLOTS], sl_nvtx_chain_counter[NVTX_EXT_SLOTS];
 
 extern const nvtx_function sl_nvtx_event_core[NVTX_MODULE_SLOTS];
 extern const nvtx_function sl_nvtx_event_core2[NVTX_MODULE_SLOTS];
@@ -239,7 +241,7 @@ extern const nvtx_function sl_nvtx_name_core[NVTX_MODULE_SLOTS];
 extern const nvtx_function sl_nvtx_name_core2[NVTX_MODULE_SLOTS];
 extern const nvtx_function sl_nvtx_name_cuda[NVTX_MODULE_SLOTS];
 extern const nvtx_function sl_nvtx_name_cudart[NVTX_MODULE_SLOTS];
-extern const intptr_t sl_nvtx_ext[NVTX_EXT_SLOTS];
+extern const intptr_t sl_nvtx_ext[NVTX_EXT_SLOTS], sl_nvtx_counter[NVTX_EXT_SLOTS];
 
 /* nvtx_event.c, for the payload extension and Python: push, pop, start and end, with prepared events. */
 int sl_nvtx_push(struct sl_nvtx_domain *d, struct sl_nvtx_event *e);

@@ -130,6 +130,7 @@ enum sl_lost {
 	SL_LOST_TOTAL,    /* totals of a file */
 	SL_LOST_OTHER,
 	SL_LOST_LEFT, /* calls that did not return: left by longjmp(), an exception, exit() in a signal handler */
+	SL_LOST_NVTX_COUNTER, /* samples */
 	SL_LOST_KINDS
 };
 enum sl_note {

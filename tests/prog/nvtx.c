@@ -8,6 +8,7 @@
  *   nvtx payload        extended payloads
  *   nvtx name           names of things
  *   nvtx loop N         N ranges as fast as it goes; prints ns per push and pop
+ *   nvtx counters N     N samples of each of two counters, and as many without a value
  *   nvtx levels         prints what push and pop answer
  *   nvtx wait FILE      two ranges are open until FILE is there; then a third, and all end
  *   nvtx chain          what the other injection library knows (lib/nvtx_other.c)
@@ -520,6 +521,20 @@ static int loop(unsigned cnt)
 	return 0;
 }
 
+static int counters(unsigned cnt)
+{
+	intptr_t slot[6] = {0};
+
+	if (!nvtx_load_counters(slot))
+		return 3;
+	for (unsigned i = 0; i < cnt; i++) {
+		((void (*)(void *, uint64_t, int64_t))slot[1])(NULL, 1, i);
+		((void (*)(void *, uint64_t, double))slot[2])(NULL, 2, i);
+		((void (*)(void *, uint64_t, uint8_t))slot[4])(NULL, 2, 0);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -547,5 +562,7 @@ int main(int argc, char **argv)
 		return levels();
 	if (strcmp(what, "loop") == 0)
 		return loop(cnt);
+	if (strcmp(what, "counters") == 0)
+		return counters(cnt);
 	return 2;
 }

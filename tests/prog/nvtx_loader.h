@@ -143,6 +143,20 @@ __attribute__((unused)) static int nvtx_load(void)
 	return 1;
 }
 
+/* The functions of the extension for counters into @slot[6]. True: an injection has some. */
+__attribute__((unused)) static int nvtx_load_counters(intptr_t *slot)
+{
+	const char *path = getenv("NVTX_INJECTION64_PATH");
+	void *lib = path ? dlopen(path, RTLD_LAZY) : NULL;
+	struct nvtx_segment segment = {0, 6, slot};
+	struct nvtx_module module = {3, sizeof(module), 4, 0x0101, 1, &segment, NULL, NULL};
+	int (*init)(struct nvtx_module *);
+
+	init = lib ? (int (*)(struct nvtx_module *))dlsym(lib, "InitializeInjectionNvtxExtension")
+		   : NULL;
+	return init && init(&module);
+}
+
 /* A few as NVTX names them. */
 #define CORE(place, type)  NVTX(1, place, type)
 #define CORE2(place, type) NVTX(5, place, type)

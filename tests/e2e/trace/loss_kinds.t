@@ -28,6 +28,10 @@ is "$(lost calls)" 0 "ranges of NVTX are no calls"
 is "$(q "$R" "SELECT (SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 59) + $(lost 'NVTX ranges and marks')")" 200000 "rows and losses are all ranges"
 check "there is no word of totals" sh -c '! grep -q SL_OSRT_TOTALS log && grep -q "NVTX ranges, marks or ends of ranges were not recorded: rings full; there are no totals of them" log' || diag <log
 
+profile counters -t nvtx --cpuctxsw=none "$PROG/nvtx" counters 700 2>log
+is "$?" 0 "a program with NVTX counters ends with status 0"
+is "$(q "$R" "SELECT sum(count) FROM SL_LOST_EVENTS WHERE what LIKE 'samples of NVTX counters%'")" 2100 "samples of NVTX counters are counted"
+
 # Calls that do not return.
 left() { # KIND [N]
 	profile "left-$1" -t osrt --osrt-threshold=0 --cpuctxsw=none "$PROG/left" "$@" >/dev/null 2>log
