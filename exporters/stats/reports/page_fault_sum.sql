@@ -4,7 +4,7 @@
 -- needs: SL_PAGE_FAULTS = page fault
 -- default: 915 quiet
 -- column: Time (%) = share of the Waited of all listed rows
--- column: Waited (ns) = time that threads had no CPU, right before
+-- column: Waited (ns) = time that threads had no CPU, right before; empty without context switches
 -- column: Faults = how many
 -- column: Avg (ns) = Waited per fault
 -- column: Threads = that had them
@@ -23,7 +23,7 @@ WITH switches AS (
 	FROM events WINDOW before AS (PARTITION BY globalTid ORDER BY time, fault ROWS UNBOUNDED PRECEDING)
 ), waits AS (
 	SELECT fault, CASE WHEN time - back < 1000000 AND back IS NOT lag(back) OVER (PARTITION BY globalTid ORDER BY time)
-		THEN back - gone ELSE 0 END AS waited
+		THEN back - gone WHEN EXISTS (SELECT 1 FROM SCHED_EVENTS) THEN 0 END AS waited
 	FROM last WHERE fault IS NOT NULL
 ), sums AS (
 	SELECT sum(waited) AS waited, count(*) AS n, count(DISTINCT globalTid) AS threads, min(offset) AS least,
@@ -42,4 +42,4 @@ SELECT
 	coalesce((SELECT name FROM PROCESSES WHERE globalPid >> 24 = sums.pid) || ' ', '') || (pid & 0xffffff) AS "Process",
 	CASE WHEN pathId IS NULL THEN '[unknown]' ELSE coalesce(value, '[unknown]') END AS "Path"
 FROM sums LEFT JOIN StringIds ON StringIds.id = pathId
-ORDER BY waited DESC, n DESC, "Process", "Path";
+ORDER BY coalesce(waited, 0) DESC, n DESC, "Process", "Path";

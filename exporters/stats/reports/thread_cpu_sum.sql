@@ -8,9 +8,9 @@
 -- column: Runs = times it got a CPU
 -- column: Preempted = times it lost the CPU while it could have gone on
 -- column: Blocked = times it gave the CPU up to wait
--- column: Blocked Time (ns) = time it waited for something, until it was woken
+-- column: Blocked Time (ns) = time it waited for something, until it was woken; with the Run Wait where wakeups were not recorded
 -- column: Run Wait (ns) = time it was runnable but had no CPU; empty where wakeups were not recorded
--- column: Avg Run (ns) = CPU Time / Runs
+-- column: Avg Run (ns) = mean time on a CPU without a break
 -- column: Max Run (ns) = longest time on a CPU without a break
 -- column: CPUs = how many different CPUs it ran on
 -- column: Pid = process
@@ -52,6 +52,7 @@ WITH bounds AS MATERIALIZED (
 		coalesce(sum(off), 0) - coalesce(sum(waited), 0) AS blocked_time,
 		sum(waited) AS waited,
 		max(ran) AS longest,
+		avg(ran) AS mean,
 		count(DISTINCT cpu) AS cpus
 	FROM piece
 	GROUP BY globalTid
@@ -64,7 +65,7 @@ SELECT
 	blocked AS "Blocked",
 	blocked_time AS "Blocked Time (ns)",
 	waited AS "Run Wait (ns)",
-	round(1.0 * cpu_time / runs, 1) AS "Avg Run (ns)",
+	round(mean, 1) AS "Avg Run (ns)",
 	longest AS "Max Run (ns)",
 	cpus AS "CPUs",
 	(globalTid >> 24) & 0xFFFFFF AS "Pid",
