@@ -249,6 +249,7 @@ struct db_open {
 	bool overwrite;  /* replace an existing regular file: it is gone as soon as this succeeds */
 	bool resume;     /* open an unfinished report again (recover) */
 	bool is_scratch; /* it is never finished: no disk space is reserved for that */
+	bool is_next;    /* of this process, which may have made what it replaces */
 	int64_t utc_epoch_ns;    /* Unix time at session time 0 */
 	int64_t system_clock_ns; /* CLOCK_MONOTONIC at session time 0 */
 };

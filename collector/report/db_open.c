@@ -75,12 +75,37 @@ static int db_lock(const char *path, int fd, char *why, size_t len)
 	return 0;
 }
 
-/* Removes the old report, once no process writes it. */
-static int remove_old(const char *path, char *why, size_t len)
+static struct timespec began;
+
+/* As file systems take the time. */
+__attribute__((constructor)) static void note_begin(void)
 {
+	clock_gettime(CLOCK_REALTIME_COARSE, &began);
+}
+
+/* By another process that runs beside this one, or did: ranks of a job that share a name. */
+static bool made_since_began(int fd)
+{
+	struct statx st;
+
+	return statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) == 0 && st.stx_mask & STATX_BTIME &&
+	       (st.stx_btime.tv_sec > began.tv_sec ||
+		(st.stx_btime.tv_sec == began.tv_sec &&
+		 st.stx_btime.tv_nsec >= (uint32_t)began.tv_nsec));
+}
+
+/* Removes the old report, once no process writes it. */
+static int remove_old(const struct db_open *how, char *why, size_t len)
+{
+	const char *path = how->path;
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err = 0;
 
-	if (fd >= 0)
+	if (fd >= 0 && !how->is_next && made_since_began(fd))
+		err = refuse(
+			why, len, path,
+			"is of another run that began with this one: each rank needs a name of "
+			"its own, as -o 'run-%q{RANK}' or -o run-%p");
+	else if (fd >= 0)
 		err = db_lock(path, fd, why, len);
 	if (!err && unlink_all(path) && errno != ENOENT)
 		err = refuse(why, len, path, strerror(errno));
@@ -103,7 +128,7 @@ static int create_file(const struct db_open *how, int *lock_fd, char *why, size_
 				      "exists already; use another name, or -f true to replace it");
 		if (!S_ISREG(st.st_mode))
 			return refuse(why, len, how->path, "is no regular file: not replaced");
-		if (remove_old(how->path, why, len))
+		if (remove_old(how, why, len))
 			return -1;
 	}
 	fd = open(how->path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);

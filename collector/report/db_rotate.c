@@ -231,6 +231,7 @@ int db_retime(struct db *db, int64_t shift, int64_t utc_epoch_ns, int64_t system
 struct db *db_next(struct db *old, const struct db_open *how, unsigned also, char *why,
 		   size_t why_len)
 {
+	struct db_open next = *how;
 	struct db *db;
 	char *sql;
 	int err;
@@ -241,7 +242,8 @@ struct db *db_next(struct db *old, const struct db_open *how, unsigned also, cha
 			 old->path);
 		return NULL;
 	}
-	db = db_open(how, why, why_len);
+	next.is_next = true;
+	db = db_open(&next, why, why_len);
 	if (!db)
 		return NULL;
 	sql = sqlite3_mprintf("ATTACH %Q AS old", old->path);

@@ -153,7 +153,7 @@ static void run_limit(const char *path)
 
 static void run_ours(const char *path)
 {
-	struct db_open how = {.path = path, .overwrite = true};
+	struct db_open how = {.path = path, .overwrite = true, .is_next = true};
 	char why[256];
 	struct db *db = db_open(&how, why, sizeof(why));
 	int err = 0;

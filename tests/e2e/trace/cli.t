@@ -65,6 +65,19 @@ check 'the report of a command line of nsys is where it was asked for' test -s r
 is "$(grep -c 'not yet' err)" 2 'options without effect are named, in a line for options and one for kinds'
 check "the change of the report's name from .nsys-rep is reported" grep -Fq "it will be 'rep.sqlite'" err
 
+# ---- ranks that share a name: one is recorded, the others are refused, with -f true, too ----
+echo old >ranks.sqlite
+for i in 1 2 3; do
+	"$BIN" profile -f true -t osrt -o ranks sh -c "echo \$\$ >began.$i; while [ ! -e go ]; do sleep 0.01; done" >out.$i 2>err.$i &
+done
+wait_for 20 eval '[ "$(cat err.* | grep -c "began with this one")" = 2 ]'
+touch go
+wait
+is "$(ls began.* | wc -l) $(cat err.* | grep -c 'report: ')" '1 1' 'three ranks with one name and -f true: one is recorded, the programs of the others are not started'
+is "$(q ranks.sqlite "SELECT count(*) > 0 FROM SL_PROCESS_TREE")" 1 'three ranks with one name and -f true: the report is whole'
+"$BIN" profile -f true -t osrt -o ranks true >out 2>err
+is $? 0 'a report of an earlier run is replaced with -f true'
+
 # ---- called nsys, as launchers call it: Ray's nsight plugin tries the options first, and removes the trial's report ----
 ln -s "$BIN" nsys
 for try in 1 2; do
