@@ -271,8 +271,12 @@ static char state_of(uint32_t pid, uint32_t tid)
 	const char *end;
 
 	snprintf(path, sizeof(path), "%s/%u/task/%u/stat", proc_root(), pid, tid);
+	errno = 0;
 	if (slurp(path, line, sizeof(line)) <= 0)
-		return 0;
+		return (errno == EMFILE || errno == ENFILE) &&
+				       (syscall(SYS_tgkill, pid, tid, 0) == 0 || errno == EPERM)
+			       ? PROC_STATE_UNKNOWN
+			       : 0;
 	end = strrchr(line, ')');
 	return end && end[1] ? end[2] : 0;
 }

@@ -33,7 +33,8 @@ struct mapped_file {
 void users_find_mapped(struct mapped_file *files, size_t cnt);
 /* The same for one file. */
 bool users_have_mapped(uint64_t device, uint64_t inode);
-/* The kernel's letter for its state ('R', 'T', 'Z', ...), 0 when there is none. */
+/* The kernel's letter for its state ('R', 'T', 'Z', ...), 0 when there is no such process. */
+#define PROC_STATE_UNKNOWN '?' /* there is one, but no descriptor to read its state by */
 char proc_state(uint32_t pid);
 /* Its parent, 0 unknown. */
 uint32_t proc_parent(uint32_t pid);

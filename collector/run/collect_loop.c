@@ -162,7 +162,6 @@ static void check_processes(struct collector *c)
 	if (!c->root.has_unwatched)
 		return;
 	c->root.has_unwatched = false;
-	pump_now(c);
 	for (struct proc *p = c->model.procs; p; p = p->links.next) {
 		char state = p->flags.is_gone || p->life.pidfd >= 0 ? 'R' : proc_state(p->pid);
 
@@ -174,6 +173,8 @@ static void check_processes(struct collector *c)
 			state = 'R';
 		}
 		if (state == 0 || state == 'Z' || state == 'X') {
+			/* After the look: the process may have made calls until then. */
+			pump_now(c);
 			model_exit(&c->model, p, c->clocks.now, -1);
 			if (p->pid == c->root.pid)
 				c->root.is_gone = true;
