@@ -88,13 +88,20 @@ static bool is_in_root(void)
 	return sl_sys4(SYS_readlinkat, AT_FDCWD, sl_global.path, &c, 1) != -ENOENT;
 }
 
+/* PATH of this process, whose `environ` may point anywhere; NULL: none, or it cannot be read. */
+static const char *own_path(struct reader *r)
+{
+	for (char **at = environ; at && can_read(r, at) && *at && can_read_text(r, *at); at++)
+		if (starts(*at, "PATH="))
+			return *at + sizeof("PATH=") - 1;
+	return NULL;
+}
+
 /* What the file of the program asks for, if it can be looked at. */
-static void look_at_file(const struct sl_exec_file *file, const char *preload,
+static void look_at_file(const struct sl_exec_file *file, const char *preload, struct reader *r,
 			 struct sl_env_plan *p)
 {
-	int at = sl_env_find("PATH");
-	enum sl_exec_needs needs = sl_exec_look(
-		file, at >= 0 ? environ[at] + sizeof("PATH=") - 1 : NULL, p->room, p->runtime);
+	enum sl_exec_needs needs = sl_exec_look(file, own_path(r), p->room, p->runtime);
 
 	p->is_unloaded = needs == SL_EXEC_OTHER || !is_in_root();
 	if (needs != SL_EXEC_RUNTIME ||
@@ -123,7 +130,7 @@ bool sl_env_plan(char *const envp[], struct sl_exec_file *file, struct sl_env_pl
 	if (p->is_untraced)
 		return p->has_session || p->has_shim;
 	if (p->room && !sl_seccomp_is_on())
-		look_at_file(file, p->has_shim ? envp[p->preload] : NULL, p);
+		look_at_file(file, p->has_shim ? envp[p->preload] : NULL, &r, p);
 	p->is_unloaded |= p->is_listed;
 	if (p->is_unloaded)
 		return p->has_shim;
