@@ -108,8 +108,10 @@ bool pace_look(struct collector *c)
 	int64_t since = pump_mono() - c->clocks.tick_at;
 	bool defers;
 
-	if (c->flight && !needs_rows_now(c) && !capture_is_urgent(c))
+	if (c->flight && !needs_rows_now(c) && !capture_is_urgent(c)) {
+		c->pace.move_ms = MS_IDLE; /* chunks stay where they are */
 		return !flight_can_wait(c, since);
+	}
 	if (move_chunks(&c->arenas))
 		c->pace.move_ms = 1;
 	else if (c->pace.move_ms < MS_IDLE)

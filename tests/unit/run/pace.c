@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "collector/capture/capture.h"
+#include "collector/capture/flight/flight_internal.h"
 #include "collector/collect/pump.h"
 #include "collector/kernel/sched/sched_internal.h"
 
@@ -402,6 +403,24 @@ static void look_without_a_tick_counts_as_no_round(void **state)
 	assert_int_equal(c->pace.idle_rounds, 10);
 }
 
+/* Its chunks are not moved: nothing else says how long to wait. */
+static void flight_recorder_rests_between_looks(void **state)
+{
+	struct flight *f = calloc(1, sizeof(*f));
+
+	(void)state;
+	assert_non_null(f);
+	f->state = FLIGHT_READY;
+	f->memory.bytes = UINT64_C(1) << 30;
+	c->flight = f;
+	assert_false(pace_look(c));
+	assert_int_equal(pace_next(c, false, 0), 4);
+	c->pace.idle_rounds = 10;
+	assert_int_equal(pace_next(c, false, 0), 50);
+	c->flight = NULL;
+	free(f);
+}
+
 /* Chunks were moved a moment ago. */
 static void look_comes_soon_after_a_move(void **state)
 {
@@ -441,6 +460,7 @@ int main(void)
 		TEST(look_comes_later_without_rows),
 		TEST(look_without_a_tick_counts_as_no_round),
 		TEST(look_comes_soon_after_a_move),
+		TEST(flight_recorder_rests_between_looks),
 	};
 
 	return cmocka_run_group_tests_name("pace", tests, NULL, NULL);
