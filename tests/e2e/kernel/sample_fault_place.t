@@ -97,9 +97,15 @@ case $wanted in
 esac
 is "$(wc -l <err)" 1 'recover of a copy prints one line'
 is "$(q "$R" "SELECT count(*) FROM sqlite_schema WHERE name IN ('SL_RAW_STACKS', 'SL_STATE')")" 0 'no raw stacks stay'
-all=$(rows) got=$(with different)
-check "what had room is there with its stacks: $got of $all" share_ok "$got" "$all" 90
-is "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE stackId IS NOT NULL AND stackId NOT IN (SELECT id FROM SL_STACKS)")" 0 'none names a stack that is not there'
+if [ "$(q "$R" "SELECT count(*) FROM sqlite_schema WHERE name = 'SL_STACKS'")" = 1 ]; then
+	all=$(rows) got=$(with different)
+	check "what had room is there with its stacks: $got of $all" share_ok "$got" "$all" 90
+	is "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE stackId IS NOT NULL AND stackId NOT IN (SELECT id FROM SL_STACKS)")" 0 'samples on a full disk name no stack that is not there'
+else
+	# On a busy machine the first commit comes late, with all samples.
+	skip 'what had room is there with its stacks' 'the first commit had more than there was room for'
+	is "$(rows)" 0 'samples on a full disk name no stack that is not there'
+fi
 
 # ---- the same, of threads that leave their CPU: as many as the program has naps, each a stack of its own ----
 naps=4000

@@ -121,7 +121,8 @@ static inline void on_comm(void *ctx, uint64_t ns, uint32_t pid, uint32_t tid, c
 		return;
 	snprintf(l->path, sizeof(l->path), "%s", exec->path ? exec->path : "");
 	l->args_len = exec->args_len;
-	memcpy(l->args, exec->args, exec->args_len);
+	if (exec->args_len)
+		memcpy(l->args, exec->args, exec->args_len);
 }
 
 static inline void on_exit_of(void *ctx, uint64_t ns, uint32_t pid, uint32_t tid, int exit_code)
