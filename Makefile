@@ -74,19 +74,20 @@ HAVE_BPF := $(shell command -v $(CLANG) >/dev/null 2>&1 && $(BPFTOOL) version >/
 SHARED_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard preload/unwind/cfi*.c)) preload/unwind/pylayout.c preload/wire/hook_info.c preload/wire/gpu_tables.c preload/wire/exec_file.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(SHARED_OBJ) $(B)/gen/embed.o $(B)/gen/schema_image.o
 STATIC_SQLITE := $(firstword $(wildcard $(shell $(CC) -print-file-name=libsqlite3.a 2>/dev/null)))
-# The static archive is the faster one (no PLT) and makes the binary relocatable; the shared one works too.
+# Static archives are faster (no PLT), and a program's LD_LIBRARY_PATH cannot put others in their place; shared ones work too.
+static_or = $(or $(firstword $(wildcard $(shell $(CC) -print-file-name=lib$(1).a))),-l$(1))
 LIBS := $(if $(STATIC_SQLITE),$(STATIC_SQLITE),-lsqlite3)
 ifeq ($(HAVE_BPF),1)
 BASE += -DSL_HAVE_BPF=1
 SKEL := $(BPF_SRC:collector/kernel/bpf/%.bpf.c=$(B)/bpf/%.skel.h)
-LIBS += -lbpf -lz
+LIBS += $(call static_or,bpf) $(call static_or,elf) $(call static_or,z)
 endif
 # Compression of exports, where there is a library for it.
 has_header = $(shell printf '\043include <$(1)>\n' | $(CC) -E -x c - >/dev/null 2>&1 && echo 1)
 PACK_LIBS :=
 ifeq ($(call has_header,zlib.h),1)
 BASE += -DSL_HAVE_ZLIB=1
-PACK_LIBS += -lz
+PACK_LIBS += $(call static_or,z)
 endif
 ifeq ($(call has_header,zstd.h),1)
 BASE += -DSL_HAVE_ZSTD=1
@@ -94,14 +95,13 @@ STATIC_ZSTD := $(firstword $(wildcard $(shell $(CC) -print-file-name=libzstd.a))
 PACK_LIBS += $(if $(STATIC_ZSTD),$(STATIC_ZSTD),-lzstd)
 endif
 LIBS += $(PACK_LIBS)
-static_or = $(or $(firstword $(wildcard $(shell $(CC) -print-file-name=lib$(1).a))),-l$(1))
 # Debug information: functions that were inlined, files and lines in stacks. From the archive, so that the program runs
 # where elfutils is not installed; what it needs of libelf is of its own version. Without: names of functions only.
 ifeq ($(call has_header,elfutils/libdw.h),1)
 BASE += -DSL_HAVE_LIBDW=1
 HAVE_LIBDW := 1
-# Not for others: libbpf brings a libelf of its own, which must not find half of it here.
-DW_LIBS := -Wl,--exclude-libs,libdw.a:libelf.a $(call static_or,dw) $(call static_or,elf) -lz
+# Not for others: a shared libbpf brings a libelf of its own, which must not find half of it here.
+DW_LIBS := -Wl,--exclude-libs,libdw.a:libelf.a $(call static_or,dw) $(call static_or,elf) $(call static_or,z)
 # Those archives of 0.192 lack a part (sourceware's bug 32293): see symbols_trees.c.
 DW_ARCHIVES := $(filter-out -%,$(DW_LIBS))
 ifeq ($(if $(DW_ARCHIVES),$(shell $(NM) $(DW_ARCHIVES) 2>/dev/null | sed -n 's/.* \([TU]\) eu_tsearch$$/\1/p' | sort -u)),U)

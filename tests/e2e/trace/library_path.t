@@ -46,4 +46,17 @@ check 'no path for the link: the reason is on standard error' grep -q 'LD_PRELOA
 is "$(grep -c 'ld.so' err)" 0 'no path for the link: the loader says nothing'
 SIGHTLINE_SESSIONS=$W/'all sessions' 'with space/sightline' status >got 2>&1
 check 'no path for the link: status does not say ok' grep -q 'Library calls *no' got
+
+# Libraries of the program's that have the names of those that the command needs.
+if command -v gcc >/dev/null; then
+	mkdir foreign
+	for library in libz.so.1 libelf.so.1 libdw.so.1 libbpf.so.1 libsqlite3.so.0 libzstd.so.1 liblzma.so.5; do
+		echo 'int foreign;' | gcc -shared -fPIC -x c - -Wl,-soname,$library -o foreign/$library
+	done
+	LD_LIBRARY_PATH=$W/foreign "$BIN" profile -f true -o foreign sh -c 'echo output' >got 2>err
+	is "$?$(cat got) $(wc -l <err)" '0output 1' 'LD_LIBRARY_PATH has libraries with names of those that the command needs: the program runs'
+	is "$(q foreign.sqlite 'SELECT max(traced) FROM SL_PROCESS_TREE')" 1 'LD_LIBRARY_PATH has libraries with names of those that the command needs: the program is traced'
+else
+	skip 'LD_LIBRARY_PATH has libraries with names of those that the command needs: the program runs' 'gcc is not installed (package gcc)'
+fi
 done_testing

@@ -403,7 +403,7 @@ static void look_without_a_tick_counts_as_no_round(void **state)
 	assert_int_equal(c->pace.idle_rounds, 10);
 }
 
-/* Its chunks are not moved: nothing else says how long to wait. */
+/* Its chunks are not moved: no other look sets how long to wait. */
 static void flight_recorder_rests_between_looks(void **state)
 {
 	struct flight *f = calloc(1, sizeof(*f));
