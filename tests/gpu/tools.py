@@ -22,6 +22,9 @@ WORK = ("KERNEL", "MEMCPY", "MEMSET")
 AT_END = 8  # seconds that are kept for results
 
 
+KERNEL_LOSSES = ("context switches", "callers in stacks of CPU samples", "CPU samples", "requests to block devices")
+
+
 class NotRun(Exception):
     """A check that cannot run here; says why."""
 
@@ -69,9 +72,9 @@ class Report:
         raise Failed("CUPTI does not deliver: %s" % ("; ".join(self.diagnostics()) or "nothing is said of it"))
 
     def lost(self):
-        """Losses of calls and of the GPU's work: what a busy machine takes from switches and CPU samples is no finding here."""
+        """Losses of calls and of the GPU's work: what a busy machine takes from the kernel's events is no finding here."""
         rows = self.rows("SELECT what, sum(count) FROM SL_LOST_EVENTS GROUP BY 1", "SL_LOST_EVENTS")
-        return [r for r in rows if not r[0].startswith(("context switches", "callers in stacks of CPU samples"))]
+        return [r for r in rows if not r[0].startswith(KERNEL_LOSSES)]
 
     def untold(self):
         """Share of calls that CUPTI did not come to tell of in time: their ids are not its own."""
