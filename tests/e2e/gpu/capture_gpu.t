@@ -31,7 +31,7 @@ cudaProfilerStop|1' 'calls of the capture, with its beginning and its end'
 		'the stream that was there before is known'
 	is "$(sqlite3 "$R" 'SELECT count(*) FROM TARGET_INFO_CUDA_DEVICE; SELECT count(*) FROM TARGET_INFO_CUDA_CONTEXT_INFO' 2>&1)" '1
 1' 'device and context from before the capture are known'
-	is "$(q "$R" "SELECT * FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context switches%'" 2>&1)" '' 'nothing lost'
+	is "$(q "$R" "SELECT * FROM SL_LOST_EVENTS WHERE $RECORDS" 2>&1)" '' 'nothing lost'
 done
 
 profile end -t cuda -c cudaProfilerApi "$GPU/range" 100 >out 2>err

@@ -18,7 +18,7 @@ activity() { # WHAT PROGRAM [ARG...]; $OPTIONS: more of profile's
 	profile activity -t cuda,cublas,cudnn,nccl $OPTIONS "$@" >said 2>err
 	result $? "$name: works" || diag <err
 	check "$name: what it asked for is there, and leads to its calls" "$PY" "$E2E/gpu/gpu_truth.py" "$R" said activity joined $what
-	is "$(q "$R" "SELECT * FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context switches%'" 2>&1)" '' "$name: nothing lost"
+	is "$(q "$R" "SELECT * FROM SL_LOST_EVENTS WHERE $RECORDS" 2>&1)" '' "$name: nothing lost"
 }
 
 OPTIONS=
@@ -97,7 +97,7 @@ OPTIONS=
 # ---- a kernel that still runs at the end: CUPTI has no times for it ----
 profile endless -t cuda "$GPU/ptx" endless >said 2>err
 is $? 0 'endless: works'
-is "$(sqlite3 "$R" "SELECT what, sum(count) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context switches%'" 2>&1)" \
+is "$(sqlite3 "$R" "SELECT what, sum(count) FROM SL_LOST_EVENTS WHERE $RECORDS" 2>&1)" \
 	'GPU work: CUPTI does not know when it was|1' 'endless: the one that still ran is counted'
 is "$(sqlite3 "$R" 'SELECT count(*), sum(end <= start OR start <= 0) FROM CUPTI_ACTIVITY_KIND_KERNEL' 2>&1)" '30|0' 'endless: the others have their rows'
 check 'endless: a message' grep -q 'CUPTI has no times for them' err

@@ -18,7 +18,7 @@ train() { # NAME [ENVIRONMENT...]
 	result $? "$name: works" || diag <err
 }
 lost() {
-	q "$R" "SELECT what, sum(count) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context switches%' GROUP BY 1" 2>&1
+	q "$R" "SELECT what, sum(count) FROM SL_LOST_EVENTS WHERE $RECORDS GROUP BY 1" 2>&1
 }
 kernels() {
 	q "$R" 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 2>&1

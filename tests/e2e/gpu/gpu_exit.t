@@ -19,7 +19,7 @@ ends() { # STATUS FILLS NAME HOW [OPTION...]
 	is "$(q "$R" "SELECT count(*), count(r.correlationId) FROM CUPTI_ACTIVITY_KIND_MEMSET m LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME r
 		USING (correlationId)" 2>&1)" "$fills|$fills" "$name: what the GPU did"
 	is "$(q "$R" "SELECT text FROM DIAGNOSTIC_EVENT WHERE severity > 1 AND text NOT LIKE '%context-switch%'" 2>&1)$(q "$R" "SELECT * FROM SL_LOST_EVENTS
-		WHERE what NOT LIKE 'context switches%'" 2>&1)" '' "$name: nothing is missing"
+		WHERE $RECORDS" 2>&1)" '' "$name: nothing is missing"
 }
 
 # ---- the handlers and destructors of others run for long ----

@@ -45,7 +45,7 @@ program() { # NAME PROGRAM [ARG...]
 		check "$name, $how: sound report" intact "$R"
 		check "$name, $how: rows = what the libraries counted" "$PY" "$E2E/gpu/gpu_truth.py" "$R" counts$run_no calls
 		check "$name, $how: work as asked for, each leads to a call" "$PY" "$E2E/gpu/gpu_truth.py" "$R" said activity joined
-		is "$(q "$R" "SELECT * FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context switches%'" 2>&1)" '' "$name, $how: nothing lost"
+		is "$(q "$R" "SELECT * FROM SL_LOST_EVENTS WHERE $RECORDS" 2>&1)" '' "$name, $how: nothing lost"
 	done
 }
 # What was kept of the arguments of calls of such a name, in their order: "ROLE=VALUE ..." a call.

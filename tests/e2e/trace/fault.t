@@ -9,7 +9,7 @@ calls() { # REPORT: preads, as rows, totals and losses
 	q "$1" "SELECT (SELECT count(*) FROM call WHERE name LIKE 'pread%') || ' ' ||
 		coalesce((SELECT sum(count) FROM total WHERE name LIKE 'pread%'), 0)" 2>&1
 }
-lost() { q "$1" "SELECT sum(count) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context%' AND what NOT LIKE 'requests to block devices%' AND what NOT LIKE '%samples%'" 2>/dev/null | sed 's/^$/0/'; }
+lost() { q "$1" "SELECT sum(count) FROM SL_LOST_EVENTS WHERE $RECORDS" 2>/dev/null | sed 's/^$/0/'; }
 works() { # STATUS OUTPUT-FILE N NAME: the program of N preads did its work
 	is "$1 $(cat "$2")" "0 bytes $((64 * $3))" "$4"
 }

@@ -110,7 +110,7 @@ if [ $root ] && unshare -m true 2>/dev/null; then
 		is "$(cat status) $(cat out)" "0 bytes $((64 * 300000))" "full disk, $where: the program works"
 		check "full disk, $where: the report is sound" intact small/r.sqlite
 		is "$(q small/r.sqlite "SELECT (SELECT count(*) FROM call WHERE name LIKE 'pread%') +
-			(SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context%' AND what NOT LIKE 'requests to block devices%' AND what NOT LIKE '%samples%')" 2>&1)" 300000 "full disk, $where: rows + lost = calls"
+			(SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE $RECORDS)" 2>&1)" 300000 "full disk, $where: rows + lost = calls"
 		[ $where = bare ] || check 'full disk: stderr has a message' grep -q '^sightline: .*' err
 		rm -f small/*
 	done
