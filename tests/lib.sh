@@ -164,11 +164,8 @@ if sys.version_info[0] == 3 and platform.python_implementation() == "CPython" an
 }
 
 # A condition on SL_LOST_EVENTS: records of what the program and its GPU did. Of the kernel's events a busy machine loses some.
-# shellcheck disable=SC2089 # SQL
 RECORDS="what NOT LIKE 'context switches%' AND what NOT LIKE 'requests to block devices%' AND what NOT LIKE 'page faults%'
 	AND (what NOT LIKE '%samples%' OR what LIKE '%NVTX%') AND what NOT LIKE '%threads without a CPU%'"
-# shellcheck disable=SC2090
-export RECORDS
 
 # Asks a report; the view "call" spells out names, paths and ids (see call.sql).
 # Tables that have no rows are not there; here they are, empty.

@@ -22,7 +22,7 @@ try() {
 	rm -f case* log.*
 	"$BIN" profile -t $T --osrt-threshold=0 -o case $2 "$PROG/capture" "$3" >out 2>err
 	try_status=$?
-	"$PY" "$E2E/trace/capture_truth.py" "$W/log" "$2 $env" "$4" $(reports) >said 2>&1 && [ $try_status -eq "${5:-0}" ]
+	RECORDS=$RECORDS "$PY" "$E2E/trace/capture_truth.py" "$W/log" "$2 $env" "$4" $(reports) >said 2>&1 && [ $try_status -eq "${5:-0}" ]
 	result $? "$1" || { echo "status $try_status"; cat said err; } | diag
 }
 names() { is "$(reports | tr '\n' ' ')" "$1 " "$2"; }

@@ -27,7 +27,7 @@ try() { # NAME, OPTIONS, STEPS, CALLS of each report, STATUS
 	begin "$2" "$3"
 	wait $job
 	try_status=$?
-	"$PY" "$E2E/trace/capture_truth.py" "$W/log" "$2" "$4" $(reports) >said 2>&1 && [ $try_status -eq "${5:-0}" ]
+	RECORDS=$RECORDS "$PY" "$E2E/trace/capture_truth.py" "$W/log" "$2" "$4" $(reports) >said 2>&1 && [ $try_status -eq "${5:-0}" ]
 	result $? "$1" || { echo "status $try_status"; cat said err; } | diag
 }
 ours() { # processes of sightline that are about this script's reports

@@ -22,7 +22,7 @@ try() { # NAME, OPTIONS, STEPS, CALLS of each report
 	rm -f case* log.*
 	"$BIN" profile -t $kinds --osrt-threshold=0 --on-full=block -o case $2 "$PROG/capture" "$3" >out 2>err
 	try_status=$?
-	"$PY" "$E2E/trace/capture_truth.py" "$W/log" "$2" "$4" $(reports) >said 2>&1 && [ $try_status -eq 0 ]
+	RECORDS=$RECORDS "$PY" "$E2E/trace/capture_truth.py" "$W/log" "$2" "$4" $(reports) >said 2>&1 && [ $try_status -eq 0 ]
 	result $? "$1" || { echo "status $try_status"; cat said err; } | diag
 }
 often() { # N WORD: so often
