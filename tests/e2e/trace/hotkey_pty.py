@@ -131,6 +131,7 @@ def toggles():
     shown(lambda: t.modes() == TAKEN)
     t.type(b"x\033[2" + F12)  # other keys before it, and half of another one
     shown(lambda: state() == ["Collection"])
+    phase("a")  # once more: one of its calls is made while the capture is on
     phase("b")
     t.type(F12)
     shown(lambda: glob.glob("r.1.sqlite") and state() == ["DelayedCollection"])
