@@ -32,6 +32,7 @@ planted 'an include of sqlite3.h in another room' sqlite3_h_is_included_in_three
 opens=calls_that_open_files_are_listed_with_reasons
 planted 'a call of open() in another file' $opens collector/base/budget.h 'static int planted(const char *path) { return open(path, 0); }'
 planted 'a call of sqlite3_exec() in another file' $opens exporters/text/format.h 'static int planted(sqlite3 *db) { return sqlite3_exec(db, "", 0, 0, 0); }'
+planted 'a caller that includes nothing' folder_readmes_and_the_protocol_repeat_the_source exporters/text/README.md '* In: cells. Out: text. Callers: health/.'
 if grep -q 'version 14\.' <<V
 $(clang-format --version 2>/dev/null)
 V
