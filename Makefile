@@ -234,6 +234,14 @@ $(B)/gen/syscall_names_32.h: scripts/syscall-names
 SYSCALL_NAMES := $(B)/gen/syscall_names.h $(B)/gen/syscall_names_32.h
 $(B)/collector/kernel/sched/sched_names.o: $(SYSCALL_NAMES)
 
+# The report's tables and columns as C has them.
+REPORT_COLUMNS := $(B)/gen/report_columns.h
+$(REPORT_COLUMNS): scripts/schema-columns collector/schema.sql
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)sh scripts/schema-columns collector/schema.sql >$@.new && mv $@.new $@
+$(LIB_OBJ) $(B)/collector/main.o: | $(REPORT_COLUMNS)
+
 # SQL texts travel inside the binary: schema, reports and rules, as NUL-terminated strings in one table.
 EMBED_SRC := $(sort collector/schema.sql $(wildcard exporters/stats/reports/*.sql exporters/analyze/rules/*.sql exporters/compare/queries/*.sql exporters/analyze/rules/shared/*.sql exporters/sql/lib/*.sql exporters/ranks/rollups/*.sql exporters/ranks/questions/*.sql))
 $(B)/gen/embed.c: scripts/embed $(EMBED_SRC)

@@ -3,13 +3,14 @@
 -- Names, order, types and NOT NULL of columns follow the export schema 3.28.1 of Nsight Systems, so
 -- that tools made for it read the reports; what it has no table for stands in tables named SL_*.
 -- The file runs as it is in the sqlite3 shell. Rules when changing it:
---   * "-- @table NAME WHEN" starts the section of one table. WHEN: always = in every report,
+--   * "-- @table NAME WHEN [batch PREFIX [text=TEXT]]" starts the section of one table. WHEN: always = in every report,
 --     lazy = made with its first row, live = the same, and dropped when a report is finished,
 --     raw = made with its first row, dropped when a report is finished, read by recover,
 --     private = the collector's own, dropped likewise.
 --   * Comments stand inside the parentheses of CREATE TABLE: only there do they reach `.schema`.
---   * Tables that take batches (enum db_table in db.h) have INTEGER columns, save REAL ones at the end, or one
---     TEXT that is the same in all rows, no PRIMARY KEY, no index and no DEFAULT (reason: row_batch.c).
+--   * Tables with "batch" take rows by db_row(); scripts/schema-columns makes the C names of table and columns. They have
+--     INTEGER columns, save REAL ones at the end, or one TEXT that is the same in all rows (text=), no PRIMARY KEY, no
+--     index and no DEFAULT (reason: row_batch.c).
 --
 -- Units: all times are ns since the start of the session unless the comment names another unit.
 -- "->" means "refers to". globalTid packs, from high to low: 8 bits hardware id, 8 bits VM id, 24 bits
@@ -94,7 +95,7 @@ CREATE TABLE ThreadNames (
     globalTid INTEGER           -- packed id
 );
 
--- @table OSRT_API lazy
+-- @table OSRT_API lazy batch OSRT
 CREATE TABLE OSRT_API (
     -- Calls of libc and pthread functions that lasted at least the threshold, in no special order.
     -- Shorter ones are summed up in SL_OSRT_TOTALS, by file in SL_FILE_TOTALS. The first nine columns are those of Nsight Systems.
@@ -116,7 +117,7 @@ CREATE TABLE OSRT_API (
     errnum       INTEGER           -- errno of a failed call; NULL: it succeeded
 );
 
--- @table OSRT_FILE_ACCESS_EVENTS lazy
+-- @table OSRT_FILE_ACCESS_EVENTS lazy batch FACC text=
 CREATE TABLE OSRT_FILE_ACCESS_EVENTS (
     -- Calls that open, close, read, write or inspect files.
     fileAccessId   INTEGER NOT NULL, -- -> OSRT_FILE_ACCESS_DESCRIPTORS.fileAccessId
@@ -147,7 +148,7 @@ CREATE TABLE SL_SOCKETS (
     localAddress TEXT    NOT NULL  -- as filePath has the peer's: "tcp:127.0.0.1:80"
 );
 
--- @table SCHED_EVENTS lazy
+-- @table SCHED_EVENTS lazy batch SCHED
 CREATE TABLE SCHED_EVENTS (
     -- Context switches: a row where a thread gets a CPU and a row where it leaves it, in turn per thread.
     start       INTEGER NOT NULL, -- ns
@@ -168,7 +169,7 @@ CREATE TABLE PROFILER_OVERHEAD (
     overheadType INTEGER NOT NULL  -- -> ENUM_CUPTI_OVERHEAD_TYPE.id
 );
 
--- @table SL_SCHED_DETAIL lazy
+-- @table SL_SCHED_DETAIL lazy batch SCHD
 CREATE TABLE SL_SCHED_DETAIL (
     -- What SCHED_EVENTS has no column for; joins its rows by (start, globalTid).
     start      INTEGER NOT NULL, -- ns
@@ -179,7 +180,7 @@ CREATE TABLE SL_SCHED_DETAIL (
     priority   INTEGER           -- the kernel's priority: 120 is nice 0, below 100 real-time
 );
 
--- @table SL_OSRT_LOCKS lazy
+-- @table SL_OSRT_LOCKS lazy batch LOCK
 CREATE TABLE SL_OSRT_LOCKS (
     -- What OSRT_API has no column for, of calls on locks that had to wait, on semaphores, condition variables and barriers;
     -- joins its rows by (start, globalTid). Semaphores serve as locks where the thread that waits on one also posts it.
@@ -227,7 +228,7 @@ CREATE TABLE SL_FILE_TOTALS (
     PRIMARY KEY (globalTid, fileAccessId, eventType, isStdio)
 ) WITHOUT ROWID;
 
--- @table SYSCALL lazy
+-- @table SYSCALL lazy batch CALL
 CREATE TABLE SYSCALL (
     -- System calls as the kernel saw them (--syscall) that took at least --syscall-threshold and returned while it
     -- was recorded. Shorter ones are summed up in SL_SYSCALL_TOTALS. The first six columns are those of Nsight Systems.
@@ -255,7 +256,7 @@ CREATE TABLE SL_SYSCALL_TOTALS (
     PRIMARY KEY (globalTid, nameId)
 ) WITHOUT ROWID;
 
--- @table COMPOSITE_EVENTS lazy
+-- @table COMPOSITE_EVENTS lazy batch SAMPLE
 CREATE TABLE COMPOSITE_EVENTS (
     -- CPU samples (--sample): what a thread was doing at one moment of its CPU time. And with --off-cpu-threshold: where
     -- it was when it went off-CPU by itself, if that lasted so long. The stack is in SL_STACKS, and in SAMPLING_CALLCHAINS.
@@ -269,7 +270,7 @@ CREATE TABLE COMPOSITE_EVENTS (
     end         INTEGER                       -- when it was on-CPU again, or the recording ended, ns; NULL: a sample
 );
 
--- @table SL_PAGE_FAULTS lazy
+-- @table SL_PAGE_FAULTS lazy batch FAULT
 CREATE TABLE SL_PAGE_FAULTS (
     -- Major page faults: memory that a thread touched and that had to be read first. Taken with CPU samples where eBPF is
     -- permitted (--sample). How long the thread waited for it is the time without a CPU before that, in SCHED_EVENTS.
@@ -281,7 +282,7 @@ CREATE TABLE SL_PAGE_FAULTS (
     stackId   INTEGER           -- -> SL_STACKS.id, where it touched it; NULL: none
 );
 
--- @table SL_BLOCK_IO lazy
+-- @table SL_BLOCK_IO lazy batch BLOCK
 CREATE TABLE SL_BLOCK_IO (
     -- Requests to block devices that threads of the process tree made, and the kernel's own (which write back what programs
     -- have written, and keep journals); with --cpuctxsw=system-wide, of all. Those that began and were done while it was recorded, in
@@ -299,7 +300,7 @@ CREATE TABLE SL_BLOCK_IO (
     failed    INTEGER NOT NULL  -- 1: it ended with an error
 );
 
--- @table PMU_EVENTS lazy
+-- @table PMU_EVENTS lazy batch PMU
 CREATE TABLE PMU_EVENTS (
     -- Event counters (--cpu-core-events, --os-events): a CPU between two readings. There is no row where all of them were 0.
     -- What was counted is in PMU_EVENT_COUNTERS, of what in PMU_EVENT_REQUESTS.
@@ -310,7 +311,7 @@ CREATE TABLE PMU_EVENTS (
     counter_id INTEGER           -- -> PMU_EVENT_COUNTERS.id
 );
 
--- @table PMU_EVENT_COUNTERS lazy
+-- @table PMU_EVENT_COUNTERS lazy batch PMUC
 CREATE TABLE PMU_EVENT_COUNTERS (
     -- How often events happened in an interval of PMU_EVENTS. An event that was not counted there has no row.
     id      INTEGER NOT NULL, -- the interval: PMU_EVENTS.counter_id
@@ -332,7 +333,7 @@ CREATE TABLE PMU_EVENT_REQUESTS (
     userOnly    INTEGER                       -- 1: without what happened in the kernel
 );
 
--- @table OSRT_CALLCHAINS lazy
+-- @table OSRT_CALLCHAINS lazy batch CHAIN
 CREATE TABLE OSRT_CALLCHAINS (
     -- Stacks of calls in OSRT_API. Complete when the report is finished. One row per frame.
     id           INTEGER NOT NULL, -- a stack, as callchainId has it: SL_STACKS.id
@@ -349,7 +350,7 @@ CREATE TABLE OSRT_CALLCHAINS (
     line         INTEGER           -- line in it; NULL: not known
 );
 
--- @table CUDA_CALLCHAINS lazy
+-- @table CUDA_CALLCHAINS lazy batch CHAIN
 CREATE TABLE CUDA_CALLCHAINS (
     -- Stacks of calls in CUPTI_ACTIVITY_KIND_RUNTIME, CUBLAS_EVENTS, CUDNN_EVENTS and SL_LIBRARY_API. Complete when
     -- the report is finished. One row per frame.
@@ -367,7 +368,7 @@ CREATE TABLE CUDA_CALLCHAINS (
     line         INTEGER           -- line in it; NULL: not known
 );
 
--- @table SYSCALL_CALLCHAINS lazy
+-- @table SYSCALL_CALLCHAINS lazy batch CHAIN
 CREATE TABLE SYSCALL_CALLCHAINS (
     -- Stacks of system calls in SYSCALL. Complete when the report is finished. One row per frame.
     id           INTEGER NOT NULL, -- a stack, as callchainId has it: SL_STACKS.id
@@ -393,7 +394,7 @@ CREATE VIEW SAMPLING_CALLCHAINS AS
            f.unwindMethod AS unwindMethod, s.depth AS stackDepth, f.file AS file, f.line AS line
     FROM COMPOSITE_EVENTS c JOIN SL_STACKS s ON s.id = c.stackId JOIN SL_FRAMES f ON f.id = s.frameId;
 
--- @table SL_STACKS lazy
+-- @table SL_STACKS lazy batch STACKS
 CREATE TABLE SL_STACKS (
     -- Every distinct stack of calls and samples, once, one row per frame. Complete when the report is finished.
     id      INTEGER NOT NULL, -- what callchainId of calls and COMPOSITE_EVENTS.stackId hold
@@ -402,7 +403,7 @@ CREATE TABLE SL_STACKS (
     PRIMARY KEY (id, depth)
 ) WITHOUT ROWID;
 
--- @table SL_FRAMES lazy
+-- @table SL_FRAMES lazy batch FRAME
 CREATE TABLE SL_FRAMES (
     -- Every distinct frame of them.
     id           INTEGER NOT NULL PRIMARY KEY,
@@ -497,7 +498,7 @@ CREATE TABLE SL_PROCESS_TREE (
     exitStatus      INTEGER           -- wait status: exit code << 8, or signal; NULL: not ended or not known
 );
 
--- @table CUPTI_ACTIVITY_KIND_RUNTIME lazy
+-- @table CUPTI_ACTIVITY_KIND_RUNTIME lazy batch RT
 CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (
     -- Calls into the CUDA runtime and the driver, one row for each that the program (or a library of it) made: what
     -- such a call calls in turn has no row. Arguments: SL_GPU_ARGUMENTS, by correlationId.
@@ -511,7 +512,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (
     callchainId   INTEGER           -- NULL: none
 );
 
--- @table CUPTI_ACTIVITY_KIND_KERNEL lazy
+-- @table CUPTI_ACTIVITY_KIND_KERNEL lazy batch KRN text=[]
 CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (
     -- Kernels that ran on a GPU.
     start                           INTEGER NOT NULL, -- on the GPU, ns
@@ -556,7 +557,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (
     tensorSizeMinusOneElements      TEXT    NOT NULL  -- '[]': none
 );
 
--- @table CUPTI_ACTIVITY_KIND_MEMCPY lazy
+-- @table CUPTI_ACTIVITY_KIND_MEMCPY lazy batch CPY
 CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (
     -- Copies that a GPU made, and unified memory that moved.
     start           INTEGER NOT NULL, -- on the GPU, ns
@@ -582,7 +583,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (
     copyCount       INTEGER           -- copies in this row, normally 1
 );
 
--- @table CUPTI_ACTIVITY_KIND_MEMSET lazy
+-- @table CUPTI_ACTIVITY_KIND_MEMSET lazy batch SET
 CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (
     -- Fills of GPU memory.
     start          INTEGER NOT NULL, -- on the GPU, ns
@@ -599,7 +600,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (
     memKind        INTEGER           -- -> ENUM_CUDA_MEM_KIND.id
 );
 
--- @table CUPTI_ACTIVITY_KIND_SYNCHRONIZATION lazy
+-- @table CUPTI_ACTIVITY_KIND_SYNCHRONIZATION lazy batch SYNC
 CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (
     -- Waits for a GPU: of the program for a stream, an event or a context, and of streams for events.
     start              INTEGER NOT NULL, -- ns
@@ -616,7 +617,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (
     eventSyncId        INTEGER           -- -> CUPTI_ACTIVITY_KIND_CUDA_EVENT.eventSyncId
 );
 
--- @table CUPTI_ACTIVITY_KIND_CUDA_EVENT lazy
+-- @table CUPTI_ACTIVITY_KIND_CUDA_EVENT lazy batch EVT
 CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT (
     -- Events that streams have passed (--cuda-event-trace).
     timestamp      INTEGER,          -- when the stream passed it, ns; NULL: unknown (CUDA before 12.8)
@@ -630,7 +631,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT (
     eventSyncId    INTEGER           -- number of this use of it
 );
 
--- @table CUPTI_ACTIVITY_KIND_GRAPH_TRACE lazy
+-- @table CUPTI_ACTIVITY_KIND_GRAPH_TRACE lazy batch GRT
 CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (
     -- Runs of whole CUDA graphs (--cuda-graph-trace=graph): their kernels and copies have no rows then.
     start          INTEGER NOT NULL, -- on the GPU, ns
@@ -645,7 +646,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (
     graphExecId    INTEGER NOT NULL  -- -> CUDA_GRAPH_EVENTS.graphExecId
 );
 
--- @table CUDA_GRAPH_NODE_EVENTS lazy
+-- @table CUDA_GRAPH_NODE_EVENTS lazy batch GRN
 CREATE TABLE CUDA_GRAPH_NODE_EVENTS (
     -- Nodes of CUDA graphs as they were made (--cuda-graph-trace=node).
     start               INTEGER NOT NULL, -- ns
@@ -657,7 +658,7 @@ CREATE TABLE CUDA_GRAPH_NODE_EVENTS (
     originalGraphNodeId INTEGER           -- node it is a copy of; NULL: none
 );
 
--- @table CUDA_GRAPH_EVENTS lazy
+-- @table CUDA_GRAPH_EVENTS lazy batch GRE
 CREATE TABLE CUDA_GRAPH_EVENTS (
     -- CUDA graphs made, copied and instantiated.
     start           INTEGER NOT NULL, -- ns
@@ -670,7 +671,7 @@ CREATE TABLE CUDA_GRAPH_EVENTS (
     graphExecId     INTEGER           -- what can be launched; NULL: none
 );
 
--- @table CUPTI_ACTIVITY_KIND_OVERHEAD lazy
+-- @table CUPTI_ACTIVITY_KIND_OVERHEAD lazy batch OVH
 CREATE TABLE CUPTI_ACTIVITY_KIND_OVERHEAD (
     -- Time that CUDA took for loading and compiling, and CUPTI for recording.
     start         INTEGER NOT NULL, -- ns
@@ -723,7 +724,7 @@ CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (
     importedMemoryPoolProcessId     INTEGER           -- plain pid of that
 );
 
--- @table CUDA_GPU_MEMORY_POOL_EVENTS lazy
+-- @table CUDA_GPU_MEMORY_POOL_EVENTS lazy batch POOL
 CREATE TABLE CUDA_GPU_MEMORY_POOL_EVENTS (
     -- Memory pools made, trimmed and destroyed (--cuda-memory-usage).
     start                           INTEGER NOT NULL, -- ns
@@ -739,7 +740,7 @@ CREATE TABLE CUDA_GPU_MEMORY_POOL_EVENTS (
     localMemoryPoolUtilizedSize     INTEGER           -- bytes in use
 );
 
--- @table CUDA_UM_CPU_PAGE_FAULT_EVENTS lazy
+-- @table CUDA_UM_CPU_PAGE_FAULT_EVENTS lazy batch UMC
 CREATE TABLE CUDA_UM_CPU_PAGE_FAULT_EVENTS (
     -- Code on a CPU touched unified memory that was on a GPU (--cuda-um-cpu-page-faults).
     start             INTEGER NOT NULL, -- ns
@@ -753,7 +754,7 @@ CREATE TABLE CUDA_UM_CPU_PAGE_FAULT_EVENTS (
     sourceLine        INTEGER           -- NULL
 );
 
--- @table CUDA_UM_GPU_PAGE_FAULT_EVENTS lazy
+-- @table CUDA_UM_GPU_PAGE_FAULT_EVENTS lazy batch UMG
 CREATE TABLE CUDA_UM_GPU_PAGE_FAULT_EVENTS (
     -- Code on a GPU touched unified memory that was elsewhere (--cuda-um-gpu-page-faults).
     start              INTEGER NOT NULL, -- the driver began to deal with it, ns
@@ -765,7 +766,7 @@ CREATE TABLE CUDA_UM_GPU_PAGE_FAULT_EVENTS (
     faultAccessType    INTEGER NOT NULL  -- -> ENUM_CUDA_UNIF_MEM_ACCESS_TYPE.id
 );
 
--- @table CUDNN_EVENTS lazy
+-- @table CUDNN_EVENTS lazy batch DNN
 CREATE TABLE CUDNN_EVENTS (
     -- Calls into cuDNN; those that it makes to itself have no row. The first five columns are those of
     -- Nsight Systems.
@@ -779,7 +780,7 @@ CREATE TABLE CUDNN_EVENTS (
     callchainId INTEGER           -- its stack: CUDA_CALLCHAINS.id; NULL: none
 );
 
--- @table CUBLAS_EVENTS lazy
+-- @table CUBLAS_EVENTS lazy batch BLAS
 CREATE TABLE CUBLAS_EVENTS (
     -- Calls into cuBLAS and cuBLASLt; those that they make to each other have no row. The first five columns are those
     -- of Nsight Systems.
@@ -804,7 +805,7 @@ CREATE TABLE SL_FUNCTIONS (
                                           -- no calls and bytes of the kernel's; 0: others
 );
 
--- @table SL_LIBRARY_API lazy
+-- @table SL_LIBRARY_API lazy batch LIB
 CREATE TABLE SL_LIBRARY_API (
     -- Calls into GPU libraries that Nsight Systems has no table for: NCCL, cuFFT, cuSPARSE, cuSOLVER, cuFile.
     start        INTEGER NOT NULL, -- entry, ns
@@ -861,7 +862,7 @@ CREATE TABLE SL_NCCL_COMMUNICATORS (
     PRIMARY KEY (globalPid, comm, start)
 );
 
--- @table SL_GPU_ARGUMENTS lazy
+-- @table SL_GPU_ARGUMENTS lazy batch ARG
 CREATE TABLE SL_GPU_ARGUMENTS (
     -- What was kept of the arguments of calls into GPU libraries, one row each.
     callId   INTEGER NOT NULL, -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId, or callId of the other tables of calls
@@ -970,7 +971,7 @@ CREATE TABLE TARGET_INFO_GPU_METRICS (
     metricName TEXT    NOT NULL  -- with its unit: 'SMs Active [Throughput %]'
 );
 
--- @table GPU_METRICS lazy
+-- @table GPU_METRICS lazy batch METRIC
 CREATE TABLE GPU_METRICS (
     -- Samples of hardware metrics, in order of time; all metrics of a sample have one timestamp. A sample is about the time
     -- from its timestamp to that of the next one of its typeId, unless SL_GPU_METRIC_GAPS has a gap between.
@@ -1020,7 +1021,7 @@ CREATE TABLE SL_COUNTERS (
     isSum     INTEGER NOT NULL              -- 1: a value is what came together since the sample before; 0: it is a level at its time
 );
 
--- @table SL_COUNTER_SAMPLES lazy
+-- @table SL_COUNTER_SAMPLES lazy batch COUNTER
 CREATE TABLE SL_COUNTER_SAMPLES (
     -- Values of SL_COUNTERS. Nothing between two samples is interpolated.
     counterId INTEGER NOT NULL, -- -> SL_COUNTERS.id

@@ -224,14 +224,14 @@ static void file_event(struct arenas *as, struct thread *t, const struct call *c
 
 	if (io == SL_IO_NONE)
 		return;
-	row = db_row(as->db, DB_FILE_ACCESS_EVENTS);
-	row[FACC_ID] = file_id;
+	row = db_row(as->db, DB_OSRT_FILE_ACCESS_EVENTS);
+	row[FACC_FILE_ACCESS_ID] = file_id;
 	row[FACC_THREAD_ID] = t->id.tid;
 	row[FACC_STARTED_AT] = start;
 	row[FACC_ENDED_AT] = end;
 	row[FACC_EVENT_TYPE] = io;
 	row[FACC_API_CALL_ID] = hook_name(as->model, c->hook);
-	row[FACC_BYTES] = bytes_done(c) == DB_NULL ? 0 : bytes_done(c);
+	row[FACC_BYTES_PROCESSED] = bytes_done(c) == DB_NULL ? 0 : bytes_done(c);
 }
 
 /* Adds to the live sums. */

@@ -35,7 +35,7 @@ static void on_switch(void *ctx, const struct sched_switch *sw)
 
 	row[SCHED_START] = ns;
 	row[SCHED_CPU] = sw->cpu;
-	row[SCHED_IS_IN] = sw->is_in;
+	row[SCHED_IS_SCHED_IN] = sw->is_in;
 	row[SCHED_GLOBAL_TID] = tid;
 	row[SCHED_THREAD_STATE] = sw->is_in ? SCHED_STATE_RUNNING : sw->state;
 	row[SCHED_THREAD_BLOCK] = DB_NULL;

@@ -6,23 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { /* GPU_METRICS */
-	METRIC_RAW_TIMESTAMP,
-	METRIC_TIMESTAMP,
-	METRIC_TYPE_ID,
-	METRIC_METRIC_ID,
-	METRIC_VALUE,
-	METRIC_EXACT, /* db_real() */
-	METRIC_COL_CNT
-};
-
-enum { /* SL_COUNTER_SAMPLES */
-	COUNTER_ID,
-	COUNTER_TIMESTAMP,
-	COUNTER_VALUE, /* db_real() */
-	COUNTER_COL_CNT
-};
-
 /* What a column of type REAL takes in a row; NaN and infinity are NULL. */
 static inline int64_t db_real(double d)
 {
@@ -90,7 +73,7 @@ static inline void db_counter_sample(struct db *db, int64_t counter, int64_t ns,
 {
 	int64_t *r = db_row(db, DB_SL_COUNTER_SAMPLES);
 
-	r[COUNTER_ID] = counter;
+	r[COUNTER_COUNTER_ID] = counter;
 	r[COUNTER_TIMESTAMP] = ns;
 	r[COUNTER_VALUE] = db_real(value);
 }

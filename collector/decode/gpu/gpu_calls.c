@@ -300,7 +300,7 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 	/* CUPTI's name has the version, as in nsys. */
 	name = f && !string_find(a, api->name) ? function_name(as, a->family.gpu, hook->function)
 					       : gpu_name(as, a, api->name, true)->mangled;
-	row = db_row(as->db, DB_RUNTIME);
+	row = db_row(as->db, DB_CUPTI_ACTIVITY_KIND_RUNTIME);
 	row[RT_START] = w.start;
 	row[RT_END] = w.end;
 	row[RT_EVENT_CLASS] =

@@ -17,7 +17,7 @@ enum { /* CUpti_ActivityUnifiedMemoryCounterKind */
 
 static void moved(struct arenas *as, struct gpu_process *p, const struct sl_gpu_um *u)
 {
-	int64_t *row = db_row(as->db, DB_MEMCPY);
+	int64_t *row = db_row(as->db, DB_CUPTI_ACTIVITY_KIND_MEMCPY);
 
 	for (int i = 0; i < CPY_COL_CNT; i++)
 		row[i] = DB_NULL;
@@ -55,7 +55,7 @@ void gpu_um_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_
 		if (as->gpu.no_um_cpu_faults)
 			break;
 		snprintf(pc, sizeof(pc), "0x%" PRIx64, u->value);
-		row = db_row(as->db, DB_UM_CPU_PAGE_FAULTS);
+		row = db_row(as->db, DB_CUDA_UM_CPU_PAGE_FAULT_EVENTS);
 		row[UMC_START] = gpu_session_ns(as, u->start);
 		row[UMC_GLOBAL_PID] = p->id.global_pid;
 		row[UMC_ADDRESS] = (int64_t)u->address;
@@ -68,7 +68,7 @@ void gpu_um_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_
 	case UM_GPU_FAULT:
 		if (as->gpu.no_um_gpu_faults)
 			break;
-		row = db_row(as->db, DB_UM_GPU_PAGE_FAULTS);
+		row = db_row(as->db, DB_CUDA_UM_GPU_PAGE_FAULT_EVENTS);
 		row[UMG_START] = gpu_session_ns(as, u->start);
 		row[UMG_END] = gpu_session_ns(as, u->end);
 		row[UMG_GLOBAL_PID] = p->id.global_pid;
@@ -113,7 +113,7 @@ void gpu_memory_write(struct arenas *as, struct arena *a, struct gpu_process *p,
 void gpu_pool_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_pool *m)
 {
 	bool is_local = m->type == 1;
-	int64_t *row = db_row(as->db, DB_MEMORY_POOL_EVENTS);
+	int64_t *row = db_row(as->db, DB_CUDA_GPU_MEMORY_POOL_EVENTS);
 
 	row[POOL_START] = gpu_session_ns(as, m->time);
 	row[POOL_GLOBAL_PID] = p->id.global_pid;

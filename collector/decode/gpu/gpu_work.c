@@ -199,7 +199,7 @@ static void kernel(struct arenas *as, struct arena *a, struct gpu_process *p,
 		   const struct sl_gpu_kernel *k)
 {
 	const struct gpu_name *n = gpu_name(as, a, k->name, true);
-	int64_t *row = db_row(as->db, DB_KERNEL);
+	int64_t *row = db_row(as->db, DB_CUPTI_ACTIVITY_KIND_KERNEL);
 	bool has_cluster = k->cluster[0] != 0;
 
 	row[KRN_START] = gpu_session_ns(as, k->start);
@@ -243,7 +243,7 @@ static void kernel(struct arenas *as, struct arena *a, struct gpu_process *p,
 
 static void copy(struct arenas *as, struct gpu_process *p, const struct sl_gpu_memcpy *m)
 {
-	int64_t *row = db_row(as->db, DB_MEMCPY);
+	int64_t *row = db_row(as->db, DB_CUPTI_ACTIVITY_KIND_MEMCPY);
 
 	row[CPY_START] = gpu_session_ns(as, m->start);
 	row[CPY_END] = gpu_session_ns(as, m->end);
@@ -272,7 +272,7 @@ static void copy(struct arenas *as, struct gpu_process *p, const struct sl_gpu_m
 
 static void fill(struct arenas *as, struct gpu_process *p, const struct sl_gpu_memset *m)
 {
-	int64_t *row = db_row(as->db, DB_MEMSET);
+	int64_t *row = db_row(as->db, DB_CUPTI_ACTIVITY_KIND_MEMSET);
 
 	row[SET_START] = gpu_session_ns(as, m->start);
 	row[SET_END] = gpu_session_ns(as, m->end);
@@ -301,7 +301,7 @@ static int64_t device_of(const struct gpu_process *p, uint32_t device, uint32_t 
 
 static void synchronization(struct arenas *as, struct gpu_process *p, const struct sl_gpu_sync *s)
 {
-	int64_t *row = db_row(as->db, DB_SYNCHRONIZATION);
+	int64_t *row = db_row(as->db, DB_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
 
 	row[SYNC_START] = gpu_session_ns(as, s->start);
 	row[SYNC_END] = gpu_session_ns(as, s->end);
@@ -320,7 +320,7 @@ static void synchronization(struct arenas *as, struct gpu_process *p, const stru
 
 static void event(struct arenas *as, struct gpu_process *p, const struct sl_gpu_event *e)
 {
-	int64_t *row = db_row(as->db, DB_CUDA_EVENT);
+	int64_t *row = db_row(as->db, DB_CUPTI_ACTIVITY_KIND_CUDA_EVENT);
 
 	row[EVT_TIMESTAMP] = e->timestamp ? gpu_session_ns(as, e->timestamp) : DB_NULL;
 	row[EVT_DEVICE_ID] = device_of(p, e->device, e->context);
@@ -335,7 +335,7 @@ static void event(struct arenas *as, struct gpu_process *p, const struct sl_gpu_
 
 static void graph(struct arenas *as, struct gpu_process *p, const struct sl_gpu_graph *g)
 {
-	int64_t *row = db_row(as->db, DB_GRAPH_TRACE);
+	int64_t *row = db_row(as->db, DB_CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 
 	row[GRT_START] = gpu_session_ns(as, g->start);
 	row[GRT_END] = gpu_session_ns(as, g->end);
@@ -362,7 +362,7 @@ static void graph_made(struct arenas *as, struct gpu_process *p, const struct sl
 	int64_t name = text_id(as, names[kind]), *row;
 
 	if (!kind) {
-		row = db_row(as->db, DB_GRAPH_NODE_EVENTS);
+		row = db_row(as->db, DB_CUDA_GRAPH_NODE_EVENTS);
 		row[GRN_START] = row[GRN_END] = ns;
 		row[GRN_EVENT_CLASS] = CLASS_NODE;
 		row[GRN_GLOBAL_TID] = tid;
@@ -371,7 +371,7 @@ static void graph_made(struct arenas *as, struct gpu_process *p, const struct sl
 		row[GRN_ORIGINAL_GRAPH_NODE_ID] = gpu_or_null(n->original);
 		return;
 	}
-	row = db_row(as->db, DB_GRAPH_EVENTS);
+	row = db_row(as->db, DB_CUDA_GRAPH_EVENTS);
 	row[GRE_START] = row[GRE_END] = ns;
 	row[GRE_EVENT_CLASS] = classes[kind];
 	row[GRE_GLOBAL_TID] = tid;
@@ -384,7 +384,7 @@ static void graph_made(struct arenas *as, struct gpu_process *p, const struct sl
 static void overhead(struct arenas *as, struct gpu_process *p, const struct sl_gpu_overhead *o)
 {
 	const char *text;
-	int64_t kind = overhead_kind(o->kind, &text), *row = db_row(as->db, DB_CUPTI_OVERHEAD);
+	int64_t kind = overhead_kind(o->kind, &text), *row = db_row(as->db, DB_CUPTI_ACTIVITY_KIND_OVERHEAD);
 
 	row[OVH_START] = gpu_session_ns(as, o->start);
 	row[OVH_END] = gpu_session_ns(as, o->end);

@@ -7,7 +7,7 @@
 /* A row of each table that takes batches: numbers from @first on. */
 static void fill_batches(struct db *db, int64_t first)
 {
-	for (int t = DB_RUNTIME; t <= DB_SL_GPU_ARGUMENTS; t++) {
+	for (int t = DB_CUPTI_ACTIVITY_KIND_RUNTIME; t <= DB_SL_GPU_ARGUMENTS; t++) {
 		int64_t *r = db_row(db, (enum db_table)t);
 
 		for (int i = 0; i < KRN_COL_CNT; i++)

@@ -129,7 +129,7 @@ static void calls_of_libraries_share_the_table_of_cuda(void **state)
 	RAW(db, STACK(1), EXACT(leaf), BEHIND(Py_RunMain));
 	RAW(db, STACK(2), EXACT(Py_RunMain));
 	RAW(db, STACK(3), EXACT(leaf));
-	gpu_call(db, DB_RUNTIME, RT_COL_CNT, RT_CALLCHAIN_ID, STACK(1));
+	gpu_call(db, DB_CUPTI_ACTIVITY_KIND_RUNTIME, RT_COL_CNT, RT_CALLCHAIN_ID, STACK(1));
 	gpu_call(db, DB_CUBLAS_EVENTS, BLAS_COL_CNT, BLAS_CALLCHAIN_ID, STACK(1));
 	gpu_call(db, DB_CUBLAS_EVENTS, BLAS_COL_CNT, BLAS_CALLCHAIN_ID, STACK(2));
 	gpu_call(db, DB_CUDNN_EVENTS, DNN_COL_CNT, DNN_CALLCHAIN_ID, STACK(3));
