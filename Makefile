@@ -234,13 +234,16 @@ $(B)/gen/syscall_names_32.h: scripts/syscall-names
 SYSCALL_NAMES := $(B)/gen/syscall_names.h $(B)/gen/syscall_names_32.h
 $(B)/collector/kernel/sched/sched_names.o: $(SYSCALL_NAMES)
 
-# The report's tables and columns as C has them.
-REPORT_COLUMNS := $(B)/gen/report_columns.h
-$(REPORT_COLUMNS): scripts/schema-columns collector/schema.sql
+# The report's tables and columns, for what reads them otherwise than as SQL.
+REPORT_TABLES := $(addprefix $(B)/gen/,report_columns.h report_tables.def report_tables.txt)
+$(B)/gen/report_columns.h: FORM := write
+$(B)/gen/report_tables.def: FORM := read
+$(B)/gen/report_tables.txt: FORM := sql
+$(REPORT_TABLES): scripts/schema-columns collector/schema.sql
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
-	$(Q)sh scripts/schema-columns collector/schema.sql >$@.new && mv $@.new $@
-$(LIB_OBJ) $(B)/collector/main.o: | $(REPORT_COLUMNS)
+	$(Q)sh scripts/schema-columns $(FORM) collector/schema.sql >$@.new && mv $@.new $@
+$(LIB_OBJ) $(B)/collector/main.o: | $(REPORT_TABLES)
 
 # SQL texts travel inside the binary: schema, reports and rules, as NUL-terminated strings in one table.
 EMBED_SRC := $(sort collector/schema.sql $(wildcard exporters/stats/reports/*.sql exporters/analyze/rules/*.sql exporters/compare/queries/*.sql exporters/analyze/rules/shared/*.sql exporters/sql/lib/*.sql exporters/ranks/rollups/*.sql exporters/ranks/questions/*.sql))

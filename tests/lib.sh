@@ -177,7 +177,7 @@ q() { # REPORT SQL
 		*" $q_table "*) ;;
 		*) q_make="$q_make CREATE TEMP TABLE $q_table ($q_columns);" ;;
 		esac
-	done <"$TOP/tests/e2e/lib/tables.txt"
+	done <"$B/gen/report_tables.txt"
 	sqlite3 -batch -bail -readonly -cmd '.timeout 10000' "$1" "$q_make" ".read $TOP/tests/e2e/lib/call.sql" "$2"
 }
 intact() { # REPORT

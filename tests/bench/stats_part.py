@@ -8,23 +8,26 @@ import os
 import re
 import shutil
 import sqlite3
+import subprocess
 from statistics import median
 
 from export_part import report_of, scan
 
 EVENTS = int(os.environ.get("STATS_EVENTS", "10000000"))
-REPORTS = os.path.join(os.path.dirname(__file__), "..", "..", "exporters", "stats", "reports")
+TOP = os.path.join(os.path.dirname(__file__), "..", "..")
+REPORTS = os.path.join(TOP, "exporters", "stats", "reports")
+TABLES = subprocess.check_output(["sh", os.path.join(TOP, "scripts/schema-columns"), "sql",
+                                  os.path.join(TOP, "collector/schema.sql")], text=True)
 # Those of the default set that find something in what bigreport makes.
 USED = ("nvtx_sum", "osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum",
         "thread_cpu_sum")
 
 
 def shell(path):
-    """One call of the shell for all: compat.def's views for what the report lacks, then each text."""
+    """One call of the shell for all: views for what the report lacks, then each text."""
     argv = ["sqlite3", "-readonly", "-csv", path]
     for table in "SL_SCHED_DETAIL", "PROFILER_OVERHEAD":
-        columns = re.search(r'TABLE\(%s,\s*"([^)]*)"\)' % table,
-                            open(os.path.join(REPORTS, "..", "compat.def")).read()).group(1).replace('"', " ").split()
+        columns = re.search(r"^%s (.*)$" % table, TABLES, re.M).group(1).split(", ")
         argv.append("CREATE TEMP VIEW %s AS SELECT %s WHERE 0" % (table, ", ".join("NULL AS " + c for c in columns)))
     return argv + [".read '%s'" % os.path.join(REPORTS, name + ".sql") for name in USED]
 

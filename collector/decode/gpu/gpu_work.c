@@ -384,7 +384,8 @@ static void graph_made(struct arenas *as, struct gpu_process *p, const struct sl
 static void overhead(struct arenas *as, struct gpu_process *p, const struct sl_gpu_overhead *o)
 {
 	const char *text;
-	int64_t kind = overhead_kind(o->kind, &text), *row = db_row(as->db, DB_CUPTI_ACTIVITY_KIND_OVERHEAD);
+	int64_t kind = overhead_kind(o->kind, &text),
+		*row = db_row(as->db, DB_CUPTI_ACTIVITY_KIND_OVERHEAD);
 
 	row[OVH_START] = gpu_session_ns(as, o->start);
 	row[OVH_END] = gpu_session_ns(as, o->end);

@@ -59,7 +59,8 @@ sed -n '/^CREATE TABLE OSRT_API /,/^);/p; /^CREATE TABLE SCHED_EVENTS /,/^);/p' 
 sqlite3 all.sqlite "INSERT INTO OSRT_API SELECT *, 0, 3, NULL, NULL, NULL, NULL, NULL, NULL FROM old;
 	INSERT INTO SCHED_EVENTS SELECT *, NULL, NULL FROM old2"
 # The shell has no views for tables and columns that are not there: the rest of the schema, empty.
-"$PY" - "$TOP/exporters/read/compat.def" all.sqlite "$TOP/exporters/read/stack_views.c" <<'EOF'
+cat "$B/gen/report_tables.def" "$TOP/exporters/read/compat.def" >tables.def
+"$PY" - tables.def all.sqlite "$TOP/exporters/read/stack_views.c" <<'EOF'
 import re, sqlite3, sys
 db = sqlite3.connect(sys.argv[2])
 for name, columns in re.findall(r'TABLE\((\w+),((?:\s*"[^"]*")+)\)', open(sys.argv[1]).read()):

@@ -12,7 +12,8 @@ for row in csv.reader(sys.stdin): print([re.sub(r"^(-?\d+\.\d+?)0*$", r"\1", x) 
 
 sqlite3 health.sqlite <"$GOLD/health.sql" || exit 1
 cp health.sqlite shell.sqlite
-"$PY" - "$TOP/exporters/read/compat.def" <<'EOP' | sqlite3 shell.sqlite
+cat "$B/gen/report_tables.def" "$TOP/exporters/read/compat.def" >tables.def
+"$PY" - tables.def <<'EOP' | sqlite3 shell.sqlite
 import re, sys
 for name, columns in re.findall(r'TABLE\((\w+),((?:\s*"[^"]*")+)\)', open(sys.argv[1]).read()):
     columns = ', '.join('"%s"' % c for c in ''.join(re.findall('"([^"]*)"', columns)).split())

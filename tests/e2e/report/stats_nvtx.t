@@ -12,7 +12,8 @@ import csv, sys
 for row in csv.reader(sys.stdin): print(row)'; }
 
 # ---- by hand, in the binary and in the sqlite3 shell ----
-"$PY" - "$TOP/exporters/read/compat.def" >rest.sql <<'EOF'
+cat "$B/gen/report_tables.def" "$TOP/exporters/read/compat.def" >tables.def
+"$PY" - tables.def >rest.sql <<'EOF'
 import re, sys
 for name, columns in re.findall(r'TABLE\((\w+),((?:\s*"[^"]*")+)\)', open(sys.argv[1]).read()):
     columns = ', '.join('"%s"' % c for c in ''.join(re.findall('"([^"]*)"', columns)).split())
