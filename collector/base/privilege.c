@@ -58,6 +58,14 @@ bool privilege_may_watch(uint32_t pid)
 	return same_uid && same_gid;
 }
 
+bool privilege_may_trace(uint32_t pid)
+{
+	char path[64], exe[1];
+
+	snprintf(path, sizeof(path), "%s/%u/exe", proc_root(), pid);
+	return privilege_may_watch_all() || readlink(path, exe, sizeof(exe)) >= 0;
+}
+
 void privilege_fix(const char *caps, char *fix, size_t fix_len)
 {
 	char exe[400];

@@ -245,7 +245,7 @@ static int check_pids(void)
 			sl_warn("attach: %s", why);
 			return SL_EXIT_FAIL;
 		}
-		if (!privilege_may_watch(ask.pid[i])) {
+		if (!privilege_may_trace(ask.pid[i])) {
 			sl_warn("attach: not permitted: process %u is another user's, and this "
 				"user lacks CAP_SYS_PTRACE",
 				ask.pid[i]);
@@ -350,7 +350,7 @@ static void follow_samples(struct collector *c, const struct running *r)
 /* One process with its threads. 0, -ESRCH: it has just ended, or may not be watched, or -errno. */
 static int follow(struct collector *c, const struct running *r)
 {
-	int err = privilege_may_watch(r->pid) ? sched_follow(c->kernel.sched.open, (pid_t)r->pid)
+	int err = privilege_may_trace(r->pid) ? sched_follow(c->kernel.sched.open, (pid_t)r->pid)
 					      : -ESRCH;
 
 	if (!err)

@@ -200,7 +200,9 @@ static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm,
 	/* The new image's record may have been read already. */
 	if (p->image_ns >= ns)
 		return;
-	find_program(pid, e, &exe, &command);
+	exe = command = NULL;
+	if (!e->is_hidden)
+		find_program(pid, e, &exe, &command);
 	/* It has exited: for the first program the command line is known, for others the name. */
 	if (!command && is_start && m->root.command)
 		command = strdup(m->root.command);

@@ -53,7 +53,28 @@ struct mm_struct {
 	unsigned long arg_start, arg_end;
 } RELOC;
 struct linux_binprm {
+	unsigned int secureexec : 1; /* AT_SECURE */
 	const char *interp;
+	unsigned int interp_flags;
+} RELOC;
+typedef struct {
+	unsigned int val;
+} kuid_t;
+typedef struct {
+	unsigned int val;
+} kgid_t;
+typedef struct {
+	__u64 val;
+} kernel_cap_t;
+struct user_namespace {
+	struct user_namespace *parent;
+	kuid_t owner;
+} RELOC;
+struct cred {
+	kuid_t uid, suid, euid;
+	kgid_t gid, sgid, egid;
+	kernel_cap_t cap_permitted;
+	struct user_namespace *user_ns;
 } RELOC;
 struct task_struct {
 	unsigned int __state;
@@ -67,6 +88,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	struct mm_struct *mm;
+	const struct cred *cred;
 	char comm[CTXSW_COMM_LEN];
 } RELOC;
 struct gendisk {
@@ -95,6 +117,8 @@ struct bpf_iter__task { /* UAPI in all but name: each member takes eight bytes *
 };
 
 #define SIGNAL_GROUP_EXIT 4
+#define ENFORCE_NONDUMP   1u /* of interp_flags: a file that its user may not read */
+#define NAMESPACES_MOST   8
 #ifdef __TARGET_ARCH_x86
 #define THREAD_SIZE 16384
 #else
@@ -259,7 +283,7 @@ static __noinline int announce(struct task_struct *task, __u64 parent_pid_tid, _
 	}
 	r->ns = bpf_ktime_get_ns();
 	r->kind = CTXSW_TASK;
-	r->side = born;
+	r->side = born | (*f & CTXSW_LIFE ? CTXSW_HIDDEN : 0);
 	r->cpu = bpf_get_smp_processor_id();
 	r->tid = r->ns_tid = task->pid;
 	r->pid = r->ns_pid = task->tgid;
@@ -279,6 +303,11 @@ static __noinline int announce(struct task_struct *task, __u64 parent_pid_tid, _
 static __always_inline int wanted(__u32 tid)
 {
 	return config.system_wide || (flags_of(tid) & CTXSW_MEMBER);
+}
+
+static __always_inline int has_life(__u32 tid)
+{
+	return config.system_wide || (flags_of(tid) & (CTXSW_MEMBER | CTXSW_LIFE));
 }
 
 static __always_inline void remember_waker(__u32 tid, __u64 ns)
@@ -303,10 +332,11 @@ int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
 	if (!f)
 		return 0;
 	/* Always written: the id may have been a member's in an earlier life. */
-	*f = (wanted((__u32)parent) ? CTXSW_MEMBER : 0) | (flags_of((__u32)parent) & CTXSW_TREE);
+	*f = (wanted((__u32)parent) ? CTXSW_MEMBER : 0) |
+	     (flags_of((__u32)parent) & (CTXSW_TREE | CTXSW_LIFE));
 	if (!*f)
 		return 0;
-	announce(task, parent, 1);
+	announce(task, parent, CTXSW_BORN);
 	/* The child's first wake-up is its birth; saves a program on sched_wakeup_new. */
 	remember_waker(task->pid, bpf_ktime_get_ns());
 	return 0;
@@ -328,7 +358,7 @@ static __always_inline struct rec_life *life_record(struct task_struct *task, __
 {
 	struct rec_life *r;
 
-	if (!wanted(task->pid))
+	if (!has_life(task->pid))
 		return 0;
 	r = bpf_ringbuf_reserve(&lives, sizeof(*r), 0);
 	if (!r) {
@@ -337,6 +367,68 @@ static __always_inline struct rec_life *life_record(struct task_struct *task, __
 	}
 	begin_life(r, task, kind);
 	return r;
+}
+
+/* ---- whose programs: the rule of ptrace, where capabilities of the tool's file let it see more ---- */
+
+static __always_inline __u64 caps_of(const struct cred *cred)
+{
+	__u64 caps = ~0ull;
+
+	bpf_core_read(&caps, sizeof(caps), &cred->cap_permitted);
+	return caps;
+}
+
+/* In a namespace that the user has made, capabilities reach no further than the user does. */
+static __noinline int is_own_namespace(struct user_namespace *ns)
+{
+	for (int i = 0; i < NAMESPACES_MOST && ns; i++) {
+		struct user_namespace *parent = BPF_CORE_READ(ns, parent);
+
+		if ((__u64)parent == shared.user_ns)
+			return BPF_CORE_READ(ns, owner.val) == shared.uid;
+		ns = parent;
+	}
+	return 0;
+}
+
+static __always_inline int is_own(struct task_struct *task)
+{
+	const struct cred *cred = BPF_CORE_READ(task, cred);
+	struct user_namespace *ns = BPF_CORE_READ(cred, user_ns);
+	__u32 uid = shared.uid, gid = shared.gid;
+
+	if (BPF_CORE_READ(cred, uid.val) != uid || BPF_CORE_READ(cred, euid.val) != uid ||
+	    BPF_CORE_READ(cred, suid.val) != uid || BPF_CORE_READ(cred, gid.val) != gid ||
+	    BPF_CORE_READ(cred, egid.val) != gid || BPF_CORE_READ(cred, sgid.val) != gid)
+		return 0;
+	if ((__u64)ns == shared.user_ns)
+		return !(caps_of(cred) & ~shared.caps);
+	return is_own_namespace(ns);
+}
+
+static __always_inline void note_user(struct task_struct *task)
+{
+	const struct cred *cred = BPF_CORE_READ(task, cred);
+
+	shared.uid = BPF_CORE_READ(cred, uid.val);
+	shared.gid = BPF_CORE_READ(cred, gid.val);
+	shared.caps = caps_of(cred);
+	shared.user_ns = (__u64)BPF_CORE_READ(cred, user_ns);
+}
+
+/* A program that gives up what it got stays hidden until it runs the next one, as it may have kept a secret. */
+static __always_inline void hide_or_show(struct task_struct *task, struct linux_binprm *bprm)
+{
+	__u8 *f = flag_of(task->pid);
+
+	if (!f)
+		return;
+	if (is_own(task) && !BPF_CORE_READ_BITFIELD_PROBED(bprm, secureexec) &&
+	    !(BPF_CORE_READ(bprm, interp_flags) & ENFORCE_NONDUMP))
+		*f = (*f & ~CTXSW_LIFE) | CTXSW_MEMBER | CTXSW_TREE;
+	else
+		*f = (*f & ~(CTXSW_MEMBER | CTXSW_TREE)) | CTXSW_LIFE;
 }
 
 /* Path and arguments, behind each other in r->text. Bytes of the record. */
@@ -369,15 +461,18 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid, struct linux_binprm
 	struct rec_exec *r;
 	__u64 bytes;
 
-	if (!wanted(task->pid))
+	if (!has_life(task->pid))
 		return 0;
+	if (config.own_only) /* before the time of the record: no switch lies between */
+		hide_or_show(task, bprm);
 	r = bpf_map_lookup_elem(&execs, &zero);
 	if (!r)
 		return 0;
 	begin_life(&r->life, task, CTXSW_EXEC);
+	r->life.side = flags_of(task->pid) & CTXSW_LIFE ? CTXSW_HIDDEN : 0;
 	r->life.old_tid = old_pid;
 	bpf_probe_read_kernel(r->life.comm, sizeof(r->life.comm), &task->comm);
-	bytes = put_exec(r, task, bprm);
+	bytes = r->life.side ? sizeof(r->life) : put_exec(r, task, bprm);
 	if (bytes > sizeof(*r))
 		bytes = sizeof(*r);
 	if (bpf_ringbuf_output(&lives, r, bytes, BPF_RB_NO_WAKEUP)) {
@@ -478,6 +573,8 @@ int on_task(struct bpf_iter__task *ctx)
 		bpf_probe_read_kernel(&id, sizeof(id), &pid->numbers[shared.ns_level & 31]);
 		shared.pid_ns = (__u64)id.ns;
 	}
+	if (config.own_only && !shared.user_ns && (__u64)task == bpf_get_current_task())
+		note_user(task);
 	if (!shared.follow_pid)
 		return 0;
 	process = task->tgid;
@@ -487,10 +584,11 @@ int on_task(struct bpf_iter__task *ctx)
 		return 0;
 	shared.present++;
 	f = flag_of(task->pid);
-	if (!f || (*f & CTXSW_TREE))
+	if (!f || (*f & (CTXSW_TREE | CTXSW_LIFE)))
 		return 0;
 	shared.found++;
-	*f |= CTXSW_MEMBER | CTXSW_TREE;
+	/* Else it has become another's since its id was looked at. */
+	*f |= !config.own_only || is_own(task) ? CTXSW_MEMBER | CTXSW_TREE : CTXSW_LIFE;
 	announce(task, 0, 0);
 	return 0;
 }

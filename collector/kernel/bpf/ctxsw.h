@@ -30,6 +30,7 @@ enum ctxsw_flag {
 	CTXSW_MEMBER = 1,    /* the thread is recorded */
 	CTXSW_ANNOUNCED = 2, /* user space has its struct rec_task */
 	CTXSW_TREE = 4,      /* it belongs to the tree, though all threads are recorded */
+	CTXSW_LIFE = 8,      /* in place of both: its process's begin, names and end are recorded */
 };
 
 enum ctxsw_kind {
@@ -38,6 +39,11 @@ enum ctxsw_kind {
 	CTXSW_EXEC,
 	CTXSW_RENAME,
 	CTXSW_EXIT
+};
+/* In "side" of TASK and EXEC. */
+enum ctxsw_life {
+	CTXSW_BORN = 1,  /* TASK: just now */
+	CTXSW_HIDDEN = 2 /* it has CTXSW_LIFE */
 };
 enum ctxsw_side {
 	CTXSW_OUT = 1,
@@ -48,7 +54,7 @@ enum ctxsw_side {
 struct rec_head {
 	ctxsw_u64 ns; /* CLOCK_MONOTONIC */
 	ctxsw_u8 kind;
-	ctxsw_u8 side; /* SWITCH: which sides are wanted; TASK: 1 when just born */
+	ctxsw_u8 side; /* SWITCH: which sides are wanted; TASK, EXEC: enum ctxsw_life */
 	ctxsw_u16 cpu;
 };
 
@@ -140,6 +146,9 @@ struct ctxsw_shared {
 	ctxsw_u32 found;     /* threads that the iterator added, ever */
 	ctxsw_u32 present;   /* threads of follow_pid that the iterator met, ever */
 	ctxsw_u32 is_paused; /* no records of switches and wake-ups */
+	ctxsw_u32 uid, gid;  /* the collector's, as the initial user namespace has them, */
+	ctxsw_u64 caps;      /* its permitted capabilities, */
+	ctxsw_u64 user_ns;   /* address of its user namespace; 0: not asked yet */
 	struct ctxsw_offsets offsets;
 };
 
@@ -149,4 +158,5 @@ struct ctxsw_config {
 	ctxsw_u8 map_ids;        /* the collector is in a PID namespace of its own */
 	ctxsw_u8 state_argument; /* sched_switch passes the state as its fourth argument (5.18) */
 	ctxsw_u8 slot_shift;     /* log2 of records per CPU */
+	ctxsw_u8 own_only;       /* of programs that the user may not trace: CTXSW_LIFE */
 };

@@ -409,9 +409,8 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_tid)
 {
 	__u32 tid = task->pid;
 
-	if (wanted(tid)) {
-		forget(tid);
-		forget(old_tid);
-	}
+	/* Wanted or not: from here on it may be one of which nothing is recorded (ctxsw.bpf.c). */
+	forget(tid);
+	forget(old_tid);
 	return 0;
 }

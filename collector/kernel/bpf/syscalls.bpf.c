@@ -208,14 +208,30 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* A thread that is not the main one has taken over the id of its process: so goes the call it is in. */
+static __always_inline void forget(__u32 tid)
+{
+	struct running *r = find(tid);
+
+	if (r)
+		r->start = 0;
+}
+
+/*
+ * A thread that is not the main one has taken over the id of its process: so goes the call it is in. Attached behind
+ * ctxsw.bpf.c, which decides at an exec who stays in the tree.
+ */
 SEC("raw_tp/sched_process_exec")
 int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid(), old = (__u32)ctx->args[1];
 	struct running *from, *to;
 
-	if (old == tid || !is_in_tree(tid))
+	if (!is_in_tree(tid)) { /* not any more, perhaps: the call that it is in has no end */
+		forget(tid);
+		forget(old);
+		return 0;
+	}
+	if (old == tid)
 		return 0;
 	from = find(old);
 	to = find(tid);

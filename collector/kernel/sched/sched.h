@@ -77,6 +77,7 @@ struct sched_exec {
 	const char *path; /* the program's, or its script's interpreter's, as it was called */
 	const char *args; /* arguments, each with its NUL, cut behind SCHED_ARGS_MOST bytes */
 	size_t args_len;
+	bool is_hidden; /* the user may not trace it: nothing but its life is recorded until its next exec */
 };
 #define SCHED_ARGS_MOST 2047u
 

@@ -84,7 +84,7 @@ static void take_switch(struct sched *s, const struct rec_switch *r)
 static void take_exec(struct sched *s, const struct taken_life *taken)
 {
 	const struct rec_life *r = &taken->record.life;
-	struct sched_exec exec = {0};
+	struct sched_exec exec = {.is_hidden = r->side & CTXSW_HIDDEN};
 
 	if (taken->text) {
 		exec.path = taken->path_len ? taken->text : NULL;
@@ -110,7 +110,8 @@ static void take_life(struct sched *s, const struct taken_life *taken)
 			.parent_key = l->task.parent_tid,
 			.parent_pid = l->task.parent_pid,
 			.parent_tid = l->task.parent_tid,
-			.is_born = l->task.side,
+			.is_born = l->task.side & CTXSW_BORN,
+			.is_hidden = l->task.side & CTXSW_HIDDEN,
 			.comm = l->task.comm,
 		};
 		track_task(s, r->ns, &task);

@@ -64,6 +64,7 @@ static int load(struct sched *s, struct bpf *b)
 	struct ctxsw_ask ask = {
 		.config = {.system_wide = s->mode == SCHED_MODE_SYSTEM,
 			   .map_ids = s->must_announce,
+			   .own_only = !privilege_may_watch_all(),
 			   .slot_shift = (uint8_t)__builtin_ctz(b->map.slots)},
 		.rings = s->cpu.cnt,
 		.switches = s->cpu.cnt * b->map.slots,

@@ -133,6 +133,7 @@ struct track_task {
 	uint32_t key, pid, tid;
 	uint32_t parent_key, parent_pid, parent_tid; /* born threads only */
 	bool is_born;                                /* now; else it was there before */
+	bool is_hidden;                              /* as in struct sched_exec */
 	const char *comm;                            /* NULL unknown */
 };
 

@@ -22,8 +22,9 @@ enum thread_flag {
 	THREAD_ENDED = 16,   /* its last row had state TERMINATED */
 	THREAD_EXITED = 32,  /* on_exit was called */
 	THREAD_GROUP_EXITED =
-		64,       /* of the main thread: on_exit with the process's status was called */
-	THREAD_CUT = 128, /* ended by its exit: rows of its last steps after that do not count */
+		64,          /* of the main thread: on_exit with the process's status was called */
+	THREAD_CUT = 128,    /* ended by its exit: rows of its last steps after that do not count */
+	THREAD_HIDDEN = 256, /* no switches arrive */
 };
 
 /* ---- threads ---- */
@@ -245,7 +246,7 @@ void track_task(struct sched *s, uint64_t ns, const struct track_task *task)
 	if (task->is_born) {
 		if (t->flags & THREAD_IN) /* of an earlier thread of this id */
 			mend_out(s, t, ns);
-		t->flags = THREAD_COMPLETE | THREAD_BLOCKED;
+		t->flags = task->is_hidden ? THREAD_HIDDEN : THREAD_COMPLETE | THREAD_BLOCKED;
 	}
 	if (task->is_born || !(t->flags & THREAD_KNOWN))
 		t->since_ns = ns;
@@ -309,6 +310,19 @@ static void change_id(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key, 
 		track_in(s, ns, cpu, &in);
 }
 
+/* From its exec on, @t has no switches, or has them again. */
+static void hide_or_show(struct sched *s, struct sched_thread *t, uint64_t ns, bool is_hidden)
+{
+	if (is_hidden && t->flags & THREAD_IN)
+		emit_out(s, t, ns, SCHED_STATE_UNKNOWN, -1, -1);
+	if (is_hidden || t->flags & THREAD_HIDDEN) { /* it is as if heard of for the first time */
+		t->flags &= (uint16_t) ~(THREAD_COMPLETE | THREAD_BLOCKED | THREAD_HIDDEN);
+		t->since_ns = ns;
+	}
+	if (is_hidden)
+		t->flags |= THREAD_HIDDEN;
+}
+
 void track_exec(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key, uint32_t old_key,
 		uint32_t pid, uint32_t tid, const char *comm, const struct sched_exec *exec)
 {
@@ -321,6 +335,7 @@ void track_exec(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key, uint32
 		old_key = t->flags & THREAD_EXITED ? left_thread(s, key) : key;
 	if (old_key != key)
 		change_id(s, ns, cpu, key, old_key);
+	hide_or_show(s, t, ns, exec->is_hidden);
 	report_comm(s, t, ns, comm, exec);
 }
 

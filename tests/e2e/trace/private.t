@@ -137,6 +137,39 @@ if [ "$(id -u)" = 0 ] && mkdir -m 755 cap && cp "$BIN" "$B"/libtrace*.so cap && 
 	wait $own 2>/dev/null
 	wait $job
 	is "$(cut -c1 out) $(ls byp)" '/ r.sqlite' 'capabilities of the file: collect follows a process of its user'
+
+	# A set-user-id program runs another program, and one that is the user's again.
+	cp "$(readlink -f "$(command -v env)")" cap/as_root && chmod 4755 cap/as_root
+	nobody() { (cd byp && timeout 60 setpriv --reuid=65534 --regid=65534 --clear-groups "$@"); }
+	if [ "$(nobody ../cap/as_root id -un)" = root ] && nobody ../cap/sightline status -e | grep -q '^eBPF *ok'; then
+		nobody ../cap/sightline profile -f true -o s --syscall=process-tree -s process-tree --cpuctxsw=process-tree --off-cpu-threshold=0 sh -c \
+			'../cap/as_root sh -pc "dd if=/dev/zero of=/dev/null bs=1 count=150000 status=none; sleep 0.1; exit 7"
+			../cap/as_root setpriv --reuid=65534 --regid=65534 --clear-groups dd if=/dev/zero of=/dev/null bs=1 count=150001 status=none' >out 2>err
+		lives() { sqlite3 -readonly byp/s.sqlite "$1"; }
+		is "$(lives "SELECT exe || ' ' || ifnull(commandLine, '-') || ' ' || ifnull(exitStatus >> 8, '-') FROM SL_PROCESS_TREE WHERE kind = 2
+			AND (commandLine IS NULL OR commandLine LIKE '%150001%') ORDER BY start, globalPid" | sed 's|^/[^ ]*/||' | tr '\n' ',')" \
+			'as_root - -,sh - 7,dd - 0,sleep - 0,as_root - -,setpriv - -,dd dd if=/dev/zero of=/dev/null bs=1 count=150001 status=none 0,' \
+			'capabilities of the file: of set-user-id programs and what they start there is name, time and status, no argument'
+		for table in SYSCALL COMPOSITE_EVENTS SCHED_EVENTS SL_SYSCALL_TOTALS; do
+			# A row of an exec's or exit's moment is the edge of a life.
+			is "$(lives "SELECT count(*) FROM SL_PROCESS_TREE p WHERE kind = 2 AND commandLine IS NULL AND EXISTS (SELECT 1 FROM $table t
+				WHERE t.globalTid & -16777216 = p.globalPid $([ $table = SL_SYSCALL_TOTALS ] && echo "AND NOT EXISTS (SELECT 1 FROM SL_PROCESS_TREE o
+				WHERE o.globalPid = p.globalPid AND o.commandLine IS NOT NULL)" || echo 'AND t.start > p.start AND t.start < p.end'))")" 0 \
+				"capabilities of the file: $table has nothing of set-user-id programs and what they start"
+			check "capabilities of the file: $table has the program that is the user's again" [ "$(lives "SELECT count(*) FROM SL_PROCESS_TREE p JOIN $table t
+				ON t.globalTid & -16777216 = p.globalPid WHERE p.commandLine LIKE 'dd %150001%'")" -gt 0 ]
+		done
+	else
+		skip 'capabilities of the file: set-user-id programs' 'no eBPF with capabilities, or a file system without set-user-id'
+	fi
+	# Its caller's capabilities and ids went with an exec; what it may have kept is not the user's.
+	setpriv --reuid=65534 --regid=65534 --clear-groups /usr/bin/python3 -c 'import ctypes, time; ctypes.CDLL(None).prctl(4, 0); print(1, flush=True); time.sleep(1000)' >ready &
+	own=$!
+	wait_for 20 test -s ready
+	nobody ../cap/sightline attach -p $own --cpuctxsw=process-tree -d 1 -o t >out 2>err
+	is "$? $(grep -c "not permitted: process $own" err)" '1 1' 'capabilities of the file: attach follows no process that the user may not trace'
+	kill $own
+	wait $own 2>/dev/null
 else
 	skip 'capabilities of the file' 'needs root and setcap'
 fi
