@@ -57,25 +57,7 @@ struct linux_binprm {
 	const char *interp;
 	unsigned int interp_flags;
 } RELOC;
-typedef struct {
-	unsigned int val;
-} kuid_t;
-typedef struct {
-	unsigned int val;
-} kgid_t;
-typedef struct {
-	__u64 val;
-} kernel_cap_t;
-struct user_namespace {
-	struct user_namespace *parent;
-	kuid_t owner;
-} RELOC;
-struct cred {
-	kuid_t uid, suid, euid;
-	kgid_t gid, sgid, egid;
-	kernel_cap_t cap_permitted;
-	struct user_namespace *user_ns;
-} RELOC;
+struct cred;
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -118,7 +100,6 @@ struct bpf_iter__task { /* UAPI in all but name: each member takes eight bytes *
 
 #define SIGNAL_GROUP_EXIT 4
 #define ENFORCE_NONDUMP   1u /* of interp_flags: a file that its user may not read */
-#define NAMESPACES_MOST   8
 #ifdef __TARGET_ARCH_x86
 #define THREAD_SIZE 16384
 #else
@@ -130,6 +111,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 const volatile struct ctxsw_config config;
 struct ctxsw_shared shared;
+#include "collector/kernel/bpf/owner.h"
 
 struct wake {
 	__u64 ns;
@@ -369,53 +351,7 @@ static __always_inline struct rec_life *life_record(struct task_struct *task, __
 	return r;
 }
 
-/* ---- whose programs: the rule of ptrace, where capabilities of the tool's file let it see more ---- */
-
-static __always_inline __u64 caps_of(const struct cred *cred)
-{
-	__u64 caps = ~0ull;
-
-	bpf_core_read(&caps, sizeof(caps), &cred->cap_permitted);
-	return caps;
-}
-
-/* In a namespace that the user has made, capabilities reach no further than the user does. */
-static __noinline int is_own_namespace(struct user_namespace *ns)
-{
-	for (int i = 0; i < NAMESPACES_MOST && ns; i++) {
-		struct user_namespace *parent = BPF_CORE_READ(ns, parent);
-
-		if ((__u64)parent == shared.user_ns)
-			return BPF_CORE_READ(ns, owner.val) == shared.uid;
-		ns = parent;
-	}
-	return 0;
-}
-
-static __always_inline int is_own(struct task_struct *task)
-{
-	const struct cred *cred = BPF_CORE_READ(task, cred);
-	struct user_namespace *ns = BPF_CORE_READ(cred, user_ns);
-	__u32 uid = shared.uid, gid = shared.gid;
-
-	if (BPF_CORE_READ(cred, uid.val) != uid || BPF_CORE_READ(cred, euid.val) != uid ||
-	    BPF_CORE_READ(cred, suid.val) != uid || BPF_CORE_READ(cred, gid.val) != gid ||
-	    BPF_CORE_READ(cred, egid.val) != gid || BPF_CORE_READ(cred, sgid.val) != gid)
-		return 0;
-	if ((__u64)ns == shared.user_ns)
-		return !(caps_of(cred) & ~shared.caps);
-	return is_own_namespace(ns);
-}
-
-static __always_inline void note_user(struct task_struct *task)
-{
-	const struct cred *cred = BPF_CORE_READ(task, cred);
-
-	shared.uid = BPF_CORE_READ(cred, uid.val);
-	shared.gid = BPF_CORE_READ(cred, gid.val);
-	shared.caps = caps_of(cred);
-	shared.user_ns = (__u64)BPF_CORE_READ(cred, user_ns);
-}
+/* ---- programs that the user may not trace ---- */
 
 /* A program that gives up what it got stays hidden until it runs the next one, as it may have kept a secret. */
 static __always_inline void hide_or_show(struct task_struct *task, struct linux_binprm *bprm)
@@ -424,7 +360,7 @@ static __always_inline void hide_or_show(struct task_struct *task, struct linux_
 
 	if (!f)
 		return;
-	if (is_own(task) && !BPF_CORE_READ_BITFIELD_PROBED(bprm, secureexec) &&
+	if (is_own(BPF_CORE_READ(task, cred)) && !BPF_CORE_READ_BITFIELD_PROBED(bprm, secureexec) &&
 	    !(BPF_CORE_READ(bprm, interp_flags) & ENFORCE_NONDUMP))
 		*f = (*f & ~CTXSW_LIFE) | CTXSW_MEMBER | CTXSW_TREE;
 	else
@@ -574,7 +510,7 @@ int on_task(struct bpf_iter__task *ctx)
 		shared.pid_ns = (__u64)id.ns;
 	}
 	if (config.own_only && !shared.user_ns && (__u64)task == bpf_get_current_task())
-		note_user(task);
+		note_user(BPF_CORE_READ(task, cred));
 	if (!shared.follow_pid)
 		return 0;
 	process = task->tgid;
@@ -588,7 +524,8 @@ int on_task(struct bpf_iter__task *ctx)
 		return 0;
 	shared.found++;
 	/* Else it has become another's since its id was looked at. */
-	*f |= !config.own_only || is_own(task) ? CTXSW_MEMBER | CTXSW_TREE : CTXSW_LIFE;
+	*f |= !config.own_only || is_own(BPF_CORE_READ(task, cred)) ? CTXSW_MEMBER | CTXSW_TREE
+								    : CTXSW_LIFE;
 	announce(task, 0, 0);
 	return 0;
 }
