@@ -5,7 +5,7 @@
 
 #include "collector/base/message.h"
 #include "collector/base/options.h"
-#include "collector/kernel/counters/event_list.h"
+#include "collector/kernel/perf/event_list.h"
 
 /* Is this word, or anything but it, among those between commas? */
 static bool has_word(const char *words, const char *word, bool other)

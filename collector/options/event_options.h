@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collector/kernel/sched/sched.h"
+#include "collector/options/event_scope.h"
 
 struct event_options {
 	const char *core, *os; /* words of event_choose(), NULL: none */

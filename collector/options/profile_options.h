@@ -11,8 +11,8 @@
 
 #include "collector/options/capture_options.h"
 #include "collector/options/event_options.h"
+#include "collector/options/event_scope.h"
 #include "collector/options/health_options.h"
-#include "collector/kernel/sched/sched.h"
 #include "collector/options/stack_options.h"
 #include "preload/wire/session.h"
 

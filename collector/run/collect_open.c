@@ -26,7 +26,7 @@
 #include "collector/collect/pump.h"
 #include "collector/collect/python_modules.h"
 #include "collector/collect/setup.h"
-#include "collector/kernel/counters/event_list.h"
+#include "collector/kernel/perf/event_list.h"
 #include "collector/kernel/perf/perf_rings.h"
 #include "collector/session/ring_keeper.h"
 #include "collector/session/sessions.h"

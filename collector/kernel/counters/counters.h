@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "collector/kernel/counters/event_list.h"
+#include "collector/kernel/perf/event_list.h"
 #include "collector/kernel/sched/sched.h"
 
 struct db;

@@ -16,11 +16,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum sched_mode {
-	SCHED_MODE_NONE,
-	SCHED_MODE_TREE,
-	SCHED_MODE_SYSTEM
-};
+#include "collector/options/event_scope.h"
+
 /* Records are stamped a moment before they can be read: nothing younger than this is handed over. */
 #define SCHED_SETTLE_NS 1000000
 

@@ -8,7 +8,7 @@
 
 #include "collector/base/message.h"
 #include "collector/kernel/counters/counters.h"
-#include "collector/kernel/counters/event_list.h"
+#include "collector/kernel/perf/event_list.h"
 #include "collector/options/event_options.h"
 #include "collector/base/capture_window.h"
 

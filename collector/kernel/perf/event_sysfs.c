@@ -1,5 +1,5 @@
 /* event_sysfs.c - reads the events of a PMU from sysfs. */
-#include "collector/kernel/counters/event_sysfs.h"
+#include "collector/kernel/perf/event_sysfs.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* event_list.c - the fixed events of the kernel and of every PMU, and the choice from both lists. */
-#include "collector/kernel/counters/event_list.h"
+#include "collector/kernel/perf/event_list.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/kernel/counters/event_sysfs.h"
+#include "collector/kernel/perf/event_sysfs.h"
 
 #define CACHE(which, op, result)                                                             \
 	PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_##which | PERF_COUNT_HW_CACHE_OP_##op << 8 | \

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "collector/kernel/counters/event_list.h"
+#include "collector/kernel/perf/event_list.h"
 
 /* Adds those of the CPUs' own PMUs, in the order of their names, but for names that are there. 0 or -ENOMEM. */
 int event_sysfs_add(struct event_list *l, const char *sysfs);
