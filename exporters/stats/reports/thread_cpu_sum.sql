@@ -3,7 +3,7 @@
 -- about: were seen; one that is open when the recording ends lasts until then.
 -- needs: SCHED_EVENTS = context switch
 -- default: 900 quiet
--- column: CPU Time (ns) = time on a CPU
+-- column: CPU Time (ns) = time on a CPU, from switch to switch, interrupts included; the clock readings of the kernel's own figure (getrusage) lie microseconds apart from these at each of the Runs
 -- column: CPU (%) = the same as share of the session
 -- column: Runs = times it got a CPU
 -- column: Preempted = times it lost the CPU while it could have gone on

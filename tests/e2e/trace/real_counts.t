@@ -1,6 +1,7 @@
 #!/bin/sh
 # Counts of real programs - threads, forks, exec, pipes, scripts, interpreters - are those of strace: calls, bytes and opens of
-# their files, command lines and exit statuses of all their processes; and their output is the same.
+# their files, command lines and exit statuses of all their processes; and those of the kernel: time on a CPU, context switches and
+# major page faults of all their threads; and their output is the same.
 # shellcheck disable=SC2016
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
@@ -10,13 +11,23 @@ strace -o probe true 2>/dev/null || skip_all 'strace is not permitted'
 awk 'BEGIN { for (i = 0; i < 3000; i++) print i * 7919 % 3001, "line of text", i }' >text
 mkdir tree && for i in 1 2 3 4 5; do head -c $((i * 5000)) text >tree/$i.txt; done
 
+# Context switches and page faults are recorded by eBPF; the kernel sends its own figures to root, and to the first PID namespace.
+witness=none
+if ! "$BIN" status 2>/dev/null | grep -q '^eBPF  *ok'; then
+	skip 'times, switches and page faults are those of the kernel' 'no eBPF here'
+elif ! why=$("$PY" "$E2E/trace/taskstats.py" 2>&1); then
+	skip 'times, switches and page faults are those of the kernel' "$why"
+else
+	witness=kernel
+fi
+
 # NAME PACKAGE PROGRAM FILES COMMAND...: skipped without the program
 counts() {
 	name=$1 package=$2 program=$3 files=
 	for file in $4; do files=$files${files:+,}$W/$file; done
 	shift 4
 	if command -v "$program" >/dev/null; then
-		check "$name: the report has what strace has" "$PY" "$E2E/trace/real_counts.py" "$BIN" "$name" "$files" -- "$@"
+		check "$name: the report has what strace has" "$PY" "$E2E/trace/real_counts.py" "$BIN" "$name" "$files" $witness -- "$@"
 	else
 		skip "$name: the report has what strace has" "$program is not installed (package $package)"
 	fi
@@ -86,4 +97,59 @@ public class Read {
 END
 if command -v javac >/dev/null; then javac Read.java; fi
 counts java default-jdk javac 'tree/1.txt' java -Xshare:off -XX:TieredStopAtLevel=1 -cp "$W" Read
+cat >hello.rs <<'END'
+use std::io::Read;
+use std::thread;
+fn main() {
+    let hands: Vec<_> = (1..6)
+        .map(|i| thread::spawn(move || (0..20).map(|_| std::fs::read(format!("tree/{i}.txt")).unwrap().len()).sum::<usize>()))
+        .collect();
+    let mut n: usize = hands.into_iter().map(|h| h.join().unwrap()).sum();
+    let mut f = std::fs::File::open("text").unwrap();
+    let mut b = [0u8; 100];
+    loop {
+        match f.read(&mut b).unwrap() {
+            0 => break,
+            got => n += got,
+        }
+    }
+    println!("{n}");
+    std::process::exit(7);
+}
+END
+if command -v rustc >/dev/null; then rustc -O -o hello-rust hello.rs; fi
+counts rust rustc rustc 'text tree/1.txt tree/5.txt' ./hello-rust
+# A program in Go makes its system calls itself: its processes and threads are recorded, no calls.
+cat >hello.go <<'END'
+package main
+
+import (
+	"fmt"
+	"os"
+	"sync"
+)
+
+func main() {
+	var all sync.WaitGroup
+	sums := make([]int, 5)
+	for i := range sums {
+		all.Add(1)
+		go func(i int) {
+			defer all.Done()
+			for k := 0; k < 20; k++ {
+				b, _ := os.ReadFile(fmt.Sprintf("tree/%d.txt", i+1))
+				for _, c := range b {
+					sums[i] += int(c)
+				}
+			}
+		}(i)
+	}
+	all.Wait()
+	fmt.Println(sums)
+	os.Exit(8)
+}
+END
+if command -v go >/dev/null; then GO111MODULE=off GOCACHE=$B/tests/go-cache go build -o hello-go hello.go; fi
+counts go golang-go go '' ./hello-go
+counts sqlite sqlite3 sqlite3 text sqlite3 :memory: '.import text t' 'SELECT count(*) FROM t'
 done_testing
