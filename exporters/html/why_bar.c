@@ -13,41 +13,19 @@
 
 #define GPUS_MAX 8
 
-/* Reasons of one kind have one colour of the charts; what is not known is hatched. */
-static const char *class_of(uint32_t reason)
-{
-	switch (reason) {
-	case WHY_COMPUTE:
-	case WHY_KERNEL:
-	case WHY_IMPORT:
-		return "k0";
-	case WHY_NO_CPU:
-		return "k7";
-	case WHY_FILE:
-	case WHY_FSYNC:
-	case WHY_PAGE_IN:
-		return "k1";
-	case WHY_LOCK:
-	case WHY_QUEUE:
-	case WHY_JOIN:
-	case WHY_CHILD:
-	case WHY_GIL:
-		return "k3";
-	case WHY_SOCKET:
-	case WHY_SOCKET_ANY:
-	case WHY_PIPE:
-	case WHY_POLL:
-	case WHY_SIGNAL:
-	case WHY_SLEEP:
-		return "k4";
-	case WHY_TRACER:
-	case WHY_BLOCKED:
-	case WHY_UNKNOWN:
-		return "unknown";
-	default:
-		return "k2"; /* of the GPU */
-	}
-}
+/* Reasons of one kind have one colour of the charts; time of unknown use is hatched. */
+#define COLOUR_CPU     "k0"
+#define COLOUR_FILE    "k1"
+#define COLOUR_GPU     "k2"
+#define COLOUR_THREAD  "k3"
+#define COLOUR_EVENT   "k4"
+#define COLOUR_NO_CPU  "k7"
+#define COLOUR_UNKNOWN "unknown"
+
+static const char *const class_of[WHY_REASON_CNT] = {
+#define REASON(id, text, part, colour) [WHY_##id] = COLOUR_##colour,
+#include "exporters/why/reasons.def"
+};
 
 /* One piece of a bar; returns where the next begins. */
 static double put_piece(FILE *out, const char *class, const char *what, int64_t ns, double at,
@@ -105,7 +83,7 @@ static void put_reasons(FILE *out, const struct why *y)
 
 	begin_bar(out, "Where the time went");
 	for (unsigned r = 0; r < WHY_REASON_CNT; r++)
-		at = put_piece(out, class_of(y->order[r]), why_reason_text(y->order[r]),
+		at = put_piece(out, class_of[y->order[r]], why_reason_text(y->order[r]),
 			       y->of_reason[y->order[r]], at, y->ns);
 	fputs("</svg></div>\n<ul class=\"why\">\n", out);
 	for (unsigned r = 0; r < WHY_REASON_CNT && why_shows_reason(y, r); r++) {
@@ -116,7 +94,7 @@ static void put_reasons(FILE *out, const struct why *y)
 		fprintf(out,
 			"<li class=\"%s\"><span class=\"share\">%.1f %%</span> <span "
 			"class=\"time\">%s</span> <span class=\"what\">%s</span>\n",
-			class_of(reason), 100.0 * (double)y->of_reason[reason] / (double)y->ns,
+			class_of[reason], 100.0 * (double)y->of_reason[reason] / (double)y->ns,
 			why_time_text(y->of_reason[reason], time), why_reason_text(reason));
 		if (p)
 			put_part(out, y, p);

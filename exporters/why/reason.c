@@ -27,7 +27,7 @@ static const struct {
 static const struct {
 	const char *text, *name;
 } reasons[] = {
-#define REASON(id, text) {text, #id},
+#define REASON(id, text, part, colour) {text, #id},
 #include "exporters/why/reasons.def"
 };
 

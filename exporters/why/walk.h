@@ -8,7 +8,7 @@
 #include "exporters/why/place.h"
 
 enum why_reason {
-#define REASON(id, text) WHY_##id,
+#define REASON(id, text, part, colour) WHY_##id,
 #include "exporters/why/reasons.def"
 	WHY_REASON_CNT
 };
