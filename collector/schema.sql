@@ -3,12 +3,13 @@
 -- Names, order, types and NOT NULL of columns follow the export schema 3.28.1 of Nsight Systems, so
 -- that tools made for it read the reports; what it has no table for stands in tables named SL_*.
 -- The file runs as it is in the sqlite3 shell. Rules when changing it:
---   * "-- @table NAME WHEN [batch PREFIX [text=TEXT]]" starts the section of one table. WHEN: always = in every report,
+--   * "-- @table NAME WHEN [batch PREFIX [text=TEXT] | row[:...]]" starts the section of one table. WHEN: always = in every report,
 --     lazy = made with its first row, live = the same, and dropped when a report is finished,
 --     raw = made with its first row, dropped when a report is finished, read by recover,
 --     private = the collector's own, dropped likewise.
 --   * Comments stand inside the parentheses of CREATE TABLE: only there do they reach `.schema`.
---   * Tables with "batch" take rows by db_row(); scripts/schema-columns makes the C names of table and columns. They have
+--   * Tables with "row" take rows by db_put_NAME(), those with "batch" by db_row(); scripts/schema-columns makes the C
+--     declarations of both. Those with "batch" have
 --     INTEGER columns, save REAL ones at the end, or one TEXT that is the same in all rows (text=), no PRIMARY KEY, no
 --     index and no DEFAULT (reason: row_batch.c).
 --
@@ -24,14 +25,14 @@ CREATE TABLE StringIds (
     value TEXT    NOT NULL              -- the text, UTF-8; bytes that were none stand as \xNN
 );
 
--- @table META_DATA_CAPTURE always
+-- @table META_DATA_CAPTURE always row
 CREATE TABLE META_DATA_CAPTURE (
     -- What was asked for: settings of the recording. A name may occur several times.
     name  TEXT NOT NULL, -- setting
     value TEXT           -- its value
 );
 
--- @table META_DATA_EXPORT always
+-- @table META_DATA_EXPORT always row
 CREATE TABLE META_DATA_EXPORT (
     -- The program that wrote this file, and its schema. SL_COMPLETE is 0 while the collector is still writing.
     name  TEXT NOT NULL, -- key
@@ -57,7 +58,7 @@ CREATE TABLE ANALYSIS_DETAILS (
     stopTime  INTEGER NOT NULL  -- CLOCK_MONOTONIC at the end of what is recorded, ns
 );
 
--- @table TARGET_INFO_SYSTEM_ENV lazy
+-- @table TARGET_INFO_SYSTEM_ENV lazy row
 CREATE TABLE TARGET_INFO_SYSTEM_ENV (
     -- Properties of the traced machine.
     globalVid    INTEGER,          -- packed id of the machine
@@ -67,7 +68,7 @@ CREATE TABLE TARGET_INFO_SYSTEM_ENV (
     value        TEXT    NOT NULL  -- its value
 );
 
--- @table DIAGNOSTIC_EVENT lazy
+-- @table DIAGNOSTIC_EVENT lazy row
 CREATE TABLE DIAGNOSTIC_EVENT (
     -- Messages of the tracer about this recording.
     timestamp     INTEGER NOT NULL, -- ns, may be negative (before the session)
@@ -78,7 +79,7 @@ CREATE TABLE DIAGNOSTIC_EVENT (
     globalPid     INTEGER           -- process it is about; NULL: the whole session
 );
 
--- @table PROCESSES lazy
+-- @table PROCESSES lazy row:replace:rowid
 CREATE TABLE PROCESSES (
     -- One row per process that was seen. Parents, command lines and ends: SL_PROCESS_TREE.
     globalPid INTEGER, -- packed id
@@ -87,7 +88,7 @@ CREATE TABLE PROCESSES (
     name      TEXT     -- what it was last started as, if that is a link to its file; else the file's name
 );
 
--- @table ThreadNames lazy
+-- @table ThreadNames lazy row:replace:rowid
 CREATE TABLE ThreadNames (
     -- One row per thread that was seen.
     nameId    INTEGER NOT NULL, -- -> StringIds.id, the last name it had
@@ -130,7 +131,7 @@ CREATE TABLE OSRT_FILE_ACCESS_EVENTS (
     context        TEXT    NOT NULL  -- empty
 );
 
--- @table OSRT_FILE_ACCESS_DESCRIPTORS lazy
+-- @table OSRT_FILE_ACCESS_DESCRIPTORS lazy row:replace:rowid:length
 CREATE TABLE OSRT_FILE_ACCESS_DESCRIPTORS (
     -- One row per opened file (each open counts, also of the same path).
     fileAccessId INTEGER NOT NULL, -- unique in the report
@@ -140,7 +141,7 @@ CREATE TABLE OSRT_FILE_ACCESS_DESCRIPTORS (
     filePath     TEXT    NOT NULL  -- path, peer address of a socket, or the link in /proc/PID/fd
 );
 
--- @table SL_SOCKETS lazy
+-- @table SL_SOCKETS lazy row:replace:rowid
 CREATE TABLE SL_SOCKETS (
     -- Own addresses of connected sockets; filePath of OSRT_FILE_ACCESS_DESCRIPTORS is the peer's. Two sockets, each of which
     -- has the other one's address as its peer's, are the ends of one connection.
@@ -159,7 +160,7 @@ CREATE TABLE SCHED_EVENTS (
     threadBlock INTEGER           -- -> ENUM_SCHEDULING_THREAD_BLOCK.id; NULL on Linux
 );
 
--- @table PROFILER_OVERHEAD lazy
+-- @table PROFILER_OVERHEAD lazy row
 CREATE TABLE PROFILER_OVERHEAD (
     -- Time that the tracer itself took inside traced threads.
     start        INTEGER NOT NULL, -- ns
@@ -191,7 +192,7 @@ CREATE TABLE SL_OSRT_LOCKS (
                                 -- began; NULL: not known, or another kind of object
 );
 
--- @table SL_OSRT_TOTALS lazy
+-- @table SL_OSRT_TOTALS lazy row:replace
 CREATE TABLE SL_OSRT_TOTALS (
     -- Exact totals of the calls that have no row in OSRT_API because they were shorter than the
     -- threshold (or were locks without contention). Totals of all calls = these + the rows.
@@ -211,7 +212,7 @@ CREATE TABLE SL_OSRT_TOTALS (
     PRIMARY KEY (globalTid, instance, nameId)
 ) WITHOUT ROWID;
 
--- @table SL_FILE_TOTALS lazy
+-- @table SL_FILE_TOTALS lazy row
 CREATE TABLE SL_FILE_TOTALS (
     -- Exact totals, by thread and open file, of the calls that open, read or write and have no row in OSRT_API because they were
     -- shorter than the threshold or their row was lost. Totals of all calls on a file = these + the rows of OSRT_API with its
@@ -242,7 +243,7 @@ CREATE TABLE SYSCALL (
     errnum      INTEGER           -- errno of a failed call; NULL: it succeeded
 );
 
--- @table SL_SYSCALL_TOTALS lazy
+-- @table SL_SYSCALL_TOTALS lazy row
 CREATE TABLE SL_SYSCALL_TOTALS (
     -- Exact totals of the system calls that have no row in SYSCALL because they were shorter than the threshold.
     -- Totals of all calls = these + the rows.
@@ -320,7 +321,7 @@ CREATE TABLE PMU_EVENT_COUNTERS (
     counted INTEGER           -- per cent of the time in which it was counted; below 100 the value is scaled up
 );
 
--- @table PMU_EVENT_REQUESTS lazy
+-- @table PMU_EVENT_REQUESTS lazy row:replace
 CREATE TABLE PMU_EVENT_REQUESTS (
     -- Events that were counted.
     id          INTEGER NOT NULL PRIMARY KEY, -- number in PMU_EVENT_COUNTERS.idx
@@ -420,7 +421,7 @@ CREATE TABLE SL_FRAMES (
     unwindMethod INTEGER           -- -> ENUM_STACK_UNWIND_METHOD.id
 );
 
--- @table SL_MODULES lazy
+-- @table SL_MODULES lazy row
 CREATE TABLE SL_MODULES (
     -- Files whose code is in stacks, and where they were mapped.
     space   INTEGER NOT NULL, -- -> SL_SPACES.id
@@ -432,7 +433,7 @@ CREATE TABLE SL_MODULES (
     buildId TEXT              -- hexadecimal; NULL: none
 );
 
--- @table SL_SPACES lazy
+-- @table SL_SPACES lazy row:replace
 CREATE TABLE SL_SPACES (
     -- Address spaces that stacks are from: memory of process images.
     id        INTEGER NOT NULL PRIMARY KEY,
@@ -440,7 +441,7 @@ CREATE TABLE SL_SPACES (
     globalPid INTEGER  -- packed id of the process
 );
 
--- @table SL_RAW_STACKS raw
+-- @table SL_RAW_STACKS raw row:ignore
 CREATE TABLE SL_RAW_STACKS (
     -- Stacks as they were taken; a finished report has SL_STACKS in place of it.
     id     INTEGER NOT NULL PRIMARY KEY, -- SL_STACKS.id
@@ -449,7 +450,7 @@ CREATE TABLE SL_RAW_STACKS (
     frames BLOB    NOT NULL              -- 64-bit words of the machine's byte order, innermost first
 );
 
--- @table SL_CODES raw
+-- @table SL_CODES raw row:replace
 CREATE TABLE SL_CODES (
     -- Code objects of Python that raw stacks name.
     id        INTEGER NOT NULL PRIMARY KEY,
@@ -460,7 +461,7 @@ CREATE TABLE SL_CODES (
     lines     BLOB              -- line table
 );
 
--- @table SL_LOST_EVENTS lazy
+-- @table SL_LOST_EVENTS lazy row
 CREATE TABLE SL_LOST_EVENTS (
     -- Spans in which events were lost. No row: nothing was. Not counted: a call during which its thread is cancelled or its
     -- process is killed.
@@ -471,7 +472,7 @@ CREATE TABLE SL_LOST_EVENTS (
     count     INTEGER NOT NULL  -- how many events
 );
 
--- @table SL_CLOCK_SNAPSHOTS lazy
+-- @table SL_CLOCK_SNAPSHOTS lazy row
 CREATE TABLE SL_CLOCK_SNAPSHOTS (
     -- All clocks read at the same moment, every few seconds: ties session times to the outside world.
     ticks     INTEGER NOT NULL, -- clock of the traced program: CPU's time-stamp counter, or CLOCK_MONOTONIC
@@ -484,7 +485,7 @@ CREATE TABLE SL_CLOCK_SNAPSHOTS (
     maxErrorNs     INTEGER      -- bound of the error, ns
 );
 
--- @table SL_PROCESS_TREE lazy
+-- @table SL_PROCESS_TREE lazy row:replace:rowid
 CREATE TABLE SL_PROCESS_TREE (
     -- One row per process image: a process has one from its start, and another from each exec.
     globalPid       INTEGER NOT NULL, -- packed id
@@ -683,7 +684,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_OVERHEAD (
     overheadType  INTEGER NOT NULL  -- -> ENUM_CUPTI_OVERHEAD_TYPE.id
 );
 
--- @table CUPTI_ACTIVITY_KIND_JIT lazy
+-- @table CUPTI_ACTIVITY_KIND_JIT lazy row
 CREATE TABLE CUPTI_ACTIVITY_KIND_JIT (
     -- What the compiler of the driver did.
     start                     INTEGER NOT NULL, -- ns
@@ -701,7 +702,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_JIT (
     cachePath                 TEXT              -- where it is
 );
 
--- @table CUDA_GPU_MEMORY_USAGE_EVENTS lazy
+-- @table CUDA_GPU_MEMORY_USAGE_EVENTS lazy row
 CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (
     -- Memory allocated and freed through CUDA (--cuda-memory-usage).
     start                           INTEGER NOT NULL, -- ns
@@ -794,7 +795,7 @@ CREATE TABLE CUBLAS_EVENTS (
     callchainId INTEGER           -- its stack: CUDA_CALLCHAINS.id; NULL: none
 );
 
--- @table SL_FUNCTIONS lazy
+-- @table SL_FUNCTIONS lazy row:replace
 CREATE TABLE SL_FUNCTIONS (
     -- Functions of OSRT_API, SL_OSRT_TOTALS and the tables of calls into GPU libraries. Complete when the report is finished.
     nameId  INTEGER NOT NULL PRIMARY KEY, -- -> StringIds.id, name of the function
@@ -820,7 +821,7 @@ CREATE TABLE SL_LIBRARY_API (
     callchainId  INTEGER           -- its stack: CUDA_CALLCHAINS.id; NULL: none
 );
 
--- @table SL_RANK_VARIABLES lazy
+-- @table SL_RANK_VARIABLES lazy row:replace
 CREATE TABLE SL_RANK_VARIABLES (
     -- Variables of the environment by which launchers name a rank (torchrun, SLURM, MPI, PMI, Kubernetes), as a program
     -- began with them; nothing else of the environment is kept. Forked children have those of their parent.
@@ -846,7 +847,7 @@ CREATE TABLE SL_RANK_CPUS (
     cpus     INTEGER NOT NULL  -- so many numbers from there on
 );
 
--- @table SL_NCCL_COMMUNICATORS lazy
+-- @table SL_NCCL_COMMUNICATORS lazy row:replace
 CREATE TABLE SL_NCCL_COMMUNICATORS (
     -- Communicators that programs made while their calls of NCCL were recorded. Collectives refer to them by the handle
     -- (SL_GPU_ARGUMENTS, role comm) and time.
@@ -871,7 +872,7 @@ CREATE TABLE SL_GPU_ARGUMENTS (
     value    INTEGER NOT NULL  -- number, address or handle
 );
 
--- @table TARGET_INFO_GPU lazy
+-- @table TARGET_INFO_GPU lazy row:replace:rowid
 CREATE TABLE TARGET_INFO_GPU (
     -- GPUs that traced processes used. NULL: not known.
     vmId                  INTEGER NOT NULL, -- packed id of the machine
@@ -918,7 +919,7 @@ CREATE TABLE TARGET_INFO_GPU (
     numaNodeId            INTEGER           -- NULL
 );
 
--- @table TARGET_INFO_CUDA_DEVICE lazy
+-- @table TARGET_INFO_CUDA_DEVICE lazy row
 CREATE TABLE TARGET_INFO_CUDA_DEVICE (
     -- The GPUs of a process by its CUDA ordinals (deviceId elsewhere).
     gpuId              INTEGER,          -- -> TARGET_INFO_GPU.id
@@ -928,7 +929,7 @@ CREATE TABLE TARGET_INFO_CUDA_DEVICE (
     numMultiprocessors INTEGER           -- that the process may use
 );
 
--- @table TARGET_INFO_CUDA_CONTEXT_INFO lazy
+-- @table TARGET_INFO_CUDA_CONTEXT_INFO lazy row
 CREATE TABLE TARGET_INFO_CUDA_CONTEXT_INFO (
     -- CUDA contexts.
     nullStreamId              INTEGER NOT NULL, -- streamId of the default stream
@@ -949,7 +950,7 @@ CREATE TABLE TARGET_INFO_CUDA_CONTEXT_INFO (
     workqueueChannelIds       TEXT              -- NULL
 );
 
--- @table TARGET_INFO_CUDA_STREAM lazy
+-- @table TARGET_INFO_CUDA_STREAM lazy row
 CREATE TABLE TARGET_INFO_CUDA_STREAM (
     -- CUDA streams.
     streamId  INTEGER NOT NULL, -- number in its process
@@ -961,7 +962,7 @@ CREATE TABLE TARGET_INFO_CUDA_STREAM (
     flag      INTEGER NOT NULL  -- -> ENUM_CUPTI_STREAM_TYPE.id
 );
 
--- @table TARGET_INFO_GPU_METRICS lazy
+-- @table TARGET_INFO_GPU_METRICS lazy row
 CREATE TABLE TARGET_INFO_GPU_METRICS (
     -- Names of the metrics in GPU_METRICS, per GPU. Where they come from: SL_GPU_METRIC_SETS.
     typeId     INTEGER NOT NULL, -- packed: 8 bits hardware id, 8 bits VM id, 16 bits source, 32 bits GPU; low 8 bits -> TARGET_INFO_GPU.id
@@ -983,7 +984,7 @@ CREATE TABLE GPU_METRICS (
     exact        REAL              -- the value as it was measured; NULL: value is it
 );
 
--- @table SL_GPU_METRIC_SETS lazy
+-- @table SL_GPU_METRIC_SETS lazy row:replace
 CREATE TABLE SL_GPU_METRIC_SETS (
     -- What was sampled on a GPU from when on. A GPU whose source or rate changed has several rows, in order of time.
     id           INTEGER NOT NULL PRIMARY KEY, -- number of the row
@@ -999,7 +1000,7 @@ CREATE TABLE SL_GPU_METRIC_SETS (
     reason       TEXT                          -- why no better source or rate; NULL: there is none, or it was asked for
 );
 
--- @table SL_GPU_METRIC_GAPS lazy
+-- @table SL_GPU_METRIC_GAPS lazy row
 CREATE TABLE SL_GPU_METRIC_GAPS (
     -- Spans of time in which a GPU was not sampled though it was to be.
     typeId INTEGER NOT NULL, -- GPU, as in GPU_METRICS
@@ -1008,7 +1009,7 @@ CREATE TABLE SL_GPU_METRIC_GAPS (
     why    TEXT    NOT NULL  -- overflow, restart, paused, lost, late
 );
 
--- @table SL_COUNTERS lazy
+-- @table SL_COUNTERS lazy row:replace
 CREATE TABLE SL_COUNTERS (
     -- Curves in SL_COUNTER_SAMPLES: of GPUs (NVML) and of the machine.
     id        INTEGER NOT NULL PRIMARY KEY, -- counterId there
@@ -1029,7 +1030,7 @@ CREATE TABLE SL_COUNTER_SAMPLES (
     value     REAL              -- NULL: not known from here to the next sample (or, of a sum, since the one before)
 );
 
--- @table SL_GPU_EVENTS lazy
+-- @table SL_GPU_EVENTS lazy row
 CREATE TABLE SL_GPU_EVENTS (
     -- Things that happened to GPUs, as the driver reports them.
     timestamp       INTEGER NOT NULL, -- ns
@@ -1040,21 +1041,21 @@ CREATE TABLE SL_GPU_EVENTS (
     computeInstance INTEGER           -- MIG; NULL: the whole GPU, or GPU instance
 );
 
--- @table SL_STATE private
+-- @table SL_STATE private row:replace
 CREATE TABLE SL_STATE (
     -- The collector's own state, from which `recover` resumes; not in a finished report.
     key   TEXT NOT NULL PRIMARY KEY, -- name
     value BLOB NOT NULL              -- contents
 );
 
--- @table SL_PENDING_GPU raw
+-- @table SL_PENDING_GPU raw row:replace
 CREATE TABLE SL_PENDING_GPU (
     -- The collector's log of pending GPU records, from which `recover` resumes; not in a finished report.
     seq  INTEGER PRIMARY KEY, -- number; rows are deleted from the oldest on
     blob BLOB NOT NULL        -- contents
 );
 
--- @table SL_LIVE_SESSION live
+-- @table SL_LIVE_SESSION live row:replace
 CREATE TABLE SL_LIVE_SESSION (
     -- Only while the report grows, about once a second: the recording as a whole. SL_LIVE_* hold sums since the
     -- report began, of what the rows hold one by one; the difference of two readings is what happened in between.
@@ -1071,7 +1072,7 @@ CREATE TABLE SL_LIVE_SESSION (
     behind    INTEGER NOT NULL     -- age of the oldest record that is no row yet, ns: the machine is busy; 0: none waits
 );
 
--- @table SL_LIVE_THREADS live
+-- @table SL_LIVE_THREADS live row:replace
 CREATE TABLE SL_LIVE_THREADS (
     -- Only while the report grows: sums by thread.
     id        INTEGER PRIMARY KEY, -- number in all of SL_LIVE_*
@@ -1088,7 +1089,7 @@ CREATE TABLE SL_LIVE_THREADS (
 );
 CREATE INDEX SL_LIVE_THREADS_changed ON SL_LIVE_THREADS(changed);
 
--- @table SL_LIVE_CALLS live
+-- @table SL_LIVE_CALLS live row:replace
 CREATE TABLE SL_LIVE_CALLS (
     -- Only while the report grows: sums by process and function, short calls and those whose row was lost included.
     id         INTEGER PRIMARY KEY, -- number in all of SL_LIVE_*
@@ -1103,7 +1104,7 @@ CREATE TABLE SL_LIVE_CALLS (
 );
 CREATE INDEX SL_LIVE_CALLS_changed ON SL_LIVE_CALLS(changed);
 
--- @table SL_LIVE_FILES live
+-- @table SL_LIVE_FILES live row:replace:length
 CREATE TABLE SL_LIVE_FILES (
     -- Only while the report grows: sums by process and path. Past a few thousand files what is new is summed up
     -- by folder.
@@ -1119,7 +1120,7 @@ CREATE TABLE SL_LIVE_FILES (
 );
 CREATE INDEX SL_LIVE_FILES_changed ON SL_LIVE_FILES(changed);
 
--- @table SL_LIVE_GPUS live
+-- @table SL_LIVE_GPUS live row:replace
 CREATE TABLE SL_LIVE_GPUS (
     -- Only while the report grows: sums by GPU.
     id       INTEGER PRIMARY KEY, -- number in all of SL_LIVE_*
@@ -1241,7 +1242,7 @@ CREATE TABLE SL_NVTX_NAMES (
     name       TEXT              -- the name
 );
 
--- @table SL_CAPTURES lazy
+-- @table SL_CAPTURES lazy row:replace
 CREATE TABLE SL_CAPTURES (
     -- When it was recorded, of reports that do not cover a whole run; several with --capture-range-end=pause.
     number INTEGER PRIMARY KEY, -- from 1

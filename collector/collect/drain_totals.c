@@ -45,7 +45,7 @@ static void write_totals(struct arenas *as, struct thread *t, const struct sl_sl
 	for (unsigned hook = 0; hook < SL_HOOK_CNT; hook++) {
 		uint64_t count = __atomic_load_n(&agg[hook].count, __ATOMIC_ACQUIRE);
 		struct sl_agg copy, *g = &copy;
-		struct db_total total;
+		struct db_row_SL_OSRT_TOTALS total;
 		bool is_untimed;
 
 		if ((!count && !agg[hook].lost_count) || as->model->wants.no_osrt)
@@ -63,28 +63,28 @@ static void write_totals(struct arenas *as, struct thread *t, const struct sl_sl
 		count = g->count;
 		if (!count && !g->lost_count)
 			continue;
-		total = (struct db_total){
-			.global_tid = t->id.global_tid,
+		total = (struct db_row_SL_OSRT_TOTALS){
+			.globalTid = t->id.global_tid,
 			.instance = t->id.use,
-			.name_id = db_string(as->db, sl_hook_info[hook].name,
-					     strlen(sl_hook_info[hook].name)),
+			.nameId = db_string(as->db, sl_hook_info[hook].name,
+					    strlen(sl_hook_info[hook].name)),
 			.count = figure(count),
-			.total_ns = clock_map_span(as->clock, g->total),
-			.min_ns = clock_map_span(as->clock, g->min),
-			.max_ns = clock_map_span(as->clock, g->max),
+			.totalNs = clock_map_span(as->clock, g->total),
+			.minNs = clock_map_span(as->clock, g->min),
+			.maxNs = clock_map_span(as->clock, g->max),
 			.bytes = figure(g->bytes),
-			.err_count = figure(g->err_count),
-			.lost_count = figure(g->lost_count),
-			.lost_total_ns = clock_map_span(as->clock, g->lost_total),
-			.is_untimed = is_untimed,
+			.errorCount = figure(g->err_count),
+			.lostCount = figure(g->lost_count),
+			.lostTotalNs = clock_map_span(as->clock, g->lost_total),
+			.isUntimed = is_untimed,
 		};
-		db_total(as->db, &total);
+		db_put_SL_OSRT_TOTALS(as->db, &total);
 		live_short(as, t,
 			   &(struct live_short){
-				   hook, (uint64_t)total.count + (uint64_t)total.lost_count,
-				   (uint64_t)total.total_ns + (uint64_t)total.lost_total_ns,
-				   (uint64_t)total.bytes, (uint64_t)total.err_count},
-			   total.name_id);
+				   hook, (uint64_t)total.count + (uint64_t)total.lostCount,
+				   (uint64_t)total.totalNs + (uint64_t)total.lostTotalNs,
+				   (uint64_t)total.bytes, (uint64_t)total.errorCount},
+			   total.nameId);
 	}
 }
 

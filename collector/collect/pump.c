@@ -63,31 +63,33 @@ void pump_now(struct collector *c)
 }
 
 /* How far CLOCK_REALTIME may be trusted on other machines. */
-static void clock_quality(struct db_clock *row)
+static void clock_quality(struct db_row_SL_CLOCK_SNAPSHOTS *row)
 {
 	struct timex t = {0};
 	int state = adjtimex(&t);
 
-	row->is_synchronized = row->error_ns = row->max_error_ns = DB_NULL;
+	row->isSynchronized = row->errorNs = row->maxErrorNs = DB_NULL;
 	if (state < 0)
 		return;
-	row->is_synchronized = state != TIME_ERROR && !(t.status & STA_UNSYNC);
-	row->error_ns = (int64_t)t.esterror * 1000;
-	row->max_error_ns = (int64_t)t.maxerror * 1000;
+	row->isSynchronized = state != TIME_ERROR && !(t.status & STA_UNSYNC);
+	row->errorNs = (int64_t)t.esterror * 1000;
+	row->maxErrorNs = (int64_t)t.maxerror * 1000;
 }
 
 void pump_clocks(struct collector *c)
 {
 	struct clock_snapshot s = clock_snapshot_take(c->clocks.map.mode, true);
-	struct db_clock row;
+	struct db_row_SL_CLOCK_SNAPSHOTS row;
 
 	if (c->clocks.is_past)
 		return;
 	clock_map_add(&c->clocks.map, s.ticks, s.mono);
-	row = (struct db_clock){
-		.ticks = (int64_t)s.ticks, .mono = s.mono, .real = s.real, .boot = s.boot};
+	row = (struct db_row_SL_CLOCK_SNAPSHOTS){.ticks = (int64_t)s.ticks,
+						 .monotonic = s.mono,
+						 .realtime = s.real,
+						 .boottime = s.boot};
 	clock_quality(&row);
-	db_clock_snapshot(c->report.db, &row);
+	db_put_SL_CLOCK_SNAPSHOTS(c->report.db, &row);
 	c->clocks.clock_at = c->clocks.now = s.mono - c->clocks.map.zero;
 }
 

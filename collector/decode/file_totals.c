@@ -43,19 +43,19 @@ static void add(struct arenas *as, struct thread *t, const struct sl_file_total 
 	if (!before)
 		before = &nothing;
 	for (unsigned way = 0; f && way < 2; way++) {
-		struct db_file_total row = {
-			.global_tid = t->id.global_tid,
-			.file_id = f->id,
-			.type = way == SL_FILE_READ ? SL_IO_READ : SL_IO_WRITE,
-			.is_stdio = serial & SL_FILE_STREAM ? 1 : 0,
+		struct db_row_SL_FILE_TOTALS row = {
+			.globalTid = t->id.global_tid,
+			.fileAccessId = f->id,
+			.eventType = way == SL_FILE_READ ? SL_IO_READ : SL_IO_WRITE,
+			.isStdio = serial & SL_FILE_STREAM ? 1 : 0,
 			.count = figure(since(total->way[way].count, before->way[way].count)),
 			.bytes = figure(since(total->way[way].bytes, before->way[way].bytes)),
-			.total_ns = clock_map_span(
+			.totalNs = clock_map_span(
 				as->clock, since(total->way[way].total, before->way[way].total)),
 		};
 
 		if (row.count)
-			db_file_total(as->db, &row);
+			db_put_SL_FILE_TOTALS(as->db, &row);
 	}
 }
 
@@ -63,18 +63,18 @@ void file_totals_opened(struct arenas *as, struct thread *t, const struct file *
 			uint64_t opened_by)
 {
 	unsigned hook = (opened_by & 0xffff) - 1;
-	struct db_file_total row = {
-		.global_tid = t->id.global_tid,
-		.type = SL_IO_OPEN,
+	struct db_row_SL_FILE_TOTALS row = {
+		.globalTid = t->id.global_tid,
+		.eventType = SL_IO_OPEN,
 		.count = 1,
-		.total_ns = clock_map_span(as->clock, opened_by >> 16),
+		.totalNs = clock_map_span(as->clock, opened_by >> 16),
 	};
 
 	if (!f || !are_counted(as) || hook >= SL_HOOK_CNT || sl_hook_info[hook].io != SL_IO_OPEN)
 		return;
-	row.file_id = f->id;
-	row.is_stdio = sl_hook_is_stdio(hook);
-	db_file_total(as->db, &row);
+	row.fileAccessId = f->id;
+	row.isStdio = sl_hook_is_stdio(hook);
+	db_put_SL_FILE_TOTALS(as->db, &row);
 }
 
 void file_totals_moved(struct arenas *as, struct thread *t, const struct sl_file_total *total)

@@ -14,7 +14,11 @@ static void write_function(struct db *db, const char *name, const char *library,
 	int64_t id = db_string_known(db, name, strlen(name));
 
 	if (id != DB_NULL)
-		db_function(db, id, db_string(db, library, strlen(library)), io, is_stdio);
+		db_put_SL_FUNCTIONS(db, &(struct db_row_SL_FUNCTIONS){
+						.nameId = id,
+						.library = db_string(db, library, strlen(library)),
+						.io = io,
+						.isStdio = is_stdio});
 }
 
 static void write_gpu_functions(struct db *db)

@@ -187,14 +187,20 @@ bool live_write_calls(struct live *l, struct live_calls *c)
 
 	for (uint32_t i = 0; i < c->cnt; i++) {
 		struct live_sum *s = &c->sum[i];
-		const int64_t row[] = {s->id,          l->round,          c->global_pid,
-				       s->kind,        s->name_id,        (int64_t)s->calls,
-				       (int64_t)s->ns, (int64_t)s->bytes, (int64_t)s->errors};
 
 		if (s->calls == s->told)
 			continue;
 		s->told = s->calls;
-		db_live_row(l->db, DB_LIVE_CALLS, row, NULL, 0);
+		db_put_SL_LIVE_CALLS(
+			l->db, &(struct db_row_SL_LIVE_CALLS){.id = s->id,
+							      .changed = l->round,
+							      .globalPid = c->global_pid,
+							      .kind = s->kind,
+							      .nameId = s->name_id,
+							      .calls = (int64_t)s->calls,
+							      .totalNs = (int64_t)s->ns,
+							      .bytes = (int64_t)s->bytes,
+							      .errorCount = (int64_t)s->errors});
 		any = true;
 	}
 	return any;
@@ -206,19 +212,20 @@ static bool write_files(struct live *l)
 
 	for (uint32_t i = 0; i < l->files.cnt; i++) {
 		struct live_file *f = &l->files.list[i];
-		const int64_t row[] = {f->id,
-				       l->round,
-				       f->global_pid,
-				       f->is_folder,
-				       (int64_t)f->operations,
-				       (int64_t)f->read,
-				       (int64_t)f->written,
-				       (int64_t)f->ns};
 
 		if (f->operations == f->told)
 			continue;
 		f->told = f->operations;
-		db_live_row(l->db, DB_LIVE_FILES, row, f->path, f->len);
+		db_put_SL_LIVE_FILES(
+			l->db, &(struct db_row_SL_LIVE_FILES){.id = f->id,
+							      .changed = l->round,
+							      .globalPid = f->global_pid,
+							      .isFolder = f->is_folder,
+							      .operations = (int64_t)f->operations,
+							      .bytesRead = (int64_t)f->read,
+							      .bytesWritten = (int64_t)f->written,
+							      .totalNs = (int64_t)f->ns,
+							      .path = {f->path, f->len}});
 		any = true;
 	}
 	return any;
@@ -230,20 +237,19 @@ static bool write_threads(struct live *l)
 	bool any = t != NULL;
 
 	for (; t; t = t->next_changed) {
-		const int64_t row[] = {t->id,
-				       l->round,
-				       t->global_tid,
-				       t->cpu_ns,
-				       t->off_ns,
-				       (int64_t)t->switches,
-				       t->is_on < 0 ? DB_NULL : t->is_on,
-				       t->since,
-				       t->is_over,
-				       (int64_t)t->calls,
-				       t->call_ns};
-
 		t->is_changed = false;
-		db_live_row(l->db, DB_LIVE_THREADS, row, NULL, 0);
+		db_put_SL_LIVE_THREADS(l->db, &(struct db_row_SL_LIVE_THREADS){
+						      .id = t->id,
+						      .changed = l->round,
+						      .globalTid = t->global_tid,
+						      .cpuNs = t->cpu_ns,
+						      .offCpuNs = t->off_ns,
+						      .switches = (int64_t)t->switches,
+						      .isOnCpu = t->is_on < 0 ? DB_NULL : t->is_on,
+						      .switched = t->since,
+						      .isOver = t->is_over,
+						      .calls = (int64_t)t->calls,
+						      .callNs = t->call_ns});
 	}
 	l->threads.changed = NULL;
 	return any;
@@ -255,21 +261,21 @@ static bool write_gpus(struct live *l)
 
 	for (uint32_t i = 0; i < l->gpus.cnt; i++) {
 		struct live_gpu *g = &l->gpus.list[i];
-		const int64_t row[] = {g->id,
-				       l->round,
-				       g->number,
-				       g->is_known,
-				       g->busy_ns,
-				       g->until,
-				       (int64_t)g->kernels,
-				       g->kernel_ns,
-				       (int64_t)g->copies,
-				       (int64_t)g->bytes};
 
 		if (!g->is_changed)
 			continue;
 		g->is_changed = false;
-		db_live_row(l->db, DB_LIVE_GPUS, row, NULL, 0);
+		db_put_SL_LIVE_GPUS(l->db,
+				    &(struct db_row_SL_LIVE_GPUS){.id = g->id,
+								  .changed = l->round,
+								  .gpu = g->number,
+								  .isKnown = g->is_known,
+								  .busyNs = g->busy_ns,
+								  .until = g->until,
+								  .kernels = (int64_t)g->kernels,
+								  .kernelNs = g->kernel_ns,
+								  .copies = (int64_t)g->copies,
+								  .bytes = (int64_t)g->bytes});
 		any = true;
 	}
 	return any;
@@ -320,12 +326,19 @@ bool live_flush(struct arenas *as, struct sched *sched, const struct live_now *n
 	if (now->is_recording && l->written.state == 0)
 		l->resumed = now->ns;
 	l->written.state = now->is_recording;
-	db_live_row(l->db, DB_LIVE_SESSION,
-		    (const int64_t[]){1, l->round, l->since, l->resumed, now->ns, now->is_recording,
-				      (int64_t)(events - l->before.events),
-				      (int64_t)(lost - l->before.lost), as->model->counts.alive,
-				      (int64_t)(untold_of(sched) - l->before.untold), now->behind},
-		    NULL, 0);
+	db_put_SL_LIVE_SESSION(l->db,
+			       &(struct db_row_SL_LIVE_SESSION){
+				       .id = 1,
+				       .changed = l->round,
+				       .since = l->since,
+				       .resumed = l->resumed,
+				       .time = now->ns,
+				       .recording = now->is_recording,
+				       .events = (int64_t)(events - l->before.events),
+				       .lost = (int64_t)(lost - l->before.lost),
+				       .processes = as->model->counts.alive,
+				       .untold = (int64_t)(untold_of(sched) - l->before.untold),
+				       .behind = now->behind});
 	return true;
 }
 

@@ -94,17 +94,17 @@ static void on_call(void *ctx, const struct sched_call *call)
 static void on_call_sum(void *ctx, const struct sched_call_sum *sum)
 {
 	struct model *m = ctx;
-	struct db_total total = {
-		.global_tid = GLOBAL_TID(sum->pid, sum->tid),
-		.name_id = call_name(m, sum->number, sum->is_compat),
+	struct db_row_SL_SYSCALL_TOTALS total = {
+		.globalTid = GLOBAL_TID(sum->pid, sum->tid),
+		.nameId = call_name(m, sum->number, sum->is_compat),
 		.count = (int64_t)sum->count,
-		.total_ns = (int64_t)sum->total_ns,
-		.min_ns = (int64_t)sum->min_ns,
-		.max_ns = (int64_t)sum->max_ns,
-		.err_count = (int64_t)sum->errors,
+		.totalNs = (int64_t)sum->total_ns,
+		.minNs = (int64_t)sum->min_ns,
+		.maxNs = (int64_t)sum->max_ns,
+		.errorCount = (int64_t)sum->errors,
 	};
 
-	db_call_total(m->db, &total);
+	db_put_SL_SYSCALL_TOTALS(m->db, &total);
 }
 
 static void on_fork(void *ctx, uint64_t mono, uint32_t parent_pid, uint32_t parent_tid,

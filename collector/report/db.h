@@ -24,7 +24,16 @@ struct db;
 
 #define DB_NULL INT64_MIN /* stands for SQL NULL in a row */
 
-/* enum db_table: the tables that take batches; for each the enum of its columns, in the order of schema.sql, which describes them. */
+struct db_bytes { /* NULL: SQL's */
+	const void *at;
+	size_t len;
+};
+/* A row as scripts/schema-columns declares it; called by db_put_<table>(). */
+int db_put(struct db *db, uint32_t op, const void *row);
+/*
+ * Made of schema.sql, which describes tables and columns: enum db_table, the tables that take batches, and for each the enum of its
+ * columns; of the others struct db_row_<table> and db_put_<table>().
+ */
 #include "report_columns.h"
 
 struct db_open {
@@ -107,11 +116,7 @@ int db_socket(struct db *db, int64_t id, const char *local);
 
 /* A row of SL_RANK_VARIABLES; the same name of the process again replaces it. */
 int db_rank_variable(struct db *db, int64_t global_pid, const char *name, const char *value);
-/* A row of SL_NCCL_COMMUNICATORS; what is not known is DB_NULL. Its end follows, when the program destroys it. */
-struct db_communicator {
-	int64_t global_pid, comm, hash, parent_hash, ranks, rank, start;
-};
-int db_communicator(struct db *db, const struct db_communicator *c);
+/* The end of a communicator that has a row: the program destroyed it. */
 int db_communicator_ended(struct db *db, int64_t global_pid, int64_t comm, int64_t ns);
 
 /*
@@ -134,61 +139,12 @@ struct db_tree_faults {
 };
 int db_tree_faults(struct db *db, struct db_tree_faults *f);
 
-/* SL_OSRT_TOTALS: cumulative, replaces what was there for this thread instance and function. */
-struct db_total {
-	int64_t global_tid, instance; /* instance distinguishes two threads with one globalTid */
-	int64_t name_id;
-	int64_t count, total_ns, min_ns, max_ns, bytes, err_count, lost_count, lost_total_ns;
-	bool is_untimed;
-};
-int db_total(struct db *db, const struct db_total *total);
-
-/* SL_FILE_TOTALS: adds up. */
-struct db_file_total {
-	int64_t global_tid, file_id, type; /* ENUM_OSRT_FILE_ACCESS_EVENT_TYPE.id */
-	int64_t is_stdio;
-	int64_t count, bytes, total_ns; /* at most FIGURE_MAX each */
-};
-int db_file_total(struct db *db, const struct db_file_total *total);
-
-/* SL_LIVE_*: a row, by its id, replaces what was there. @numbers: its columns, but for a text at the end. */
-enum db_live_table {
-	DB_LIVE_SESSION,
-	DB_LIVE_THREADS,
-	DB_LIVE_CALLS,
-	DB_LIVE_FILES,
-	DB_LIVE_GPUS,
-};
-int db_live_row(struct db *db, enum db_live_table table, const int64_t *numbers, const char *text,
-		size_t len);
-
-/* SL_SYSCALL_TOTALS: adds up; @total->instance, bytes and losses have no meaning there. */
-int db_call_total(struct db *db, const struct db_total *total);
-
-/* A row of SL_FUNCTIONS; @io DB_NULL: none. */
-int db_function(struct db *db, int64_t name_id, int64_t library, int64_t io, int64_t is_stdio);
-
-/* A row of PMU_EVENT_REQUESTS: what is counted. */
 enum {
 	DB_EVENTS_CPU = 256, /* ENUM_PMU_EVENT_SOURCE.id */
 	DB_EVENTS_KERNEL,
 };
-struct db_event_request {
-	int64_t id, event_id, source; /* DB_EVENTS_* */
-	const char *name, *about;
-	bool is_system; /* of all processes */
-	bool no_kernel; /* without what happens in the kernel */
-};
-int db_event_request(struct db *db, const struct db_event_request *request);
-
 int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *what,
 	    int64_t count);
-struct db_clock {
-	int64_t ticks, mono, real, boot;
-	int64_t is_synchronized, error_ns, max_error_ns; /* of real; DB_NULL: not known */
-};
-int db_clock_snapshot(struct db *db, const struct db_clock *c);
-
 /* Commits everything given since the last commit, at session time @now (ANALYSIS_DETAILS follows). */
 int db_commit(struct db *db, int64_t now_ns);
 /*

@@ -15,37 +15,66 @@ int64_t db_metric_id(struct db *db)
 int db_metric_name(struct db *db, int64_t type_id, const char *type_name, int64_t metric_id,
 		   const char *metric_name)
 {
-	return db_record(db, OP_METRIC_NAME, type_id, type_id & ~INT64_C(0xffffffff), type_name,
-			 metric_id, metric_name);
+	return db_put_TARGET_INFO_GPU_METRICS(
+		db,
+		&(struct db_row_TARGET_INFO_GPU_METRICS){.typeId = type_id,
+							 .sourceId = type_id & ~INT64_C(0xffffffff),
+							 .typeName = type_name,
+							 .metricId = metric_id,
+							 .metricName = metric_name});
 }
 
 int64_t db_metric_set(struct db *db, const struct db_metric_set *s)
 {
 	int64_t id = s->id ? s->id : ++db->ops.ids.set;
 
-	db_record(db, OP_METRIC_SET, id, s->type_id, s->start, s->uuid, s->source, s->chip, s->set,
-		  s->asked_mhz, s->real_mhz, s->clocks_locked, s->reason);
+	db_put_SL_GPU_METRIC_SETS(
+		db, &(struct db_row_SL_GPU_METRIC_SETS){.id = id,
+							.typeId = s->type_id,
+							.start = s->start,
+							.uuid = s->uuid,
+							.source = s->source,
+							.chip = s->chip,
+							.setName = s->set,
+							.askedHz = (double)s->asked_mhz / 1000,
+							.realHz = (double)s->real_mhz / 1000,
+							.clocksLocked = s->clocks_locked,
+							.reason = s->reason});
 	return id;
 }
 
 int db_metric_gap(struct db *db, int64_t type_id, int64_t start, int64_t end, const char *why)
 {
-	return db_record(db, OP_METRIC_GAP, type_id, start, end, why);
+	return db_put_SL_GPU_METRIC_GAPS(
+		db, &(struct db_row_SL_GPU_METRIC_GAPS){
+			    .typeId = type_id, .start = start, .end = end, .why = why});
 }
 
 int64_t db_counter(struct db *db, const struct db_counter *c)
 {
 	int64_t id = ++db->ops.ids.counter;
 
-	db_record(db, OP_COUNTER, id, c->scope, c->scope_id, c->scope_name, c->gpu, c->name,
-		  c->unit, (int64_t)c->is_sum);
+	db_put_SL_COUNTERS(db, &(struct db_row_SL_COUNTERS){.id = id,
+							    .scope = c->scope,
+							    .scopeId = c->scope_id,
+							    .scopeName = c->scope_name,
+							    .gpuId = c->gpu,
+							    .name = c->name,
+							    .unit = c->unit,
+							    .isSum = c->is_sum});
 	return id;
 }
 
 int db_gpu_event(struct db *db, int64_t ns, int64_t gpu, const char *kind, int64_t code,
 		 int64_t gpu_instance, int64_t compute_instance)
 {
-	return db_record(db, OP_GPU_EVENT, ns, gpu, kind, code, gpu_instance, compute_instance);
+	return db_put_SL_GPU_EVENTS(
+		db, &(struct db_row_SL_GPU_EVENTS){.timestamp = ns,
+						   .gpuId = gpu,
+						   .kind = kind,
+						   .code = code,
+						   .gpuInstance = gpu_instance,
+						   .computeInstance = compute_instance});
 }
 
 static int load_one(struct db *db, const char *table, const char *column, int64_t *to)

@@ -151,20 +151,17 @@ struct db_ops {
 	} ids; /* given out so far: of SL_COUNTERS and the like */
 };
 
-/* clang-format off */
-enum db_op { OP_PROCESS, OP_THREAD, OP_DIAGNOSTIC, OP_OVERHEAD, OP_CAPTURE, OP_EXPORT, OP_EXPORT_SET,
-       OP_ENV, OP_FILE_OPENED, OP_FILE_CLOSED, OP_IMAGE, OP_IMAGE_END, OP_TOTAL, OP_CALL_TOTAL, OP_FILE_TOTAL, OP_SOCKET, OP_LOST, OP_CLOCK,
-       OP_STATE, OP_GPU_TARGET, OP_GPU_DEVICE, OP_GPU_CONTEXT, OP_GPU_STREAM, OP_GPU_MEMORY, OP_GPU_JIT, OP_STATE_DROP, OP_PENDING_GPU, OP_PENDING_GPU_DROP,
-       OP_LIVE_SESSION, OP_LIVE_THREAD, OP_LIVE_CALLS, OP_LIVE_FILE, OP_LIVE_GPU, OP_CAPTURES, OP_SPACE, OP_MODULE, OP_CODE, OP_STACK, OP_EVENT_REQUEST, OP_FUNCTION,
-       OP_METRIC_NAME, OP_METRIC_SET, OP_METRIC_GAP, OP_COUNTER, OP_GPU_EVENT, OP_RANK_VARIABLE, OP_COMMUNICATOR, OP_COMMUNICATOR_END,
-       OP_CNT };
-/* clang-format on */
+/* Statements of db_put(): those of schema.sql's rows, DB_PUT_*, and what changes rows that are there. */
+enum db_op {
+	OP_EXPORT_SET = DB_PUT_CNT,
+	OP_FILE_CLOSED,
+	OP_IMAGE_END,
+	OP_COMMUNICATOR_END,
+	OP_STATE_DROP,
+	OP_PENDING_GPU_DROP,
+	OP_CNT
+};
 
-/*
- * Arguments by the operation: i int64_t, t const char *, b const void * and size_t. The last text of
- * OP_FILE_OPENED may hold NULs: there the length follows.
- */
-int db_record(struct db *db, uint32_t op, ...);
 int db_ops_run(struct db *db);
 void db_ops_done(struct db *db);   /* after commit */
 void db_ops_failed(struct db *db); /* after rollback: keeps them, within bounds */

@@ -1,7 +1,8 @@
-/* db_rows.c - rows that come one by one, see db.h: which values an operation of db_ops.c gets. */
+/* db_rows.c - rows that come one by one, see db.h: members of rows by name. */
 #include "collector/report/db_internal.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,9 @@ int db_process(struct db *db, int64_t global_pid, int64_t pid, const char *name)
 		return -ENOMEM;
 	if (!*row)
 		*row = ++db->ops.process_cnt;
-	return db_record(db, OP_PROCESS, *row, global_pid, pid, name);
+	return db_put_PROCESSES(
+		db, &(struct db_row_PROCESSES){
+			    .rowid = *row, .globalPid = global_pid, .pid = pid, .name = name});
 }
 
 int db_thread_name(struct db *db, int64_t global_tid, const char *name, int priority)
@@ -52,52 +55,69 @@ int db_thread_name(struct db *db, int64_t global_tid, const char *name, int prio
 		return -ENOMEM;
 	if (!*row)
 		*row = ++db->ops.thread_cnt;
-	return db_record(db, OP_THREAD, *row, db_string(db, name, strlen(name)), (int64_t)priority,
-			 global_tid);
+	return db_put_ThreadNames(
+		db, &(struct db_row_ThreadNames){.rowid = *row,
+						 .nameId = db_string(db, name, strlen(name)),
+						 .priority = priority,
+						 .globalTid = global_tid});
 }
 
 int db_diagnostic(struct db *db, int64_t ns, int source, int severity, const char *text,
 		  int64_t global_pid)
 {
-	return db_record(db, OP_DIAGNOSTIC, ns, (int64_t)source, (int64_t)severity, text,
-			 global_pid);
+	return db_put_DIAGNOSTIC_EVENT(db,
+				       &(struct db_row_DIAGNOSTIC_EVENT){.timestamp = ns,
+									 .timestampType = 1,
+									 .source = source,
+									 .severity = severity,
+									 .text = text,
+									 .globalPid = global_pid});
 }
 
 int db_overhead(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *name)
 {
-	return db_record(db, OP_OVERHEAD, start, end, global_tid,
-			 db_string(db, name, strlen(name)));
+	return db_put_PROFILER_OVERHEAD(db, &(struct db_row_PROFILER_OVERHEAD){
+						    .start = start,
+						    .end = end,
+						    .globalTid = global_tid,
+						    .nameId = db_string(db, name, strlen(name))});
 }
 
 int db_meta_capture(struct db *db, const char *name, const char *value)
 {
-	return db_record(db, OP_CAPTURE, name, value);
+	return db_put_META_DATA_CAPTURE(
+		db, &(struct db_row_META_DATA_CAPTURE){.name = name, .value = value});
 }
 
 int db_capture(struct db *db, int64_t number, int64_t start, int64_t end)
 {
-	return db_record(db, OP_CAPTURES, number, start, end);
-}
-
-int db_event_request(struct db *db, const struct db_event_request *r)
-{
-	return db_record(db, OP_EVENT_REQUEST, r->id, r->event_id, r->source, r->name, r->about,
-			 (int64_t)r->is_system, (int64_t)r->no_kernel);
+	return db_put_SL_CAPTURES(
+		db, &(struct db_row_SL_CAPTURES){.number = number, .start = start, .end = end});
 }
 
 int db_meta_export(struct db *db, const char *name, const char *value)
 {
-	return db_record(db, OP_EXPORT, name, value);
+	return db_put_META_DATA_EXPORT(
+		db, &(struct db_row_META_DATA_EXPORT){.name = name, .value = value});
 }
 
 int db_meta_export_set(struct db *db, const char *name, const char *value)
 {
-	return db_record(db, OP_EXPORT_SET, name, value);
+	const struct {
+		const char *name, *value;
+	} change = {name, value};
+
+	return db_put(db, OP_EXPORT_SET, &change);
 }
 
 int db_system_env(struct db *db, const char *name, int name_enum, const char *value)
 {
-	return db_record(db, OP_ENV, DB_GLOBAL_VID, name, (int64_t)name_enum, value);
+	return db_put_TARGET_INFO_SYSTEM_ENV(
+		db, &(struct db_row_TARGET_INFO_SYSTEM_ENV){.globalVid = DB_GLOBAL_VID,
+							    .devStateName = "Local (CLI)",
+							    .name = name,
+							    .nameEnum = name_enum,
+							    .value = value});
 }
 
 int db_file_opened(struct db *db, int64_t id, int64_t pid, int64_t opened_ns, const char *path,
@@ -106,81 +126,76 @@ int db_file_opened(struct db *db, int64_t id, int64_t pid, int64_t opened_ns, co
 	struct db_opened *recent = &db->ops.recent[(uint64_t)id % DB_RECENT];
 
 	*recent = (struct db_opened){id, db->ops.len};
-	return db_record(db, OP_FILE_OPENED, id, pid, opened_ns, INT64_C(0), path, len);
+	return db_put_OSRT_FILE_ACCESS_DESCRIPTORS(
+		db, &(struct db_row_OSRT_FILE_ACCESS_DESCRIPTORS){.rowid = id,
+								  .fileAccessId = id,
+								  .processId = pid,
+								  .openedAt = opened_ns,
+								  .filePath = {path, len}});
 }
 
 int db_file_closed(struct db *db, int64_t id, int64_t closed_ns)
 {
+	typedef struct db_row_OSRT_FILE_ACCESS_DESCRIPTORS row_type;
 	const struct db_opened *recent = &db->ops.recent[(uint64_t)id % DB_RECENT];
 	uint8_t *at = db->ops.buf + recent->at;
-	int64_t there[1 + 4];
+	int64_t there[1 + offsetof(row_type, filePath) / sizeof(int64_t)];
+	const struct {
+		int64_t rowid, closedAt;
+	} change = {id, closed_ns};
 
-	/* Most files are closed within the transaction: then the pending row gets its end. */
+	/* Most files are closed within the transaction: then the pending row, whose numbers follow its head, gets its end. */
 	if (recent->id == id && recent->at + sizeof(there) <= db->ops.len) {
 		memcpy(there, at, sizeof(there));
-		if ((uint32_t)there[0] == OP_FILE_OPENED && there[1] == id) {
-			memcpy(at + 4 * sizeof(int64_t), &closed_ns, sizeof(closed_ns));
+		if ((uint32_t)there[0] == DB_PUT_OSRT_FILE_ACCESS_DESCRIPTORS && there[1] == id) {
+			memcpy(at + sizeof(int64_t) + offsetof(row_type, closedAt), &closed_ns,
+			       sizeof(closed_ns));
 			return 0;
 		}
 	}
-	return db_record(db, OP_FILE_CLOSED, id, closed_ns);
-}
-
-int db_function(struct db *db, int64_t name_id, int64_t library, int64_t io, int64_t is_stdio)
-{
-	return db_record(db, OP_FUNCTION, name_id, library, io, is_stdio);
-}
-
-int db_total(struct db *db, const struct db_total *t)
-{
-	return db_record(db, OP_TOTAL, t->global_tid, t->instance, t->name_id, t->count,
-			 t->total_ns, t->min_ns, t->max_ns, t->bytes, t->err_count, t->lost_count,
-			 t->lost_total_ns, t->is_untimed);
-}
-
-int db_call_total(struct db *db, const struct db_total *t)
-{
-	return db_record(db, OP_CALL_TOTAL, t->global_tid, t->name_id, t->count, t->total_ns,
-			 t->min_ns, t->max_ns, t->err_count);
+	return db_put(db, OP_FILE_CLOSED, &change);
 }
 
 int db_socket(struct db *db, int64_t id, const char *local)
 {
-	return db_record(db, OP_SOCKET, id, local);
+	return db_put_SL_SOCKETS(db, &(struct db_row_SL_SOCKETS){.rowid = id,
+								 .fileAccessId = id,
+								 .localAddress = local});
 }
 
 int db_rank_variable(struct db *db, int64_t global_pid, const char *name, const char *value)
 {
-	return db_record(db, OP_RANK_VARIABLE, global_pid, name, value);
-}
-
-int db_communicator(struct db *db, const struct db_communicator *c)
-{
-	return db_record(db, OP_COMMUNICATOR, c->global_pid, c->comm, c->hash, c->parent_hash,
-			 c->ranks, c->rank, c->start);
+	return db_put_SL_RANK_VARIABLES(
+		db, &(struct db_row_SL_RANK_VARIABLES){
+			    .globalPid = global_pid, .name = name, .value = value});
 }
 
 int db_communicator_ended(struct db *db, int64_t global_pid, int64_t comm, int64_t ns)
 {
-	return db_record(db, OP_COMMUNICATOR_END, global_pid, comm, ns);
-}
+	const struct {
+		int64_t globalPid, comm, end;
+	} change = {global_pid, comm, ns};
 
-int db_file_total(struct db *db, const struct db_file_total *t)
-{
-	return db_record(db, OP_FILE_TOTAL, t->global_tid, t->file_id, t->type, t->is_stdio,
-			 t->count, t->bytes, t->total_ns);
+	return db_put(db, OP_COMMUNICATOR_END, &change);
 }
 
 int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *what,
 	    int64_t count)
 {
-	return db_record(db, OP_LOST, start, end, global_tid, what, count);
+	return db_put_SL_LOST_EVENTS(db, &(struct db_row_SL_LOST_EVENTS){.start = start,
+									 .end = end,
+									 .globalTid = global_tid,
+									 .what = what,
+									 .count = count});
 }
 
-int db_clock_snapshot(struct db *db, const struct db_clock *c)
+static int end_image(struct db *db, int64_t row, int64_t ns, int64_t status)
 {
-	return db_record(db, OP_CLOCK, c->ticks, c->mono, c->real, c->boot, c->is_synchronized,
-			 c->error_ns, c->max_error_ns);
+	const struct {
+		int64_t rowid, end, exitStatus;
+	} change = {row, ns, status};
+
+	return db_put(db, OP_IMAGE_END, &change);
 }
 
 /*
@@ -206,16 +221,25 @@ int db_image(struct db *db, const struct db_image *image)
 			ops->images.cap = cap;
 		}
 		if (*row && image->kind == 2)
-			err = db_record(db, OP_IMAGE_END, *row, image->start_ns, DB_NULL);
+			err = end_image(db, *row, image->start_ns, DB_NULL);
 		ops->images.start[ops->image_cnt++] = image->start_ns;
 		*row = ops->image_cnt;
 	}
 	if (err)
 		return err;
-	return db_record(db, OP_IMAGE, *row, image->global_pid,
-			 image->parent_global_pid ? image->parent_global_pid : DB_NULL,
-			 image->start_ns, (int64_t)image->kind, (int64_t)image->traced, image->exe,
-			 image->command_line);
+	return db_put_SL_PROCESS_TREE(
+		db, &(struct db_row_SL_PROCESS_TREE){
+			    .rowid = *row,
+			    .globalPid = image->global_pid,
+			    .parentGlobalPid =
+				    image->parent_global_pid ? image->parent_global_pid : DB_NULL,
+			    .start = image->start_ns,
+			    .end = DB_NULL,
+			    .kind = image->kind,
+			    .traced = image->traced,
+			    .exe = image->exe,
+			    .commandLine = image->command_line,
+			    .exitStatus = DB_NULL});
 }
 
 int db_process_ended(struct db *db, int64_t global_pid, int64_t end_ns, int exit_status)
@@ -228,6 +252,5 @@ int db_process_ended(struct db *db, int64_t global_pid, int64_t end_ns, int exit
 		db->ops.image.cnt--;
 		return -ENOENT;
 	}
-	return db_record(db, OP_IMAGE_END, *row, end_ns,
-			 exit_status < 0 ? DB_NULL : (int64_t)exit_status);
+	return end_image(db, *row, end_ns, exit_status < 0 ? DB_NULL : (int64_t)exit_status);
 }

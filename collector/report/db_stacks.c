@@ -49,8 +49,10 @@ int db_space(struct db *db, int64_t space, int64_t parent, int64_t global_pid)
 		return 0;
 	*there = mark_of(global_pid);
 	db_prefetch_space(db, space, parent);
-	return db_record(db, OP_SPACE, space, parent ? parent : DB_NULL,
-			 global_pid ? global_pid : DB_NULL);
+	return db_put_SL_SPACES(
+		db, &(struct db_row_SL_SPACES){.id = space,
+					       .parent = parent ? parent : DB_NULL,
+					       .globalPid = global_pid ? global_pid : DB_NULL});
 }
 
 int db_module(struct db *db, const struct db_module *m)
@@ -61,9 +63,14 @@ int db_module(struct db *db, const struct db_module *m)
 	db_prefetch_module(db, m);
 	for (size_t i = 0; i < len; i++)
 		snprintf(id + 2 * i, 3, "%02x", m->build_id[i]);
-	return db_record(db, OP_MODULE, m->space, (int64_t)m->start, (int64_t)m->end,
-			 (int64_t)m->bias, m->since, db_string(db, m->path, strlen(m->path)),
-			 len ? id : NULL);
+	return db_put_SL_MODULES(
+		db, &(struct db_row_SL_MODULES){.space = m->space,
+						.start = (int64_t)m->start,
+						.end = (int64_t)m->end,
+						.bias = (int64_t)m->bias,
+						.since = m->since,
+						.path = db_string(db, m->path, strlen(m->path)),
+						.buildId = len ? id : NULL});
 }
 
 int db_code(struct db *db, const struct db_code *c)
@@ -76,8 +83,14 @@ int db_code(struct db *db, const struct db_code *c)
 	if (*there > (int64_t)c->lines_len)
 		return 0;
 	*there = (int64_t)c->lines_len + 1;
-	return db_record(db, OP_CODE, c->id, c->file, c->name, (int64_t)c->first_line,
-			 (int64_t)c->version, c->lines_len ? c->lines : NULL, c->lines_len);
+	return db_put_SL_CODES(
+		db,
+		&(struct db_row_SL_CODES){.id = c->id,
+					  .file = c->file,
+					  .name = c->name,
+					  .firstLine = c->first_line,
+					  .version = c->version,
+					  .lines = {c->lines_len ? c->lines : NULL, c->lines_len}});
 }
 
 int db_stack(struct db *db, int64_t id, int64_t space, int64_t since, const uint64_t *frames,
@@ -91,7 +104,11 @@ int db_stack(struct db *db, int64_t id, int64_t space, int64_t since, const uint
 		return 0;
 	*there = 1;
 	db_prefetch_stack(db, space, frames, cnt);
-	return db_record(db, OP_STACK, id, space, since, frames, cnt * sizeof(*frames));
+	return db_put_SL_RAW_STACKS(
+		db, &(struct db_row_SL_RAW_STACKS){.id = id,
+						   .space = space,
+						   .since = since,
+						   .frames = {frames, cnt * sizeof(*frames)}});
 }
 
 static void empty(struct db_map *m)

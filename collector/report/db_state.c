@@ -48,7 +48,10 @@ int db_state_set(struct db *db, const char *key, const void *blob, size_t len)
 {
 	int err = db_state_keep(db, key, blob, len);
 
-	return err ? err : db_record(db, OP_STATE, key, len ? blob : (const void *)"", len);
+	return err ? err
+		   : db_put_SL_STATE(db, &(struct db_row_SL_STATE){
+						 .key = key,
+						 .value = {len ? blob : (const void *)"", len}});
 }
 
 int db_state_drop(struct db *db, const char *key)
@@ -64,7 +67,7 @@ int db_state_drop(struct db *db, const char *key)
 	free(s->key);
 	free(s->blob);
 	free(s);
-	return db_record(db, OP_STATE_DROP, key);
+	return db_put(db, OP_STATE_DROP, &key);
 }
 
 int db_state_get(struct db *db, const char *key, void **blob, size_t *len)
@@ -85,12 +88,15 @@ int db_state_get(struct db *db, const char *key, void **blob, size_t *len)
 
 int db_pending_gpu_add(struct db *db, int64_t seq, const void *blob, size_t len)
 {
-	return db_record(db, OP_PENDING_GPU, seq, blob, len);
+	return db_put_SL_PENDING_GPU(
+		db, &(struct db_row_SL_PENDING_GPU){.seq = seq, .blob = {blob, len}});
 }
 
 int db_pending_gpu_delete(struct db *db, int64_t first, int64_t last)
 {
-	return db_record(db, OP_PENDING_GPU_DROP, first, last);
+	const int64_t change[] = {first, last};
+
+	return db_put(db, OP_PENDING_GPU_DROP, change);
 }
 
 int db_pending_gpu_read(struct db *db, int64_t first, int64_t last,

@@ -15,7 +15,6 @@
  * checked on this way, so encode() does.
  */
 #include "collector/report/db_counters.h"
-#include "collector/report/db_gpu.h"
 #include "collector/report/db_internal.h"
 
 #include <errno.h>
@@ -47,7 +46,8 @@ static const struct {
 	DB_BATCHES
 #undef DB_BATCH
 };
-#define DB_BATCH(table, cols, tail) _Static_assert((cols) <= DB_ROW_COLS, "a row has room for the widest table");
+#define DB_BATCH(table, cols, tail) \
+	_Static_assert((cols) <= DB_ROW_COLS, "a row has room for the widest table");
 DB_BATCHES
 #undef DB_BATCH
 static void put2(uint8_t *p, uint32_t v)

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "collector/report/db_gpu.h"
+#include "collector/report/db.h"
 #include "collector/report/db_map.h"
 #include "collector/decode/gpu/gpu.h"
 #include "preload/wire/gpu.h"

@@ -86,28 +86,28 @@ void gpu_memory_write(struct arenas *as, struct arena *a, struct gpu_process *p,
 		      const struct sl_gpu_memory *m)
 {
 	bool is_local = m->pool_type == 1, is_imported = m->pool_type == 2;
-	const char *name = string_find(a, m->name);
-	const int64_t row[] = {
-		gpu_session_ns(as, m->time),
-		p->id.global_pid,
-		m->device,
-		m->context,
-		(int64_t)m->address,
-		(int64_t)m->pc,
-		(int64_t)m->bytes,
-		gpu_memory_kind(m->kind),
-		m->operation == 2, /* 1 allocation, 2 release; nsys: 0, 1 */
-		gpu_alias_find(as, p, m->correlation),
-		m->is_async ? (int64_t)m->stream : DB_NULL,
-		is_local ? (int64_t)m->pool_address : DB_NULL,
-		is_local ? (int64_t)m->pool_threshold : DB_NULL,
-		is_local ? (int64_t)m->pool_size : DB_NULL,
-		is_local ? (int64_t)m->pool_used : DB_NULL,
-		is_imported ? (int64_t)m->pool_address : DB_NULL,
-		is_imported ? (int64_t)m->process : DB_NULL,
+	const struct db_row_CUDA_GPU_MEMORY_USAGE_EVENTS row = {
+		.start = gpu_session_ns(as, m->time),
+		.globalPid = p->id.global_pid,
+		.deviceId = m->device,
+		.contextId = m->context,
+		.address = (int64_t)m->address,
+		.pc = (int64_t)m->pc,
+		.bytes = (int64_t)m->bytes,
+		.memKind = gpu_memory_kind(m->kind),
+		.memoryOperationType = m->operation == 2, /* 1 allocation, 2 release; nsys: 0, 1 */
+		.name = string_find(a, m->name),
+		.correlationId = gpu_alias_find(as, p, m->correlation),
+		.streamId = m->is_async ? (int64_t)m->stream : DB_NULL,
+		.localMemoryPoolAddress = is_local ? (int64_t)m->pool_address : DB_NULL,
+		.localMemoryPoolReleaseThreshold = is_local ? (int64_t)m->pool_threshold : DB_NULL,
+		.localMemoryPoolSize = is_local ? (int64_t)m->pool_size : DB_NULL,
+		.localMemoryPoolUtilizedSize = is_local ? (int64_t)m->pool_used : DB_NULL,
+		.importedMemoryPoolAddress = is_imported ? (int64_t)m->pool_address : DB_NULL,
+		.importedMemoryPoolProcessId = is_imported ? (int64_t)m->process : DB_NULL,
 	};
 
-	db_gpu_row(as->db, DB_GPU_MEMORY, row, &name);
+	db_put_CUDA_GPU_MEMORY_USAGE_EVENTS(as->db, &row);
 }
 
 void gpu_pool_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_pool *m)

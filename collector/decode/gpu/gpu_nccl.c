@@ -86,13 +86,14 @@ static int64_t name_of(int64_t parent, uint32_t split, int64_t color)
 static void made(struct arenas *as, struct gpu_process *p, const struct gpu_hook *h, int64_t hash,
 		 int64_t parent)
 {
-	struct db_communicator c = {
-		.global_pid = p->id.global_pid,
-		.hash = hash,
-		.parent_hash = parent,
-		.ranks = int_of(h, SL_GPU_ROLE_ranks),
+	struct db_row_SL_NCCL_COMMUNICATORS c = {
+		.globalPid = p->id.global_pid,
+		.commHash = hash,
+		.parentHash = parent,
+		.nRanks = int_of(h, SL_GPU_ROLE_ranks),
 		.rank = int_of(h, SL_GPU_ROLE_rank),
 		.start = h->end,
+		.end = DB_NULL,
 	};
 	uint64_t handle;
 
@@ -100,7 +101,7 @@ static void made(struct arenas *as, struct gpu_process *p, const struct gpu_hook
 		return;
 	c.comm = (int64_t)handle;
 	keep(p, handle, hash);
-	db_communicator(as->db, &c);
+	db_put_SL_NCCL_COMMUNICATORS(as->db, &c);
 }
 
 /* Split, shrunk or grown; a rank that is in no part counts as well. */

@@ -401,23 +401,23 @@ static void compiled(struct arenas *as, struct arena *a, struct gpu_process *p,
 {
 	static const char *const names[] = {"JIT", "JIT cache load", "JIT cache store",
 					    "JIT compile"};
-	const char *path = string_find(a, j->cache_path);
-	const int64_t row[] = {
-		gpu_session_ns(as, j->start),
-		gpu_session_ns(as, j->end),
-		CLASS_JIT,
-		thread_of(p, j->thread),
-		gpu_alias_find(as, p, j->correlation),
-		text_id(as, names[j->operation < 4 ? j->operation : 0]),
-		OVERHEAD_COMPILER,
-		j->entry,
-		j->operation,
-		j->device,
-		j->operation_correlation,
-		(int64_t)j->cache_bytes,
+	const struct db_row_CUPTI_ACTIVITY_KIND_JIT row = {
+		.start = gpu_session_ns(as, j->start),
+		.end = gpu_session_ns(as, j->end),
+		.eventClass = CLASS_JIT,
+		.globalTid = thread_of(p, j->thread),
+		.correlationId = gpu_alias_find(as, p, j->correlation),
+		.nameId = text_id(as, names[j->operation < 4 ? j->operation : 0]),
+		.overheadType = OVERHEAD_COMPILER,
+		.jitEntryType = j->entry,
+		.jitOperationType = j->operation,
+		.deviceId = j->device,
+		.jitOperationCorrelationId = j->operation_correlation,
+		.cacheSize = (int64_t)j->cache_bytes,
+		.cachePath = string_find(a, j->cache_path),
 	};
 
-	db_gpu_row(as->db, DB_GPU_JIT, row, &path);
+	db_put_CUPTI_ACTIVITY_KIND_JIT(as->db, &row);
 }
 
 void gpu_work_write(struct arenas *as, struct arena *a, struct gpu_process *p, unsigned kind,

@@ -409,16 +409,17 @@ static void tell(struct counters *cs, struct db *db)
 {
 	for (unsigned i = 0; i < cs->choice.cnt; i++) {
 		const struct event_def *e = &cs->choice.event[i];
-		struct db_event_request r = {.id = i,
-					     .event_id = e->id,
-					     .source = e->kind == EVENT_CORE ? DB_EVENTS_CPU
-									     : DB_EVENTS_KERNEL,
-					     .name = e->name,
-					     .about = e->about,
-					     .is_system = cs->scope == SCHED_MODE_SYSTEM,
-					     .no_kernel = cs->no_kernel};
-
-		db_event_request(db, &r);
+		db_put_PMU_EVENT_REQUESTS(
+			db,
+			&(struct db_row_PMU_EVENT_REQUESTS){
+				.id = i,
+				.eventid = e->id,
+				.source = e->kind == EVENT_CORE ? DB_EVENTS_CPU : DB_EVENTS_KERNEL,
+				.unit_type = 1,
+				.event_name = e->name,
+				.description = e->about,
+				.systemWide = cs->scope == SCHED_MODE_SYSTEM,
+				.userOnly = cs->no_kernel});
 	}
 	cs->has_told = true;
 }

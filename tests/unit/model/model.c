@@ -182,7 +182,8 @@ static void program_of_an_exec_is_that_of_its_event(void **state)
 {
 	const struct sched_ops *k = &model_sched_ops;
 	const uint32_t pid = 0x7ffff0;
-	struct sched_exec e = {"/usr/../bin/./true", "true\0one\0two", 13};
+	struct sched_exec e = {
+		.path = "/usr/../bin/./true", .args = "true\0one\0two", .args_len = 13};
 	struct arena a, b;
 	struct side s;
 	char *true_path = realpath("/bin/true", NULL);
@@ -191,7 +192,7 @@ static void program_of_an_exec_is_that_of_its_event(void **state)
 	start(&s, &a, &b);
 	k->on_fork(&s.model, mono(&s, 1 * MS), 100, 100, pid, pid);
 	k->on_comm(&s.model, mono(&s, 2 * MS), pid, pid, "true", &e);
-	e = (struct sched_exec){"./gone", "gone", 5};
+	e = (struct sched_exec){.path = "./gone", .args = "gone", .args_len = 5};
 	k->on_comm(&s.model, mono(&s, 3 * MS), pid, pid, "gone", &e);
 	model_settle(&s.model, 4 * MS, true);
 	side_commit(&s);

@@ -1,7 +1,6 @@
 /* db.c - the report's writer: every table and function, what is stored and what is refused. */
 #include "tests/unit/report/db_test.h"
 #include "collector/report/db_counters.h"
-#include "collector/report/db_gpu.h"
 #include "collector/report/db_internal.h"
 
 static void new_report_has_fixed_tables_only(void **state)
@@ -94,17 +93,17 @@ static void fill_rows(struct db *db, int64_t first)
 static void fill_everything(struct db *db)
 {
 	struct db_image image = {.global_pid = 1, .kind = 1};
-	struct db_total total = {.global_tid = 1,
-				 .instance = 2,
-				 .name_id = 3,
-				 .count = 4,
-				 .total_ns = 5,
-				 .min_ns = 6,
-				 .max_ns = 7,
-				 .bytes = 8,
-				 .err_count = 9,
-				 .lost_count = 10,
-				 .lost_total_ns = 11};
+	struct db_row_SL_OSRT_TOTALS total = {.globalTid = 1,
+					      .instance = 2,
+					      .nameId = 3,
+					      .count = 4,
+					      .totalNs = 5,
+					      .minNs = 6,
+					      .maxNs = 7,
+					      .bytes = 8,
+					      .errorCount = 9,
+					      .lostCount = 10,
+					      .lostTotalNs = 11};
 	fill_rows(db, 100);
 	assert_int_equal(db_process(db, 1, 1, "p"), 0);
 	assert_int_equal(db_thread_name(db, 1, "t", 20), 0);
@@ -114,9 +113,11 @@ static void fill_everything(struct db *db)
 	assert_int_equal(db_system_env(db, "CpuCores", 1, "2"), 0);
 	assert_int_equal(db_file_opened(db, 0, 7, 8, "/etc/passwd", 11), 0);
 	assert_int_equal(db_image(db, &image), 0);
-	assert_int_equal(db_total(db, &total), 0);
+	assert_int_equal(db_put_SL_OSRT_TOTALS(db, &total), 0);
 	assert_int_equal(db_lost(db, 1, 2, DB_NULL, "ring full", 3), 0);
-	assert_int_equal(db_clock_snapshot(db, &(struct db_clock){1, 2, 3, 4, 1, 5, 6}), 0);
+	assert_int_equal(db_put_SL_CLOCK_SNAPSHOTS(
+				 db, &(struct db_row_SL_CLOCK_SNAPSHOTS){1, 2, 3, 4, 1, 5, 6}),
+			 0);
 }
 
 /* Columns as the documented schema 3.28.1 has them: name:notnull, all INTEGER unless marked "t". */
@@ -429,16 +430,17 @@ static void names_are_replaced_not_added(void **state)
 static void totals_and_files_are_replaced_by_later_ones(void **state)
 {
 	struct db *db = test_open(false);
-	struct db_total total = {.global_tid = 9, .instance = 1, .name_id = 2, .count = 3};
+	struct db_row_SL_OSRT_TOTALS total = {
+		.globalTid = 9, .instance = 1, .nameId = 2, .count = 3};
 
 	(void)state;
 	fill_everything(db);
-	assert_int_equal(db_total(db, &total), 0);
+	assert_int_equal(db_put_SL_OSRT_TOTALS(db, &total), 0);
 	assert_int_equal(db_commit(db, 0), 0);
 	total.count = 30;
-	assert_int_equal(db_total(db, &total), 0);
+	assert_int_equal(db_put_SL_OSRT_TOTALS(db, &total), 0);
 	total.instance = 2;
-	assert_int_equal(db_total(db, &total), 0);
+	assert_int_equal(db_put_SL_OSRT_TOTALS(db, &total), 0);
 	assert_int_equal(db_file_opened(db, 77, 1, 100, "/a", 2), 0);
 	assert_int_equal(db_file_closed(db, 77, 200), 0);
 	assert_int_equal(db_finish(db, 0), 0);

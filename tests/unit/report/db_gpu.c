@@ -1,7 +1,6 @@
 /* db_gpu.c - tables of GPU programs: columns, rows of each, texts for numbers. */
 #include "tests/unit/report/db_test.h"
 
-#include "collector/report/db_gpu.h"
 #include "preload/wire/gpu.h"
 
 /* A row of each table that takes batches: numbers from @first on. */
@@ -15,16 +14,51 @@ static void fill_batches(struct db *db, int64_t first)
 	}
 }
 
-/* Rows of the tables of GPU programs that do not take batches: numbers from @first on, texts "t0", "t1". */
-static void fill_gpu(struct db *db, int64_t first)
+/* Rows of the tables of GPU programs that do not take batches. */
+static void fill_gpu(struct db *db)
 {
-	static const char *const texts[] = {"t0", "t1", "t2"};
-	int64_t numbers[24];
+	struct db_row_TARGET_INFO_GPU gpu = db_none_TARGET_INFO_GPU();
+	struct db_row_TARGET_INFO_CUDA_CONTEXT_INFO context =
+		db_none_TARGET_INFO_CUDA_CONTEXT_INFO();
+	struct db_row_CUDA_GPU_MEMORY_USAGE_EVENTS memory = db_none_CUDA_GPU_MEMORY_USAGE_EVENTS();
+	struct db_row_CUPTI_ACTIVITY_KIND_JIT jit = db_none_CUPTI_ACTIVITY_KIND_JIT();
 
-	for (int i = 0; i < 24; i++)
-		numbers[i] = first + i;
-	for (int t = DB_GPU_TARGET; t <= DB_GPU_JIT; t++)
-		assert_int_equal(db_gpu_row(db, (enum db_gpu_table)t, numbers, texts), 0);
+	gpu.rowid = 12;
+	gpu.vmId = 10;
+	gpu.id = 11;
+	gpu.name = "t0";
+	gpu.busLocation = "t1";
+	gpu.uuid = "t2";
+	gpu.cuDevice = 18;
+	gpu.smMinor = 30;
+	assert_int_equal(db_put_TARGET_INFO_GPU(db, &gpu), 0);
+	assert_int_equal(
+		db_put_TARGET_INFO_CUDA_DEVICE(
+			db, &(struct db_row_TARGET_INFO_CUDA_DEVICE){10, 11, 12, "t0", 13}),
+		0);
+	context.nullStreamId = 10;
+	context.hwId = 0;
+	context.deviceId = 12;
+	context.contextId = 13;
+	context.vmId = 1;
+	context.processId = 11;
+	context.isGreenContext = 15;
+	assert_int_equal(db_put_TARGET_INFO_CUDA_CONTEXT_INFO(db, &context), 0);
+	assert_int_equal(
+		db_put_TARGET_INFO_CUDA_STREAM(
+			db, &(struct db_row_TARGET_INFO_CUDA_STREAM){10, 0, 1, 11, 12, 13, 14}),
+		0);
+	memory.start = memory.globalPid = memory.deviceId = memory.contextId = memory.address = 10;
+	memory.pc = memory.bytes = memory.memKind = memory.memoryOperationType = 11;
+	memory.name = "t0";
+	memory.correlationId = 19;
+	memory.importedMemoryPoolProcessId = 26;
+	assert_int_equal(db_put_CUDA_GPU_MEMORY_USAGE_EVENTS(db, &memory), 0);
+	jit.start = jit.end = jit.eventClass = jit.globalTid = 10;
+	jit.overheadType = jit.jitEntryType = jit.jitOperationType = 11;
+	jit.cacheSize = 21;
+	jit.cachePath = "t0";
+	assert_int_equal(db_put_CUPTI_ACTIVITY_KIND_JIT(db, &jit), 0);
 }
 
 static void gpu_programs_have_their_rows(void **state)
@@ -33,7 +67,7 @@ static void gpu_programs_have_their_rows(void **state)
 
 	(void)state;
 	fill_batches(db, 100);
-	fill_gpu(db, 10);
+	fill_gpu(db);
 	assert_int_equal(db_finish(db, 0), 0);
 	assert_string_equal(
 		ask("SELECT start || ' ' || maxActiveClusters || ' ' || "
@@ -148,7 +182,7 @@ static void columns_are_the_documented_ones(void **state)
 
 	(void)state;
 	fill_batches(db, 0);
-	fill_gpu(db, 0);
+	fill_gpu(db);
 	assert_int_equal(db_finish(db, 0), 0);
 	for (size_t i = 0; i < sizeof(documented) / sizeof(*documented); i++) {
 		snprintf(sql, sizeof(sql),

@@ -1,7 +1,6 @@
 /* db_rotate.c - one report after another: what comes along, what does not, and that numbers go on. */
 #include "tests/unit/report/db_test.h"
 
-#include "collector/report/db_gpu.h"
 #include "collector/report/db_nvtx.h"
 
 #define GPID(pid) (INT64_C(1) << 48 | (int64_t)(pid) << 24)

@@ -5,8 +5,6 @@
 #include <sys/mount.h>
 #include <sys/statvfs.h>
 
-#include "collector/report/db_gpu.h"
-
 static __attribute__((noinline)) uint64_t behind(void)
 {
 	return (uint64_t)(uintptr_t)__builtin_return_address(0);
