@@ -1,4 +1,4 @@
-/* session_folder.h - the folder of this process's session, after sl_global.session_env has its variable. */
+/* session_folder.h - the folder of this process's session, after sl_global.session_env has its variable; that of a parent before. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,6 +11,12 @@ uint32_t sl_session_parse(const char *variable, uint64_t *device, uint64_t *inod
 
 /* Where the folder may come from @uid: root, or the program's own user; for programs of root only root. */
 bool sl_session_is_of(uint32_t uid);
+
+/*
+ * The variable of the nearest ancestor that has this library, whose environment did not reach this process: "" where that one is
+ * not traced, or its session is over. NULL: there is none. Static storage.
+ */
+const char *sl_session_of_parent(void);
 
 /* Whether the folder that stands under the session's name is the session's. 0, or a negative errno. */
 long sl_session_check(void);

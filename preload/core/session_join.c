@@ -328,10 +328,14 @@ static void fill_proc(uint32_t pid, uint32_t parent_number)
 static const char *session_variable(const char **why)
 {
 	int i = sl_env_find(SL_SESSION_ENV);
+	const char *of_parent;
 
 	*why = NULL;
 	if (i >= 0)
 		return strchr(environ[i], '=') + 1;
+	of_parent = sl_session_of_parent();
+	if (of_parent)
+		return of_parent;
 	sl_global.root = 1;
 	return sl_start_collector(sl_global.path, why);
 }
@@ -508,7 +512,7 @@ static void constructor(void)
 
 		if (sl_tls.gate & 1 && sl_proc.parent_number == 0)
 			sl_meta(SL_META_OVERHEAD, sl_global.arena->born, p, 2, NULL, 0);
-		if (sl_global.root) {
+		if (sl_env_find(SL_SESSION_ENV) < 0) {
 			sl_env_publish_session(sl_global.session_env);
 			if (sl_global.path && path_buffer[0])
 				sl_env_absolute_preload(path_buffer, sl_global.path);
