@@ -201,9 +201,9 @@ CREATE TABLE SL_OSRT_TOTALS (
     nameId      INTEGER NOT NULL, -- -> StringIds.id, name of the function
     count       INTEGER NOT NULL, -- how many calls
     totalNs     INTEGER NOT NULL, -- their time, ns; calls counted without a clock reading add 0
-    minNs       INTEGER NOT NULL, -- shortest that was timed, ns
-    maxNs       INTEGER NOT NULL, -- longest, ns
-    bytes       INTEGER NOT NULL, -- bytes they moved
+    minNs       INTEGER NOT NULL, -- shortest that was timed, of these and the lost ones, ns
+    maxNs       INTEGER NOT NULL, -- longest, of these and the lost ones, ns
+    bytes       INTEGER NOT NULL, -- bytes that they and the lost ones moved
     errorCount  INTEGER NOT NULL, -- how many of them failed
     lostCount   INTEGER NOT NULL, -- calls above the threshold whose row was lost: not part of count
     lostTotalNs INTEGER NOT NULL, -- time of the lost ones, ns

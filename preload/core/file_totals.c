@@ -117,9 +117,14 @@ bool sl_file_shorter(const struct sl_call *call, enum sl_hook hook, int fd, uint
 void sl_file_lost(const struct sl_call *call, enum sl_hook hook, int fd, uint32_t serial,
 		  int64_t bytes)
 {
+	uint64_t moved = bytes > 0 ? (uint64_t)bytes : 0;
+
 	if (!sl_begin_write())
 		return;
-	sl_file_count(hook, fd, serial, call->duration, bytes > 0 ? (uint64_t)bytes : 0);
+	/* Without totals: reset by a fork inside the call. */
+	if (sl_tls.agg)
+		sl_tls.agg[hook].bytes += moved;
+	sl_file_count(hook, fd, serial, call->duration, moved);
 	sl_end_write();
 }
 

@@ -74,6 +74,10 @@ static void count_lost(enum sl_hook hook, const struct sl_call *call)
 		__atomic_store_n(cnt, *cnt + 1, __ATOMIC_RELEASE);
 		return;
 	}
+	if (call->duration < agg->min || !(agg->total + agg->lost_total))
+		agg->min = call->duration;
+	if (call->duration > agg->max)
+		agg->max = call->duration;
 	agg->lost_total += call->duration;
 	__atomic_store_n(&agg->lost_count, agg->lost_count + 1, __ATOMIC_RELEASE);
 	if (slot->lost_cnt == slot->lost_recorded)

@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#define SL_WIRE_VERSION   15u
+#define SL_WIRE_VERSION   16u
 #define SL_NEVER_RETURNED UINT64_MAX
 #define SL_NO_OFFSET      INT64_MIN /* this call has no file offset */
 #define SL_REC_MAX_WORDS  1023u     /* limit of the length field; 4,095-byte paths fit */
@@ -190,9 +190,9 @@ static inline uint64_t sl_opened_by(unsigned hook, uint64_t ticks)
 struct sl_agg {
 	uint64_t count;
 	uint64_t total; /* sum of durations; calls counted without a clock reading add 0 */
-	uint64_t min;   /* 0 while no call was timed */
+	uint64_t min;   /* of them and of the lost; 0 while no call was timed */
 	uint64_t max;
-	uint64_t bytes;      /* bytes moved by them */
+	uint64_t bytes;      /* bytes moved by them and by the lost */
 	uint64_t err_count;  /* failed ones; with SL_AGG_UNTIMED */
 	uint64_t lost_count; /* calls above the threshold without room for a record */
 	uint64_t lost_total; /* sum of their durations */

@@ -4,7 +4,7 @@
 short AS MATERIALIZED (
 	SELECT nameId, sum(count) AS count, sum(lostCount) AS lost, sum(totalNs + lostTotalNs) AS time,
 		iif(max(coalesce(isUntimed, 0) AND totalNs > 0), NULL, sum(iif(totalNs = 0, 0, count) + lostCount)) AS timed,
-		min(minNs) FILTER (WHERE totalNs > 0) AS least, max(maxNs) FILTER (WHERE totalNs > 0) AS most,
+		min(minNs) FILTER (WHERE totalNs + lostTotalNs > 0) AS least, max(maxNs) FILTER (WHERE totalNs + lostTotalNs > 0) AS most,
 		sum(errorCount) AS errors, sum(bytes) AS bytes
 	FROM SL_OSRT_TOTALS
 	GROUP BY nameId

@@ -4,14 +4,14 @@
 -- needs: OSRT_API or SL_OSRT_TOTALS = OS Runtime trace
 -- column: Time (%) = share of the Total Time of all listed rows
 -- column: Total Time (ns) = time in all calls; calls counted without a clock reading add nothing
--- column: Num Calls = all calls
+-- column: Num Calls = all calls that returned
 -- column: Rows = calls that have a row
 -- column: Short = calls below the threshold, only counted
 -- column: Lost = calls above it whose row was lost
 -- column: Avg (ns) = mean of the calls that were timed: all, or of locks those that waited; empty where it is not known which were (single characters of stdio)
 -- column: Min (ns) = shortest
 -- column: Max (ns) = longest
--- column: Errors = calls that failed
+-- column: Errors = calls that failed, of those with a row and the short ones
 -- column: Bytes = bytes they moved; empty where the result of a call is no number of bytes
 -- column: Name = function
 WITH plain(word) AS (
