@@ -81,7 +81,7 @@ static int figure_gpu(struct page *p)
 	const struct scan *s = &p->scan;
 	double span = (double)(s->axis.to - s->axis.from), sum = 0, peak = 0;
 	uint64_t kernels = s->kernel_time.all;
-	char value[HUMAN_MAX], sub[160] = "", text[HUMAN_MAX];
+	char value[HUMAN_MAX], sub[160] = "", text[HUMAN_MAX], apart[80] = "";
 	size_t len = 0, with_memory = 0;
 
 	for (size_t i = 0; i < s->gpu_cnt; i++) {
@@ -102,12 +102,16 @@ static int figure_gpu(struct page *p)
 			snprintf(sub, sizeof(sub), "mean of %zu GPUs", s->gpu_cnt);
 		sum /= (double)s->gpu_cnt;
 		figure(p, "gpu", "GPU busy", sum, human_percent(value, sum), sub, false);
-		snprintf(sub, sizeof(sub), "%s of kernel time",
-			 human_time(text, (double)s->kernel_sum_ns));
+		if (s->graph_cnt)
+			snprintf(apart, sizeof(apart), "; without those of %s graph launch%s",
+				 human_count(text, (double)s->graph_cnt),
+				 s->graph_cnt == 1 ? "" : "es");
+		snprintf(sub, sizeof(sub), "%s of kernel time%s",
+			 human_time(text, (double)s->kernel_sum_ns), apart);
 		figure(p, "kernels", "Kernels", (double)kernels,
 		       human_count(value, (double)kernels), sub, false);
-		snprintf(sub, sizeof(sub), "in %s cop%s", human_count(text, (double)s->copy_cnt),
-			 s->copy_cnt == 1 ? "y" : "ies");
+		snprintf(sub, sizeof(sub), "in %s cop%s%s", human_count(text, (double)s->copy_cnt),
+			 s->copy_cnt == 1 ? "y" : "ies", apart);
 		figure(p, "copied", "Copied by GPUs", s->copy_bytes,
 		       human_bytes(value, s->copy_bytes), sub, false);
 	}
@@ -126,30 +130,38 @@ static int figure_cpu(struct page *p)
 	if (!s->has_cpu)
 		return 0;
 	if (s->cpu_cnt > 0) {
-		snprintf(sub, sizeof(sub), "%.2f of %d processors on average", used, s->cpu_cnt);
+		snprintf(sub, sizeof(sub), "recorded threads, %.2f of %d processors on average",
+			 used, s->cpu_cnt);
 		figure(p, "cpu", "CPU busy", 100 * used / s->cpu_cnt,
 		       human_percent(value, 100 * used / s->cpu_cnt), sub, false);
 	} else {
 		snprintf(value, sizeof(value), "%.2f", used);
-		figure(p, "cpu", "CPU busy", used, value, "processors on average", false);
+		figure(p, "cpu", "CPU busy", used, value, "processors on average, recorded threads",
+		       false);
 	}
 	return 0;
+}
+
+/* Calls of stdio and of the kernel are no calls of one kind; a byte moves through one of both. */
+static void figure_moved(struct page *p, const char *id, const char *label, double bytes,
+			 double calls, double stdio)
+{
+	char value[HUMAN_MAX], sub[128], n[HUMAN_MAX], of[HUMAN_MAX];
+
+	snprintf(sub, sizeof(sub), "in %s call%s%s%s%s", human_count(n, calls),
+		 calls == 1 ? "" : "s", stdio > 0 ? ", " : "",
+		 stdio > 0 ? human_count(of, stdio) : "", stdio > 0 ? " of them of stdio" : "");
+	figure(p, id, label, bytes, human_bytes(value, bytes), sub, false);
 }
 
 static int figure_io(struct page *p)
 {
 	const struct scan *s = &p->scan;
-	char value[HUMAN_MAX], sub[128], n[HUMAN_MAX];
 
 	if (!s->io_known || s->read_calls + s->write_calls == 0)
 		return 0;
-	snprintf(sub, sizeof(sub), "in %s call%s", human_count(n, s->read_calls),
-		 s->read_calls == 1 ? "" : "s");
-	figure(p, "read", "Read", s->read_bytes, human_bytes(value, s->read_bytes), sub, false);
-	snprintf(sub, sizeof(sub), "in %s call%s", human_count(n, s->write_calls),
-		 s->write_calls == 1 ? "" : "s");
-	figure(p, "written", "Written", s->write_bytes, human_bytes(value, s->write_bytes), sub,
-	       false);
+	figure_moved(p, "read", "Read", s->read_bytes, s->read_calls, s->read_stdio);
+	figure_moved(p, "written", "Written", s->write_bytes, s->write_calls, s->write_stdio);
 	return 0;
 }
 
@@ -303,8 +315,8 @@ int page_recording(struct page *p)
 	rc = put_properties(p);
 	if (rc == 0)
 		rc = put_report_of(p, "Losses",
-				   "-- about: What was lost, and why. Totals of calls are right "
-				   "all the same.\n"
+				   "-- about: What was lost, and why. Calls whose rows found no "
+				   "room (rings full) are in all totals.\n"
 				   "SELECT what AS \"What\", sum(count) AS \"Count\", min(start) "
 				   "AS \"First (ns)\", max(end) AS \"Last (ns)\" FROM "
 				   "SL_LOST_EVENTS GROUP BY what ORDER BY sum(count) DESC, what");

@@ -242,7 +242,7 @@ static void draw_kernel_times(struct page *p)
 	chart_end(p);
 }
 
-/* Calls of which only the number is known, and their bytes in all: those below the threshold. */
+/* Calls of which only the number is known, and their bytes in all: those below the threshold, and those whose row was lost. */
 static double unrecorded(const struct histogram *h, double calls)
 {
 	return calls > (double)h->all ? calls - (double)h->all : 0;
@@ -282,8 +282,8 @@ static void draw_io_sizes(struct page *p)
 		 human_count(writes, (double)out->all + unrecorded(out, s->write_calls)));
 	if (rest > 0)
 		snprintf(words + strlen(words), sizeof(words) - strlen(words),
-			 " %s were shorter than the threshold: their sizes were not recorded one "
-			 "by one.",
+			 " %s were shorter than the threshold, or their row was lost: their sizes "
+			 "were not recorded one by one.",
 			 human_count(less, rest));
 	chart_begin(p, "io-sizes", "histogram", UNIT_PERCENT, 0, "Size of reads and writes", words);
 	chart_labels(p, rest > 0 ? "not recorded" : NULL, histogram_edge_pow4, human_bytes, first,

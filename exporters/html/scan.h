@@ -44,7 +44,8 @@ struct scan {
 	size_t gpu_cnt;
 	bool has_gpu_work, has_memory;
 	struct histogram kernel_time;
-	uint64_t copy_cnt;
+	uint64_t copy_cnt,
+		graph_cnt; /* graphs: launches that have one row for all that was in them */
 	double copy_bytes;
 	double kernel_sum_ns; /* of all kernels, overlaps counted each */
 
@@ -61,6 +62,7 @@ struct scan {
 	struct curve read_curve, write_curve; /* bytes per bin */
 	struct histogram read_size, write_size;
 	double read_bytes, write_bytes, read_calls, write_calls;
+	double read_stdio, write_stdio; /* of the calls, those on a stream's buffer */
 
 	char why[SCAN_WHY];
 };

@@ -133,7 +133,7 @@ static void forget_gpus(struct scan *s)
 	for (size_t i = 0; i < s->process_cnt; i++)
 		s->processes[i].kernel_ns = 0;
 	s->kernel_time = (struct histogram){0};
-	s->copy_cnt = 0;
+	s->copy_cnt = s->graph_cnt = 0;
 	s->copy_bytes = 0;
 	s->kernel_sum_ns = 0;
 }
@@ -215,6 +215,8 @@ static int take(struct pass *p, struct source *from)
 	} else if (from->work == COPY) {
 		s->copy_cnt++;
 		s->copy_bytes += (double)sqlite3_column_int64(from->stmt, 4);
+	} else if (from->work == GRAPH) {
+		s->graph_cnt++;
 	}
 	p->rows[p->row_cnt++] = (struct row){from->start, end, (uint32_t)gpu, from->work};
 	return p->row_cnt < BUFFER ? 0 : drain(p, BUFFER / 2);

@@ -12,47 +12,52 @@
 #include "exporters/html/scan.h"
 #include "exporters/read/io_direction.h"
 
+struct function {
+	enum io_direction way;
+	bool stdio; /* works on the buffer of a stream */
+};
+
 struct pass {
 	struct scan *scan;
 	struct id_map names;
-	enum io_direction *way; /* by the number of the name */
+	struct function *of; /* by the number of the name */
 };
 
 static int read_names(struct pass *p)
 {
 	/* Only names that the words above can match: there may be millions of others. */
-	sqlite3_stmt *stmt =
-		scan_prepare(p->scan, "SELECT id, value, library, io FROM StringIds LEFT JOIN "
-				      "SL_FUNCTIONS ON nameId = id WHERE length(value) < 60");
+	sqlite3_stmt *stmt = scan_prepare(
+		p->scan, "SELECT id, value, library, io, isStdio FROM StringIds "
+			 "LEFT JOIN SL_FUNCTIONS ON nameId = id WHERE length(value) < 60");
 	int rc;
 
 	if (!stmt)
 		return -1;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		enum io_direction way = io_direction_of(stmt, 1, 2);
-		enum io_direction *more;
+		struct function *more;
 		long i;
 
 		if (way == IO_NONE)
 			continue;
 		i = id_map_add(&p->names, sqlite3_column_int64(stmt, 0));
-		more = i < 0 ? NULL : reallocarray(p->way, p->names.cnt, sizeof(*p->way));
+		more = i < 0 ? NULL : reallocarray(p->of, p->names.cnt, sizeof(*p->of));
 		if (!more) {
 			sqlite3_finalize(stmt);
 			return scan_fail(p->scan, 0);
 		}
-		p->way = more;
-		p->way[i] = way;
+		p->of = more;
+		p->of[i] = (struct function){way, sqlite3_column_int(stmt, 4) == 1};
 	}
 	sqlite3_finalize(stmt);
 	return rc == SQLITE_DONE ? 0 : scan_fail(p->scan, rc);
 }
 
-static enum io_direction way_of(const struct pass *p, int64_t name_id)
+static struct function function_of(const struct pass *p, int64_t name_id)
 {
 	long i = id_map_find(&p->names, name_id);
 
-	return i < 0 || !p->way ? IO_NONE : p->way[i];
+	return i < 0 || !p->of ? (struct function){IO_NONE, false} : p->of[i];
 }
 
 static int draw(struct scan *s, enum io_direction way, int64_t start, int64_t end, int64_t bytes)
@@ -74,7 +79,7 @@ static int draw_rows(struct pass *p, const char *sql)
 	if (!stmt)
 		return -1;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && err == 0) {
-		enum io_direction way = way_of(p, sqlite3_column_int64(stmt, 2));
+		enum io_direction way = function_of(p, sqlite3_column_int64(stmt, 2)).way;
 
 		if (way != IO_NONE)
 			err = draw(p->scan, way, scan_time(stmt, 0), scan_time(stmt, 1),
@@ -94,13 +99,14 @@ static int add_totals(struct pass *p, const char *sql)
 	if (!stmt)
 		return -1;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		enum io_direction way = way_of(p, sqlite3_column_int64(stmt, 0));
+		struct function f = function_of(p, sqlite3_column_int64(stmt, 0));
+		double calls = sqlite3_column_double(stmt, 1);
 
-		if (way == IO_NONE)
+		if (f.way == IO_NONE)
 			continue;
-		*(way == IO_IN ? &s->read_calls : &s->write_calls) +=
-			sqlite3_column_double(stmt, 1);
-		*(way == IO_IN ? &s->read_bytes : &s->write_bytes) +=
+		*(f.way == IO_IN ? &s->read_calls : &s->write_calls) += calls;
+		*(f.way == IO_IN ? &s->read_stdio : &s->write_stdio) += f.stdio ? calls : 0;
+		*(f.way == IO_IN ? &s->read_bytes : &s->write_bytes) +=
 			sqlite3_column_double(stmt, 2);
 	}
 	sqlite3_finalize(stmt);
@@ -122,8 +128,8 @@ static int add_calls(struct pass *p)
 	if (add_totals(p, "SELECT nameId, count(*), total(bytesDone) FROM OSRT_API "
 			  "WHERE bytesDone IS NOT NULL GROUP BY 1") < 0)
 		return -1;
-	return add_totals(p,
-			  "SELECT nameId, sum(count), sum(bytes) FROM SL_OSRT_TOTALS GROUP BY 1");
+	return add_totals(p, "SELECT nameId, sum(count + lostCount), sum(bytes) FROM "
+			     "SL_OSRT_TOTALS GROUP BY 1");
 }
 
 int scan_io(struct scan *s)
@@ -146,6 +152,6 @@ int scan_io(struct scan *s)
 		s->write_bytes = s->write_size.total;
 	}
 	id_map_free(&p.names);
-	free(p.way);
+	free(p.of);
 	return rc;
 }

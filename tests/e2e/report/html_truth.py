@@ -262,8 +262,8 @@ def way(name_id):
 calls = [(way(n), s, e, b) for n, s, e, b in rows('OSRT_API', 'nameId start end bytesDone') if b is not None]
 totals = [(way(n), b) for n, b in rows('SL_OSRT_TOTALS', 'nameId bytes')]
 short = collections.Counter()
-for n, c in rows('SL_OSRT_TOTALS', 'nameId count'):
-    short[way(n)] += c
+for n, c, lost in rows('SL_OSRT_TOTALS', 'nameId count lostCount'):
+    short[way(n)] += c + lost
 files = [(way(n), s, e, b) for n, s, e, b, t in rows('OSRT_FILE_ACCESS_EVENTS', 'apiCallId startedAt endedAt bytesProcessed eventType')
          if t in (3, 4)]
 for name, direction in (('read', 'in'), ('written', 'out')):

@@ -116,6 +116,12 @@ static void figures_of_gpus(void **state)
 	assert_non_null(strstr(list, "\ngpu 75|75.0 %|GPU 0 100.0 %, GPU 1 50.0 %"));
 	list = figures(COPY(0, 100, 0));
 	assert_non_null(strstr(list, "|1.50 KiB|in 1 copy"));
+	list = figures(
+		COPY(0, 100, 0) "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (0, 60, 0, "
+				"1, NULL, 7, 1, " P1 ", 1, 1)");
+	assert_non_null(strstr(
+		list, "\nkernels 0|0|0 ns of kernel time; without those of 1 graph launch\n"));
+	assert_non_null(strstr(list, "|1.50 KiB|in 1 copy; without those of 1 graph launch\n"));
 	list = figures(COPY(0, 100, 0) COPY(0, 50, 1) COPY(0, 100, 2) COPY(0, 100, 3)
 			       COPY(0, 100, 4));
 	assert_non_null(strstr(list, "\ngpu 90|90.0 %|mean of 5 GPUs"));
@@ -148,7 +154,8 @@ static void figures_of_processors(void **state)
 	(void)state;
 	list = figures(run);
 	/* 150 of 200 ns on one of four */
-	assert_non_null(strstr(list, "\ncpu 18.75|18.8 %|0.75 of 4 processors on average"));
+	assert_non_null(strstr(
+		list, "\ncpu 18.75|18.8 %|recorded threads, 0.75 of 4 processors on average"));
 }
 
 static void figures_of_reading(void **state)
@@ -164,6 +171,13 @@ static void figures_of_reading(void **state)
 		       ", 1, 0, 0, 0, 0, 2048)");
 	assert_non_null(strstr(list, "\nread 2048|2 KiB|in 1 call\n"));
 	assert_non_null(strstr(list, "\nwritten 0|0 B|in 0 calls"));
+	/* Two short calls of the kernel and one of fread(), and four whose rows were lost. */
+	list = figures("INSERT INTO StringIds VALUES (1, 'read'), (2, 'fread'), (9, 'libc'); "
+		       "INSERT INTO SL_FUNCTIONS VALUES (1, 9, 3, 0), (2, 9, 3, 1); "
+		       "INSERT INTO SL_OSRT_TOTALS VALUES (" T1
+		       ", 0, 1, 2, 1, 1, 1, 20, 0, 4, 5, 0), (" T1
+		       ", 0, 2, 1, 1, 1, 1, 4, 0, 0, 0, 0)");
+	assert_non_null(strstr(list, "\nread 24|24 B|in 7 calls, 1 of them of stdio\n"));
 }
 
 /* ---- the recording ---- */
