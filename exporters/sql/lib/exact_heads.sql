@@ -1,7 +1,7 @@
 -- Heads of the columns of a summary whose totals are exact, whatever the threshold was.
 -- column: Time (%) = share of the Total Time of all listed rows
 -- column: Total Time (ns) = time in all calls, also those below the threshold; counted without a clock reading they add nothing
--- column: Num Calls = all calls
+-- column: Num Calls = all calls that returned; those left by longjmp(), exit() or the end of their thread are not among them
 -- column: Avg (ns) = mean of the calls that were timed: all, or of locks those that waited; empty where it is not known which were (single characters of stdio)
 -- column: Med (ns) = median duration of the calls that have a row: those at or above the threshold
 -- column: Min (ns) = shortest of all

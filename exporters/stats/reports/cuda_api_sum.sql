@@ -5,8 +5,8 @@
 -- default: 30
 -- alias: cudaapisum
 -- column: Time (%) = share of the Total Time of all listed rows
--- column: Total Time (ns) = time in all calls of the function
--- column: Num Calls = how many
+-- column: Total Time (ns) = time in these calls
+-- column: Num Calls = calls that returned and were not lost; what they call themselves within CUDA is part of them
 -- include: stats_heads
 -- column: Name = function
 WITH hist AS (

@@ -7,8 +7,8 @@
 -- arg: base, take the bare function name instead of the whole signature
 -- arg: mangled, take the symbol
 -- column: Time (%) = share of the Total Time of all listed rows
--- column: Total Time (ns) = time of all runs of the kernel
--- column: Instances = how many
+-- column: Total Time (ns) = time of these runs
+-- column: Instances = runs that CUPTI has reported; without those of CUDA graphs that were recorded as a whole (--cuda-graph-trace=graph)
 -- include: stats_heads
 -- column: Name = kernel
 -- include: nvtx_name

@@ -3,8 +3,8 @@
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY or CUPTI_ACTIVITY_KIND_MEMSET = GPU memory
 -- default: 60
 -- alias: gpumemsizesum
--- column: Total (MB) = bytes of all operations of the kind
--- column: Count = how many
+-- column: Total (MB) = bytes of these operations
+-- column: Count = operations that CUPTI has reported; without those of CUDA graphs that were recorded as a whole (--cuda-graph-trace=graph)
 -- column: Avg (MB) = mean size
 -- column: Med (MB) = median size
 -- column: Min (MB) = smallest

@@ -4,8 +4,8 @@
 -- default: 50
 -- alias: gpumemtimesum
 -- column: Time (%) = share of the Total Time of all listed rows
--- column: Total Time (ns) = time of all operations of the kind
--- column: Count = how many
+-- column: Total Time (ns) = time of these operations
+-- column: Count = operations that CUPTI has reported; without those of CUDA graphs that were recorded as a whole (--cuda-graph-trace=graph)
 -- include: stats_heads
 -- column: Operation = kind of copy, or set
 WITH stats AS (

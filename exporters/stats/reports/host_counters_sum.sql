@@ -7,11 +7,11 @@
 -- column: Samples = how many
 -- column: Covered (%) = share of the recording of which the value is known
 -- column: Mean = by time
--- column: Min = least
+-- column: Min = least of the samples
 -- column: Med = half of the time it was as low or lower
 -- column: P90 = 90 % of the time
--- column: Max = most
--- column: Total = what came together, of sums
+-- column: Max = most of the samples
+-- column: Total = what came together between samples, of sums
 -- column: Unit = of Mean to Max; that of Total is the same without /s, and ns where Unit is % of the time
 -- column: Of = host, or which core, package, disk, interface or cgroup
 -- column: Counter = what

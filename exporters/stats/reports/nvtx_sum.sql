@@ -4,8 +4,8 @@
 -- default: 10
 -- alias: nvtxsum
 -- column: Time (%) = share of the Total Time of all listed rows
--- column: Total Time (ns) = time of all ranges of the name
--- column: Instances = how many
+-- column: Total Time (ns) = time of these ranges
+-- column: Instances = ranges of the name of which both ends were recorded
 -- include: stats_heads
 -- column: Style = PushPop or StartEnd
 -- column: Range = domain:text; the default domain has no name

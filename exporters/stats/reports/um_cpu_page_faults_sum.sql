@@ -3,7 +3,7 @@
 -- needs: CUDA_UM_CPU_PAGE_FAULT_EVENTS = CUDA Unified Memory CPU page faults
 -- default: 210 quiet
 -- alias: umcpupagefaults
--- column: CPU Page Faults = how many
+-- column: CPU Page Faults = how many CUPTI has reported
 -- column: CPU Instruction Address = function the instruction is in, or its address where that is not known
 -- The address itself stands in StringIds where the symbol was not looked up.
 WITH fault AS (

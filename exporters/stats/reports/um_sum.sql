@@ -5,10 +5,10 @@
 -- alias: unifiedmemory
 -- arg: rows=<limit>, addresses to list, 10 by default; -1: all
 -- column: Virtual Address = of the pages
--- column: HtoD Migration Size (MB) = moved from host to device
--- column: DtoH Migration Size (MB) = moved from device to host
--- column: CPU Page Faults = faults by the CPU; empty where the report has none at all
--- column: GPU Page Faults = faults by GPUs; empty where the report has none at all
+-- column: HtoD Migration Size (MB) = moved from host to device, as far as CUPTI has reported it
+-- column: DtoH Migration Size (MB) = moved from device to host, as far as CUPTI has reported it
+-- column: CPU Page Faults = faults by the CPU that CUPTI has reported; empty where the report has none at all
+-- column: GPU Page Faults = faults by GPUs that CUPTI has reported; empty where the report has none at all
 -- column: Migration Throughput (MB/s) = both sizes by the time the migrations took
 WITH piece(address, down, up, ns, cpu, gpu) AS (
 	-- what is known of an address, one kind at a time

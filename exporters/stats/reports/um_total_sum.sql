@@ -3,10 +3,10 @@
 -- needs: CUDA_UM_CPU_PAGE_FAULT_EVENTS or CUDA_UM_GPU_PAGE_FAULT_EVENTS or CUPTI_ACTIVITY_KIND_MEMCPY.virtualAddress = CUDA Unified Memory CPU page faults
 -- default: 200 quiet
 -- alias: unifiedmemorytotals
--- column: Total HtoD Migration Size (MB) = moved from host to device; empty where nothing was moved
--- column: Total DtoH Migration Size (MB) = moved from device to host; empty where nothing was moved
--- column: Total CPU Page Faults = faults by the CPU; empty where there are none
--- column: Total GPU PageFaults = faults by GPUs; empty where there are none
+-- column: Total HtoD Migration Size (MB) = moved from host to device, as far as CUPTI has reported it; empty where nothing was moved
+-- column: Total DtoH Migration Size (MB) = moved from device to host, as far as CUPTI has reported it; empty where nothing was moved
+-- column: Total CPU Page Faults = faults by the CPU that CUPTI has reported; empty where there are none
+-- column: Total GPU PageFaults = faults by GPUs that CUPTI has reported; empty where there are none
 -- column: Minimum Virtual Address = lowest address of a migration or fault
 -- column: Maximum Virtual Address = highest
 WITH moved AS (

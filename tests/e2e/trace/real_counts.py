@@ -151,7 +151,7 @@ def kernel(ends):
         if pid != first and not of_process[pid] - lost('page faults') <= faults[pid] <= of_process[pid]:
             wrong.append(f'page faults of {pid}: {faults[pid]}, the kernel has {of_process[pid]}')
     if not of_process:
-        wrong.append('the kernel has told of no thread of the program')
+        wrong.append('the kernel has reported no thread of the program')
 
 
 if witness == 'kernel':
