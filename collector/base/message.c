@@ -63,39 +63,6 @@ void sl_warn(const char *format, ...)
 	errno = saved;
 }
 
-/* As JSON has it: beyond 16 bits by two. */
-static void put_escaped(uint32_t code)
-{
-	if (code > 0xffff)
-		printf("\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
-	else
-		printf("\\u%04x", code);
-}
-
-void sl_put_json(const char *text)
-{
-	const unsigned char *s = (const unsigned char *)text;
-
-	putchar('"');
-	for (size_t left = strlen(text), n; left; left -= n, s += n) {
-		n = utf8_len(s, left);
-		if (*s == '"' || *s == '\\')
-			printf("\\%c", *s);
-		else if (*s < 0x20 || *s == 0x7f)
-			printf("\\u%04x", *s);
-		else if (n == 2 && *s == 0xc2 && s[1] < 0xa0)
-			printf("\\u%04x", s[1]);
-		else if (n > 1 && utf8_is_hidden(utf8_code(s, n)))
-			put_escaped(utf8_code(s, n));
-		else if (n)
-			fwrite(s, 1, n, stdout);
-		else
-			fputs("\\ufffd", stdout);
-		n += !n;
-	}
-	putchar('"');
-}
-
 bool sl_colour(int fd)
 {
 	const char *none = getenv("NO_COLOR");

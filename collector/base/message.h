@@ -1,5 +1,5 @@
 /*
- * message.h - messages of the commands on stderr, their exit statuses, and strings in JSON on stdout.
+ * message.h - messages of the commands on stderr, and their exit statuses.
  *
  * Exit statuses of every command: 0 done, 1 failed (one line on stderr has the reason), 2 wrong use (the line names the
  * nearest valid spelling), 3 done, and what --fail-on names was found; `profile` returns the program's, or 126/127 as
@@ -23,8 +23,6 @@
 void sl_clean(char *text, size_t len);
 /* One line on stderr: "sightline: ...", clean. */
 void sl_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The text as a JSON string, quotes and all, to stdout. */
-void sl_put_json(const char *text);
 /* True when stdout (1) or stderr (2) may be coloured: a terminal, NO_COLOR unset, TERM not dumb. */
 bool sl_colour(int fd);
 /* On a terminal: progress of symbolizing in a line that is overwritten; -1 removes the line (db_stacks_progress()). */

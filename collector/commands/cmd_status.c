@@ -23,6 +23,7 @@
 #include "collector/base/beside.h"
 #include "collector/base/clock_map.h"
 #include "collector/base/commands.h"
+#include "collector/base/json.h"
 #include "collector/base/message.h"
 #include "collector/base/privilege.h"
 #include "collector/base/options.h"
@@ -546,21 +547,26 @@ static void print_text(const struct finding *findings)
 
 static void print_json(const struct finding *findings)
 {
-	printf("{\"version\": \"%s\", \"checks\": [", SL_VERSION);
+	struct writer w = {.file = stdout, .is_spaced = true};
+
+	json_open(&w, NULL, '{');
+	json_text(&w, "version", SL_VERSION);
+	json_open(&w, "checks", '[');
 	for (size_t i = 0; i < CHECK_CNT; i++) {
 		const struct finding *f = &findings[i];
 
-		printf("%s\n  {\"name\": \"%s\", \"state\": \"%s\", \"detail\": ", i ? "," : "",
-		       f->key, state_names[f->state]);
-		sl_put_json(f->detail);
-		printf(", \"fix\": ");
-		if (f->fix[0])
-			sl_put_json(f->fix);
-		else
-			printf("null");
-		putchar('}');
+		json_line(&w, 2);
+		json_open(&w, NULL, '{');
+		json_text(&w, "name", f->key);
+		json_text(&w, "state", state_names[f->state]);
+		json_text(&w, "detail", f->detail);
+		json_text(&w, "fix", f->fix[0] ? f->fix : NULL);
+		json_close(&w, '}');
 	}
-	printf("\n]}\n");
+	json_line(&w, 0);
+	json_close(&w, ']');
+	json_close(&w, '}');
+	putchar('\n');
 }
 
 /* ---- sessions ---- */

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/json.h"
 #include "collector/base/message.h"
 
 #define ANSWER_MS 3000
@@ -87,33 +88,38 @@ void session_list_text(const struct session_info *list, size_t cnt, bool header)
 		       list[i].at.name);
 }
 
-static void put_text(const char *key, const char *value)
-{
-	printf(", \"%s\": ", key);
-	sl_put_json(value);
-}
-
 void session_list_json(const struct session_info *list, size_t cnt)
 {
-	printf("[");
+	struct writer w = {.file = stdout, .is_spaced = true};
+
+	json_open(&w, NULL, '[');
 	for (size_t i = 0; i < cnt; i++) {
 		const struct session_info *s = &list[i];
 
-		printf("%s\n  {\"id\": %d", i ? "," : "", (int)s->at.pid);
-		put_text("name", s->at.name);
-		put_text("state", s->state);
-		put_text("kind", s->kind);
-		put_text("directory", s->at.dir);
-		printf(", \"uid\": %u, \"since\": %" PRId64 ", \"launch\": %d, \"pid\": %u",
-		       (unsigned)s->at.owner, s->since_s, s->root_runs, s->root);
-		put_text("program", s->program);
-		printf(", \"processes\": %" PRId64, s->processes);
-		put_text("report", s->report);
-		printf(", \"reports\": %u, \"lost\": %" PRIu64
-		       ", \"refused\": %u, \"behind_ns\": %" PRId64 "}",
-		       s->reports, s->lost, s->refused, s->behind_ns);
+		json_line(&w, 2);
+		json_open(&w, NULL, '{');
+		json_int(&w, "id", s->at.pid);
+		json_text(&w, "name", s->at.name);
+		json_text(&w, "state", s->state);
+		json_text(&w, "kind", s->kind);
+		json_text(&w, "directory", s->at.dir);
+		json_int(&w, "uid", s->at.owner);
+		json_int(&w, "since", s->since_s);
+		json_int(&w, "launch", s->root_runs);
+		json_int(&w, "pid", s->root);
+		json_text(&w, "program", s->program);
+		json_int(&w, "processes", s->processes);
+		json_text(&w, "report", s->report);
+		json_int(&w, "reports", s->reports);
+		json_format(&w, "lost", "%" PRIu64, s->lost);
+		json_int(&w, "refused", s->refused);
+		json_int(&w, "behind_ns", s->behind_ns);
+		json_close(&w, '}');
 	}
-	printf("%s]\n", cnt ? "\n" : "");
+	if (cnt)
+		json_line(&w, 0);
+	json_close(&w, ']');
+	putchar('\n');
 }
 
 void session_info_text(const struct session_info *s)

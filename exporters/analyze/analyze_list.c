@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "collector/base/json.h"
 #include "exporters/analyze/analyze.h"
 #include "exporters/text/cell.h"
 
@@ -242,79 +243,97 @@ size_t analyze_job_of(const struct analyze *a, const struct finding *f)
 	return i;
 }
 
-static void put_text(FILE *out, const char *before, const char *key, const char *text)
-{
-	fprintf(out, "%s\"%s\": ", before, key);
-	json_string(out, text, strlen(text));
-}
-
-static void put_json_finding(const struct analyze *a, const struct finding *f, FILE *out)
+static void put_json_finding(const struct analyze *a, const struct finding *f, struct writer *w)
 {
 	size_t i = analyze_job_of(a, f);
 
-	fputs("    {", out);
-	if (*f->input)
-		put_text(out, "", "report", f->input);
-	else
-		fputs("\"report\": null", out);
-	put_text(out, ", ", "rule", f->rule);
-	put_text(out, ", ", "title", f->title);
-	put_text(out, ", ", "severity", severity_names[f->severity]);
-	fputs(", \"cost_ns\": ", out);
-	fprintf(out, f->cost_ns < 0 ? "null" : "%lld", f->cost_ns);
-	fputs(", \"time_percent\": ", out);
-	fprintf(out, f->share < 0 ? "null" : "%.3f", 100 * f->share);
-	fputs(",\n     ", out);
-	put_text(out, "", "finding", f->text);
-	fputs(",\n     ", out);
-	put_text(out, "", "advice", f->advice);
-	if (i < a->t.job_cnt && a->t.jobs[i].format == &format_json && a->ev[i].len > 0)
-		fprintf(out, ",\n     \"evidence\": %.*s", (int)a->ev[i].len - 1, a->ev[i].text);
-	putc('}', out);
+	json_line(w, 4);
+	json_open(w, NULL, '{');
+	json_text(w, "report", *f->input ? f->input : NULL);
+	json_text(w, "rule", f->rule);
+	json_text(w, "title", f->title);
+	json_text(w, "severity", severity_names[f->severity]);
+	json_format(w, "cost_ns", f->cost_ns < 0 ? "null" : "%lld", f->cost_ns);
+	json_format(w, "time_percent", f->share < 0 ? "null" : "%.3f", 100 * f->share);
+	json_line(w, 5);
+	json_text(w, "finding", f->text);
+	json_line(w, 5);
+	json_text(w, "advice", f->advice);
+	if (i < a->t.job_cnt && a->t.jobs[i].format == &format_json && a->ev[i].len > 0) {
+		json_line(w, 5);
+		json_raw(w, "evidence", a->ev[i].text, a->ev[i].len - 1);
+	}
+	json_close(w, '}');
+}
+
+static void put_json_report(const struct analyze *a, size_t i, struct writer *w)
+{
+	const char *why = a->head[i] ? a->head[i] : "null";
+
+	json_line(w, 4);
+	json_open(w, NULL, '{');
+	json_text(w, "report", a->t.inputs.word[i]);
+	json_int(w, "wall_ns", a->t.per_input ? wall_ns(&a->ev[i * a->t.per_input].wall) : 0);
+	json_raw(w, "why", why, strlen(why));
+	json_close(w, '}');
+}
+
+static void put_json_rule(const struct analyze *a, size_t i, struct writer *w)
+{
+	static const char *const outcomes[] = {"silent", "no data", "failed"};
+	const struct evidence *ev = &a->ev[i];
+
+	json_line(w, 4);
+	json_open(w, NULL, '{');
+	json_text(w, "report", a->t.jobs[i].input);
+	json_text(w, "rule", a->t.jobs[i].report->name);
+	json_text(w, "result", ev->found > 0 ? "finding" : outcomes[ev->outcome]);
+	if (ev->outcome == OUTCOME_NO_DATA)
+		json_text(w, "missing", ev->missing);
+	json_close(w, '}');
+}
+
+/* A list that is not empty ends on a line of its own. */
+static void close_list(struct writer *w, bool any)
+{
+	if (any)
+		json_line(w, 2);
+	json_close(w, ']');
+	json_line(w, 2);
 }
 
 static void put_json(const struct analyze *a, const char *input, FILE *out)
 {
-	static const char *const outcomes[] = {"silent", "no data", "failed"};
+	struct writer w = {.file = out, .is_spaced = true};
 	bool any = false;
 
-	fputs("{\n  \"reports\": [", out);
-	for (size_t i = 0; i < a->t.inputs.cnt; i++) {
-		if (!of_input(a->t.inputs.word[i], input))
-			continue;
-		fputs(any ? ",\n    {" : "\n    {", out);
-		put_text(out, "", "report", a->t.inputs.word[i]);
-		fprintf(out, ", \"wall_ns\": %lld, \"why\": %s}",
-			a->t.per_input ? (long long)wall_ns(&a->ev[i * a->t.per_input].wall) : 0,
-			a->head[i] ? a->head[i] : "null");
-		any = true;
-	}
-	fputs("\n  ],\n  \"findings\": [", out);
-	any = false;
+	json_open(&w, NULL, '{');
+	json_line(&w, 2);
+	json_open(&w, "reports", '[');
+	for (size_t i = 0; i < a->t.inputs.cnt; i++)
+		if (of_input(a->t.inputs.word[i], input))
+			put_json_report(a, i, &w);
+	close_list(&w, true);
+	json_open(&w, "findings", '[');
 	for (size_t i = 0; i < a->fs.cnt; i++) {
 		if (!of_input(a->fs.list[i].input, input))
 			continue;
-		fputs(any ? ",\n" : "\n", out);
-		put_json_finding(a, &a->fs.list[i], out);
+		put_json_finding(a, &a->fs.list[i], &w);
 		any = true;
 	}
-	fputs(any ? "\n  ],\n  \"rules\": [" : "],\n  \"rules\": [", out);
+	close_list(&w, any);
+	json_open(&w, "rules", '[');
 	any = false;
 	for (size_t i = 0; i < a->t.job_cnt; i++) {
-		const struct evidence *ev = &a->ev[i];
-
 		if (!of_input(a->t.jobs[i].input, input))
 			continue;
-		fputs(any ? ",\n    {" : "\n    {", out);
-		put_text(out, "", "report", a->t.jobs[i].input);
-		put_text(out, ", ", "rule", a->t.jobs[i].report->name);
-		put_text(out, ", ", "result", ev->found > 0 ? "finding" : outcomes[ev->outcome]);
-		if (ev->outcome == OUTCOME_NO_DATA)
-			put_text(out, ", ", "missing", ev->missing);
-		putc('}', out);
+		put_json_rule(a, i, &w);
 		any = true;
 	}
-	fputs(any ? "\n  ]\n}\n" : "]\n}\n", out);
+	close_list(&w, any);
+	json_line(&w, 0);
+	json_close(&w, '}');
+	putc('\n', out);
 }
 
 int analyze_list(const struct analyze *a, const struct format *format,

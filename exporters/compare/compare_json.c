@@ -4,43 +4,41 @@
 #include <math.h>
 #include <string.h>
 
-#include "exporters/text/cell.h"
+#include "collector/base/json.h"
 #include "exporters/compare/compare.h"
-#include "exporters/text/format.h"
+#include "exporters/text/cell.h"
 
-static void put_number(FILE *out, double value)
+static void put_number(struct writer *w, const char *key, double value)
 {
 	struct cell c = {.kind = CELL_REAL, .real = value};
 	char text[CELL_NUMBER_MAX];
+	size_t len;
 
 	if (!isnan(value) && !isinf(value) && value == floor(value) && fabs(value) < 9e15)
 		c = (struct cell){.kind = CELL_INT, .num = (int64_t)value};
-	fputs(cell_number(&c, text) ? text : "null", out);
+	len = cell_number(&c, text);
+	if (len)
+		json_raw(w, key, text, len);
+	else
+		json_null(w, key);
 }
 
-static void put_text(FILE *out, const char *text)
+static void put_metrics(struct writer *w, const char *key, const double *value)
 {
-	json_string(out, text, strlen(text));
+	json_open(w, key, '{');
+	for (int m = 0; m < METRIC_CNT; m++)
+		put_number(w, compare_metric_names[m], value[m]);
 }
 
-static void put_metrics(FILE *out, const double *value)
-{
-	for (int m = 0; m < METRIC_CNT; m++) {
-		fprintf(out, "%s\"%s\": ", m ? ", " : "", compare_metric_names[m]);
-		put_number(out, value[m]);
-	}
-}
-
-static void put_figure(FILE *out, const struct compare_row *row, size_t s)
+static void put_figure(struct writer *w, const struct compare_row *row, size_t s)
 {
 	const struct compare_figure *f = &row->figure[s];
 
 	if (!f->is_there) {
-		fputs("null", out);
+		json_null(w, NULL);
 		return;
 	}
-	fputc('{', out);
-	put_metrics(out, f->value);
+	put_metrics(w, NULL, f->value);
 	if (s && row->figure[0].is_there) {
 		double change[METRIC_CNT];
 		bool tested = false;
@@ -49,98 +47,106 @@ static void put_figure(FILE *out, const struct compare_row *row, size_t s)
 			change[m] = compare_change(&row->figure[0], f, m);
 			tested |= f->p[m] >= 0;
 		}
-		fputs(", \"change_percent\": {", out);
-		put_metrics(out, change);
-		fputc('}', out);
+		put_metrics(w, "change_percent", change);
+		json_close(w, '}');
 		if (tested) {
-			fputs(", \"p\": {", out);
 			for (int m = 0; m < METRIC_CNT; m++)
 				change[m] = f->p[m] >= 0 ? f->p[m] : NAN;
-			put_metrics(out, change);
-			fputc('}', out);
+			put_metrics(w, "p", change);
+			json_close(w, '}');
 		}
 	}
-	fputc('}', out);
+	json_close(w, '}');
 }
 
-static void put_row(FILE *out, const struct comparison *c, const struct compare_row *row)
+static void put_row(struct writer *w, const struct comparison *c, const struct compare_row *row)
 {
-	fputs("{\"name\": ", out);
-	put_text(out, row->name);
-	if (row->other && row->figure[0].is_there) {
-		fputs(", \"other_name\": ", out);
-		put_text(out, row->other);
-	}
-	fputs(", \"sets\": [", out);
-	for (size_t s = 0; s < c->set_cnt; s++) {
-		fputs(s ? ", " : "", out);
-		put_figure(out, row, s);
-	}
-	fputs("]}", out);
+	json_line(w, 3);
+	json_open(w, NULL, '{');
+	json_text(w, "name", row->name);
+	if (row->other && row->figure[0].is_there)
+		json_text(w, "other_name", row->other);
+	json_open(w, "sets", '[');
+	for (size_t s = 0; s < c->set_cnt; s++)
+		put_figure(w, row, s);
+	json_close(w, ']');
+	json_close(w, '}');
 }
 
-static void put_sets(FILE *out, const struct comparison *c)
+static void put_sets(struct writer *w, const struct comparison *c)
 {
+	json_open(w, "sets", '[');
 	for (size_t s = 0; s < c->set_cnt; s++) {
-		fputs(s ? ", {\"label\": " : "{\"label\": ", out);
-		put_text(out, c->sets[s].label);
-		fputs(", \"runs\": [", out);
-		for (size_t r = 0; r < c->sets[s].cnt; r++) {
-			fputs(r ? ", " : "", out);
-			put_text(out, c->sets[s].runs[r].path);
+		json_open(w, NULL, '{');
+		json_text(w, "label", c->sets[s].label);
+		json_open(w, "runs", '[');
+		for (size_t r = 0; r < c->sets[s].cnt; r++)
+			json_text(w, NULL, c->sets[s].runs[r].path);
+		json_close(w, ']');
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+static void put_kind(struct writer *w, const struct comparison *c, size_t k)
+{
+	bool is_open = false;
+
+	for (size_t i = 0; i < c->row_cnt; i++) {
+		if (c->rows[i].kind != &c->kinds[k])
+			continue;
+		if (!is_open) {
+			json_line(w, 2);
+			json_open(w, NULL, '{');
+			json_text(w, "name", c->kinds[k].name);
+			json_text(w, "title", c->kinds[k].title);
+			json_text(w, "unit", c->kinds[k].is_bytes ? "bytes" : "ns");
+			json_open(w, "rows", '[');
+			is_open = true;
 		}
-		fputs("]}", out);
+		put_row(w, c, &c->rows[i]);
+	}
+	if (is_open) {
+		json_close(w, ']');
+		json_close(w, '}');
 	}
 }
 
-static void put_gates(FILE *out, const struct comparison *c)
+static void put_gates(struct writer *w, const struct comparison *c)
 {
+	json_line(w, 1);
+	json_open(w, "gates", '[');
 	for (size_t i = 0; i < c->gate_cnt; i++) {
 		const struct compare_gate *g = &c->gates[i];
 
-		fputs(i ? ", {\"condition\": " : "{\"condition\": ", out);
-		put_text(out, g->text);
-		fprintf(out, ", \"fired\": %s", g->fired ? "true" : "false");
+		json_open(w, NULL, '{');
+		json_text(w, "condition", g->text);
+		json_bool(w, "fired", g->fired);
 		if (g->fired) {
-			fprintf(out, ", \"set\": %zu, \"name\": ", g->set);
-			put_text(out, g->worst ? g->worst->name : "");
-			fputs(", \"value\": ", out);
-			put_number(out, g->found);
+			json_format(w, "set", "%zu", g->set);
+			json_text(w, "name", g->worst ? g->worst->name : "");
+			put_number(w, "value", g->found);
 		}
-		fputc('}', out);
+		json_close(w, '}');
 	}
+	json_close(w, ']');
 }
 
 static int write_json(const struct comparison *c, const struct compare_view *v, FILE *out)
 {
-	bool any = false;
+	struct writer w = {.file = out, .is_spaced = true};
 
 	(void)v;
-	fputs("{\"sets\": [", out);
-	put_sets(out, c);
-	fputs("],\n \"kinds\": [", out);
-	for (size_t k = 0; k < c->kind_cnt; k++) {
-		bool first = true;
-
-		for (size_t i = 0; i < c->row_cnt; i++) {
-			if (c->rows[i].kind != &c->kinds[k])
-				continue;
-			if (first)
-				fprintf(out,
-					"%s\n  {\"name\": \"%s\", \"title\": \"%s\", \"unit\": "
-					"\"%s\", \"rows\": [",
-					any ? "," : "", c->kinds[k].name, c->kinds[k].title,
-					c->kinds[k].is_bytes ? "bytes" : "ns");
-			fputs(first ? "\n   " : ",\n   ", out);
-			put_row(out, c, &c->rows[i]);
-			first = false;
-			any = true;
-		}
-		fputs(first ? "" : "]}", out);
-	}
-	fputs("],\n \"gates\": [", out);
-	put_gates(out, c);
-	fputs("]}\n", out);
+	json_open(&w, NULL, '{');
+	put_sets(&w, c);
+	json_line(&w, 1);
+	json_open(&w, "kinds", '[');
+	for (size_t k = 0; k < c->kind_cnt; k++)
+		put_kind(&w, c, k);
+	json_close(&w, ']');
+	put_gates(&w, c);
+	json_close(&w, '}');
+	putc('\n', out);
 	return 0;
 }
 

@@ -1,9 +1,9 @@
-/* json_out.c - digits two at a time, text eight bytes at a time. */
+/* json_out.c - digits two at a time, text into the buffer of an export. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collector/base/utf8.h"
+#include "collector/base/json.h"
 #include "exporters/text/cell.h"
 #include "exporters/formats/json_out.h"
 
@@ -54,96 +54,16 @@ char *us_at(char *p, int64_t ns)
 
 /* ---- text ---- */
 
-#define EACH(byte) (0x0101010101010101u * (byte))
-
-/* True when all eight bytes stand for themselves: ASCII, no control character, no " and no backslash. */
-static inline bool plain(uint64_t w)
-{
-	uint64_t quote = w ^ EACH('"'), back = w ^ EACH('\\'), del = w ^ EACH(0x7F);
-	uint64_t odd =
-		w | (w - EACH(0x20)) | (quote - EACH(1)) | (back - EACH(1)) | (del - EACH(1));
-
-	return (odd & EACH(0x80)) == 0;
-}
-
-/* One character that needs thought; returns how many bytes it took. Room for 8 is there. */
-static size_t escape(struct out *o, const char *text, size_t len)
-{
-	static const char hex[] = "0123456789abcdef";
-	unsigned char c = (unsigned char)*text;
-	int32_t cp;
-	size_t bytes;
-
-	if (c == '"' || c == '\\') {
-		*o->p++ = '\\';
-		*o->p++ = (char)c;
-		return 1;
-	}
-	if (c < 0x20 || c == 0x7F) {
-		o->p = literal_at(o->p, "\\u00");
-		*o->p++ = hex[c >> 4];
-		*o->p++ = hex[c & 15];
-		return 1;
-	}
-	if (c < 0x80) {
-		*o->p++ = (char)c;
-		return 1;
-	}
-	bytes = utf8_next(text, len, &cp);
-	if (cp < 0) {
-		o->p = literal_at(o->p, "\\ufffd");
-		return bytes;
-	}
-	if (cp >= 0xA0 && utf8_is_hidden((uint32_t)cp)) {
-		char *to = o->p;
-
-		o->p += cp > 0xFFFF ? sprintf(to, "\\u%04x\\u%04x", 0xD7C0u + ((unsigned)cp >> 10),
-					      0xDC00u + ((unsigned)cp & 0x3FF))
-				    : sprintf(to, "\\u%04x", (unsigned)cp);
-		return bytes;
-	}
-	if (cp < 0xA0) { /* controls, like those below 0x20 */
-		o->p = literal_at(o->p, "\\u00");
-		*o->p++ = hex[cp >> 4];
-		*o->p++ = hex[cp & 15];
-		return bytes;
-	}
-	memcpy(o->p, text, bytes);
-	o->p += bytes;
-	return bytes;
-}
-
-/* A piece that fits the buffer even if all of it has to be escaped. */
-static size_t piece(struct out *o, const char *text, size_t len, size_t all)
-{
-	size_t at = 0;
-
-	out_room(o, len * 6 + 16);
-	while (at < len) {
-		while (at + 8 <= len) {
-			uint64_t w;
-
-			memcpy(&w, text + at, 8);
-			memcpy(o->p, text + at, 8);
-			if (!plain(w))
-				break;
-			o->p += 8;
-			at += 8;
-		}
-		if (at >= len)
-			break;
-		at += escape(o, text + at, all - at);
-	}
-	return at;
-}
+#define PIECE 8192 /* JSON_ESCAPED(PIECE) fits OUT_ROOM_MAX */
 
 void json_out_inside(struct out *o, const char *text, size_t len)
 {
 	while (len > 0) {
-		size_t done = piece(o, text, len < 8192 ? len : 8192, len);
+		size_t piece = len < PIECE ? len : PIECE, taken;
 
-		text += done;
-		len -= done;
+		o->p = json_escape(out_room(o, JSON_ESCAPED(piece)), text, piece, len, &taken);
+		text += taken;
+		len -= taken;
 	}
 }
 

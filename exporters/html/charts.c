@@ -18,7 +18,7 @@ void chart_begin(struct page *p, const char *id, const char *kind, const char *u
 	fprintf(p->data,
 		"%s\n{\"id\":\"%s\",\"kind\":\"%s\",\"unit\":\"%s\",\"max\":%.6g,\"title\":",
 		p->chart_cnt++ ? "," : "", id, kind, unit, max);
-	json_str(p->data, title);
+	html_json_str(p->data, title);
 	p->series_cnt = 0;
 }
 
@@ -27,7 +27,7 @@ void chart_labels(struct page *p, const char *apart, double (*edge)(int),
 {
 	fputs(apart ? ",\"apart\":true,\"labels\":[" : ",\"labels\":[", p->data);
 	if (apart) {
-		json_str(p->data, apart);
+		html_json_str(p->data, apart);
 		fputc(',', p->data);
 	}
 	for (int i = first; i <= last + 1; i++) {
@@ -35,7 +35,7 @@ void chart_labels(struct page *p, const char *apart, double (*edge)(int),
 
 		if (i > first)
 			fputc(',', p->data);
-		json_str(p->data, human(text, edge(i)));
+		html_json_str(p->data, human(text, edge(i)));
 	}
 	fputc(']', p->data);
 }
@@ -44,7 +44,7 @@ void chart_series(struct page *p, const char *name, int colour, bool fill, const
 		  int cnt)
 {
 	fprintf(p->data, "%s{\"name\":", p->series_cnt++ ? "," : ",\"series\":[");
-	json_str(p->data, name);
+	html_json_str(p->data, name);
 	fprintf(p->data, ",\"colour\":%d,\"fill\":%s,\"values\":[", colour,
 		fill ? "true" : "false");
 	for (int i = 0; i < cnt; i++)

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "collector/base/json.h"
 #include "collector/base/utf8.h"
 #include "exporters/text/cell.h"
 #include "exporters/html/html_text.h"
@@ -52,7 +53,7 @@ void html_str(FILE *out, const char *text)
 	html_text(out, text, strlen(text));
 }
 
-void json_text(FILE *out, const char *text, size_t len)
+void html_json(FILE *out, const char *text, size_t len)
 {
 	fputc('"', out);
 	for (size_t pos = 0; pos < len;) {
@@ -64,20 +65,24 @@ void json_text(FILE *out, const char *text, size_t len)
 			break;
 		}
 		/* '<' and '&' could end the script element or begin a comment in it. */
-		if (cp == '"' || cp == '\\' || cp == '<' || cp == '>' || cp == '&' || cp == 0xFFFD)
-			fprintf(out, "\\u%04x", (unsigned)cp);
-		else if (cp == ' ')
+		if (cp == '"' || cp == '\\' || cp == '<' || cp == '>' || cp == '&' ||
+		    cp == 0xFFFD) {
+			char code[12];
+
+			fwrite(code, 1, (size_t)(json_escape_code(code, (uint32_t)cp) - code), out);
+		} else if (cp == ' ') {
 			fputc(' ', out);
-		else
+		} else {
 			fwrite(text + pos, 1, bytes, out);
+		}
 		pos += bytes;
 	}
 	fputc('"', out);
 }
 
-void json_str(FILE *out, const char *text)
+void html_json_str(FILE *out, const char *text)
 {
-	json_text(out, text, strlen(text));
+	html_json(out, text, strlen(text));
 }
 
 /* Three significant digits, but never fewer than the whole number has. */

@@ -17,8 +17,8 @@ void html_text(FILE *out, const char *text, size_t len);
 void html_str(FILE *out, const char *text);
 
 /* A JSON string with its quotes, fit to stand inside a script element. */
-void json_text(FILE *out, const char *text, size_t len);
-void json_str(FILE *out, const char *text);
+void html_json(FILE *out, const char *text, size_t len);
+void html_json_str(FILE *out, const char *text);
 
 #define HUMAN_MAX 40
 /* Three significant digits and a unit: "1.23 ms", "4.5 GiB". They return @buf. */

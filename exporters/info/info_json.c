@@ -1,142 +1,165 @@
 /* info_json.c - what is in a report, as one JSON object. What is not known is null. Times are ns. */
-#include <string.h>
-
-#include "exporters/text/format.h"
+#include "collector/base/json.h"
 #include "exporters/info/info.h"
 
-static void key(FILE *out, const char *name)
+static void put_number(struct writer *w, const char *name, int64_t n)
 {
-	fprintf(out, "\"%s\": ", name);
-}
-
-static void put_text(FILE *out, const char *name, const char *text)
-{
-	key(out, name);
-	if (text)
-		json_string(out, text, strlen(text));
-	else
-		fputs("null", out);
-}
-
-static void put_number(FILE *out, const char *name, int64_t n)
-{
-	key(out, name);
 	if (n == INFO_NONE)
-		fputs("null", out);
+		json_null(w, name);
 	else
-		fprintf(out, "%lld", (long long)n);
+		json_int(w, name, n);
 }
 
-#define SEP fputs(", ", out)
-
-static void put_tables(FILE *out, const struct info *i)
+static void put_bool(struct writer *w, const char *name, int64_t n)
 {
-	fputs("  \"tables\": [", out);
+	if (n == INFO_NONE)
+		json_null(w, name);
+	else
+		json_bool(w, name, n);
+}
+
+static void open_list(struct writer *w, const char *name)
+{
+	json_line(w, 2);
+	json_open(w, name, '[');
+}
+
+static void open_row(struct writer *w)
+{
+	json_line(w, 4);
+	json_open(w, NULL, '{');
+}
+
+static void put_tables(struct writer *w, const struct info *i)
+{
+	open_list(w, "tables");
 	for (size_t k = 0; k < i->tables_cnt; k++) {
-		fputs(k ? ",\n    {" : "\n    {", out);
-		put_text(out, "name", i->tables[k].name), SEP;
-		put_number(out, "rows", i->tables[k].rows), SEP;
-		put_number(out, "first", i->tables[k].first), SEP;
-		put_number(out, "last", i->tables[k].last);
-		putc('}', out);
+		open_row(w);
+		json_text(w, "name", i->tables[k].name);
+		put_number(w, "rows", i->tables[k].rows);
+		put_number(w, "first", i->tables[k].first);
+		put_number(w, "last", i->tables[k].last);
+		json_close(w, '}');
 	}
-	fputs("],\n", out);
+	json_close(w, ']');
 }
 
-static void put_processes(FILE *out, const struct info *i)
+static void put_processes(struct writer *w, const struct info *i)
 {
-	fputs("  \"processes\": [", out);
+	open_list(w, "processes");
 	for (size_t k = 0; k < i->processes_cnt; k++) {
 		const struct info_process *p = &i->processes[k];
 
-		fputs(k ? ",\n    {" : "\n    {", out);
-		put_number(out, "globalPid", p->global), SEP;
-		put_number(out, "pid", p->pid), SEP;
-		put_number(out, "parentGlobalPid", p->parent), SEP;
-		put_text(out, "name", p->name), SEP;
-		put_text(out, "command", p->command), SEP;
-		put_number(out, "start", p->start), SEP;
-		put_number(out, "end", p->end), SEP;
-		key(out, "traced");
-		fputs(p->traced == INFO_NONE ? "null" : p->traced ? "true" : "false", out), SEP;
-		put_number(out, "exitStatus", p->status), SEP;
-		put_number(out, "events", p->events);
-		putc('}', out);
+		open_row(w);
+		put_number(w, "globalPid", p->global);
+		put_number(w, "pid", p->pid);
+		put_number(w, "parentGlobalPid", p->parent);
+		json_text(w, "name", p->name);
+		json_text(w, "command", p->command);
+		put_number(w, "start", p->start);
+		put_number(w, "end", p->end);
+		put_bool(w, "traced", p->traced);
+		put_number(w, "exitStatus", p->status);
+		put_number(w, "events", p->events);
+		json_close(w, '}');
 	}
-	fputs("],\n", out);
+	json_close(w, ']');
 }
 
-static void put_pairs(FILE *out, const char *name, const struct info_pair *list, size_t cnt)
+static void put_pairs(struct writer *w, const char *name, const struct info_pair *list, size_t cnt)
 {
-	fprintf(out, "  \"%s\": [", name);
+	open_list(w, name);
 	for (size_t k = 0; k < cnt; k++) {
-		fputs(k ? ",\n    {" : "\n    {", out);
-		put_text(out, "name", list[k].name), SEP;
-		put_text(out, "value", list[k].value);
-		putc('}', out);
+		open_row(w);
+		json_text(w, "name", list[k].name);
+		json_text(w, "value", list[k].value);
+		json_close(w, '}');
 	}
-	fputs("],\n", out);
+	json_close(w, ']');
 }
 
-static void put_rest(FILE *out, const struct info *i)
+static void put_gpus(struct writer *w, const struct info *i)
 {
-	fputs("  \"gpus\": [", out);
+	open_list(w, "gpus");
 	for (size_t k = 0; k < i->gpus_cnt; k++) {
 		const struct info_gpu *g = &i->gpus[k];
 
-		fputs(k ? ",\n    {" : "\n    {", out);
-		put_number(out, "id", g->id), SEP;
-		put_text(out, "name", g->name), SEP;
-		put_text(out, "busLocation", g->bus), SEP;
-		put_number(out, "memory", g->memory), SEP;
-		put_number(out, "multiprocessors", g->sms), SEP;
-		put_number(out, "computeMajor", g->major), SEP;
-		put_number(out, "computeMinor", g->minor);
-		putc('}', out);
+		open_row(w);
+		put_number(w, "id", g->id);
+		json_text(w, "name", g->name);
+		json_text(w, "busLocation", g->bus);
+		put_number(w, "memory", g->memory);
+		put_number(w, "multiprocessors", g->sms);
+		put_number(w, "computeMajor", g->major);
+		put_number(w, "computeMinor", g->minor);
+		json_close(w, '}');
 	}
-	fputs("],\n  \"losses\": [", out);
+	json_close(w, ']');
+}
+
+static void put_losses(struct writer *w, const struct info *i)
+{
+	open_list(w, "losses");
 	for (size_t k = 0; k < i->losses_cnt; k++) {
 		const struct info_loss *l = &i->losses[k];
 
-		fputs(k ? ",\n    {" : "\n    {", out);
-		put_number(out, "start", l->start), SEP;
-		put_number(out, "end", l->end), SEP;
-		put_number(out, "pid", l->pid), SEP;
-		put_number(out, "count", l->count), SEP;
-		put_text(out, "what", l->what);
-		putc('}', out);
+		open_row(w);
+		put_number(w, "start", l->start);
+		put_number(w, "end", l->end);
+		put_number(w, "pid", l->pid);
+		put_number(w, "count", l->count);
+		json_text(w, "what", l->what);
+		json_close(w, '}');
 	}
-	fputs("],\n  \"diagnostics\": [", out);
+	json_close(w, ']');
+}
+
+static void put_notes(struct writer *w, const struct info *i)
+{
+	open_list(w, "diagnostics");
 	for (size_t k = 0; k < i->notes_cnt; k++) {
-		fputs(k ? ",\n    {" : "\n    {", out);
-		put_number(out, "time", i->notes[k].time), SEP;
-		put_number(out, "severity", i->notes[k].severity), SEP;
-		put_text(out, "text", i->notes[k].text);
-		putc('}', out);
+		open_row(w);
+		put_number(w, "time", i->notes[k].time);
+		put_number(w, "severity", i->notes[k].severity);
+		json_text(w, "text", i->notes[k].text);
+		json_close(w, '}');
 	}
-	fputs("]\n}", out);
+	json_close(w, ']');
+}
+
+static void put_head(struct writer *w, const struct info *i)
+{
+	json_line(w, 2);
+	json_text(w, "file", i->path);
+	put_number(w, "bytes", i->bytes);
+	json_line(w, 2);
+	json_text(w, "product", i->product);
+	json_text(w, "version", i->version);
+	json_text(w, "schema", i->schema);
+	put_bool(w, "complete", i->complete);
+	json_line(w, 2);
+	put_number(w, "duration", i->duration);
+	put_number(w, "wall", i->wall.basis ? wall_ns(&i->wall) : INFO_NONE);
+	put_number(w, "utcEpochNs", i->epoch);
+	json_text(w, "host", i->host);
+	json_line(w, 2);
+	json_text(w, "command", i->command);
+	json_text(w, "folder", i->folder);
 }
 
 void info_json(FILE *out, const struct info *i)
 {
-	fputs("{\n  ", out);
-	put_text(out, "file", i->path), SEP;
-	put_number(out, "bytes", i->bytes), fputs(",\n  ", out);
-	put_text(out, "product", i->product), SEP;
-	put_text(out, "version", i->version), SEP;
-	put_text(out, "schema", i->schema), SEP;
-	key(out, "complete");
-	fputs(i->complete == INFO_NONE ? "null" : i->complete ? "true" : "false", out);
-	fputs(",\n  ", out);
-	put_number(out, "duration", i->duration), SEP;
-	put_number(out, "wall", i->wall.basis ? wall_ns(&i->wall) : INFO_NONE), SEP;
-	put_number(out, "utcEpochNs", i->epoch), SEP;
-	put_text(out, "host", i->host), fputs(",\n  ", out);
-	put_text(out, "command", i->command), SEP;
-	put_text(out, "folder", i->folder), fputs(",\n", out);
-	put_tables(out, i);
-	put_processes(out, i);
-	put_pairs(out, "machine", i->machine, i->machine_cnt);
-	put_pairs(out, "capture", i->capture, i->capture_cnt);
-	put_rest(out, i);
+	struct writer w = {.file = out, .is_spaced = true};
+
+	json_open(&w, NULL, '{');
+	put_head(&w, i);
+	put_tables(&w, i);
+	put_processes(&w, i);
+	put_pairs(&w, "machine", i->machine, i->machine_cnt);
+	put_pairs(&w, "capture", i->capture, i->capture_cnt);
+	put_gpus(&w, i);
+	put_losses(&w, i);
+	put_notes(&w, i);
+	json_line(&w, 0);
+	json_close(&w, '}');
 }

@@ -2,140 +2,144 @@
 #include "exporters/ncu/ncu.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "exporters/text/format.h"
+#include "collector/base/json.h"
 
-static void put_text(FILE *out, const char *name, const char *text)
+static void put_number(struct writer *w, const char *key, int64_t n, bool is_known)
 {
-	fprintf(out, "\"%s\": ", name);
-	if (text)
-		json_string(out, text, strlen(text));
+	if (is_known)
+		json_int(w, key, n);
 	else
-		fputs("null", out);
+		json_null(w, key);
 }
 
-static void put_words(FILE *out, const char *name, char *const *words)
+static void put_rate(struct writer *w, const char *key, double bytes_per_second)
 {
-	fprintf(out, "\"%s\": ", name);
+	json_format(w, key, "%.0f", bytes_per_second);
+}
+
+static void put_words(struct writer *w, const char *key, char *const *words)
+{
 	if (!words) {
-		fputs("null", out);
+		json_null(w, key);
 		return;
 	}
-	putc('[', out);
-	for (size_t i = 0; words[i]; i++) {
-		fputs(i ? ", " : "", out);
-		json_string(out, words[i], strlen(words[i]));
-	}
-	putc(']', out);
+	json_open(w, key, '[');
+	for (size_t i = 0; words[i]; i++)
+		json_text(w, NULL, words[i]);
+	json_close(w, ']');
 }
 
-static void put_kernel(FILE *out, const struct ncu_kernel *k)
+static void put_kernel(struct writer *w, const struct ncu_kernel *k)
 {
-	fputs("\"kernel\": {", out);
-	put_text(out, "name", k->name);
-	fputs(", ", out);
-	put_text(out, "demangled", k->demangled);
-	fputs(", ", out);
-	put_text(out, "mangled", k->mangled);
-	fprintf(out, ", \"launches\": %lld, \"ns\": %lld}", (long long)k->launches,
-		(long long)k->ns);
+	json_open(w, "kernel", '{');
+	json_text(w, "name", k->name);
+	json_text(w, "demangled", k->demangled);
+	json_text(w, "mangled", k->mangled);
+	json_int(w, "launches", k->launches);
+	json_int(w, "ns", k->ns);
+	json_close(w, '}');
 }
 
-static void put_launch(FILE *out, const struct ncu_launch *l)
+static void put_size(struct writer *w, const char *key, const int64_t size[3])
 {
-	fprintf(out, "\"launch\": {\"skip\": %lld, \"start\": %lld, \"end\": %lld, \"call\": ",
-		(long long)l->skip, (long long)l->start, (long long)l->end);
-	if (l->call == INT64_MIN)
-		fputs("null", out);
-	else
-		fprintf(out, "%lld", (long long)l->call);
-	fprintf(out,
-		", \"device\": %lld, \"stream\": %lld, \"correlationId\": %lld, \"graphNodeId\": "
-		"%lld, \"grid\": [%lld, %lld, %lld], \"block\": [%lld, %lld, %lld], "
-		"\"registersPerThread\": %lld, \"staticSharedMemory\": %lld, "
-		"\"dynamicSharedMemory\": %lld}",
-		(long long)l->device, (long long)l->stream, (long long)l->correlation,
-		(long long)l->node, (long long)l->grid[0], (long long)l->grid[1],
-		(long long)l->grid[2], (long long)l->block[0], (long long)l->block[1],
-		(long long)l->block[2], (long long)l->registers, (long long)l->shared[0],
-		(long long)l->shared[1]);
+	json_open(w, key, '[');
+	for (int i = 0; i < 3; i++)
+		json_int(w, NULL, size[i]);
+	json_close(w, ']');
 }
 
-static void put_target(FILE *out, const struct ncu *n, const struct ncu_target *t)
+static void put_launch(struct writer *w, const struct ncu_launch *l)
+{
+	json_open(w, "launch", '{');
+	json_int(w, "skip", l->skip);
+	json_int(w, "start", l->start);
+	json_int(w, "end", l->end);
+	put_number(w, "call", l->call, l->call != INT64_MIN);
+	json_int(w, "device", l->device);
+	json_int(w, "stream", l->stream);
+	json_int(w, "correlationId", l->correlation);
+	json_int(w, "graphNodeId", l->node);
+	put_size(w, "grid", l->grid);
+	put_size(w, "block", l->block);
+	json_int(w, "registersPerThread", l->registers);
+	json_int(w, "staticSharedMemory", l->shared[0]);
+	json_int(w, "dynamicSharedMemory", l->shared[1]);
+	json_close(w, '}');
+}
+
+static void put_target(struct writer *w, const struct ncu *n, const struct ncu_target *t)
 {
 	char *command = ncu_command(n, t);
 
-	fputs("\n    {", out);
-	put_kernel(out, t->kernel);
-	fprintf(out, ", \"process\": %lld, \"processes\": %lld, \"rank\": ", (long long)t->pid,
-		(long long)t->peers);
-	if (t->rank < 0)
-		fputs("null", out);
-	else
-		fprintf(out, "%lld", (long long)t->rank);
-	fprintf(out, ", \"launches\": %lld, \"ns\": %lld, \"median\": %lld,\n     ",
-		(long long)t->launches, (long long)t->ns, (long long)t->median);
-	put_launch(out, &t->launch);
-	fprintf(out, ",\n     \"sure\": %s, ", t->is_sure ? "true" : "false");
-	put_text(out, "replay", t->replay);
-	fputs(", \"notes\": [", out);
+	json_line(w, 4);
+	json_open(w, NULL, '{');
+	put_kernel(w, t->kernel);
+	json_int(w, "process", t->pid);
+	json_int(w, "processes", t->peers);
+	put_number(w, "rank", t->rank, t->rank >= 0);
+	json_int(w, "launches", t->launches);
+	json_int(w, "ns", t->ns);
+	json_int(w, "median", t->median);
+	json_line(w, 5);
+	put_launch(w, &t->launch);
+	json_line(w, 5);
+	json_bool(w, "sure", t->is_sure);
+	json_text(w, "replay", t->replay);
+	json_open(w, "notes", '[');
 	for (size_t i = 0; i < t->note_cnt; i++) {
-		fputs(i ? ", {" : "{", out);
-		put_text(out, "kind", t->notes[i].kind);
-		fputs(", ", out);
-		put_text(out, "text", t->notes[i].text);
-		putc('}', out);
+		json_open(w, NULL, '{');
+		json_text(w, "kind", t->notes[i].kind);
+		json_text(w, "text", t->notes[i].text);
+		json_close(w, '}');
 	}
-	fputs("],\n     ", out);
-	put_words(out, "ncu", t->argv);
-	fputs(", ", out);
-	put_text(out, "command", command);
-	putc('}', out);
+	json_close(w, ']');
+	json_line(w, 5);
+	put_words(w, "ncu", t->argv);
+	json_text(w, "command", command);
+	json_close(w, '}');
 	free(command);
 }
 
-static void put_copies(FILE *out, const struct ncu *n)
+static void put_copy(struct writer *w, const struct ncu_copy *c)
 {
-	fputs("  \"copies\": [", out);
-	for (size_t i = 0; i < n->copies.cnt; i++) {
-		const struct ncu_copy *c = &n->copies.list[i];
-
-		fputs(i ? ",\n    {" : "\n    {", out);
-		put_text(out, "name", c->name);
-		fprintf(out,
-			", \"process\": %lld, \"device\": %lld, \"count\": %lld, \"bytes\": %lld, "
-			"\"ns\": %lld, \"bytesPerSecond\": %.0f, \"fastest\": ",
-			(long long)c->pid, (long long)c->device, (long long)c->count,
-			(long long)c->bytes, (long long)c->ns,
-			1e9 * (double)c->bytes / (double)c->ns);
-		if (c->best > 0)
-			fprintf(out, "%.0f", c->best);
-		else
-			fputs("null", out);
-		fputs(", \"memoryBandwidth\": ", out);
-		if (c->memory > 0)
-			fprintf(out, "%lld", (long long)c->memory);
-		else
-			fputs("null", out);
-		putc('}', out);
-	}
-	fputs("]}\n", out);
+	json_line(w, 4);
+	json_open(w, NULL, '{');
+	json_text(w, "name", c->name);
+	json_int(w, "process", c->pid);
+	json_int(w, "device", c->device);
+	json_int(w, "count", c->count);
+	json_int(w, "bytes", c->bytes);
+	json_int(w, "ns", c->ns);
+	put_rate(w, "bytesPerSecond", 1e9 * (double)c->bytes / (double)c->ns);
+	if (c->best > 0)
+		put_rate(w, "fastest", c->best);
+	else
+		json_null(w, "fastest");
+	put_number(w, "memoryBandwidth", c->memory, c->memory > 0);
+	json_close(w, '}');
 }
 
 void ncu_json(FILE *out, const struct ncu *n)
 {
-	fputs("{", out);
-	put_text(out, "report", n->path);
-	fputs(",\n  ", out);
-	put_words(out, "program", n->argv);
-	fputs(", ", out);
-	put_text(out, "folder", n->folder);
-	fprintf(out, ", \"matching\": %zu,\n  \"commands\": [", n->matching);
-	for (size_t i = 0; i < n->targets.cnt; i++) {
-		fputs(i ? "," : "", out);
-		put_target(out, n, &n->targets.list[i]);
-	}
-	fputs("],\n", out);
-	put_copies(out, n);
+	struct writer w = {.file = out, .is_spaced = true};
+
+	json_open(&w, NULL, '{');
+	json_text(&w, "report", n->path);
+	json_line(&w, 2);
+	put_words(&w, "program", n->argv);
+	json_text(&w, "folder", n->folder);
+	json_format(&w, "matching", "%zu", n->matching);
+	json_line(&w, 2);
+	json_open(&w, "commands", '[');
+	for (size_t i = 0; i < n->targets.cnt; i++)
+		put_target(&w, n, &n->targets.list[i]);
+	json_close(&w, ']');
+	json_line(&w, 2);
+	json_open(&w, "copies", '[');
+	for (size_t i = 0; i < n->copies.cnt; i++)
+		put_copy(&w, &n->copies.list[i]);
+	json_close(&w, ']');
+	json_close(&w, '}');
+	putc('\n', out);
 }

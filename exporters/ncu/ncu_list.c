@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "collector/base/json.h"
 #include "exporters/text/cell.h"
-#include "exporters/text/format.h"
 
 static const char all[] =
 	"SELECT nr, process & 16777215, skip, start, end, call, deviceId, streamId, correlationId, "
@@ -55,37 +55,32 @@ int ncu_list_text(FILE *out, const struct ncu *n)
 	return rc == SQLITE_DONE ? 0 : -1;
 }
 
+#define CALL 5 /* its column: NULL where the launch has no call */
+
 int ncu_list_json(FILE *out, const struct ncu *n)
 {
+	static const char *const keys[] = {"process", "skip",   "start",  "end",
+					   "call",    "device", "stream", "correlationId"};
+	struct writer w = {.file = out, .is_spaced = true};
 	sqlite3_stmt *stmt = begin(n);
 	int rc = SQLITE_ERROR;
-	bool is_first = true;
 
-	putc('[', out);
+	json_open(&w, NULL, '[');
 	while (stmt && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		const struct ncu_kernel *k = &n->kernels[sqlite3_column_int64(stmt, 0)];
-		const char *name = k->mangled ? k->mangled : k->demangled;
 
-		fputs(is_first ? "\n  {\"name\": " : ",\n  {\"name\": ", out);
-		json_string(out, name, strlen(name));
-		fprintf(out,
-			", \"process\": %lld, \"skip\": %lld, \"start\": %lld, \"end\": %lld, "
-			"\"call\": ",
-			(long long)sqlite3_column_int64(stmt, 1),
-			(long long)sqlite3_column_int64(stmt, 2),
-			(long long)sqlite3_column_int64(stmt, 3),
-			(long long)sqlite3_column_int64(stmt, 4));
-		if (sqlite3_column_type(stmt, 5) == SQLITE_NULL)
-			fputs("null", out);
-		else
-			fprintf(out, "%lld", (long long)sqlite3_column_int64(stmt, 5));
-		fprintf(out, ", \"device\": %lld, \"stream\": %lld, \"correlationId\": %lld}",
-			(long long)sqlite3_column_int64(stmt, 6),
-			(long long)sqlite3_column_int64(stmt, 7),
-			(long long)sqlite3_column_int64(stmt, 8));
-		is_first = false;
+		json_line(&w, 2);
+		json_open(&w, NULL, '{');
+		json_text(&w, "name", k->mangled ? k->mangled : k->demangled);
+		for (int i = 0; i < (int)(sizeof(keys) / sizeof(*keys)); i++)
+			if (i + 1 == CALL && sqlite3_column_type(stmt, CALL) == SQLITE_NULL)
+				json_null(&w, keys[i]);
+			else
+				json_int(&w, keys[i], sqlite3_column_int64(stmt, i + 1));
+		json_close(&w, '}');
 	}
-	fputs("]\n", out);
+	json_close(&w, ']');
+	putc('\n', out);
 	sqlite3_finalize(stmt);
 	return rc == SQLITE_DONE ? 0 : -1;
 }

@@ -55,8 +55,5 @@ extern const struct format *const format_list[];
 const struct format *format_parse(const char *spec, const struct format *fallback,
 				  struct format_options *opt, char *why, size_t why_len);
 
-/* A text as JSON has it, in quotes; valid whatever bytes it holds. */
-void json_string(FILE *out, const char *text, size_t len);
-
 /* --help-formats: all when @name is NULL or ALL. 0, or -1 for an unknown name. */
 int format_help(FILE *out, const char *name);

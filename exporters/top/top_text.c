@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/json.h"
 #include "exporters/text/cell.h"
-#include "exporters/text/format.h"
 
 #define COLUMN   11
 #define ID       8
@@ -333,99 +333,85 @@ void top_print(FILE *out, const struct top *t, const struct top_ask *ask, size_t
 
 /* ---- JSON ---- */
 
-static void json_text(FILE *out, const char *key, const char *text)
-{
-	fprintf(out, "\"%s\": ", key);
-	if (text)
-		json_string(out, text, strlen(text));
-	else
-		fputs("null", out);
-}
-
-static void json_number(FILE *out, const char *key, double v)
+static void put_json_number(struct writer *w, const char *key, double v)
 {
 	if (isnan(v))
-		fprintf(out, "\"%s\": null", key);
+		json_null(w, key);
 	else
-		fprintf(out, "\"%s\": %.10g", key, v);
+		json_format(w, key, "%.10g", v);
 }
 
-static void json_row(FILE *out, enum top_view view, const struct top_row *r)
+static void put_json_row(struct writer *w, enum top_view view, const struct top_row *r)
 {
 	static const char *const libraries[] = {"c", "cuda", "library"};
 	const struct top_view_info *v = &top_views[view];
 
-	putc('{', out);
+	json_open(w, NULL, '{');
 	if (view == VIEW_GPUS) {
-		fprintf(out, "\"gpu\": %lld, ", (long long)r->tid);
+		json_int(w, "gpu", r->tid);
 	} else {
-		fprintf(out, "\"pid\": %lld, ", (long long)r->pid);
-		json_text(out, "process", r->process);
-		fputs(", ", out);
+		json_int(w, "pid", r->pid);
+		json_text(w, "process", r->process);
 	}
 	if (view == VIEW_THREADS)
-		fprintf(out, "\"tid\": %lld, ", (long long)r->tid);
+		json_int(w, "tid", r->tid);
 	if (view == VIEW_CUDA)
-		fprintf(out, "\"library\": \"%s\", ", libraries[r->part <= 2 ? r->part : 2]);
+		json_text(w, "library", libraries[r->part <= 2 ? r->part : 2]);
 	if (view == VIEW_FILES)
-		json_text(out, "path", r->part == 2 ? NULL : r->text);
+		json_text(w, "path", r->part == 2 ? NULL : r->text);
 	else if (view != VIEW_PROCESSES)
-		json_text(out, view == VIEW_FUNCTIONS || view == VIEW_CUDA ? "function" : "name",
+		json_text(w, view == VIEW_FUNCTIONS || view == VIEW_CUDA ? "function" : "name",
 			  r->text);
 	for (unsigned c = 0; c < v->columns; c++) {
-		fputs(view == VIEW_PROCESSES && !c ? "" : ", ", out);
-		json_number(out, v->column[c].key, r->rate[c]);
-		fputs(", ", out);
-		json_number(out, v->column[c].total_key, r->total[c]);
+		put_json_number(w, v->column[c].key, r->rate[c]);
+		put_json_number(w, v->column[c].total_key, r->total[c]);
 	}
-	putc('}', out);
+	json_close(w, '}');
+}
+
+static void put_json_view(struct writer *w, const struct top *t, enum top_view view,
+			  const char *filter, struct top_rows *rows)
+{
+	const struct top_ask ask = {
+		.view = view, .by_process = true, .totals = true, .filter = filter};
+
+	json_open(w, top_views[view].name, '[');
+	if (!top_rows(t, &ask, rows))
+		rows->cnt = 0;
+	for (size_t i = 0; i < rows->cnt; i++)
+		put_json_row(w, view, &rows->row[i]);
+	json_close(w, ']');
 }
 
 void top_print_json(FILE *out, const struct top *t, const char *filter)
 {
 	static const char *const status[] = {"waiting", "recording", "paused", "finished",
 					     "abandoned"};
+	struct writer w = {.file = out, .is_spaced = true};
 	double interval = top_interval(t);
 	struct top_rows rows = {0};
 
-	putc('{', out);
-	json_text(out, "report", t->path);
-	fputs(", ", out);
-	json_text(out, "program", t->program);
-	fprintf(out, ", \"state\": \"%s\", \"time_seconds\": %.9g, ", status[t->status],
-		(double)t->time / 1e9);
-	json_number(out, "interval_seconds", t->is_sampled ? interval : NAN);
-	fprintf(out, ", \"processes_alive\": %lld, ", (long long)t->processes);
-	json_number(out, "events_per_second",
-		    t->is_sampled && !t->has_totals && interval > 0
-			    ? (double)(t->events - t->events_before) / interval
-			    : NAN);
-	fprintf(out, ", \"lost_events\": %lld, \"switches_not_told\": %lld, ", (long long)t->lost,
-		(long long)t->unreported);
-	fprintf(out, "\"behind_seconds\": %.9g, ", (double)t->behind / 1e9);
-	json_text(out, "missing", *t->missing ? t->missing : NULL);
-	fputs(", ", out);
-	json_text(out, "gpu_health", *t->gpus ? t->gpus : NULL);
-	fputs(", ", out);
-	json_text(out, "gpu_metrics", *t->metrics ? t->metrics : NULL);
-	fputs(", ", out);
-	json_text(out, "machine", *t->machine ? t->machine : NULL);
-	for (int view = 0; view < VIEW_CNT; view++) {
-		const struct top_ask ask = {.view = (enum top_view)view,
-					    .by_process = true,
-					    .totals = true,
-					    .filter = filter};
-
-		fprintf(out, ", \"%s\": [", top_views[view].name);
-		if (!top_rows(t, &ask, &rows))
-			rows.cnt = 0;
-		for (size_t i = 0; i < rows.cnt; i++) {
-			if (i)
-				fputs(", ", out);
-			json_row(out, ask.view, &rows.row[i]);
-		}
-		putc(']', out);
-	}
-	fputs("}\n", out);
+	json_open(&w, NULL, '{');
+	json_text(&w, "report", t->path);
+	json_text(&w, "program", t->program);
+	json_text(&w, "state", status[t->status]);
+	json_format(&w, "time_seconds", "%.9g", (double)t->time / 1e9);
+	put_json_number(&w, "interval_seconds", t->is_sampled ? interval : NAN);
+	json_int(&w, "processes_alive", t->processes);
+	put_json_number(&w, "events_per_second",
+			t->is_sampled && !t->has_totals && interval > 0
+				? (double)(t->events - t->events_before) / interval
+				: NAN);
+	json_int(&w, "lost_events", t->lost);
+	json_int(&w, "switches_not_told", t->unreported);
+	json_format(&w, "behind_seconds", "%.9g", (double)t->behind / 1e9);
+	json_text(&w, "missing", *t->missing ? t->missing : NULL);
+	json_text(&w, "gpu_health", *t->gpus ? t->gpus : NULL);
+	json_text(&w, "gpu_metrics", *t->metrics ? t->metrics : NULL);
+	json_text(&w, "machine", *t->machine ? t->machine : NULL);
+	for (int view = 0; view < VIEW_CNT; view++)
+		put_json_view(&w, t, (enum top_view)view, filter, &rows);
+	json_close(&w, '}');
+	putc('\n', out);
 	top_rows_free(&rows);
 }

@@ -6,21 +6,21 @@
 #include "exporters/view/columns.h"
 
 struct args {
-	struct view_buf *b;
+	struct writer *b;
 	bool is_done; /* more than one event there should not be */
 };
 
-static void put(struct view_buf *b, const struct tl_arg *a)
+static void put(struct writer *b, const struct tl_arg *a)
 {
 	char text[96];
 
-	js_open(b, NULL, '[');
+	json_open(b, NULL, '[');
 	js_text(b, NULL, a->key);
 	switch (a->kind) {
 	case TL_TEXT:
 	case TL_JSON:
-		js_bytes(b, NULL, a->text.text, a->text.len);
-		js_close(b, ']');
+		json_bytes(b, NULL, a->text.text, a->text.len);
+		json_close(b, ']');
 		return;
 	case TL_REAL:
 		snprintf(text, sizeof(text), "%.6g", a->real);
@@ -39,7 +39,7 @@ static void put(struct view_buf *b, const struct tl_arg *a)
 		snprintf(text, sizeof(text), "%" PRId64, a->num);
 	}
 	js_text(b, NULL, text);
-	js_close(b, ']');
+	json_close(b, ']');
 }
 
 static int on_track(void *self, struct tl_track *track)
@@ -59,14 +59,14 @@ static int on_event(void *self, const struct tl_event *e)
 	return 0;
 }
 
-void view_put_args(struct view_buf *b, sqlite3 *db, const char *table, int64_t row)
+void view_put_args(struct writer *b, sqlite3 *db, const char *table, int64_t row)
 {
 	static const struct tl_sink sink = {on_track, on_event, NULL};
 	struct tl_options options = {.only_table = table, .only_row = row};
 	struct args args = {.b = b};
 	char why[256];
 
-	js_open(b, "args", '[');
+	json_open(b, "args", '[');
 	for (const struct tl_source_def *d = tl_source_defs; d->table && row > 0; d++) {
 		if (strcmp(d->table, table) != 0 || !*d->args)
 			continue;
@@ -74,5 +74,5 @@ void view_put_args(struct view_buf *b, sqlite3 *db, const char *table, int64_t r
 		timeline_run(db, &options, &sink, &args, why, sizeof(why));
 		break;
 	}
-	js_close(b, ']');
+	json_close(b, ']');
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "exporters/timeline/tl_internal.h"
-#include "exporters/view/buf.h"
+#include "exporters/view/js.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,4 +24,4 @@ sqlite3_stmt *view_frames_open(sqlite3 *db, int kind);
 /* ---- args.c ---- */
 
 /* "args": what the timelines of exports have on the event of a row. */
-void view_put_args(struct view_buf *b, sqlite3 *db, const char *table, int64_t row);
+void view_put_args(struct writer *b, sqlite3 *db, const char *table, int64_t row);

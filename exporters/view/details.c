@@ -11,11 +11,11 @@
 #define FRAMES_MAX 512
 
 /* A value as JSON; a blob in hexadecimal. */
-void view_put_value(struct view_buf *b, sqlite3_value *value)
+void view_put_value(struct writer *b, sqlite3_value *value)
 {
 	size_t len = (size_t)sqlite3_value_bytes(value);
 	const unsigned char *blob;
-	struct view_buf hex = {0};
+	struct writer hex = {0};
 	char two[3];
 
 	switch (sqlite3_value_type(value)) {
@@ -23,30 +23,30 @@ void view_put_value(struct view_buf *b, sqlite3_value *value)
 		js_int(b, NULL, sqlite3_value_int64(value));
 		return;
 	case SQLITE_FLOAT:
-		js_real(b, NULL, sqlite3_value_double(value));
+		json_real(b, NULL, sqlite3_value_double(value));
 		return;
 	case SQLITE_TEXT:
-		js_bytes(b, NULL, (const char *)sqlite3_value_text(value),
-			 len < CELL_MAX ? len : CELL_MAX);
+		json_bytes(b, NULL, (const char *)sqlite3_value_text(value),
+			   len < CELL_MAX ? len : CELL_MAX);
 		return;
 	case SQLITE_BLOB:
 		blob = sqlite3_value_blob(value);
-		view_buf_add(&hex, "x'", 2);
+		writer_add(&hex, "x'", 2);
 		for (size_t i = 0; i < len && i < CELL_MAX / 2; i++) {
 			snprintf(two, sizeof(two), "%02x", blob[i]);
-			view_buf_add(&hex, two, 2);
+			writer_add(&hex, two, 2);
 		}
-		view_buf_add(&hex, "'", 1);
-		js_bytes(b, NULL, hex.data ? hex.data : "", hex.len);
+		writer_add(&hex, "'", 1);
+		json_bytes(b, NULL, hex.data ? hex.data : "", hex.len);
 		b->failed |= hex.failed;
-		view_buf_free(&hex);
+		writer_free(&hex);
 		return;
 	default:
-		js_null(b, NULL);
+		json_null(b, NULL);
 	}
 }
 
-static void put_stack(struct view_buf *b, sqlite3 *db, const char *table, sqlite3_stmt *row)
+static void put_stack(struct writer *b, sqlite3 *db, const char *table, sqlite3_stmt *row)
 {
 	bool own = view_has_own_stacks(db);
 	const char *column = strcmp(table, "COMPOSITE_EVENTS") != 0 ? "callchainId"
@@ -58,7 +58,7 @@ static void put_stack(struct view_buf *b, sqlite3 *db, const char *table, sqlite
 	for (int i = 0; i < sqlite3_column_count(row); i++)
 		if (strcmp(sqlite3_column_name(row, i), column) == 0)
 			id = sqlite3_column_int64(row, i);
-	js_open(b, "stack", '[');
+	json_open(b, "stack", '[');
 	if (stmt)
 		sqlite3_bind_int64(stmt, 1, id);
 	for (int n = 0; stmt && id > 0 && n < FRAMES_MAX && sqlite3_step(stmt) == SQLITE_ROW; n++) {
@@ -66,42 +66,42 @@ static void put_stack(struct view_buf *b, sqlite3 *db, const char *table, sqlite
 		char *module = view_string(db, sqlite3_column_int64(stmt, 1));
 		char *file = view_string(db, sqlite3_column_int64(stmt, 2));
 
-		js_open(b, NULL, '{');
+		json_open(b, NULL, '{');
 		js_text(b, "symbol", symbol);
 		js_text(b, "module", module);
 		js_text(b, "file", file);
 		js_int(b, "line", sqlite3_column_int64(stmt, 3));
-		js_bool(b, "kernel", sqlite3_column_int(stmt, 4) == 1);
-		js_bool(b, "python", sqlite3_column_int(stmt, 5) == 1);
-		js_bool(b, "inlined", sqlite3_column_int(stmt, 6) == 1);
-		js_close(b, '}');
+		json_bool(b, "kernel", sqlite3_column_int(stmt, 4) == 1);
+		json_bool(b, "python", sqlite3_column_int(stmt, 5) == 1);
+		json_bool(b, "inlined", sqlite3_column_int(stmt, 6) == 1);
+		json_close(b, '}');
 		free(symbol);
 		free(module);
 		free(file);
 	}
 	sqlite3_finalize(stmt);
-	js_close(b, ']');
+	json_close(b, ']');
 }
 
-static void put_columns(struct view_buf *b, sqlite3 *db, const char *table, sqlite3_stmt *row)
+static void put_columns(struct writer *b, sqlite3 *db, const char *table, sqlite3_stmt *row)
 {
-	js_open(b, "columns", '[');
+	json_open(b, "columns", '[');
 	for (int i = 0; i < sqlite3_column_count(row); i++) {
 		const char *column = sqlite3_column_name(row, i);
 		char *text = view_column_text(db, table, column, sqlite3_column_value(row, i));
 
-		js_open(b, NULL, '[');
+		json_open(b, NULL, '[');
 		js_text(b, NULL, column);
 		view_put_value(b, sqlite3_column_value(row, i));
 		js_text(b, NULL, text);
-		js_close(b, ']');
+		json_close(b, ']');
 		free(text);
 	}
-	js_close(b, ']');
+	json_close(b, ']');
 }
 
 /* Rows' names from the row up: process and thread. */
-static void put_owner(struct view_buf *b, struct view_store *v, uint32_t row)
+static void put_owner(struct writer *b, struct view_store *v, uint32_t row)
 {
 	const char *process = "", *thread = "";
 
@@ -119,7 +119,7 @@ static void put_owner(struct view_buf *b, struct view_store *v, uint32_t row)
 	pthread_rwlock_unlock(&v->lock);
 }
 
-static void put_event(struct view_request *q, struct view_buf *b, sqlite3 *db,
+static void put_event(struct view_request *q, struct writer *b, sqlite3 *db,
 		      const struct view_place *place)
 {
 	struct view_store *v = q->store;
@@ -140,10 +140,10 @@ static void put_event(struct view_request *q, struct view_buf *b, sqlite3 *db,
 		put_columns(b, db, table, stmt);
 		put_stack(b, db, table, stmt);
 	} else {
-		js_open(b, "columns", '[');
-		js_close(b, ']');
-		js_open(b, "stack", '[');
-		js_close(b, ']');
+		json_open(b, "columns", '[');
+		json_close(b, ']');
+		json_open(b, "stack", '[');
+		json_close(b, ']');
 	}
 	sqlite3_finalize(stmt);
 	view_put_args(b, db, table, place->e.row);
@@ -172,8 +172,8 @@ void view_answer_event(struct view_request *q, struct view_reply *a)
 	db = view_db_take(q, a);
 	if (!db)
 		return;
-	js_open(&a->body, NULL, '{');
+	json_open(&a->body, NULL, '{');
 	put_event(q, &a->body, db, &place);
-	js_close(&a->body, '}');
+	json_close(&a->body, '}');
 	view_db_put(q, db);
 }

@@ -111,25 +111,25 @@ static void run(struct flame *f, const char *select, const char *group, const ch
 	sqlite3_finalize(stmt);
 }
 
-static void put_nodes(struct flame *f, struct view_buf *b)
+static void put_nodes(struct flame *f, struct writer *b)
 {
-	js_open(b, "nodes", '[');
+	json_open(b, "nodes", '[');
 	for (size_t i = 0; i < f->cnt; i++) {
 		const struct node *n = &f->nodes[i];
 		char *symbol = i ? view_string(f->db, n->symbol) : NULL;
 		char *module = i ? view_string(f->db, n->module) : NULL;
 
-		js_open(b, NULL, '[');
+		json_open(b, NULL, '[');
 		js_int(b, NULL, i ? (int64_t)n->parent : -1);
 		js_text(b, NULL, i ? symbol : "all");
 		js_text(b, NULL, module);
 		js_int(b, NULL, n->total);
 		js_int(b, NULL, n->self);
-		js_close(b, ']');
+		json_close(b, ']');
 		free(symbol);
 		free(module);
 	}
-	js_close(b, ']');
+	json_close(b, ']');
 }
 
 static int64_t absolute(int64_t t, int64_t origin)
@@ -168,11 +168,11 @@ void view_put_flame(struct view_request *q, struct view_reply *a, const struct v
 	is_calls = f.cnt && f.nodes[0].total == 0;
 	if (is_calls)
 		run(&f, calls, "GROUP BY stack", threads, from, to);
-	js_open(&a->body, NULL, '{');
+	json_open(&a->body, NULL, '{');
 	js_text(&a->body, "unit", is_calls ? "ns" : "samples");
 	js_int(&a->body, "total", f.cnt ? f.nodes[0].total : 0);
 	put_nodes(&f, &a->body);
-	js_close(&a->body, '}');
+	json_close(&a->body, '}');
 	a->body.failed |= f.cnt == 0;
 	for (int i = 0; i < 4; i++)
 		sqlite3_finalize(f.frames[i]);

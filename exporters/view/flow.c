@@ -24,7 +24,7 @@ static const char *const gpu_tables[] = {
 
 struct flow {
 	struct view_request *q;
-	struct view_buf *b;
+	struct writer *b;
 	sqlite3 *db;
 	unsigned cnt;
 	bool more;
@@ -48,11 +48,11 @@ static void put_arrow(struct flow *f, const char *kind, const struct view_place 
 		return;
 	}
 	f->cnt++;
-	js_open(f->b, NULL, '{');
+	json_open(f->b, NULL, '{');
 	js_text(f->b, "kind", kind);
 	view_put_place(f->b, "from", f->q->store, from);
 	view_put_place(f->b, "to", f->q->store, to);
-	js_close(f->b, '}');
+	json_close(f->b, '}');
 }
 
 /* ---- by correlation id ---- */
@@ -269,8 +269,8 @@ void view_answer_flow(struct view_request *q, struct view_reply *a)
 		free(table);
 		return;
 	}
-	js_open(f.b, NULL, '{');
-	js_open(f.b, "arrows", '[');
+	json_open(f.b, NULL, '{');
+	json_open(f.b, "arrows", '[');
 	if (is_gpu || is_call || strcmp(table, "SCHED_EVENTS") == 0) {
 		self.start = number_of(f.db, "SELECT start FROM main.\"%w\" WHERE rowid = ?1",
 				       table, self.row);
@@ -279,9 +279,9 @@ void view_answer_flow(struct view_request *q, struct view_reply *a)
 		else
 			wakeups(&f, &self);
 	}
-	js_close(f.b, ']');
-	js_bool(f.b, "more", f.more);
-	js_close(f.b, '}');
+	json_close(f.b, ']');
+	json_bool(f.b, "more", f.more);
+	json_close(f.b, '}');
 	view_db_put(q, f.db);
 	free(table);
 }

@@ -176,7 +176,7 @@ static void on_done(evutil_socket_t fd, short what, void *arg)
 			evhttp_add_header(evhttp_request_get_output_headers(req),
 					  "Content-Encoding", "deflate");
 		send_reply(h, req, a->status, a->type, a->body.data, a->body.len, a->body.data);
-		a->body = (struct view_buf){0};
+		a->body = (struct writer){0};
 		view_job_free(job);
 	}
 }

@@ -7,12 +7,12 @@
 
 int view_refuse(struct view_reply *a, int status, const char *why)
 {
-	view_buf_free(&a->body);
+	writer_free(&a->body);
 	a->status = status;
 	a->type = "application/json";
-	js_open(&a->body, NULL, '{');
+	json_open(&a->body, NULL, '{');
 	js_text(&a->body, "error", why);
-	js_close(&a->body, '}');
+	json_close(&a->body, '}');
 	return -1;
 }
 

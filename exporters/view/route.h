@@ -1,7 +1,7 @@
 /* route.h - from a message to the function that answers it (route.c has the table of messages). Runs in threads of workers. */
 #pragma once
 
-#include "exporters/view/buf.h"
+#include "exporters/view/js.h"
 #include "exporters/view/store.h"
 
 struct view_why;
@@ -42,7 +42,7 @@ struct view_reply {
 	int status;
 	const char *type;
 	bool is_deflated;
-	struct view_buf body;
+	struct writer body;
 };
 
 void view_route(struct view_request *q, struct view_reply *a);
@@ -66,4 +66,4 @@ view_answer view_answer_report, view_answer_live, view_answer_tiles, view_answer
 	view_answer_why, view_answer_sql, view_answer_schema, view_answer_save;
 
 /* details.c: a value as JSON; a blob in hexadecimal; long ones are cut. */
-void view_put_value(struct view_buf *b, sqlite3_value *value);
+void view_put_value(struct writer *b, sqlite3_value *value);

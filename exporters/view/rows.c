@@ -105,19 +105,19 @@ static void tree_free(struct tree *t)
 
 /* ---- rows ---- */
 
-static void number(struct view_buf *b, const char *key, int64_t value)
+static void number(struct writer *b, const char *key, int64_t value)
 {
 	if (value >= 0)
 		js_int(b, key, value);
 }
 
-static void put_row(struct view_buf *b, const struct tree *t, const struct view_row *r)
+static void put_row(struct writer *b, const struct tree *t, const struct view_row *r)
 {
 	uint64_t events = 0;
 	int64_t first = INT64_MAX, last = INT64_MIN;
 	const struct view_lane *outer = r->lane_cnt ? t->v->lanes[r->lanes[0] - 1] : NULL;
 
-	js_open(b, NULL, '{');
+	json_open(b, NULL, '{');
 	js_int(b, "id", r->id);
 	js_int(b, "parent", t->parent[r->id]);
 	js_text(b, "kind", view_kind_names[r->kind]);
@@ -132,7 +132,7 @@ static void put_row(struct view_buf *b, const struct tree *t, const struct view_
 	number(b, "stream", r->stream);
 	if (r->unit)
 		js_text(b, "unit", r->unit);
-	js_open(b, "lanes", '[');
+	json_open(b, "lanes", '[');
 	for (uint32_t i = 0; i < r->lane_cnt; i++) {
 		const struct view_seen *s = &t->v->lanes[r->lanes[i] - 1]->seen;
 
@@ -141,26 +141,26 @@ static void put_row(struct view_buf *b, const struct tree *t, const struct view_
 		first = s->events && s->first < first ? s->first : first;
 		last = s->events && s->last > last ? s->last : last;
 	}
-	js_close(b, ']');
+	json_close(b, ']');
 	if (outer) {
 		js_int(b, "events", (int64_t)events);
 		js_int(b, "busy", outer->seen.busy);
 	}
 	if (events) {
-		js_open(b, "span", '[');
+		json_open(b, "span", '[');
 		js_int(b, NULL, first);
 		js_int(b, NULL, last);
-		js_close(b, ']');
+		json_close(b, ']');
 	}
 	if (outer && r->kind == VIEW_COUNTER && events) {
-		js_real(b, "min", outer->seen.least);
-		js_real(b, "max", outer->seen.most);
+		json_real(b, "min", outer->seen.least);
+		json_real(b, "max", outer->seen.most);
 	}
 	js_int(b, "color", r->kind);
-	js_close(b, '}');
+	json_close(b, '}');
 }
 
-static void put_rows(struct view_buf *b, const struct tree *t, uint32_t parent)
+static void put_rows(struct writer *b, const struct tree *t, uint32_t parent)
 {
 	/* A path from the top, for reports may nest as they like. */
 	uint32_t room = 64, depth = 0, *at = malloc(room * sizeof(*at)), *end = NULL;
@@ -211,27 +211,27 @@ static int64_t first_number(sqlite3 *db, const char *sql)
 	return number;
 }
 
-static void put_lost(struct view_buf *b, sqlite3 *db, const struct view_store *v)
+static void put_lost(struct writer *b, sqlite3 *db, const struct view_store *v)
 {
 	static const char sql[] = "SELECT start, \"end\", count, what FROM SL_LOST_EVENTS LIMIT ?1";
 	sqlite3_stmt *stmt = NULL;
 
 	js_int(b, "lost", first_number(db, "SELECT total(count) FROM SL_LOST_EVENTS"));
-	js_open(b, "lost_spans", '[');
+	json_open(b, "lost_spans", '[');
 	if (db && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK)
 		sqlite3_bind_int(stmt, 1, LOST_SPANS);
 	while (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
-		js_open(b, NULL, '[');
+		json_open(b, NULL, '[');
 		for (int i = 0; i < 2; i++)
 			js_int(b, NULL,
 			       (int64_t)((uint64_t)sqlite3_column_int64(stmt, i) -
 					 (uint64_t)v->origin));
 		js_int(b, NULL, sqlite3_column_int64(stmt, 2));
 		js_text(b, NULL, (const char *)sqlite3_column_text(stmt, 3));
-		js_close(b, ']');
+		json_close(b, ']');
 	}
 	sqlite3_finalize(stmt);
-	js_close(b, ']');
+	json_close(b, ']');
 }
 
 static const char *state_of(const struct view_store *v)
@@ -244,30 +244,30 @@ static const char *state_of(const struct view_store *v)
 	return names[v->state];
 }
 
-static void put_state(struct view_buf *b, const struct view_store *v)
+static void put_state(struct writer *b, const struct view_store *v)
 {
-	js_open(b, "span", '[');
+	json_open(b, "span", '[');
 	js_int(b, NULL, v->first);
 	js_int(b, NULL, v->last);
-	js_close(b, ']');
+	json_close(b, ']');
 	js_int(b, "indexed_to", v->indexed);
 	js_text(b, "state", state_of(v));
-	js_real(b, "progress", v->progress);
+	json_real(b, "progress", v->progress);
 	js_text(b, "message", v->message);
 	js_int(b, "generation", v->generation);
-	js_bool(b, "live", v->state == VIEW_LIVE);
+	json_bool(b, "live", v->state == VIEW_LIVE);
 	/* A call is written when it has ended: as long as the report grows, no tile is final. */
 	js_int(b, "stable_to", v->state == VIEW_LIVE ? v->first : v->indexed);
 	js_int(b, "events", (int64_t)v->events);
 }
 
-static void put_capabilities(struct view_buf *b, const struct view_store *v)
+static void put_capabilities(struct writer *b, const struct view_store *v)
 {
 	bool has[VIEW_KINDS] = {false};
 
 	for (uint32_t i = 0; i < v->row_cnt; i++)
 		has[v->rows[i]->kind] = true;
-	js_open(b, "capabilities", '[');
+	json_open(b, "capabilities", '[');
 	for (int k = 0; k < VIEW_KINDS; k++)
 		if (has[k])
 			js_text(b, NULL, view_kind_names[k]);
@@ -275,10 +275,10 @@ static void put_capabilities(struct view_buf *b, const struct view_store *v)
 		js_text(b, NULL, "sched");
 		js_text(b, NULL, "why");
 	}
-	js_close(b, ']');
+	json_close(b, ']');
 }
 
-static void put_title(struct view_buf *b, sqlite3 *db, const char *path)
+static void put_title(struct writer *b, sqlite3 *db, const char *path)
 {
 	static const char sql[] = "SELECT commandLine FROM SL_PROCESS_TREE WHERE traced AND "
 				  "commandLine IS NOT NULL ORDER BY kind = 0, rowid LIMIT 1";
@@ -293,21 +293,21 @@ static void put_title(struct view_buf *b, sqlite3 *db, const char *path)
 	sqlite3_finalize(stmt);
 }
 
-static void put_reports(struct view_request *q, struct view_buf *b)
+static void put_reports(struct view_request *q, struct writer *b)
 {
-	js_open(b, "reports", '[');
+	json_open(b, "reports", '[');
 	for (int i = 0; i < q->server->report_cnt; i++) {
 		struct view_store *v = q->server->reports[i].store;
 
-		js_open(b, NULL, '{');
+		json_open(b, NULL, '{');
 		js_text(b, "path", v->path);
 		js_text(b, "state", state_of(v));
-		js_close(b, '}');
+		json_close(b, '}');
 	}
-	js_close(b, ']');
+	json_close(b, ']');
 }
 
-static void put_all(struct view_request *q, struct view_buf *b, sqlite3 *db)
+static void put_all(struct view_request *q, struct writer *b, sqlite3 *db)
 {
 	struct view_store *v = q->store;
 	struct tree t = {.v = v};
@@ -317,27 +317,27 @@ static void put_all(struct view_request *q, struct view_buf *b, sqlite3 *db)
 	js_int(b, "r", q->report - q->server->reports);
 	js_text(b, "path", v->path);
 	put_title(b, db, v->path);
-	js_bool(b, "nsys",
-		db && !db_read_has(db, "SL_CLOCK_SNAPSHOTS") &&
-			!db_read_has(db, "SL_PROCESS_TREE"));
+	json_bool(b, "nsys",
+		  db && !db_read_has(db, "SL_CLOCK_SNAPSHOTS") &&
+			  !db_read_has(db, "SL_PROCESS_TREE"));
 	js_int(b, "size", stat(v->path, &st) == 0 ? st.st_size : 0);
 	snprintf(origin, sizeof(origin), "%lld", (long long)v->origin);
 	js_text(b, "t0", origin);
 	put_lost(b, db, v);
 	put_capabilities(b, v);
-	js_open(b, "rows", '[');
+	json_open(b, "rows", '[');
 	if (tree_make(&t, db))
 		put_rows(b, &t, 0);
 	else
 		b->failed = true;
-	js_close(b, ']');
+	json_close(b, ']');
 	tree_free(&t);
 }
 
 void view_answer_report(struct view_request *q, struct view_reply *a)
 {
 	struct view_store *v = q->store;
-	struct view_buf *b = &a->body;
+	struct writer *b = &a->body;
 	int64_t generation = -1;
 	sqlite3 *db;
 
@@ -346,16 +346,16 @@ void view_answer_report(struct view_request *q, struct view_reply *a)
 	db = view_db_take(q, a);
 	if (!db)
 		*a = (struct view_reply){.status = 200, .type = "application/json"};
-	js_open(b, NULL, '{');
+	json_open(b, NULL, '{');
 	pthread_rwlock_rdlock(&v->lock);
-	js_bool(b, "unchanged", generation == v->generation);
+	json_bool(b, "unchanged", generation == v->generation);
 	put_state(b, v);
 	if (generation != v->generation) {
 		put_reports(q, b);
 		put_all(q, b, db);
 	}
 	pthread_rwlock_unlock(&v->lock);
-	js_close(b, '}');
+	json_close(b, '}');
 	if (db)
 		view_db_put(q, db);
 }
@@ -363,7 +363,7 @@ void view_answer_report(struct view_request *q, struct view_reply *a)
 void view_answer_live(struct view_request *q, struct view_reply *a)
 {
 	struct view_store *v = q->store;
-	struct view_buf *b = &a->body;
+	struct writer *b = &a->body;
 	int64_t generation = -1;
 	bool is_same = true;
 
@@ -378,9 +378,9 @@ void view_answer_live(struct view_request *q, struct view_reply *a)
 			nanosleep(&(struct timespec){0, STEP_MS * 1000000L}, NULL);
 	}
 	pthread_rwlock_rdlock(&v->lock);
-	js_open(b, NULL, '{');
-	js_bool(b, "unchanged", v->generation == generation);
+	json_open(b, NULL, '{');
+	json_bool(b, "unchanged", v->generation == generation);
 	put_state(b, v);
-	js_close(b, '}');
+	json_close(b, '}');
 	pthread_rwlock_unlock(&v->lock);
 }

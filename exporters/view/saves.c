@@ -8,29 +8,29 @@
 #define EVENTS_MAX 2000000
 
 struct save {
-	struct view_buf *b;
+	struct writer *b;
 	struct view_store *v;
 	const struct view_row *row;
 	uint32_t lane;
 	uint64_t cnt;
 };
 
-static void put_us(struct view_buf *b, const char *key, int64_t ns)
+static void put_us(struct writer *b, const char *key, int64_t ns)
 {
 	int64_t us = ns / 1000, rest = ns % 1000;
 
-	js_real(b, key, (double)us + (double)rest / 1000);
+	json_real(b, key, (double)us + (double)rest / 1000);
 }
 
 static int on_event(void *ctx, const struct view_event *e)
 {
 	struct save *s = ctx;
-	struct view_buf *b = s->b;
+	struct writer *b = s->b;
 	int64_t end = e->flags & VIEW_OPEN ? s->v->last : e->end;
 
-	js_open(b, NULL, '{');
+	json_open(b, NULL, '{');
 	js_text(b, "ph", e->flags & VIEW_INSTANT ? "i" : "X");
-	js_bytes(b, "name", s->v->names[e->name].text, s->v->names[e->name].len);
+	json_bytes(b, "name", s->v->names[e->name].text, s->v->names[e->name].len);
 	js_text(b, "cat", view_kind_names[s->row->kind]);
 	js_int(b, "pid", s->row->pid >= 0 ? s->row->pid : 0);
 	js_int(b, "tid", s->lane);
@@ -39,7 +39,7 @@ static int on_event(void *ctx, const struct view_event *e)
 		js_text(b, "s", "t");
 	else
 		put_us(b, "dur", end > e->start ? end - e->start : 0);
-	js_close(b, '}');
+	json_close(b, '}');
 	return ++s->cnt >= EVENTS_MAX || b->failed;
 }
 
@@ -57,15 +57,15 @@ static void put_lane(struct save *s, uint32_t lane, int64_t from, int64_t to)
 		s->lane = lane;
 		snprintf(name, sizeof(name), "%.200s%s%.200s", above ? above->name : "",
 			 above ? ": " : "", s->row->name);
-		js_open(s->b, NULL, '{');
+		json_open(s->b, NULL, '{');
 		js_text(s->b, "ph", "M");
 		js_text(s->b, "name", "thread_name");
 		js_int(s->b, "pid", s->row->pid >= 0 ? s->row->pid : 0);
 		js_int(s->b, "tid", lane);
-		js_open(s->b, "args", '{');
+		json_open(s->b, "args", '{');
 		js_text(s->b, "name", name);
-		js_close(s->b, '}');
-		js_close(s->b, '}');
+		json_close(s->b, '}');
+		json_close(s->b, '}');
 		view_reader_each(&r, from, to, on_event, s);
 	}
 	view_reader_end(&r);
@@ -85,13 +85,13 @@ void view_answer_save(struct view_request *q, struct view_reply *a)
 	pthread_rwlock_rdlock(&s.v->lock);
 	cnt = span.lane_cnt ? span.lane_cnt : s.v->lane_cnt;
 	pthread_rwlock_unlock(&s.v->lock);
-	js_open(s.b, NULL, '{');
-	js_open(s.b, "traceEvents", '[');
+	json_open(s.b, NULL, '{');
+	json_open(s.b, "traceEvents", '[');
 	for (uint32_t i = 0; i < cnt && s.cnt < EVENTS_MAX; i++)
 		put_lane(&s, span.lane_cnt ? span.lanes[i] : i + 1, span.from, span.to);
-	js_close(s.b, ']');
+	json_close(s.b, ']');
 	js_text(s.b, "displayTimeUnit", "ns");
-	js_close(s.b, '}');
+	json_close(s.b, '}');
 	view_span_free(&span);
 	if (s.cnt >= EVENTS_MAX)
 		view_refuse(a, 400,

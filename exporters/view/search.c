@@ -143,9 +143,9 @@ static bool *lanes_of(struct view_store *v, const char *list, uint32_t *lane_cnt
 	return lanes;
 }
 
-static void put_names(struct view_buf *b, struct search *s)
+static void put_names(struct writer *b, struct search *s)
 {
-	js_open(b, "names", '[');
+	json_open(b, "names", '[');
 	for (int n = 0; n < NAMES_MAX; n++) {
 		uint32_t best = 0;
 
@@ -153,15 +153,15 @@ static void put_names(struct view_buf *b, struct search *s)
 			best = s->count[i] > s->count[best] ? i : best;
 		if (s->count[best] == 0)
 			break;
-		js_open(b, NULL, '[');
+		json_open(b, NULL, '[');
 		pthread_rwlock_rdlock(&s->v->lock);
-		js_bytes(b, NULL, s->v->names[best].text, s->v->names[best].len);
+		json_bytes(b, NULL, s->v->names[best].text, s->v->names[best].len);
 		pthread_rwlock_unlock(&s->v->lock);
 		js_int(b, NULL, (int64_t)s->count[best]);
-		js_close(b, ']');
+		json_close(b, ']');
 		s->count[best] = 0;
 	}
-	js_close(b, ']');
+	json_close(b, ']');
 }
 
 void view_answer_search(struct view_request *q, struct view_reply *a)
@@ -194,14 +194,14 @@ void view_answer_search(struct view_request *q, struct view_reply *a)
 	if (s.found)
 		s.found = view_find_named(q->store, s.best.lane, s.best.e.start, s.best.e.name,
 					  &s.best);
-	js_open(&a->body, NULL, '{');
-	js_bool(&a->body, "found", s.found);
+	json_open(&a->body, NULL, '{');
+	json_bool(&a->body, "found", s.found);
 	if (s.found)
 		view_put_place(&a->body, "event", q->store, &s.best);
 	js_int(&a->body, "total", (int64_t)s.total);
 	if (all && s.count)
 		put_names(&a->body, &s);
-	js_close(&a->body, '}');
+	json_close(&a->body, '}');
 	a->body.failed |= !s.wanted || !s.count || (list && !s.lanes);
 	free(s.wanted);
 	free(s.count);

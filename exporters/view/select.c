@@ -351,25 +351,25 @@ static double deviation_of(const struct group *g)
 	return sqrt(((double)off - (double)g->cnt * rest * rest) / (double)(g->cnt - 1));
 }
 
-static void put_group(struct view_buf *b, struct view_store *v, struct group *g)
+static void put_group(struct writer *b, struct view_store *v, struct group *g)
 {
 	double cnt = (double)g->cnt;
 
-	js_open(b, NULL, '{');
+	json_open(b, NULL, '{');
 	pthread_rwlock_rdlock(&v->lock);
-	js_bytes(b, "name", v->names[g->name].text, v->names[g->name].len);
+	json_bytes(b, "name", v->names[g->name].text, v->names[g->name].len);
 	pthread_rwlock_unlock(&v->lock);
 	js_int(b, "name_id", g->name);
 	js_text(b, "kind", view_kind_names[g->kind]);
 	js_int(b, "count", (int64_t)g->cnt);
 	js_int(b, "total", g->total);
-	js_real(b, "mean", (double)g->total / cnt);
-	js_real(b, "median", median_of(g));
+	json_real(b, "mean", (double)g->total / cnt);
+	json_real(b, "median", median_of(g));
 	js_int(b, "min", g->min);
 	js_int(b, "max", g->max);
-	js_real(b, "sd", deviation_of(g));
-	js_bool(b, "exact_median", g->kept_cnt == g->cnt);
-	js_close(b, '}');
+	json_real(b, "sd", deviation_of(g));
+	json_bool(b, "exact_median", g->kept_cnt == g->cnt);
+	json_close(b, '}');
 }
 
 /* What was looked at one by one joins what totals have. */
@@ -409,19 +409,19 @@ static int on_value(void *ctx, const struct view_event *e)
 	return 0;
 }
 
-static void put_values(struct view_buf *b, const struct view_row *row, uint32_t lane,
+static void put_values(struct writer *b, const struct view_row *row, uint32_t lane,
 		       const struct values *c)
 {
 	if (c->cnt == 0)
 		return;
-	js_open(b, NULL, '{');
+	json_open(b, NULL, '{');
 	js_int(b, "lane", lane);
 	js_text(b, "name", row->name);
-	js_real(b, "min", c->least);
-	js_real(b, "max", c->most);
-	js_real(b, "mean", c->sum / (double)c->cnt);
+	json_real(b, "min", c->least);
+	json_real(b, "max", c->most);
+	json_real(b, "mean", c->sum / (double)c->cnt);
 	js_int(b, "count", (int64_t)c->cnt);
-	js_close(b, '}');
+	json_close(b, '}');
 }
 
 /* ---- lanes ---- */
@@ -432,7 +432,7 @@ static enum view_kind kind_of(const struct view_reader *r)
 }
 
 /* Of each lane in turn, so that the writer need not wait for all; counters go to the reply at once. */
-static void look_at(struct select *s, uint32_t lane, bool is_all, struct view_buf *counters)
+static void look_at(struct select *s, uint32_t lane, bool is_all, struct writer *counters)
 {
 	struct view_reader r = {.v = s->v};
 
@@ -454,7 +454,7 @@ static void look_at(struct select *s, uint32_t lane, bool is_all, struct view_bu
 	view_reader_end(&r);
 }
 
-static void look_at_all(struct select *s, const struct view_span *span, struct view_buf *counters)
+static void look_at_all(struct select *s, const struct view_span *span, struct writer *counters)
 {
 	uint32_t cnt;
 
@@ -489,7 +489,7 @@ static uint64_t about(struct select *s, const struct view_span *span)
 static void names(struct view_request *q, struct view_reply *a, const struct view_span *span)
 {
 	struct select s = {.v = q->store, .from = span->from, .to = span->to, .random = 1};
-	struct view_buf *b = &a->body;
+	struct writer *b = &a->body;
 	int64_t covered = 0;
 
 	pthread_rwlock_rdlock(&s.v->lock);
@@ -504,20 +504,20 @@ static void names(struct view_request *q, struct view_reply *a, const struct vie
 	for (size_t i = 0; i < s.cnt; i++)
 		if (__builtin_add_overflow(covered, s.groups[i].total, &covered))
 			covered = INT64_MAX;
-	js_open(b, NULL, '{');
+	json_open(b, NULL, '{');
 	js_int(b, "from", span->from);
 	js_int(b, "to", span->to);
 	js_int(b, "events", (int64_t)s.events);
 	js_int(b, "covered", covered);
-	js_open(b, "rows", '[');
+	json_open(b, "rows", '[');
 	for (size_t i = 0; i < s.cnt && i < ROWS_MAX; i++)
 		put_group(b, s.v, &s.groups[i]);
-	js_close(b, ']');
-	js_bool(b, "more", s.cnt > ROWS_MAX);
-	js_open(b, "counters", '[');
+	json_close(b, ']');
+	json_bool(b, "more", s.cnt > ROWS_MAX);
+	json_open(b, "counters", '[');
 	look_at_all(&s, span, b);
-	js_close(b, ']');
-	js_close(b, '}');
+	json_close(b, ']');
+	json_close(b, '}');
 	b->failed |= s.failed;
 	for (size_t i = 0; i < s.cnt; i++) {
 		free(s.groups[i].kept);

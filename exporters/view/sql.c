@@ -59,31 +59,31 @@ int view_sql_authorize(void *unused, int action, const char *a, const char *b, c
 	}
 }
 
-static void put_columns(struct view_buf *b, sqlite3_stmt *stmt)
+static void put_columns(struct writer *b, sqlite3_stmt *stmt)
 {
-	js_open(b, "columns", '[');
+	json_open(b, "columns", '[');
 	for (int i = 0; i < sqlite3_column_count(stmt); i++)
 		js_text(b, NULL, sqlite3_column_name(stmt, i));
-	js_close(b, ']');
+	json_close(b, ']');
 }
 
-static int put_rows(struct view_buf *b, sqlite3_stmt *stmt, bool *more)
+static int put_rows(struct writer *b, sqlite3_stmt *stmt, bool *more)
 {
 	int rc = SQLITE_ROW, cnt = 0;
 
-	js_open(b, "rows", '[');
+	json_open(b, "rows", '[');
 	for (; (rc = sqlite3_step(stmt)) == SQLITE_ROW && !b->failed; cnt++) {
 		if (cnt == ROWS_MAX || b->len > BYTES_MAX) {
 			*more = true;
 			rc = SQLITE_DONE;
 			break;
 		}
-		js_open(b, NULL, '[');
+		json_open(b, NULL, '[');
 		for (int i = 0; i < sqlite3_column_count(stmt); i++)
 			view_put_value(b, sqlite3_column_value(stmt, i));
-		js_close(b, ']');
+		json_close(b, ']');
 	}
-	js_close(b, ']');
+	json_close(b, ']');
 	return rc;
 }
 
@@ -94,7 +94,7 @@ static bool is_blank(const char *text)
 
 static void answer(struct view_reply *a, sqlite3 *db, const char *sql, const struct limit *l)
 {
-	struct view_buf *b = &a->body;
+	struct writer *b = &a->body;
 	int64_t start = clock_ns();
 	sqlite3_stmt *stmt = NULL;
 	const char *rest = "";
@@ -107,12 +107,12 @@ static void answer(struct view_reply *a, sqlite3 *db, const char *sql, const str
 		return;
 	}
 	if (rc == SQLITE_OK) {
-		js_open(b, NULL, '{');
+		json_open(b, NULL, '{');
 		put_columns(b, stmt);
 		rc = put_rows(b, stmt, &more);
-		js_bool(b, "more", more);
+		json_bool(b, "more", more);
 		js_int(b, "ms", (clock_ns() - start) / 1000000);
-		js_close(b, '}');
+		json_close(b, '}');
 	}
 	if (rc != SQLITE_DONE)
 		view_refuse(a, 400,
@@ -162,32 +162,32 @@ void view_answer_schema(struct view_request *q, struct view_reply *a)
 		"AS m "
 		"JOIN pragma_table_info(m.name) AS c ORDER BY m.name, c.cid";
 	sqlite3 *db = view_db_take(q, a);
-	struct view_buf *b = &a->body;
+	struct writer *b = &a->body;
 	sqlite3_stmt *stmt = NULL;
 	char *table = NULL;
 
 	if (!db)
 		return;
-	js_open(b, NULL, '{');
-	js_open(b, "tables", '{');
+	json_open(b, NULL, '{');
+	json_open(b, "tables", '{');
 	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK)
 		while (sqlite3_step(stmt) == SQLITE_ROW) {
 			const char *name = (const char *)sqlite3_column_text(stmt, 0);
 
 			if (!table || strcmp(table, name) != 0) {
 				if (table)
-					js_close(b, ']');
+					json_close(b, ']');
 				free(table);
 				table = strdup(name);
-				js_open(b, table ? table : "", '[');
+				json_open(b, table ? table : "", '[');
 			}
 			js_text(b, NULL, (const char *)sqlite3_column_text(stmt, 1));
 		}
 	if (table)
-		js_close(b, ']');
+		json_close(b, ']');
 	free(table);
 	sqlite3_finalize(stmt);
-	js_close(b, '}');
-	js_close(b, '}');
+	json_close(b, '}');
+	json_close(b, '}');
 	view_db_put(q, db);
 }

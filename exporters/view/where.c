@@ -197,24 +197,24 @@ uint32_t view_state_lane(struct view_store *v, int64_t global_tid)
 	return lane;
 }
 
-void view_put_place(struct view_buf *b, const char *key, struct view_store *v,
+void view_put_place(struct writer *b, const char *key, struct view_store *v,
 		    const struct view_place *p)
 {
-	js_open(b, key, '{');
+	json_open(b, key, '{');
 	view_put_fields(b, v, p);
-	js_close(b, '}');
+	json_close(b, '}');
 }
 
-void view_put_fields(struct view_buf *b, struct view_store *v, const struct view_place *p)
+void view_put_fields(struct writer *b, struct view_store *v, const struct view_place *p)
 {
 	pthread_rwlock_rdlock(&v->lock);
 	js_int(b, "lane", p->lane);
 	js_int(b, "row", p->row);
 	js_int(b, "start", p->e.start);
 	js_int(b, "dur", p->e.flags & VIEW_OPEN ? -1 : p->e.end - p->e.start);
-	js_bytes(b, "name", v->names[p->e.name].text, v->names[p->e.name].len);
+	json_bytes(b, "name", v->names[p->e.name].text, v->names[p->e.name].len);
 	js_int(b, "name_id", p->e.name);
-	js_bool(b, "instant", p->e.flags & VIEW_INSTANT);
+	json_bool(b, "instant", p->e.flags & VIEW_INSTANT);
 	js_text(b, "table", p->e.source < v->source_cnt ? v->sources[p->e.source] : "");
 	js_int(b, "rowid", p->e.row);
 	pthread_rwlock_unlock(&v->lock);

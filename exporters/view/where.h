@@ -25,6 +25,6 @@ bool view_find_row(struct view_store *v, const char *table, int64_t rowid, int64
 /* What lane holds the states of a thread; 0: none. */
 uint32_t view_state_lane(struct view_store *v, int64_t global_tid);
 
-void view_put_place(struct view_buf *b, const char *key, struct view_store *v,
+void view_put_place(struct writer *b, const char *key, struct view_store *v,
 		    const struct view_place *place);
-void view_put_fields(struct view_buf *b, struct view_store *v, const struct view_place *place);
+void view_put_fields(struct writer *b, struct view_store *v, const struct view_place *place);

@@ -44,7 +44,7 @@ static size_t join_leaves(struct why_leaf *l, size_t cnt)
 	return left;
 }
 
-static void put_what(struct view_buf *b, const struct why *y, const struct why_cause *c)
+static void put_what(struct writer *b, const struct why *y, const struct why_cause *c)
 {
 	const struct place *p = &y->walk.places.list[c->place];
 	char *name = why_string(y, &y->model.names, c->name);
@@ -59,7 +59,7 @@ static void put_what(struct view_buf *b, const struct why *y, const struct why_c
 	free(object);
 }
 
-static void put_parts(struct view_buf *b, const struct why *y, int64_t ns)
+static void put_parts(struct writer *b, const struct why *y, int64_t ns)
 {
 	const struct walk *w = &y->walk;
 	size_t cnt = w->leaves_cnt;
@@ -71,19 +71,19 @@ static void put_parts(struct view_buf *b, const struct why *y, int64_t ns)
 	cnt = l ? join_leaves(l, cnt < 2000 ? cnt : 2000) : 0;
 	if (cnt)
 		qsort(l, cnt, sizeof(*l), by_ns);
-	js_open(b, "parts", '[');
+	json_open(b, "parts", '[');
 	for (size_t i = 0; i < cnt && i < PARTS_MAX; i++) {
-		js_open(b, NULL, '{');
+		json_open(b, NULL, '{');
 		js_int(b, "ns", l[i].ns);
-		js_real(b, "share", ns > 0 ? (double)l[i].ns / (double)ns : 0);
+		json_real(b, "share", ns > 0 ? (double)l[i].ns / (double)ns : 0);
 		js_text(b, "reason", why_reason_name(l[i].cause.reason));
 		js_text(b, "text", why_reason_text(l[i].cause.reason));
 		put_what(b, y, &l[i].cause);
 		js_text(b, "thread", why_thread_text(y, l[i].thread, thread, sizeof(thread)));
-		js_real(b, "sure", l[i].sure);
-		js_close(b, '}');
+		json_real(b, "sure", l[i].sure);
+		json_close(b, '}');
 	}
-	js_close(b, ']');
+	json_close(b, ']');
 	if (cnt) {
 		char text[256];
 
@@ -137,7 +137,7 @@ static bool span_of(struct view_request *q, int64_t *thread, int64_t *from, int6
 static void answer(struct view_request *q, struct view_reply *a, struct why *y, int64_t thread,
 		   int64_t from, int64_t to)
 {
-	struct view_buf *b = &a->body;
+	struct writer *b = &a->body;
 	int64_t origin;
 	char name[96];
 
@@ -151,12 +151,12 @@ static void answer(struct view_request *q, struct view_reply *a, struct why *y, 
 	pthread_rwlock_unlock(&q->store->lock);
 	if (walk_open(&y->walk, &y->model) == SQLITE_OK)
 		walk_cover(&y->walk, y->focus, from + origin, to + origin);
-	js_open(b, NULL, '{');
+	json_open(b, NULL, '{');
 	js_text(b, "thread", why_thread_text(y, y->focus, name, sizeof(name)));
 	js_int(b, "from", from);
 	js_int(b, "to", to);
 	put_parts(b, y, to - from);
-	js_close(b, '}');
+	json_close(b, '}');
 	walk_free(&y->walk);
 	memset(&y->walk, 0, sizeof(y->walk));
 }

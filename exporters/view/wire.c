@@ -16,7 +16,7 @@ struct head {
 };
 
 /* The low bytes of @v, then the higher ones. */
-static void put_planes(struct view_buf *b, const void *v, size_t n, size_t size)
+static void put_planes(struct writer *b, const void *v, size_t n, size_t size)
 {
 	const uint8_t *from = v;
 	uint8_t part[4096];
@@ -27,7 +27,7 @@ static void put_planes(struct view_buf *b, const void *v, size_t n, size_t size)
 
 			while (k < sizeof(part) && i < n)
 				part[k++] = from[i++ * size + plane];
-			view_buf_add(b, part, k);
+			writer_add(b, part, k);
 		}
 }
 
@@ -180,40 +180,40 @@ void view_columns_leave_out(struct view_columns *c, uint32_t i)
 	c->per_tile[i] = VIEW_LEFT_OUT;
 }
 
-static void put_names(struct view_buf *b, struct view_store *v, const struct view_columns *c)
+static void put_names(struct writer *b, struct view_store *v, const struct view_columns *c)
 {
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < c->name_cnt; i++)
-		view_buf_add(b, &c->names[i], 4);
+		writer_add(b, &c->names[i], 4);
 	for (uint32_t i = 0; i < c->name_cnt; i++)
-		view_buf_add(b, &v->names[c->names[i]].color, 4);
+		writer_add(b, &v->names[c->names[i]].color, 4);
 	for (uint32_t i = 0; i <= c->name_cnt; i++) {
-		view_buf_add(b, &at, 4);
+		writer_add(b, &at, 4);
 		if (i < c->name_cnt)
 			at += v->names[c->names[i]].len;
 	}
 	for (uint32_t i = 0; i < c->name_cnt; i++)
-		view_buf_add(b, v->names[c->names[i]].text, v->names[c->names[i]].len);
-	view_buf_pad(b, 4);
+		writer_add(b, v->names[c->names[i]].text, v->names[c->names[i]].len);
+	writer_pad(b, 4);
 }
 
-void view_columns_put(const struct view_columns *c, struct view_store *v, struct view_buf *b)
+void view_columns_put(const struct view_columns *c, struct view_store *v, struct writer *b)
 {
 	struct head h = {TILE_MAGIC,  VERSION, v->generation, c->tiles, c->rects,
 			 c->name_cnt, 0,       c->merged};
 
 	for (uint32_t i = 0; i < c->name_cnt; i++)
 		h.text_bytes += v->names[c->names[i]].len;
-	view_buf_add(b, &h, sizeof(h));
+	writer_add(b, &h, sizeof(h));
 	put_planes(b, c->per_tile, c->tiles, 2);
 	put_planes(b, c->gap, c->rects, 2);
 	put_planes(b, c->len, c->rects, 2);
 	put_planes(b, c->name, c->rects, 2);
-	view_buf_add(b, c->flags, c->rects);
+	writer_add(b, c->flags, c->rects);
 	put_planes(b, c->cnt, c->merged, 2);
-	view_buf_add(b, c->filled, c->merged);
-	view_buf_pad(b, 4);
+	writer_add(b, c->filled, c->merged);
+	writer_pad(b, 4);
 	put_names(b, v, c);
 	b->failed |= c->failed;
 }
@@ -282,12 +282,12 @@ void view_curves_add(struct view_curves *c, const float *least, const float *mos
 	}
 }
 
-void view_curves_put(const struct view_curves *c, uint32_t generation, struct view_buf *b)
+void view_curves_put(const struct view_curves *c, uint32_t generation, struct writer *b)
 {
 	struct head h = {COUNTER_MAGIC, VERSION, generation, c->tiles, c->steps, c->alls, 0, 0};
 
-	view_buf_add(b, &h, sizeof(h));
-	view_buf_add(b, c->px, (size_t)c->tiles * VIEW_TILE_PX);
+	writer_add(b, &h, sizeof(h));
+	writer_add(b, c->px, (size_t)c->tiles * VIEW_TILE_PX);
 	put_planes(b, c->step, c->steps, sizeof(float));
 	put_planes(b, c->all, 3 * (size_t)c->alls, sizeof(float));
 }

@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "exporters/view/buf.h"
+#include "exporters/view/js.h"
 #include "exporters/view/lod.h"
 
 #define VIEW_LEFT_OUT UINT16_MAX
@@ -37,7 +37,7 @@ uint32_t view_columns_rects(const struct view_columns *c);
 void view_columns_add(struct view_columns *c, uint32_t i, const struct view_rect *r, unsigned cnt,
 		      int64_t from, int64_t to, uint32_t k, uint32_t names);
 void view_columns_leave_out(struct view_columns *c, uint32_t i);
-void view_columns_put(const struct view_columns *c, struct view_store *v, struct view_buf *b);
+void view_columns_put(const struct view_columns *c, struct view_store *v, struct writer *b);
 
 struct view_curves;
 
@@ -46,4 +46,4 @@ void view_curves_free(struct view_curves *c);
 /* Each array has VIEW_TILE_PX values. */
 void view_curves_add(struct view_curves *c, const float *least, const float *most,
 		     const float *last);
-void view_curves_put(const struct view_curves *c, uint32_t generation, struct view_buf *b);
+void view_curves_put(const struct view_curves *c, uint32_t generation, struct writer *b);

@@ -104,7 +104,7 @@ void view_job_free(struct view_job *job)
 {
 	if (!job)
 		return;
-	view_buf_free(&job->a.body);
+	writer_free(&job->a.body);
 	free(job->path);
 	free(job->query);
 	free(job->body);

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/json.h"
 #include "exporters/text/cell.h"
-#include "exporters/text/format.h"
 #include "exporters/why/why_out.h"
 
 #define GAINS_MAX 4
@@ -109,35 +109,37 @@ void why_put_gains(FILE *out, const struct why *y, bool is_brief)
 			100 * (double)y->of_reason[WHY_GPU] / all);
 }
 
-static void put_json_gain(FILE *out, const struct why *y, const struct why_gain *g)
+static void put_json_gain(struct writer *w, const struct why *y, const struct why_gain *g)
 {
 	char *action = NULL;
 	size_t len;
 	FILE *words = open_memstream(&action, &len);
 
-	fprintf(out,
-		"{\"action\": \"%s\", \"lower_ns\": %lld, \"upper_ns\": %lld, \"severity\": "
-		"\"%s\", ",
-		gain_action_name(g->action), (long long)g->lower, (long long)g->upper,
-		gain_severity_names[g->severity]);
-	fprintf(out, "\"up_to\": %s, \"confidence\": %.3f, \"conditions\": [",
-		g->is_up_to ? "true" : "false", g->sure);
+	json_open(w, NULL, '{');
+	json_text(w, "action", gain_action_name(g->action));
+	json_int(w, "lower_ns", g->lower);
+	json_int(w, "upper_ns", g->upper);
+	json_text(w, "severity", gain_severity_names[g->severity]);
+	json_bool(w, "up_to", g->is_up_to);
+	json_format(w, "confidence", "%.3f", g->sure);
+	json_open(w, "conditions", '[');
 	if (words)
 		put_action(words, y, g);
 	if (words && fclose(words) == 0)
-		json_string(out, action, len);
+		json_bytes(w, NULL, action, len);
 	free(action);
-	fputs("], ", out);
-	why_put_json_place(out, y, g->place);
-	putc('}', out);
+	json_close(w, ']');
+	why_put_json_place(w, y, g->place);
+	json_close(w, '}');
 }
 
-void why_put_json_gains(FILE *out, const struct why *y)
+void why_put_json_gains(struct writer *w, const struct why *y)
 {
-	fputs("\"gains\": [", out);
+	json_line(w, 1);
+	json_open(w, "gains", '[');
 	for (size_t i = 0; i < y->gains_cnt; i++) {
-		fputs(i ? ",\n  " : "\n  ", out);
-		put_json_gain(out, y, &y->gains[i]);
+		json_line(w, 2);
+		put_json_gain(w, y, &y->gains[i]);
 	}
-	putc(']', out);
+	json_close(w, ']');
 }

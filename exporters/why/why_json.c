@@ -4,246 +4,271 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/text/format.h"
+#include "collector/base/json.h"
 
-static void why_put_json_text(FILE *out, const char *name, const char *text)
-{
-	fprintf(out, "\"%s\": ", name);
-	if (text)
-		json_string(out, text, strlen(text));
-	else
-		fputs("null", out);
-}
-
-void why_put_json_place(FILE *out, const struct why *y, uint32_t place)
+void why_put_json_place(struct writer *w, const struct why *y, uint32_t place)
 {
 	const struct place *p = &y->walk.places.list[place];
 
-	why_put_json_text(out, "place", p->text), fputs(", ", out);
-	why_put_json_text(out, "file", p->file), fputs(", ", out);
-	why_put_json_text(out, "function", p->function);
+	json_text(w, "place", p->text);
+	json_text(w, "file", p->file);
+	json_text(w, "function", p->function);
 	if (p->line)
-		fprintf(out, ", \"line\": %d", p->line);
+		json_int(w, "line", p->line);
 	else
-		fputs(", \"line\": null", out);
+		json_null(w, "line");
 }
 
-static void put_cause(FILE *out, const struct why *y, const struct why_cause *c)
+static void put_cause(struct writer *w, const struct why *y, const struct why_cause *c)
 {
 	char *name = why_string(y, &y->model.names, c->name);
 	char *object = why_string(y, &y->model.objects, c->object);
 
-	why_put_json_text(out, "reason", why_reason_name(c->reason)), fputs(", ", out);
-	why_put_json_text(out, "call", name), fputs(", ", out);
-	why_put_json_text(out, "object", object), fputs(", ", out);
-	why_put_json_place(out, y, c->place);
+	json_text(w, "reason", why_reason_name(c->reason));
+	json_text(w, "call", name);
+	json_text(w, "object", object);
+	why_put_json_place(w, y, c->place);
 	free(name);
 	free(object);
 }
 
-static void put_thread(FILE *out, const struct why *y, uint32_t thread)
+static void put_thread(struct writer *w, const struct why *y, uint32_t thread)
 {
 	char buf[96];
 
-	fprintf(out, "\"tid\": %lld, ", (long long)y->model.threads[thread].tid);
-	why_put_json_text(out, "thread", why_thread_text(y, thread, buf, sizeof(buf)));
+	json_int(w, "tid", y->model.threads[thread].tid);
+	json_text(w, "thread", why_thread_text(y, thread, buf, sizeof(buf)));
 }
 
 /* null: no request to a block device was under way. */
-static void put_disk(FILE *out, const struct why *y, const struct why_part *p)
+static void put_disk(struct writer *w, const struct why *y, const struct why_part *p)
 {
-	char *name = p->disk_ns ? why_string(y, &y->model.objects, p->disk) : NULL;
+	char *name;
 
-	if (p->disk_ns) {
-		fputs(", \"device\": {", out);
-		why_put_json_text(out, "name", name);
-		fprintf(out, ", \"ns\": %lld}", (long long)p->disk_ns);
-	} else {
-		fputs(", \"device\": null", out);
+	if (!p->disk_ns) {
+		json_null(w, "device");
+		return;
 	}
+	name = why_string(y, &y->model.objects, p->disk);
+	json_open(w, "device", '{');
+	json_text(w, "name", name);
+	json_int(w, "ns", p->disk_ns);
+	json_close(w, '}');
 	free(name);
 }
 
-static void put_part(FILE *out, const struct why *y, const struct why_part *p)
+static void put_part(struct writer *w, const char *key, const struct why *y,
+		     const struct why_part *p)
 {
-	fprintf(out, "{\"ns\": %lld, \"pieces\": %lld, \"confidence\": %.3f, ", (long long)p->ns,
-		(long long)p->cnt, p->sure);
-	put_cause(out, y, &p->cause);
-	fputs(", ", out);
-	put_thread(out, y, p->thread);
-	put_disk(out, y, p);
-	fputs(", \"chain\": [", out);
+	json_open(w, key, '{');
+	json_int(w, "ns", p->ns);
+	json_int(w, "pieces", p->cnt);
+	json_format(w, "confidence", "%.3f", p->sure);
+	put_cause(w, y, &p->cause);
+	put_thread(w, y, p->thread);
+	put_disk(w, y, p);
+	json_open(w, "chain", '[');
 	for (uint32_t hop = p->hop; hop; hop = y->walk.hops[hop].parent) {
-		putc('{', out);
-		put_thread(out, y, y->walk.hops[hop].thread);
-		fputs(", ", out);
-		put_cause(out, y, &y->walk.hops[hop].cause);
-		fputs(y->walk.hops[hop].parent ? "}, " : "}", out);
+		json_open(w, NULL, '{');
+		put_thread(w, y, y->walk.hops[hop].thread);
+		put_cause(w, y, &y->walk.hops[hop].cause);
+		json_close(w, '}');
 	}
-	fputs("]}", out);
+	json_close(w, ']');
+	json_close(w, '}');
 }
 
-static void put_culprit(FILE *out, const struct why *y, const struct why_culprit *c)
+static void put_culprit(struct writer *w, const struct why *y, const struct why_culprit *c)
 {
-	const struct place *p = &y->walk.places.list[c->place];
-
-	fprintf(out, "{\"ns\": %lld, \"confidence\": %.3f, ", (long long)c->ns, c->sure);
-	why_put_json_text(out, "place", p->text), fputs(", ", out);
-	why_put_json_text(out, "file", p->file), fputs(", ", out);
-	why_put_json_text(out, "function", p->function);
-	if (p->line)
-		fprintf(out, ", \"line\": %d, \"reasons\": {", p->line);
-	else
-		fputs(", \"line\": null, \"reasons\": {", out);
-	for (uint32_t r = 0, any = 0; r < WHY_REASON_CNT; r++)
+	json_open(w, NULL, '{');
+	json_int(w, "ns", c->ns);
+	json_format(w, "confidence", "%.3f", c->sure);
+	why_put_json_place(w, y, c->place);
+	json_open(w, "reasons", '{');
+	for (uint32_t r = 0; r < WHY_REASON_CNT; r++)
 		if (c->of_reason[r])
-			fprintf(out, "%s\"%s\": %lld", any++ ? ", " : "", why_reason_name(r),
-				(long long)c->of_reason[r]);
-	fputs("}, \"most\": ", out);
-	put_part(out, y, &c->part);
-	putc('}', out);
+			json_int(w, why_reason_name(r), c->of_reason[r]);
+	json_close(w, '}');
+	put_part(w, "most", y, &c->part);
+	json_close(w, '}');
 }
 
 /* The time of the focus, if it is not the wall time. */
-static void put_spans(FILE *out, const struct why *y)
+static void put_spans(struct writer *w, const struct why *y)
 {
 	const struct why_focus *f = &y->time;
 
-	fprintf(out, "%s\"ns\": %lld", y->focus == WHY_NONE ? "" : ", ", (long long)y->ns);
+	json_int(w, "ns", y->ns);
 	if (!f->name)
 		return;
-	fprintf(out, ", \"%s\": ", f->is_steps ? "steps" : "ranges");
-	json_string(out, f->name, strlen(f->name));
-	fputs(", \"spans\": [", out);
-	for (size_t i = 0; i < f->spans_cnt; i++)
-		fprintf(out, "%s[%lld, %lld]", i ? ", " : "", (long long)f->spans[i].start,
-			(long long)f->spans[i].end);
-	putc(']', out);
+	json_text(w, f->is_steps ? "steps" : "ranges", f->name);
+	json_open(w, "spans", '[');
+	for (size_t i = 0; i < f->spans_cnt; i++) {
+		json_open(w, NULL, '[');
+		json_int(w, NULL, f->spans[i].start);
+		json_int(w, NULL, f->spans[i].end);
+		json_close(w, ']');
+	}
+	json_close(w, ']');
 }
 
-static void put_steps(FILE *out, const struct why *y)
+static void open_steps(struct writer *w, size_t cnt, int64_t median, int64_t min, int64_t max)
+{
+	json_line(w, 1);
+	json_open(w, "steps", '{');
+	json_format(w, "count", "%zu", cnt);
+	json_int(w, "median_ns", median);
+	json_int(w, "min_ns", min);
+	json_int(w, "max_ns", max);
+}
+
+static void put_steps(struct writer *w, const struct why *y)
 {
 	const struct why_steps *s = &y->steps;
-
 	const struct why_focus *f = &y->noticed;
 
 	if (f->cnt) {
-		fprintf(out,
-			",\n \"steps\": {\"count\": %zu, \"median_ns\": %lld, \"min_ns\": %lld, ",
-			f->cnt, (long long)f->median, (long long)f->min);
-		fprintf(out, "\"max_ns\": %lld, ", (long long)f->max);
-		why_put_json_text(out, "name", f->name);
-		putc('}', out);
+		open_steps(w, f->cnt, f->median, f->min, f->max);
+		json_text(w, "name", f->name);
+		json_close(w, '}');
 	}
 	if (!s->cnt)
 		return;
-	fprintf(out,
-		",\n \"steps\": {\"count\": %zu, \"median_ns\": %lld, \"min_ns\": %lld, "
-		"\"max_ns\": %lld, \"slow\": [",
-		s->cnt, (long long)s->median, (long long)s->min, (long long)s->max);
+	open_steps(w, s->cnt, s->median, s->min, s->max);
+	json_open(w, "slow", '[');
 	for (size_t i = 0; i < s->slow_cnt; i++)
-		fprintf(out, "%s%lld", i ? ", " : "", (long long)s->slow[i].no);
-	fprintf(out, "], \"slow_ns\": %lld, \"excess_ns\": %lld, \"excess\": [",
-		(long long)s->slow_ns, (long long)(s->slow_ns - s->median));
+		json_int(w, NULL, s->slow[i].no);
+	json_close(w, ']');
+	json_int(w, "slow_ns", s->slow_ns);
+	json_int(w, "excess_ns", s->slow_ns - s->median);
+	json_open(w, "excess", '[');
 	for (size_t i = 0; i < s->parts_cnt; i++) {
 		const struct why_excess *e = &s->parts[i];
 
-		fprintf(out, "%s{\"ns\": %lld, \"slow_ns\": %lld, \"median_ns\": %lld, ",
-			i ? ",\n  " : "\n  ", (long long)(e->slow - e->median), (long long)e->slow,
-			(long long)e->median);
-		put_cause(out, y, &y->parts[e->part].cause);
-		putc('}', out);
+		json_line(w, 2);
+		json_open(w, NULL, '{');
+		json_int(w, "ns", e->slow - e->median);
+		json_int(w, "slow_ns", e->slow);
+		json_int(w, "median_ns", e->median);
+		put_cause(w, y, &y->parts[e->part].cause);
+		json_close(w, '}');
 	}
-	fputs("]}", out);
+	json_close(w, ']');
+	json_close(w, '}');
 }
 
-static void put_gpus(FILE *out, const struct why *y)
+static void put_gpus(struct writer *w, const struct why *y)
 {
 	if (!y->gpus.list_cnt)
 		return;
-	fputs(",\n \"gpu\": [", out);
+	json_line(w, 1);
+	json_open(w, "gpu", '[');
 	for (size_t i = 0; i < y->gpus.list_cnt; i++) {
 		const struct why_gpu *g = &y->gpus.list[i];
 
-		fprintf(out,
-			"%s{\"device\": %u, \"operations\": %zu, \"start\": %lld, \"end\": "
-			"%lld, \"ns\": %lld, \"kernel_ns\": %lld, \"copy_only_ns\": %lld, "
-			"\"launch_latency_ns\": %lld, \"launching_ns\": %lld, \"host_ns\": %lld, "
-			"\"not_recorded_ns\": %lld}",
-			i ? ",\n  " : "\n  ", g->device, g->ops, (long long)g->from,
-			(long long)g->to, (long long)(g->to - g->from), (long long)g->kernel,
-			(long long)g->copy, (long long)g->latency, (long long)g->launch,
-			(long long)g->host, (long long)g->unknown);
+		json_line(w, 2);
+		json_open(w, NULL, '{');
+		json_int(w, "device", g->device);
+		json_format(w, "operations", "%zu", g->ops);
+		json_int(w, "start", g->from);
+		json_int(w, "end", g->to);
+		json_int(w, "ns", g->to - g->from);
+		json_int(w, "kernel_ns", g->kernel);
+		json_int(w, "copy_only_ns", g->copy);
+		json_int(w, "launch_latency_ns", g->latency);
+		json_int(w, "launching_ns", g->launch);
+		json_int(w, "host_ns", g->host);
+		json_int(w, "not_recorded_ns", g->unknown);
+		json_close(w, '}');
 	}
-	putc(']', out);
+	json_close(w, ']');
 }
 
-static void put_notes(FILE *out, const struct why *y)
+static void put_notes(struct writer *w, const struct why *y)
 {
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
-	bool is_first = true;
 
-	fputs(",\n \"notes\": [", out);
+	json_line(w, 1);
+	json_open(w, "notes", '[');
 	if (f) {
 		why_put_notes(f, y);
 		if (fclose(f) != 0)
 			len = 0;
-		for (char *rest = len ? text : NULL, *line; (line = strsep(&rest, "\n"));) {
-			if (!*line)
-				continue;
-			fputs(is_first ? "" : ", ", out);
-			json_string(out, line, strlen(line));
-			is_first = false;
-		}
+		for (char *rest = len ? text : NULL, *line; (line = strsep(&rest, "\n"));)
+			if (*line)
+				json_text(w, NULL, line);
 		free(text);
 	}
-	putc(']', out);
+	json_close(w, ']');
 }
 
-void why_put_json(FILE *out, const struct why *y, const char *report)
+static void put_wall(struct writer *w, const struct wall *wall)
 {
-	const struct wall *w = &y->model.wall;
+	json_line(w, 1);
+	json_open(w, "wall", '{');
+	json_int(w, "start", wall->start);
+	json_int(w, "end", wall->end);
+	json_int(w, "ns", wall_ns(wall));
+	json_int(w, "recorded_ns", wall->recorded);
+	json_text(w, "basis", wall_basis_text(wall->basis));
+	json_close(w, '}');
+}
+
+static void put_checks(struct writer *w, const struct why *y)
+{
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < y->parts_cnt; i++)
 		sum += y->parts[i].ns;
-	putc('{', out);
-	why_put_json_text(out, "report", report);
-	fprintf(out,
-		",\n \"wall\": {\"start\": %lld, \"end\": %lld, \"ns\": %lld, \"recorded_ns\": "
-		"%lld, ",
-		(long long)w->start, (long long)w->end, (long long)wall_ns(w),
-		(long long)w->recorded);
-	why_put_json_text(out, "basis", wall_basis_text(w->basis));
-	fputs("},\n \"focus\": {", out);
+	json_line(w, 1);
+	json_open(w, "checks", '{');
+	json_int(w, "sum_ns", sum);
+	json_int(w, "not_recorded_ns", y->of_reason[WHY_UNKNOWN]);
+	json_int(w, "lost", y->model.lost);
+	json_int(w, "replay_error_ns", y->replay_error);
+	json_bool(w, "switches", y->model.has_switches);
+	json_bool(w, "samples", y->model.has_samples);
+	json_bool(w, "calls", y->model.has_calls);
+	json_close(w, '}');
+}
+
+void why_put_json(FILE *out, const struct why *y, const char *report)
+{
+	struct writer w = {.file = out, .is_spaced = true};
+
+	json_open(&w, NULL, '{');
+	json_text(&w, "report", report);
+	put_wall(&w, &y->model.wall);
+	json_line(&w, 1);
+	json_open(&w, "focus", '{');
 	if (y->focus != WHY_NONE) {
-		put_thread(out, y, y->focus);
+		put_thread(&w, y, y->focus);
 		if (y->gpu)
-			fprintf(out, ", \"gpu\": %u", y->gpu->device);
-		put_spans(out, y);
+			json_int(&w, "gpu", y->gpu->device);
+		put_spans(&w, y);
 	}
-	fputs("},\n \"partition\": [", out);
+	json_close(&w, '}');
+	json_line(&w, 1);
+	json_open(&w, "partition", '[');
 	for (size_t i = 0; i < y->parts_cnt; i++) {
-		fputs(i ? ",\n  " : "\n  ", out);
-		put_part(out, y, &y->parts[i]);
+		json_line(&w, 2);
+		put_part(&w, NULL, y, &y->parts[i]);
 	}
-	fputs("],\n \"culprits\": [", out);
+	json_close(&w, ']');
+	json_line(&w, 1);
+	json_open(&w, "culprits", '[');
 	for (size_t i = 0; i < y->culprits_cnt; i++) {
-		fputs(i ? ",\n  " : "\n  ", out);
-		put_culprit(out, y, &y->culprits[i]);
+		json_line(&w, 2);
+		put_culprit(&w, y, &y->culprits[i]);
 	}
-	fputs("],\n ", out);
-	why_put_json_gains(out, y);
-	put_steps(out, y);
-	put_gpus(out, y);
-	put_notes(out, y);
-	fprintf(out,
-		",\n \"checks\": {\"sum_ns\": %lld, \"not_recorded_ns\": %lld, \"lost\": %lld, "
-		"\"replay_error_ns\": %lld, "
-		"\"switches\": %s, \"samples\": %s, \"calls\": %s}}\n",
-		(long long)sum, (long long)y->of_reason[WHY_UNKNOWN], (long long)y->model.lost,
-		(long long)y->replay_error, y->model.has_switches ? "true" : "false",
-		y->model.has_samples ? "true" : "false", y->model.has_calls ? "true" : "false");
+	json_close(&w, ']');
+	why_put_json_gains(&w, y);
+	put_steps(&w, y);
+	put_gpus(&w, y);
+	put_notes(&w, y);
+	put_checks(&w, y);
+	json_close(&w, '}');
+	putc('\n', out);
 }

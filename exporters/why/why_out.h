@@ -6,6 +6,8 @@
 
 #include "exporters/why/why.h"
 
+struct writer;
+
 #define WHY_TIME_MAX 24
 
 const char *why_time_text(int64_t ns, char buf[WHY_TIME_MAX]);
@@ -13,7 +15,7 @@ const char *why_time_text(int64_t ns, char buf[WHY_TIME_MAX]);
 void why_put_call(FILE *out, const struct why *y, const struct why_cause *c);
 
 /* why_json.c: members of an object; null where there is none. */
-void why_put_json_place(FILE *out, const struct why *y, uint32_t place);
+void why_put_json_place(struct writer *w, const struct why *y, uint32_t place);
 
 /* why_gpu_text.c: a line for each GPU, and the way to what it waited for most. */
 void why_put_gpus(FILE *out, const struct why *y);
@@ -21,7 +23,7 @@ const char *why_sure_text(double sure);
 
 /* why_gains.c: what could be won; JSON: a member of the answer. */
 void why_put_gains(FILE *out, const struct why *y, bool is_brief);
-void why_put_json_gains(FILE *out, const struct why *y);
+void why_put_json_gains(struct writer *w, const struct why *y);
 
 /* why_text.c: what is not recorded, why, and the option that records it; a line each. */
 void why_put_notes(FILE *out, const struct why *y);

@@ -112,7 +112,7 @@ static void ask(struct view_server *s, const char *name, bool is_post, const cha
 	printf("%s %.3f s\n", name, cpu() - start);
 	if (a.status != 200)
 		fprintf(stderr, "%s: %d %.*s\n", path, a.status, (int)a.body.len, a.body.data);
-	view_buf_free(&a.body);
+	writer_free(&a.body);
 }
 
 static void viewports(struct view_store *v, int cnt)

@@ -98,7 +98,7 @@ static void run_message(const uint8_t *data, size_t len)
 	view_route(&q, &a);
 	if (a.status != 200 && (a.body.len == 0 || a.body.data[0] != '{'))
 		abort();
-	view_buf_free(&a.body);
+	writer_free(&a.body);
 	free((void *)q.body);
 	free(address);
 }
@@ -175,7 +175,7 @@ static void run_tiles(const uint8_t *data, size_t len)
 		struct view_reply a;
 
 		view_route(&q, &a);
-		view_buf_free(&a.body);
+		writer_free(&a.body);
 	}
 }
 

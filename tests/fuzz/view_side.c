@@ -161,7 +161,7 @@ static char *ask(const char *of, const char *query, const void *body, size_t len
 	    (a.body.len < 2 || a.body.data[0] != '{' || a.body.data[a.body.len - 1] != '}'))
 		abort();
 	text = strndup(a.body.data, a.body.len);
-	view_buf_free(&a.body);
+	writer_free(&a.body);
 	return text;
 }
 

@@ -6,10 +6,10 @@
  */
 #include "collector/decode/nvtx/nvtx_internal.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/base/json.h"
 #include "collector/model/strings.h"
 
 #define DEPTH_MAX 8
@@ -50,20 +50,20 @@ enum {
 	SCHEMA_DYNAMIC = 2,
 };
 
-struct writer {
+struct payload {
 	const struct arena *a;
 	uint32_t domain;
-	struct nvtx_text *out;
+	struct writer json;
 	uint32_t steps; /* left: schemas may contain each other */
 	bool failed;
 };
 
-static bool step(struct writer *w, uint32_t cnt)
+static bool step(struct payload *w, uint32_t cnt)
 {
 	if (w->steps < cnt)
 		w->failed = true;
 	w->steps -= w->steps < cnt ? w->steps : cnt;
-	return !w->failed;
+	return !w->failed && !w->json.failed;
 }
 
 /* Bytes, and whether it is signed: C's types on 64-bit machines. */
@@ -79,45 +79,19 @@ static const struct {
 	[74] = {8, 0}, [80] = {8, 0}, [100] = {1, 0},
 };
 
-static void put(struct writer *w, const char *text, size_t len)
+static bool failed(const struct payload *w)
 {
-	if (w->out->len > JSON_MAX || !nvtx_text_add(w->out, text, len))
-		w->failed = true;
+	return w->failed || w->json.failed;
 }
 
-static void puts_(struct writer *w, const char *text)
+static void put_string(struct payload *w, const char *key, const char *s, size_t len)
 {
-	put(w, text, strlen(text));
+	json_bytes(&w->json, key, s, strnlen(s, len));
 }
 
-static void put_string(struct writer *w, const char *s, size_t len)
+static void put_address(struct payload *w, const char *key, uint64_t address)
 {
-	puts_(w, "\"");
-	for (size_t i = 0; i < len && s[i]; i++) {
-		unsigned char ch = (unsigned char)s[i];
-		char esc[8];
-
-		if (ch == '"' || ch == '\\') {
-			esc[0] = '\\';
-			esc[1] = (char)ch;
-			put(w, esc, 2);
-		} else if (ch < 0x20) {
-			put(w, esc, (size_t)snprintf(esc, sizeof(esc), "\\u%04x", ch));
-		} else {
-			put(w, s + i, 1);
-		}
-	}
-	puts_(w, "\"");
-}
-
-static void put_format(struct writer *w, const char *format, unsigned long long v)
-{
-	char text[48];
-
-	/* Two forms alone: an address, and a number. */
-	put(w, text,
-	    (size_t)(format[0] == '"' ? snprintf(text, sizeof(text), "\"0x%llx\"", v)
-				      : snprintf(text, sizeof(text), "%llu", v)));
+	json_format(&w->json, key, "\"0x%llx\"", (unsigned long long)address);
 }
 
 static uint64_t take(const unsigned char *p, unsigned bytes)
@@ -128,32 +102,19 @@ static uint64_t take(const unsigned char *p, unsigned bytes)
 	return v;
 }
 
-static void put_float(struct writer *w, double d)
+static void put_integer(struct payload *w, const char *key, uint64_t v, unsigned bytes,
+			bool is_signed)
 {
-	char text[48];
-
-	/* JSON has no infinity and no NaN. */
-	if (!isfinite(d))
-		puts_(w, "null");
-	else
-		put(w, text, (size_t)snprintf(text, sizeof(text), "%.17g", d));
-}
-
-static void put_integer(struct writer *w, uint64_t v, unsigned bytes, bool is_signed)
-{
-	char text[32];
 	unsigned shift = 64 - 8 * bytes;
 
 	if (is_signed)
-		put(w, text,
-		    (size_t)snprintf(text, sizeof(text), "%lld",
-				     (long long)((int64_t)(v << shift) >> shift)));
+		json_int(&w->json, key, (int64_t)(v << shift) >> shift);
 	else
-		put_format(w, "", v);
+		json_format(&w->json, key, "%llu", (unsigned long long)v);
 }
 
 /* An enumeration shows the name of its value; of flags, all that are set. */
-static void put_enum(struct writer *w, const struct nvtx_schema *s, uint64_t v)
+static void put_enum(struct payload *w, const char *key, const struct nvtx_schema *s, uint64_t v)
 {
 	bool any = false;
 
@@ -161,32 +122,27 @@ static void put_enum(struct writer *w, const struct nvtx_schema *s, uint64_t v)
 		return;
 	for (uint32_t i = 0; i < s->values; i++)
 		if (s->value[i].value == v && s->value[i].name) {
-			put_string(w, s->value[i].name, strlen(s->value[i].name));
+			json_text(&w->json, key, s->value[i].name);
 			return;
 		}
 	for (uint32_t i = 0; i < s->values; i++)
 		any |= s->value[i].is_flag && s->value[i].value &&
 		       (v & s->value[i].value) == s->value[i].value;
 	if (!any) {
-		put_format(w, "", v);
+		put_integer(w, key, v, 8, false);
 		return;
 	}
-	any = false;
-	puts_(w, "[");
+	json_open(&w->json, key, '[');
 	for (uint32_t i = 0; i < s->values; i++)
 		if (s->value[i].is_flag && s->value[i].value && s->value[i].name &&
-		    (v & s->value[i].value) == s->value[i].value) {
-			if (any)
-				puts_(w, ",");
-			any = true;
-			put_string(w, s->value[i].name, strlen(s->value[i].name));
-		}
-	puts_(w, "]");
+		    (v & s->value[i].value) == s->value[i].value)
+			json_text(&w->json, NULL, s->value[i].name);
+	json_close(&w->json, ']');
 }
 
 /* ---- sizes ---- */
 
-static size_t schema_bytes(struct writer *w, const struct nvtx_schema *s, int depth);
+static size_t schema_bytes(struct payload *w, const struct nvtx_schema *s, int depth);
 
 static bool is_basic(uint64_t type)
 {
@@ -199,7 +155,7 @@ static unsigned unit_of(uint64_t type)
 }
 
 /* Bytes of one element of @type; 0: not known. */
-static size_t element_bytes(struct writer *w, uint64_t type, int depth)
+static size_t element_bytes(struct payload *w, uint64_t type, int depth)
 {
 	const struct nvtx_schema *s;
 
@@ -213,7 +169,7 @@ static size_t element_bytes(struct writer *w, uint64_t type, int depth)
 	return s && depth < DEPTH_MAX ? schema_bytes(w, s, depth + 1) : 0;
 }
 
-static size_t alignment(struct writer *w, uint64_t type, size_t limit, int depth)
+static size_t alignment(struct payload *w, uint64_t type, size_t limit, int depth)
 {
 	size_t a = 1;
 	const struct nvtx_schema *s;
@@ -223,7 +179,7 @@ static size_t alignment(struct writer *w, uint64_t type, size_t limit, int depth
 	} else if ((s = nvtx_schema_find(w->a->family.nvtx, w->domain, type)) && s->is_enum) {
 		a = s->bytes;
 	} else if (s && depth < DEPTH_MAX && step(w, s->entries)) {
-		for (uint32_t i = 0; i < s->entries && !w->failed; i++) {
+		for (uint32_t i = 0; i < s->entries && !failed(w); i++) {
 			size_t of = alignment(w, s->entry[i].type, limit, depth + 1);
 
 			a = of > a ? of : a;
@@ -241,7 +197,7 @@ static bool is_pointer(const struct nvtx_entry *e)
 }
 
 /* Bytes of @e at @at, of which there are @room; SIZE_MAX: unknown. */
-static size_t entry_bytes(struct writer *w, const struct nvtx_entry *e, const unsigned char *at,
+static size_t entry_bytes(struct payload *w, const struct nvtx_entry *e, const unsigned char *at,
 			  size_t room, uint64_t length, int depth)
 {
 	bool is_text = e->type >= TYPE_CSTRING && e->type <= TYPE_CSTRING_UTF32;
@@ -275,7 +231,7 @@ static size_t entry_bytes(struct writer *w, const struct nvtx_entry *e, const un
 	return cnt > JSON_MAX / one ? SIZE_MAX : (size_t)cnt * one;
 }
 
-static size_t schema_bytes(struct writer *w, const struct nvtx_schema *s, int depth)
+static size_t schema_bytes(struct payload *w, const struct nvtx_schema *s, int depth)
 {
 	size_t end = 0, widest = 1;
 
@@ -283,7 +239,7 @@ static size_t schema_bytes(struct writer *w, const struct nvtx_schema *s, int de
 		return s->bytes <= JSON_MAX ? s->bytes : 0;
 	if (s->is_enum || s->type != SCHEMA_STATIC || !step(w, s->entries))
 		return 0;
-	for (uint32_t i = 0; i < s->entries && !w->failed; i++) {
+	for (uint32_t i = 0; i < s->entries && !failed(w); i++) {
 		size_t a = is_pointer(&s->entry[i])
 				   ? 8
 				   : alignment(w, s->entry[i].type, s->alignment, depth);
@@ -300,11 +256,11 @@ static size_t schema_bytes(struct writer *w, const struct nvtx_schema *s, int de
 
 /* ---- values ---- */
 
-static void put_schema(struct writer *w, const struct nvtx_schema *s, const unsigned char *at,
-		       size_t room, int depth);
+static void put_schema(struct payload *w, const char *key, const struct nvtx_schema *s,
+		       const unsigned char *at, size_t room, int depth);
 
-static void put_one(struct writer *w, uint64_t type, const unsigned char *at, size_t bytes,
-		    int depth)
+static void put_one(struct payload *w, const char *key, uint64_t type, const unsigned char *at,
+		    size_t bytes, int depth)
 {
 	const struct nvtx_schema *s;
 	const char *text;
@@ -318,47 +274,48 @@ static void put_one(struct writer *w, uint64_t type, const unsigned char *at, si
 		if (!s || depth >= DEPTH_MAX)
 			w->failed = true;
 		else if (s->is_enum)
-			put_enum(w, s, take(at, (unsigned)(bytes < 8 ? bytes : 8)));
+			put_enum(w, key, s, take(at, (unsigned)(bytes < 8 ? bytes : 8)));
 		else
-			put_schema(w, s, at, bytes, depth + 1);
+			put_schema(w, key, s, at, bytes, depth + 1);
 		return;
 	}
 	switch (type) {
 	case TYPE_FLOAT:
 	case TYPE_FLOAT32:
 		memcpy(&f, at, 4);
-		put_float(w, (double)f);
+		json_real(&w->json, key, (double)f);
 		break;
 	case TYPE_DOUBLE:
 	case TYPE_FLOAT64:
 		memcpy(&d, at, 8);
-		put_float(w, d);
+		json_real(&w->json, key, d);
 		break;
 	case TYPE_LONGDOUBLE: {
 		long double l;
 
 		memcpy(&l, at, sizeof(l));
-		put_float(w, (double)l);
+		json_real(&w->json, key, (double)l);
 		break;
 	}
 	case TYPE_ADDRESS:
-		put_format(w, "\"", take(at, 8));
+		put_address(w, key, take(at, 8));
 		break;
 	case TYPE_HANDLE:
 		text = string_find(w->a, nvtx_handle_string(w->a->family.nvtx, take(at, 8)));
 		if (text)
-			put_string(w, text, strlen(text));
+			json_text(&w->json, key, text);
 		else
-			put_format(w, "\"", take(at, 8));
+			put_address(w, key, take(at, 8));
 		break;
 	default:
-		put_integer(w, take(at, BASIC[type].bytes), BASIC[type].bytes,
+		put_integer(w, key, take(at, BASIC[type].bytes), BASIC[type].bytes,
 			    BASIC[type].is_signed);
 	}
 }
 
 /* UTF-16 and UTF-32 in bytes of UTF-8, as far as they are. */
-static void put_wide(struct writer *w, const unsigned char *at, size_t bytes, unsigned unit)
+static void put_wide(struct payload *w, const char *key, const unsigned char *at, size_t bytes,
+		     unsigned unit)
 {
 	char text[4096];
 	size_t n = 0;
@@ -388,23 +345,23 @@ static void put_wide(struct writer *w, const unsigned char *at, size_t bytes, un
 			(char)((c >= 0x800 ? 0x80 : 0xc0) | (c >> 6 & (c >= 0x800 ? 0x3f : 0x1f)));
 		text[n++] = (char)(0x80 | (c & 0x3f));
 	}
-	put_string(w, text, n);
+	put_string(w, key, text, n);
 }
 
-static void put_entry(struct writer *w, const struct nvtx_entry *e, const unsigned char *at,
-		      size_t bytes, int depth)
+static void put_entry(struct payload *w, const char *key, const struct nvtx_entry *e,
+		      const unsigned char *at, size_t bytes, int depth)
 {
 	size_t one;
 
 	if (is_pointer(e)) {
-		put_format(w, "\"", take(at, 8));
+		put_address(w, key, take(at, 8));
 		return;
 	}
 	if (e->type >= TYPE_CSTRING && e->type <= TYPE_CSTRING_UTF32) {
 		if (unit_of(e->type) > 1)
-			put_wide(w, at, bytes, unit_of(e->type));
+			put_wide(w, key, at, bytes, unit_of(e->type));
 		else
-			put_string(w, (const char *)at, bytes);
+			put_string(w, key, (const char *)at, bytes);
 		return;
 	}
 	one = element_bytes(w, e->type, depth);
@@ -413,26 +370,23 @@ static void put_entry(struct writer *w, const struct nvtx_entry *e, const unsign
 		return;
 	}
 	if (!(e->flags & ENTRY_ARRAY)) {
-		put_one(w, e->type, at, one < bytes ? one : bytes, depth);
+		put_one(w, key, e->type, at, one < bytes ? one : bytes, depth);
 		return;
 	}
 	if (e->type == TYPE_CHAR || e->type == TYPE_UCHAR) {
-		put_string(w, (const char *)at, bytes);
+		put_string(w, key, (const char *)at, bytes);
 		return;
 	}
 	if ((e->flags & ENTRY_ARRAY) == ENTRY_TERMINATED)
 		bytes -= one;
-	puts_(w, "[");
-	for (size_t i = 0; i + one <= bytes && !w->failed; i += one) {
-		if (i)
-			puts_(w, ",");
-		put_one(w, e->type, at + i, one, depth);
-	}
-	puts_(w, "]");
+	json_open(&w->json, key, '[');
+	for (size_t i = 0; i + one <= bytes && !failed(w); i += one)
+		put_one(w, NULL, e->type, at + i, one, depth);
+	json_close(&w->json, ']');
 }
 
-static void put_schema(struct writer *w, const struct nvtx_schema *s, const unsigned char *at,
-		       size_t room, int depth)
+static void put_schema(struct payload *w, const char *key, const struct nvtx_schema *s,
+		       const unsigned char *at, size_t room, int depth)
 {
 	uint64_t number[64] = {0}; /* values of the first entries: lengths of arrays that follow */
 	size_t end = 0;
@@ -441,8 +395,8 @@ static void put_schema(struct writer *w, const struct nvtx_schema *s, const unsi
 		w->failed = true;
 		return;
 	}
-	puts_(w, "{");
-	for (uint32_t i = 0; i < s->entries && !w->failed; i++) {
+	json_open(&w->json, key, '{');
+	for (uint32_t i = 0; i < s->entries && !failed(w); i++) {
 		const struct nvtx_entry *e = &s->entry[i];
 		size_t a = is_pointer(e) ? 8 : alignment(w, e->type, s->alignment, depth);
 		size_t from = e->offset ? e->offset : (end + a - 1) / a * a, bytes;
@@ -461,22 +415,16 @@ static void put_schema(struct writer *w, const struct nvtx_schema *s, const unsi
 		}
 		if (i < 64 && is_basic(e->type) && bytes && bytes <= 8)
 			number[i] = take(at + from, (unsigned)bytes);
-		if (i)
-			puts_(w, ",");
 		snprintf(nameless, sizeof(nameless), "%u", i);
-		if (e->name && e->name[0])
-			put_string(w, e->name, strlen(e->name));
-		else
-			puts_(w, "\""), puts_(w, nameless), puts_(w, "\"");
-		puts_(w, ":");
-		put_entry(w, e, at + from, bytes, depth);
+		put_entry(w, e->name && e->name[0] ? e->name : nameless, e, at + from, bytes,
+			  depth);
 		end = from + bytes;
 	}
-	puts_(w, "}");
+	json_close(&w->json, '}');
 }
 
 /* A payload has a schema, or a plain type. */
-static void put_blob(struct writer *w, const struct nvtx_blob *b)
+static void put_blob(struct payload *w, const struct nvtx_blob *b)
 {
 	struct nvtx_entry e = {.type = b->schema};
 
@@ -484,9 +432,9 @@ static void put_blob(struct writer *w, const struct nvtx_blob *b)
 		w->failed = true;
 	} else if (b->schema >= TYPE_CSTRING && b->schema <= TYPE_CSTRING_UTF32) {
 		e.detail = b->len;
-		put_entry(w, &e, b->at, b->len, 0);
+		put_entry(w, NULL, &e, b->at, b->len, 0);
 	} else if (!is_basic(b->schema) || b->len >= BASIC[b->schema].bytes) {
-		put_one(w, b->schema, b->at, b->len, 0);
+		put_one(w, NULL, b->schema, b->at, b->len, 0);
 	} else {
 		w->failed = true;
 	}
@@ -495,19 +443,22 @@ static void put_blob(struct writer *w, const struct nvtx_blob *b)
 bool nvtx_json(const struct arena *a, uint32_t domain, const struct nvtx_blob *blob, unsigned cnt,
 	       struct nvtx_text *out)
 {
-	struct writer w = {.a = a, .domain = domain, .out = out, .steps = STEPS_MAX};
+	struct payload w = {
+		.a = a,
+		.domain = domain,
+		.json = {.data = out->at, .room = out->cap, .max = JSON_MAX},
+		.steps = STEPS_MAX,
+	};
 
-	out->len = 0;
 	if (cnt > 1)
-		puts_(&w, "[");
-	for (unsigned i = 0; i < cnt && !w.failed; i++) {
-		if (i)
-			puts_(&w, ",");
+		json_open(&w.json, NULL, '[');
+	for (unsigned i = 0; i < cnt && !failed(&w); i++)
 		put_blob(&w, &blob[i]);
-	}
 	if (cnt > 1)
-		puts_(&w, "]");
-	if (w.failed)
-		out->len = 0;
-	return !w.failed;
+		json_close(&w.json, ']');
+	writer_add(&w.json, "", 1);
+	out->at = w.json.data;
+	out->cap = w.json.room;
+	out->len = failed(&w) ? 0 : w.json.len - 1;
+	return !failed(&w);
 }

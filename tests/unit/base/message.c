@@ -51,11 +51,6 @@ static void warn(void)
 	sl_warn("%s", EVIL);
 }
 
-static void put(void)
-{
-	sl_put_json(EVIL);
-}
-
 static void a_message_is_one_clean_line(void **state)
 {
 	char text[256];
@@ -63,9 +58,6 @@ static void a_message_is_one_clean_line(void **state)
 	(void)state;
 	written(STDERR_FILENO, warn, text, sizeof(text));
 	assert_string_equal(text, "sightline: " CLEAN "\n");
-	written(STDOUT_FILENO, put, text, sizeof(text));
-	assert_string_equal(text, "\"say \\u001b]0;pwned\\u0007 \\u009b1m \\u007f \\ufffd "
-				  "\303\244\342\202\254\\u000a\\ufffd\"");
 }
 
 static void *answer(void *listening)

@@ -28,7 +28,7 @@ static char *written(void (*put)(FILE *, const char *, size_t), const char *text
 }
 
 #define HTML(text) written(html_text, text, sizeof(text) - 1)
-#define JSON(text) written(json_text, text, sizeof(text) - 1)
+#define JSON(text) written(html_json, text, sizeof(text) - 1)
 
 static void texts(void **state)
 {
@@ -55,7 +55,7 @@ static void long_texts(void **state)
 	assert_int_equal(strlen(written(html_text, text, HTML_TEXT_MAX)), HTML_TEXT_MAX);
 	assert_int_equal(strlen(written(html_text, text, HTML_TEXT_MAX + 1)),
 			 HTML_TEXT_MAX + strlen("&#8230;"));
-	assert_int_equal(strlen(written(json_text, text, sizeof(text))),
+	assert_int_equal(strlen(written(html_json, text, sizeof(text))),
 			 HTML_TEXT_MAX + strlen("\"\\u2026\""));
 }
 

@@ -112,7 +112,7 @@ static char *select_of(struct view_store *v, int64_t from, int64_t to, bool by_t
 	view_route(&q, &a);
 	assert_int_equal(a.status, 200);
 	text = strndup(a.body.data, a.body.len);
-	view_buf_free(&a.body);
+	writer_free(&a.body);
 	return text;
 }
 

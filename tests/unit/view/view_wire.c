@@ -82,7 +82,7 @@ struct back {
 	const char *texts;
 };
 
-static void read_back(const struct view_buf *b, struct back *k)
+static void read_back(const struct writer *b, struct back *k)
 {
 	const uint8_t *at = (const uint8_t *)b->data + sizeof(k->head);
 	uint32_t n, merged;
@@ -134,7 +134,7 @@ static void tiles(void **state)
 	unsigned cnt[TILES], at = 0, other = 0;
 	struct view_store *v = make_store();
 	struct view_columns *c = view_columns_new(TILES);
-	struct view_buf b = {0};
+	struct writer b = {0};
 	struct back back;
 	int64_t len = (int64_t)VIEW_TILE_PX << K;
 
@@ -191,7 +191,7 @@ static void tiles(void **state)
 	assert_true(at > 10000 && other > 4000 && at - other > 4000);
 	free_back(&back);
 	view_columns_free(c);
-	view_buf_free(&b);
+	writer_free(&b);
 	view_store_free(v);
 }
 
@@ -223,7 +223,7 @@ static void curves(void **state)
 	static float v[TILES][3][VIEW_TILE_PX];
 	static uint32_t step[TILES * VIEW_TILE_PX], all[3 * TILES * VIEW_TILE_PX];
 	struct view_curves *c = view_curves_new(TILES);
-	struct view_buf b = {0};
+	struct writer b = {0};
 	const uint8_t *at, *px;
 	uint32_t head[8], s = 0, a = 0, held = 0;
 
@@ -268,7 +268,7 @@ static void curves(void **state)
 	assert_int_equal(a, head[5]);
 	assert_true(s > 10000 && a > 10000 && held > 10000);
 	view_curves_free(c);
-	view_buf_free(&b);
+	writer_free(&b);
 }
 
 int main(void)
