@@ -14,6 +14,7 @@
 
 #include "collector/base/figure.h"
 #include "collector/base/grow.h"
+#include "collector/base/now.h"
 #include "preload/wire/clock.h"
 
 #define TRIES          5
@@ -55,14 +56,6 @@ uint32_t clock_mode_detect(void)
 	return SL_CLOCK_MONO;
 }
 
-static int64_t read_clock(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return (int64_t)ts.tv_sec * NS_PER_S + ts.tv_nsec;
-}
-
 uint64_t clock_ticks(uint32_t mode)
 {
 	return mode == SL_CLOCK_TSC ? sl_counter() : sl_mono_ns();
@@ -75,7 +68,7 @@ struct clock_snapshot clock_snapshot_take(uint32_t mode, bool all_clocks)
 
 	for (int i = 0; i < TRIES; i++) {
 		uint64_t before = clock_ticks(mode);
-		int64_t mono = read_clock(CLOCK_MONOTONIC);
+		int64_t mono = mono_ns();
 		uint64_t after = clock_ticks(mode);
 
 		if (after - before >= narrowest)
@@ -87,10 +80,10 @@ struct clock_snapshot clock_snapshot_take(uint32_t mode, bool all_clocks)
 	if (mode == SL_CLOCK_MONO)
 		best.ticks = (uint64_t)best.mono;
 	if (all_clocks) {
-		int64_t mono = read_clock(CLOCK_MONOTONIC);
+		int64_t mono = mono_ns();
 
-		best.real = read_clock(CLOCK_REALTIME) + best.mono - mono;
-		best.boot = read_clock(CLOCK_BOOTTIME) + best.mono - mono;
+		best.real = clock_ns(CLOCK_REALTIME) + best.mono - mono;
+		best.boot = clock_ns(CLOCK_BOOTTIME) + best.mono - mono;
 	}
 	return best;
 }

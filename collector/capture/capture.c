@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collector/base/message.h"
+#include "collector/base/now.h"
 #include "collector/collect/collect_block.h"
 #include "collector/collect/collect_counters.h"
 #include "collector/collect/collect_health.h"
@@ -332,7 +332,7 @@ static bool is_read(struct collector *c)
 	struct capture *p = c->capture;
 	uint64_t to =
 		c->report.windows.cnt ? c->report.windows.list[c->report.windows.cnt - 1].to : 0;
-	int64_t waited = pump_mono() - p->at.ended;
+	int64_t waited = mono_ns() - p->at.ended;
 
 	if (p->recorder && !p->recorder->is_read(c))
 		return false;
@@ -347,8 +347,8 @@ static bool is_read(struct collector *c)
 		return false;
 	/* The wait for CUPTI begins when all else is read: on a busy machine that alone may take long. */
 	if (!p->at.read)
-		p->at.read = pump_mono();
-	return pump_mono() - p->at.read >= GPU_WAIT_NS || capture_gpu_is_read(c);
+		p->at.read = mono_ns();
+	return mono_ns() - p->at.read >= GPU_WAIT_NS || capture_gpu_is_read(c);
 }
 
 static void answer(struct collector *c)
@@ -443,7 +443,7 @@ int capture_open(struct collector *c)
 	if (!c->report.is_session)
 		p->reports.first = strdup(c->report.path);
 	if (o->delay_s)
-		p->at.delay = pump_mono() + o->delay_s * SECOND_NS;
+		p->at.delay = mono_ns() + o->delay_s * SECOND_NS;
 	if (!capture_waits(o) && !o->flight_ns) {
 		/* All there is: nothing was before. */
 		p->count.begun++;
@@ -480,7 +480,7 @@ int capture_arm(struct collector *c, bool new_output)
 	p->count.before = p->count.begun;
 	p->count.ended = 0;
 	p->clients.openers = 0;
-	p->at.delay = p->options->delay_s ? pump_mono() + p->options->delay_s * SECOND_NS : 0;
+	p->at.delay = p->options->delay_s ? mono_ns() + p->options->delay_s * SECOND_NS : 0;
 	set_program_side(c);
 	return 0;
 }
@@ -564,7 +564,7 @@ bool capture_is_urgent(struct collector *c)
 			return true;
 	if (!p->at.delay && !p->at.stop)
 		return false;
-	now = pump_mono();
+	now = mono_ns();
 	return (p->at.delay && now >= p->at.delay) || (p->at.stop && now >= p->at.stop);
 }
 
@@ -577,7 +577,7 @@ void capture_tick(struct collector *c)
 	if (!p->options || !c->session.control)
 		return;
 	if (p->at.delay || p->at.stop) {
-		now = pump_mono();
+		now = mono_ns();
 		if (p->at.delay && now >= p->at.delay)
 			delay_is_over(c);
 		if (p->at.stop && now >= p->at.stop)
@@ -587,7 +587,7 @@ void capture_tick(struct collector *c)
 		capture_drop_gone(c);
 	if (p->state == CAPTURE_ENDING && p->is_shutting_down) {
 		/* CUPTI delivers its last records while the process still lives. */
-		if (pump_mono() - p->at.ended < GPU_WAIT_NS && !capture_gpu_is_read(c))
+		if (mono_ns() - p->at.ended < GPU_WAIT_NS && !capture_gpu_is_read(c))
 			return;
 		/* The last report: it is completed with the session. */
 		p->state = CAPTURE_OVER;

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/now.h"
 #include "collector/capture/trigger_late.h"
 #include "collector/decode/gpu/gpu_internal.h"
 #include "collector/model/strings.h"
@@ -517,10 +518,7 @@ static void forget_names(struct trigger_watch *w, const struct arenas *as)
 
 static void write_steps(struct trigger_watch *w)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	trigger_late_round(w->late, (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec);
+	trigger_late_round(w->late, mono_ns());
 }
 
 void trigger_watch_round(struct trigger_watch *w, struct arenas *as)

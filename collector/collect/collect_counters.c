@@ -12,15 +12,8 @@
 
 #include "collector/collect/notes.h"
 #include "collector/collect/pump.h"
+#include "collector/base/now.h"
 #include "collector/kernel/counters/counters.h"
-
-static uint64_t mono_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static void on_timer(void *ctx, int fd)
 {
@@ -28,7 +21,7 @@ static void on_timer(void *ctx, int fd)
 	uint64_t times;
 
 	if (read(fd, &times, sizeof(times)) == sizeof(times))
-		counters_read(c->kernel.counters.open, mono_now());
+		counters_read(c->kernel.counters.open, (uint64_t)mono_ns());
 }
 
 void collect_counters_open(struct collector *c)
@@ -88,7 +81,7 @@ void collect_counters_end(struct collector *c, int64_t mono)
 	if (!c->kernel.counters.open)
 		return;
 	set_timer(c, 0);
-	counters_end(c->kernel.counters.open, mono ? (uint64_t)mono : mono_now());
+	counters_end(c->kernel.counters.open, mono ? (uint64_t)mono : (uint64_t)mono_ns());
 }
 
 void collect_counters(struct collector *c)

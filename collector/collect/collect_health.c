@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/now.h"
 #include "collector/collect/notes.h"
 #include "collector/collect/pump.h"
 #include "collector/decode/gpu/gpu.h"
@@ -133,7 +134,7 @@ void collect_health(struct collector *c, bool all)
 bool collect_health_is_read(const struct collector *c, int64_t mono)
 {
 	return !c->kernel.health || health_is_read_to(c->kernel.health) >= mono ||
-	       pump_mono() - mono > LATE_NS;
+	       mono_ns() - mono > LATE_NS;
 }
 
 void collect_health_renew(struct collector *c)

@@ -7,11 +7,11 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collector/base/proc.h"
 #include "collector/base/budget.h"
+#include "collector/base/now.h"
 #include "collector/model/identity.h"
 #include "collector/session/hello.h"
 #include "collector/session/ring_file.h"
@@ -23,14 +23,6 @@
 #define ACCEPTS_MAX 8192u        /* at a time: others flood as fast as they are refused */
 
 static void on_peer(void *ctx, int sock);
-
-static int64_t mono_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
 
 struct arena *intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32_t claimed)
 {

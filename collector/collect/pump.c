@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "collector/base/message.h"
+#include "collector/base/now.h"
 #include "collector/collect/collect_block.h"
 #include "collector/collect/collect_counters.h"
 #include "collector/collect/collect_health.h"
@@ -25,14 +26,6 @@
 #define PATIENCE_MS   60000
 #define LOCKED_SAY_NS (2 * SECOND_NS)
 #define DRAIN_END_NS  (60 * SECOND_NS)
-
-int64_t pump_mono(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * SECOND_NS + ts.tv_nsec;
-}
 
 int64_t pump_behind(struct collector *c)
 {
@@ -59,7 +52,7 @@ void pump_snapshot(struct collector *c)
 void pump_now(struct collector *c)
 {
 	if (!c->clocks.is_past)
-		c->clocks.now = pump_mono() - c->clocks.map.zero;
+		c->clocks.now = mono_ns() - c->clocks.map.zero;
 }
 
 /* How far CLOCK_REALTIME may be trusted on other machines. */
@@ -131,7 +124,7 @@ void pump_be_patient(struct collector *c)
 /* Another program has locked the report: rows wait, but not for ever once the programs are gone. */
 static bool is_locked(struct collector *c)
 {
-	int64_t now = pump_mono();
+	int64_t now = mono_ns();
 
 	if (db_reserve(c->report.db) != -EAGAIN) {
 		c->report.locked_at = 0;
@@ -242,11 +235,11 @@ int pump_poll(struct collector *c)
 /* Records up to the newest snapshot, of all arenas; bounded, though programs may go on. */
 void pump_drain(struct collector *c)
 {
-	int64_t begun = pump_mono();
+	int64_t begun = mono_ns();
 
 	intake_accept(c);
 	pump_snapshot(c);
-	while (drain_round(&c->arenas, ROWS_PER_ROUND) && pump_mono() - begun < DRAIN_END_NS)
+	while (drain_round(&c->arenas, ROWS_PER_ROUND) && mono_ns() - begun < DRAIN_END_NS)
 		if (db_pending(c->report.db) >= ROWS_PER_COMMIT || c->arenas.memory.is_high)
 			pump_commit(c);
 }

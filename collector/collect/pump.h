@@ -9,8 +9,6 @@
 #define ROWS_PER_ROUND  65536u /* of the rings, at a time */
 #define ROWS_PER_COMMIT 65536u /* at most: they are in memory until then */
 
-/* CLOCK_MONOTONIC, ns. */
-int64_t pump_mono(void);
 /* Age of the oldest record in the spool that is no row yet, ns; 0: none waits there. */
 int64_t pump_behind(struct collector *c);
 

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "collector/base/beside.h"
+#include "collector/base/now.h"
 
 #define RING_METRICS (UINT64_C(32) << 20) /* two seconds of eight GPUs at 10 kHz */
 #define RING_HEALTH  (UINT64_C(1) << 20)
@@ -34,14 +35,6 @@
 #define ROWS_DEFAULT 200000
 #define ROWS_ASKED   1000000
 #define FD_LEAST     10 /* the collector's descriptors are above those that sl-gpu gets */
-
-int64_t health_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
 
 void health_say(struct health *h, int severity, const char *format, ...)
 {
@@ -215,7 +208,7 @@ static int take_leave(struct health *h, bool kill_it)
 	h->process.pid = 0;
 	health_frames(h);
 	health_map_rest(h);
-	h->ended_at = health_now();
+	h->ended_at = mono_ns();
 	stop_watching(h);
 	return status;
 }
@@ -367,9 +360,9 @@ struct health *health_open(const struct health_ask *ask)
 
 void health_wait_ready(struct health *h, int ms)
 {
-	int64_t until = health_now() + (int64_t)ms * 1000000;
+	int64_t until = mono_ns() + (int64_t)ms * 1000000;
 
-	while (!h->process.is_ready && !h->ended_at && health_now() < until) {
+	while (!h->process.is_ready && !h->ended_at && mono_ns() < until) {
 		struct pollfd p = {.fd = h->process.socket, .events = POLLIN};
 
 		poll(&p, 1, 50);
@@ -392,19 +385,19 @@ bool health_is_as_asked(const struct health *h, const struct health_options *o)
 
 void health_end(struct health *h)
 {
-	int64_t until = health_now() + (int64_t)END_MS * 1000000;
+	int64_t until = mono_ns() + (int64_t)END_MS * 1000000;
 
 	if (h->ended_at)
 		return;
 	h->process.is_ending = true;
-	h->asked_at = health_now();
+	h->asked_at = mono_ns();
 	/* A driver that is still being initialised is not waited for unless it was asked for. */
 	if (h->ask.options.is_default && !h->process.is_ready) {
 		take_leave(h, true);
 		return;
 	}
 	shutdown(h->process.socket, SHUT_WR);
-	while (health_frames(h) && health_now() < until) {
+	while (health_frames(h) && mono_ns() < until) {
 		struct pollfd p = {.fd = h->process.socket, .events = POLLIN};
 
 		poll(&p, 1, 20);

@@ -118,6 +118,5 @@ void health_queue_drop(struct health *h, struct health_queue *q);
 
 /* ---- health.c ---- */
 
-int64_t health_now(void);
 void health_say(struct health *h, int severity, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "collector/base/capture_window.h"
+#include "collector/base/now.h"
 #include "collector/report/db_counters.h"
 
 #define SILENT_NS \
@@ -148,7 +149,7 @@ static void write_last_gaps(struct writer *w)
 {
 	for (unsigned i = 0; i < HEALTH_GPUS; i++) {
 		struct health_gpu *g = &w->h->gpu[i];
-		int64_t end = health_now();
+		int64_t end = mono_ns();
 
 		if (!g->is_there || !g->written_to || !g->period || g->target < 0)
 			continue;
@@ -172,7 +173,7 @@ static void write_whole_gaps(struct writer *w)
 	for (unsigned i = 0; last && i < w->h->streams; i++) {
 		struct health_stream *s = w->h->stream[i];
 		struct health_gpu *g = s ? &w->h->gpu[s->about.gpu] : NULL;
-		int64_t end = health_now(), target = g ? target_of(w->h, g) : -1;
+		int64_t end = mono_ns(), target = g ? target_of(w->h, g) : -1;
 
 		if (!s || s->about.what != PROBE_METRICS || s->is_over || target < 0 ||
 		    target > 0xff || g->window == last->from_mono)
@@ -294,7 +295,7 @@ static bool has_mapped(const struct health_stream *s)
 /* CLOCK_MONOTONIC up to which no older sample can come. */
 static int64_t complete_to(const struct writer *w, unsigned what)
 {
-	int64_t to = INT64_MAX, late = health_now() - SILENT_NS;
+	int64_t to = INT64_MAX, late = mono_ns() - SILENT_NS;
 
 	if (w->all)
 		return INT64_MAX;
@@ -410,7 +411,7 @@ struct health_rows health_write(struct health *h, struct db *db, const struct wi
 			   .zero = zero,
 			   .hold = hold,
 			   .all = all,
-			   .keep_from = h->ask.keep_ns ? health_now() - h->ask.keep_ns : 0};
+			   .keep_from = h->ask.keep_ns ? mono_ns() - h->ask.keep_ns : 0};
 
 	health_frames(h);
 	merge(&w, PROBE_METRICS);

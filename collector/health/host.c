@@ -1,23 +1,15 @@
 /* host.c - which sources there are, and when each is read. */
 #include "collector/health/host_internal.h"
+#include "collector/base/now.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 static const struct host_source *const sources[HOST_SOURCES] = {
 	&host_psi, &host_cgroup,     &host_memory, &host_vmstat, &host_disk,
 	&host_net, &host_infiniband, &host_cpu,    &host_power,  &host_clock,
 };
-
-static uint64_t mono_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 struct host *host_open(const struct host_ask *ask)
 {
@@ -81,7 +73,7 @@ bool host_why(struct host *h, char *why, size_t why_len)
 /* A timer is late by some, and the next time may be early: half a tick is none. */
 static void read_due(struct host *h, bool all)
 {
-	uint64_t now = mono_now();
+	uint64_t now = (uint64_t)mono_ns();
 
 	for (unsigned i = 0; i < HOST_SOURCES; i++) {
 		if (!h->source.state[i] || (!all && now + h->period / 2 < h->source.due[i]))

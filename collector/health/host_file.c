@@ -1,5 +1,6 @@
 /* host_file.c - files of /proc and /sys: opened once, read whole, taken apart into lines and words. */
 #include "collector/health/host_internal.h"
+#include "collector/base/now.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TEXT_FIRST 16384u
@@ -54,14 +54,6 @@ void host_file_close(struct host_file *file)
 	file->fd = -1;
 }
 
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static bool more_room(struct host *h)
 {
 	size_t cap = h->text.cap ? h->text.cap * 4 : TEXT_FIRST;
@@ -85,7 +77,7 @@ static void cut_last_line(char *text)
 /* Files of the kernel give less than was asked for only at their end. A longer one than there is room for is cut. */
 char *host_file_read(struct host *h, struct host_file *file)
 {
-	uint64_t before = now();
+	uint64_t before = (uint64_t)mono_ns();
 	ssize_t len;
 
 	if (file->fd < 0 || (!h->text.cap && !more_room(h)))
@@ -93,7 +85,7 @@ char *host_file_read(struct host *h, struct host_file *file)
 	do
 		len = pread(file->fd, h->text.bytes, h->text.cap - 1, 0);
 	while (len == (ssize_t)h->text.cap - 1 && more_room(h));
-	h->at = before + (now() - before) / 2;
+	h->at = before + ((uint64_t)mono_ns() - before) / 2;
 	if (len <= 0) {
 		file->err = len < 0 ? errno : ENODATA;
 		return NULL;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collector/base/message.h"
+#include "collector/base/now.h"
 
 #define LOOK_NS 200000000
 #define ANSWER_S \
@@ -33,14 +34,6 @@ struct asked {
 	const char *cmd;
 	int status;
 };
-
-static int64_t seconds(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec;
-}
 
 static bool has_sessions(const char *dataset, const char *run)
 {
@@ -117,7 +110,7 @@ static int find_members(struct asked *a)
 		snprintf(m->host, sizeof(m->host), "%s", s.host);
 		m->pid = s.pid;
 		m->beat = s.beat;
-		m->heard = seconds();
+		m->heard = mono_ms() / 1000;
 		a->cnt++;
 	}
 	job_list_free(names, cnt);
@@ -163,7 +156,7 @@ static void look_at(struct asked *a, struct member *m)
 {
 	static struct job_session s;
 	const struct job_answer *answer;
-	int64_t now = seconds();
+	int64_t now = mono_ms() / 1000;
 
 	if (!read_session(a, m->name, &s)) {
 		m->is_done = true;

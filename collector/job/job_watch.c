@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "collector/base/message.h"
+#include "collector/base/now.h"
 #include "collector/session/command.h"
 
 #define LOOK_MS    1000
@@ -51,14 +52,6 @@ struct watch {
 		int64_t since; /* it has been like that */
 	} leader;
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
 
 static void publish(struct watch *w)
 {
@@ -122,12 +115,12 @@ static void take(struct watch *w, const struct job_request *q)
 	job_requests_add(&w->known, q);
 	job_answer_add(&w->own, q->id);
 	w->is_changed = true;
-	if (q->verb == JOB_LATE && w->dumped && now_ns() - w->dumped < w->ask->hold_ns) {
+	if (q->verb == JOB_LATE && w->dumped && mono_ns() - w->dumped < w->ask->hold_ns) {
 		done(w, q->id, 0, "");
 		return;
 	}
 	if (q->verb == JOB_LATE)
-		w->dumped = now_ns();
+		w->dumped = mono_ns();
 	err = r ? pass_on(w, q, r) : -EBUSY;
 	if (err)
 		done(w, q->id, SL_EXIT_FAIL, strerror(-err));
@@ -223,9 +216,9 @@ static bool leads(struct watch *w, char **names, size_t cnt)
 		    st.st_mtim.tv_nsec != w->leader.st.st_mtim.tv_nsec) {
 			snprintf(w->leader.name, sizeof(w->leader.name), "%s", names[i]);
 			w->leader.st = st;
-			w->leader.since = now_ns();
+			w->leader.since = mono_ns();
 		}
-		if (now_ns() - w->leader.since < LEADER_S * 1000000000ll)
+		if (mono_ns() - w->leader.since < LEADER_S * 1000000000ll)
 			return false;
 	}
 	return true;
@@ -279,7 +272,7 @@ static void compare(struct watch *w)
 		if ((all[n] = read_session(w, names[i])))
 			n++;
 	if (all && job_late_find(&w->leader.late, &w->ask->limit, all, n, why, sizeof(why)) &&
-	    (!w->dumped || now_ns() - w->dumped >= w->ask->hold_ns))
+	    (!w->dumped || mono_ns() - w->dumped >= w->ask->hold_ns))
 		request_dump(w, why);
 	for (size_t i = 0; i < n; i++)
 		free(all[i]);
@@ -313,7 +306,7 @@ static void look(struct watch *w)
 static bool wait_ms(struct watch *w, int64_t until)
 {
 	struct pollfd p[JOB_REQUESTS + 1];
-	int64_t left = until - now_ns();
+	int64_t left = until - mono_ns();
 	bool goes_on = true;
 
 	p[0] = (struct pollfd){.fd = w->ask->input, .events = POLLIN};
@@ -365,7 +358,7 @@ int job_watch(const struct job_watch_ask *ask)
 	sl_clean(w.own.host, strlen(w.own.host));
 	w.own.pid = ask->pid;
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-		number = (uint16_t)now_ns();
+		number = (uint16_t)mono_ns();
 	/* Containers may have one name and one number of a process for several sessions. */
 	snprintf(w.name, sizeof(w.name), "%s-%u-%04x", w.own.host, w.own.pid, number);
 	for (size_t i = 0; i < JOB_REQUESTS; i++)
@@ -374,12 +367,12 @@ int job_watch(const struct job_watch_ask *ask)
 	read_requests(&w, true);
 	w.is_changed = true;
 	publish(&w);
-	next = now_ns() + LOOK_MS * 1000000ll;
+	next = mono_ns() + LOOK_MS * 1000000ll;
 	while (wait_ms(&w, next)) {
-		if (now_ns() < next)
+		if (mono_ns() < next)
 			continue;
 		look(&w);
-		next = now_ns() + LOOK_MS * 1000000ll;
+		next = mono_ns() + LOOK_MS * 1000000ll;
 	}
 	end(&w);
 	return 0;

@@ -5,6 +5,7 @@
  * damaged: each copy has a sum, which is checked.
  */
 #include "collector/model/spool.h"
+#include "collector/base/now.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #define DATA_BYTES   ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
@@ -27,14 +27,6 @@ void spool_init(struct spool *s)
 	*s = (struct spool){.folder = -1, .beside = -1};
 	for (uint32_t i = 0; i < SPOOL_SEGMENTS; i++)
 		s->segment[i].fd = -1;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 static void name_of(uint32_t index, char name[NAME_MAX_LEN])
@@ -148,11 +140,11 @@ static bool make_segment(struct spool *s, uint32_t index)
 	bool is_file = index >= SPOOL_IN_MEMORY;
 	int fd;
 
-	if (is_file && now_ns() < s->no_file_before)
+	if (is_file && (uint64_t)mono_ns() < s->no_file_before)
 		return false;
 	fd = is_file ? make_file(s, index) : make_memfd();
 	if (fd < 0 || !map_segment(&s->segment[index], fd, is_file)) {
-		s->no_file_before = now_ns() + RETRY_NS;
+		s->no_file_before = (uint64_t)mono_ns() + RETRY_NS;
 		return false;
 	}
 	if (s->on_segment)

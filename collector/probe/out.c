@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "preload/wire/clock.h"
+
 #define GPUS 64
 
 /* What is known of a stream. */
@@ -42,10 +44,7 @@ static __thread struct probe_beat *beat;
 
 int64_t out_now(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+	return (int64_t)sl_mono_ns();
 }
 
 struct out *out_open(int socket, int ring)

@@ -6,6 +6,7 @@
  * machine can damage a report, until the kernel has written it out as any other file.
  */
 #include "collector/report/db_internal.h"
+#include "collector/base/now.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CHECKPOINT_BYTES (4u << 20)   /* WAL size from which it is copied into the file */
@@ -65,14 +65,6 @@ static bool db_wal_fits(struct db *db)
 	       size - st.st_size < (int64_t)((uint64_t)vfs.f_bavail * vfs.f_frsize);
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 /*
  * Copies the WAL into the file. PASSIVE never waits; once all is copied and no reader looks at the
  * WAL, the next commit starts it anew. Readers that never let go would make it grow for ever, so when
@@ -87,7 +79,7 @@ static void db_checkpoint(struct db *db)
 	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 	if (bytes < RESTART_BYTES)
 		return;
-	now = now_ns();
+	now = mono_coarse_ns();
 	if (now - db->wal.last_restart_ns < RESTART_PAUSE_NS)
 		return;
 	db->wal.last_restart_ns = now;

@@ -3,13 +3,13 @@
  * error the raw stacks stay as they were, and the report opens.
  */
 #include "collector/base/grow.h"
+#include "collector/base/now.h"
 #include "collector/report/db_stacks.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "collector/report/db_internal.h"
 #include "collector/report/db_symbolize.h"
@@ -24,14 +24,6 @@ static void (*tell)(int percent);
 void db_stacks_progress(void (*told)(int percent))
 {
 	tell = told;
-}
-
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 struct ids {
@@ -52,7 +44,7 @@ static void step(struct work *w)
 {
 	int64_t now;
 
-	if (!tell || w->steps++ % 64 || (now = now_ns()) < w->tell_ns)
+	if (!tell || w->steps++ % 64 || (now = mono_ns()) < w->tell_ns)
 		return;
 	w->tell_ns = now + TELL_EVERY_NS;
 	w->has_told = true;
@@ -237,7 +229,7 @@ static int finish(struct work *w)
 	/* Symbolized rows take more room than all that follows, and must leave enough for that. */
 	db_ballast_make(db);
 	w->of = count_raw(db);
-	w->tell_ns = now_ns() + TELL_AFTER_NS;
+	w->tell_ns = mono_ns() + TELL_AFTER_NS;
 	if (!err)
 		err = begin(w);
 	if (!err)

@@ -2,6 +2,7 @@
  * collect.c - the life of a collection after its opening: ticks, and the end.
  */
 #include "collector/run/collect.h"
+#include "collector/base/now.h"
 #include "collector/run/pace.h"
 
 #include <errno.h>
@@ -151,7 +152,7 @@ size_t collect_tick(struct collector *c)
 {
 	bool is_prompt = c->capture->options && c->capture->options->by, defers;
 	size_t round = is_prompt ? PROMPT_ROWS : ROWS_PER_ROUND, taken, all = 0;
-	int64_t begun = pump_mono();
+	int64_t begun = mono_ns();
 
 	c->clocks.tick_at = begun;
 	pump_snapshot(c);
@@ -180,7 +181,7 @@ size_t collect_tick(struct collector *c)
 		if (is_prompt)
 			intake_accept(c);
 	} while (!defers && taken >= round / 4 &&
-		 pump_mono() - begun < (is_prompt ? PROMPT_NS : TICK_NS));
+		 mono_ns() - begun < (is_prompt ? PROMPT_NS : TICK_NS));
 	for (struct arena *a = c->arenas.first; a; a = a->next)
 		families_settle(&c->arenas, a, false);
 	relieve(c);

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/base/now.h"
 #include "collector/base/proc.h"
 #include "collector/collect/intake.h"
 #include "collector/collect/pump.h"
@@ -137,13 +138,13 @@ void collect_watch_proc(void *ctx, struct proc *p)
 static bool knows_until(const struct collector *c, int64_t mono)
 {
 	return !c->kernel.sched.open || c->model.told_mono >= (uint64_t)mono ||
-	       pump_mono() - mono > 100 * SCHED_SETTLE_NS;
+	       mono_ns() - mono > 100 * SCHED_SETTLE_NS;
 }
 
 /* Root processes that exit wait until all their records are committed. */
 static void answer_exits(struct collector *c)
 {
-	int64_t asked = pump_mono();
+	int64_t asked = mono_ns();
 
 	if (!c->intake.exit_cnt)
 		return;

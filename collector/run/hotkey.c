@@ -1,5 +1,6 @@
 /* hotkey.c - takes one key of the terminal that the program uses, and gives the terminal back. */
 #include "collector/run/hotkey.h"
+#include "collector/base/now.h"
 #include "collector/base/proc.h"
 
 #include <dirent.h>
@@ -13,7 +14,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LOOK_MS   100
@@ -231,13 +231,11 @@ static void take(struct hotkey *h, const struct termios *now)
 void hotkey_look(struct hotkey *h, pid_t program)
 {
 	struct termios now;
-	struct timespec ts;
 	int64_t ms;
 
 	if (!h->is_open)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	ms = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	ms = mono_ms();
 	if (ms - h->looked_ms < LOOK_MS)
 		return;
 	h->looked_ms = ms;

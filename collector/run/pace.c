@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "collector/base/now.h"
 #include "collector/capture/capture.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/collect/arenas.h"
@@ -39,7 +40,7 @@
  */
 static void look_around(struct collector *c)
 {
-	int64_t now = pump_mono(), passed = now - c->pace.looked_at, idle;
+	int64_t now = mono_ns(), passed = now - c->pace.looked_at, idle;
 	unsigned long long s, hundredths;
 	char text[64] = "";
 
@@ -72,7 +73,7 @@ static bool slots_are_scarce(const struct arenas *as)
 bool pace_defers(const struct collector *c)
 {
 	return c->arenas.spool && !c->options->rings.live_always &&
-	       (!c->pace.watched_at || pump_mono() - c->pace.watched_at > WATCHED_NS) &&
+	       (!c->pace.watched_at || mono_ns() - c->pace.watched_at > WATCHED_NS) &&
 	       c->pace.free_looks < FREE_LOOKS && !c->pace.is_behind && !needs_rows_now(c) &&
 	       !capture_waits(&c->options->capture) && c->capture->state == CAPTURE_ON &&
 	       c->arenas.last_id - c->pace.last_id < MANY_NEW && !slots_are_scarce(&c->arenas);
@@ -105,7 +106,7 @@ static bool kernel_is_filling(const struct collector *c)
 
 bool pace_look(struct collector *c)
 {
-	int64_t since = pump_mono() - c->clocks.tick_at;
+	int64_t since = mono_ns() - c->clocks.tick_at;
 	bool defers;
 
 	if (c->flight && !needs_rows_now(c) && !capture_is_urgent(c)) {

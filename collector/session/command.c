@@ -2,6 +2,7 @@
 #include "collector/session/command.h"
 
 #include "collector/base/message.h"
+#include "collector/base/now.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 void command_begin(struct command *p)
@@ -58,22 +58,14 @@ int command_send(int sock, const struct command *p)
 	return send(sock, p->text, p->len, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static int wait_readable(int sock, int timeout_ms)
 {
-	int64_t end = now_ms() + timeout_ms;
+	int64_t end = mono_ms() + timeout_ms;
 	struct pollfd p = {.fd = sock, .events = POLLIN};
 	int n;
 
 	do {
-		int64_t left = timeout_ms < 0 ? -1 : end - now_ms();
+		int64_t left = timeout_ms < 0 ? -1 : end - mono_ms();
 
 		n = poll(&p, 1, left < 0 && timeout_ms >= 0 ? 0 : (int)left);
 	} while (n < 0 && errno == EINTR);

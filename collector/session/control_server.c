@@ -1,5 +1,6 @@
 /* control_server.c - accepts clients of the command socket, reads questions, answers them. */
 #include "collector/session/control_server.h"
+#include "collector/base/now.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -18,14 +19,6 @@
 #define PER_SERVE  64 /* connections and questions served in one go: the rings come in between */
 #define KEY_LISTEN (CONTROL_CLIENTS + 0)
 #define KEY_TIMER  (CONTROL_CLIENTS + 1)
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static int watch(const struct control *k, int fd, uint32_t key)
 {
@@ -211,7 +204,7 @@ static void set_timer(struct control *k)
 	int i = longest_silent(k);
 
 	if (i >= 0) {
-		int64_t left = k->client[i].since_ms + k->silent_ms - now_ms();
+		int64_t left = k->client[i].since_ms + k->silent_ms - mono_ms();
 
 		left = left < 1 ? 1 : left;
 		at.it_value.tv_sec = left / 1000;
@@ -222,7 +215,7 @@ static void set_timer(struct control *k)
 
 static void on_timer(struct control *k)
 {
-	int64_t now = now_ms();
+	int64_t now = mono_ms();
 	uint64_t times;
 	int i;
 
@@ -293,7 +286,7 @@ static void on_listen(struct control *k)
 			close(sock);
 			continue;
 		}
-		k->client[i] = (struct control_client){.fd = sock, .since_ms = now_ms()};
+		k->client[i] = (struct control_client){.fd = sock, .since_ms = mono_ms()};
 		/* Its question usually is there already. */
 		on_client(k, i);
 	}

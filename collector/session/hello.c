@@ -4,20 +4,12 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "collector/base/now.h"
 #include "preload/wire/wire.h"
 
 #define SILENT_NS 1000000000ll
-
-static int64_t mono_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
 
 void hello_silent_forget(struct hello_silent *s, int sock)
 {

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/now.h"
 #include "collector/base/proc.h"
 #include "collector/session/session.h"
 
@@ -130,11 +131,9 @@ int running_check(uint32_t pid, char *why, size_t why_len)
 /* CLOCK_BOOTTIME runs on while the machine sleeps: starts before that lie so much earlier. */
 static int64_t boot_ahead_ns(void)
 {
-	struct timespec boot, mono;
+	int64_t boot = clock_ns(CLOCK_BOOTTIME);
 
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	return (boot.tv_sec - mono.tv_sec) * INT64_C(1000000000) + boot.tv_nsec - mono.tv_nsec;
+	return boot - mono_ns();
 }
 
 int running_all(struct running **list)

@@ -20,13 +20,13 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collector/base/grow.h"
 #include "collector/session/hello.h"
 #include "collector/session/ring_file.h"
 #include "collector/base/clock_map.h"
+#include "collector/base/now.h"
 #include "collector/base/proc.h"
 #include "collector/base/title.h"
 #include "collector/model/spool.h"
@@ -452,14 +452,6 @@ static int listen_for_recover(const struct keeper *k)
 	return fd;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static bool has_owner(const struct keeper *k)
 {
 	bool owned = awaits_root(k);
@@ -471,7 +463,7 @@ static bool has_owner(const struct keeper *k)
 
 static void keep_alone(struct keeper *k)
 {
-	int64_t look_at = now_ms() + CHECK_MS;
+	int64_t look_at = mono_ms() + CHECK_MS;
 
 	k->recover_fd = listen_for_recover(k);
 	/* Programs wait in connect(): the connection of one that has ended in a long queue shows no more whose it was. */
@@ -485,9 +477,9 @@ static void keep_alone(struct keeper *k)
 		if (n > 0 && p[1].revents && hand_over(k))
 			return;
 		/* A connection that only checks for life (`sessions list`) does not end the wait. */
-		if (now_ms() < look_at)
+		if (mono_ms() < look_at)
 			continue;
-		look_at = now_ms() + CHECK_MS;
+		look_at = mono_ms() + CHECK_MS;
 		if (has_owner(k))
 			continue;
 		/* What an owner has sent before its end waits behind no more than this takes. */

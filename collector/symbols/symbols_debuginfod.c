@@ -6,6 +6,7 @@
  * program debuginfod-find, or, without that, its library.
  */
 #include "collector/symbols/symbols_internal.h"
+#include "collector/base/now.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,20 +20,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LOOK_MS 50 /* whether it is still wanted */
 
 int symbols_debuginfod_ms = 20000;
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* What was fetched once is in a folder that all clients share. */
 static bool in_cache(const char *hex, char *path, size_t room)
@@ -115,7 +107,7 @@ static size_t hear(int fd, int64_t begun, struct symbols_server *server, char *t
 	while (len < room - 1) {
 		struct pollfd p = {.fd = fd, .events = POLLIN};
 		int64_t left =
-			begun + __atomic_load_n(&server->left_ms, __ATOMIC_RELAXED) - now_ms();
+			begun + __atomic_load_n(&server->left_ms, __ATOMIC_RELAXED) - mono_ms();
 		ssize_t n;
 
 		if (symbols_is_interrupted(server))
@@ -138,7 +130,7 @@ static size_t hear(int fd, int64_t begun, struct symbols_server *server, char *t
 bool symbols_debuginfod(const char *hex, struct symbols_server *server, char *path, size_t room)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
-	int64_t begun = now_ms();
+	int64_t begun = mono_ms();
 	int out[2];
 	pid_t pid, us = getpid();
 
@@ -160,7 +152,7 @@ bool symbols_debuginfod(const char *hex, struct symbols_server *server, char *pa
 			;
 	}
 	close(out[0]);
-	__atomic_fetch_sub(&server->left_ms, (int)(now_ms() - begun), __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&server->left_ms, (int)(mono_ms() - begun), __ATOMIC_RELAXED);
 	path[strcspn(path, "\n")] = 0;
 	return path[0] == '/';
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "collector/base/commands.h"
+#include "collector/base/now.h"
 #include "exporters/commands/cmd_export.h"
 #include "exporters/read/db_read.h"
 #include "exporters/formats/target.h"
@@ -34,12 +35,9 @@ const struct exporter *const exporter_list[] = {
 
 /* ---- progress ---- */
 
-static double seconds_since(const struct timespec *t)
+static double seconds_since(int64_t ns)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
+	return (double)(mono_ns() - ns) / 1e9;
 }
 
 static int on_progress(void *self, uint64_t done, uint64_t total)
@@ -48,21 +46,21 @@ static int on_progress(void *self, uint64_t done, uint64_t total)
 
 	if (target_signal())
 		return -1;
-	if (!x->show || seconds_since(&x->told) < 0.2)
+	if (!x->show || seconds_since(x->told) < 0.2)
 		return 0;
-	clock_gettime(CLOCK_MONOTONIC, &x->told);
+	x->told = mono_ns();
 	double part = total > 0 && done < total ? 100.0 * (double)done / (double)total : 100;
 
 	putc('\r', stderr);
 	text_put_people(stderr, x->target);
 	fprintf(stderr, ": %.1f M events, %.0f %%, %.2f M/s \033[K", (double)done / 1e6, part,
-		(double)done / 1e6 / (seconds_since(&x->began) + 1e-9));
+		(double)done / 1e6 / (seconds_since(x->began) + 1e-9));
 	return 0;
 }
 
 static void end_progress(struct export *x, bool good)
 {
-	double took = seconds_since(&x->began);
+	double took = seconds_since(x->began);
 
 	if (!x->show)
 		return;
@@ -428,7 +426,7 @@ static void fill_job(struct export *x)
 		.of_progress = x,
 	};
 	x->show = !x->quiet && isatty(STDERR_FILENO);
-	clock_gettime(CLOCK_MONOTONIC, &x->began);
+	x->began = mono_ns();
 	x->told = x->began;
 }
 

@@ -22,8 +22,8 @@ struct export
 	struct export_job job;
 	sqlite3 *all; /* the report without filters, for tracks */
 	struct why_tracks tracks;
-	struct timespec began, told;
-	bool show; /* progress */
+	int64_t began, told; /* mono_ns() */
+	bool show;           /* progress */
 	char why[EXPORT_WHY];
 };
 

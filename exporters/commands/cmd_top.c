@@ -7,6 +7,7 @@
 
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
+#include "collector/base/now.h"
 #include "collector/base/options.h"
 #include "collector/session/session_now.h"
 #include "exporters/top/top.h"
@@ -99,14 +100,6 @@ static int read_ask(const struct asked *a, struct top_watch *w)
 }
 
 /* ---- looking now and then ---- */
-
-static int64_t mono_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
 
 static void wait_until(int64_t ns)
 {

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collector/base/embed.h"
 #include "collector/base/message.h"
+#include "collector/base/now.h"
 #include "collector/base/plain_file.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/db_views.h"
@@ -242,21 +242,13 @@ int64_t db_read_view_steps = 1000;
 /* Of all connections: calls of the handler, and when they end; INT64_MAX: no limit. */
 static int64_t calls_left = INT64_MAX, views_until;
 
-static int64_t clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return ts.tv_sec * SECOND_NS + ts.tv_nsec;
-}
-
 bool db_read_is_spent(void)
 {
 	static bool has_said;
 
 	if (__atomic_load_n(&calls_left, __ATOMIC_RELAXED) == INT64_MAX ||
 	    (__atomic_sub_fetch(&calls_left, 1, __ATOMIC_RELAXED) > 0 &&
-	     clock_ns() < __atomic_load_n(&views_until, __ATOMIC_RELAXED)))
+	     mono_coarse_ns() < __atomic_load_n(&views_until, __ATOMIC_RELAXED)))
 		return false;
 	if (!__atomic_exchange_n(&has_said, true, __ATOMIC_RELAXED))
 		sl_warn("views in the report do not end: stopped reading them");
@@ -292,7 +284,8 @@ static void limit_views(sqlite3 *db, const char *path)
 		return;
 	if (__atomic_load_n(&calls_left, __ATOMIC_RELAXED) == INT64_MAX && stat(path, &st) == 0) {
 		__atomic_store_n(&views_until,
-				 clock_ns() + LEAST_NS + st.st_size / BYTES_SECOND * SECOND_NS,
+				 mono_coarse_ns() + LEAST_NS +
+					 st.st_size / BYTES_SECOND * SECOND_NS,
 				 __ATOMIC_RELAXED);
 		__atomic_store_n(&calls_left,
 				 (db_read_view_steps * 1000000 + st.st_size * 256) / STEPS + 1,

@@ -1,4 +1,5 @@
 /* top_read.c - the sums of a growing report, read once a second: only what has changed, in one short transaction. */
+#include "collector/base/now.h"
 #include "exporters/top/top.h"
 
 #include <stdlib.h>
@@ -237,11 +238,8 @@ static bool is_finished(const struct top *t, sqlite3 *db)
 
 static int64_t session_now(const struct top *t)
 {
-	struct timespec ts;
-	int64_t now;
+	int64_t now = mono_ns() - t->start_clock;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	now = (int64_t)ts.tv_sec * SECOND_NS + ts.tv_nsec - t->start_clock;
 	return now > t->time ? now : t->time;
 }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "collector/base/message.h"
+#include "collector/base/now.h"
 #include "exporters/text/cell.h"
 
 #define WHY        2048
@@ -53,14 +54,6 @@ static void on_crash(int sig)
 	endwin();
 	signal(sig, SIG_DFL);
 	raise(sig);
-}
-
-static int64_t mono_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 bool top_has_screen(void)

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "exporters/view/files.h"
+#include "collector/base/now.h"
 #include "exporters/view/live.h"
 
 #define FIRST_NS   300000000 /* until something is to be seen */
@@ -13,14 +14,6 @@
 
 int64_t view_first_part = 200000;
 static const char no_room[] = "out of memory, or no room for the side file";
-
-static int64_t clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
 
 static int on_track(void *self, struct tl_track *t)
 {
@@ -184,7 +177,7 @@ static int on_progress(void *self, uint64_t done, uint64_t total)
 {
 	struct view_builder *b = self;
 	struct view_store *v = b->v;
-	int64_t now = clock_ns();
+	int64_t now = mono_ns();
 
 	if (__atomic_load_n(b->stop, __ATOMIC_RELAXED))
 		return -1;
@@ -262,7 +255,7 @@ static int64_t run(struct view_builder *b, double part, char *why, size_t len)
 	/* And these join what is new with what is not. */
 	if (b->live)
 		options.activities &= ~TL_ACT_NVTX_KERNEL;
-	b->published = clock_ns();
+	b->published = mono_ns();
 	b->states = view_states_new(b, part <= 0);
 	b->near = calloc(VIEW_NEAR, sizeof(*b->near));
 	b->files = is_whole ? view_files_new() : NULL;

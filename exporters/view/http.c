@@ -6,6 +6,7 @@
 #include "exporters/view/guard.h"
 #include "exporters/view/http.h"
 #include "exporters/view/sockets.h"
+#include "collector/base/now.h"
 #include "exporters/view/workers.h"
 
 #ifndef SL_HAVE_LIBEVENT
@@ -31,7 +32,6 @@ int view_http_run(struct view_server *s, const struct view_http_options *o, char
 #include <event2/listener.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <time.h>
 
 #define HEAD_MAX  16384
 #define BODY_MAX  (1 << 20)
@@ -61,14 +61,6 @@ bool view_http_is_built(void)
 	return true;
 }
 
-static int64_t clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
-
 static int fd_of(struct evhttp_request *req)
 {
 	struct evhttp_connection *c = evhttp_request_get_connection(req);
@@ -82,7 +74,7 @@ static void on_sent(struct evhttp_request *req, void *arg)
 {
 	struct http *h = arg;
 
-	view_sockets_note(&h->sockets, fd_of(req), SOCKET_READING, false, clock_ns());
+	view_sockets_note(&h->sockets, fd_of(req), SOCKET_READING, false, mono_ns());
 }
 
 static void add_heads(struct evhttp_request *req, const char *type)
@@ -138,7 +130,7 @@ static void send_reply(struct http *h, struct evhttp_request *req, int status, c
 	struct evbuffer *body = evbuffer_new();
 
 	add_heads(req, type);
-	view_sockets_note(&h->sockets, fd_of(req), SOCKET_SENDING, false, clock_ns());
+	view_sockets_note(&h->sockets, fd_of(req), SOCKET_SENDING, false, mono_ns());
 	evhttp_request_set_on_complete_cb(req, on_sent, h);
 	if (body && evbuffer_add_reference(body, data, len, owned ? forget : NULL, owned) < 0)
 		free(owned);
@@ -245,7 +237,7 @@ static void give_job(struct http *h, struct evhttp_request *req, const char *pat
 	};
 	job->connection = req;
 	evhttp_connection_set_closecb(evhttp_request_get_connection(req), on_close, h);
-	view_sockets_note(&h->sockets, fd_of(req), SOCKET_WORKING, true, clock_ns());
+	view_sockets_note(&h->sockets, fd_of(req), SOCKET_WORKING, true, mono_ns());
 	view_workers_do(h->workers, job);
 }
 
@@ -290,7 +282,7 @@ static void on_request(struct evhttp_request *req, void *arg)
 
 static void look(struct http *h)
 {
-	bool is_full = view_sockets_look(&h->sockets, clock_ns()) >= VIEW_CONNECTIONS;
+	bool is_full = view_sockets_look(&h->sockets, mono_ns()) >= VIEW_CONNECTIONS;
 
 	if (is_full == h->is_full)
 		return;

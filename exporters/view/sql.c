@@ -1,11 +1,11 @@
 /* sql.c - /v1/sql and /v1/schema: any question to the report, and nothing but questions. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "exporters/read/db_read.h"
 #include "exporters/sql/functions.h"
 #include "exporters/view/route.h"
+#include "collector/base/now.h"
 #include "exporters/view/sql.h"
 
 #define ROWS_MAX  10000
@@ -21,19 +21,11 @@ struct limit {
 	bool is_over;
 };
 
-static int64_t clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
-
 static int on_steps(void *arg)
 {
 	struct limit *l = arg;
 
-	l->is_over |= clock_ns() > l->until || __atomic_load_n(l->stop, __ATOMIC_RELAXED);
+	l->is_over |= mono_ns() > l->until || __atomic_load_n(l->stop, __ATOMIC_RELAXED);
 	return l->is_over;
 }
 
@@ -95,7 +87,7 @@ static bool is_blank(const char *text)
 static void answer(struct view_reply *a, sqlite3 *db, const char *sql, const struct limit *l)
 {
 	struct writer *b = &a->body;
-	int64_t start = clock_ns();
+	int64_t start = mono_ns();
 	sqlite3_stmt *stmt = NULL;
 	const char *rest = "";
 	bool more = false;
@@ -111,7 +103,7 @@ static void answer(struct view_reply *a, sqlite3 *db, const char *sql, const str
 		put_columns(b, stmt);
 		rc = put_rows(b, stmt, &more);
 		json_bool(b, "more", more);
-		js_int(b, "ms", (clock_ns() - start) / 1000000);
+		js_int(b, "ms", (mono_ns() - start) / 1000000);
 		json_close(b, '}');
 	}
 	if (rc != SQLITE_DONE)
@@ -125,7 +117,7 @@ static void answer(struct view_reply *a, sqlite3 *db, const char *sql, const str
 
 void view_answer_sql(struct view_request *q, struct view_reply *a)
 {
-	struct limit limit = {.until = clock_ns() + SECONDS * INT64_C(1000000000),
+	struct limit limit = {.until = mono_ns() + SECONDS * INT64_C(1000000000),
 			      .stop = &q->server->stop};
 	char why[512], *sql = NULL;
 	sqlite3 *db;

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/now.h"
 #include "collector/base/plain_file.h"
 #include "collector/base/report_watch.h"
 #include "exporters/read/db_read.h"
@@ -19,19 +20,6 @@
 #define ANOTHER_NS 1000000000
 /* Of a report that grows: with what rows take to be written, less than a second. */
 #define FOLLOW_NS 400000000
-
-static int64_t ns_of(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
-
-static int64_t clock_ns(void)
-{
-	return ns_of(CLOCK_MONOTONIC);
-}
 
 static void fail(struct view_store *v, const char *what)
 {
@@ -134,7 +122,7 @@ static int make(struct view_store *v, sqlite3 *db, const struct view_identity *i
 
 static bool pause_ns(int64_t ns, const bool *stop)
 {
-	for (int64_t until = clock_ns() + ns; clock_ns() < until;) {
+	for (int64_t until = mono_ns() + ns; mono_ns() < until;) {
 		if (__atomic_load_n(stop, __ATOMIC_RELAXED))
 			return false;
 		nanosleep(&(struct timespec){0, 50000000}, NULL);
@@ -257,14 +245,14 @@ static void follow(struct view_store *v, uint64_t *rows, const bool *stop)
 	int fd = watch(v->path);
 
 	for (bool is_live = true; is_live && pause_ns(wait, stop);) {
-		int64_t start = clock_ns(), cpu = ns_of(CLOCK_THREAD_CPUTIME_ID);
+		int64_t start = mono_ns(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 		is_live = db_read_has_writer(v->path);
 		if (!look_again(v, rows, is_live, !is_live, stop))
 			is_live = false;
 		/* What other programs have taken of the time is no reason to wait for longer. */
-		wait = FOLLOW_NS - (clock_ns() - start);
-		cpu = 2 * (ns_of(CLOCK_THREAD_CPUTIME_ID) - cpu);
+		wait = FOLLOW_NS - (mono_ns() - start);
+		cpu = 2 * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu);
 		wait = wait > cpu ? wait : cpu;
 	}
 	if (fd >= 0)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collector/base/message.h"
+#include "collector/base/now.h"
 #include "collector/collect/notes.h"
 #include "collector/collect/pump.h"
 #include "collector/capture/flight/flight_internal.h"
@@ -170,7 +171,7 @@ static void give_back(struct collector *c)
 {
 	struct flight *f = c->flight;
 	uint64_t resident;
-	int64_t now = flight_now();
+	int64_t now = mono_ns();
 
 	if (now - f->memory.resident_at < RESIDENT_NS)
 		return;
@@ -200,7 +201,7 @@ static void cannot(struct collector *c, const char *why)
 static void begin_dump(struct collector *c)
 {
 	struct flight *f = c->flight;
-	int64_t now = flight_now(), from = f->whole.mono;
+	int64_t now = mono_ns(), from = f->whole.mono;
 	uint64_t ticks = f->whole.ticks, first = ticks ? drain_next_calls(&c->arenas).start : 0;
 	struct capture_ask ask;
 	char why[512] = "";
@@ -267,7 +268,7 @@ static void end_dump(struct collector *c)
 
 	f->state = c->capture->state == CAPTURE_OVER ? FLIGHT_OVER : FLIGHT_READY;
 	f->done.cnt++;
-	f->done.at = flight_now();
+	f->done.at = mono_ns();
 	c->arenas.flight.hold = f->dump.reads_all ? c->clocks.map.newest : f->dump.to;
 	/* To the tick and the nanosecond: no event is lost between two reports, and none is in both. */
 	if (f->dump.reads_all) {
@@ -300,8 +301,8 @@ void flight_before(struct collector *c)
 
 	if (!f || f->state == FLIGHT_OVER)
 		return;
-	flight_store_turn(&f->store, flight_now());
-	if (f->stop && flight_now() >= f->stop)
+	flight_store_turn(&f->store, mono_ns());
+	if (f->stop && mono_ns() >= f->stop)
 		c->end = RUN_CUT;
 	if (f->trigger.watch)
 		trigger_watch_round(f->trigger.watch, &c->arenas);
@@ -311,7 +312,7 @@ void flight_before(struct collector *c)
 		read_on_for_gpu(c);
 		return;
 	}
-	if (f->request.is_there && (f->done.has_ended || flight_now() >= f->request.due))
+	if (f->request.is_there && (f->done.has_ended || mono_ns() >= f->request.due))
 		begin_dump(c);
 	if (f->state == FLIGHT_DUMPING)
 		read_on_for_gpu(c);
@@ -351,7 +352,7 @@ bool flight_can_wait(struct collector *c, int64_t since_tick_ns)
 
 static int poll_switches(struct collector *c)
 {
-	flight_store_turn(&c->flight->store, flight_now());
+	flight_store_turn(&c->flight->store, mono_ns());
 	return sched_poll(c->kernel.sched.open, &flight_store_sched_ops, &c->flight->store);
 }
 
@@ -361,8 +362,8 @@ static void poll_samples(struct collector *c, bool all)
 
 	if (f->state == FLIGHT_OVER)
 		return;
-	flight_store_turn(&f->store, flight_now());
-	flight_store_poll_samples(&f->store, flight_now(), all);
+	flight_store_turn(&f->store, mono_ns());
+	flight_store_poll_samples(&f->store, mono_ns(), all);
 }
 
 static struct sample_losses losses(const struct collector *c)

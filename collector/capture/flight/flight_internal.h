@@ -74,9 +74,6 @@ struct flight {
 	bool is_failure_noted;
 };
 
-/* CLOCK_MONOTONIC. */
-int64_t flight_now(void);
-
 /* Requests that come together are one. */
 void flight_request_add(struct flight *f, enum capture_source source, const char *reason,
 			int64_t due);

@@ -5,20 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "collector/base/now.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/capture/flight/flight_internal.h"
 
 #define CRASH_NS 100000000ll /* other processes may end with it for so long */
-
-int64_t flight_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * SECOND_NS + ts.tv_nsec;
-}
 
 void flight_request_clear(struct flight_request *w)
 {
@@ -54,7 +46,7 @@ int flight_dump(struct collector *c, const char *reason, const char *report, boo
 		return -ENOTSUP;
 	if (f->state == FLIGHT_OVER)
 		return -ESHUTDOWN;
-	flight_request_add(f, CAPTURE_SOURCE_COMMAND, reason, flight_now());
+	flight_request_add(f, CAPTURE_SOURCE_COMMAND, reason, mono_ns());
 	if (report && !f->request.report) {
 		f->request.report = strdup(report);
 		f->request.overwrite = overwrite;
@@ -66,7 +58,7 @@ void flight_triggered(void *to, const char *why, uint64_t since)
 {
 	struct collector *c = to;
 	struct flight *f = c->flight;
-	int64_t now = flight_now();
+	int64_t now = mono_ns();
 
 	/* Too soon after a report, or already covered by the one about to be written. */
 	if ((f->done.cnt && now - f->done.at < f->ns) || f->state == FLIGHT_DUMPING ||
@@ -111,7 +103,7 @@ void flight_process_ended(void *ctx, struct proc *p)
 	struct collector *c = ctx;
 	struct flight *f = c->flight;
 	bool is_root = p->pid == c->root.pid;
-	int64_t now = flight_now();
+	int64_t now = mono_ns();
 	char why[256];
 
 	if (!f || !p->flags.in_tree || (c->end == RUN_CUT) || f->state == FLIGHT_OVER)

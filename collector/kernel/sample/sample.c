@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 
 #include "collector/report/db.h"
 #include "collector/report/db_map.h"
@@ -18,6 +17,7 @@
 #include "collector/kernel/sample/sample_unwind.h"
 #include "collector/kernel/sched/sched_internal.h"
 #include "collector/base/capture_window.h"
+#include "collector/base/now.h"
 #include "preload/wire/frame.h"
 
 #define SETTLE_NS 1000000u /* so late a record may come in behind younger ones of other CPUs */
@@ -456,14 +456,6 @@ static void take(struct sample *s, struct round *to, const struct perf_event_hea
 		take_comm(s, (const void *)record);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* A report ends, and the recording may continue: open off-CPU intervals are written as if they ended now. */
 static void tell_waiting(struct sample *s, struct round *to, uint64_t now)
 {
@@ -487,7 +479,7 @@ void sample_poll(struct sample *s, const struct sample_sink *sink, const struct 
 		 bool all)
 {
 	struct round to = {.of = s, .sink = sink, .windows = windows};
-	uint64_t now = now_ns(), until = all ? UINT64_MAX : now - SETTLE_NS;
+	uint64_t now = (uint64_t)mono_ns(), until = all ? UINT64_MAX : now - SETTLE_NS;
 	const struct perf_event_header *record;
 
 	sample_events_look(s->events);

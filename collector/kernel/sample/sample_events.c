@@ -12,6 +12,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/limits.h"
+#include "collector/base/now.h"
 #include "collector/kernel/perf/perf_rings.h"
 #include "collector/kernel/sample/sample_unwind.h"
 #include "collector/kernel/sched/sched_internal.h"
@@ -439,12 +440,12 @@ void sample_events_pause(struct sample_events *es, bool pause)
 		return;
 	es->is_paused = pause;
 	say_pause(es);
-	es->again_ns = sched_now() + AGAIN_NS;
+	es->again_ns = (uint64_t)mono_ns() + AGAIN_NS;
 }
 
 static void say_again(struct sample_events *es)
 {
-	if (!es->again_ns || sched_now() < es->again_ns)
+	if (!es->again_ns || (uint64_t)mono_ns() < es->again_ns)
 		return;
 	es->again_ns = 0;
 	say_pause(es);

@@ -5,6 +5,7 @@
  * the program: the sample is the first of its CPU that is younger.
  */
 #include "collector/kernel/sample/sample_python.h"
+#include "collector/base/now.h"
 #include "collector/kernel/perf/perf_rings.h"
 
 #if SL_SAMPLE_PYTHON
@@ -314,7 +315,7 @@ static struct process *process_of(struct sample_python *sp, uint32_t pid, uint64
 	}
 	p->from = (struct pycode_from){.pid = pid};
 	p->image = image;
-	p->last_ns = sched_now();
+	p->last_ns = (uint64_t)mono_ns();
 	p->has_ended = false;
 	return p;
 }
@@ -377,7 +378,7 @@ void sample_python_mapped(struct sample_python *sp, const struct sample_mapped *
 void sample_python_ended(struct sample_python *sp, uint32_t pid)
 {
 	struct process *p = process_find(sp, pid);
-	uint64_t now = sched_now();
+	uint64_t now = (uint64_t)mono_ns();
 
 	if (p)
 		p->has_ended = true;

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collector/report/db.h"
 #include "collector/report/db_ids.h"
 #include "collector/kernel/sample/sample_sink.h"
 #include "collector/kernel/sample/sample_stacks.h"
+#include "collector/base/now.h"
 #include "collector/base/proc.h"
 #include "preload/wire/frame.h"
 
@@ -50,14 +50,6 @@ struct sample_spaces {
 	uint64_t purged_ns, keep_ns;
 	struct sample_stacks stacks;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 struct sample_spaces *sample_spaces_new(struct sample_files *files, size_t stacks)
 {
@@ -175,7 +167,7 @@ static void purge(struct sample_spaces *ss, uint64_t now)
 void sample_spaces_ended(struct sample_spaces *ss, uint32_t pid)
 {
 	struct sample_space *s = space_find(ss, pid);
-	uint64_t now = now_ns();
+	uint64_t now = (uint64_t)mono_ns();
 
 	if (s)
 		s->ended_ns = now;
@@ -329,7 +321,7 @@ static void read_maps(struct sample_spaces *ss, struct sample_space *s, uint64_t
 	size_t size = 0;
 	FILE *f;
 
-	s->read_ns = now_ns();
+	s->read_ns = (uint64_t)mono_ns();
 	snprintf(path, sizeof(path), "%s/%u/maps", proc_root(), s->pid);
 	f = s->ended_ns ? NULL : fopen(path, "re");
 	while (f && getline(&line, &size, f) > 0) {
@@ -362,7 +354,7 @@ const struct sample_range *sample_space_find(struct sample_spaces *ss, struct sa
 	const struct sample_range *r = sample_ranges_find(s->code, address);
 
 	/* What has no mapping (a damaged stack has such addresses) does not make us read for every sample. */
-	if (r || now_ns() - s->read_ns < REREAD_NS)
+	if (r || (uint64_t)mono_ns() - s->read_ns < REREAD_NS)
 		return r;
 	read_maps(ss, s, s->code ? ns : 0);
 	return sample_ranges_find(s->code, address);
@@ -383,7 +375,7 @@ bool sample_space_page(struct sample_spaces *ss, struct sample_space *s, uint64_
 	const uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE);
 	const struct sample_range *r = either(s, address);
 
-	if (!r && now_ns() - s->read_ns >= REREAD_NS) {
+	if (!r && (uint64_t)mono_ns() - s->read_ns >= REREAD_NS) {
 		read_maps(ss, s, s->code ? ns : 0);
 		r = either(s, address);
 	}

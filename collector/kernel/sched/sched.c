@@ -5,21 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "collector/base/now.h"
 #include "collector/kernel/perf/perf_rings.h"
 #include "collector/kernel/sched/sched_internal.h"
 
 struct sched_tuning sched_tuning;
-
-uint64_t sched_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 uint8_t sched_state(uint32_t bits)
 {
@@ -192,7 +184,7 @@ int sched_poll(struct sched *s, const struct sched_ops *ops, void *ctx)
 	s->out.ops = ops;
 	s->out.ctx = ctx;
 	s->out.handled = 0;
-	horizon = s->is_stopped ? SCHED_DRAINED - 1 : sched_now() - SCHED_SETTLE_NS;
+	horizon = s->is_stopped ? SCHED_DRAINED - 1 : (uint64_t)mono_ns() - SCHED_SETTLE_NS;
 	s->driver->poll(s, horizon < s->out.limit_ns ? horizon : s->out.limit_ns);
 	return s->out.handled;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "collector/base/now.h"
 #include "collector/kernel/sched/sched_internal.h"
 
 #ifdef SL_HAVE_BPF
@@ -160,7 +161,7 @@ static void cool_down(struct sched *s, struct bpf *b)
 {
 	uint64_t after = sched_tuning.detach_ns ? sched_tuning.detach_ns : DETACH_NS;
 
-	if (!b->pause.ns || b->pause.is_cold || sched_now() - b->pause.ns < after)
+	if (!b->pause.ns || b->pause.is_cold || (uint64_t)mono_ns() - b->pause.ns < after)
 		return;
 	b->pause.ns = 0; /* once */
 	if (ctxsw_ask_holders(&b->loaded, s->cpu.cnt))
@@ -220,7 +221,7 @@ static void bpf_record(struct sched *s, bool on, struct sched_edge *edge)
 	if (s->no_switches)
 		return;
 	__atomic_store_n(&b->map.shared->is_paused, !on, __ATOMIC_SEQ_CST);
-	b->pause.ns = on ? 0 : sched_now();
+	b->pause.ns = on ? 0 : (uint64_t)mono_ns();
 	if (on)
 		warm_up(s, b);
 	for (unsigned cpu = 0; on && cpu < s->cpu.cnt; cpu++) {

@@ -17,6 +17,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "collector/base/now.h"
 #include "collector/kernel/bpf/syscalls.h"
 #include "collector/kernel/sched/sched_load.h"
 
@@ -158,7 +159,7 @@ struct calls *calls_open(const struct sched *s, int flags, char *why, size_t why
 	if (c) {
 		c->map.cpus = s->cpu.cnt;
 		c->turn.is_on = true;
-		c->turn.last_ns = sched_now();
+		c->turn.last_ns = (uint64_t)mono_ns();
 		c->map.slots =
 			sched_tuning.records_per_cpu ? sched_tuning.records_per_cpu : RECORDS_MIN;
 		while (!sched_tuning.records_per_cpu &&
@@ -273,7 +274,7 @@ static void turn(struct calls *c)
 {
 	read_sums(c); /* of the turn before, if not done yet */
 	__atomic_store_n(&c->map.shared->phase, !c->map.shared->phase, __ATOMIC_SEQ_CST);
-	c->turn.turned_ns = c->turn.last_ns = sched_now();
+	c->turn.turned_ns = c->turn.last_ns = (uint64_t)mono_ns();
 }
 
 static void tell(struct sched *s, struct calls *c)
@@ -300,7 +301,7 @@ static void tell(struct sched *s, struct calls *c)
 
 void calls_tell_sums(struct sched *s, struct calls *c, bool over)
 {
-	uint64_t now = sched_now();
+	uint64_t now = (uint64_t)mono_ns();
 
 	if (over && c->turn.is_on && c->turn.window == s->edge.window) {
 		turn(c); /* nothing is attached any more */

@@ -19,6 +19,7 @@
 #include "collector/base/privilege.h"
 #include "collector/base/grow.h"
 #include "collector/base/limits.h"
+#include "collector/base/now.h"
 #include "collector/kernel/perf/perf_rings.h"
 #include "collector/kernel/sched/sched_internal.h"
 #include "collector/base/proc.h"
@@ -217,7 +218,7 @@ static int know(struct perf *p, uint32_t pid, uint32_t tid)
 		return -ENOMEM;
 	p->known = grown;
 	k = &p->known[p->known_cnt++];
-	*k = (struct known){.pid = pid, .tid = tid, .ns = sched_now()};
+	*k = (struct known){.pid = pid, .tid = tid, .ns = (uint64_t)mono_ns()};
 	snprintf(path, sizeof(path), "%s/%u/task/%u/comm", proc_root(), pid, tid);
 	f = fopen(path, "re");
 	if (f && fgets(k->comm, sizeof(k->comm), f))

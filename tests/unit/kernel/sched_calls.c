@@ -1,6 +1,7 @@
 /*
  * System calls of real programs, compared with what they know to have made.
  */
+#include "collector/base/now.h"
 #include "tests/unit/kernel/sched_capture.h"
 
 #include <sys/wait.h>
@@ -216,7 +217,7 @@ static void windows(void **state)
 	int go;
 
 	(void)state;
-	sched_pause(s, sched_now());
+	sched_pause(s, (uint64_t)mono_ns());
 	cap.child = start_child(call_on, &go);
 	assert_int_equal(sched_follow(s, cap.child), 0);
 	assert_int_equal(write(go, "x", 1), 1);
@@ -227,10 +228,10 @@ static void windows(void **state)
 		usleep(2000);
 		memset(&got.of, 0, sizeof(got.of));
 		got.to = 0;
-		got.from = sched_now();
+		got.from = (uint64_t)mono_ns();
 		sched_resume(s, got.from);
 		await_calls(1000);
-		got.to = sched_now();
+		got.to = (uint64_t)mono_ns();
 		sched_pause(s, got.to);
 		while (!sched_has_told(s, got.to)) {
 			usleep(200);

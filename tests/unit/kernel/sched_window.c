@@ -1,6 +1,7 @@
 /*
  * Recording of switches pauses and resumes: rows lie within, alternate, and hold all the CPU time there was.
  */
+#include "collector/base/now.h"
 #include "tests/unit/kernel/sched_capture.h"
 
 #define WINDOWS_MOST 64
@@ -75,7 +76,7 @@ static void run_windows(struct sched *s, int (*work)(void), int cnt, unsigned on
 	*stop_word = 0;
 	window_cnt = 0;
 	told->rounds = 0;
-	sched_pause(s, sched_now());
+	sched_pause(s, (uint64_t)mono_ns());
 	cap.child = start_child(work, &go);
 	assert_int_equal(write(go, "x", 1), 1);
 	close(go);
@@ -86,14 +87,14 @@ static void run_windows(struct sched *s, int (*work)(void), int cnt, unsigned on
 
 		usleep(off_us);
 		w->most_s = -cpu_clock(cap.child);
-		w->from = sched_now();
+		w->from = (uint64_t)mono_ns();
 		sched_resume(s, w->from);
 		sched_resume(s, w->from + 1); /* has no effect */
-		w->edge_s = (double)(sched_now() - w->from) * 1e-9;
+		w->edge_s = (double)((uint64_t)mono_ns() - w->from) * 1e-9;
 		w->least_s = -cpu_clock(cap.child);
 		usleep(on_us);
 		w->least_s += cpu_clock(cap.child);
-		w->to = sched_now();
+		w->to = (uint64_t)mono_ns();
 		w->most_s += cpu_clock(cap.child);
 		sched_pause(s, w->to);
 		sched_pause(s, w->to + 1);
@@ -255,7 +256,7 @@ static void never_on(void **state)
 	struct sched *s = must_open(SCHED_MODE_TREE, SCHED_BACKEND_BPF);
 
 	(void)state;
-	sched_pause(s, sched_now());
+	sched_pause(s, (uint64_t)mono_ns());
 	run_on(s, ping_pong, 5);
 	sched_close(s);
 	assert_int_equal(cap.row_cnt, 0);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "collector/base/now.h"
 #include "collector/run/pace.h"
 
 #include <stdlib.h>
@@ -60,7 +61,7 @@ static int set_up(void **state)
 	c->arenas.spool = spool;
 	c->arenas.first = arena;
 	c->pace.uptime = -1;
-	c->clocks.tick_at = pump_mono() + HOUR_NS;
+	c->clocks.tick_at = mono_ns() + HOUR_NS;
 	return 0;
 }
 
@@ -117,9 +118,9 @@ static void processor_must_be_free_four_times_in_a_row(void **state)
 static void report_that_is_read_has_its_rows_at_once(void **state)
 {
 	(void)state;
-	c->pace.watched_at = pump_mono() + HOUR_NS;
+	c->pace.watched_at = mono_ns() + HOUR_NS;
 	assert_false(pace_defers(c));
-	c->pace.watched_at = pump_mono() - HOUR_NS;
+	c->pace.watched_at = mono_ns() - HOUR_NS;
 	assert_true(pace_defers(c));
 }
 
@@ -185,7 +186,7 @@ static void long_time_without_a_tick_is_enough(void **state)
 {
 	(void)state;
 	assert_false(pace_look(c));
-	c->clocks.tick_at = pump_mono() - HOUR_NS;
+	c->clocks.tick_at = mono_ns() - HOUR_NS;
 	assert_true(pace_look(c));
 	options->rings.live_always = true;
 	assert_true(pace_look(c));
@@ -321,15 +322,15 @@ static void idle_time_since_the_last_look_is_counted(void **state)
 	(void)state;
 	put_uptime("1000.00 50.25\n");
 	/* The look before was an hour ago, when there were 1,200 s (a third) less, and 1 s. */
-	c->pace.looked_at = pump_mono() - HOUR_NS;
+	c->pace.looked_at = mono_ns() - HOUR_NS;
 	c->pace.idle_ns = IDLE_NS - HOUR_NS / 2;
 	c->pace.free_looks = 2;
 	pace_look(c);
 	assert_int_equal(c->pace.free_looks, 3);
 	assert_int_equal(c->pace.idle_ns, IDLE_NS);
-	assert_true(c->pace.looked_at > pump_mono() - HOUR_NS / 2);
+	assert_true(c->pace.looked_at > mono_ns() - HOUR_NS / 2);
 	/* A quarter of the hour is not enough: the row of free looks ends. */
-	c->pace.looked_at = pump_mono() - HOUR_NS;
+	c->pace.looked_at = mono_ns() - HOUR_NS;
 	c->pace.idle_ns = IDLE_NS - HOUR_NS / 4;
 	pace_look(c);
 	assert_int_equal(c->pace.free_looks, 0);
@@ -340,7 +341,7 @@ static void uptime_is_read_ten_times_a_second_at_most(void **state)
 {
 	(void)state;
 	put_uptime("1000.00 50.25\n");
-	c->pace.looked_at = pump_mono() + HOUR_NS;
+	c->pace.looked_at = mono_ns() + HOUR_NS;
 	c->pace.free_looks = 2;
 	pace_look(c);
 	assert_int_equal(c->pace.free_looks, 2);
