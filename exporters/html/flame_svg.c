@@ -72,9 +72,12 @@ static const char *name_of(struct draw *d, uint32_t label, char buf[FRAME_NAME +
 {
 	const struct stack_costs *w = d->flame->w;
 
-	if (flame_is_process(d->flame, label))
-		return page_process_name(d->page, w->owner[label - w->frame_cnt].global >> 24, buf,
-					 FRAME_NAME);
+	if (flame_is_process(d->flame, label)) {
+		const struct stack_owner *o = &w->owner[label - w->frame_cnt];
+
+		snprintf(buf, FRAME_NAME, "%.100s (%d)", o->process, (int)TL_PID(o->global));
+		return buf;
+	}
 	snprintf(buf, FRAME_NAME, "%s", w->frame[label].text);
 	return buf;
 }

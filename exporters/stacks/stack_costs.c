@@ -5,7 +5,6 @@
 
 #include "collector/base/grow.h"
 #include "exporters/read/db_read.h"
-#include "exporters/read/intern.h"
 #include "exporters/read/io_direction.h"
 #include "exporters/stacks/stack_costs.h"
 
@@ -56,80 +55,6 @@ unsigned stack_costs_parse(const char *list, char *why, size_t why_len)
 	return bits;
 }
 
-/* ---- whose ---- */
-
-static char *ask_name(struct stack_costs *w, const char *sql, int64_t global, const char *otherwise)
-{
-	sqlite3_stmt *stmt = NULL;
-	const char *text = NULL;
-	char *copy;
-
-	if (sqlite3_prepare_v2(w->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_bind_int64(stmt, 1, global) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
-		text = (const char *)sqlite3_column_text(stmt, 0);
-	copy = strdup(text && *text ? text : otherwise);
-	sqlite3_finalize(stmt);
-	for (char *p = copy; p && *p; p++)
-		if ((unsigned char)*p < ' ')
-			*p = ' ';
-	return copy;
-}
-
-static uint32_t make_owner(struct stack_costs *w, int64_t global)
-{
-	struct stack_owner o = {.global = global};
-	uint64_t *named;
-
-	o.process = ask_name(w, "SELECT name FROM PROCESSES WHERE globalPid = ?1 & ~0xFFFFFF",
-			     global, "process");
-	if (w->by != OWNER_BY_PROCESS)
-		o.thread = ask_name(w,
-				    "SELECT value FROM ThreadNames JOIN StringIds ON id = nameId "
-				    "WHERE globalTid = ?1 ORDER BY ThreadNames.rowid DESC",
-				    global, "thread");
-	grow(&w->owner, w->owner_cnt, &w->owner_max, sizeof(*w->owner));
-	if (!o.process || (!o.thread && w->by != OWNER_BY_PROCESS) ||
-	    w->owner_cnt == w->owner_max) {
-		w->failed = true;
-	} else if (w->by == OWNER_BY_NAME) {
-		uint64_t hash = intern_hash(intern_hash(0, o.process, strlen(o.process)), o.thread,
-					    strlen(o.thread));
-
-		named = tl_map_at(&w->owner_named, hash, true);
-		if (named && *named) {
-			free(o.process);
-			free(o.thread);
-			return (uint32_t)*named - 1;
-		}
-		if (named)
-			*named = w->owner_cnt + 1;
-		w->failed |= !named;
-	}
-	if (w->failed) {
-		free(o.process);
-		free(o.thread);
-		return 0;
-	}
-	w->owner[w->owner_cnt] = o;
-	return w->owner_cnt++;
-}
-
-static uint32_t owner_of(struct stack_costs *w, int64_t global)
-{
-	int64_t key = w->by == OWNER_BY_PROCESS ? TL_PROCESS_OF(global) : global;
-	uint64_t *at = tl_map_at(&w->owner_of, (uint64_t)key, true);
-
-	if (at && *at)
-		return (uint32_t)*at - 1;
-	uint32_t owner = make_owner(w, key);
-
-	if (!at)
-		w->failed = true;
-	else
-		*at = (uint64_t)owner + 1;
-	return owner;
-}
-
 /* ---- what it costs ---- */
 
 /* The tree's node of a stack; of none, too. */
@@ -144,10 +69,10 @@ static uint32_t node_of_stack(struct stack_costs *w, enum stack_cost what, bool 
 	return (uint32_t)*at;
 }
 
-static void add(struct stack_costs *w, enum stack_cost what, int64_t global, uint32_t node,
-		int64_t value)
+static void add(struct stack_costs *w, enum stack_cost what, int64_t global, int64_t at_ns,
+		uint32_t node, int64_t value)
 {
-	uint32_t owner = owner_of(w, global);
+	uint32_t owner = stack_owner_at(w, global, at_ns);
 	uint64_t *at = tl_map_at(&w->entry_of, (uint64_t)owner << 32 | node, true);
 
 	if (at && !*at)
@@ -188,10 +113,17 @@ static uint32_t node_at(struct stack_costs *w, enum stack_cost what, sqlite3_stm
 			     sqlite3_column_int64(stmt, col));
 }
 
-/* globalTid, stack */
+/* Adds @value to the owner of a row that begins with globalTid and the time. */
+static void add_row(struct stack_costs *w, enum stack_cost what, sqlite3_stmt *stmt, uint32_t node,
+		    int64_t value)
+{
+	add(w, what, sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1), node, value);
+}
+
+/* globalTid, start, stack */
 static void on_sample(struct stack_costs *w, enum stack_cost what, sqlite3_stmt *stmt)
 {
-	add(w, what, sqlite3_column_int64(stmt, 0), node_at(w, what, stmt, 1), 1);
+	add_row(w, what, stmt, node_at(w, what, stmt, 2), 1);
 }
 
 /* The name of a call, without the version that CUPTI puts after it. */
@@ -220,46 +152,47 @@ static uint32_t call_leaf(struct stack_costs *w, uint32_t node, int64_t name_id)
 	return stack_leaf(w, node, FRAME_CALL, name);
 }
 
-/* globalTid, stack, nameId, value */
+/* globalTid, start, stack, nameId, value */
 static void on_call(struct stack_costs *w, enum stack_cost what, sqlite3_stmt *stmt)
 {
-	uint32_t node = node_at(w, what, stmt, 1);
+	uint32_t node = node_at(w, what, stmt, 2);
 
-	node = call_leaf(w, node, sqlite3_column_int64(stmt, 2));
-	add(w, what, sqlite3_column_int64(stmt, 0), node, sqlite3_column_int64(stmt, 3));
+	node = call_leaf(w, node, sqlite3_column_int64(stmt, 3));
+	add_row(w, what, stmt, node, sqlite3_column_int64(stmt, 4));
 }
 
-/* globalTid, stack, nameId, bytes, pathId, name, library, io: both ways are read at once */
+/* globalTid, start, stack, nameId, bytes, pathId, name, library, io: both ways are read at once */
 static void on_bytes(struct stack_costs *w, enum stack_cost what, sqlite3_stmt *stmt)
 {
-	int64_t name = sqlite3_column_int64(stmt, 2), path = sqlite3_column_int64(stmt, 4);
-	enum io_direction way = io_direction_of(stmt, 5, 6);
+	int64_t name = sqlite3_column_int64(stmt, 3), path = sqlite3_column_int64(stmt, 5);
+	enum io_direction way = io_direction_of(stmt, 6, 7);
 	uint32_t node;
 
 	what = way == IO_IN ? COST_READ : COST_WRITTEN;
 	if (way == IO_NONE || !(w->what & COST_BIT(what)))
 		return;
-	node = call_leaf(w, node_at(w, what, stmt, 1), name);
+	node = call_leaf(w, node_at(w, what, stmt, 2), name);
 	if (path > 0 && !w->no_leaves)
 		node = stack_leaf(w, node, FRAME_FILE, stack_string(w, path));
-	add(w, what, sqlite3_column_int64(stmt, 0), node, sqlite3_column_int64(stmt, 3));
+	add_row(w, what, stmt, node, sqlite3_column_int64(stmt, 4));
 }
 
-/* globalTid, stack, text, value */
+/* globalTid, start, stack, text, value */
 static void on_work(struct stack_costs *w, enum stack_cost what, sqlite3_stmt *stmt)
 {
-	const char *text = (const char *)sqlite3_column_text(stmt, 2);
-	uint32_t node = node_at(w, what, stmt, 1);
+	const char *text = (const char *)sqlite3_column_text(stmt, 3);
+	uint32_t node = node_at(w, what, stmt, 2);
 
 	if (!w->no_leaves)
 		node = stack_leaf(w, node, FRAME_WORK, text ? text : "[unknown]");
-	add(w, what, sqlite3_column_int64(stmt, 0), node, sqlite3_column_int64(stmt, 3));
+	add_row(w, what, stmt, node, sqlite3_column_int64(stmt, 4));
 }
 
 static int read_samples(struct stack_costs *w)
 {
 	return each_row(w, COST_CPU,
-			"SELECT coalesce(globalTid, 0), stack FROM SL_CHAIN_SAMPLES WHERE periodic",
+			"SELECT coalesce(globalTid, 0), start, stack FROM SL_CHAIN_SAMPLES WHERE "
+			"periodic",
 			on_sample);
 }
 
@@ -270,15 +203,16 @@ static int read_samples(struct stack_costs *w)
 
 static int read_blocked(struct stack_costs *w)
 {
-	return each_row(w, COST_OFF_CPU,
-			"SELECT coalesce(globalTid, 0), stack, nameId, max(end - start, 0) " OUTER,
-			on_call);
+	return each_row(
+		w, COST_OFF_CPU,
+		"SELECT coalesce(globalTid, 0), start, stack, nameId, max(end - start, 0) " OUTER,
+		on_call);
 }
 
 static int read_calls(struct stack_costs *w)
 {
 	return each_row(w, COST_CALLS,
-			"SELECT coalesce(globalTid, 0), stack, nameId, 1 " OUTER
+			"SELECT coalesce(globalTid, 0), start, stack, nameId, 1 " OUTER
 			" OR level = 0 AND source IN (2, 4)",
 			on_call);
 }
@@ -287,7 +221,8 @@ static int read_bytes(struct stack_costs *w)
 {
 	return each_row(
 		w, COST_READ,
-		"SELECT coalesce(globalTid, 0), stack, c.nameId, bytes, pathId, value, library, "
+		"SELECT coalesce(globalTid, 0), start, stack, c.nameId, bytes, pathId, value, "
+		"library, "
 		"io FROM SL_CHAIN_CALLS c LEFT JOIN StringIds ON id = c.nameId "
 		"LEFT JOIN SL_FUNCTIONS f ON f.nameId = c.nameId WHERE source = 1 AND bytes > 0",
 		on_bytes);
@@ -310,8 +245,9 @@ static void move_from_call(struct stack_costs *w, const struct off_cpu *a)
 {
 	int64_t left = a->call_end - a->out, len = a->len < left ? a->len : left;
 
-	add(w, COST_OFF_CPU, a->thread, call_leaf(w, stack_no_stack(w), a->call_name), -len);
-	add(w, COST_OFF_CPU, a->thread, a->node, len);
+	add(w, COST_OFF_CPU, a->thread, a->out, call_leaf(w, stack_no_stack(w), a->call_name),
+	    -len);
+	add(w, COST_OFF_CPU, a->thread, a->out, a->node, len);
 }
 
 static void settle(struct stack_costs *w, struct off_cpu *a)
@@ -319,7 +255,7 @@ static void settle(struct stack_costs *w, struct off_cpu *a)
 	if (a->node == STACK_NO_NODE || a->len < 0)
 		return;
 	if (!a->covered)
-		add(w, COST_OFF_CPU, a->thread, a->node, a->len);
+		add(w, COST_OFF_CPU, a->thread, a->out, a->node, a->len);
 	else if (a->call_name >= 0)
 		move_from_call(w, a);
 	a->node = STACK_NO_NODE;
@@ -411,7 +347,7 @@ static const char launches[] = "CREATE TEMP TABLE SL_COST_LAUNCH (process INTEGE
 			       "FROM SL_CHAIN_LAUNCHES ORDER BY 1, 2";
 
 #define WORK(name, table)                                                           \
-	"SELECT coalesce(l.globalTid, w.globalPid, 0), stack, " name                \
+	"SELECT coalesce(l.globalTid, w.globalPid, 0), start, stack, " name         \
 	", max(end - start, 0) FROM " table                                         \
 	" AS w LEFT JOIN SL_COST_LAUNCH AS l ON l.process = coalesce(w.globalPid, " \
 	"(SELECT min(globalTid) FROM SL_COST_LAUNCH)) >> 24 AND l.correlationId = " \
@@ -442,12 +378,14 @@ static int read_gpu(struct stack_costs *w)
 static int read_allocations(struct stack_costs *w)
 {
 	static const char told[] =
-		"SELECT coalesce(l.globalTid, w.globalPid, 0), stack, '[GPU memory]', bytes FROM "
+		"SELECT coalesce(l.globalTid, w.globalPid, 0), start, stack, '[GPU memory]', bytes "
+		"FROM "
 		"CUDA_GPU_MEMORY_USAGE_EVENTS AS w LEFT JOIN SL_COST_LAUNCH AS l ON l.process = "
 		"w.globalPid >> 24 AND l.correlationId = w.correlationId WHERE memoryOperationType "
 		"= 0";
 	static const char asked[] =
-		"SELECT coalesce(globalTid, 0), stack, nameId, coalesce(sum(a.value) FILTER (WHERE "
+		"SELECT coalesce(globalTid, 0), start, stack, nameId, coalesce(sum(a.value) FILTER "
+		"(WHERE "
 		"role = 0), max(a.value) FILTER (WHERE role = 21) * max(1, coalesce(max(a.value) "
 		"FILTER (WHERE role = 22), 1)), 0) FROM SL_CHAIN_CALLS AS c JOIN SL_GPU_ARGUMENTS "
 		"AS a ON a.callId = c.correlationId WHERE source = 2 AND result = 0 AND nameId IN "
@@ -497,6 +435,8 @@ int stack_costs_run(struct stack_costs *w, char *why, size_t why_len)
 	const unsigned launched = COST_BIT(COST_GPU) | COST_BIT(COST_ALLOCATIONS);
 	int rc = load(w, why, why_len);
 
+	if (rc == 0)
+		rc = stack_images_read(w);
 	if (rc == 0 && (w->what & launched))
 		rc = exec(w, drop) < 0 ? -1 : exec(w, launches);
 	if (rc == 0 && (w->what & COST_BIT(COST_CPU)))
@@ -531,7 +471,10 @@ void stack_costs_free(struct stack_costs *w)
 			free((char *)(uintptr_t)w->strings.slot[i].value);
 	free(w->frame);
 	free(w->node);
+	for (uint32_t i = 0; i < w->image_cnt; i++)
+		free(w->image[i].name);
 	free(w->owner);
+	free(w->image);
 	free(w->entry);
 	tl_map_free(&w->frame_of);
 	tl_map_free(&w->child_of);

@@ -73,7 +73,14 @@ enum stack_by { /* whose it is */
 
 struct stack_owner {
 	int64_t global; /* globalTid; globalPid of processes; of those of the same names the first */
-	char *process, *thread; /* thread: NULL of processes */
+	char *process; /* the program that ran at the time: of a process that execs there are several owners */
+	char *thread; /* NULL of processes */
+};
+
+/* The program that a process ran from @start on; of processes that ran several. */
+struct stack_image {
+	int64_t process, start; /* globalPid; ns */
+	char *name;             /* of its file */
 };
 
 struct stack_entry {
@@ -99,6 +106,8 @@ struct stack_costs {
 	uint32_t node_cnt, node_max;
 	struct stack_owner *owner;
 	uint32_t owner_cnt, owner_max;
+	struct stack_image *image; /* by process and start */
+	uint32_t image_cnt, image_max;
 	struct stack_entry *entry;
 	size_t entry_cnt, entry_max;
 	/* inner */
@@ -124,7 +133,12 @@ static inline int64_t stack_cost_sum(int64_t a, int64_t b)
 int stack_costs_run(struct stack_costs *w, char *why, size_t why_len);
 void stack_costs_free(struct stack_costs *w);
 
-/* ---- between the two halves ---- */
+/* ---- between the parts ---- */
+
+/* The images of processes that exec (stack_owner.c). 0, or -1 as above. */
+int stack_images_read(struct stack_costs *w);
+/* Index of the owner that thread @global had at @at_ns. */
+uint32_t stack_owner_at(struct stack_costs *w, int64_t global, int64_t at_ns);
 
 #define STACK_NO_NODE UINT32_MAX
 /* All stacks of the report (stack_tree.c). */

@@ -52,6 +52,50 @@ static void samples_are_counted_by_stack_and_process(void **state)
 	end_costs(&w);
 }
 
+/* Process 70 was forked by a shell, and ran two programs; 80 stayed what it was; 90 has another one's pid, which ended. */
+static void stacks_belong_to_the_program_that_ran_at_their_time(void **state)
+{
+	const char *report =
+		"strings: (1, 'hot'), (2, 'pool'), (5, 'read');"
+		"PROCESSES(globalPid, pid, name): ($70, 70, 'hot'), ($80, 80, 'sh'), ($90, 90, "
+		"'b');"
+		"SL_PROCESS_TREE(globalPid, parentGlobalPid, start, end, kind, traced, exe): "
+		"($70, $80, 100, 200, 1, 1, '/bin/dash'), ($70, $80, 200, 300, 2, 1, '/bin/env'), "
+		"($70, $80, 300, 350, 2, 1, '/opt/hot'), ($70, $80, 350, 400, 2, 1, '/opt/hot'), "
+		"($80, NULL, 0, 400, 0, 1, '/bin/dash'), ($90, $80, 10, 20, 1, 1, '/bin/a'), "
+		"($90, $80, 30, 40, 1, 1, '/bin/b');"
+		"ThreadNames(nameId, priority, globalTid): (1, 0, $70.70), (2, 0, $70.71);"
+		"samples: (1, 99, 0, 1, $70.70, 1, 2, NULL), (2, 199, 0, 1, $70.70, 1, 2, NULL), "
+		"(3, 200, 0, 1, $70.70, 1, 2, NULL), (4, 250, 0, 1, $70.71, 1, 2, NULL), "
+		"(5, 300, 0, 1, $70.70, 1, 2, NULL), (6, 500, 0, 1, $70.70, 1, 2, NULL), "
+		"(7, 500, 0, 1, $70.71, 1, 2, NULL), (8, 100, 0, 1, $80.80, 1, 2, NULL), "
+		"(9, 15, 0, 1, $90.90, 1, 2, NULL), (10, 35, 0, 1, $90.90, 1, 2, NULL);"
+		"nested: (210, 220, $70.70, 5, 0, NULL, NULL, NULL), "
+		"(310, 325, $70.70, 5, 0, NULL, NULL, NULL);";
+	struct stack_costs w = {.what = CPU | OFF, .by = OWNER_BY_NAME};
+
+	(void)state;
+	check_costs(&w, report,
+		    "a/a: main cpu=1\n"
+		    "b/thread: main cpu=1\n"
+		    "dash/dash: main cpu=2\n"
+		    "env/env: [no stack][remark];read[call] off-cpu=10\n"
+		    "env/env: main cpu=1\n"
+		    "env/pool: main cpu=1\n"
+		    "hot/hot: [no stack][remark];read[call] off-cpu=15\n"
+		    "hot/hot: main cpu=2\n"
+		    "hot/pool: main cpu=1\n"
+		    "sh/thread: main cpu=1\n");
+	end_costs(&w);
+	check(CPU, report,
+	      "a: main cpu=1\n"
+	      "b: main cpu=1\n"
+	      "dash: main cpu=2\n"
+	      "env: main cpu=2\n"
+	      "hot: main cpu=3\n"
+	      "sh: main cpu=1\n");
+}
+
 static void threads_of_one_name_are_one_unless_each_is_wanted(void **state)
 {
 	const char *report =
@@ -371,6 +415,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds_of_costs_are_a_list_of_words),
 		cmocka_unit_test(samples_are_counted_by_stack_and_process),
+		cmocka_unit_test(stacks_belong_to_the_program_that_ran_at_their_time),
 		cmocka_unit_test(threads_of_one_name_are_one_unless_each_is_wanted),
 		cmocka_unit_test(the_time_of_outer_calls_is_time_off_the_cpu),
 		cmocka_unit_test(system_calls_count_where_no_libc_was_recorded),
