@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -168,7 +169,9 @@ static int start(struct health *h, int theirs)
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setpgroup(&attr, 0); /* Ctrl-C is not for it */
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+	posix_spawnattr_setschedpolicy(&attr, SCHED_OTHER);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP |
+						POSIX_SPAWN_SETSCHEDULER);
 	err = posix_spawn(&h->process.pid, h->path, &files, &attr, argv, env);
 	if (err)
 		h->process.pid = 0;

@@ -248,7 +248,7 @@ static void be_modest(const struct collector *c)
 {
 	struct sched_param none = {0};
 
-	sched_setscheduler(0, SCHED_BATCH | SCHED_RESET_ON_FORK, &none);
+	sched_setscheduler(0, SCHED_BATCH, &none);
 	if (c->options->rings.on_full == SL_FULL_DROP)
 		setpriority(PRIO_PROCESS, 0, 19);
 }

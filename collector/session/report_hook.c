@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -31,6 +32,7 @@ static void say(const char *name, const char *value)
 static void be_shell(const char *command)
 {
 	int null = open("/dev/null", O_RDWR);
+	struct sched_param usual = {0};
 	sigset_t none;
 
 	sigemptyset(&none);
@@ -41,6 +43,7 @@ static void be_shell(const char *command)
 	/* stdout is the program's: nothing may be added to it. */
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	close_range(3, ~0u, 0);
+	sched_setscheduler(0, SCHED_OTHER, &usual); /* not the collector's */
 	unsetenv("LD_PRELOAD");
 	unsetenv("SIGHTLINE_SESSION");
 	execl("/bin/sh", "sh", "-c", command, (char *)NULL);

@@ -226,11 +226,12 @@ check 'profile --start-later: start succeeds' silent sl start
 is "$(value p report)" "$W/prof.sqlite" 'profile --start-later: start records into the report that profile named'
 phase b
 check 'profile --start-later: stop names the report' says 0 "report: $W/prof.sqlite" sl stop
-check 'profile --start-later: start with two commands succeeds again' silent sl start --after-collection-start='env >begun' --after-report-ready='env >ready'
+check 'profile --start-later: start with two commands succeeds again' silent sl start --after-collection-start='env >begun' --after-report-ready='chrt -p $$ >policy; env >ready'
 check 'the command of --after-collection-start runs when recording has begun' wait_for 20 grep -q '^NSYS_SESSION_NAME=p$' begun
 phase c
 check 'profile --start-later: the second stop names another report' says 0 "report: $W/prof.2.sqlite" sl stop
 check 'the command of --after-report-ready runs when the report is ready' wait_for 20 grep -q "^SIGHTLINE_REPORT_PATH=$W/prof.2.sqlite$" ready
+is "$(sed -n 's/.* policy: //p' policy)" SCHED_OTHER 'the command of --after-report-ready has the usual scheduling policy'
 is "$(grep -c CALLBACK_NAME=after-report-ready ready)" 2 'the command of --after-report-ready has its kind in the environment'
 finish
 is "$(phases_in prof.sqlite) $(phases_in prof.2.sqlite)" 'a b  b c ' 'profile --start-later: each of two reports has its part'

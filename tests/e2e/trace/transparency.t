@@ -82,6 +82,12 @@ SEEN=open same 'surroundings as a session leader' setsid -w "$PROG/around"
 SEEN=open same 'closed standard streams' "$PROG/closed" out.txt
 same 'closed standard streams from the start' sh -c '"$0" seen.txt <&- >&- 2>&-; cat seen.txt' "$PROG/closed"
 same 'core is dumped' sh -c 'ulimit -c unlimited; "$0" raise 11; s=$?; ls | sed s/core.*/core/; rm -f core*; echo $s' "$PROG/leave"
+# The loop ends when the collector has chosen its policy.
+profile policy sh -c 'n=0
+	until chrt -p $PPID | grep -q BATCH || [ $n -gt 2000 ]; do n=$((n + 1)); done
+	chrt -p $PPID; chrt -p $$' >got 2>err
+is "$(sed -n 's/.* policy: //p' got)" 'SCHED_BATCH
+SCHED_OTHER' 'the scheduling policy of the parent has no flag; the program has the usual one'
 
 # ---- children ----
 for how in spawn spawn_empty spawn_own clone_vm clone_vfork clone_fork raw_fork vfork_exec vfork_exit vfork_fail \
