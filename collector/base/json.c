@@ -131,17 +131,64 @@ char *json_escape(char *to, const char *text, size_t len, size_t all, size_t *ta
 	return to;
 }
 
-static void quoted(struct writer *w, const char *text, size_t len)
+static void escaped(struct writer *w, const char *text, size_t len)
 {
 	char piece[JSON_ESCAPED(128)];
 	size_t taken;
 
-	writer_add(w, "\"", 1);
 	for (; len; text += taken, len -= taken) {
 		char *end = json_escape(piece, text, len < 128 ? len : 128, len, &taken);
 
 		writer_add(w, piece, (size_t)(end - piece));
 	}
+}
+
+/* Bytes of the character at @text; *seen: it can be seen, or is a space, tab or new line. */
+static size_t look_at(const char *text, size_t len, bool *seen)
+{
+	size_t n = utf8_len((const unsigned char *)text, len);
+	uint32_t code = n ? utf8_code((const unsigned char *)text, n) : 0;
+
+	*seen = code == '\n' || code == '\t' ||
+		(code >= 0x20 && (code < 0x7f || code >= 0xa0) && !utf8_is_hidden(code));
+	return n ? n : 1;
+}
+
+/* @put: what takes the pieces that can be seen. */
+static void marked(struct writer *w, const char *text, size_t len,
+		   void (*put)(struct writer *w, const char *text, size_t len))
+{
+	size_t from = 0, n;
+	bool seen;
+
+	for (size_t at = 0; at < len; at += n) {
+		n = look_at(text + at, len - at, &seen);
+		if (seen)
+			continue;
+		put(w, text + from, at - from);
+		writer_add(w, "\xEF\xBF\xBD", 3);
+		from = at + n;
+	}
+	put(w, text + from, len - from);
+}
+
+static void as_it_is(struct writer *w, const char *text, size_t len)
+{
+	writer_add(w, text, len);
+}
+
+void writer_add_marked(struct writer *w, const char *text, size_t len)
+{
+	marked(w, text, len, as_it_is);
+}
+
+static void quoted(struct writer *w, const char *text, size_t len)
+{
+	writer_add(w, "\"", 1);
+	if (w->is_marked)
+		marked(w, text, len, escaped);
+	else
+		escaped(w, text, len);
 	writer_add(w, "\"", 1);
 }
 

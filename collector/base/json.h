@@ -22,6 +22,7 @@ struct writer {
 	size_t max;     /* bytes of @data at most; 0: WRITER_MAX */
 	bool failed;    /* no memory, or more than @max: @data is not whole */
 	bool is_spaced; /* a space follows ':' and ',' */
+	bool is_marked; /* texts as of writer_add_marked(): for a page that shows them */
 	bool has_comma; /* the next element needs a comma before it */
 	uint8_t line;   /* json_line() was called: the indent + 1 */
 };
@@ -29,6 +30,8 @@ struct writer {
 #define WRITER_MAX (512u << 20)
 
 void writer_add(struct writer *w, const void *from, size_t len);
+/* A text in which U+FFFD stands for each character that cannot be seen, and for bytes that are not UTF-8. */
+void writer_add_marked(struct writer *w, const char *text, size_t len);
 /* Zeros up to a multiple of @to, at most 16. */
 void writer_pad(struct writer *w, size_t to);
 void writer_free(struct writer *w);

@@ -20,7 +20,7 @@ void view_route(struct view_request *q, struct view_reply *a)
 {
 	int64_t number = 0;
 
-	*a = (struct view_reply){.status = 200, .type = "application/json"};
+	*a = view_reply_begin();
 	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
 		if (strcmp(messages[i].path, q->path) != 0)
 			continue;

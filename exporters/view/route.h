@@ -45,6 +45,13 @@ struct view_reply {
 	struct writer body;
 };
 
+/* A reply in JSON, whose texts the page shows. */
+static inline struct view_reply view_reply_begin(void)
+{
+	return (struct view_reply){
+		.status = 200, .type = "application/json", .body.is_marked = true};
+}
+
 void view_route(struct view_request *q, struct view_reply *a);
 
 /* ---- for those that answer ---- */

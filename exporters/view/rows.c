@@ -345,7 +345,7 @@ void view_answer_report(struct view_request *q, struct view_reply *a)
 	/* A report that cannot be opened has a reply, too: why is in its message. */
 	db = view_db_take(q, a);
 	if (!db)
-		*a = (struct view_reply){.status = 200, .type = "application/json"};
+		*a = view_reply_begin();
 	json_open(b, NULL, '{');
 	pthread_rwlock_rdlock(&v->lock);
 	json_bool(b, "unchanged", generation == v->generation);

@@ -85,6 +85,7 @@ void view_answer_save(struct view_request *q, struct view_reply *a)
 	pthread_rwlock_rdlock(&s.v->lock);
 	cnt = span.lane_cnt ? span.lane_cnt : s.v->lane_cnt;
 	pthread_rwlock_unlock(&s.v->lock);
+	s.b->is_marked = false; /* a file, whose reader has rules of its own */
 	json_open(s.b, NULL, '{');
 	json_open(s.b, "traceEvents", '[');
 	for (uint32_t i = 0; i < cnt && s.cnt < EVENTS_MAX; i++)

@@ -180,21 +180,30 @@ void view_columns_leave_out(struct view_columns *c, uint32_t i)
 	c->per_tile[i] = VIEW_LEFT_OUT;
 }
 
-static void put_names(struct writer *b, struct view_store *v, const struct view_columns *c)
+/* Behind one another; @ends: where each ends. */
+static void write_texts(struct writer *texts, uint32_t *ends, const struct view_store *v,
+			const struct view_columns *c)
 {
-	uint32_t at = 0;
+	for (uint32_t i = 0; i < c->name_cnt; i++) {
+		const struct view_name *name = &v->names[c->names[i]];
+
+		writer_add_marked(texts, name->text, name->len);
+		ends[i] = (uint32_t)texts->len;
+	}
+}
+
+static void put_names(struct writer *b, const struct view_store *v, const struct view_columns *c,
+		      const struct writer *texts, const uint32_t *ends)
+{
+	const uint32_t first = 0;
 
 	for (uint32_t i = 0; i < c->name_cnt; i++)
 		writer_add(b, &c->names[i], 4);
 	for (uint32_t i = 0; i < c->name_cnt; i++)
 		writer_add(b, &v->names[c->names[i]].color, 4);
-	for (uint32_t i = 0; i <= c->name_cnt; i++) {
-		writer_add(b, &at, 4);
-		if (i < c->name_cnt)
-			at += v->names[c->names[i]].len;
-	}
-	for (uint32_t i = 0; i < c->name_cnt; i++)
-		writer_add(b, v->names[c->names[i]].text, v->names[c->names[i]].len);
+	writer_add(b, &first, 4);
+	writer_add(b, ends, 4 * (size_t)c->name_cnt);
+	writer_add(b, texts->data, texts->len);
 	writer_pad(b, 4);
 }
 
@@ -202,9 +211,15 @@ void view_columns_put(const struct view_columns *c, struct view_store *v, struct
 {
 	struct head h = {TILE_MAGIC,  VERSION, v->generation, c->tiles, c->rects,
 			 c->name_cnt, 0,       c->merged};
+	uint32_t *ends = malloc((c->name_cnt + 1) * sizeof(*ends));
+	struct writer texts = {0};
 
-	for (uint32_t i = 0; i < c->name_cnt; i++)
-		h.text_bytes += v->names[c->names[i]].len;
+	if (ends)
+		write_texts(&texts, ends, v, c);
+	b->failed |= texts.failed || !ends || c->failed;
+	if (b->failed)
+		goto out;
+	h.text_bytes = (uint32_t)texts.len;
 	writer_add(b, &h, sizeof(h));
 	put_planes(b, c->per_tile, c->tiles, 2);
 	put_planes(b, c->gap, c->rects, 2);
@@ -214,8 +229,10 @@ void view_columns_put(const struct view_columns *c, struct view_store *v, struct
 	put_planes(b, c->cnt, c->merged, 2);
 	writer_add(b, c->filled, c->merged);
 	writer_pad(b, 4);
-	put_names(b, v, c);
-	b->failed |= c->failed;
+	put_names(b, v, c, &texts, ends);
+out:
+	writer_free(&texts);
+	free(ends);
 }
 
 /* ---- curves ---- */

@@ -211,12 +211,45 @@ static void json(void **state)
 	writer_free(&b);
 }
 
+static void characters_that_cannot_be_seen_have_a_mark(void **state)
+{
+	static const char *const unseen[] = {
+		"\xE2\x80\xAE" /* turns the direction */,
+		"\xE2\x80\x8B" /* no width */,
+		"\xF3\xA0\x81\x81" /* a tag */,
+		"\xC2\x85",
+		"\x80",
+		"\x1b",
+		"\x7f",
+		"\r",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(unseen) / sizeof(*unseen); i++) {
+		struct writer reply = {.is_marked = true}, names = {0};
+		char name[16];
+
+		snprintf(name, sizeof(name), "a%s\"", unseen[i]);
+		js_text(&reply, NULL, name);
+		writer_add(&reply, "", 1);
+		assert_string_equal(reply.data, "\"a\xEF\xBF\xBD\\\"\"");
+		writer_add_marked(&names, name, strlen(name));
+		writer_add(&names, "", 1);
+		assert_string_equal(names.data, "a\xEF\xBF\xBD\"");
+		writer_free(&reply);
+		writer_free(&names);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(guard),      cmocka_unit_test(bodies),
-		cmocka_unit_test(parameters), cmocka_unit_test(authorizer),
+		cmocka_unit_test(guard),
+		cmocka_unit_test(bodies),
+		cmocka_unit_test(parameters),
+		cmocka_unit_test(authorizer),
 		cmocka_unit_test(json),
+		cmocka_unit_test(characters_that_cannot_be_seen_have_a_mark),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
