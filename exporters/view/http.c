@@ -49,6 +49,7 @@ struct http {
 	struct event_base *base;
 	struct evhttp *evhttp;
 	struct evconnlistener *listener;
+	struct event *again; /* the listener goes on */
 	struct view_workers *workers;
 	struct view_sockets sockets;
 	bool is_full;
@@ -294,6 +295,15 @@ static void look(struct http *h)
 		evconnlistener_enable(h->listener);
 }
 
+static void on_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct http *h = arg;
+
+	(void)fd, (void)what;
+	if (!h->is_full)
+		evconnlistener_enable(h->listener);
+}
+
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd, (void)what;
@@ -303,7 +313,12 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 /* Called for each new connection. */
 static struct bufferevent *on_connection(struct event_base *base, void *arg)
 {
-	look(arg);
+	struct http *h = arg;
+
+	look(h);
+	/* One, then what the others have sent: the library would go on as long as there are new ones. */
+	evconnlistener_disable(h->listener);
+	event_active(h->again, EV_TIMEOUT, 0);
 	return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
 }
 
@@ -355,15 +370,19 @@ static int set_up(struct http *h, int *ready)
 
 static int serve(struct http *h, const struct view_http_options *o, int ready, int port)
 {
-	struct event *events[4] = {
+	struct event *events[5] = {
 		event_new(h->base, ready, EV_READ | EV_PERSIST, on_done, h),
 		event_new(h->base, -1, EV_PERSIST, on_tick, h),
 		evsignal_new(h->base, SIGINT, on_signal, h),
 		evsignal_new(h->base, SIGTERM, on_signal, h),
+		event_new(h->base, -1, 0, on_again, h),
 	};
 	const struct timeval tick = {0, 250000};
 	int rc = 0;
 
+	h->again = events[4];
+	if (!h->again)
+		rc = -1;
 	for (int i = 0; i < 4; i++)
 		if (!events[i] || event_add(events[i], i == 1 ? &tick : NULL) < 0)
 			rc = -1;
@@ -371,7 +390,7 @@ static int serve(struct http *h, const struct view_http_options *o, int ready, i
 		o->listening(o->ctx, port, h->token);
 		event_base_dispatch(h->base);
 	}
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 5; i++)
 		if (events[i])
 			event_free(events[i]);
 	return rc;

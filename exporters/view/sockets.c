@@ -2,7 +2,9 @@
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "exporters/view/peer.h"
 #include "exporters/view/sockets.h"
 
 #define FD_MAX 1024
@@ -23,8 +25,11 @@ static struct view_socket *find(struct view_sockets *s, int fd, int64_t now)
 	if (at == s->cnt) {
 		if (s->cnt == (int)(sizeof(s->list) / sizeof(s->list[0])))
 			return NULL;
-		s->list[s->cnt++] =
-			(struct view_socket){fd, st.st_ino, now, SOCKET_READING, false, false};
+		s->list[s->cnt++] = (struct view_socket){.fd = fd,
+							 .inode = st.st_ino,
+							 .since = now,
+							 .uid = view_peer_uid(fd),
+							 .what = SOCKET_READING};
 	}
 	return &s->list[at];
 }
@@ -41,9 +46,57 @@ static int64_t limit_of(const struct view_socket *c)
 	}
 }
 
+static void shut(struct view_socket *c)
+{
+	shutdown(c->fd, SHUT_RDWR);
+	c->is_shut = true;
+}
+
+static bool is_stranger(const struct view_socket *c)
+{
+	return !c->is_known && c->uid != geteuid() && c->uid != 0;
+}
+
+static int strangers_of(const struct view_sockets *s, uid_t uid)
+{
+	int cnt = 0;
+
+	for (int i = 0; i < s->cnt; i++)
+		cnt += is_stranger(&s->list[i]) && !s->list[i].is_shut && s->list[i].uid == uid;
+	return cnt;
+}
+
+/* The connection that has to go for others: entries are in the order of their begin. */
+static struct view_socket *oldest_of_most(struct view_sockets *s)
+{
+	struct view_socket *oldest = NULL;
+	int most = 0;
+
+	for (int i = 0; i < s->cnt; i++) {
+		struct view_socket *c = &s->list[i];
+		int cnt = is_stranger(c) && !c->is_shut ? strangers_of(s, c->uid) : 0;
+
+		if (cnt > most) {
+			most = cnt;
+			oldest = c;
+		}
+	}
+	return oldest;
+}
+
+static void make_room(struct view_sockets *s)
+{
+	int strangers = 0;
+
+	for (int i = 0; i < s->cnt; i++)
+		strangers += is_stranger(&s->list[i]) && !s->list[i].is_shut;
+	for (; strangers > VIEW_STRANGERS; strangers--)
+		shut(oldest_of_most(s));
+}
+
 int view_sockets_look(struct view_sockets *s, int64_t now)
 {
-	int left = 0;
+	int left = 0, guests = 0;
 
 	for (int i = 0; i < s->cnt; i++)
 		s->list[i].is_there = false;
@@ -54,13 +107,16 @@ int view_sockets_look(struct view_sockets *s, int64_t now)
 			continue;
 		c->is_there = true;
 		if (now - c->since > limit_of(c))
-			shutdown(fd, SHUT_RDWR);
+			shut(c);
 	}
 	for (int i = 0; i < s->cnt; i++)
 		if (s->list[i].is_there)
 			s->list[left++] = s->list[i];
 	s->cnt = left;
-	return left;
+	make_room(s);
+	for (int i = 0; i < s->cnt; i++)
+		guests += is_stranger(&s->list[i]);
+	return left - guests;
 }
 
 void view_sockets_note(struct view_sockets *s, int fd, int what, bool is_known, int64_t now)

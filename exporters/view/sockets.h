@@ -2,7 +2,8 @@
  * sockets.h - how many connections there are, and how long each has been at it.
  *
  * The library's time limits are about silence: a client that sends a byte now and then would keep a connection for ever. So
- * the sockets of this process are looked at, and one that does not get to a request in time is shut down.
+ * the sockets of this process are looked at, and one that does not get to a request in time is shut down. Those of other users
+ * have few places of their own until the token comes over them: of more, the oldest one of the user with most of them goes.
  */
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <sys/types.h>
 
 #define VIEW_CONNECTIONS 32
+#define VIEW_STRANGERS   16
 #define VIEW_SLOW_NS \
 	INT64_C(10000000000) /* for a request, from the connection's beginning or the reply before */
 #define VIEW_IDLE_NS INT64_C(60000000000)  /* of a connection that had a request with the token */
@@ -20,13 +22,14 @@ struct view_socket {
 	int fd;
 	ino_t inode;
 	int64_t since;
+	uid_t uid; /* of the other end */
 	enum {
 		SOCKET_READING,
 		SOCKET_WORKING,
 		SOCKET_SENDING
 	} what;
 	bool is_known; /* the token came over it */
-	bool is_there;
+	bool is_there, is_shut;
 };
 
 struct view_sockets {
@@ -34,7 +37,7 @@ struct view_sockets {
 	int cnt;
 };
 
-/* Looks at what there is, shuts down what took too long. Returns how many connections are left. */
+/* Looks at what there is, shuts down what took too long. Returns how many connections are left, those of strangers apart. */
 int view_sockets_look(struct view_sockets *s, int64_t now);
 /* The connection of @fd does something else from now on. */
 void view_sockets_note(struct view_sockets *s, int fd, int what, bool is_known, int64_t now);

@@ -15,6 +15,11 @@ is "$(stat -c %a waits.sqlite.view)" 600 'the index of view is for its owner alo
 check 'view answers the same out of the index' client look waits.sqlite
 check 'view refuses other hosts, pages, tokens, paths, statements and sizes' client refuse waits.sqlite
 check 'view serves slow and many connections' client slow waits.sqlite
+if [ "$(id -u)" = 0 ]; then
+	check "another user's connections leave this user's page its places" client strangers waits.sqlite
+else
+	skip "another user's connections" 'needs root'
+fi
 
 # ---- truth: tables of spans, states, arrows ----
 cat >truth.py <<'END'

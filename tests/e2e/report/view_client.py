@@ -2,6 +2,7 @@
 import http.client
 import json
 import math
+import os
 import re
 import signal
 import socket
@@ -251,6 +252,47 @@ def slow(server, _path):
         s.close()
 
 
+def strangers(server, _path):
+    """Another user's connections, which say nothing or do not read, have their own few places: this user's page is answered meanwhile."""
+    server.ready()
+    told, tell = socket.socketpair()
+    child = os.fork()
+    if child == 0:
+        os.setgroups([])
+        os.setresgid(65534, 65534, 65534)
+        os.setresuid(65534, 65534, 65534)
+        held = []
+        for i in range(60):
+            s = socket.create_connection(("127.0.0.1", server.port))
+            if i % 3 == 1:
+                s.sendall(b"GET /app.js HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept-Encoding: gzip\r\n\r\n" * 200)
+            elif i % 3 == 2:
+                s.sendall(b"POST /v1/sql HTTP/1.1\r\n")
+            held.append(s)
+        tell.sendall(b"x")
+        tell.recv(1)
+        # Open: neither end nor reset, whatever lies before it.
+        still = 0
+        for s in held:
+            s.setblocking(False)
+            try:
+                while s.recv(1 << 20):
+                    pass
+            except BlockingIOError:
+                still += 1
+            except OSError:
+                pass
+        tell.sendall(bytes([still]))
+        os._exit(0)
+    told.recv(1)
+    assert server.ask("/v1/report")[0] == 200
+    told.sendall(b"x")
+    still = told.recv(1)[0]
+    os.waitpid(child, 0)
+    assert still <= 16, still
+    assert server.ask("/v1/report")[0] == 200
+
+
 if __name__ == "__main__":
     with Server(sys.argv[1], *sys.argv[3:]) as running:
-        {"look": look, "refuse": refuse, "slow": slow}[sys.argv[2]](running, sys.argv[3])
+        {"look": look, "refuse": refuse, "slow": slow, "strangers": strangers}[sys.argv[2]](running, sys.argv[3])

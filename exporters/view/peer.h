@@ -1,0 +1,9 @@
+/* peer.h - whose a connection from this machine is. */
+#pragma once
+
+#include <sys/types.h>
+
+#define VIEW_NOBODY ((uid_t)-1) /* not known: the other end is gone, or the kernel does not say */
+
+/* The user that has the other end of @fd, a TCP socket of the loopback device. */
+uid_t view_peer_uid(int fd);
