@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #define EVENTS 64
@@ -89,6 +90,24 @@ void loop_add_edge(struct loop *l, int fd, loop_fn *fn, void *ctx)
 void loop_add_timer(struct loop *l, int fd, loop_fn *fn, void *ctx)
 {
 	add(l, fd, EPOLLIN, (struct loop_watch){.fn = fn, .ctx = ctx, .is_timer = true});
+}
+
+int loop_timer(struct loop *l, loop_fn *fn, void *ctx)
+{
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+
+	if (fd >= 0)
+		loop_add_timer(l, fd, fn, ctx);
+	return fd;
+}
+
+void loop_timer_every(int timer, int64_t ns)
+{
+	const struct timespec ts = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+	const struct itimerspec each = {.it_interval = ts, .it_value = ts};
+
+	if (timer >= 0)
+		timerfd_settime(timer, 0, &each, NULL);
 }
 
 void loop_remove(struct loop *l, int fd)

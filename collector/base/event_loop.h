@@ -25,6 +25,10 @@ void loop_add(struct loop *l, int fd, loop_fn *fn, void *ctx);
 void loop_add_edge(struct loop *l, int fd, loop_fn *fn, void *ctx);
 /* A timer: loop_dispatch() does not count it. */
 void loop_add_timer(struct loop *l, int fd, loop_fn *fn, void *ctx);
+/* Makes a timer and adds it. It is the caller's; -1: no descriptor is free. @fn reads it. */
+int loop_timer(struct loop *l, loop_fn *fn, void *ctx);
+/* @timer fires every @ns; 0: no more. */
+void loop_timer_every(int timer, int64_t ns);
 void loop_remove(struct loop *l, int fd);
 
 /* Waits for events, at most @ms. */

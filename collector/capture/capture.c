@@ -13,10 +13,7 @@
 
 #include "collector/base/message.h"
 #include "collector/base/now.h"
-#include "collector/collect/collect_block.h"
-#include "collector/collect/collect_counters.h"
-#include "collector/collect/collect_health.h"
-#include "collector/collect/collect_host.h"
+#include "collector/collect/event_sources.h"
 #include "collector/collect/pump.h"
 #include "collector/decode/gpu/gpu.h"
 #include "collector/base/proc.h"
@@ -63,20 +60,9 @@ static struct clock_snapshot open_gate(struct collector *c, bool new_report)
 
 	if (new_report && c->capture->count.begun && !c->options->capture.flight_ns)
 		__atomic_add_fetch(&c->session.control->epoch, 1, __ATOMIC_RELEASE);
-	/* Before the gate: then samples are complete from its first moment on. */
-	if (c->kernel.sample.open && c->options->kernel.sample != SCHED_MODE_NONE)
-		sample_pause(c->kernel.sample.open, false);
+	sources_before_begin(&c->recording);
 	now = set_gate(c, true);
-	/* The options of `start` may leave switches out. */
-	if (c->kernel.sched.open && !c->options->capture.flight_ns &&
-	    (c->options->kernel.cpuctxsw != SCHED_MODE_NONE || c->options->kernel.syscalls))
-		sched_resume(c->kernel.sched.open, (uint64_t)now.mono);
-	collect_block_record(c, true);
-	collect_counters_begin(c, now.mono);
-	collect_host_begin(c);
-	collect_health_begin(c);
-	if (c->kernel.sample.open)
-		sample_record(c->kernel.sample.open, true);
+	sources_begin(&c->recording, now.mono);
 	return now;
 }
 
@@ -85,18 +71,9 @@ static struct clock_snapshot close_gate(struct collector *c)
 {
 	struct clock_snapshot now;
 
-	/* The flight recorder goes on. */
-	if (!c->options->capture.flight_ns)
-		collect_host_end(c);
+	sources_before_end(&c->recording);
 	now = set_gate(c, false);
-	if (c->kernel.sample.open)
-		sample_pause(c->kernel.sample.open, true);
-	if (c->kernel.sched.open && !c->options->capture.flight_ns)
-		sched_pause(c->kernel.sched.open, (uint64_t)now.mono);
-	collect_block_record(c, false);
-	collect_counters_end(c, now.mono);
-	if (c->kernel.sample.open && !c->options->capture.flight_ns)
-		sample_record(c->kernel.sample.open, false);
+	sources_end(&c->recording, now.mono);
 	return now;
 }
 
@@ -179,8 +156,6 @@ static int begin_behind(struct collector *c, const struct capture_ask *ask)
 	p->next.to = 0;
 	p->next.is_there = true;
 	p->count.begun++;
-	if (c->kernel.sched.open)
-		sched_limit(c->kernel.sched.open, (uint64_t)now.mono - 1);
 	return 0;
 }
 
@@ -341,9 +316,7 @@ static bool is_read(struct collector *c)
 	for (const struct arena *a = c->arenas.first; a; a = a->next)
 		if (ring_read_to(a) < to)
 			return false;
-	if (!collect_health_is_read(c, p->at.ended))
-		return false;
-	if (c->kernel.sched.open && !sched_has_told(c->kernel.sched.open, (uint64_t)p->at.ended))
+	if (!sources_have_come(&c->recording, p->at.ended))
 		return false;
 	/* The wait for CUPTI begins when all else is read: on a busy machine that alone may take long. */
 	if (!p->at.read)
@@ -370,8 +343,6 @@ static void after_report(struct collector *c)
 		return;
 	p->next.is_there = false;
 	c->report.next_from_mono = INT64_MAX;
-	if (c->kernel.sched.open)
-		sched_limit(c->kernel.sched.open, UINT64_MAX);
 	if (p->state == CAPTURE_OVER) {
 		close_gate(c);
 		c->report.windows.hold = UINT64_MAX;
@@ -456,10 +427,8 @@ int capture_open(struct collector *c)
 		return 0;
 	}
 	p->state = CAPTURE_IDLE;
-	if (c->kernel.sched.open && !o->flight_ns)
-		sched_pause(c->kernel.sched.open, (uint64_t)c->clocks.map.zero);
-	if (c->kernel.sample.open && !o->flight_ns)
-		sample_record(c->kernel.sample.open, false);
+	if (!o->flight_ns)
+		sources_end(&c->recording, c->clocks.map.zero);
 	return 0;
 }
 

@@ -20,10 +20,7 @@
 #include <unistd.h>
 
 #include "collector/base/message.h"
-#include "collector/collect/collect_block.h"
-#include "collector/collect/collect_counters.h"
-#include "collector/collect/collect_health.h"
-#include "collector/collect/collect_host.h"
+#include "collector/collect/event_sources.h"
 #include "collector/collect/notes.h"
 #include "collector/collect/pump.h"
 #include "collector/collect/record_families.h"
@@ -238,7 +235,7 @@ int capture_report_begin(struct collector *c, const struct capture_ask *ask, cha
 			file_forget_all(a);
 	c->arenas.report.epoch = c->session.control->epoch;
 	forget_totals(c);
-	live_begin(&c->arenas, c->kernel.sched.open, 0);
+	live_begin(&c->arenas, c->recording.sched, 0);
 	p->has_begun = true;
 	p->begun = ask->source;
 	db_meta_capture(c->report.db, "START_TRIGGER", source_words[ask->source]);
@@ -397,17 +394,8 @@ static void begin_counting(struct collector *c)
 	c->arenas.lost.full = c->arenas.lost.other = c->arenas.lost.disk = 0;
 	c->arenas.gpu.lost.dropped = c->arenas.gpu.lost.untimed = c->arenas.gpu.hurried = 0;
 	c->arenas.gpu.lost.backward = c->arenas.gpu.lost.incomplete = 0;
-	c->kernel.sched.lost_before += c->kernel.sched.lost;
-	c->kernel.sched.written = 0;
-	c->kernel.sched.calls_lost_before += c->kernel.sched.calls_lost;
-	c->kernel.sample.losses_before = c->kernel.sample.losses;
-	if (c->kernel.sample.open && !c->flight)
-		sample_renew(c->kernel.sample.open);
-	collect_counters_renew(c);
-	collect_host_renew(c);
-	collect_block_renew(c);
-	collect_health_renew(c);
-	c->kernel.sched.dead = 0;
+	sources_rotate(&c->recording);
+	c->recording.rows.written = c->recording.rows.dead = 0;
 	c->report.has_said_disk_full = c->report.has_said_removed = false;
 	c->report.has_said_locked = false;
 }
@@ -420,14 +408,9 @@ void capture_report_end(struct collector *c)
 	char *report, *path;
 
 	say_range(c, p->ended, "ended");
-	pump_samples(c, true);
-	collect_counters(c);
-	collect_host(c);
-	collect_block(c);
-	collect_health(c, true);
+	sources_poll(&c->recording, true);
 	drain_totals(&c->arenas, true);
 	model_settle(&c->model, c->clocks.now, false);
-	pump_losses(c);
 	capture_report_contents(c);
 	notes_end(c);
 	pump_commit(c);
@@ -448,7 +431,7 @@ void capture_report_end(struct collector *c)
 	c->report.is_session = true;
 	begin_counting(c);
 	/* Its sums are in the old database; threads that end from here on add to none. */
-	live_begin(&c->arenas, c->kernel.sched.open, c->clocks.now);
+	live_begin(&c->arenas, c->recording.sched, c->clocks.now);
 	if (p->is_cancelled)
 		db_unlink(report);
 	if (p->is_cancelled && p->reports.on_report && report)

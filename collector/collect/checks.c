@@ -5,12 +5,13 @@
 
 #include "collector/collect/collector.h"
 #include "collector/collect/notes.h"
+#include "collector/kernel/sched/sched.h"
 
 /* From eBPF; events that the kernel lost may have been any. */
 static bool has_all_exits(const struct collector *c)
 {
-	return c->kernel.sched.open && sched_backend(c->kernel.sched.open) == SCHED_BACKEND_BPF &&
-	       !sched_lost(c->kernel.sched.open);
+	return c->recording.sched && sched_backend(c->recording.sched) == SCHED_BACKEND_BPF &&
+	       !sched_lost(c->recording.sched);
 }
 
 void checks_end(struct collector *c, bool is_whole)

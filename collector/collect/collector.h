@@ -11,84 +11,16 @@
 
 #include "collector/base/event_loop.h"
 #include "collector/collect/arenas.h"
-#include "collector/kernel/counters/counters.h"
-#include "collector/kernel/sample/sample.h"
 #include "collector/options/profile_options.h"
 #include "collector/session/hello.h"
 #include "collector/session/session.h"
+#include "collector/source/recording.h"
 
-struct block;
 struct capture;
 struct collector;
 struct flight;
-struct health;
 struct hello;
-struct host;
 struct session_control;
-
-/* The report that is being written. */
-struct open_report {
-	const char *path; /* absolute */
-	char *path_own;   /* the same where it is malloc'd, else NULL */
-	struct db *db;
-	int64_t zero_real;      /* Unix time at session time 0, ns */
-	struct windows windows; /* of it; events outside are dropped */
-	int64_t next_from_mono; /* the next report begins then; INT64_MAX: not known yet */
-	bool is_session;        /* no report yet, but what the next one is made from */
-	bool is_busy;           /* rows came since the last commit */
-	bool is_quiet;          /* no messages on stderr */
-	int64_t locked_at; /* CLOCK_MONOTONIC: another program has locked it since then; 0: none */
-	bool has_said_disk_full, has_said_removed, has_said_locked;
-};
-
-/* Session ns, if nothing else is given. */
-struct clocks {
-	struct clock_map map;
-	int64_t now;
-	int64_t tick_at; /* CLOCK_MONOTONIC of the last tick */
-	int64_t committed_at, reaped_at, totals_at, clock_at, beat_at;
-	int64_t alone_at; /* the program's processes were all gone then; 0: they are not */
-	bool is_past; /* the rings are those of an earlier boot or of dead processes: no snapshots */
-};
-
-/* Takes switches and samples in place of the report (flight recorder). */
-struct kernel_sink {
-	int (*switches)(struct collector *c); /* events taken */
-	void (*samples)(struct collector *c, bool all);
-	struct sample_losses (*losses)(const struct collector *c);
-};
-
-struct kernel_side {
-	struct {
-		struct sched *open;         /* NULL: neither switches nor system calls */
-		uint64_t lost, lost_before; /* of this report, of those before */
-		uint64_t calls_lost, calls_lost_before; /* system calls, likewise */
-		uint64_t written;                       /* rows until the last commit */
-		uint64_t dead; /* rows lost while the disk was full, also of samples and counters */
-		int64_t dead_first, dead_last;
-	} sched;
-	struct {
-		struct sample *open; /* NULL: no CPU samples */
-		uint64_t cnt;        /* rows */
-		struct sample_losses losses, losses_before;
-	} sample;
-	struct {
-		struct counters *open; /* NULL: no event counters */
-		int timer;             /* -1: none */
-		uint64_t lost_before;
-	} counters;
-	struct {
-		struct host *open; /* NULL: no counters of the machine */
-		int timer;         /* -1: none */
-		uint64_t lost_before;
-	} host;
-	struct {
-		struct block *open; /* NULL: no requests to block devices */
-		uint64_t lost_before;
-	} block;
-	struct health *health;          /* NULL: GPUs are not sampled */
-	const struct kernel_sink *sink; /* NULL: into the report */
-};
 
 #define INTAKE_EXITS 8
 #define INTAKE_ENDED 512
@@ -125,24 +57,13 @@ struct pace {
 	uint32_t last_id;   /* of arenas, when rows were made last */
 };
 
-/* The program. */
-struct root {
-	uint32_t pid;
-	pid_t child;   /* its pid if it is the collector's child, else 0 */
-	int status;    /* wait status, -1 unknown */
-	int signal_fd; /* signalfd; -1: signals are not handled (bare preload) */
-	bool is_gone;
-	bool is_attached;   /* not children of the collector: signals end the collection */
-	bool has_unwatched; /* there are processes without a pidfd */
-};
-
 struct collector {
 	const struct profile_options *options;
 	struct session session;
 	struct loop loop;
 	struct open_report report;
 	struct clocks clocks;
-	struct kernel_side kernel;
+	struct recording recording; /* what event sources see of this */
 	struct model model;
 	struct arenas arenas;
 	struct intake intake;

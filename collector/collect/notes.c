@@ -12,36 +12,20 @@
 #include <unistd.h>
 
 #include "collector/base/message.h"
-#include "collector/collect/collect_block.h"
-#include "collector/collect/collect_counters.h"
-#include "collector/collect/collect_host.h"
+#include "collector/collect/event_sources.h"
 #include "collector/decode/function_table.h"
 #include "collector/mask/mask.h"
 #include "preload/wire/clock.h"
 
-enum {
-	SOURCE_DAEMON = 2,
-	INFO = 1,
-	WARNING = 2
-};
-#define GLOBAL_VID (INT64_C(1) << 48)
-
-static void say(struct collector *c, int severity, bool is_quiet, const char *format, va_list ap)
-{
-	char text[1024];
-
-	vsnprintf(text, sizeof(text), format, ap);
-	if (!c->report.is_quiet && !is_quiet)
-		sl_warn("%s", text);
-	db_diagnostic(c->report.db, c->clocks.now, SOURCE_DAEMON, severity, text, GLOBAL_VID);
-}
+#define SOURCE_DAEMON 2
+#define GLOBAL_VID    (INT64_C(1) << 48)
 
 void notes_say(struct collector *c, int severity, const char *format, ...)
 {
 	va_list ap;
 
 	va_start(ap, format);
-	say(c, severity, false, format, ap);
+	recording_vsay(&c->recording, severity, false, format, ap);
 	va_end(ap);
 }
 
@@ -50,16 +34,8 @@ void notes_say_asked(struct collector *c, bool is_default, const char *format, .
 	va_list ap;
 
 	va_start(ap, format);
-	say(c, is_default ? INFO : WARNING, is_default, format, ap);
+	recording_vsay(&c->recording, is_default ? SAY_INFO : SAY_WARNING, is_default, format, ap);
 	va_end(ap);
-}
-
-static void number(struct collector *c, const char *name, int64_t value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%lld", (long long)value);
-	db_meta_capture(c->report.db, name, text);
 }
 
 static void system_env(struct collector *c)
@@ -102,19 +78,9 @@ static void cuda_settings(struct collector *c)
 		return;
 	/* Calls that ask for errors, versions and attributes have no rows. */
 	db_meta_capture(c->report.db, "PROCESS_0:CUDA_SKIP_SOME_API_CALLS", "true");
-	number(c, "PROCESS_0:CUDA_FLUSH_PERIOD", o->cuda.flush_ms);
+	recording_number(&c->recording, "PROCESS_0:CUDA_FLUSH_PERIOD", o->cuda.flush_ms);
 	db_meta_capture(c->report.db, "PROCESS_0:CUDA_GRAPH_TRACE_OPTIONS:MODE",
 			o->cuda.flags & SL_CUDA_GRAPH_NODES ? "node" : "graph");
-}
-
-void notes_frequency(struct collector *c)
-{
-	const struct profile_options *o = c->options;
-
-	/* --sampling-period is noted where it works. */
-	if (c->kernel.sample.open && o->kernel.sample != SCHED_MODE_NONE &&
-	    !o->kernel.sample_period)
-		number(c, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", o->kernel.sample_hz);
 }
 
 void notes_begin(struct collector *c)
@@ -123,22 +89,24 @@ void notes_begin(struct collector *c)
 	const struct profile_options *o = c->options;
 
 	if (!capture_waits(&o->capture))
-		db_diagnostic(c->report.db, 0, SOURCE_DAEMON, INFO, "Profiling has started.",
+		db_diagnostic(c->report.db, 0, SOURCE_DAEMON, SAY_INFO, "Profiling has started.",
 			      GLOBAL_VID);
 	system_env(c);
 	db_meta_capture(c->report.db, "CAPTURE_EVENT_TYPE",
 			o->trace & SL_TRACE_OSRT ? "osrt" : "none");
 	if (o->program.duration_s)
-		number(c, "RUN_DURATION_MS", o->program.duration_s * 1000);
+		recording_number(&c->recording, "RUN_DURATION_MS", o->program.duration_s * 1000);
 	db_meta_capture(c->report.db, "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE",
 			scopes[o->kernel.cpuctxsw]);
-	number(c, "OSRT_OPTIONS:THRESHOLD_NS", o->osrt.threshold_ns);
+	recording_number(&c->recording, "OSRT_OPTIONS:THRESHOLD_NS", o->osrt.threshold_ns);
 	if (o->kernel.syscalls)
-		number(c, "SL_SYSCALL_THRESHOLD_NS", o->kernel.syscall_threshold_ns);
+		recording_number(&c->recording, "SL_SYSCALL_THRESHOLD_NS",
+				 o->kernel.syscall_threshold_ns);
 	if (o->kernel.off_cpu_ns >= 0)
-		number(c, "SL_OFF_CPU_THRESHOLD_NS", o->kernel.off_cpu_ns);
+		recording_number(&c->recording, "SL_OFF_CPU_THRESHOLD_NS", o->kernel.off_cpu_ns);
 	if (o->kernel.events.scope != SCHED_MODE_NONE)
-		number(c, "SL_EVENT_SAMPLING_INTERVAL_MS", o->kernel.event_ms);
+		recording_number(&c->recording, "SL_EVENT_SAMPLING_INTERVAL_MS",
+				 o->kernel.event_ms);
 	/* db_frames.c reads it, perhaps in another process. */
 	if (!o->resolve_symbols)
 		db_meta_capture(c->report.db, "SL_RESOLVE_SYMBOLS", "false");
@@ -164,131 +132,7 @@ void notes_command(struct collector *c, int argc, char **argv)
 	}
 	if (getcwd(cwd, sizeof(cwd)))
 		db_meta_capture(c->report.db, "PROCESS_0:WORKING_DIR", cwd);
-	number(c, "PROCESS_0:PID", c->root.pid);
-}
-
-/* 12345678 as "12,345,678". */
-static const char *grouped(uint64_t n, char *text)
-{
-	char digits[24];
-	int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n), at = 0;
-
-	for (int i = 0; i < len; i++) {
-		if (i && (len - i) % 3 == 0)
-			text[at++] = ',';
-		text[at++] = digits[i];
-	}
-	text[at] = 0;
-	return text;
-}
-
-static void say_python_samples(struct collector *c, uint64_t lost)
-{
-	uint32_t version = c->kernel.sample.open ? sample_unknown_python(c->kernel.sample.open) : 0;
-	bool is_default = c->options->kernel.python_is_default;
-
-	if (lost)
-		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
-			"Python's frames of CPU samples: no room", (int64_t)lost);
-	if (version == SAMPLE_PYTHON_NAMELESS)
-		notes_say_asked(c, is_default,
-				"a Python without symbols, whose version is unknown: samples are "
-				"without its functions");
-	else if (version)
-		notes_say_asked(
-			c, is_default,
-			"Python %u.%u: where its stacks lie is not known, so samples are without "
-			"its functions",
-			version >> 8, version & 0xff);
-	if (c->kernel.sample.open && sample_refused_python(c->kernel.sample.open))
-		notes_say_asked(
-			c, is_default,
-			"other users' processes may not be looked into, so samples of theirs are "
-			"without Python's functions (needs root, or CAP_SYS_PTRACE)");
-}
-
-static void lost_of(struct collector *c, const char *what, uint64_t cnt)
-{
-	if (cnt)
-		db_lost(c->report.db, 0, c->clocks.now, DB_NULL, what, (int64_t)cnt);
-}
-
-static void say_samples(struct collector *c)
-{
-	struct sample_losses now = c->kernel.sample.losses, before = c->kernel.sample.losses_before;
-	uint64_t lost = now.lost - before.lost, cut = now.truncated - before.truncated,
-		 broken = now.broken - before.broken, all = now.samples - before.samples;
-	char n[32];
-
-	if (lost) {
-		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
-			"CPU samples: the kernel's buffer was full", (int64_t)lost);
-		notes_say_asked(c, c->options->kernel.sample_is_default,
-				"%s CPU samples were lost: the kernel's buffer was full; a lower "
-				"--sampling-frequency avoids it",
-				grouped(lost, n));
-	}
-	lost_of(c, "CPU samples: throttled by the kernel", now.throttled - before.throttled);
-	lost_of(c, "CPU samples: of threads that had just ended", now.ended - before.ended);
-	lost_of(c, "page faults: the kernel's buffer was full",
-		now.faults_full - before.faults_full);
-	lost_of(c, "page faults: the kernel did not run the program that samples them",
-		now.faults_missed - before.faults_missed);
-	if (cut)
-		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
-			"callers in stacks of CPU samples: deeper than what comes along",
-			(int64_t)cut);
-	if (broken)
-		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
-			"callers in stacks of CPU samples: no unwinding table, or a damaged stack",
-			(int64_t)broken);
-	say_python_samples(c, now.python - before.python);
-	lost_of(c, "names of Python's frames: the code object was gone before it was read",
-		now.nameless - before.nameless);
-	/* Code made at run time has neither tables nor, mostly, frame pointers: a note only if it is much. */
-	if ((cut + broken) * 100 > all && !c->options->kernel.sample_is_default)
-		notes_say(c, INFO,
-			  "%s of the CPU samples lack their outer callers (see SL_LOST_EVENTS)",
-			  grouped(cut + broken, n));
-}
-
-static void say_off_cpu(struct collector *c)
-{
-	const struct sample_losses *now = &c->kernel.sample.losses,
-				   *before = &c->kernel.sample.losses_before;
-	uint64_t full = now->away_full - before->away_full,
-		 crowd = now->away_crowd - before->away_crowd,
-		 cut = now->away_truncated - before->away_truncated,
-		 broken = now->away_broken - before->away_broken, all = now->away - before->away;
-	char n[32];
-
-	if (full)
-		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
-			"stacks of threads without a CPU: the kernel's buffer was full",
-			(int64_t)full);
-	if (crowd)
-		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
-			"stacks of threads without a CPU: too many threads", (int64_t)crowd);
-	if (full + crowd)
-		notes_say(c, WARNING,
-			  "%s stacks of threads without a CPU were lost: %s; a higher "
-			  "--off-cpu-threshold makes them fewer",
-			  grouped(full + crowd, n),
-			  full ? "the kernel's buffer was full" : "there were too many threads");
-	if (cut)
-		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
-			"callers in stacks of threads without a CPU: deeper than what is kept",
-			(int64_t)cut);
-	if (broken)
-		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
-			"callers in stacks of threads without a CPU: no unwinding table, or a "
-			"damaged stack",
-			(int64_t)broken);
-	if ((cut + broken) * 100 > all)
-		notes_say(c, INFO,
-			  "%s of the stacks of threads without a CPU lack their outer callers (see "
-			  "SL_LOST_EVENTS)",
-			  grouped(cut + broken, n));
+	recording_number(&c->recording, "PROCESS_0:PID", c->root.pid);
 }
 
 static void say_gpus(struct collector *c)
@@ -297,59 +141,34 @@ static void say_gpus(struct collector *c)
 	char n[32];
 
 	if (r->lost.dropped)
-		notes_say(c, WARNING,
+		notes_say(c, SAY_WARNING,
 			  "%s records of the GPU's work were lost inside CUPTI, whose buffers were "
 			  "full (see SL_LOST_EVENTS)",
-			  grouped(r->lost.dropped, n));
+			  recording_grouped(r->lost.dropped, n));
 	if (r->lost.untimed)
-		notes_say(c, WARNING,
+		notes_say(c, SAY_WARNING,
 			  "%s kernels, copies or the like have no row: CUPTI has no times for "
 			  "them, or they still ran when their process ended (see "
 			  "SL_LOST_EVENTS)",
-			  grouped(r->lost.untimed, n));
+			  recording_grouped(r->lost.untimed, n));
 	if (r->lost.backward)
 		notes_say(
-			c, WARNING,
+			c, SAY_WARNING,
 			"%s kernels, copies or the like have no row: CUPTI has an end before the "
 			"start for them, as its device buffers are exhausted; record a part of the "
 			"run (--capture-range), or whole graphs (--cuda-graph-trace=graph) (see "
 			"SL_LOST_EVENTS)",
-			grouped(r->lost.backward, n));
+			recording_grouped(r->lost.backward, n));
 	if (r->lost.incomplete)
-		notes_say(c, WARNING,
+		notes_say(c, SAY_WARNING,
 			  "at least %s records of the GPU's work were lost in buffers that CUPTI "
 			  "did not complete (see SL_LOST_EVENTS)",
-			  grouped(r->lost.incomplete, n));
+			  recording_grouped(r->lost.incomplete, n));
 	if (r->hurried)
-		notes_say(c, WARNING,
+		notes_say(c, SAY_WARNING,
 			  "%s calls and records of GPUs did not wait for each other, too many "
 			  "waited: some may stand twice, or without what they started",
-			  grouped(r->hurried, n));
-}
-
-static void say_kernel_losses(struct collector *c)
-{
-	char n[32];
-
-	if (c->kernel.sched.lost)
-		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
-			"context switches: lost by the kernel", (int64_t)c->kernel.sched.lost);
-	/* A few are skipped in nearly every run: those stand in the report alone. */
-	if (c->kernel.sched.lost * 100 > c->kernel.sched.written + c->model.kernel_rows.cnt)
-		notes_say(c, WARNING,
-			  "%s context-switch events were lost by the kernel (its buffer was "
-			  "full, or it skipped them)",
-			  grouped(c->kernel.sched.lost, n));
-	if (c->kernel.sched.calls_lost) {
-		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
-			"system calls: the kernel's buffer was full",
-			(int64_t)c->kernel.sched.calls_lost);
-		notes_say(
-			c, WARNING,
-			"%s system calls were not recorded: the kernel's buffer was full; a higher "
-			"--syscall-threshold avoids it",
-			grouped(c->kernel.sched.calls_lost, n));
-	}
+			  recording_grouped(r->hurried, n));
 }
 
 static void say_other_records(struct collector *c)
@@ -362,32 +181,32 @@ static void say_other_records(struct collector *c)
 		other += of[kind];
 	other -= nvtx + gpu + of[SL_LOST_LEFT] + of[SL_LOST_NVTX_COUNTER];
 	if (of[SL_LOST_NVTX_COUNTER])
-		notes_say(c, INFO,
+		notes_say(c, SAY_INFO,
 			  "%s samples of NVTX counters were not recorded: the report has no rows "
 			  "for them",
-			  grouped(of[SL_LOST_NVTX_COUNTER], n));
+			  recording_grouped(of[SL_LOST_NVTX_COUNTER], n));
 	if (of[SL_LOST_LEFT])
 		notes_say_asked(c, true,
 				"%s calls did not return: longjmp(), an exception or exit() left "
 				"them; they have no row",
-				grouped(of[SL_LOST_LEFT], n));
+				recording_grouped(of[SL_LOST_LEFT], n));
 	if (nvtx)
-		notes_say(c, WARNING,
+		notes_say(c, SAY_WARNING,
 			  "%s NVTX ranges, marks or ends of ranges were not recorded: rings full; "
 			  "there are no totals of them; a larger --buffer-size or --on-full=block "
 			  "avoids it",
-			  grouped(nvtx, n));
+			  recording_grouped(nvtx, n));
 	if (gpu)
-		notes_say(c, WARNING,
+		notes_say(c, SAY_WARNING,
 			  "%s calls of GPU libraries or records of the GPU's work were not "
 			  "recorded: rings full; a larger --buffer-size or --on-full=block avoids "
 			  "it",
-			  grouped(gpu, n));
+			  recording_grouped(gpu, n));
 	if (other)
-		notes_say(c, WARNING,
+		notes_say(c, SAY_WARNING,
 			  "%s names, descriptions of files or totals by file were not recorded: "
 			  "rings full (see SL_LOST_EVENTS)",
-			  grouped(other, n));
+			  recording_grouped(other, n));
 }
 
 static void say_losses(struct collector *c)
@@ -397,66 +216,62 @@ static void say_losses(struct collector *c)
 	char n[32];
 
 	if (as->lost.full)
-		notes_say(c, WARNING,
+		notes_say(c, SAY_WARNING,
 			  "%s calls were not recorded: rings full (policy %s); totals are exact "
 			  "(SL_OSRT_TOTALS); a larger --buffer-size or --on-full=block avoids it",
-			  grouped(as->lost.full, n), policy[c->options->rings.on_full]);
+			  recording_grouped(as->lost.full, n), policy[c->options->rings.on_full]);
 	if (as->lost.other)
-		notes_say(c, WARNING,
+		notes_say(c, SAY_WARNING,
 			  "%s calls were not recorded: made inside the tracer by signal handlers, "
 			  "or by more threads than there are slots (see SL_LOST_EVENTS)",
-			  grouped(as->lost.other, n));
+			  recording_grouped(as->lost.other, n));
 	say_other_records(c);
-	if (as->lost.disk + c->kernel.sched.dead)
-		notes_say(c, WARNING, "%s rows were lost: %s (see SL_LOST_EVENTS)",
-			  grouped(as->lost.disk + c->kernel.sched.dead, n), as->lost.why);
-	say_kernel_losses(c);
-	say_samples(c);
-	collect_counters_say(c);
-	collect_host_say(c);
-	collect_block_say(c);
-	say_off_cpu(c);
+	if (as->lost.disk + c->recording.rows.dead)
+		notes_say(c, SAY_WARNING, "%s rows were lost: %s (see SL_LOST_EVENTS)",
+			  recording_grouped(as->lost.disk + c->recording.rows.dead, n),
+			  as->lost.why);
+	sources_note_losses(&c->recording);
 	say_gpus(c);
 	if (as->lost.corrupt)
-		notes_say(c, WARNING,
+		notes_say(c, SAY_WARNING,
 			  "%s records made no sense and were left out (did the program "
 			  "overwrite shared memory?)",
-			  grouped(as->lost.corrupt, n));
+			  recording_grouped(as->lost.corrupt, n));
 	if (c->intake.turned_away)
-		notes_say(c, WARNING,
+		notes_say(c, SAY_WARNING,
 			  "%s programs were not traced: the collector had no descriptors left "
 			  "(ulimit -n)",
-			  grouped(c->intake.turned_away, n));
+			  recording_grouped(c->intake.turned_away, n));
 	if (c->intake.silent.closed)
-		notes_say(c, WARNING,
+		notes_say(c, SAY_WARNING,
 			  "%s connections were closed, as nothing came over them for a second, or "
 			  "too many waited",
-			  grouped(c->intake.silent.closed, n));
+			  recording_grouped(c->intake.silent.closed, n));
 	if (as->lost.no_room)
-		notes_say(c, WARNING,
+		notes_say(c, SAY_WARNING,
 			  "%s processes were not traced, or not to their end: their rings find no "
 			  "place in the collector's memory (ulimit -v?)",
-			  grouped(as->lost.no_room, n));
+			  recording_grouped(as->lost.no_room, n));
 	if (as->lost.refused)
-		notes_say(c, WARNING,
+		notes_say(c, SAY_WARNING,
 			  "%s processes were refused: their libtrace.so is of another build",
-			  grouped(as->lost.refused, n));
+			  recording_grouped(as->lost.refused, n));
 	if (db_strings_lost(c->report.db))
 		db_lost(c->report.db, 0, c->clocks.now, DB_NULL, "texts: no room in the report",
 			(int64_t)db_strings_lost(c->report.db));
 	if (as->lost.greedy)
-		notes_say(c, WARNING,
+		notes_say(c, SAY_WARNING,
 			  "%s records were dropped: their program filled the collector's memory "
 			  "(see SL_LOST_EVENTS)",
-			  grouped(as->lost.greedy, n));
+			  recording_grouped(as->lost.greedy, n));
 	if (as->lost.unsound) {
 		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
 			"rings: refused, no sealed memfd or not of a traced process",
 			(int64_t)as->lost.unsound);
-		notes_say(c, WARNING,
+		notes_say(c, SAY_WARNING,
 			  "%s rings were refused: no sealed memfd, or sent by a process that is "
 			  "not traced",
-			  grouped(as->lost.unsound, n));
+			  recording_grouped(as->lost.unsound, n));
 	}
 }
 
@@ -483,10 +298,10 @@ void notes_end(struct collector *c)
 	say_losses(c);
 	if (c->options->trace && !c->model.counts.traced_images && !c->arenas.lost.no_room &&
 	    !c->arenas.lost.refused)
-		notes_say(c, WARNING,
+		notes_say(c, SAY_WARNING,
 			  "the program could not be entered (%s): the report has its processes and "
 			  "context switches only",
 			  why_not_entered());
-	db_diagnostic(c->report.db, c->clocks.now, SOURCE_DAEMON, INFO, "Profiling has stopped.",
-		      GLOBAL_VID);
+	db_diagnostic(c->report.db, c->clocks.now, SOURCE_DAEMON, SAY_INFO,
+		      "Profiling has stopped.", GLOBAL_VID);
 }

@@ -4,8 +4,6 @@
 #include "collector/collect/collector.h"
 
 void notes_begin(struct collector *c);
-/* How often samples are taken, once that is known. */
-void notes_frequency(struct collector *c);
 void notes_command(struct collector *c, int argc, char **argv);
 /* Losses, and what could not be traced: rows, a diagnostic, one line each on stderr. */
 void notes_end(struct collector *c);

@@ -36,14 +36,6 @@ struct saved_file {
 	uint32_t number, serial, id, has_row, len;
 };
 
-/* Kernel events that the collector read itself: recover cannot resume them. */
-enum {
-	FROM_KERNEL_SAMPLES = 1,
-	FROM_KERNEL_SWITCHES = 2,
-	FROM_KERNEL_CALLS = 4,
-	FROM_KERNEL_COUNTERS = 8
-};
-
 /* Key "session": where things stand, for recover. */
 struct saved_setup {
 	uint32_t version; /* SAVED_VERSION */
@@ -52,7 +44,7 @@ struct saved_setup {
 	char boot_id[40];
 	char dir[96]; /* session directory */
 	uint32_t clock_mode, file_access;
-	uint32_t no_osrt, from_kernel; /* FROM_KERNEL_* */
+	uint32_t no_osrt, from_kernel; /* FROM_KERNEL_* of source/event_source.h */
 	uint32_t mask;                 /* enum mask_mode */
 	uint32_t reserved;
 };

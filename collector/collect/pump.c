@@ -13,14 +13,12 @@
 
 #include "collector/base/message.h"
 #include "collector/base/now.h"
-#include "collector/collect/collect_block.h"
-#include "collector/collect/collect_counters.h"
-#include "collector/collect/collect_health.h"
-#include "collector/collect/collect_host.h"
+#include "collector/collect/event_sources.h"
 #include "collector/collect/intake.h"
 #include "collector/collect/notes.h"
 #include "collector/collect/positions.h"
 #include "collector/collect/record_families.h"
+#include "collector/kernel/sched/sched.h"
 
 #define SECOND_NS     1000000000ll
 #define PATIENCE_MS   60000
@@ -95,10 +93,10 @@ static void lose(struct collector *c, int err)
 		drain_totals(&c->arenas, false);
 	c->arenas.lost.why = why;
 	positions_lost(&c->arenas);
-	if (!c->kernel.sched.dead)
-		c->kernel.sched.dead_first = c->model.kernel_rows.first;
-	c->kernel.sched.dead += c->model.kernel_rows.cnt;
-	c->kernel.sched.dead_last = c->model.kernel_rows.last;
+	if (!c->recording.rows.dead)
+		c->recording.rows.dead_first = c->model.kernel_rows.first;
+	c->recording.rows.dead += c->model.kernel_rows.cnt;
+	c->recording.rows.dead_last = c->model.kernel_rows.last;
 	if (!c->report.has_said_disk_full && !c->report.is_quiet)
 		sl_warn("cannot write the report: %s; the program goes on, what is lost is counted",
 			why);
@@ -162,7 +160,7 @@ void pump_commit(struct collector *c)
 	else
 		intake_release(c);
 	say_removed(c);
-	c->kernel.sched.written += c->model.kernel_rows.cnt;
+	c->recording.rows.written += c->model.kernel_rows.cnt;
 	c->model.kernel_rows.cnt = 0;
 	positions_release(&c->arenas);
 	c->clocks.committed_at = c->clocks.now;
@@ -177,58 +175,12 @@ void pump_try_commit(struct collector *c)
 		pump_commit(c);
 }
 
-void pump_wrote(struct collector *c, uint64_t cnt, int64_t first, int64_t last)
-{
-	if (!cnt)
-		return;
-	c->report.is_busy = true;
-	/* In case the disk is full. */
-	if (!c->model.kernel_rows.cnt)
-		c->model.kernel_rows.first = first;
-	c->model.kernel_rows.last = last;
-	c->model.kernel_rows.cnt += cnt;
-}
-
-void pump_sampled(struct collector *c, const struct sample_report *r)
-{
-	pump_wrote(c, r->cnt - c->kernel.sample.cnt, r->first, r->last);
-	c->kernel.sample.cnt = r->cnt;
-}
-
-void pump_samples(struct collector *c, bool all)
-{
-	struct sample_report r = {.db = c->report.db,
-				  .zero = c->clocks.map.zero,
-				  .cnt = c->kernel.sample.cnt,
-				  .first = INT64_MIN};
-	const struct sample_sink sink = sample_report_sink(&r);
-
-	if (!c->kernel.sample.open)
-		return;
-	if (c->kernel.sink) {
-		c->kernel.sink->samples(c, all);
-		return;
-	}
-	/* As the options of `start` want it. */
-	sample_leave_out(c->kernel.sample.open, c->options->kernel.sample == SCHED_MODE_NONE);
-	sample_poll(c->kernel.sample.open, &sink, &c->report.windows, all);
-	pump_sampled(c, &r);
-}
-
 int pump_poll(struct collector *c)
 {
-	int events;
+	int events = sources_poll(&c->recording, false);
 
-	pump_samples(c, false);
-	collect_counters(c);
-	collect_host(c);
-	collect_block(c);
-	collect_health(c, false);
-	if (!c->kernel.sched.open)
-		return 0;
-	events = c->kernel.sink ? c->kernel.sink->switches(c)
-				: sched_poll(c->kernel.sched.open, &model_sched_ops, &c->model);
-	c->model.told_mono = sched_told(c->kernel.sched.open);
+	if (c->recording.sched)
+		c->model.told_mono = sched_told(c->recording.sched);
 	return events;
 }
 
@@ -242,16 +194,4 @@ void pump_drain(struct collector *c)
 	while (drain_round(&c->arenas, ROWS_PER_ROUND) && mono_ns() - begun < DRAIN_END_NS)
 		if (db_pending(c->report.db) >= ROWS_PER_COMMIT || c->arenas.memory.is_high)
 			pump_commit(c);
-}
-
-void pump_losses(struct collector *c)
-{
-	if (c->kernel.sample.open)
-		c->kernel.sample.losses = c->kernel.sink ? c->kernel.sink->losses(c)
-							 : sample_losses(c->kernel.sample.open);
-	if (!c->kernel.sched.open)
-		return;
-	c->kernel.sched.lost = sched_lost(c->kernel.sched.open) - c->kernel.sched.lost_before;
-	c->kernel.sched.calls_lost =
-		sched_calls_lost(c->kernel.sched.open) - c->kernel.sched.calls_lost_before;
 }

@@ -18,18 +18,10 @@ void pump_snapshot(struct collector *c);
 /* The same, and writes all clocks into the report. */
 void pump_clocks(struct collector *c);
 
-/* Takes kernel events, of samples all but the youngest. Events taken, without samples. */
+/* Takes events of all sources, but the youngest. Returns how many, of those that do not go into the report by themselves. */
 int pump_poll(struct collector *c);
-/* CPU samples; @all: up to this moment. */
-void pump_samples(struct collector *c, bool all);
-/* @cnt rows (0: none) of events of the kernel or of counters are written; @first to @last: session ns. */
-void pump_wrote(struct collector *c, uint64_t cnt, int64_t first, int64_t last);
-/* Counts rows of samples that went into the report, up to those of @r. */
-void pump_sampled(struct collector *c, const struct sample_report *r);
 /* Takes all records up to this moment. */
 void pump_drain(struct collector *c);
-/* Brings the kernel's losses in this report up to date. */
-void pump_losses(struct collector *c);
 void pump_commit(struct collector *c);
 /* The same, unless another program has the report locked: then rows wait for the next try. */
 void pump_try_commit(struct collector *c);

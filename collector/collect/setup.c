@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/collect/event_sources.h"
 #include "collector/collect/notes.h"
 #include "collector/collect/positions.h"
 #include "collector/collect/pump.h"
@@ -31,22 +32,6 @@ static void read_line(const char *path, char *text, size_t size)
 	fclose(f);
 }
 
-static uint32_t from_kernel(const struct collector *c)
-{
-	const struct profile_options *o = c->options;
-	uint32_t what = 0;
-
-	if (c->kernel.sample.open && o->kernel.sample != SCHED_MODE_NONE)
-		what |= FROM_KERNEL_SAMPLES;
-	if (c->kernel.sched.open && o->kernel.cpuctxsw != SCHED_MODE_NONE)
-		what |= FROM_KERNEL_SWITCHES;
-	if (c->kernel.sched.open && o->kernel.syscalls)
-		what |= FROM_KERNEL_CALLS;
-	if (c->kernel.counters.open && o->kernel.events.scope != SCHED_MODE_NONE)
-		what |= FROM_KERNEL_COUNTERS;
-	return what;
-}
-
 /* Saves what recover needs. */
 static void save_setup(struct collector *c)
 {
@@ -57,7 +42,7 @@ static void save_setup(struct collector *c)
 				.clock_mode = c->clocks.map.mode,
 				.file_access = c->model.wants.file_access,
 				.no_osrt = c->model.wants.no_osrt,
-				.from_kernel = from_kernel(c),
+				.from_kernel = sources_kinds(&c->recording),
 				.mask = mask_now()};
 
 	read_line("/proc/sys/kernel/random/boot_id", s.boot_id, sizeof(s.boot_id));

@@ -19,6 +19,7 @@
 #include "collector/base/message.h"
 #include "collector/base/privilege.h"
 #include "collector/base/options.h"
+#include "collector/collect/event_sources.h"
 #include "collector/collect/notes.h"
 #include "collector/collect/pump.h"
 #include "collector/run/collect.h"
@@ -29,7 +30,6 @@
 #include "collector/options/profile_values.h"
 #include "collector/run/report_lines.h"
 #include "collector/session/proc_select.h"
-#include "collector/kernel/sample/sample.h"
 #include "collector/session/session_list.h"
 
 #define PIDS_MAX 256
@@ -337,26 +337,14 @@ static int record_in_session(struct session_info *s)
 
 /* ---- recording ---- */
 
-/* A failure does not end the recording. */
-static void follow_samples(struct collector *c, const struct running *r)
-{
-	int err = sample_follow(c->kernel.sample.open, (pid_t)r->pid, false);
-
-	if (err && err != -ESRCH && ask.o.kernel.sample != SCHED_MODE_NONE)
-		notes_say(c, 2, "no CPU samples of all of process %u: %s%s", r->pid, strerror(-err),
-			  err == -EPERM ? " (locked memory: ulimit -l)" : "");
-}
-
 /* One process with its threads. 0, -ESRCH: it has just ended, or may not be watched, or -errno. */
 static int follow(struct collector *c, const struct running *r)
 {
-	int err = privilege_may_trace(r->pid) ? sched_follow(c->kernel.sched.open, (pid_t)r->pid)
-					      : -ESRCH;
+	const struct source_process p = {.pid = r->pid, .is_running = true};
+	int err = privilege_may_trace(r->pid) ? sources_follow(&c->recording, &p) : -ESRCH;
 
 	if (!err)
 		model_found(&c->model, r->pid, r->parent, r->start_ns - c->clocks.map.zero);
-	if (!err && c->kernel.sample.open)
-		follow_samples(c, r);
 	return err;
 }
 
@@ -406,7 +394,7 @@ static int not_permitted(const struct collector *c, int err)
 			"CAP_PERFMON (see 'sightline status -e')");
 	else
 		sl_warn("attach: cannot follow: %s%s", strerror(-err),
-			sched_backend(c->kernel.sched.open) == SCHED_BACKEND_PERF
+			sched_backend(c->recording.sched) == SCHED_BACKEND_PERF
 				? " (through perf_event_open; see 'sightline status -e')"
 				: "");
 	return SL_EXIT_FAIL;
@@ -445,10 +433,10 @@ static int open_collection(struct collector *c, char *why, size_t why_len)
 
 	if (err)
 		return err;
-	if (!c->kernel.sched.open ||
+	if (!c->recording.sched ||
 	    (ask.o.kernel.cpuctxsw == SCHED_MODE_NONE &&
-	     !(ask.o.kernel.syscalls && sched_has_calls(c->kernel.sched.open)) &&
-	     !c->kernel.sample.open)) {
+	     !(ask.o.kernel.syscalls && sched_has_calls(c->recording.sched)) &&
+	     !c->recording.sample)) {
 		/* The reason was printed before. */
 		snprintf(why, why_len, "nothing can be recorded here (see 'sightline status -e')");
 		collect_abandon(c, false);

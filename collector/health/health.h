@@ -15,6 +15,9 @@
 
 #include "collector/base/event_loop.h"
 #include "collector/options/health_options.h"
+#include "collector/source/event_source.h"
+
+extern const struct event_source health_source;
 
 struct db;
 struct health;
@@ -45,18 +48,12 @@ void health_wait_ready(struct health *h, int ms);
 /* Does it sample what these options ask for? */
 bool health_is_as_asked(const struct health *h, const struct health_options *o);
 
-/* Rows of a report, so far. */
-struct health_rows {
-	size_t cnt;
-	int64_t first, last; /* session ns */
-};
-
 /*
  * What came becomes rows, if it lies in @windows; what is at @hold (CLOCK_MONOTONIC) or later waits for the next report.
  * @zero: CLOCK_MONOTONIC at session time 0. @all: also what an earlier sample may still be missing from.
  */
-struct health_rows health_write(struct health *h, struct db *db, const struct windows *windows,
-				int64_t zero, int64_t hold, bool all);
+struct event_rows health_write(struct health *h, struct db *db, const struct windows *windows,
+			       int64_t zero, int64_t hold, bool all);
 /* CLOCK_MONOTONIC up to which all hardware metrics have come; INT64_MAX: there are none. */
 int64_t health_is_read_to(const struct health *h);
 /* Reports follow each other: the next one does not know the streams yet. */

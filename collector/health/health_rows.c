@@ -26,7 +26,7 @@ struct writer {
 	const struct windows *windows;
 	int64_t zero, hold, keep_from;
 	bool all;
-	struct health_rows rows;
+	struct event_rows rows;
 };
 
 static const char *const why_text[PROBE_WHY_CNT] = {
@@ -402,8 +402,8 @@ static void write_events(struct writer *w)
 	h->events = kept;
 }
 
-struct health_rows health_write(struct health *h, struct db *db, const struct windows *windows,
-				int64_t zero, int64_t hold, bool all)
+struct event_rows health_write(struct health *h, struct db *db, const struct windows *windows,
+			       int64_t zero, int64_t hold, bool all)
 {
 	struct writer w = {.h = h,
 			   .db = db,

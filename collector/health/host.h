@@ -13,6 +13,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/source/event_source.h"
+
+extern const struct event_source host_source;
+
 struct db;
 struct windows;
 struct host;
@@ -37,18 +41,12 @@ void host_begin(struct host *h);
 void host_end(struct host *h);
 void host_tick(struct host *h);
 
-/* Rows of a report, so far. */
-struct host_rows {
-	size_t cnt;
-	int64_t first, last; /* session ns */
-};
-
 /*
  * Samples become rows, if they lie in @windows; what was taken at @hold (CLOCK_MONOTONIC) or later waits for the next report.
  * @zero: CLOCK_MONOTONIC at session time 0.
  */
-struct host_rows host_write(struct host *h, struct db *db, const struct windows *windows,
-			    int64_t zero, int64_t hold);
+struct event_rows host_write(struct host *h, struct db *db, const struct windows *windows,
+			     int64_t zero, int64_t hold);
 /* Reports follow each other: the next one has no samples yet. */
 void host_renew(struct host *h);
 /* Samples that there was no memory for; monotonic. */

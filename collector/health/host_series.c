@@ -215,11 +215,11 @@ static void write_row(struct host *h, struct db *db, const struct host_sample *s
 	s->is_in_report = true;
 }
 
-struct host_rows host_write(struct host *h, struct db *db, const struct windows *windows,
-			    int64_t zero, int64_t hold)
+struct event_rows host_write(struct host *h, struct db *db, const struct windows *windows,
+			     int64_t zero, int64_t hold)
 {
 	uint64_t newest = h->waiting.cnt ? h->waiting.list[h->waiting.cnt - 1].at : 0;
-	struct host_rows rows = {0};
+	struct event_rows rows = {0};
 	size_t kept = 0;
 
 	for (size_t i = 0; i < h->waiting.cnt; i++) {

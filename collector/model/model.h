@@ -16,6 +16,7 @@
 #include "collector/model/decode.h"
 #include "collector/model/live.h"
 #include "collector/kernel/sched/sched.h"
+#include "collector/source/event_source.h"
 #include "preload/wire/hooks.h"
 
 struct arena;
@@ -131,10 +132,7 @@ struct model {
 		int64_t oom_kills;      /* of the machine, when last looked at; -1: not known */
 	} counts;
 	struct live live;
-	struct {
-		uint64_t cnt; /* since the last commit */
-		int64_t first, last;
-	} kernel_rows;
+	struct event_rows kernel_rows; /* since the last commit */
 	/* CLOCK_MONOTONIC: the kernel's events up to here have been handed over; 0: none are awaited. */
 	uint64_t told_mono;
 	struct {

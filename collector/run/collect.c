@@ -16,10 +16,7 @@
 #include "collector/capture/capture.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/collect/checks.h"
-#include "collector/collect/collect_block.h"
-#include "collector/collect/collect_counters.h"
-#include "collector/collect/collect_health.h"
-#include "collector/collect/collect_host.h"
+#include "collector/collect/event_sources.h"
 #include "collector/collect/intake.h"
 #include "collector/collect/notes.h"
 #include "collector/collect/positions.h"
@@ -45,38 +42,16 @@
 #define REAP_NS     250000000ll
 #define TICK_NS     20000000ll /* a tick under load ends after this, to serve others */
 
-/* A failure does not end the recording. */
-static void watch_samples(struct collector *c, uint32_t root, bool is_child)
-{
-	int err = c->kernel.sample.open
-			  ? sample_follow(c->kernel.sample.open, (pid_t)root, is_child)
-			  : 0;
-
-	/* Where only stacks of threads without a CPU are wanted, what is mapped is read from /proc. */
-	if (err && err != -ESRCH && c->options->kernel.sample != SCHED_MODE_NONE)
-		notes_say_asked(c, c->options->kernel.sample_is_default,
-				"no CPU samples: following process %u failed: %s%s", root,
-				strerror(-err), err == -EPERM ? " (locked memory: ulimit -l)" : "");
-}
-
 void collect_watch(struct collector *c, uint32_t root, bool is_child)
 {
-	int err;
+	const struct source_process p = {.pid = root, .is_child = is_child};
 
 	c->root.pid = root;
 	c->session.control->root_pid = root;
 	c->root.child = is_child ? (pid_t)root : 0;
 	setup_keeper(c);
 	identity_root(&c->model, root, c->clocks.now);
-	watch_samples(c, root, is_child);
-	collect_counters_follow(c, root, is_child);
-	collect_host_follow(c, root);
-	if (!c->kernel.sched.open)
-		return;
-	err = sched_follow(c->kernel.sched.open, (pid_t)root);
-	if (err)
-		notes_say(c, 2, "no context switches: following process %u failed: %s", root,
-			  strerror(-err));
+	sources_follow(&c->recording, &p);
 }
 
 /* One heartbeat per second: programs that wait for room know that the collector lives. */
@@ -125,7 +100,7 @@ static void housekeeping(struct collector *c)
 		drain_totals(&c->arenas, false);
 		if (is_watched(c))
 			c->report.is_busy |=
-				live_flush(&c->arenas, c->kernel.sched.open,
+				live_flush(&c->arenas, c->recording.sched,
 					   &(struct live_now){c->clocks.now, pump_behind(c),
 							      capture_is_on(c)});
 	}
@@ -200,18 +175,18 @@ static void write_dead_switches(struct collector *c)
 {
 	const struct profile_options *o = c->options;
 	bool switches = o->kernel.cpuctxsw != SCHED_MODE_NONE,
-	     samples = c->kernel.sample.open && o->kernel.sample != SCHED_MODE_NONE;
-	bool off_cpu = c->kernel.sample.open && o->kernel.off_cpu_ns >= 0;
+	     samples = c->recording.sample && o->kernel.sample != SCHED_MODE_NONE;
+	bool off_cpu = c->recording.sample && o->kernel.off_cpu_ns >= 0;
 	char what[192];
 
-	if (!c->kernel.sched.dead)
+	if (!c->recording.rows.dead)
 		return;
 	snprintf(what, sizeof(what), "%s%s%s%s%s: %s", switches ? "context switches" : "",
 		 switches && samples ? ", " : "", samples ? "CPU samples" : "",
 		 off_cpu && (switches || samples) ? ", " : "",
 		 off_cpu ? "stacks of threads without a CPU" : "", c->arenas.lost.why);
-	db_lost(c->report.db, c->kernel.sched.dead_first, c->kernel.sched.dead_last, DB_NULL, what,
-		(int64_t)c->kernel.sched.dead);
+	db_lost(c->report.db, c->recording.rows.dead_first, c->recording.rows.dead_last, DB_NULL,
+		what, (int64_t)c->recording.rows.dead);
 }
 
 /* What is only known now: losses, totals, ends. */
@@ -220,7 +195,6 @@ static void complete(struct collector *c)
 	drain_totals(&c->arenas, true);
 	capture_report_contents(c);
 	model_settle(&c->model, c->clocks.now, true);
-	pump_losses(c);
 	pump_clocks(c);
 	pump_commit(c);
 	/* Losses of the last commit go into one more. */
@@ -243,24 +217,13 @@ int collect_finish(struct collector *c)
 		usleep(1000);
 	}
 	flight_close(c);
-	collect_health_end(c); /* its last samples are of before the end */
+	sources_finish(&c->recording);
 	capture_close(c);
-	collect_counters_end(c, 0);
-	collect_counters(c);
-	collect_host_end(c);
-	collect_host(c);
-	collect_block_end(c);
-	collect_health(c, true);
 	if (c->session.control)
 		__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
-	if (c->kernel.sample.open) {
-		sample_stop(c->kernel.sample.open);
-		pump_samples(c, true);
-	}
-	if (c->kernel.sched.open) {
-		sched_stop(c->kernel.sched.open);
-		pump_poll(c);
-	}
+	sources_stop(&c->recording);
+	sources_poll(&c->recording, true);
+	pump_poll(c);
 	pump_drain(c);
 	drain_reap(&c->arenas, true);
 	pump_drain(c);
@@ -270,12 +233,7 @@ int collect_finish(struct collector *c)
 		complete(c);
 	while (c->arenas.first)
 		arena_detach(&c->arenas, c->arenas.first);
-	collect_counters_close(c);
-	collect_host_close(c);
-	collect_block_close(c);
-	collect_health_close(c);
-	sched_close(c->kernel.sched.open);
-	sample_close(c->kernel.sample.open);
+	sources_close(&c->recording);
 	setup_spool_end(c);
 	err = capture_report_close(c, length);
 	flight_release(c);
@@ -306,12 +264,7 @@ void collect_abandon(struct collector *c, bool keep_report)
 	if (!keep_report)
 		db_unlink(c->report.path);
 	session_remove(&c->session);
-	sched_close(c->kernel.sched.open);
-	sample_close(c->kernel.sample.open);
-	collect_counters_close(c);
-	collect_host_close(c);
-	collect_block_close(c);
-	collect_health_close(c);
+	sources_close(&c->recording);
 	if (c->intake.keeper >= 0) {
 		keeper_send(c->intake.keeper, &done, -1);
 		close(c->intake.keeper);

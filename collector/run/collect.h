@@ -48,4 +48,3 @@ void collect_abandon(struct collector *c, bool keep_report);
 /* ---- for collect_open.c ---- */
 
 void collect_watch_proc(void *ctx, struct proc *p); /* for model.watch */
-void collect_watch_ring(void *ctx, int fd);         /* for sample_ask.on_ring */

@@ -25,20 +25,6 @@
 #define BUSY_ROWS 20000u
 #define FIRST_MS  1
 
-static void on_ring(void *ctx, int fd)
-{
-	(void)fd;
-	pump_samples(ctx, false);
-}
-
-/* Edge-triggered: a ring whose first thread has ended is ready for ever. */
-void collect_watch_ring(void *ctx, int fd)
-{
-	struct collector *c = ctx;
-
-	loop_add_edge(&c->loop, fd, on_ring, c);
-}
-
 static void mirror_stop(struct collector *c, int sig)
 {
 	if (!launch_stops_us(c->root.child, sig))
@@ -137,7 +123,7 @@ void collect_watch_proc(void *ctx, struct proc *p)
 /* Which processes there were until @mono is known. While one report gives way to the next, the kernel's events wait. */
 static bool knows_until(const struct collector *c, int64_t mono)
 {
-	return !c->kernel.sched.open || c->model.told_mono >= (uint64_t)mono ||
+	return !c->recording.sched || c->model.told_mono >= (uint64_t)mono ||
 	       mono_ns() - mono > 100 * SCHED_SETTLE_NS;
 }
 
@@ -196,9 +182,9 @@ static bool arenas_are_over(const struct collector *c)
 
 static int64_t second_look_ns(const struct collector *c)
 {
-	switch (sched_backend(c->kernel.sched.open)) {
+	switch (sched_backend(c->recording.sched)) {
 	case SCHED_BACKEND_BPF:
-		return sched_lost(c->kernel.sched.open) ? 5000000 : SCHED_SETTLE_NS;
+		return sched_lost(c->recording.sched) ? 5000000 : SCHED_SETTLE_NS;
 	case SCHED_BACKEND_PERF:
 		return 2000000;
 	default:
@@ -209,7 +195,7 @@ static int64_t second_look_ns(const struct collector *c)
 static void check_end(struct collector *c)
 {
 	bool tree_is_gone =
-		c->model.counts.alive == 0 && (c->kernel.sched.open || arenas_are_over(c));
+		c->model.counts.alive == 0 && (c->recording.sched || arenas_are_over(c));
 
 	/* Not the collector's child: the kernel's event may come first, which closes its pidfd unread. */
 	if (!c->root.is_gone && !c->root.child) {

@@ -17,17 +17,13 @@
 #include "collector/base/message.h"
 #include "collector/base/privilege.h"
 #include "collector/capture/flight/flight.h"
-#include "collector/collect/collect_block.h"
-#include "collector/collect/collect_counters.h"
-#include "collector/collect/collect_health.h"
-#include "collector/collect/collect_host.h"
+#include "collector/collect/event_sources.h"
 #include "collector/collect/intake.h"
 #include "collector/collect/notes.h"
 #include "collector/collect/pump.h"
 #include "collector/collect/python_modules.h"
 #include "collector/collect/setup.h"
-#include "collector/kernel/perf/event_list.h"
-#include "collector/kernel/perf/perf_rings.h"
+#include "collector/decode/gpu/gpu.h"
 #include "collector/session/ring_keeper.h"
 #include "collector/session/sessions.h"
 
@@ -95,112 +91,21 @@ static void set_arenas(struct collector *c)
 					    .warn_to = c}};
 }
 
-/* ---- the kernel's side ---- */
-
-static void open_sched(struct collector *c)
+/* What event sources see of this. */
+static void set_recording(struct collector *c)
 {
-	const struct profile_options *o = c->options;
-	struct sched_ask ask = {.mode = o->kernel.cpuctxsw,
-				.want = SCHED_BACKEND_BPF,
-				.calls = o->kernel.syscalls,
-				.lives = o->kernel.sample != SCHED_MODE_NONE ||
-					 o->kernel.off_cpu_ns >= 0,
-				.calls_threshold_ns = (uint64_t)o->kernel.syscall_threshold_ns};
-	bool asks_samples_alone =
-		ask.mode == SCHED_MODE_NONE && !ask.calls && o->kernel.off_cpu_ns < 0;
-	char why[512] = "";
-
-	if (ask.mode != SCHED_MODE_NONE || ask.calls || ask.lives)
-		c->kernel.sched.open = sched_open_for(&ask, why, sizeof(why));
-	c->model.wants.has_kernel_events = c->kernel.sched.open != NULL;
-	c->model.wants.keep_all_switches = ask.mode == SCHED_MODE_SYSTEM;
-	if (why[0])
-		notes_say_asked(c, asks_samples_alone && o->kernel.sample_is_default, "%s", why);
-}
-
-#define SAMPLES_NEED         64u /* descriptors: of eBPF, and what a collection opens later */
-#define SAMPLES_NEED_PER_CPU 3u
-#define SAMPLES_LEAVE \
-	16u /* for the session, the report and the program, also where they are asked for */
-
-/* --sampling-period: by a counter of the CPU, if it has one. */
-static void set_period(struct collector *c, struct sample_ask *ask)
-{
-	uint64_t period = (uint64_t)c->options->kernel.sample_period;
-	struct event_def e;
-
-	char text[32];
-
-	if (!period)
-		return;
-	if (!event_of_samples(&e, period)) {
-		notes_say(c, 2,
-			  "--sampling-period: no hardware counter of cycles is available (no "
-			  "PMU, or kernel.perf_event_paranoid, %d, hides it): samples are taken "
-			  "%lld times per second of CPU time instead",
-			  event_paranoid(), (long long)ask->frequency);
-		snprintf(text, sizeof(text), "%lld", (long long)ask->frequency);
-		db_meta_capture(c->report.db, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", text);
-		return;
-	}
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)period);
-	db_meta_capture(c->report.db, "LINUX_PERF_OPTIONS:SAMPLING_PERIOD", text);
-	ask->period = period;
-	ask->period_type = e.type;
-	ask->period_config = e.config[0];
-}
-
-/* The scope of the samples; without samples, that of the context switches. */
-static enum sched_mode sample_scope(const struct profile_options *o)
-{
-	if (o->kernel.sample != SCHED_MODE_NONE)
-		return o->kernel.sample;
-	return o->kernel.cpuctxsw != SCHED_MODE_NONE ? o->kernel.cpuctxsw : SCHED_MODE_TREE;
-}
-
-static void say_missing(struct collector *c, bool is_default, const char *why)
-{
-	if (why[0])
-		notes_say_asked(c, is_default, "%s", why);
-}
-
-static void open_samples(struct collector *c)
-{
-	const struct profile_options *o = c->options;
-	bool is_asked = !o->kernel.sample_is_default || o->kernel.off_cpu_ns >= 0;
-	char why[512], no_python[512], no_off_cpu[512] = "";
-	struct sched_maps maps;
-	struct sample_ask ask = {
-		.scope = sample_scope(o),
-		.frequency = o->kernel.sample != SCHED_MODE_NONE ? o->kernel.sample_hz : 0,
-		.per_stack = o->stacks.is_native ? (unsigned)o->kernel.samples_per_stack : 0,
-		.stack_bytes = SAMPLE_STACK_BYTES,
-		.python = o->kernel.python_sampling,
-		.off_cpu_ns = o->kernel.off_cpu_ns,
-		.kernel = sched_maps(c->kernel.sched.open, &maps) ? &maps : NULL,
-		.no_off_cpu = no_off_cpu,
-		.pauses = o->kernel.sample != SCHED_MODE_NONE && capture_waits(&o->capture) &&
-			  !o->capture.flight_ns,
+	c->recording = (struct recording){
+		.sources = &event_sources,
+		.options = c->options,
+		.loop = &c->loop,
+		.report = &c->report,
+		.clocks = &c->clocks,
+		.root = &c->root,
+		.rows.pending = &c->model.kernel_rows,
+		.tree = {&model_sched_ops, &c->model},
+		.gpus = {gpu_number, gpu_seen_write, &c->arenas},
 		.stacks_most = flight_sample_most(c->options),
-		.on_ring = collect_watch_ring,
-		.ctx = c};
-
-	if (!ask.frequency && ask.off_cpu_ns < 0)
-		return;
-	/* What no option asks for leaves the program's processes the descriptors that there are. */
-	if (limits_free_descriptors() <
-	    (is_asked ? SAMPLES_LEAVE : SAMPLES_NEED) + SAMPLES_NEED_PER_CPU * perf_cpu_cnt()) {
-		notes_say_asked(c, !is_asked,
-				"no CPU samples: too few descriptors are left (ulimit -n)");
-		return;
-	}
-	if (ask.frequency)
-		set_period(c, &ask);
-	c->kernel.sample.open = sample_open(&ask, why, no_python, sizeof(why));
-	notes_frequency(c);
-	say_missing(c, o->kernel.python_is_default, no_python);
-	say_missing(c, false, no_off_cpu);
-	say_missing(c, o->kernel.sample_is_default && o->kernel.off_cpu_ns < 0, why);
+	};
 }
 
 static int open_db(struct collector *c, const struct collect_ask *ask,
@@ -252,10 +157,10 @@ int collect_prepare(struct collector *c, const struct profile_options *options)
 	c->options = options;
 	mask_set(mask_mode_of(options->program.mask_arguments));
 	c->intake.keeper = c->intake.reserve_fd = c->pace.uptime = -1;
-	c->root.signal_fd = c->kernel.counters.timer = c->kernel.host.timer = -1;
-	c->root.status = -1;
+	c->root.signal_fd = c->root.status = -1;
 	c->session.listen_fd = -1;
 	c->report.next_from_mono = INT64_MAX;
+	set_recording(c);
 	return err ? err : capture_new(c);
 }
 
@@ -349,12 +254,10 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	intake_open(c);
 	notes_begin(c);
 	python_open(c, ask->preload);
-	collect_health_open(c);
-	open_sched(c);
-	open_samples(c);
-	collect_block_open(c);
-	collect_counters_open(c);
-	collect_health_ready(c);
+	sources_open(&c->recording);
+	c->model.wants.has_kernel_events = c->recording.sched != NULL;
+	c->model.wants.keep_all_switches = ask->options->kernel.cpuctxsw == SCHED_MODE_SYSTEM;
+	sources_ready(&c->recording);
 	err = capture_open(c);
 	if (!err)
 		err = flight_open(c);
@@ -362,13 +265,10 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 		collect_abandon(c, false);
 		return err;
 	}
-	collect_block_record(c, capture_is_on(c));
 	if (!capture_is_on(c))
 		setup_changed(c);
-	else
-		collect_counters_begin(c, clock_snapshot_take(mode, false).mono);
 	if (capture_is_on(c) || c->flight)
-		collect_host_begin(c);
+		sources_begin(&c->recording, clock_snapshot_take(mode, false).mono);
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "collector/capture/capture.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/collect/arenas.h"
+#include "collector/collect/event_sources.h"
 #include "collector/collect/pump.h"
 
 #define LAZY_FILL  25u /* per cent of the kernel's buffers that may wait */
@@ -98,12 +99,6 @@ static bool ring_is_filling(const struct collector *c, const struct arena *a)
 	       __atomic_load_n(&a->map->waiter_cnt, __ATOMIC_RELAXED);
 }
 
-static bool kernel_is_filling(const struct collector *c)
-{
-	return (c->kernel.sched.open && sched_fill(c->kernel.sched.open) > LAZY_FILL) ||
-	       (c->kernel.sample.open && sample_fill(c->kernel.sample.open) > LAZY_FILL);
-}
-
 bool pace_look(struct collector *c)
 {
 	int64_t since = mono_ns() - c->clocks.tick_at;
@@ -122,7 +117,7 @@ bool pace_look(struct collector *c)
 	look_around(c);
 	measure_spool(c);
 	defers = pace_defers(c);
-	if (since > (defers ? DEFER_NS : FREE_NS) || kernel_is_filling(c) ||
+	if (since > (defers ? DEFER_NS : FREE_NS) || sources_fill(&c->recording) > LAZY_FILL ||
 	    (!defers && c->arenas.spool && c->arenas.spool->used >= TICK_CHUNKS) ||
 	    move_finds_new(&c->arenas))
 		return true;

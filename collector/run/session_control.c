@@ -65,7 +65,7 @@ static void put_line(FILE *f, const char *key, const char *value)
 static uint64_t lost_so_far(const struct collector *c)
 {
 	return c->arenas.lost.full + c->arenas.lost.other + c->arenas.lost.disk +
-	       c->kernel.sched.lost;
+	       c->recording.rows.switches_lost;
 }
 
 static void do_status(struct collector *c, int client, char **word)

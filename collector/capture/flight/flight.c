@@ -10,9 +10,11 @@
 
 #include "collector/base/message.h"
 #include "collector/base/now.h"
+#include "collector/collect/event_sources.h"
 #include "collector/collect/notes.h"
 #include "collector/collect/pump.h"
 #include "collector/capture/flight/flight_internal.h"
+#include "collector/kernel/sample/sample_source.h"
 
 #define SETTLE_NS   2000000ll            /* switches and samples arrive so late (sched.h) */
 #define EDGE_NS     1000000ll            /* of a window before the event that must be in it */
@@ -40,13 +42,12 @@ uint32_t flight_quota(const struct profile_options *o)
 	return chunks < SL_CHUNK_CNT ? (uint32_t)chunks : SL_CHUNK_CNT;
 }
 
-static int poll_switches(struct collector *c);
-static void poll_samples(struct collector *c, bool all);
-static struct sample_losses losses(const struct collector *c);
+static int poll_switches(void *to, struct sched *from);
+static void poll_samples(void *to, struct sample *from, bool all);
+static struct sample_losses losses(const void *to);
 static bool is_read(const struct collector *c);
 static void contents(struct collector *c);
 
-static const struct kernel_sink kernel_sink = {poll_switches, poll_samples, losses};
 static const struct capture_recorder recorder = {is_read, contents};
 
 int flight_open(struct collector *c)
@@ -63,13 +64,14 @@ int flight_open(struct collector *c)
 	f->memory.bytes = (uint64_t)o->flight_bytes;
 	f->whole.mono = c->clocks.map.zero;
 	f->whole.limit = LIMIT_START;
-	flight_store_open(&f->store, &c->arenas, c->kernel.sample.open, f->ns, f->memory.bytes);
+	flight_store_open(&f->store, &c->arenas, c->recording.sample, f->ns, f->memory.bytes);
 	c->arenas.flight.since = flight_store_since;
 	c->arenas.flight.ctx = &f->store;
 	if (c->options->program.duration_s)
 		f->stop = c->clocks.map.zero + c->options->program.duration_s * SECOND_NS;
 	c->model.hooks.ended = flight_process_ended;
-	c->kernel.sink = &kernel_sink;
+	f->sources = (struct event_memory){poll_switches, poll_samples, losses, f};
+	c->recording.memory = &f->sources;
 	c->capture->recorder = &recorder;
 	c->arenas.flight.hold = 1;
 	c->arenas.flight.follows_files = true;
@@ -95,6 +97,7 @@ void flight_release(struct collector *c)
 		return;
 	trigger_watch_free(f->trigger.watch);
 	c->arenas.flight.since = NULL;
+	c->recording.memory = NULL;
 	flight_store_release(&f->store);
 	flight_request_clear(&f->request);
 	flight_request_clear(&f->dump.request);
@@ -281,8 +284,8 @@ static void end_dump(struct collector *c)
 	}
 	flight_store_over(&f->store);
 	flight_store_forget(&f->store, f->whole.mono);
-	if (f->state == FLIGHT_OVER && c->kernel.sample.open)
-		sample_stop(c->kernel.sample.open);
+	if (f->state == FLIGHT_OVER && c->recording.sample)
+		sample_stop(c->recording.sample);
 	flight_request_clear(&f->dump.request);
 }
 
@@ -345,54 +348,47 @@ bool flight_can_wait(struct collector *c, int64_t since_tick_ns)
 		return false;
 	if (since_tick_ns > (f->trigger.watch ? WATCH_NS : REST_NS))
 		return false;
-	return (!c->kernel.sched.open || sched_fill(c->kernel.sched.open) <= LAZY_FILL) &&
-	       (!c->kernel.sample.open || sample_fill(c->kernel.sample.open) <= LAZY_FILL) &&
-	       !too_much(c) && !flight_is_short(&c->arenas);
+	return sources_fill(&c->recording) <= LAZY_FILL && !too_much(c) &&
+	       !flight_is_short(&c->arenas);
 }
 
-static int poll_switches(struct collector *c)
+static int poll_switches(void *to, struct sched *from)
 {
-	flight_store_turn(&c->flight->store, mono_ns());
-	return sched_poll(c->kernel.sched.open, &flight_store_sched_ops, &c->flight->store);
+	struct flight *f = to;
+
+	flight_store_turn(&f->store, mono_ns());
+	return sched_poll(from, &flight_store_sched_ops, &f->store);
 }
 
-static void poll_samples(struct collector *c, bool all)
+static void poll_samples(void *to, struct sample *from, bool all)
 {
-	struct flight *f = c->flight;
+	struct flight *f = to;
 
+	(void)from; /* the store has it */
 	if (f->state == FLIGHT_OVER)
 		return;
 	flight_store_turn(&f->store, mono_ns());
 	flight_store_poll_samples(&f->store, mono_ns(), all);
 }
 
-static struct sample_losses losses(const struct collector *c)
+static struct sample_losses losses(const void *to)
 {
-	return c->flight->store.losses;
+	return ((const struct flight *)to)->store.losses;
 }
 
 static bool is_read(const struct collector *c)
 {
 	const struct flight *f = c->flight;
 
-	return !f || !(c->kernel.sched.open || c->kernel.sample.open) ||
+	return !f || !(c->recording.sched || c->recording.sample) ||
 	       c->clocks.now + c->clocks.map.zero > c->capture->at.ended + SETTLE_NS;
 }
 
 /* ---- contents of the report ---- */
 
-static void number(struct collector *c, const char *name, int64_t value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%lld", (long long)value);
-	db_meta_capture(c->report.db, name, text);
-}
-
 static void lost(struct collector *c, const char *what, uint64_t *cnt)
 {
-	if (*cnt)
-		db_lost(c->report.db, 0, c->clocks.now, DB_NULL, what, (int64_t)*cnt);
+	recording_lost(&c->recording, what, *cnt);
 	*cnt = 0;
 }
 
@@ -400,17 +396,12 @@ static void lost(struct collector *c, const char *what, uint64_t *cnt)
 static void write_events(struct collector *c, const struct window *w)
 {
 	struct flight_store *q = &c->flight->store;
-	struct sample_report r = {.db = c->report.db,
-				  .zero = c->clocks.map.zero,
-				  .cnt = c->kernel.sample.cnt,
-				  .first = INT64_MIN};
+	struct sample_report r = sample_report_of(&c->recording);
 	const struct sample_sink sink = sample_report_sink(&r);
 
-	flight_store_write(q, w->from_mono, w->to_mono, c->kernel.sample.open ? &sink : NULL);
-	if (c->kernel.sample.open) {
-		pump_sampled(c, &r);
-		c->kernel.sample.losses = q->losses;
-	}
+	flight_store_write(q, w->from_mono, w->to_mono, c->recording.sample ? &sink : NULL);
+	if (c->recording.sample)
+		sample_report_written(&c->recording, &r);
 	lost(c, "CPU samples: no memory", &q->lost.samples);
 	lost(c, "context switches: no memory", &q->lost.switches);
 }
@@ -426,10 +417,10 @@ static void contents(struct collector *c)
 	w = &c->report.windows.list[c->report.windows.cnt - 1];
 	write_events(c, w);
 	db_meta_capture(c->report.db, "SL_CAPTURE_FLIGHT_REASON", f->dump.request.reason);
-	number(c, "SL_CAPTURE_FLIGHT_ASKED_NS", f->ns);
-	number(c, "SL_CAPTURE_FLIGHT_WHOLE_NS", f->dump.whole);
+	recording_number(&c->recording, "SL_CAPTURE_FLIGHT_ASKED_NS", f->ns);
+	recording_number(&c->recording, "SL_CAPTURE_FLIGHT_WHOLE_NS", f->dump.whole);
 	db_meta_capture(c->report.db, "SL_CAPTURE_FLIGHT_LIMIT", limit_words[f->dump.limit]);
-	number(c, "SL_CAPTURE_FLIGHT_SIZE", (int64_t)f->memory.bytes);
+	recording_number(&c->recording, "SL_CAPTURE_FLIGHT_SIZE", (int64_t)f->memory.bytes);
 	db_meta_capture(c->report.db, "SL_CAPTURE_FLIGHT_TOTALS",
 			"from up to an eighth of the time asked for before the report's beginning; "
 			"shortest and longest: since the thread began");

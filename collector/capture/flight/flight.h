@@ -35,7 +35,7 @@ void flight_release(struct collector *c);
  */
 int flight_dump(struct collector *c, const char *reason, const char *report, bool overwrite);
 
-/* ---- called by run/collect.c; captures and the pump use struct capture_recorder, struct kernel_sink ---- */
+/* ---- called by run/collect.c; captures and the pump use struct capture_recorder, struct event_memory ---- */
 
 /* Once per tick: when the clock has been read, and the rings have not; and when they have. */
 void flight_before(struct collector *c);

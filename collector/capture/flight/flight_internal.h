@@ -56,7 +56,8 @@ struct flight {
 		struct trigger_watch *watch;
 	} trigger;
 	struct flight_store store;
-	int64_t stop; /* --duration, CLOCK_MONOTONIC; 0 none */
+	struct event_memory sources; /* whose events go there */
+	int64_t stop;                /* --duration, CLOCK_MONOTONIC; 0 none */
 	struct flight_request request;
 	struct {
 		struct flight_request request;

@@ -31,12 +31,8 @@
 
 extern const struct record_family gpu_records;
 
-/* A GPU of the machine, whether or not a traced program uses it. */
-struct gpu_seen {
-	const char *name, *bus; /* bus NULL: not known */
-	uint64_t memory;        /* bytes; 0: not known */
-	int32_t major, minor;   /* -1: not known */
-};
+struct gpu_seen; /* source/recording.h */
+
 /*
  * TARGET_INFO_GPU.id of the GPU with this UUID. Its first caller gives it @index, or the next one that is free; -1: all are
  * given.

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "collector/model/strings.h"
+#include "collector/source/recording.h"
 
 #define GLOBAL_VM (INT64_C(1) << 48)
 

@@ -302,10 +302,10 @@ static void drain(struct block *b)
 	}
 }
 
-struct block_rows block_write(struct block *b, struct db *db, const struct windows *windows,
+struct event_rows block_write(struct block *b, struct db *db, const struct windows *windows,
 			      int64_t zero, int64_t hold)
 {
-	struct block_rows rows = {0};
+	struct event_rows rows = {0};
 	size_t kept = 0;
 
 	drain(b);
@@ -360,7 +360,7 @@ void block_record(struct block *b, bool on)
 	(void)on;
 }
 
-struct block_rows block_write(struct block *b, struct db *db, const struct windows *windows,
+struct event_rows block_write(struct block *b, struct db *db, const struct windows *windows,
 			      int64_t zero, int64_t hold)
 {
 	(void)b;
@@ -368,7 +368,7 @@ struct block_rows block_write(struct block *b, struct db *db, const struct windo
 	(void)windows;
 	(void)zero;
 	(void)hold;
-	return (struct block_rows){0};
+	return (struct event_rows){0};
 }
 
 uint64_t block_lost(const struct block *b)

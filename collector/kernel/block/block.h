@@ -11,6 +11,9 @@
 #include <stdint.h>
 
 #include "collector/kernel/sched/sched.h"
+#include "collector/source/event_source.h"
+
+extern const struct event_source block_source;
 
 struct block;
 struct db;
@@ -36,15 +39,11 @@ struct block *block_open(const struct block_ask *ask, char *why, size_t why_len)
 /* Requests that begin while it is off are not recorded. */
 void block_record(struct block *b, bool on);
 
-/* Rows written; session ns of the first and the last. */
-struct block_rows {
-	int64_t cnt, first, last;
-};
 /*
  * Writes rows of the requests that began and were done in @windows. What began at @hold (CLOCK_MONOTONIC) or later waits for the next
  * report. @zero: CLOCK_MONOTONIC at session time 0.
  */
-struct block_rows block_write(struct block *b, struct db *db, const struct windows *windows,
+struct event_rows block_write(struct block *b, struct db *db, const struct windows *windows,
 			      int64_t zero, int64_t hold);
 /*
  * Requests without a row: the kernel's buffer was full, too many were under way, a program was interrupted, or the end of a

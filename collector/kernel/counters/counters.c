@@ -454,10 +454,10 @@ static void write_row(struct counters *cs, struct db *db, const struct interval 
 	write_values(cs, db, row);
 }
 
-struct counters_rows counters_write(struct counters *cs, struct db *db,
-				    const struct windows *windows, int64_t zero, int64_t hold)
+struct event_rows counters_write(struct counters *cs, struct db *db, const struct windows *windows,
+				 int64_t zero, int64_t hold)
 {
-	struct counters_rows rows = {0};
+	struct event_rows rows = {0};
 	size_t kept = 0;
 
 	if (!cs->has_told && windows->cnt)

@@ -15,6 +15,9 @@
 
 #include "collector/kernel/perf/event_list.h"
 #include "collector/kernel/sched/sched.h"
+#include "collector/source/event_source.h"
+
+extern const struct event_source counters_source;
 
 struct db;
 struct windows;
@@ -46,18 +49,12 @@ void counters_end(struct counters *cs, uint64_t ns);
 /* Ends an interval and begins the next one. */
 void counters_read(struct counters *cs, uint64_t ns);
 
-/* Rows of a report, so far. */
-struct counters_rows {
-	size_t cnt;
-	int64_t first, last; /* session ns */
-};
-
 /*
  * Intervals become rows of the report, if they lie in @windows; what began at @hold (CLOCK_MONOTONIC) or later waits for
  * the next report. @zero: CLOCK_MONOTONIC at session time 0.
  */
-struct counters_rows counters_write(struct counters *cs, struct db *db,
-				    const struct windows *windows, int64_t zero, int64_t hold);
+struct event_rows counters_write(struct counters *cs, struct db *db, const struct windows *windows,
+				 int64_t zero, int64_t hold);
 /* Reports follow each other: the next one does not know yet what is counted. */
 void counters_renew(struct counters *cs);
 /* Events of this report that never had their turn; false: there are none. */

@@ -18,6 +18,10 @@
 
 #include "collector/options/event_scope.h"
 
+struct event_source;
+
+extern const struct event_source sched_source;
+
 /* Records are stamped a moment before they can be read: nothing younger than this is handed over. */
 #define SCHED_SETTLE_NS 1000000
 

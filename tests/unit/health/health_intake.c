@@ -138,7 +138,7 @@ static void frame(struct health *h, uint16_t no, uint8_t kind, int64_t t0, int64
 	h->ring.map->head = head + bytes;
 }
 
-static struct health_rows write_all(struct health *h, struct db *db)
+static struct event_rows write_all(struct health *h, struct db *db)
 {
 	struct window w = {.from = 0, .to = UINT64_MAX, .from_mono = 0, .to_mono = INT64_MAX};
 	const struct windows windows = {&w, 1, 1, 0};

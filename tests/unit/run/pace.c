@@ -16,7 +16,6 @@
 #include "collector/capture/capture.h"
 #include "collector/capture/flight/flight_internal.h"
 #include "collector/collect/pump.h"
-#include "collector/kernel/sched/sched_internal.h"
 
 #define HOUR_NS (INT64_C(3600) * 1000000000)
 
@@ -264,31 +263,29 @@ static void ring_that_fills_is_due(void **state)
 	assert_true(pace_look(c));
 }
 
-static unsigned switches_fill;
+static unsigned source_fill;
 
-static unsigned fill_of_switches(const struct sched *s)
+static unsigned fill_of_source(const void *self)
 {
-	(void)s;
-	return switches_fill;
+	(void)self;
+	return source_fill;
 }
 
 /* A quarter of the fullest buffer may wait. */
 static void kernel_buffer_that_fills_is_due(void **state)
 {
-	static const struct sched_driver driver = {.fill = fill_of_switches};
-	struct sched *switches = calloc(1, sizeof(*switches));
+	static const struct event_source empty, source = {.fill = fill_of_source};
+	static const struct event_sources sources = {.list = {&empty, &source}};
 
 	(void)state;
-	assert_non_null(switches);
-	switches->driver = &driver;
-	c->kernel.sched.open = switches;
-	switches_fill = 25;
+	c->recording.sources = &sources;
+	c->recording.state[0] = c->recording.state[1] = c;
+	source_fill = 25;
 	assert_false(pace_look(c));
-	switches_fill = 26;
+	source_fill = 26;
 	assert_true(pace_look(c));
-	c->kernel.sched.open = NULL;
+	c->recording.state[1] = NULL;
 	assert_false(pace_look(c));
-	free(switches);
 }
 
 /* A full chunk of a thread that has no row yet. */

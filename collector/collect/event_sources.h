@@ -1,0 +1,26 @@
+/* event_sources.h - loops over the event sources that are open. */
+#pragma once
+
+#include "collector/source/recording.h"
+
+/* Those of a collection. */
+extern const struct event_sources event_sources;
+
+/* The members of struct event_source, each for all sources. */
+void sources_open(struct recording *r);
+void sources_ready(struct recording *r);
+/* Returns -errno of the first that cannot follow a process that runs; the others are not asked then. */
+int sources_follow(struct recording *r, const struct source_process *p);
+void sources_before_begin(struct recording *r);
+void sources_begin(struct recording *r, int64_t mono);
+void sources_before_end(struct recording *r);
+void sources_end(struct recording *r, int64_t mono);
+bool sources_have_come(const struct recording *r, int64_t mono);
+int sources_poll(struct recording *r, bool all);
+unsigned sources_fill(const struct recording *r);
+unsigned sources_kinds(const struct recording *r);
+void sources_note_losses(struct recording *r);
+void sources_rotate(struct recording *r);
+void sources_finish(struct recording *r);
+void sources_stop(struct recording *r);
+void sources_close(struct recording *r);
