@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "exporters/formats/anonymize.h"
+#include "collector/base/grow.h"
+#include "collector/base/hash.h"
+#include "collector/base/slots.h"
 
 enum kind {   /* of replacements: each has numbers of its own */
 	PART, /* of a path */
@@ -23,7 +26,6 @@ static const char *const prefix[KINDS] = {"x",        "host-", "user-",   "addre
 					  "command-", "uuid-", "removed-"};
 
 struct known {
-	struct known *next;
 	enum kind kind;
 	unsigned number;
 	size_t len;
@@ -31,7 +33,9 @@ struct known {
 };
 
 struct anonymizer {
-	struct known *bucket[4096];
+	struct known **known;
+	size_t known_cnt, known_room;
+	struct slots by_text;
 	unsigned count[KINDS];
 	struct known *words[64]; /* hosts and users, to be looked for in texts */
 	size_t word_cnt;
@@ -44,23 +48,26 @@ struct anonymizer {
 
 static struct known *known(struct anonymizer *a, enum kind kind, const char *text, size_t len)
 {
-	uint64_t hash = 0xCBF29CE484222325u + (unsigned)kind;
-	struct known *k, **at;
+	uint64_t hash = hash_bytes(kind, text, len);
+	struct known *k;
+	uint32_t at, i;
 
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 0x100000001B3u;
-	at = &a->bucket[hash >> 20 & 4095];
-	for (k = *at; k; k = k->next)
+	for (i = slots_first(&a->by_text, hash, &at); i != SLOTS_NONE;
+	     i = slots_next(&a->by_text, hash, &at)) {
+		k = a->known[i];
 		if (k->kind == kind && k->len == len && memcmp(k->text, text, len) == 0)
 			return k;
+	}
 	k = malloc(sizeof(*k) + len);
-	if (!k) {
+	if (!k || !grow(&a->known, a->known_cnt, &a->known_room, sizeof(k)) ||
+	    !slots_add(&a->by_text, hash, (uint32_t)a->known_cnt)) {
+		free(k);
 		a->failed = true;
 		return NULL;
 	}
-	*k = (struct known){*at, kind, ++a->count[kind], len};
+	*k = (struct known){kind, ++a->count[kind], len};
 	memcpy(k->text, text, len);
-	return *at = k;
+	return a->known[a->known_cnt++] = k;
 }
 
 static void learn(struct anonymizer *a, enum kind kind, const char *word)
@@ -115,15 +122,12 @@ struct anonymizer *anonymizer_new(sqlite3 *db)
 
 void anonymizer_free(struct anonymizer *a)
 {
-	struct known *next;
-
 	if (!a)
 		return;
-	for (size_t i = 0; i < sizeof(a->bucket) / sizeof(a->bucket[0]); i++)
-		for (struct known *k = a->bucket[i]; k; k = next) {
-			next = k->next;
-			free(k);
-		}
+	for (size_t i = 0; i < a->known_cnt; i++)
+		free(a->known[i]);
+	free(a->known);
+	slots_free(&a->by_text);
 	free(a->out);
 	free(a);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/hash.h"
 #include "collector/base/message.h"
 #include "exporters/read/db_read.h"
 #include "exporters/formats/fold.h"
@@ -14,7 +15,7 @@
 /* A text's number. Line ends would end a line of the output; the writer escapes the rest. */
 static uint32_t frame_of(struct fold *f, const char *text, size_t len)
 {
-	uint64_t *at = tl_map_at(&f->by_hash, intern_hash(0, text, len), true);
+	uint64_t *at = map_at(&f->by_hash, hash_bytes(0, text, len), true);
 	char *copy;
 
 	if (at && *at)
@@ -62,7 +63,7 @@ static uint32_t frame_of_name(struct fold *f, const char *text, size_t len)
 
 static uint32_t frame_of_text(struct fold *f, const struct tl_text *t)
 {
-	uint64_t *at = t->id > 0 ? tl_map_at(&f->by_id, (uint64_t)t->id, true) : NULL;
+	uint64_t *at = t->id > 0 ? map_at(&f->by_id, (uint64_t)t->id, true) : NULL;
 	uint32_t frame;
 
 	if (at && *at)
@@ -313,6 +314,6 @@ void fold_free(struct fold *f)
 	for (uint32_t i = 0; i < f->frame_cnt; i++)
 		free(f->frame[i]);
 	free(f->frame);
-	tl_map_free(&f->by_id);
-	tl_map_free(&f->by_hash);
+	map_free(&f->by_id);
+	map_free(&f->by_hash);
 }

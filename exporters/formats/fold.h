@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "collector/base/map.h"
 #include "exporters/formats/export.h"
 #include "exporters/timeline/tl_internal.h"
 
@@ -42,7 +43,7 @@ struct fold {
 	/* frames: texts by number, from 0 on */
 	char **frame;
 	uint32_t frame_cnt, frame_max;
-	struct tl_map by_id, by_hash;
+	struct map by_id, by_hash;
 	struct fold_track *tracks, **last;
 	int64_t now; /* the latest time */
 	bool failed; /* no memory */

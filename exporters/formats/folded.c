@@ -25,13 +25,13 @@ struct folded {
 	struct fold fold;
 	struct node *node;
 	uint32_t cnt, max;
-	struct tl_map by_parent; /* (parent, frame) -> node */
+	struct map by_parent; /* (parent, frame) -> node */
 };
 
 /* The node of @frame below @parent. */
 static uint32_t node_of(struct folded *d, uint32_t parent, uint32_t frame)
 {
-	uint64_t *at = tl_map_at(&d->by_parent, (uint64_t)parent << 32 | frame, true);
+	uint64_t *at = map_at(&d->by_parent, (uint64_t)parent << 32 | frame, true);
 
 	if (at && *at)
 		return (uint32_t)*at;
@@ -188,7 +188,7 @@ static int run(struct export_job *job, char *why, size_t why_len)
 		if (d.node[i].weight > 0)
 			put_stack(&d, i);
 	fold_free(&d.fold);
-	tl_map_free(&d.by_parent);
+	map_free(&d.by_parent);
 	free(d.node);
 	return rc;
 }

@@ -101,20 +101,17 @@ static void define_key(struct perfetto *pf, unsigned kind, uint64_t iid, const c
 static uint64_t constant_iid(struct perfetto *pf, struct pf_constants *c, unsigned kind,
 			     const char *text)
 {
-	size_t at = (uintptr_t)text / 4 * 0x9E3779B1u % PF_CONSTANTS;
+	uint64_t *iid = map_at(&c->iid_of, (uintptr_t)text, true);
 
-	while (c->key[at] && c->key[at] != text)
-		at = (at + 1) % PF_CONSTANTS;
-	if (!c->key[at]) {
-		if (c->cnt == PF_CONSTANTS - 1) { /* never: then they are no constants */
-			pf->failed = true;
-			return 1;
-		}
-		c->key[at] = text;
-		c->iid[at] = (uint8_t)++c->cnt;
-		define_key(pf, kind, c->iid[at], text);
+	if (!iid) {
+		pf->failed = true;
+		return 1;
 	}
-	return c->iid[at];
+	if (!*iid) {
+		*iid = ++c->cnt;
+		define_key(pf, kind, *iid, text);
+	}
+	return *iid;
 }
 
 /* ---- arguments ---- */
@@ -307,7 +304,9 @@ static void perfetto_free(struct perfetto *pf)
 	intern_free(&pf->stacks);
 	pf_sched_free(pf->sched);
 	free(pf->stack_iid);
-	tl_map_free(&pf->sample_iid);
+	map_free(&pf->sample_iid);
+	map_free(&pf->categories.iid_of);
+	map_free(&pf->arg_names.iid_of);
 	stack_costs_free(&pf->calls);
 	sqlite3_finalize(pf->tree);
 	free(pf->threads);

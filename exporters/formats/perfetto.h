@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "collector/base/map.h"
 #include "exporters/formats/export.h"
 #include "exporters/read/intern.h"
 #include "exporters/formats/proto.h"
@@ -40,13 +41,10 @@ enum { /* InternedData */
 	PF_ARG_STRINGS = 29,
 };
 
-/* Constants of the exporter's side: few, distinguished by their address. */
-#define PF_CONSTANTS 256 /* a power of two */
+/* Constants of the exporter's side: distinguished by their address, numbered in order of use. */
 struct pf_constants {
-	const char *key[PF_CONSTANTS];
-	uint8_t iid
-		[PF_CONSTANTS]; /* in order of use, so that the same report gives the same bytes */
-	unsigned cnt;
+	struct map iid_of;
+	uint64_t cnt;
 };
 
 struct pf_end {
@@ -72,7 +70,7 @@ struct perfetto {
 	size_t thread_cnt, thread_max;
 	struct stack_costs calls; /* their stacks */
 	uint64_t *stack_iid;      /* by node of these; 0: not defined yet; NULL: there are none */
-	struct tl_map sample_iid; /* by number of a sample's stack */
+	struct map sample_iid;    /* by number of a sample's stack */
 	struct pf_sched *sched;
 	sqlite3_stmt *tree; /* command line and parent of a process */
 	bool failed;        /* no memory */

@@ -1,4 +1,5 @@
 /* perfetto_sample.c - where threads were, as samples of perf: Perfetto draws flame graphs of them. */
+#include "collector/base/hash.h"
 #include "exporters/formats/perfetto.h"
 
 #define FRAMES_MAX 1024 /* deeper stacks lose their outermost frames */
@@ -65,7 +66,7 @@ static uint64_t frame_iid(struct perfetto *pf, const struct tl_frame *f)
 	bool fresh;
 	uint64_t function = string_iid(pf, &pf->functions, PF_FUNCTION_NAMES, &f->symbol, &fresh);
 	uint64_t key[3] = {function, module_iid(pf, &f->module), f->ip};
-	uint64_t iid = intern_hashed(&pf->frames, intern_hash(1, key, sizeof(key)), &fresh);
+	uint64_t iid = intern_hashed(&pf->frames, hash_bytes(1, key, sizeof(key)), &fresh);
 	size_t at;
 
 	if (fresh) {
@@ -89,7 +90,7 @@ static uint64_t stack_iid(struct perfetto *pf, const struct tl_frame *frames, ui
 
 	for (uint32_t i = 0; i < cnt; i++)
 		frame[i] = frame_iid(pf, &frames[i]);
-	iid = intern_hashed(&pf->stacks, intern_hash(2, frame, cnt * sizeof(*frame)), &fresh);
+	iid = intern_hashed(&pf->stacks, hash_bytes(2, frame, cnt * sizeof(*frame)), &fresh);
 	if (fresh) {
 		at = proto_open(m, PF_CALLSTACKS);
 		proto_uint(m, ST_IID, iid);
@@ -124,7 +125,7 @@ uint64_t pf_callstack(struct perfetto *pf, const struct tl_event *e)
 /* Defined once where samples share stacks, however many there are. */
 static uint64_t sample_stack_iid(struct perfetto *pf, const struct tl_event *e)
 {
-	uint64_t *at = e->stack ? tl_map_at(&pf->sample_iid, (uint64_t)e->stack, true) : NULL;
+	uint64_t *at = e->stack ? map_at(&pf->sample_iid, (uint64_t)e->stack, true) : NULL;
 
 	if (!at)
 		return stack_iid(pf, e->frames, e->frame_cnt);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/hash.h"
 #include "exporters/read/db_read.h"
 #include "exporters/formats/fold.h"
 #include "exporters/read/intern.h"
@@ -76,7 +77,7 @@ struct pprof {
 	struct stack_costs w;
 	struct out *out;
 	struct proto m;
-	struct tl_map strings, functions, locations,
+	struct map strings, functions, locations,
 		loose; /* by hash; loose: modules of which only the path is known */
 	uint64_t string_cnt;
 	struct module *module;
@@ -99,7 +100,7 @@ static void send(struct pprof *p)
 static uint64_t string_of(struct pprof *p, const char *text)
 {
 	size_t len = strlen(text);
-	uint64_t *at = tl_map_at(&p->strings, intern_hash(1, text, len), true);
+	uint64_t *at = map_at(&p->strings, hash_bytes(1, text, len), true);
 
 	if (!at) {
 		p->failed = true;
@@ -128,7 +129,7 @@ static uint64_t function_of(struct pprof *p, const struct stack_frame *f)
 	uint64_t name = string_of(p, f->text), file = string_of(p, f->file);
 	uint64_t system = *f->function && *f->function != '0' ? string_of(p, f->function) : name;
 	uint64_t key[3] = {name, file, system};
-	uint64_t *at = tl_map_at(&p->functions, intern_hash(2, key, sizeof(key)), true);
+	uint64_t *at = map_at(&p->functions, hash_bytes(2, key, sizeof(key)), true);
 	size_t message;
 
 	if (!at) {
@@ -170,7 +171,7 @@ static uint64_t put_mapping(struct pprof *p, const struct module *mod)
 /* A file of which it is not known where it was mapped. */
 static uint64_t loose_mapping(struct pprof *p, const char *module)
 {
-	uint64_t *at = tl_map_at(&p->loose, intern_hash(3, module, strlen(module)), true);
+	uint64_t *at = map_at(&p->loose, hash_bytes(3, module, strlen(module)), true);
 
 	if (at && !*at) {
 		char *path = strdup(module);
@@ -203,7 +204,7 @@ static uint64_t mapping_of(struct pprof *p, const struct stack_frame *f)
 /* @cnt frames at one address: all but the last are inlined. */
 static uint64_t location_of(struct pprof *p, const uint32_t *frame, unsigned cnt)
 {
-	uint64_t *at = tl_map_at(&p->locations, intern_hash(4, frame, cnt * sizeof(*frame)), true);
+	uint64_t *at = map_at(&p->locations, hash_bytes(4, frame, cnt * sizeof(*frame)), true);
 	const struct stack_frame *outer = &p->w.frame[frame[cnt - 1]];
 	uint64_t mapping, function[64], id;
 	size_t message, line;
@@ -443,10 +444,10 @@ static int run(struct export_job *job, char *why, size_t why_len)
 		free(p.module[i].build_id);
 	}
 	free(p.module);
-	tl_map_free(&p.strings);
-	tl_map_free(&p.functions);
-	tl_map_free(&p.locations);
-	tl_map_free(&p.loose);
+	map_free(&p.strings);
+	map_free(&p.functions);
+	map_free(&p.locations);
+	map_free(&p.loose);
 	proto_free(&p.m);
 	stack_costs_free(&p.w);
 	return rc;

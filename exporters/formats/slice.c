@@ -190,7 +190,7 @@ static int use_parents(struct slice *s)
 			if (!slice_is_used(&s->processes, child) ||
 			    slice_is_used(&s->processes, parent))
 				continue;
-			more = tl_map_at(&s->processes, (uint64_t)parent, true) != NULL;
+			more = map_at(&s->processes, (uint64_t)parent, true) != NULL;
 		}
 		rc = sqlite3_reset(stmt);
 	}
@@ -547,12 +547,12 @@ static int run(struct export_job *job, char *why, size_t why_len)
 		rc = slice_fail_dst(&s);
 	job->events = s.rows;
 	anonymizer_free(s.anon);
-	tl_map_free(&s.strings);
-	tl_map_free(&s.paths);
-	tl_map_free(&s.processes);
-	tl_map_free(&s.chains);
-	tl_map_free(&s.frames);
-	tl_map_free(&s.spaces);
+	map_free(&s.strings);
+	map_free(&s.paths);
+	map_free(&s.processes);
+	map_free(&s.chains);
+	map_free(&s.frames);
+	map_free(&s.spaces);
 	return rc;
 }
 

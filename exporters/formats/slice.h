@@ -1,6 +1,7 @@
 /* slice.h - what the parts of the sqlite exporter share: a copy of a report, table by table, row by row. */
 #pragma once
 
+#include "collector/base/map.h"
 #include "exporters/formats/anonymize.h"
 #include "exporters/formats/export.h"
 #include "exporters/timeline/tl_internal.h"
@@ -45,7 +46,7 @@ struct slice {
 	bool filtered;        /* the views of the source show a part */
 	bool prune_strings;   /* keep only what rows refer to */
 	bool prune_processes; /* likewise */
-	struct tl_map strings, paths, processes, chains, frames, spaces;
+	struct map strings, paths, processes, chains, frames, spaces;
 	int chain; /* kind of callchains that the current table has to do with; 0: none */
 	struct anonymizer *anon;
 	uint64_t rows, total;
@@ -73,7 +74,7 @@ int slice_time_of(const char *table, const char *column);
 /* Keeps the message of the copy's @error. -1. */
 int slice_fail_dst(struct slice *s);
 
-static inline bool slice_is_used(struct tl_map *m, int64_t id)
+static inline bool slice_is_used(struct map *m, int64_t id)
 {
-	return tl_map_at(m, (uint64_t)id, false) != NULL;
+	return map_at(m, (uint64_t)id, false) != NULL;
 }

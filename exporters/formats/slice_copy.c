@@ -294,24 +294,24 @@ static int use(struct slice *s, enum slice_role role, int64_t id)
 	uint64_t *at = &(uint64_t){0};
 
 	if (role == SLICE_CHAIN && s->filtered)
-		at = tl_map_at(&s->chains, chain_key(s->chain, id), true);
+		at = map_at(&s->chains, chain_key(s->chain, id), true);
 	/* The number of a sample is none of a stack. */
 	if ((role == SLICE_STACK ||
 	     (role == SLICE_CHAIN && s->chain != chains_of("COMPOSITE_EVENTS"))) &&
 	    s->filtered && at)
-		at = tl_map_at(&s->chains, chain_key(SHARED, id), true);
+		at = map_at(&s->chains, chain_key(SHARED, id), true);
 	if (role == SLICE_COUNTED && s->filtered)
-		at = tl_map_at(&s->chains, chain_key(COUNTED, id), true);
+		at = map_at(&s->chains, chain_key(COUNTED, id), true);
 	if (role == SLICE_FRAME && s->filtered)
-		at = tl_map_at(&s->frames, (uint64_t)id, true);
+		at = map_at(&s->frames, (uint64_t)id, true);
 	if (role == SLICE_SPACE && s->prune_processes)
-		at = tl_map_at(&s->spaces, (uint64_t)id, true);
+		at = map_at(&s->spaces, (uint64_t)id, true);
 	if (role == SLICE_PROCESS && s->prune_processes)
-		at = tl_map_at(&s->processes, (uint64_t)TL_PROCESS_OF(id), true);
+		at = map_at(&s->processes, (uint64_t)TL_PROCESS_OF(id), true);
 	if ((role == SLICE_STRING || role == SLICE_PATH) && s->prune_strings)
-		at = tl_map_at(&s->strings, (uint64_t)id, true);
+		at = map_at(&s->strings, (uint64_t)id, true);
 	if (role == SLICE_PATH && s->anon && at)
-		at = tl_map_at(&s->paths, (uint64_t)id, true);
+		at = map_at(&s->paths, (uint64_t)id, true);
 	return at ? SQLITE_OK : SQLITE_NOMEM;
 }
 

@@ -7,7 +7,7 @@
 /* The child of @parent that is called so. STACK_NO_NODE: no memory. */
 static uint32_t child_of(struct flame *f, uint32_t parent, uint32_t label)
 {
-	uint64_t *at = tl_map_at(&f->edges, (uint64_t)parent << 32 | label, true);
+	uint64_t *at = map_at(&f->edges, (uint64_t)parent << 32 | label, true);
 
 	if (at && *at)
 		return (uint32_t)*at;
@@ -68,7 +68,7 @@ bool flame_build(struct flame *f, const struct stack_costs *w, enum stack_cost w
 
 void flame_free(struct flame *f)
 {
-	tl_map_free(&f->edges);
+	map_free(&f->edges);
 	free(f->nodes);
 	memset(f, 0, sizeof(*f));
 }

@@ -1,6 +1,7 @@
 /* flame.h - what stacks cost, added up into a tree of frames below their processes. */
 #pragma once
 
+#include "collector/base/map.h"
 #include "exporters/stacks/stack_costs.h"
 
 #define FLAME_DEPTH_MAX 256 /* frames of a stack; the innermost of deeper ones are left out */
@@ -15,7 +16,7 @@ struct flame_node {
 struct flame {
 	const struct stack_costs *w;
 	enum stack_cost what;
-	struct tl_map edges; /* parent and label to node */
+	struct map edges; /* parent and label to node */
 	struct flame_node *nodes;
 	size_t node_cnt, node_room;
 	uint32_t label_cnt;

@@ -24,10 +24,10 @@ struct merging {
 	const struct merge_part *part;
 	uint64_t k, next; /* number of the part, and of what comes after it */
 	int64_t origin;
-	int64_t last;        /* the latest time so far */
-	struct tl_map taken; /* id -> part + 1 */
-	struct tl_map ids;   /* (part, id) -> its new id */
-	struct tl_map texts; /* id in StringIds of the part -> that in the result */
+	int64_t last;     /* the latest time so far */
+	struct map taken; /* id -> part + 1 */
+	struct map ids;   /* (part, id) -> its new id */
+	struct map texts; /* id in StringIds of the part -> that in the result */
 	uint64_t lost;
 	char why[256]; /* of a statement that failed inside of another; "": SQLite has it still */
 };
@@ -81,7 +81,7 @@ static void text(sqlite3_context *ctx, int cnt, sqlite3_value **v)
 		sqlite3_result_value(ctx, v[0]);
 		return;
 	}
-	to = tl_map_at(&m->texts, (uint64_t)sqlite3_value_int64(v[0]), false);
+	to = map_at(&m->texts, (uint64_t)sqlite3_value_int64(v[0]), false);
 	if (to)
 		sqlite3_result_int64(ctx, (int64_t)*to);
 	else
@@ -119,7 +119,7 @@ static uint64_t free_id(struct merging *m)
 	for (;;) {
 		uint64_t id = LOST_IDS + (1 << 22) + m->lost++, *taken;
 
-		taken = tl_map_at(&m->taken, id, true);
+		taken = map_at(&m->taken, id, true);
 		if (!taken)
 			return 0;
 		if (*taken == 0) {
@@ -136,17 +136,17 @@ static uint64_t other_id(struct merging *m, uint64_t id)
 
 	if (!id)
 		return 0;
-	to = tl_map_at(&m->ids, m->k << 24 | id, true);
+	to = map_at(&m->ids, m->k << 24 | id, true);
 	if (!to || *to)
 		return to ? *to : 0;
-	taken = tl_map_at(&m->taken, id, true);
+	taken = map_at(&m->taken, id, true);
 	if (!taken)
 		return 0;
 	if (!*taken)
 		*taken = m->k + 1;
 	if (*taken != m->k + 1)
 		made = free_id(m);
-	to = tl_map_at(&m->ids, m->k << 24 | id, true);
+	to = map_at(&m->ids, m->k << 24 | id, true);
 	if (to)
 		*to = made;
 	return to ? made : 0;
@@ -362,14 +362,14 @@ static int copy_texts(struct merging *m)
 		"AS p WHERE NOT EXISTS (SELECT 1 FROM main.StringIds AS o WHERE o.value = p.value)",
 		NULL, NULL, NULL);
 
-	tl_map_free(&m->texts);
+	map_free(&m->texts);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(m->db,
 					"SELECT p.id, min(o.id) FROM part.StringIds AS p JOIN "
 					"main.StringIds AS o ON o.value = p.value GROUP BY p.id",
 					-1, &stmt, NULL);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		uint64_t *to = tl_map_at(&m->texts, (uint64_t)sqlite3_column_int64(stmt, 0), true);
+		uint64_t *to = map_at(&m->texts, (uint64_t)sqlite3_column_int64(stmt, 0), true);
 
 		rc = to ? SQLITE_OK : SQLITE_NOMEM;
 		if (to)
@@ -551,9 +551,9 @@ int merge_reports(const char *to, const struct merge_part *parts, size_t cnt, in
 		snprintf(why, why_len, "%s", *m.why ? m.why : sqlite3_errmsg(m.db));
 	if (sqlite3_close(m.db) != SQLITE_OK)
 		rc = SQLITE_BUSY;
-	tl_map_free(&m.taken);
-	tl_map_free(&m.ids);
-	tl_map_free(&m.texts);
+	map_free(&m.taken);
+	map_free(&m.ids);
+	map_free(&m.texts);
 	if (rc != SQLITE_OK)
 		unlink(to);
 	return rc == SQLITE_OK ? 0 : -1;

@@ -4,13 +4,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/base/slots.h"
+
 struct id_map {
 	int64_t *ids; /* ids[i] got number i */
 	size_t cnt;
 	/* the rest is its own */
-	uint32_t *slots; /* number + 1; 0: free */
-	size_t slot_cnt; /* a power of two, or 0 */
-	size_t room;     /* in ids */
+	size_t room; /* in ids */
+	struct slots by_id;
 };
 
 /* The number of @id, a new one if it has none; -1: out of memory. */

@@ -3,30 +3,7 @@
 #include <string.h>
 
 #include "exporters/read/intern.h"
-
-/* The steps of MurmurHash's finisher: every bit gets into every other. */
-static uint64_t mix(uint64_t x)
-{
-	x ^= x >> 33;
-	x *= 0xFF51AFD7ED558CCDu;
-	x ^= x >> 33;
-	x *= 0xC4CEB9FE1A85EC53u;
-	return x ^ x >> 33;
-}
-
-uint64_t intern_hash(uint64_t seed, const void *data, size_t len)
-{
-	const char *p = data;
-	uint64_t h = mix(seed ^ len * 0x9E3779B97F4A7C15u), word;
-
-	for (; len >= 8; len -= 8, p += 8) {
-		memcpy(&word, p, 8);
-		h = mix(h ^ word) + 0x9E3779B97F4A7C15u;
-	}
-	word = 0;
-	memcpy(&word, p, len);
-	return mix(h ^ word);
-}
+#include "collector/base/hash.h"
 
 uint64_t intern_hashed(struct intern *in, uint64_t hash, bool *fresh)
 {
@@ -66,7 +43,7 @@ uint64_t intern_slow(struct intern *in, int64_t id, const char *text, size_t len
 		*fresh = true;
 		return (uint64_t)id;
 	}
-	return intern_hashed(in, intern_hash(0, text, len), fresh);
+	return intern_hashed(in, hash_bytes(0, text, len), fresh);
 }
 
 void intern_free(struct intern *in)

@@ -31,9 +31,6 @@ void intern_free(struct intern *in);
 uint64_t intern_hashed(struct intern *in, uint64_t hash, bool *fresh);
 uint64_t intern_slow(struct intern *in, int64_t id, const char *text, size_t len, bool *fresh);
 
-/* 64 bits that texts do not share by chance. @seed: the hash of what stands before it. */
-uint64_t intern_hash(uint64_t seed, const void *data, size_t len);
-
 /* @id: as tl_text.id. */
 static inline uint64_t intern_text(struct intern *in, int64_t id, const char *text, size_t len,
 				   bool *fresh)

@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "exporters/sql/projection_internal.h"
+#include "collector/base/grow.h"
+#include "collector/base/hash.h"
+#include "collector/base/slots.h"
 #include "exporters/sql/sweeps.h"
 
 #define KINDS_MAX 8
@@ -135,8 +138,8 @@ struct pass {
 	size_t launches;
 	struct sweep_span span;
 	struct caller *caller; /* in the order in which they come */
-	uint32_t *slot;        /* of callers, by hash; 0: free, else one more than its place */
-	size_t callers, slots;
+	struct slots by_tid;   /* callers */
+	size_t callers, callers_room;
 	size_t latest; /* caller */
 	int64_t cnt;
 };
@@ -178,48 +181,26 @@ static const struct name *name_of(const struct pass *p, int64_t id)
 
 /* ---- calls ---- */
 
-static size_t slot_of(const struct pass *p, int64_t tid)
-{
-	size_t at = (size_t)(((uint64_t)tid * 0x9E3779B97F4A7C15u) >> 32) & (p->slots - 1);
-
-	while (p->slot[at] && p->caller[p->slot[at] - 1].tid != tid)
-		at = (at + 1) & (p->slots - 1);
-	return at;
-}
-
-static int grow_callers(struct pass *p)
-{
-	size_t slots = p->slots ? 2 * p->slots : 64;
-	struct caller *more = reallocarray(p->caller, slots / 2, sizeof(*more));
-
-	if (more)
-		p->caller = more;
-	free(p->slot);
-	p->slot = calloc(slots, sizeof(*p->slot));
-	p->slots = p->slot ? slots : 0;
-	if (!more || !p->slot)
-		return SQLITE_NOMEM;
-	for (size_t i = 0; i < p->callers; i++)
-		p->slot[slot_of(p, p->caller[i].tid)] = (uint32_t)i + 1;
-	return SQLITE_OK;
-}
-
 static int count_call(struct pass *p, int64_t tid)
 {
-	size_t at;
+	uint64_t hash = hash_u64((uint64_t)tid);
+	uint32_t at, i;
 
 	if (p->callers && p->caller[p->latest].tid == tid) {
 		p->caller[p->latest].n++;
 		return SQLITE_OK;
 	}
-	if (2 * p->callers >= p->slots && grow_callers(p) != SQLITE_OK)
-		return SQLITE_NOMEM;
-	at = slot_of(p, tid);
-	if (!p->slot[at]) {
+	i = slots_first(&p->by_tid, hash, &at);
+	while (i != SLOTS_NONE && p->caller[i].tid != tid)
+		i = slots_next(&p->by_tid, hash, &at);
+	if (i == SLOTS_NONE) {
+		i = (uint32_t)p->callers;
+		if (!grow(&p->caller, p->callers, &p->callers_room, sizeof(*p->caller)) ||
+		    !slots_add(&p->by_tid, hash, i))
+			return SQLITE_NOMEM;
 		p->caller[p->callers++] = (struct caller){.tid = tid};
-		p->slot[at] = (uint32_t)p->callers;
 	}
-	p->latest = p->slot[at] - 1;
+	p->latest = i;
 	p->caller[p->latest].n++;
 	return SQLITE_OK;
 }
@@ -346,7 +327,7 @@ static void free_pass(struct pass *p)
 	free(p->name);
 	free(p->launch);
 	free(p->caller);
-	free(p->slot);
+	slots_free(&p->by_tid);
 }
 
 int cuda_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)

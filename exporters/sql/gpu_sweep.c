@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "exporters/sql/projection_internal.h"
+#include "collector/base/grow.h"
+#include "collector/base/hash.h"
+#include "collector/base/slots.h"
 #include "exporters/sql/sweeps.h"
 
 enum { /* what an operation is, as bits */
@@ -80,8 +83,8 @@ struct pass {
 	struct gpu *gpu;
 	size_t gpus;
 	struct sum *sum;
-	uint32_t *slot; /* of sums, by hash; 0: free, else one more than its place */
-	size_t sums, slots;
+	struct slots by_key; /* sums */
+	size_t sums, sums_room;
 	struct launch *launch;
 	size_t launches;
 	unsigned what; /* of the table that is being read */
@@ -179,11 +182,8 @@ static uint64_t hash_of(const struct sum *s)
 {
 	uint64_t h = s->what;
 
-	for (size_t i = 0; i < 5; i++) {
-		h ^= (uint64_t)s->key[i].value * 2 + (uint64_t)s->key[i].known;
-		h *= 0x9E3779B97F4A7C15u;
-		h ^= h >> 29;
-	}
+	for (size_t i = 0; i < 5; i++)
+		h = hash_join(h, (uint64_t)s->key[i].value * 2 + (uint64_t)s->key[i].known);
 	return h;
 }
 
@@ -195,43 +195,21 @@ static bool equal(const struct sum *a, const struct sum *b)
 	return a->what == b->what;
 }
 
-static int grow_sums(struct pass *p)
-{
-	size_t slots = p->slots ? 2 * p->slots : 256;
-	struct sum *more = reallocarray(p->sum, slots / 2, sizeof(*more));
-
-	if (more)
-		p->sum = more;
-	free(p->slot);
-	p->slot = calloc(slots, sizeof(*p->slot));
-	p->slots = slots;
-	if (!more || !p->slot)
-		return SQLITE_NOMEM;
-	for (size_t i = 0; i < p->sums; i++) {
-		size_t at = hash_of(&p->sum[i]) & (slots - 1);
-
-		while (p->slot[at])
-			at = (at + 1) & (slots - 1);
-		p->slot[at] = (uint32_t)i + 1;
-	}
-	return SQLITE_OK;
-}
-
 static struct sum *sum_of(struct pass *p, struct sum *like)
 {
-	size_t at;
+	uint64_t hash = hash_of(like);
+	uint32_t at, i;
 
-	if (2 * p->sums >= p->slots && grow_sums(p) != SQLITE_OK)
-		return NULL;
-	for (at = hash_of(like) & (p->slots - 1); p->slot[at]; at = (at + 1) & (p->slots - 1))
-		if (equal(&p->sum[p->slot[at] - 1], like))
-			return &p->sum[p->slot[at] - 1];
+	for (i = slots_first(&p->by_key, hash, &at); i != SLOTS_NONE;
+	     i = slots_next(&p->by_key, hash, &at))
+		if (equal(&p->sum[i], like))
+			return &p->sum[i];
 	like->gpu = gpu_of(p, like->key);
-	if (like->gpu == SIZE_MAX)
+	if (like->gpu == SIZE_MAX || !grow(&p->sum, p->sums, &p->sums_room, sizeof(*p->sum)) ||
+	    !slots_add(&p->by_key, hash, (uint32_t)p->sums))
 		return NULL;
-	p->sum[p->sums++] = *like;
-	p->slot[at] = (uint32_t)p->sums;
-	return &p->sum[p->sums - 1];
+	p->sum[p->sums] = *like;
+	return &p->sum[p->sums++];
 }
 
 static void see_context(struct gpu *g, struct sweep_id context)
@@ -583,7 +561,7 @@ int gpu_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 	*rows = p.rows;
 	free(p.gpu);
 	free(p.sum);
-	free(p.slot);
+	slots_free(&p.by_key);
 	free(p.launch);
 	free(p.nccl.id);
 	return rc;

@@ -10,89 +10,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
+#include "collector/base/hash.h"
 #include "collector/base/saturate.h"
 #include "exporters/sql/hist_internal.h"
 
-#define NO_ENTRY UINT32_MAX
-#define PURE     (SQLITE_UTF8 | SQLITE_INNOCUOUS)
-
-static uint64_t scramble(uint64_t x)
-{
-	x ^= x >> 32;
-	x *= 0xd6e8feb86659fd93u;
-	x ^= x >> 32;
-	x *= 0xd6e8feb86659fd93u;
-	return x ^ x >> 32;
-}
-
-static uint64_t hash_bytes(const char *p, size_t len)
-{
-	uint64_t h = len, word;
-
-	for (; len >= 8; p += 8, len -= 8) {
-		memcpy(&word, p, 8);
-		h = scramble(h ^ word) + 1;
-	}
-	word = 0;
-	memcpy(&word, p, len);
-	return scramble(h ^ word);
-}
-
-static uint32_t *new_slots(uint32_t cnt)
-{
-	uint32_t *s = malloc((size_t)cnt * sizeof(*s));
-
-	if (s)
-		memset(s, 0xFF, (size_t)cnt * sizeof(*s));
-	return s;
-}
-
-static int pool_grow(struct pool *p)
-{
-	uint32_t slots = p->slots ? p->slots * 2 : 64;
-	struct text *more = reallocarray(p->text, slots, sizeof(*more));
-	uint32_t *slot = new_slots(slots);
-
-	if (more)
-		p->text = more;
-	if (!more || !slot) {
-		free(slot);
-		return SQLITE_NOMEM;
-	}
-	for (uint32_t i = 0; i < p->cnt; i++) {
-		uint32_t at = (uint32_t)hash_bytes(p->text[i].data, p->text[i].len) & (slots - 1);
-
-		while (slot[at] != NO_ENTRY)
-			at = (at + 1) & (slots - 1);
-		slot[at] = i;
-	}
-	free(p->slot);
-	p->slot = slot;
-	p->slots = slots;
-	return SQLITE_OK;
-}
+#define PURE (SQLITE_UTF8 | SQLITE_INNOCUOUS)
 
 int hist_pool_add(struct pool *p, const char *data, uint32_t len, int64_t *number)
 {
-	uint32_t at;
+	uint64_t hash = hash_bytes(0, data, len);
+	uint32_t at, i;
+	char *copy;
 
-	if (p->cnt * 2 >= p->slots && pool_grow(p) != SQLITE_OK)
-		return SQLITE_NOMEM;
-	for (at = (uint32_t)hash_bytes(data, len) & (p->slots - 1); p->slot[at] != NO_ENTRY;
-	     at = (at + 1) & (p->slots - 1)) {
-		const struct text *t = &p->text[p->slot[at]];
-
-		if (t->len == len && memcmp(t->data, data, len) == 0) {
-			*number = p->slot[at];
+	for (i = slots_first(&p->by_text, hash, &at); i != SLOTS_NONE;
+	     i = slots_next(&p->by_text, hash, &at))
+		if (p->text[i].len == len && memcmp(p->text[i].data, data, len) == 0) {
+			*number = i;
 			return SQLITE_OK;
 		}
-	}
-	p->text[p->cnt].data = malloc(len + 1);
-	if (!p->text[p->cnt].data)
+	if (!grow(&p->text, p->cnt, &p->room, sizeof(*p->text)))
 		return SQLITE_NOMEM;
-	memcpy(p->text[p->cnt].data, data, len);
-	p->text[p->cnt].len = len;
-	p->slot[at] = p->cnt;
+	copy = malloc(len + 1);
+	if (!copy || !slots_add(&p->by_text, hash, p->cnt)) {
+		free(copy);
+		return SQLITE_NOMEM;
+	}
+	memcpy(copy, data, len);
+	p->text[p->cnt] = (struct text){copy, len};
 	*number = p->cnt++;
 	return SQLITE_OK;
 }
@@ -102,7 +47,7 @@ void hist_pool_free(struct pool *p)
 	for (uint32_t i = 0; i < p->cnt; i++)
 		free(p->text[i].data);
 	free(p->text);
-	free(p->slot);
+	slots_free(&p->by_text);
 }
 
 static int read_value(struct pool *p, sqlite3_value *v, int64_t *number, unsigned *type)
@@ -166,7 +111,7 @@ static void hist_free(struct hist *h)
 	free(h->group);
 	free(h->key);
 	free(h->type);
-	free(h->slot);
+	slots_free(&h->by_key);
 	hist_pool_free(&h->pool);
 	free(h);
 }
@@ -175,7 +120,7 @@ static int hist_grow(struct hist *h)
 {
 	uint32_t room = h->room ? h->room * 2 : 256;
 	int64_t *key = reallocarray(h->key, room, sizeof(*key) * h->keys);
-	uint32_t *type, *slot;
+	uint32_t *type;
 
 	if (!key)
 		return SQLITE_NOMEM;
@@ -184,21 +129,7 @@ static int hist_grow(struct hist *h)
 	if (!type)
 		return SQLITE_NOMEM;
 	h->type = type;
-	free(h->slot);
-	h->slot = slot = new_slots(room * 2);
-	if (!slot)
-		return SQLITE_NOMEM;
-	h->slots = room * 2;
 	h->room = room;
-	for (uint32_t i = 0; i < h->cnt; i++) {
-		uint32_t at = (uint32_t)hash_bytes((const char *)&key[i * h->keys],
-						   sizeof(*key) * h->keys) &
-			      (h->slots - 1);
-
-		while (slot[at] != NO_ENTRY)
-			at = (at + 1) & (h->slots - 1);
-		slot[at] = i;
-	}
 	return SQLITE_OK;
 }
 
@@ -206,22 +137,21 @@ static int hist_grow(struct hist *h)
 static int hist_find(struct hist *h, const int64_t *key, uint32_t type, uint32_t *row)
 {
 	size_t size = sizeof(*key) * h->keys;
-	uint32_t at;
+	uint64_t hash = hash_bytes(0, key, size);
+	uint32_t at, i;
 
-	if (h->cnt == h->room && hist_grow(h) != SQLITE_OK)
-		return SQLITE_NOMEM;
-	for (at = (uint32_t)hash_bytes((const char *)key, size) & (h->slots - 1);
-	     h->slot[at] != NO_ENTRY; at = (at + 1) & (h->slots - 1)) {
-		uint32_t i = h->slot[at];
-
+	for (i = slots_first(&h->by_key, hash, &at); i != SLOTS_NONE;
+	     i = slots_next(&h->by_key, hash, &at))
 		if (h->type[i] == type && memcmp(&h->key[i * h->keys], key, size) == 0) {
 			*row = i;
 			return SQLITE_OK;
 		}
-	}
+	if ((h->cnt == h->room && hist_grow(h) != SQLITE_OK) ||
+	    !slots_add(&h->by_key, hash, h->cnt))
+		return SQLITE_NOMEM;
 	memcpy(&h->key[h->cnt * h->keys], key, size);
 	h->type[h->cnt] = type;
-	h->slot[at] = *row = h->cnt++;
+	*row = h->cnt++;
 	return SQLITE_OK;
 }
 
@@ -262,8 +192,7 @@ void hist_fail(sqlite3_context *out, int rc)
 
 int64_t hist_done(struct hist *h)
 {
-	free(h->slot);
-	h->slot = NULL;
+	slots_free(&h->by_key);
 	return h->number;
 }
 

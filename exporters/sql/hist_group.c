@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/hash.h"
 #include "collector/base/saturate.h"
 #include "exporters/sql/hist_internal.h"
 
@@ -119,7 +120,7 @@ void hist_group_sort(struct group *g)
 
 static uint32_t slot_of(const struct group *g, int64_t value)
 {
-	return (uint32_t)((uint64_t)value * 0x9E3779B97F4A7C15u >> 40) & (g->slots - 1);
+	return (uint32_t)(hash_u64((uint64_t)value) >> 20) & (g->slots - 1);
 }
 
 /* Where values repeat, most are found again at once. */

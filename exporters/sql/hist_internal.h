@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "collector/base/slots.h"
 #include "exporters/sql/hist.h"
 
 #define HIST_KEYS 8
@@ -23,7 +24,7 @@ struct pool { /* texts, numbered from 0 on */
 		uint32_t len;
 	} * text;
 	uint32_t cnt, room;
-	uint32_t *slot, slots;
+	struct slots by_text;
 };
 
 struct hist {
@@ -34,7 +35,7 @@ struct hist {
 	int64_t *key;   /* keys per row */
 	uint32_t *type; /* 4 bits per key */
 	uint32_t cnt, room;
-	uint32_t *slot, slots;
+	struct slots by_key;
 	struct pool pool;
 	struct group *group; /* one per row */
 	uint32_t groups;

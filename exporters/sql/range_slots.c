@@ -12,7 +12,7 @@
 
 #define NO_SLOT UINT32_MAX
 
-struct slots {
+struct range_slots {
 	int (*found)(void *ctx, const int64_t *range, const struct work *w);
 	void *ctx;
 	struct work *tree; /* leaf i at cap + i, the sum of nodes 2i and 2i + 1 at i */
@@ -30,13 +30,13 @@ static void add_work(struct work *to, const struct work *w)
 		to->last = w->last;
 }
 
-static void slot_add(struct slots *s, uint32_t slot, const struct work *w)
+static void slot_add(struct range_slots *s, uint32_t slot, const struct work *w)
 {
 	for (uint32_t i = s->cap + slot; i > 0; i /= 2)
 		add_work(&s->tree[i], w);
 }
 
-static struct work work_since(const struct slots *s, uint32_t slot)
+static struct work work_since(const struct range_slots *s, uint32_t slot)
 {
 	uint32_t i = s->cap + slot;
 	struct work sum = s->tree[i];
@@ -48,7 +48,7 @@ static struct work work_since(const struct slots *s, uint32_t slot)
 }
 
 /* Slots in which no open range began join the one before them. */
-static int compact(struct slots *s, struct sweep *of)
+static int compact(struct range_slots *s, struct sweep *of)
 {
 	uint32_t *map = malloc((s->slots + 1) * sizeof(*map)), kept = 0, cap;
 	struct work *old = s->tree + s->cap, *tree;
@@ -98,7 +98,7 @@ static int compact(struct slots *s, struct sweep *of)
 	return SQLITE_OK;
 }
 
-static int new_slot(struct slots *s, struct sweep *of)
+static int new_slot(struct range_slots *s, struct sweep *of)
 {
 	if (s->slots > 0 && s->fresh)
 		return SQLITE_OK;
@@ -117,7 +117,7 @@ static int new_slot(struct slots *s, struct sweep *of)
 
 static int begin(struct sweep *of, uint64_t *mark)
 {
-	struct slots *s = of->ctx;
+	struct range_slots *s = of->ctx;
 	int rc = new_slot(s, of);
 
 	if (rc != SQLITE_OK)
@@ -129,7 +129,7 @@ static int begin(struct sweep *of, uint64_t *mark)
 
 static uint64_t call(struct sweep *of)
 {
-	struct slots *s = of->ctx;
+	struct range_slots *s = of->ctx;
 
 	s->fresh = false;
 	return s->slots - 1;
@@ -146,7 +146,7 @@ static int apply(struct sweep *of, const struct sweep_call *c)
 
 static int end(struct sweep *of, const struct sweep_range *r)
 {
-	struct slots *s = of->ctx;
+	struct range_slots *s = of->ctx;
 	struct work w = work_since(s, (uint32_t)r->mark);
 
 	s->users[r->mark]--;
@@ -157,7 +157,7 @@ int work_of_ranges(struct sorter *ranges, struct sorter *calls,
 		   int (*found)(void *ctx, const int64_t *range, const struct work *w), void *ctx)
 {
 	static const struct sweep_way way = {begin, call, apply, end};
-	struct slots s = {.found = found, .ctx = ctx};
+	struct range_slots s = {.found = found, .ctx = ctx};
 	int rc = sweep(ranges, calls, &way, &s);
 
 	free(s.tree);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "exporters/sql/projection_internal.h"
+#include "collector/base/hash.h"
 #include "exporters/sql/sweeps.h"
 
 enum { /* tags of a switch */
@@ -125,8 +126,7 @@ static int see_cpu(struct pass *p, int64_t cpu)
 
 static int add_switch(struct pass *p, const struct switched *row)
 {
-	struct sorter **to =
-		&p->switches[((uint64_t)row->tid * 0x9E3779B97F4A7C15u) >> 32 & (SORTERS - 1)];
+	struct sorter **to = &p->switches[hash_u64((uint64_t)row->tid) & (SORTERS - 1)];
 
 	if (!*to)
 		*to = sorter_new(sizeof(*row) / 8, SWITCH_KEYS);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/hash.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/io_direction.h"
 #include "exporters/stacks/stack_costs.h"
@@ -60,7 +61,7 @@ unsigned stack_costs_parse(const char *list, char *why, size_t why_len)
 /* The tree's node of a stack; of none, too. */
 static uint32_t node_of_stack(struct stack_costs *w, enum stack_cost what, bool has, int64_t stack)
 {
-	uint64_t *at = has ? tl_map_at(&w->node_of, (uint64_t)stack, false) : NULL;
+	uint64_t *at = has ? map_at(&w->node_of, (uint64_t)stack, false) : NULL;
 
 	w->has |= COST_BIT(what);
 	if (!at || !*at)
@@ -73,7 +74,7 @@ static void add(struct stack_costs *w, enum stack_cost what, int64_t global, int
 		uint32_t node, int64_t value)
 {
 	uint32_t owner = stack_owner_at(w, global, at_ns);
-	uint64_t *at = tl_map_at(&w->entry_of, (uint64_t)owner << 32 | node, true);
+	uint64_t *at = map_at(&w->entry_of, (uint64_t)owner << 32 | node, true);
 
 	if (at && !*at)
 		grow(&w->entry, w->entry_cnt, &w->entry_max, sizeof(*w->entry));
@@ -476,13 +477,13 @@ void stack_costs_free(struct stack_costs *w)
 	free(w->owner);
 	free(w->image);
 	free(w->entry);
-	tl_map_free(&w->frame_of);
-	tl_map_free(&w->child_of);
-	tl_map_free(&w->node_of);
-	tl_map_free(&w->owner_of);
-	tl_map_free(&w->owner_named);
-	tl_map_free(&w->entry_of);
-	tl_map_free(&w->strings);
-	tl_map_free(&w->leaf_of);
+	map_free(&w->frame_of);
+	map_free(&w->child_of);
+	map_free(&w->node_of);
+	map_free(&w->owner_of);
+	map_free(&w->owner_named);
+	map_free(&w->entry_of);
+	map_free(&w->strings);
+	map_free(&w->leaf_of);
 	sqlite3_finalize(w->string);
 }

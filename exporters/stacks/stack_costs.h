@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "collector/base/map.h"
 #include "exporters/read/db_read.h"
 #include "exporters/timeline/tl_internal.h"
 
@@ -111,8 +112,7 @@ struct stack_costs {
 	struct stack_entry *entry;
 	size_t entry_cnt, entry_max;
 	/* inner */
-	struct tl_map frame_of, child_of, node_of, owner_of, owner_named, entry_of, strings,
-		leaf_of;
+	struct map frame_of, child_of, node_of, owner_of, owner_named, entry_of, strings, leaf_of;
 	sqlite3_stmt *string;
 	bool unsorted;
 	bool has_python; /* any frame is Python's */
@@ -148,7 +148,7 @@ int stack_costs_load(struct stack_costs *w, uint32_t activities, char *why, size
 /* The innermost frame of a stack in the tree; 0: there is none. */
 static inline uint32_t stack_node(struct stack_costs *w, int64_t stack)
 {
-	uint64_t *at = tl_map_at(&w->node_of, (uint64_t)stack, false);
+	uint64_t *at = map_at(&w->node_of, (uint64_t)stack, false);
 
 	return at ? (uint32_t)*at : 0;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
-#include "exporters/read/intern.h"
+#include "collector/base/hash.h"
 #include "exporters/stacks/stack_costs.h"
 
 #define LAST_IMAGE UINT32_MAX
@@ -122,9 +122,9 @@ static char *thread_name(struct stack_costs *w, int64_t global, uint32_t image)
 /* Of owners of the same names the first, plus one; 0: there is none yet, and @index plus one is noted for the names. */
 static uint32_t same_named(struct stack_costs *w, const struct stack_owner *o, uint32_t index)
 {
-	uint64_t hash = intern_hash(intern_hash(0, o->process, strlen(o->process)), o->thread,
-				    strlen(o->thread));
-	uint64_t *named = tl_map_at(&w->owner_named, hash, true);
+	uint64_t hash = hash_bytes(hash_bytes(0, o->process, strlen(o->process)), o->thread,
+				   strlen(o->thread));
+	uint64_t *named = map_at(&w->owner_named, hash, true);
 
 	if (named && *named)
 		return (uint32_t)*named;
@@ -159,8 +159,8 @@ uint32_t stack_owner_at(struct stack_costs *w, int64_t global, int64_t at_ns)
 {
 	int64_t key = w->by == OWNER_BY_PROCESS ? TL_PROCESS_OF(global) : global;
 	uint32_t image = image_at(w, TL_PROCESS_OF(global), at_ns), owner;
-	uint64_t hash = intern_hash(intern_hash(0, &key, sizeof(key)), &image, sizeof(image));
-	uint64_t *at = tl_map_at(&w->owner_of, image == LAST_IMAGE ? (uint64_t)key : hash, true);
+	uint64_t hash = hash_bytes(hash_bytes(0, &key, sizeof(key)), &image, sizeof(image));
+	uint64_t *at = map_at(&w->owner_of, image == LAST_IMAGE ? (uint64_t)key : hash, true);
 
 	if (at && *at)
 		return (uint32_t)*at - 1;

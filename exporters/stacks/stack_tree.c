@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/hash.h"
 #include "exporters/read/intern.h"
 #include "exporters/stacks/stack_costs.h"
 
@@ -17,7 +18,7 @@ int stack_costs_fail(struct stack_costs *w)
 
 const char *stack_string(struct stack_costs *w, int64_t id)
 {
-	uint64_t *at = tl_map_at(&w->strings, (uint64_t)id, true);
+	uint64_t *at = map_at(&w->strings, (uint64_t)id, true);
 	const char *text = "";
 	char *copy;
 
@@ -72,14 +73,14 @@ static char *frame_text(const struct stack_costs *w, const struct stack_frame *f
 /* The number of a frame; takes over f->text. */
 static uint32_t frame_of(struct stack_costs *w, struct stack_frame *f)
 {
-	uint64_t hash = intern_hash(f->kind, f->text, strlen(f->text));
+	uint64_t hash = hash_bytes(f->kind, f->text, strlen(f->text));
 	uint64_t exact[4] = {(uintptr_t)f->module, (uintptr_t)f->file, (uint64_t)f->line,
 			     (uint64_t)f->ip ^ (uint64_t)f->inlined << 63};
 	uint64_t *at;
 
 	if (w->frames == FRAMES_BY_EXACT)
-		hash = intern_hash(hash, exact, sizeof(exact));
-	at = tl_map_at(&w->frame_of, hash, true);
+		hash = hash_bytes(hash, exact, sizeof(exact));
+	at = map_at(&w->frame_of, hash, true);
 	if (at && *at) {
 		free(f->text);
 		return (uint32_t)*at - 1;
@@ -129,9 +130,9 @@ static uint32_t frame_of_row(struct stack_costs *w, sqlite3_stmt *stmt)
 			raw[i] = sqlite3_column_int64(stmt, COL_KIND + i);
 		if (w->frames == FRAMES_BY_EXACT)
 			raw[6] = sqlite3_column_int64(stmt, COL_IP);
-		key = intern_hash(sqlite3_column_int(stmt, COL_UNRESOLVED) + 1u, raw, sizeof(raw));
+		key = hash_bytes(sqlite3_column_int(stmt, COL_UNRESOLVED) + 1u, raw, sizeof(raw));
 	}
-	at = tl_map_at(&w->leaf_of, key, true);
+	at = map_at(&w->leaf_of, key, true);
 	if (at && *at)
 		return (uint32_t)*at - 1;
 	f.kind = (enum stack_frame_kind)sqlite3_column_int(stmt, COL_KIND);
@@ -159,7 +160,7 @@ static uint32_t frame_of_row(struct stack_costs *w, sqlite3_stmt *stmt)
 
 static uint32_t node_of(struct stack_costs *w, uint32_t parent, uint32_t frame)
 {
-	uint64_t *at = tl_map_at(&w->child_of, (uint64_t)parent << 32 | frame, true);
+	uint64_t *at = map_at(&w->child_of, (uint64_t)parent << 32 | frame, true);
 
 	if (at && *at)
 		return (uint32_t)*at;
@@ -218,7 +219,7 @@ static uint32_t python_node(struct pass *p)
 
 static void end_stack(struct pass *p)
 {
-	uint64_t *at = p->cnt ? tl_map_at(&p->w->node_of, (uint64_t)p->stack, true) : NULL;
+	uint64_t *at = p->cnt ? map_at(&p->w->node_of, (uint64_t)p->stack, true) : NULL;
 	uint32_t node = 0;
 
 	if (p->cnt && !at)
@@ -271,7 +272,7 @@ int stack_costs_read(struct stack_costs *w)
 	for (int again = 0; p && again < 2 && (!again || w->unsorted) && !w->failed; again++) {
 		p->w = w;
 		p->cnt = 0;
-		tl_map_free(&w->node_of);
+		map_free(&w->node_of);
 		w->unsorted = false;
 		rc = sqlite3_prepare_v2(w->db, again ? sorted : sql, -1, &stmt, NULL);
 		while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {

@@ -269,10 +269,10 @@ static void close_run(struct tl_run *r)
 	for (size_t i = 0; i < r->text_cnt; i++)
 		free(r->texts[i]);
 	free(r->texts);
-	tl_map_free(&r->domains);
-	tl_map_free(&r->categories);
-	tl_map_free(&r->sums);
-	tl_map_free(&r->metrics);
+	map_free(&r->domains);
+	map_free(&r->categories);
+	map_free(&r->sums);
+	map_free(&r->metrics);
 	tl_tracks_free(r->tracks);
 	tl_flows_free(r->flows);
 	tl_names_free(r->names);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "exporters/timeline/tl_internal.h"
+#include "collector/base/hash.h"
 
 /* Frees @sql. */
 static int run_made(sqlite3 *db, char *sql)
@@ -161,7 +162,7 @@ static const char *unit_of(const char *unit, bool is_sum)
 
 static int64_t key_of(int64_t counter)
 {
-	return (int64_t)tl_hash((uint64_t)(COUNTER_TYPE | counter));
+	return (int64_t)hash_u64((uint64_t)(COUNTER_TYPE | counter));
 }
 
 static struct tl_track *make_track(struct tl_run *r, int64_t counter)
@@ -198,7 +199,7 @@ static struct tl_track *make_track(struct tl_run *r, int64_t counter)
 
 static struct tl_track *track_of(struct tl_run *r, int64_t counter)
 {
-	uint64_t *at = tl_map_at(&r->metrics, (uint64_t)key_of(counter), true);
+	uint64_t *at = map_at(&r->metrics, (uint64_t)key_of(counter), true);
 
 	if (at && *at == 0)
 		*at = (uintptr_t)make_track(r, counter);

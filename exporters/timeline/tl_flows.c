@@ -23,11 +23,11 @@ struct page {
 };
 
 struct tl_flows {
-	struct tl_map
+	struct map
 		processes; /* globalPid, with what its correlation ids have above 32 bits -> number from 1 */
-	struct tl_map pages;   /* (process, id >> PAGE_BITS) -> struct page * */
-	struct tl_map several; /* flow -> pieces of work, where more than one */
-	int64_t only_process;  /* of GPU work that has none */
+	struct map pages;     /* (process, id >> PAGE_BITS) -> struct page * */
+	struct map several;   /* flow -> pieces of work, where more than one */
+	int64_t only_process; /* of GPU work that has none */
 	uint64_t *above; /* by number of the process: what its ids have above 32 bits outside */
 	uint64_t
 		wanted; /* tables, by their places in tl_source_defs, whose work is not known yet */
@@ -49,7 +49,7 @@ static uint64_t process_of(struct tl_flows *f, int64_t global, bool add)
 
 	if (f->process[at].number && f->process[at].global == global)
 		return f->process[at].number;
-	number = tl_map_at(&f->processes, (uint64_t)global, add);
+	number = map_at(&f->processes, (uint64_t)global, add);
 	if (!number)
 		return 0;
 	if (*number == 0)
@@ -81,7 +81,7 @@ static struct page *page_of(struct tl_flows *f, uint64_t flow, bool add)
 
 	if (f->page[at].page && f->page[at].key == key)
 		return f->page[at].page;
-	slot = tl_map_at(&f->pages, key, add);
+	slot = map_at(&f->pages, key, add);
 	if (slot && !*slot)
 		*slot = (uintptr_t)calloc(1, sizeof(struct page));
 	if (!slot || !*slot)
@@ -117,7 +117,7 @@ void tl_flows_work(struct tl_flows *f, sqlite3_value *global, sqlite3_value *cor
 	if (!page)
 		return;
 	if (test_bit(page->work, flow)) {
-		uint64_t *times = tl_map_at(&f->several, flow, true);
+		uint64_t *times = map_at(&f->several, flow, true);
 
 		if (times)
 			*times += *times == 0 ? 2 : 1;
@@ -244,14 +244,14 @@ static uint64_t outside(const struct tl_flows *f, uint64_t flow)
 int tl_flows_settle(struct tl_flows *f)
 {
 	bool *shared = calloc(f->processes.cnt + 1, sizeof(*shared));
-	struct tl_map several = {0};
+	struct map several = {0};
 	uint64_t most = 0;
 	int rc;
 
 	f->above = calloc(f->processes.cnt + 1, sizeof(*f->above));
 	rc = shared && f->above ? 0 : -1;
 	for (size_t i = 0; rc == 0 && i < f->processes.size; i++) {
-		const struct tl_map_slot *slot = &f->processes.slot[i];
+		const struct map_slot *slot = &f->processes.slot[i];
 
 		if (!slot->used)
 			continue;
@@ -264,15 +264,15 @@ int tl_flows_settle(struct tl_flows *f)
 		if (shared[n])
 			f->above[n] = most + n;
 	for (size_t i = 0; rc == 0 && i < f->several.size; i++) {
-		const struct tl_map_slot *slot = &f->several.slot[i];
-		uint64_t *at = slot->used ? tl_map_at(&several, outside(f, slot->key), true) : NULL;
+		const struct map_slot *slot = &f->several.slot[i];
+		uint64_t *at = slot->used ? map_at(&several, outside(f, slot->key), true) : NULL;
 
 		if (at)
 			*at = slot->value;
 		else if (slot->used)
 			rc = -1;
 	}
-	tl_map_free(&f->several);
+	map_free(&f->several);
 	f->several = several;
 	free(shared);
 	return rc;
@@ -307,9 +307,9 @@ void tl_flows_free(struct tl_flows *f)
 	for (size_t i = 0; i < f->pages.size; i++)
 		if (f->pages.slot[i].used)
 			free((void *)(uintptr_t)f->pages.slot[i].value);
-	tl_map_free(&f->processes);
-	tl_map_free(&f->pages);
-	tl_map_free(&f->several);
+	map_free(&f->processes);
+	map_free(&f->pages);
+	map_free(&f->several);
 	free(f->above);
 	free(f);
 }
@@ -335,7 +335,7 @@ uint64_t tl_flow_in(struct tl_flows *f, int64_t global, int64_t correlation)
 
 uint32_t tl_flow_count(struct tl_flows *f, uint64_t flow)
 {
-	uint64_t *cnt = tl_map_at(&f->several, flow, false);
+	uint64_t *cnt = map_at(&f->several, flow, false);
 
 	return cnt ? (uint32_t)*cnt : 1;
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/base/map.h"
 #include "exporters/timeline/timeline.h"
 
 #define TL_NONE INT64_MIN /* NULL among numbers */
@@ -12,21 +13,6 @@
 #define TL_TID(global)        ((global)&0xFFFFFF)
 #define TL_PID(global)        ((global) >> 24 & 0xFFFFFF)
 #define TL_PROCESS_OF(global) ((global) & ~(int64_t)0xFFFFFF)
-
-/* ---- a hash table from 64-bit keys to 64-bit values; grows ---- */
-
-struct tl_map {
-	struct tl_map_slot {
-		uint64_t key, value;
-		bool used;
-	} * slot;
-	size_t size, cnt; /* size: a power of two, or 0 */
-};
-/* The value's place, made (0) when @add; NULL: not there, or no memory. Key 0 and ~0 are allowed. */
-uint64_t *tl_map_at(struct tl_map *m, uint64_t key, bool add);
-void tl_map_remove(struct tl_map *m, uint64_t key);
-void tl_map_free(struct tl_map *m);
-uint64_t tl_hash(uint64_t x);
 
 /* ---- names (tl_names.c) ---- */
 
@@ -180,14 +166,14 @@ struct tl_run {
 	struct tl_names *names;
 	struct tl_tracks *tracks;
 	struct tl_flows *flows;
-	struct tl_map domains, categories; /* (process, domain[, category]) -> place in texts + 1 */
+	struct map domains, categories; /* (process, domain[, category]) -> place in texts + 1 */
 	char **texts;
 	size_t text_cnt;
-	bool has_before;             /* SL_TL_BEFORE is there */
-	struct tl_map sums, metrics; /* GPU memory in use by counter; (type, metric) -> counter */
-	struct tl_stacks *stacks;    /* of samples; NULL: they are not asked for */
-	bool own_stacks;             /* all kinds of events share the numbers of stacks */
-	bool has_gil;                /* there is the domain of Python's lock */
+	bool has_before;          /* SL_TL_BEFORE is there */
+	struct map sums, metrics; /* GPU memory in use by counter; (type, metric) -> counter */
+	struct tl_stacks *stacks; /* of samples; NULL: they are not asked for */
+	bool own_stacks;          /* all kinds of events share the numbers of stacks */
+	bool has_gil;             /* there is the domain of Python's lock */
 	struct tl_projector *projector; /* of this run's own events; NULL: it has none */
 	struct tl_spans *spans;         /* what is projected */
 	struct tl_source *source;

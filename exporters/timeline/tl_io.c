@@ -41,8 +41,8 @@ struct flow {
 struct io {
 	sqlite3_stmt *stmt;
 	struct tl_run *run;
-	struct tl_map directions; /* nameId -> direction + 1 */
-	struct tl_map by_process; /* (process, direction) -> place of the flow + 1 */
+	struct map directions; /* nameId -> direction + 1 */
+	struct map by_process; /* (process, direction) -> place of the flow + 1 */
 	struct flow *flow;
 	size_t flow_cnt, next; /* next: flow to emit */
 	struct call *call;
@@ -61,7 +61,7 @@ static enum direction direction_of(struct io *io, int64_t name_id)
 	} words[] = {{"write", WRITTEN},  {"send", WRITTEN}, {"put", WRITTEN},
 		     {"splice", WRITTEN}, {"copy", WRITTEN}, {"tee", WRITTEN},
 		     {"read", READ},      {"recv", READ},    {"get", READ}};
-	uint64_t *slot = tl_map_at(&io->directions, (uint64_t)name_id, true);
+	uint64_t *slot = map_at(&io->directions, (uint64_t)name_id, true);
 	struct tl_text name;
 	enum direction d = NEITHER;
 
@@ -79,7 +79,7 @@ static enum direction direction_of(struct io *io, int64_t name_id)
 
 static size_t flow_at(struct io *io, int64_t process, enum direction direction)
 {
-	uint64_t *slot = tl_map_at(&io->by_process, (uint64_t)process ^ direction, true);
+	uint64_t *slot = map_at(&io->by_process, (uint64_t)process ^ direction, true);
 	struct flow *more;
 
 	if (!slot)
@@ -292,8 +292,8 @@ void tl_io_close(struct tl_source *s)
 	if (!io)
 		return;
 	sqlite3_finalize(io->stmt);
-	tl_map_free(&io->directions);
-	tl_map_free(&io->by_process);
+	map_free(&io->directions);
+	map_free(&io->by_process);
 	free(io->flow);
 	free(io->call);
 	free(io);

@@ -22,96 +22,13 @@ struct kept {
 struct tl_names {
 	sqlite3 *db;
 	sqlite3_stmt *lookup;
-	struct tl_map plain, api;     /* StringIds.id -> struct kept * */
+	struct map plain, api;        /* StringIds.id -> struct kept * */
 	struct kept *near[2][DIRECT]; /* the same for small ids: most are; [1]: api */
-	struct tl_map made;           /* (maker, key) -> struct kept * */
+	struct map made;              /* (maker, key) -> struct kept * */
 	size_t bytes;
 	int64_t next_id; /* of texts that are not in StringIds */
 	bool no_memory;
 };
-
-/* ---- the hash table ---- */
-
-uint64_t tl_hash(uint64_t x)
-{
-	x ^= x >> 32;
-	x *= 0x9E3779B97F4A7C15u;
-	return x ^ x >> 29;
-}
-
-static bool grow(struct tl_map *m)
-{
-	size_t size = m->size ? m->size * 2 : 64;
-	struct tl_map_slot *old = m->slot, *slot = calloc(size, sizeof(*slot));
-
-	if (!slot)
-		return false;
-	for (size_t i = 0; i < m->size; i++) {
-		if (!old[i].used)
-			continue;
-		size_t at = tl_hash(old[i].key) & (size - 1);
-
-		while (slot[at].used)
-			at = (at + 1) & (size - 1);
-		slot[at] = old[i];
-	}
-	free(old);
-	m->slot = slot;
-	m->size = size;
-	return true;
-}
-
-uint64_t *tl_map_at(struct tl_map *m, uint64_t key, bool add)
-{
-	size_t at;
-
-	if (!m->size && (!add || !grow(m)))
-		return NULL;
-	for (at = tl_hash(key) & (m->size - 1); m->slot[at].used; at = (at + 1) & (m->size - 1))
-		if (m->slot[at].key == key)
-			return &m->slot[at].value;
-	if (!add)
-		return NULL;
-	if (m->cnt * 4 >= m->size * 3) {
-		if (!grow(m))
-			return NULL;
-		at = tl_hash(key) & (m->size - 1);
-		while (m->slot[at].used)
-			at = (at + 1) & (m->size - 1);
-	}
-	m->cnt++;
-	m->slot[at] = (struct tl_map_slot){.key = key, .used = true};
-	return &m->slot[at].value;
-}
-
-/* Closes the gap by moving up what lies after it, so that no marks of the removed are needed. */
-void tl_map_remove(struct tl_map *m, uint64_t key)
-{
-	size_t mask = m->size - 1, at, next;
-
-	if (!m->size)
-		return;
-	for (at = tl_hash(key) & mask; m->slot[at].used && m->slot[at].key != key;)
-		at = (at + 1) & mask;
-	if (!m->slot[at].used)
-		return;
-	for (next = (at + 1) & mask; m->slot[next].used; next = (next + 1) & mask) {
-		size_t home = tl_hash(m->slot[next].key) & mask;
-
-		if (((next - home) & mask) < ((next - at) & mask))
-			continue;
-		m->slot[at] = m->slot[next];
-		at = next;
-	}
-	m->slot[at].used = false;
-	m->cnt--;
-}
-
-void tl_map_free(struct tl_map *m)
-{
-	free(m->slot);
-	memset(m, 0, sizeof(*m));
-}
 
 /* ---- names ---- */
 
@@ -136,12 +53,12 @@ struct tl_names *tl_names_new(sqlite3 *db)
 	return n;
 }
 
-static void forget(struct tl_map *m)
+static void forget(struct map *m)
 {
 	for (size_t i = 0; i < m->size; i++)
 		if (m->slot[i].used)
 			free((void *)(uintptr_t)m->slot[i].value);
-	tl_map_free(m);
+	map_free(m);
 }
 
 void tl_names_free(struct tl_names *n)
@@ -205,7 +122,7 @@ static size_t without_version(const char *text, size_t len)
 
 static struct tl_text look_up(struct tl_names *n, int64_t string_id, bool api)
 {
-	uint64_t *slot = tl_map_at(api ? &n->api : &n->plain, (uint64_t)string_id, true);
+	uint64_t *slot = map_at(api ? &n->api : &n->plain, (uint64_t)string_id, true);
 	const char *text = NULL;
 	struct tl_text result;
 	char unknown[40];
@@ -244,14 +161,14 @@ struct tl_text tl_name(struct tl_names *n, int64_t string_id, bool api)
 		return as_text(n->near[api][string_id]);
 	t = look_up(n, string_id, api);
 	if (string_id >= 0 && string_id < DIRECT && t.id != 0)
-		n->near[api][string_id] = (struct kept *)(uintptr_t)*tl_map_at(
+		n->near[api][string_id] = (struct kept *)(uintptr_t)*map_at(
 			api ? &n->api : &n->plain, (uint64_t)string_id, false);
 	return t;
 }
 
 struct tl_text tl_name_made(struct tl_names *n, int maker, tl_maker *make, int64_t key)
 {
-	uint64_t *slot = tl_map_at(&n->made, (uint64_t)maker << 56 ^ (uint64_t)key, true);
+	uint64_t *slot = map_at(&n->made, (uint64_t)maker << 56 ^ (uint64_t)key, true);
 	char text[192];
 
 	if (slot && *slot)
@@ -263,7 +180,7 @@ struct tl_text tl_name_made(struct tl_names *n, int maker, tl_maker *make, int64
 struct tl_text tl_name_enum(struct tl_names *n, int at, const char *table, int64_t value)
 {
 	/* Makers of names have the numbers below 64. */
-	uint64_t *slot = tl_map_at(&n->made, (uint64_t)(64 + at) << 56 ^ (uint64_t)value, true);
+	uint64_t *slot = map_at(&n->made, (uint64_t)(64 + at) << 56 ^ (uint64_t)value, true);
 	sqlite3_stmt *stmt = NULL;
 	char number[32], *sql;
 	struct tl_text result;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "exporters/timeline/tl_internal.h"
+#include "collector/base/hash.h"
 
 /* enum values of the schema */
 #define NVTX_MARK     34
@@ -56,10 +57,10 @@ static int names_in(struct tl_run *r, const char *bound)
 	rc = sql ? sqlite3_prepare_v2(r->db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
 	sqlite3_free(sql);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		uint64_t process = tl_hash((uint64_t)TL_PROCESS_OF(sqlite3_column_int64(stmt, 1)));
+		uint64_t process = hash_u64((uint64_t)TL_PROCESS_OF(sqlite3_column_int64(stmt, 1)));
 		uint64_t key = process ^ (uint64_t)sqlite3_column_int64(stmt, 2);
 		const char *text = (const char *)sqlite3_column_text(stmt, 4);
-		struct tl_map *m = &r->domains;
+		struct map *m = &r->domains;
 
 		rc = SQLITE_OK;
 		if (!text || !*text)
@@ -72,10 +73,10 @@ static int names_in(struct tl_run *r, const char *bound)
 		}
 		if (sqlite3_column_int(stmt, 0) == NVTX_CATEGORY) {
 			m = &r->categories;
-			key = tl_hash(key) ^ (uint64_t)sqlite3_column_int64(stmt, 3);
+			key = hash_u64(key) ^ (uint64_t)sqlite3_column_int64(stmt, 3);
 		}
 		r->has_gil |= m == &r->domains && strcmp(text, GIL_DOMAIN) == 0;
-		if (keep_text(r, tl_map_at(m, key, true), text) < 0)
+		if (keep_text(r, map_at(m, key, true), text) < 0)
 			rc = SQLITE_NOMEM;
 	}
 	sqlite3_finalize(stmt);
@@ -164,8 +165,8 @@ static bool is_gil(struct tl_run *r, struct tl_source *s, int64_t thread)
 
 	if (!r->has_gil || domain == TL_NONE)
 		return false;
-	at = tl_map_at(&r->domains, tl_hash((uint64_t)TL_PROCESS_OF(thread)) ^ (uint64_t)domain,
-		       false);
+	at = map_at(&r->domains, hash_u64((uint64_t)TL_PROCESS_OF(thread)) ^ (uint64_t)domain,
+		    false);
 	return at && *at && strcmp(r->texts[*at - 1], GIL_DOMAIN) == 0;
 }
 
@@ -242,9 +243,9 @@ static int at_memory(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 	if (kind < 0 || kind > 7)
 		kind = 7;
 	e->track = tl_track_counter(r->tracks, device, kind, name[kind], "bytes");
-	if (e->track && !tl_map_at(&r->sums, e->track->id, false))
+	if (e->track && !map_at(&r->sums, e->track->id, false))
 		before = tl_memory_before(r, tl_key(s, 0), tl_key(s, 1), tl_key(s, 2));
-	sum = e->track ? tl_map_at(&r->sums, e->track->id, true) : NULL;
+	sum = e->track ? map_at(&r->sums, e->track->id, true) : NULL;
 	if (!sum)
 		return -1;
 	*sum += (uint64_t)before;
@@ -286,7 +287,7 @@ static const char *metric_unit(const char *name)
 struct tl_track *tl_metric_track(struct tl_run *r, int64_t type, int64_t metric)
 {
 	struct tl_track *machine = tl_track_machine(r->tracks);
-	uint64_t *at = tl_map_at(&r->metrics, tl_hash((uint64_t)type) ^ (uint64_t)metric, true);
+	uint64_t *at = map_at(&r->metrics, hash_u64((uint64_t)type) ^ (uint64_t)metric, true);
 	char name[160];
 
 	if (!machine || !at)
@@ -294,7 +295,7 @@ struct tl_track *tl_metric_track(struct tl_run *r, int64_t type, int64_t metric)
 	if (*at == 0) {
 		metric_name(r, type, metric, name, sizeof(name));
 		*at = (uintptr_t)tl_track_counter(
-			r->tracks, machine, (int64_t)(tl_hash((uint64_t)type) ^ (uint64_t)metric),
+			r->tracks, machine, (int64_t)(hash_u64((uint64_t)type) ^ (uint64_t)metric),
 			name, metric_unit(name));
 	}
 	return (struct tl_track *)(uintptr_t)*at;
@@ -332,8 +333,8 @@ static int at_counted(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 {
 	int64_t event = tl_key(s, 0), cpu = tl_key(s, 1);
 	struct tl_track *machine = tl_track_machine(r->tracks);
-	uint64_t key = tl_hash((uint64_t)(EVENT_TYPE | event)) ^ (uint64_t)cpu;
-	uint64_t *at = tl_map_at(&r->metrics, key, true);
+	uint64_t key = hash_u64((uint64_t)(EVENT_TYPE | event)) ^ (uint64_t)cpu;
+	uint64_t *at = map_at(&r->metrics, key, true);
 	char name[160];
 
 	if (!machine || !at)

@@ -38,9 +38,9 @@ struct call {
 struct tl_projector {
 	struct tl_run *run; /* over what is projected */
 	struct tl_spans *spans;
-	struct tl_map open;  /* globalTid -> innermost open range */
-	struct tl_map calls; /* flow -> struct call * */
-	struct call *spare;  /* to be used again: as many are under way as the GPU is behind */
+	struct map open;    /* globalTid -> innermost open range */
+	struct map calls;   /* flow -> struct call * */
+	struct call *spare; /* to be used again: as many are under way as the GPU is behind */
 };
 
 static bool copy(struct tl_text *to, const struct tl_text *from)
@@ -99,7 +99,7 @@ static int innermost(struct tl_projector *p, int64_t thread, int64_t ts, uint64_
 {
 	int rc = 0;
 
-	*slot = tl_map_at(&p->open, (uint64_t)thread, true);
+	*slot = map_at(&p->open, (uint64_t)thread, true);
 	if (!*slot)
 		return -1;
 	while (**slot && rc == 0) {
@@ -152,7 +152,7 @@ static int add_call(struct tl_projector *p, const struct tl_event *e)
 
 	if (!g)
 		return 0;
-	slot = tl_map_at(&p->calls, e->flow_out, true);
+	slot = map_at(&p->calls, e->flow_out, true);
 	if (!slot || *slot) /* an id that occurs twice: the first call it is */
 		return slot ? 0 : -1;
 	c = p->spare;
@@ -200,7 +200,7 @@ static int add_to_range(struct range *g, const struct tl_event *e)
 
 static int add_work(struct tl_projector *p, const struct tl_event *e)
 {
-	uint64_t *slot = tl_map_at(&p->calls, e->flow_in, false);
+	uint64_t *slot = map_at(&p->calls, e->flow_in, false);
 	struct call *c = slot ? (struct call *)(uintptr_t)*slot : NULL;
 	struct range *innermost_range;
 
@@ -215,7 +215,7 @@ static int add_work(struct tl_projector *p, const struct tl_event *e)
 	innermost_range = c->range;
 	c->next_spare = p->spare;
 	p->spare = c;
-	tl_map_remove(&p->calls, e->flow_in);
+	map_remove(&p->calls, e->flow_in);
 	return release(p, innermost_range);
 }
 
@@ -270,8 +270,8 @@ int tl_projector_end(struct tl_projector *p)
 		next = c->next_spare;
 		free(c);
 	}
-	tl_map_free(&p->calls);
-	tl_map_free(&p->open);
+	map_free(&p->calls);
+	map_free(&p->open);
 	free(p);
 	return rc;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/hash.h"
 #include "exporters/timeline/tl_internal.h"
 
 /* Columns of every statement; keys follow. */
@@ -444,12 +445,12 @@ static bool domain_text(struct tl_run *r, struct tl_source *s, char kind, struct
 	if (domain == TL_NONE)
 		domain = 0;
 	if (kind == 'D')
-		at = tl_map_at(&r->domains, tl_hash((uint64_t)process) ^ (uint64_t)domain, false);
+		at = map_at(&r->domains, hash_u64((uint64_t)process) ^ (uint64_t)domain, false);
 	else
-		at = tl_map_at(&r->categories,
-			       tl_hash(tl_hash((uint64_t)process) ^ (uint64_t)domain) ^
-				       (uint64_t)category,
-			       false);
+		at = map_at(&r->categories,
+			    hash_u64(hash_u64((uint64_t)process) ^ (uint64_t)domain) ^
+				    (uint64_t)category,
+			    false);
 	if (!at)
 		return false;
 	text->id = 0;

@@ -17,9 +17,9 @@
 struct tl_stacks {
 	sqlite3_stmt *chain; /* the frames of a sample; in our schema those of a stack, by number */
 	sqlite3_stmt *one;   /* in our schema: one frame */
-	struct tl_map stacks; /* SL_STACKS.id -> place in list + 1 */
-	struct tl_map known;  /* SL_FRAMES.id -> place in distinct + 1 */
-	uint32_t *list;       /* how many; the frames, the innermost first; how many; ... */
+	struct map stacks;   /* SL_STACKS.id -> place in list + 1 */
+	struct map known;    /* SL_FRAMES.id -> place in distinct + 1 */
+	uint32_t *list;      /* how many; the frames, the innermost first; how many; ... */
 	size_t list_cnt, list_max;
 	struct tl_frame *distinct;
 	size_t distinct_cnt, distinct_max;
@@ -84,8 +84,8 @@ int tl_stacks_open(struct tl_run *r)
 
 static void forget(struct tl_stacks *t)
 {
-	tl_map_free(&t->stacks);
-	tl_map_free(&t->known);
+	map_free(&t->stacks);
+	map_free(&t->known);
 	t->list_cnt = t->distinct_cnt = 0;
 }
 
@@ -113,7 +113,7 @@ void tl_stacks_trim(struct tl_run *r, bool no_texts)
 	if (!t)
 		return;
 	bytes = t->list_cnt * sizeof(*t->list) + t->distinct_cnt * sizeof(*t->distinct) +
-		(t->stacks.size + t->known.size) * sizeof(struct tl_map_slot);
+		(t->stacks.size + t->known.size) * sizeof(struct map_slot);
 	if (no_texts || bytes > KEPT_MAX)
 		forget(t);
 }
@@ -134,12 +134,12 @@ static struct tl_frame frame_of_row(struct tl_run *r, sqlite3_stmt *stmt)
 static int place_of(struct tl_run *r, int64_t id, uint32_t *place)
 {
 	struct tl_stacks *t = r->stacks;
-	uint64_t *at = tl_map_at(&t->known, (uint64_t)id, false);
+	uint64_t *at = map_at(&t->known, (uint64_t)id, false);
 	int rc = SQLITE_ROW;
 
 	if (!at) {
 		if (grow(&t->distinct, t->distinct_cnt, &t->distinct_max, sizeof(*t->distinct)))
-			at = tl_map_at(&t->known, (uint64_t)id, true);
+			at = map_at(&t->known, (uint64_t)id, true);
 		if (!at)
 			return -1;
 		sqlite3_bind_int64(t->one, 1, id);
@@ -186,7 +186,7 @@ static int read_stack(struct tl_run *r, int64_t stack)
 static int frames_of_stack(struct tl_run *r, int64_t stack, struct tl_event *e)
 {
 	struct tl_stacks *t = r->stacks;
-	uint64_t *at = tl_map_at(&t->stacks, (uint64_t)stack, true);
+	uint64_t *at = map_at(&t->stacks, (uint64_t)stack, true);
 	const uint32_t *list;
 
 	if (!at)

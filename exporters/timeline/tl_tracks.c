@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/hash.h"
 #include "exporters/timeline/tl_internal.h"
 
 /* Pids and tids have 24 bits, so numbers from here on are free. */
@@ -31,10 +32,10 @@ struct tl_tracks {
 	void *self;
 	/* Threads, streams and CPUs found last: few are busy at a time. */
 	struct track *recent[3][RECENT];
-	struct tl_map by_key;       /* hash of the key -> struct track *; see find() */
-	struct tl_map thread_names; /* globalTid -> nameId + 1 */
-	struct tl_map given_names;  /* globalTid -> char *: by the program */
-	struct tl_map pids, tids;   /* numbers taken; tids by (pid, tid) */
+	struct map by_key;       /* hash of the key -> struct track *; see find() */
+	struct map thread_names; /* globalTid -> nameId + 1 */
+	struct map given_names;  /* globalTid -> char *: by the program */
+	struct map pids, tids;   /* numbers taken; tids by (pid, tid) */
 	struct track *first, *last;
 	uint32_t cnt;
 	int64_t made_up;
@@ -51,7 +52,7 @@ static uint64_t key_hash(const struct key *k)
 	uint64_t h = 0;
 
 	for (size_t i = 0; i < 6; i++)
-		h = tl_hash(h ^ (uint64_t)k->part[i]) * 0x9E3779B97F4A7C15u + i;
+		h = hash_join(h, (uint64_t)k->part[i]) + i;
 	return h;
 }
 
@@ -79,7 +80,7 @@ static bool key_of(const struct track *t, const struct key *k)
 /* Among the recent ones. Of main threads pid and tid are the same, so that all bits count. */
 static size_t place(uint64_t id)
 {
-	return id * 0x9E3779B97F4A7C15u >> (64 - RECENT_BITS);
+	return hash_u64(id) >> (64 - RECENT_BITS);
 }
 
 /* Keys whose hashes agree stand one after the other. */
@@ -87,7 +88,7 @@ static struct track *find(struct tl_tracks *t, const struct key *k, uint64_t *ha
 {
 	uint64_t *slot;
 
-	for (*hash = key_hash(k); (slot = tl_map_at(&t->by_key, *hash, false)) != NULL; ++*hash)
+	for (*hash = key_hash(k); (slot = map_at(&t->by_key, *hash, false)) != NULL; ++*hash)
 		if (key_of((struct track *)(uintptr_t)*slot, k))
 			return (struct track *)(uintptr_t)*slot;
 	return NULL;
@@ -95,11 +96,10 @@ static struct track *find(struct tl_tracks *t, const struct key *k, uint64_t *ha
 
 /* ---- making ---- */
 
-static int64_t number(struct tl_tracks *t, struct tl_map *taken, int64_t space, int64_t wanted)
+static int64_t number(struct tl_tracks *t, struct map *taken, int64_t space, int64_t wanted)
 {
-	uint64_t *slot = wanted < 0
-				 ? NULL
-				 : tl_map_at(taken, (uint64_t)space << 32 ^ (uint64_t)wanted, true);
+	uint64_t *slot =
+		wanted < 0 ? NULL : map_at(taken, (uint64_t)space << 32 ^ (uint64_t)wanted, true);
 
 	if (!slot || *slot)
 		return t->made_up++;
@@ -139,7 +139,7 @@ static struct track *make(enum tl_track_kind kind, const struct tl_track *parent
 /* Numbers it, puts it into the list and passes it to the sink. */
 static struct tl_track *announce(struct tl_tracks *t, struct track *made, uint64_t hash)
 {
-	uint64_t *slot = hash ? tl_map_at(&t->by_key, hash, true) : NULL;
+	uint64_t *slot = hash ? map_at(&t->by_key, hash, true) : NULL;
 
 	made->pub.id = ++t->cnt;
 	if (t->last)
@@ -219,11 +219,11 @@ static struct tl_track *thread(struct tl_tracks *t, int64_t global)
 	if (!process)
 		return NULL;
 	/* What the program calls a thread is preferred to the kernel's name. */
-	name_id = tl_map_at(&t->given_names, (uint64_t)global, false);
+	name_id = map_at(&t->given_names, (uint64_t)global, false);
 	if (name_id) {
 		name.text = (const char *)(uintptr_t)*name_id;
 		name.len = strlen(name.text);
-	} else if ((name_id = tl_map_at(&t->thread_names, (uint64_t)global, false)) != NULL) {
+	} else if ((name_id = map_at(&t->thread_names, (uint64_t)global, false)) != NULL) {
 		name = tl_name(t->names, (int64_t)(*name_id - 1), false);
 	}
 	made = make(TL_THREAD, process, name.text, name.len);
@@ -587,7 +587,7 @@ static int load_thread_names(struct tl_tracks *t)
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		uint64_t *slot =
-			tl_map_at(&t->thread_names, (uint64_t)sqlite3_column_int64(stmt, 0), true);
+			map_at(&t->thread_names, (uint64_t)sqlite3_column_int64(stmt, 0), true);
 
 		if (slot)
 			*slot = (uint64_t)sqlite3_column_int64(stmt, 1) + 1;
@@ -599,7 +599,7 @@ static int load_thread_names(struct tl_tracks *t)
 
 int tl_tracks_name_thread(struct tl_tracks *t, int64_t global, const char *name)
 {
-	uint64_t *slot = tl_map_at(&t->given_names, (uint64_t)global, true);
+	uint64_t *slot = map_at(&t->given_names, (uint64_t)global, true);
 	char *text = slot ? strdup(name) : NULL;
 
 	if (!text)
@@ -638,14 +638,14 @@ void tl_tracks_free(struct tl_tracks *t)
 		free(i);
 	}
 	if (t) {
-		tl_map_free(&t->by_key);
-		tl_map_free(&t->thread_names);
+		map_free(&t->by_key);
+		map_free(&t->thread_names);
 		for (size_t i = 0; i < t->given_names.size; i++)
 			if (t->given_names.slot[i].used)
 				free((void *)(uintptr_t)t->given_names.slot[i].value);
-		tl_map_free(&t->given_names);
-		tl_map_free(&t->pids);
-		tl_map_free(&t->tids);
+		map_free(&t->given_names);
+		map_free(&t->pids);
+		map_free(&t->tids);
 	}
 	free(t);
 }

@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "collector/base/slots.h"
+
 #define TOP_SUMS    5
 #define TOP_COLUMNS 8
 
@@ -80,8 +82,7 @@ struct top_item {
 struct top_set {
 	struct top_item *item;
 	size_t cnt, cap;
-	uint32_t *slot; /* by id: + 1 in item */
-	size_t slots;
+	struct slots by_id;
 };
 
 struct top_name {

@@ -1,4 +1,6 @@
 /* top_read.c - the sums of a growing report, read once a second: only what has changed, in one short transaction. */
+#include "collector/base/grow.h"
+#include "collector/base/hash.h"
 #include "collector/base/now.h"
 #include "exporters/top/top.h"
 
@@ -36,7 +38,7 @@ static void forget_items(struct top *t)
 		for (size_t i = 0; i < t->set[k].cnt; i++)
 			free(t->set[k].item[i].text);
 		free(t->set[k].item);
-		free(t->set[k].slot);
+		slots_free(&t->set[k].by_id);
 		t->set[k] = (struct top_set){0};
 	}
 }
@@ -61,48 +63,20 @@ void top_restart(struct top *t, const char *path)
 
 /* ---- items ---- */
 
-static size_t slot_of(const struct top_set *set, int64_t id)
-{
-	size_t at = (uint64_t)id * 0x9e3779b97f4a7c15u >> 20 & (set->slots - 1);
-
-	while (set->slot[at] && set->item[set->slot[at] - 1].id != id)
-		at = (at + 1) & (set->slots - 1);
-	return at;
-}
-
-static bool grow(struct top_set *set)
-{
-	size_t cap = set->cap ? set->cap * 2 : 64;
-	struct top_item *item = realloc(set->item, cap * sizeof(*item));
-	uint32_t *slot;
-
-	if (!item)
-		return false;
-	set->item = item;
-	slot = calloc(cap * 2, sizeof(*slot));
-	if (!slot)
-		return false;
-	free(set->slot);
-	set->slot = slot;
-	set->slots = cap * 2;
-	set->cap = cap;
-	for (size_t i = 0; i < set->cnt; i++)
-		slot[slot_of(set, item[i].id)] = (uint32_t)i + 1;
-	return true;
-}
-
 struct top_item *top_item(struct top_set *set, int64_t id)
 {
-	size_t at;
+	uint64_t hash = hash_u64((uint64_t)id);
+	uint32_t at, i;
 
-	if (set->cnt == set->cap && !grow(set))
+	for (i = slots_first(&set->by_id, hash, &at); i != SLOTS_NONE;
+	     i = slots_next(&set->by_id, hash, &at))
+		if (set->item[i].id == id)
+			return &set->item[i];
+	if (!grow(&set->item, set->cnt, &set->cap, sizeof(*set->item)) ||
+	    !slots_add(&set->by_id, hash, (uint32_t)set->cnt))
 		return NULL;
-	at = slot_of(set, id);
-	if (!set->slot[at]) {
-		set->item[set->cnt] = (struct top_item){.id = id, .until = -1, .until_before = -1};
-		set->slot[at] = (uint32_t)++set->cnt;
-	}
-	return &set->item[set->slot[at] - 1];
+	set->item[set->cnt] = (struct top_item){.id = id, .until = -1, .until_before = -1};
+	return &set->item[set->cnt++];
 }
 
 /* ---- names ---- */

@@ -1,6 +1,8 @@
 /* top_rows.c - what went on between two moments: one row per process, thread, function, file or GPU. */
 #include "collector/base/grow.h"
+#include "collector/base/hash.h"
 #include "collector/base/saturate.h"
+#include "collector/base/slots.h"
 #include "exporters/top/top.h"
 
 #include <math.h>
@@ -64,8 +66,7 @@ struct work {
 	const struct top *top;
 	const struct top_ask *ask;
 	struct top_rows *rows;
-	uint32_t *slot; /* by what a row is about: + 1 in rows */
-	size_t slots;
+	struct slots by_subject;
 	bool is_out; /* of memory */
 };
 
@@ -76,31 +77,38 @@ static bool is_same(const struct top_row *r, int64_t pid, int64_t tid, const cha
 	       (r->text == text || (r->text && text && strcmp(r->text, text) == 0));
 }
 
-static size_t slot_of(const struct work *w, int64_t pid, int64_t tid, const char *text,
-		      uint8_t part)
+static uint64_t hash_of(int64_t pid, int64_t tid, const char *text, uint8_t part)
 {
-	uint64_t h = (uint64_t)pid * 31 + (uint64_t)tid + part;
-	size_t at;
+	uint64_t h = hash_join(hash_join(part, (uint64_t)pid), (uint64_t)tid);
 
-	for (const char *p = text; p && *p; p++)
-		h = (h ^ (unsigned char)*p) * 0x100000001b3u;
-	h *= 0x9e3779b97f4a7c15u;
-	at = h >> 20 & (w->slots - 1);
-	while (w->slot[at] && !is_same(&w->rows->row[w->slot[at] - 1], pid, tid, text, part))
-		at = (at + 1) & (w->slots - 1);
-	return at;
+	return text ? hash_bytes(h, text, strlen(text)) : h;
+}
+
+/* The row about this; NULL: there is none. */
+static struct top_row *find_row(const struct work *w, uint64_t hash, int64_t pid, int64_t tid,
+				const char *text, uint8_t part)
+{
+	uint32_t at, i;
+
+	for (i = slots_first(&w->by_subject, hash, &at); i != SLOTS_NONE;
+	     i = slots_next(&w->by_subject, hash, &at))
+		if (is_same(&w->rows->row[i], pid, tid, text, part))
+			return &w->rows->row[i];
+	return NULL;
 }
 
 /* The row about this; made when there is none. NULL: no memory. */
 static struct top_row *row_of(struct work *w, int64_t pid, int64_t tid, const char *text,
 			      uint8_t part)
 {
+	uint64_t hash = hash_of(pid, tid, text, part);
+	struct top_row *found = find_row(w, hash, pid, tid, text, part);
 	struct top_rows *rows = w->rows;
-	size_t at = slot_of(w, pid, tid, text, part);
 
-	if (w->slot[at])
-		return &rows->row[w->slot[at] - 1];
-	if (!grow(&rows->row, rows->cnt, &rows->cap, sizeof(*rows->row))) {
+	if (found)
+		return found;
+	if (!grow(&rows->row, rows->cnt, &rows->cap, sizeof(*rows->row)) ||
+	    !slots_add(&w->by_subject, hash, (uint32_t)rows->cnt)) {
 		w->is_out = true;
 		return NULL;
 	}
@@ -111,8 +119,7 @@ static struct top_row *row_of(struct work *w, int64_t pid, int64_t tid, const ch
 				 .part = part,
 				 .process = pid >= 0 ? top_process_name(w->top, pid) : NULL,
 				 .interval = top_interval(w->top)};
-	w->slot[at] = (uint32_t)++rows->cnt;
-	return &rows->row[rows->cnt - 1];
+	return &rows->row[rows->cnt++];
 }
 
 static void add(struct top_row *r, unsigned column, const struct top_item *i, unsigned sum)
@@ -168,12 +175,10 @@ static void add_process_io(struct work *w)
 
 	for (size_t n = 0; n < set->cnt; n++) {
 		const struct top_item *i = &set->item[n];
-		size_t at = slot_of(w, i->pid, -1, NULL, 0);
-		struct top_row *r;
+		struct top_row *r = find_row(w, hash_of(i->pid, -1, NULL, 0), i->pid, -1, NULL, 0);
 
-		if (!w->slot[at])
+		if (!r)
 			continue;
-		r = &w->rows->row[w->slot[at] - 1];
 		add(r, 5, i, FILE_READ);
 		add(r, 6, i, FILE_WRITTEN);
 	}
@@ -348,23 +353,15 @@ bool top_rows(const struct top *t, const struct top_ask *ask, struct top_rows *r
 		[VIEW_FUNCTIONS] = add_calls,   [VIEW_FILES] = add_files,
 		[VIEW_CUDA] = add_calls,        [VIEW_GPUS] = add_gpus,
 	};
-	struct work w = {.top = t, .ask = ask, .rows = rows, .slots = 64};
-	size_t most = 0;
+	struct work w = {.top = t, .ask = ask, .rows = rows};
 
-	for (int k = 0; k < TOP_KINDS; k++)
-		most = t->set[k].cnt > most ? t->set[k].cnt : most;
-	while (w.slots < most * 2)
-		w.slots *= 2;
 	rows->cnt = 0;
-	w.slot = calloc(w.slots, sizeof(*w.slot));
-	if (!w.slot)
-		return false;
 	fill[ask->view](&w);
 	if (ask->view == VIEW_PROCESSES)
 		add_process_io(&w);
 	if (ask->view <= VIEW_THREADS)
 		name_rows(&w);
-	free(w.slot);
+	slots_free(&w.by_subject);
 	for (size_t i = 0; i < rows->cnt; i++)
 		fill_numbers(t, &top_views[ask->view], &rows->row[i]);
 	choose(ask, rows);

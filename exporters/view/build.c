@@ -308,7 +308,7 @@ int view_walk_on(struct view_builder *b, char *why, size_t len)
 	int64_t events;
 
 	/* Texts that are made up have other numbers in each run. */
-	tl_map_free(&v->name_of_id);
+	map_free(&v->name_of_id);
 	events = run(b, 0, why, len);
 	if (events < 0)
 		return -1;

@@ -31,7 +31,7 @@ struct file {
 };
 
 struct view_files {
-	struct tl_map of_path; /* number of the file, + 1 */
+	struct map of_path; /* number of the file, + 1 */
 	struct file *files;
 	size_t cnt, room;
 	struct sorter *sorter;
@@ -52,14 +52,14 @@ void view_files_free(struct view_files *f)
 	if (!f)
 		return;
 	sorter_free(f->sorter);
-	tl_map_free(&f->of_path);
+	map_free(&f->of_path);
 	free(f->files);
 	free(f);
 }
 
 static struct file *file_of(struct view_files *f, int64_t path)
 {
-	uint64_t *at = tl_map_at(&f->of_path, (uint64_t)path, true);
+	uint64_t *at = map_at(&f->of_path, (uint64_t)path, true);
 
 	if (!at)
 		return NULL;

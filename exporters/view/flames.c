@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/hash.h"
 #include "exporters/view/columns.h"
 #include "exporters/view/flames.h"
 
@@ -20,23 +21,23 @@ struct flame {
 	bool own;
 	struct node *nodes;
 	size_t cnt, room;
-	struct tl_map children;
+	struct map children;
 	bool failed;
 };
 
 static uint32_t child_of(struct flame *f, uint32_t parent, int64_t symbol, int64_t module)
 {
-	uint64_t key = tl_hash(tl_hash((uint64_t)symbol) ^ (uint64_t)module) ^ tl_hash(parent);
+	uint64_t key = hash_u64(hash_u64((uint64_t)symbol) ^ (uint64_t)module) ^ hash_u64(parent);
 	uint64_t *slot;
 
-	for (; (slot = tl_map_at(&f->children, key, false)) != NULL; key++) {
+	for (; (slot = map_at(&f->children, key, false)) != NULL; key++) {
 		const struct node *n = &f->nodes[*slot];
 
 		if (n->parent == parent && n->symbol == symbol && n->module == module)
 			return (uint32_t)*slot;
 	}
 	slot = f->cnt < NODES_MAX && grow(&f->nodes, f->cnt, &f->room, sizeof(*f->nodes))
-		       ? tl_map_at(&f->children, key, true)
+		       ? map_at(&f->children, key, true)
 		       : NULL;
 	if (!slot)
 		return parent;
@@ -176,7 +177,7 @@ void view_put_flame(struct view_request *q, struct view_reply *a, const struct v
 	a->body.failed |= f.cnt == 0;
 	for (int i = 0; i < 4; i++)
 		sqlite3_finalize(f.frames[i]);
-	tl_map_free(&f.children);
+	map_free(&f.children);
 	sqlite3_free(threads);
 	free(f.nodes);
 	view_db_put(q, f.db);

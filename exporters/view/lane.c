@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/hash.h"
 #include "exporters/view/lane.h"
 
 /* A level above the first has an eighth of its nodes: large extents would take more memory while they fill than they spare. */
@@ -96,9 +97,9 @@ static void tally_begin(struct tally *t)
 
 static void tally_add(struct tally *t, uint32_t name, float weight)
 {
-	uint32_t at = name * 0x9E3779B1u >> 16;
+	uint32_t at = hash_place(name, 16) % TALLY_SLOTS;
 
-	for (at %= TALLY_SLOTS; t->slot[at]; at = (at + 1) % TALLY_SLOTS)
+	for (; t->slot[at]; at = (at + 1) % TALLY_SLOTS)
 		if (t->name[t->slot[at] - 1] == name) {
 			t->weight[t->slot[at] - 1] += weight;
 			return;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/hash.h"
 #include "collector/base/plain_file.h"
 #include "exporters/view/side.h"
 
@@ -164,13 +165,12 @@ static char *path_of(const char *report, int place)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	char *full, *path = NULL;
-	uint64_t hash = 0xCBF29CE484222325u;
+	uint64_t hash;
 
 	if (place == 0)
 		return asprintf(&path, "%s.view", report) < 0 ? NULL : path;
 	full = realpath(report, NULL);
-	for (const char *p = full; p && *p; p++)
-		hash = (hash ^ (unsigned char)*p) * 0x100000001B3u;
+	hash = hash_text(full ? full : "");
 	free(full);
 	if (cache && *cache == '/')
 		return asprintf(&path, "%s/sightline/%016llx.view", cache,
@@ -353,7 +353,7 @@ int view_side_write(struct view_side *s, view_ref ref, uint8_t *data, uint32_t u
 
 static size_t slot_of(view_ref ref)
 {
-	return (ref >> 2) * 0x9E3779B97F4A7C15u >> 52;
+	return hash_u64(ref >> 2) % SLOTS;
 }
 
 static void unchain(struct view_side *s, struct view_page *page)

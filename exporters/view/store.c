@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/hash.h"
 #include "exporters/view/live.h"
 
 const char *const view_kind_names[VIEW_KINDS] = {
@@ -59,9 +60,9 @@ void view_store_free(struct view_store *v)
 		free(v->sources[i]);
 	view_side_close(v->side);
 	view_live_free(v->live);
-	tl_map_free(&v->by_key);
-	tl_map_free(&v->name_of_id);
-	tl_map_free(&v->name_of_text);
+	map_free(&v->by_key);
+	map_free(&v->name_of_id);
+	map_free(&v->name_of_text);
 	pthread_rwlock_destroy(&v->lock);
 	free(v->lanes);
 	free(v->rows);
@@ -84,26 +85,13 @@ void view_store_take(struct view_store *v, struct view_store *from)
 	pthread_rwlock_unlock(&v->lock);
 }
 
-static uint64_t hash_of(const char *text, size_t len)
-{
-	uint64_t h = len, word = 0;
-
-	for (; len >= sizeof(word); text += sizeof(word), len -= sizeof(word)) {
-		memcpy(&word, text, sizeof(word));
-		h = tl_hash(h ^ word);
-	}
-	word = 0;
-	memcpy(&word, text, len);
-	return tl_hash(tl_hash(h) ^ word);
-}
-
 /* ---- rows and lanes ---- */
 
 struct view_row *view_row_find(struct view_store *v, const char *key)
 {
-	uint64_t hash = hash_of(key, strlen(key)), *slot;
+	uint64_t hash = hash_bytes(0, key, strlen(key)), *slot;
 
-	for (; (slot = tl_map_at(&v->by_key, hash, false)) != NULL; hash++)
+	for (; (slot = map_at(&v->by_key, hash, false)) != NULL; hash++)
 		if (strcmp(v->rows[*slot - 1]->key, key) == 0)
 			return v->rows[*slot - 1];
 	return NULL;
@@ -111,11 +99,11 @@ struct view_row *view_row_find(struct view_store *v, const char *key)
 
 static bool enter_row(struct view_store *v, const struct view_row *r)
 {
-	uint64_t hash = hash_of(r->key, strlen(r->key)), *slot;
+	uint64_t hash = hash_bytes(0, r->key, strlen(r->key)), *slot;
 
-	while (tl_map_at(&v->by_key, hash, false))
+	while (map_at(&v->by_key, hash, false))
 		hash++;
-	slot = tl_map_at(&v->by_key, hash, true);
+	slot = map_at(&v->by_key, hash, true);
 	if (slot)
 		*slot = r->id;
 	return slot != NULL;
@@ -226,14 +214,15 @@ static uint32_t by_text(struct view_store *v, const char *text, size_t len)
 	len = len > NAME_LEN_MAX ? NAME_LEN_MAX : len;
 	if (len == 0)
 		return 0;
-	for (hash = hash_of(text, len); (slot = tl_map_at(&v->name_of_text, hash, false)); hash++) {
+	for (hash = hash_bytes(0, text, len); (slot = map_at(&v->name_of_text, hash, false));
+	     hash++) {
 		const struct view_name *n = &v->names[*slot];
 
 		if (n->len == len && memcmp(n->text, text, len) == 0)
 			return (uint32_t)*slot;
 	}
 	id = add_name(v, text, len);
-	slot = id != UINT32_MAX ? tl_map_at(&v->name_of_text, hash, true) : NULL;
+	slot = id != UINT32_MAX ? map_at(&v->name_of_text, hash, true) : NULL;
 	if (slot)
 		*slot = id;
 	return slot ? id : UINT32_MAX;
@@ -246,11 +235,11 @@ uint32_t view_name_of(struct view_store *v, const struct tl_text *text)
 
 	if (text->id <= 0)
 		return by_text(v, text->text, text->len);
-	slot = tl_map_at(&v->name_of_id, (uint64_t)text->id, false);
+	slot = map_at(&v->name_of_id, (uint64_t)text->id, false);
 	if (slot)
 		return (uint32_t)*slot;
 	id = by_text(v, text->text, text->len);
-	slot = id != UINT32_MAX ? tl_map_at(&v->name_of_id, (uint64_t)text->id, true) : NULL;
+	slot = id != UINT32_MAX ? map_at(&v->name_of_id, (uint64_t)text->id, true) : NULL;
 	if (slot)
 		*slot = id;
 	return slot ? id : UINT32_MAX;

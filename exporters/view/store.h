@@ -8,6 +8,8 @@
 #pragma once
 
 #include <pthread.h>
+#include "collector/base/hash.h"
+#include "collector/base/map.h"
 #include "exporters/read/db_read.h"
 
 #include "exporters/timeline/tl_internal.h"
@@ -80,7 +82,7 @@ struct view_seen {
 
 static inline uint32_t view_name_bit(uint32_t name)
 {
-	return (name * 0x9E3779B1u) >> 22;
+	return hash_place(name, 10);
 }
 
 struct view_lane_writer;
@@ -142,7 +144,7 @@ struct view_store {
 	bool is_damaged; /* atomic: a reader met something wrong in the side file */
 	/* the writer's */
 	uint64_t rows_then; /* numbers of rows of the report when it was looked at first */
-	struct tl_map by_key, name_of_id, name_of_text;
+	struct map by_key, name_of_id, name_of_text;
 	uint64_t disordered;
 	uint32_t file_cnt;      /* rows of files */
 	struct view_live *live; /* of a report that grows: which of its rows are here; live.h */

@@ -3,13 +3,14 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/hash.h"
 #include "exporters/view/totals.h"
 
 /* ---- writing ---- */
 
 static struct view_total *total_of(struct view_totals *s, uint32_t name)
 {
-	uint32_t at = name * 0x9E3779B1u >> 23;
+	uint32_t at = hash_place(name, 9);
 
 	/* Half of the slots are free. */
 	for (; s->slot[at]; at = (at + 1) % VIEW_TOTALS_SLOTS)

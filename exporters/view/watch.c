@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/hash.h"
 #include "collector/base/now.h"
 #include "collector/base/plain_file.h"
 #include "collector/base/report_watch.h"
@@ -41,7 +42,7 @@ static uint64_t rows_of(sqlite3 *db)
 
 		if (sql && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
 		    sqlite3_step(stmt) == SQLITE_ROW)
-			hash = tl_hash(hash * 31 + (uint64_t)sqlite3_column_int64(stmt, 0));
+			hash = hash_u64(hash * 31 + (uint64_t)sqlite3_column_int64(stmt, 0));
 		sqlite3_finalize(stmt);
 		sqlite3_free(sql);
 	}

@@ -44,7 +44,7 @@ struct view_columns {
 	uint32_t merged, merged_room;
 	uint32_t *names; /* of the reply: numbers of the store */
 	uint32_t name_cnt, name_room;
-	struct tl_map name_at;
+	struct map name_at;
 	bool failed;
 };
 
@@ -74,7 +74,7 @@ void view_columns_free(struct view_columns *c)
 	free(c->cnt);
 	free(c->filled);
 	free(c->names);
-	tl_map_free(&c->name_at);
+	map_free(&c->name_at);
 	free(c);
 }
 
@@ -106,7 +106,7 @@ static bool has_room(struct view_columns *c)
 
 static uint16_t name_at(struct view_columns *c, uint32_t name)
 {
-	uint64_t *slot = tl_map_at(&c->name_at, name, true);
+	uint64_t *slot = map_at(&c->name_at, name, true);
 
 	if (!slot) {
 		c->failed = true;

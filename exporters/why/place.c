@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/hash.h"
 #include "exporters/sql/modules.h"
 
 /* Libraries that programs are linked with; there are executables below /usr/lib, too. */
@@ -62,7 +63,7 @@ void places_close(struct places *p)
 	}
 	free(p->list);
 	free(p->of_stack);
-	free(p->slots);
+	slots_free(&p->by_text);
 }
 
 static const char *base_of(const char *path)
@@ -72,51 +73,21 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static uint64_t hash_of(const char *text)
-{
-	uint64_t h = 14695981039346656037u;
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 1099511628211u;
-	return h;
-}
-
-static bool grow_slots(struct places *p)
-{
-	size_t want = p->slot_cnt ? 2 * p->slot_cnt : 256;
-	uint32_t *slots = calloc(want, sizeof(*slots));
-
-	if (!slots)
-		return false;
-	for (uint32_t i = 1; i < p->cnt; i++) {
-		size_t at = hash_of(p->list[i].text) & (want - 1);
-
-		while (slots[at])
-			at = (at + 1) & (want - 1);
-		slots[at] = i;
-	}
-	free(p->slots);
-	p->slots = slots;
-	p->slot_cnt = want;
-	return true;
-}
-
 /* The number of a place with this text, taken over; a new one unless it is there. */
 static uint32_t intern(struct places *p, struct place *of)
 {
-	size_t at;
+	uint64_t hash = hash_text(of->text);
+	uint32_t at, i;
 
-	if (2 * p->cnt >= p->slot_cnt && !grow_slots(p))
-		return PLACE_NONE;
-	for (at = hash_of(of->text) & (p->slot_cnt - 1); p->slots[at];
-	     at = (at + 1) & (p->slot_cnt - 1))
-		if (strcmp(p->list[p->slots[at]].text, of->text) == 0)
-			return p->slots[at];
-	if (!grow(&p->list, p->cnt, &p->room, sizeof(*p->list)))
+	for (i = slots_first(&p->by_text, hash, &at); i != SLOTS_NONE;
+	     i = slots_next(&p->by_text, hash, &at))
+		if (strcmp(p->list[i].text, of->text) == 0)
+			return i;
+	if (!grow(&p->list, p->cnt, &p->room, sizeof(*p->list)) ||
+	    !slots_add(&p->by_text, hash, (uint32_t)p->cnt))
 		return PLACE_NONE;
 	p->list[p->cnt] = *of;
 	*of = (struct place){0};
-	p->slots[at] = (uint32_t)p->cnt;
 	return (uint32_t)p->cnt++;
 }
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/base/slots.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/id_map.h"
 
@@ -40,8 +41,7 @@ struct places {
 		bool is_known;
 	} * of_stack; /* by number of the stack */
 	size_t stack_room;
-	uint32_t *slots; /* of list, by text; open addressing, 0: free */
-	size_t slot_cnt;
+	struct slots by_text; /* of list */
 };
 
 /* 0, or SQLite's result code. */

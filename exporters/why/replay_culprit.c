@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
+#include "collector/base/hash.h"
 #include "exporters/why/reason.h"
 #include "exporters/why/replay_internal.h"
 
@@ -10,27 +12,45 @@ struct owner {
 	struct why_cause cause;
 	uint32_t process, culprit, line;
 	bool is_in_child; /* of a process that is waited for at the line */
-	int64_t ns;       /* 0: free */
+	int64_t ns;
 };
 
-static size_t hash_of(uint32_t process, const struct why_cause *c)
+static uint64_t hash_of(uint32_t process, const struct why_cause *c)
 {
 	const uint32_t words[] = {process, c->reason, c->place, c->name, c->object};
-	size_t h = 1;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		h = (h ^ words[i]) * 0x9E3779B97F4A7C15u, h ^= h >> 29;
-	return h;
+	return hash_bytes(0, words, sizeof(words));
 }
 
-static struct owner *owner_of(struct run *r, uint32_t process, const struct why_cause *c)
+static struct owner *find_owner(const struct run *r, uint64_t hash, uint32_t process,
+				const struct why_cause *c)
 {
-	size_t i = hash_of(process, c) & (r->owner_slots - 1);
+	uint32_t at, i;
 
-	while (r->owners[i].ns &&
-	       (r->owners[i].process != process || memcmp(&r->owners[i].cause, c, sizeof(*c)) != 0))
-		i = (i + 1) & (r->owner_slots - 1);
-	return &r->owners[i];
+	for (i = slots_first(&r->owner_of, hash, &at); i != SLOTS_NONE;
+	     i = slots_next(&r->owner_of, hash, &at))
+		if (r->owners[i].process == process &&
+		    memcmp(&r->owners[i].cause, c, sizeof(*c)) == 0)
+			return &r->owners[i];
+	return NULL;
+}
+
+/* Of several culprits the one with most time. False: no memory. */
+static bool set_owner(struct run *r, const struct owner *like)
+{
+	uint64_t hash = hash_of(like->process, &like->cause);
+	struct owner *o = find_owner(r, hash, like->process, &like->cause);
+
+	if (o) {
+		if (o->ns < like->ns)
+			*o = *like;
+		return true;
+	}
+	if (!grow(&r->owners, r->owners_cnt, &r->owners_room, sizeof(*like)) ||
+	    !slots_add(&r->owner_of, hash, (uint32_t)r->owners_cnt))
+		return false;
+	r->owners[r->owners_cnt++] = *like;
+	return true;
 }
 
 static uint32_t with_sums(const struct run *r, uint32_t culprit)
@@ -51,27 +71,21 @@ bool replay_prepare(struct run *r)
 {
 	const struct walk *w = &r->y->walk;
 
-	for (r->owner_slots = 16; r->owner_slots < 2 * w->leaves_cnt; r->owner_slots *= 2)
-		;
-	r->owners = calloc(r->owner_slots, sizeof(*r->owners));
-	if (!r->owners || !replay_prepare_gpu(r))
+	if (!replay_prepare_gpu(r))
 		return false;
 	for (size_t i = 0; i < w->leaves_cnt; i++) {
 		const struct why_leaf *l = &w->leaves[i];
 		uint32_t culprit = with_sums(r, why_culprit_of(r->y, l));
 		uint32_t process, line = why_line_of(r->y, l, &process);
-		struct owner *o;
+		struct owner o;
 
 		if (!why_is_blamed(r->y, &l->cause, line))
 			continue;
-		o = owner_of(r, l->process, &l->cause);
-		if (o->ns < l->ns)
-			*o = (struct owner){l->cause,
-					    l->process,
-					    culprit,
-					    line,
-					    why_is_in_child(r->y, l->hop, line),
-					    l->ns};
+		o = (struct owner){
+			l->cause, l->process, culprit, line, why_is_in_child(r->y, l->hop, line),
+			l->ns};
+		if (!set_owner(r, &o))
+			return false;
 	}
 	return true;
 }
@@ -79,6 +93,7 @@ bool replay_prepare(struct run *r)
 void replay_release(struct run *r)
 {
 	free(r->owners);
+	slots_free(&r->owner_of);
 	free(r->of_call);
 	free(r->streams);
 }
@@ -110,8 +125,8 @@ uint32_t replay_culprit(struct run *r, uint32_t process, const struct why_cause 
 		join_process(r, culprit, reason_is_of_processes(&r->y->walk, cause->name));
 		return culprit;
 	}
-	o = owner_of(r, process, cause);
-	if (!o->ns || o->culprit == REPLAY_ANY)
+	o = find_owner(r, hash_of(process, cause), process, cause);
+	if (!o || o->culprit == REPLAY_ANY)
 		return REPLAY_ANY;
 	r->is_joined = o->line != r->y->culprits[o->culprit].place;
 	join_process(r, o->culprit, o->is_in_child);

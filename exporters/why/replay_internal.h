@@ -1,6 +1,7 @@
 /* replay_internal.h - between the files of the replay. */
 #pragma once
 
+#include "collector/base/slots.h"
 #include "exporters/why/replay.h"
 
 enum track_kind {
@@ -52,8 +53,9 @@ struct run {
 	bool is_joined; /* what replay_culprit() found last is of a line that was joined with the culprit's */
 	uint32_t own; /* of own_span() */
 	int64_t own_at;
-	struct owner *owners; /* culprits of spans without a line of their own; open addressing */
-	size_t owner_slots;
+	struct owner *owners; /* culprits of spans without a line of their own */
+	size_t owners_cnt, owners_room;
+	struct slots owner_of;
 	uint32_t *of_call; /* operations in the order of the calls that started them */
 	WHY_LIST(stream, streams);
 	bool is_short; /* of memory */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/hash.h"
 
 /* Slices with the same cause in the same thread have one name and the same arguments. */
 struct why_track_kind {
@@ -13,17 +14,12 @@ struct why_track_kind {
 	bool is_gpu; /* on the track of a GPU, whose idle time the leaf explains */
 };
 
-static size_t hash_of(const struct why_track_kind *k)
+static uint64_t hash_of(const struct why_track_kind *k)
 {
 	const uint32_t part[] = {k->cause.reason, k->cause.place, k->cause.name,
 				 k->cause.object, k->thread,      k->is_gpu};
-	size_t h = 0;
 
-	for (size_t i = 0; i < sizeof(part) / sizeof(*part); i++) {
-		h = (h ^ part[i]) * 0x9E3779B97F4A7C15u;
-		h ^= h >> 29;
-	}
-	return h;
+	return hash_bytes(0, part, sizeof(part));
 }
 
 static bool is_same(const struct why_track_kind *a, const struct why_track_kind *b)
@@ -32,46 +28,24 @@ static bool is_same(const struct why_track_kind *a, const struct why_track_kind 
 	       a->is_gpu == b->is_gpu;
 }
 
-static bool room_for_kind(struct why_tracks *t)
-{
-	size_t want = t->slot_cnt ? 2 * t->slot_cnt : 256;
-	uint32_t *slots;
-
-	if (2 * t->made.kinds_cnt < t->slot_cnt)
-		return true;
-	slots = calloc(want, sizeof(*slots));
-	if (!slots)
-		return false;
-	for (uint32_t i = 0; i < t->made.kinds_cnt; i++) {
-		size_t s = hash_of(&t->of_kind[i]) & (want - 1);
-
-		while (slots[s])
-			s = (s + 1) & (want - 1);
-		slots[s] = i + 1;
-	}
-	free(t->slots);
-	t->slots = slots;
-	t->slot_cnt = want;
-	return true;
-}
-
 /* TL_MADE_GAP: no memory. */
 static uint32_t kind_of(struct why_tracks *t, const struct why_track_kind *k)
 {
-	size_t cnt = t->made.kinds_cnt, s;
+	size_t cnt = t->made.kinds_cnt;
+	uint64_t hash = hash_of(k);
+	uint32_t at, i;
 
-	if (!room_for_kind(t))
-		return TL_MADE_GAP;
-	for (s = hash_of(k) & (t->slot_cnt - 1); t->slots[s]; s = (s + 1) & (t->slot_cnt - 1))
-		if (is_same(&t->of_kind[t->slots[s] - 1], k))
-			return t->slots[s] - 1;
+	for (i = slots_first(&t->by_kind, hash, &at); i != SLOTS_NONE;
+	     i = slots_next(&t->by_kind, hash, &at))
+		if (is_same(&t->of_kind[i], k))
+			return i;
 	if (!grow(&t->of_kind, cnt, &t->of_kind_room, sizeof(*t->of_kind)) ||
-	    !grow(&t->made.kinds, cnt, &t->made.kinds_room, sizeof(*t->made.kinds)))
+	    !grow(&t->made.kinds, cnt, &t->made.kinds_room, sizeof(*t->made.kinds)) ||
+	    !slots_add(&t->by_kind, hash, (uint32_t)cnt))
 		return TL_MADE_GAP;
 	t->of_kind[cnt] = *k;
 	memset(&t->made.kinds[cnt], 0, sizeof(*t->made.kinds));
-	t->slots[s] = (uint32_t)++t->made.kinds_cnt;
-	return (uint32_t)cnt;
+	return (uint32_t)t->made.kinds_cnt++;
 }
 
 /* ---- slices ---- */
@@ -291,6 +265,6 @@ void why_tracks_free(struct why_tracks *t)
 	free(t->made.tracks);
 	free(t->made.kinds);
 	free(t->of_kind);
-	free(t->slots);
+	slots_free(&t->by_kind);
 	why_free(&t->y);
 }

@@ -1,6 +1,7 @@
 /* tracks.h - the walk in the order of time, as tracks of a timeline: of the focus thread, and of each GPU. */
 #pragma once
 
+#include "collector/base/slots.h"
 #include "exporters/timeline/timeline.h"
 #include "exporters/why/why.h"
 
@@ -8,8 +9,8 @@ struct why_tracks {
 	struct tl_made made;
 	struct why y;
 	struct why_track_kind *of_kind;
-	uint32_t *slots; /* of kinds, + 1 */
-	size_t slot_cnt, of_kind_room;
+	struct slots by_kind;
+	size_t of_kind_room;
 	int64_t at; /* how far the walk is */
 	bool is_gpu, is_short;
 };

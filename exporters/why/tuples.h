@@ -4,12 +4,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/base/slots.h"
+
 struct tuples {
 	uint32_t *words;
 	size_t cnt, room;
-	uint32_t width;  /* words of a tuple; set before the first */
-	uint32_t *slots; /* number + 1; 0: free */
-	size_t slot_cnt; /* a power of two, or 0 */
+	uint32_t width; /* words of a tuple; set before the first */
+	struct slots by_words;
 };
 
 /* The number of a tuple, a new one if it has none; UINT32_MAX: no memory. */

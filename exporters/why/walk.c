@@ -455,9 +455,7 @@ int walk_open(struct walk *w, const struct why_model *m)
 		return rc;
 	w->reason_of = calloc(m->names.cnt + 1, 1);
 	w->object_is = calloc(m->objects.cnt + 1, 1);
-	w->hop_slot_cnt = 2 * WALK_HOPS;
-	w->hop_slots = calloc(w->hop_slot_cnt, sizeof(*w->hop_slots));
-	if (!w->reason_of || !w->object_is || !w->hop_slots ||
+	if (!w->reason_of || !w->object_is ||
 	    !grow(&w->hops, w->hops_cnt, &w->hops_room, sizeof(*w->hops)))
 		return SQLITE_NOMEM;
 	w->hops[w->hops_cnt++] = (struct why_hop){0};
@@ -482,8 +480,8 @@ void walk_free(struct walk *w)
 	places_close(&w->places);
 	free(w->leaves);
 	free(w->hops);
-	free(w->leaf_slots);
-	free(w->hop_slots);
+	slots_free(&w->leaf_of);
+	slots_free(&w->hop_of);
 	free(w->reason_of);
 	free(w->object_is);
 	free(w->pieces);

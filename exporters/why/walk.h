@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "collector/base/slots.h"
 #include "exporters/why/model.h"
 #include "exporters/why/place.h"
 
@@ -68,8 +69,7 @@ struct walk {
 	struct places places;
 	WHY_LIST(why_leaf, leaves);
 	WHY_LIST(why_hop, hops); /* hops[0]: none */
-	uint32_t *leaf_slots, *hop_slots;
-	size_t leaf_slot_cnt, hop_slot_cnt;
+	struct slots leaf_of, hop_of;
 	uint8_t *reason_of; /* by number of a name: enum why_reason + 1, WHY_IO; 0: not looked up */
 	uint8_t *object_is; /* likewise by number of an object */
 	walk_span *span;    /* of walk_own() */

@@ -4,17 +4,13 @@
 #include <stdlib.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/hash.h"
 #include "exporters/why/walk_internal.h"
 
-static size_t mix(size_t h, uint32_t value)
+static uint64_t hash_cause(uint64_t h, const struct why_cause *c)
 {
-	h = (h ^ value) * 0x9E3779B97F4A7C15u;
-	return h ^ h >> 29;
-}
-
-static size_t hash_cause(size_t h, const struct why_cause *c)
-{
-	return mix(mix(mix(mix(h, c->reason), c->place), c->name), c->object);
+	return hash_join(hash_join(hash_join(hash_join(h, c->reason), c->place), c->name),
+			 c->object);
 }
 
 static bool same_cause(const struct why_cause *a, const struct why_cause *b)
@@ -23,37 +19,35 @@ static bool same_cause(const struct why_cause *a, const struct why_cause *b)
 	       a->object == b->object;
 }
 
-static size_t hash_leaf(const struct why_leaf *l)
+static uint64_t hash_leaf(const struct why_leaf *l)
 {
-	return mix(mix(hash_cause(1, &l->cause), l->process), l->hop);
+	return hash_join(hash_join(hash_cause(1, &l->cause), l->process), l->hop);
 }
 
-static size_t hash_hop(const struct why_hop *h)
+static uint64_t hash_hop(const struct why_hop *h)
 {
-	return mix(mix(hash_cause(2, &h->cause), h->thread), h->parent);
+	return hash_join(hash_join(hash_cause(2, &h->cause), h->thread), h->parent);
 }
 
-static bool room_for_leaf(struct walk *w)
+/* The leaf that is equal to @key, made if there is none; NULL: no memory. */
+static struct why_leaf *leaf_of(struct walk *w, const struct why_leaf *key)
 {
-	size_t want = w->leaf_slot_cnt ? 2 * w->leaf_slot_cnt : 1024;
-	uint32_t *slots;
+	uint64_t hash = hash_leaf(key);
+	uint32_t at, i;
 
-	if (2 * w->leaves_cnt < w->leaf_slot_cnt)
-		return true;
-	slots = calloc(want, sizeof(*slots));
-	if (!slots)
-		return false;
-	for (uint32_t i = 0; i < w->leaves_cnt; i++) {
-		size_t s = hash_leaf(&w->leaves[i]) & (want - 1);
+	for (i = slots_first(&w->leaf_of, hash, &at); i != SLOTS_NONE;
+	     i = slots_next(&w->leaf_of, hash, &at)) {
+		struct why_leaf *l = &w->leaves[i];
 
-		while (slots[s])
-			s = (s + 1) & (want - 1);
-		slots[s] = i + 1;
+		if (same_cause(&l->cause, &key->cause) && l->process == key->process &&
+		    l->hop == key->hop)
+			return l;
 	}
-	free(w->leaf_slots);
-	w->leaf_slots = slots;
-	w->leaf_slot_cnt = want;
-	return true;
+	if (!grow(&w->leaves, w->leaves_cnt, &w->leaves_room, sizeof(*key)) ||
+	    !slots_add(&w->leaf_of, hash, (uint32_t)w->leaves_cnt))
+		return NULL;
+	w->leaves[w->leaves_cnt] = *key;
+	return &w->leaves[w->leaves_cnt++];
 }
 
 static void add_piece(struct walk *w, struct why_leaf *l, int64_t ns)
@@ -81,7 +75,6 @@ struct why_leaf *walk_leaf(struct walk *w, const struct at *at, const struct why
 			       .thread = at->thread,
 			       .disk = WHY_NONE};
 	struct why_leaf *l;
-	size_t s;
 
 	if (ns <= 0)
 		return NULL;
@@ -91,25 +84,11 @@ struct why_leaf *walk_leaf(struct walk *w, const struct at *at, const struct why
 	}
 	if (w->seen)
 		w->seen(w->seen_ctx, at->thread, cause, ns);
-	if (!room_for_leaf(w)) {
+	l = leaf_of(w, &key);
+	if (!l) {
 		w->is_short = true;
 		return NULL;
 	}
-	for (s = hash_leaf(&key) & (w->leaf_slot_cnt - 1); w->leaf_slots[s];
-	     s = (s + 1) & (w->leaf_slot_cnt - 1)) {
-		l = &w->leaves[w->leaf_slots[s] - 1];
-		if (same_cause(&l->cause, cause) && l->process == key.process && l->hop == key.hop)
-			break;
-	}
-	if (!w->leaf_slots[s]) {
-		if (!grow(&w->leaves, w->leaves_cnt, &w->leaves_room, sizeof(key))) {
-			w->is_short = true;
-			return NULL;
-		}
-		w->leaves[w->leaves_cnt++] = key;
-		w->leaf_slots[s] = (uint32_t)w->leaves_cnt;
-	}
-	l = &w->leaves[w->leaf_slots[s] - 1];
 	l->sure = (l->sure * (double)l->ns + at->sure * sure * (double)ns) / (double)(l->ns + ns);
 	l->ns += ns;
 	l->cnt++;
@@ -122,20 +101,21 @@ struct why_leaf *walk_leaf(struct walk *w, const struct at *at, const struct why
 uint32_t walk_hop(struct walk *w, const struct at *at, const struct why_cause *cause)
 {
 	struct why_hop key = {at->hop, at->thread, *cause};
-	size_t s;
+	uint64_t hash = hash_hop(&key);
+	uint32_t place, i;
 
-	for (s = hash_hop(&key) & (w->hop_slot_cnt - 1); w->hop_slots[s];
-	     s = (s + 1) & (w->hop_slot_cnt - 1)) {
-		const struct why_hop *h = &w->hops[w->hop_slots[s]];
+	for (i = slots_first(&w->hop_of, hash, &place); i != SLOTS_NONE;
+	     i = slots_next(&w->hop_of, hash, &place)) {
+		const struct why_hop *h = &w->hops[i];
 
 		if (same_cause(&h->cause, cause) && h->thread == key.thread &&
 		    h->parent == key.parent)
-			return w->hop_slots[s];
+			return i;
 	}
 	if (w->hops_cnt >= WALK_HOPS ||
-	    !grow(&w->hops, w->hops_cnt, &w->hops_room, sizeof(*w->hops)))
+	    !grow(&w->hops, w->hops_cnt, &w->hops_room, sizeof(*w->hops)) ||
+	    !slots_add(&w->hop_of, hash, (uint32_t)w->hops_cnt))
 		return at->hop;
 	w->hops[w->hops_cnt] = key;
-	w->hop_slots[s] = (uint32_t)w->hops_cnt;
 	return (uint32_t)w->hops_cnt++;
 }

@@ -1,4 +1,4 @@
-/* json_out.c - digits and escapes of exports, against printf and a plain loop; the hash table, against an array. */
+/* json_out.c - digits and escapes of exports, against printf and a plain loop. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "exporters/formats/json_out.h"
-#include "exporters/timeline/tl_internal.h"
 
 static void numbers(void **state)
 {
@@ -127,36 +126,6 @@ static void long_text(void **state)
 	}
 }
 
-#define KEYS 500
-
-static void map(void **state)
-{
-	struct tl_map m = {0};
-	uint64_t value[KEYS] = {0}, seed = 1;
-	size_t cnt = 0;
-
-	(void)state;
-	for (int i = 0; i < 200000; i++) {
-		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		uint64_t key = (seed >> 33) % KEYS;
-		uint64_t *slot = tl_map_at(&m, key << 40, false);
-
-		assert_int_equal(slot ? *slot : 0, value[key]);
-		if (seed >> 63) {
-			slot = tl_map_at(&m, key << 40, true);
-			assert_non_null(slot);
-			cnt += value[key] == 0;
-			*slot = value[key] = seed | 1;
-		} else {
-			tl_map_remove(&m, key << 40);
-			cnt -= value[key] != 0;
-			value[key] = 0;
-		}
-		assert_int_equal(m.cnt, cnt);
-	}
-	tl_map_free(&m);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,7 +134,6 @@ int main(void)
 		cmocka_unit_test(every_byte_everywhere),
 		cmocka_unit_test(utf8),
 		cmocka_unit_test(long_text),
-		cmocka_unit_test(map),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* tl_names.c - texts by their id, names that are made up, and the hash table they are kept in. */
+#include "collector/base/map.h"
 #include "tl_test.h"
 
 static void assert_text(struct tl_text t, const char *want)
@@ -162,12 +163,12 @@ static void a_map_has_what_was_put_into_it_and_not_removed(void **state)
 		KEYS = 2000
 	};
 	static uint64_t value[KEYS]; /* 0: not there */
-	struct tl_map m = {0};
+	struct map m = {0};
 	uint64_t seed = 5, cnt = 0;
 
 	(void)state;
-	assert_null(tl_map_at(&m, 0, false));
-	tl_map_remove(&m, 0);
+	assert_null(map_at(&m, 0, false));
+	map_remove(&m, 0);
 	for (int i = 0; i < 40000; i++) {
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
 		uint64_t k = (seed >> 33) % KEYS;
@@ -175,31 +176,31 @@ static void a_map_has_what_was_put_into_it_and_not_removed(void **state)
 		uint64_t key = k == 0 ? 0 : k == 1 ? UINT64_MAX : k % 2 ? k : k << 40;
 
 		if (seed >> 20 & 1) {
-			uint64_t *at = tl_map_at(&m, key, true);
+			uint64_t *at = map_at(&m, key, true);
 
 			cnt += value[k] == 0;
 			assert_int_equal(*at, value[k]);
 			*at = value[k] = seed | 1;
 		} else {
 			cnt -= value[k] != 0;
-			tl_map_remove(&m, key);
+			map_remove(&m, key);
 			value[k] = 0;
-			assert_null(tl_map_at(&m, key, false));
+			assert_null(map_at(&m, key, false));
 		}
 		assert_int_equal(m.cnt, cnt);
 		assert_true(m.cnt * 4 <= m.size * 3 + 4);
 	}
 	for (uint64_t k = 0; k < KEYS; k++) {
-		uint64_t *at = tl_map_at(&m,
-					 k == 0   ? 0
-					 : k == 1 ? UINT64_MAX
-					 : k % 2  ? k
-						  : k << 40,
-					 false);
+		uint64_t *at = map_at(&m,
+				      k == 0   ? 0
+				      : k == 1 ? UINT64_MAX
+				      : k % 2  ? k
+					       : k << 40,
+				      false);
 
 		assert_int_equal(at ? *at : 0, value[k]);
 	}
-	tl_map_free(&m);
+	map_free(&m);
 	assert_int_equal(m.size, 0);
 }
 

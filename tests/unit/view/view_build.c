@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "collector/base/hash.h"
 #include "exporters/view/build.h"
 #include "exporters/view/lod.h"
 
@@ -79,7 +80,7 @@ static int each(void *ctx, const struct view_event *e)
 	s->next = e->end;
 	s->cnt++;
 	s->covered += e->end - e->start;
-	s->hash = tl_hash(s->hash ^ (uint64_t)e->start) + tl_hash((uint64_t)e->row);
+	s->hash = hash_u64(s->hash ^ (uint64_t)e->start) + hash_u64((uint64_t)e->row);
 	return 0;
 }
 

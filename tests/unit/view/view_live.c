@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "collector/base/embed.h"
+#include "collector/base/hash.h"
 #include "exporters/view/live.h"
 #include "exporters/view/lod.h"
 
@@ -239,21 +240,21 @@ static uint64_t text_hash(const char *text)
 
 	for (; *text; text++)
 		h = h * 33 + (unsigned char)*text;
-	return tl_hash(h);
+	return hash_u64(h);
 }
 
 static int each(void *ctx, const struct view_event *e)
 {
 	struct seen *s = ctx;
-	uint64_t h = tl_hash((uint64_t)e->start) ^ (uint64_t)e->row << 20;
+	uint64_t h = hash_u64((uint64_t)e->start) ^ (uint64_t)e->row << 20;
 
 	assert_true(e->start >= s->next && e->end >= e->start);
 	s->next = e->end;
 	s->cnt++;
-	h = tl_hash(h ^ (uint64_t)e->end) ^ (uint64_t)(e->flags & ~VIEW_FLOW);
+	h = hash_u64(h ^ (uint64_t)e->end) ^ (uint64_t)(e->flags & ~VIEW_FLOW);
 	/* Numbers of names and tables are each index's own. */
 	h ^= text_hash(s->v->names[e->name].text) ^ text_hash(s->v->sources[e->source]);
-	s->hash += tl_hash(h);
+	s->hash += hash_u64(h);
 	return 0;
 }
 
