@@ -4,6 +4,9 @@
  *   ask             the last requests to all sessions, the newest last; any of the user's commands replaces it
  *   at/HOST-PID     a session: what it has made of the requests, and the last steps of its ranks; it alone replaces it
  *
+ * Where another user than root or the dataset's owner has made _jobs, and could take folders away, it is _jobs-UID instead, of
+ * the sessions and commands of one user.
+ *
  * The folder may be on NFS or Lustre: files are written aside and renamed, and there are no locks. A request that another one
  * has overwritten is added again by its sender, which looks for it. Sessions look once per second.
  *
@@ -18,6 +21,7 @@
 #include <sys/types.h>
 
 #define JOB_MARK     "sightline-job-1"
+#define JOB_FOLDER   "_jobs"
 #define JOB_ID       17 /* bytes with the end */
 #define JOB_NAME     128
 #define JOB_TEXT     512
@@ -94,9 +98,10 @@ struct job_folder {
 	int dir, at; /* DATASET/_jobs/RUN and the folder at in it */
 	uid_t owner; /* who this process is there (NFS may map root to another user) */
 	uid_t dir_owner;
+	char all[24]; /* name of the folder of all jobs in DATASET */
 };
 
-/* @make: the folder. 0 or -errno; -EPERM: it is another user's. */
+/* @make: the folder. 0 or -errno; -EPERM: it is another user's, @f->dir_owner. */
 int job_open(struct job_folder *f, const char *dataset, const char *run, bool make);
 void job_close(struct job_folder *f);
 /* Removes the folder if no session is left in it. */
@@ -108,7 +113,7 @@ int job_write(int dir, const char *name, const char *text);
 /* Names in a folder without those that begin with a dot, sorted; malloc'd, each too. */
 size_t job_list(int dir, char ***names);
 void job_list_free(char **names, size_t cnt);
-/* DATASET/_jobs, to list it; -1: errno. */
+/* The folder of all jobs, to list it; -1: errno. */
 int job_open_all(const char *dataset);
 
 /* ---- job_ask.c ---- */

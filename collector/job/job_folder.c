@@ -28,21 +28,69 @@ static int folder_in(int dir, const char *name, bool make, mode_t mode)
 	return fd;
 }
 
-static int all_jobs(const char *dataset, bool make)
+/* Which user a file gets that this process makes in @dir. 0 or -errno. */
+static int find_owner(int dir, uid_t *owner)
 {
-	int dir = open(dataset, FOLDER), all;
+	char name[64];
+	struct stat st;
+	int fd, err = 0;
 
+	snprintf(name, sizeof(name), ".owner-%d-%lx", (int)getpid(), (long)&st);
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		err = -errno;
+	*owner = st.st_uid;
+	close(fd);
+	unlinkat(dir, name, 0);
+	return err;
+}
+
+/* No other user can take from @all what this user puts there: it is root's, this user's or that of the dataset @dir's owner. */
+static bool is_safe(int dir, int all)
+{
+	struct stat set, st;
+	uid_t own;
+
+	if (fstat(dir, &set) < 0 || fstat(all, &st) < 0 ||
+	    ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX)))
+		return false;
+	return st.st_uid == 0 || st.st_uid == geteuid() || st.st_uid == set.st_uid ||
+	       (find_owner(all, &own) == 0 && st.st_uid == own); /* root's, on NFS */
+}
+
+/* -EPERM: even the folder of this user's own name is another's; @f->dir_owner then has whose. */
+static int all_jobs(struct job_folder *f, const char *dataset, bool make)
+{
+	int dir = open(dataset, FOLDER), all, own;
+	struct stat st;
+
+	snprintf(f->all, sizeof(f->all), JOB_FOLDER);
 	if (dir < 0)
 		return -errno;
 	/* Of all users of the dataset, as /tmp is. */
-	all = folder_in(dir, "_jobs", make, 01777);
+	all = folder_in(dir, f->all, make, 01777);
+	if (all != -ENOENT && (all < 0 || !is_safe(dir, all))) {
+		snprintf(f->all, sizeof(f->all), JOB_FOLDER "-%u", (unsigned)geteuid());
+		own = folder_in(dir, f->all, make, 0755);
+		if (own >= 0 && !is_safe(dir, own)) {
+			f->dir_owner = fstat(own, &st) == 0 ? st.st_uid : 0;
+			close(own);
+			own = -EPERM;
+		}
+		if (all >= 0)
+			close(all);
+		all = own;
+	}
 	close(dir);
 	return all;
 }
 
 int job_open_all(const char *dataset)
 {
-	int fd = all_jobs(dataset, false);
+	struct job_folder f;
+	int fd = all_jobs(&f, dataset, false);
 
 	if (fd >= 0)
 		return fd;
@@ -50,28 +98,9 @@ int job_open_all(const char *dataset)
 	return -1;
 }
 
-/* Which user a file gets that this process makes there. 0 or -errno. */
-static int find_owner(struct job_folder *f)
-{
-	char name[64];
-	struct stat st;
-	int fd, err = 0;
-
-	snprintf(name, sizeof(name), ".owner-%d-%lx", (int)getpid(), (long)&st);
-	fd = openat(f->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
-		err = -errno;
-	f->owner = st.st_uid;
-	close(fd);
-	unlinkat(f->dir, name, 0);
-	return err;
-}
-
 static int open_parts(struct job_folder *f, const char *dataset, const char *run, bool make)
 {
-	int all = all_jobs(dataset, make);
+	int all = all_jobs(f, dataset, make);
 	struct stat st;
 
 	if (all < 0)
@@ -86,7 +115,7 @@ static int open_parts(struct job_folder *f, const char *dataset, const char *run
 	if (fstat(f->dir, &st) < 0)
 		return -errno;
 	f->dir_owner = st.st_uid;
-	return find_owner(f);
+	return find_owner(f->dir, &f->owner);
 }
 
 int job_open(struct job_folder *f, const char *dataset, const char *run, bool make)
@@ -118,13 +147,14 @@ void job_close(struct job_folder *f)
 
 void job_remove(const struct job_folder *f, const char *dataset, const char *run)
 {
+	struct job_folder again;
 	int all;
 
 	/* Fails while there are files in it. */
 	if (unlinkat(f->dir, "at", AT_REMOVEDIR) < 0)
 		return;
 	unlinkat(f->dir, "ask", 0);
-	all = all_jobs(dataset, false);
+	all = all_jobs(&again, dataset, false);
 	if (all < 0)
 		return;
 	unlinkat(all, run, AT_REMOVEDIR);

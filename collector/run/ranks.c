@@ -101,9 +101,13 @@ void ranks_begin(struct collector *c, const struct profile_options *o)
 		steps = both[1];
 		flight_late_to(c, steps);
 	}
-	if (err)
-		sl_warn("no commands for all sessions of the job: %s/_jobs/%s: %s", o->after.ranks,
-			run_of(o), strerror(-err));
+	if (err == -EPERM)
+		sl_warn("no commands for all sessions of the job: %s/%s/%s belongs to another "
+			"user, %u",
+			o->after.ranks, folder.all, run_of(o), (unsigned)folder.dir_owner);
+	else if (err)
+		sl_warn("no commands for all sessions of the job: %s/%s/%s: %s", o->after.ranks,
+			folder.all, run_of(o), strerror(-err));
 }
 
 /* ---- the end ---- */

@@ -77,4 +77,28 @@ is "$? $(reports)" '0 2' 'dump --job after a session was killed: the two others 
 # shellcheck disable=SC2086
 kill -TERM $all
 wait
+
+# ---- a shared folder where another user was first ----
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$W" && rm -rf ds && mkdir -m 1777 ds && chmod 1777 ds
+	theirs() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+	theirs mkdir -m 1777 ds/_jobs && theirs chmod 1777 ds/_jobs
+	JOB=$W/ds/_jobs-0/j pids=
+	session 1 --flight=20s "$P" 1 300 1 ok
+	check 'a session is in a folder of its user where another user has made _jobs' wait_for 20 there 1
+	theirs mkdir -p ds/_jobs/j/at
+	job dump
+	is "$? $(reports)" '0 1' 'dump --job reaches the sessions of its user where another user has made _jobs'
+	# shellcheck disable=SC2046
+	kill -TERM $(programs)
+	wait
+	rm -rf ds/_jobs-0
+	theirs mkdir ds/_jobs-0
+	session 1 true
+	wait
+	is "$(grep -c "no commands for all sessions of the job: $W/ds/_jobs-0/j belongs to another user, 65534$" err.1)" 1 \
+		'a session whose folder another user has made prints one line with folder and owner'
+else
+	skip 'a shared folder where another user was first' 'needs root'
+fi
 done_testing
