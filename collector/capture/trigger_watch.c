@@ -86,7 +86,7 @@ struct trigger_watch *trigger_watch_new(struct triggers *ts, trigger_fire_fn *fi
 		const struct trigger *t = &ts->at[i];
 
 		for (unsigned k = 0; t->kind == TRIGGER_OSRT && k < SL_HOOK_CNT; k++)
-			if (trigger_matches(t->name, sl_hook_info[k].name))
+			if (trigger_matches(t->name, sl_hook_name(k)))
 				w->by_hook[k] |= (uint16_t)(1u << i);
 		for (unsigned k = 0; t->kind == TRIGGER_CUDA && k < SL_GPU_FUNCTION_CNT; k++)
 			if (trigger_matches(t->name, gpu_function(k)->name))
@@ -434,7 +434,7 @@ static void on_call(const struct at *at, const uint64_t *w, uint32_t head, unsig
 		name = which ? gpu_function(hook)->name : NULL;
 	} else {
 		which = hook < SL_HOOK_CNT ? at->w->by_hook[hook] : 0;
-		name = which ? sl_hook_info[hook].name : NULL;
+		name = which ? sl_hook_name(hook) : NULL;
 	}
 	if (which)
 		took(at, which, name, w[0], ticks);

@@ -66,8 +66,7 @@ static void write_totals(struct arenas *as, struct thread *t, const struct sl_sl
 		total = (struct db_row_SL_OSRT_TOTALS){
 			.globalTid = t->id.global_tid,
 			.instance = t->id.use,
-			.nameId = db_string(as->db, sl_hook_info[hook].name,
-					    strlen(sl_hook_info[hook].name)),
+			.nameId = db_string(as->db, sl_hook_name(hook), strlen(sl_hook_name(hook))),
 			.count = figure(count),
 			.totalNs = clock_map_span(as->clock, g->total),
 			.minNs = clock_map_span(as->clock, g->min),

@@ -46,8 +46,8 @@ void function_table_write(struct db *db)
 	for (unsigned i = 0; i < SL_HOOK_CNT; i++) {
 		const struct sl_hook_info *hook = &sl_hook_info[i];
 
-		write_function(db, hook->name, "libc", hook->io == SL_IO_NONE ? DB_NULL : hook->io,
-			       sl_hook_is_stdio(i));
+		write_function(db, sl_hook_name(i), "libc",
+			       hook->io == SL_IO_NONE ? DB_NULL : hook->io, sl_hook_is_stdio(i));
 	}
 	write_gpu_functions(db);
 }

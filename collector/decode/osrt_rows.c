@@ -45,8 +45,7 @@ static int64_t hook_name(struct model *m, unsigned hook)
 {
 	if (!m->names.hook[hook])
 		m->names.hook[hook] =
-			db_string(m->db, sl_hook_info[hook].name, strlen(sl_hook_info[hook].name)) +
-			1;
+			db_string(m->db, sl_hook_name(hook), strlen(sl_hook_name(hook))) + 1;
 	return m->names.hook[hook] - 1;
 }
 
@@ -144,11 +143,11 @@ static struct file *name_by_hook(struct model *m, struct image *im, const struct
 {
 	char text[64];
 	struct file *f = file_find(im, c->io.serial);
-	size_t len = strnlen(sl_hook_info[c->hook].name, sizeof(text) - 1);
+	size_t len = strnlen(sl_hook_name(c->hook), sizeof(text) - 1);
 
 	if (f && f->has_row)
 		return f;
-	memcpy(text, sl_hook_info[c->hook].name, len);
+	memcpy(text, sl_hook_name(c->hook), len);
 	text[len] = ':';
 	return file_open(m, im, c->io.serial, c->io.fd, text, (uint32_t)len + 1, ns);
 }
@@ -213,7 +212,7 @@ static int64_t bytes_done(const struct call *c)
 
 static bool is_exec(unsigned hook)
 {
-	return strncmp(sl_hook_info[hook].name, "exec", 4) == 0;
+	return strncmp(sl_hook_name(hook), "exec", 4) == 0;
 }
 
 static void file_event(struct arenas *as, struct thread *t, const struct call *c, uint32_t file_id,
@@ -363,7 +362,7 @@ static void call_unseen(struct arenas *as, struct thread *t, const struct call *
 	if (c->data.bytes || c->io.new_serial) {
 		keep_names(a, c);
 	} else if (c->io.serial && hook->io == SL_IO_OPEN) {
-		n = snprintf(text, sizeof(text), "%s:", hook->name);
+		n = snprintf(text, sizeof(text), "%s:", sl_hook_name(c->hook));
 		file_name_set(&a->names, c->io.serial, text, (uint32_t)n);
 	} else if (c->io.serial && hook->io == SL_IO_CLOSE) {
 		file_close_unseen(as->model, t->image, c->io.serial,

@@ -137,7 +137,7 @@ static int take_limit(struct parser *p, struct trigger *t)
 static bool hook_exists(const char *pattern)
 {
 	for (unsigned i = 0; i < SL_HOOK_CNT; i++)
-		if (trigger_matches(pattern, sl_hook_info[i].name))
+		if (trigger_matches(pattern, sl_hook_name(i)))
 			return true;
 	return false;
 }
@@ -160,7 +160,7 @@ static const char *nearest_hook(const char *name)
 	const char *best = NULL;
 
 	for (unsigned i = 0; i < SL_HOOK_CNT; i++)
-		best = sl_nearest(name, best, sl_hook_info[i].name);
+		best = sl_nearest(name, best, sl_hook_name(i));
 	return best;
 }
 

@@ -3,8 +3,10 @@
 
 #define SL_EXPORT __attribute__((visibility("default")))
 /* Code on the path of every call: without the attribute gcc shares one copy between hundreds of wrappers. */
-#define SL_HOT         static inline __attribute__((always_inline))
-#define SL_COLD        __attribute__((cold, noinline))
+#define SL_HOT  static inline __attribute__((always_inline))
+#define SL_COLD __attribute__((cold, noinline))
+/* Large buffers that few processes use, behind the other variables: these take few pages (the Makefile sorts sections). */
+#define SL_APART       __attribute__((section(".bss.large")))
 #define sl_likely(x)   __builtin_expect(!!(x), 1)
 #define sl_unlikely(x) __builtin_expect(!!(x), 0)
 

@@ -149,7 +149,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	}
 	for (int i = 0; i < SL_HOOK_CNT; i++)
 		if ((s->only < 0 || s->only == i) && !sl_real[i]) {
-			void *p = sl_object_find(&o, sl_hook_info[i].name);
+			void *p = sl_object_find(&o, sl_hook_name(i));
 
 			if (p)
 				__atomic_store_n(&sl_real[i], p, __ATOMIC_RELEASE);

@@ -219,7 +219,7 @@ char *const *sl_env_fill(char *const envp[], const struct sl_env_plan *p, void *
 
 void sl_env_untrace(void)
 {
-	static char preload[8192];
+	static SL_APART char preload[8192];
 	struct sl_exec_file none = {0};
 	struct sl_env_plan p = {0};
 
@@ -246,7 +246,7 @@ void sl_env_drop_runtime(void)
 
 void sl_env_clean(void)
 {
-	static char rest[4096 + sizeof(PRELOAD)];
+	static SL_APART char rest[4096 + sizeof(PRELOAD)];
 	char **to = environ;
 
 	for (char **from = environ; *from; from++) {
@@ -270,7 +270,7 @@ void sl_env_clean(void)
 
 void sl_env_absolute_preload(const char *own, const char *path)
 {
-	static char entry[sizeof(PRELOAD) + 8192];
+	static SL_APART char entry[sizeof(PRELOAD) + 8192];
 	int i = sl_env_find("LD_PRELOAD");
 	const char *list;
 	size_t len;

@@ -20,7 +20,7 @@
 #define FAR_CNT  1023u /* blocks beyond the first: a million descriptors in all */
 
 uint32_t sl_fd_near[SL_FD_NEAR];
-static uint32_t *far_blocks[FAR_CNT];
+static SL_APART uint32_t *far_blocks[FAR_CNT];
 
 /* The entry of @fd; NULL: out of range, or not allocated yet and not @make. */
 static uint32_t *entry(int fd, bool make)

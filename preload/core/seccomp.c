@@ -184,7 +184,7 @@ static bool kills(const struct sock_filter *filter, unsigned cnt, int nr)
 
 static uint32_t evaluate(const void *program)
 {
-	static struct sock_filter filter[BPF_MAXINSNS];
+	static SL_APART struct sock_filter filter[BPF_MAXINSNS];
 	static uint32_t is_busy;
 	struct sock_fprog p = {0};
 	uint32_t is = SL_SECCOMP_KILLS_GETPID;

@@ -49,7 +49,7 @@ enum {
 	START_FAILED
 };
 static uint32_t start_state;
-static char path_buffer[4096];
+static SL_APART char path_buffer[4096];
 static const char no_session[] = SL_SESSION_ENV "=none";
 
 /* One line on stderr: "sightline: WHAT: WHY". */
@@ -105,19 +105,19 @@ static const char *own_path(void)
 
 static const struct sl_session *map_session(void)
 {
-	long fd = sl_session_open("control", sizeof(struct sl_session)), m = -1;
-	struct sl_session *s = &sl_control.session;
+	long fd = sl_session_open("control", sizeof(struct sl_session)), m;
+	const struct sl_session *s = &sl_control.session;
 
 	if (fd < 0)
 		return NULL;
 	/* At the address from which wrappers read the gate, which they believe when the process is set up. */
-	if (sl_sys3(SYS_read, fd, s, sizeof(*s)) == sizeof(*s) && s->magic == SL_SESSION_MAGIC &&
-	    s->wire_version == SL_WIRE_VERSION && s->bytes == sizeof(*s) &&
-	    s->state == SL_SESSION_ON)
-		m = sl_sys6(SYS_mmap, (long)&sl_control, sizeof(sl_control), PROT_READ,
-			    MAP_SHARED | MAP_FIXED, fd, 0);
+	m = sl_sys6(SYS_mmap, (long)&sl_control, sizeof(sl_control), PROT_READ,
+		    MAP_SHARED | MAP_FIXED, fd, 0);
 	sl_sys1(SYS_close, fd);
-	return m == (long)&sl_control ? &sl_control.session : NULL;
+	return m == (long)s && s->magic == SL_SESSION_MAGIC && s->wire_version == SL_WIRE_VERSION &&
+			       s->bytes == sizeof(*s) && s->state == SL_SESSION_ON
+		       ? s
+		       : NULL;
 }
 
 /* The collector, its keeper or `recover`: not what another user has put there. */

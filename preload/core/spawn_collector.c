@@ -17,12 +17,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "preload/base/compiler.h"
 #include "preload/wire/sys.h"
 
 #define READY_FD 3 /* in the collector */
 
 static char answer[512];
-static char collector_path[4096];
+static SL_APART char collector_path[4096];
 
 static bool is_executable(const char *path)
 {
@@ -108,7 +109,7 @@ static void become_collector(const char *path, char **argv, char **envp, int rea
 static void spawn(const char *path, int ready_read, int ready_write)
 {
 	static char root[12];
-	static char *envp[8192];
+	static SL_APART char *envp[8192];
 	char *argv[] = {(char *)path, (char *)"collect",    (char *)"--root",
 			root,         (char *)"--ready-fd", (char *)"3",
 			NULL};

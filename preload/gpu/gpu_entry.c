@@ -16,7 +16,7 @@
 #define TEXT(x)     TO_TEXT(x)
 
 struct sl_gpu_function_state *sl_gpu_state;
-__attribute__((visibility("hidden"))) uint8_t sl_gpu_stack_words[SL_GPU_FUNCTION_CNT];
+SL_APART __attribute__((visibility("hidden"))) uint8_t sl_gpu_stack_words[SL_GPU_FUNCTION_CNT];
 
 /* The forwarder's stack frame; the assembly has its offsets. */
 struct frame {

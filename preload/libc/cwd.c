@@ -19,7 +19,7 @@
  */
 static uint64_t now = 2, valid = 1;
 static uint32_t text_len;
-static char text[CWD_MAX];
+static SL_APART char text[CWD_MAX];
 
 void sl_cwd_invalidate(void)
 {

@@ -20,7 +20,7 @@ struct alias {
 	void *ours;
 };
 
-static struct alias *alias[ALIASES];
+static SL_APART struct alias *alias[ALIASES];
 
 static struct alias **alias_bucket(const void *handle)
 {
@@ -114,7 +114,7 @@ static struct sl_nvtx_string *find(struct sl_nvtx_string *s, const struct sl_nvt
 	return NULL;
 }
 
-static struct sl_nvtx_string *bucket[BUCKETS];
+static SL_APART struct sl_nvtx_string *bucket[BUCKETS];
 
 /* An existing string, before memory is allocated, which is never freed. NULL: none, or @text is too long. */
 static struct sl_nvtx_string *find_text(uint32_t domain, const struct sl_nvtx_text *text)

@@ -85,7 +85,7 @@ static char disabling;
 
 static char find_disabling_option(void)
 {
-	static char text[4096];
+	static SL_APART char text[4096];
 	size_t len = read_all(
 		sl_sys4(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0), text,
 		sizeof(text) - 1);

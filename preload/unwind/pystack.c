@@ -198,7 +198,7 @@ struct code {
 	uint32_t first_line;
 	uint32_t recorded; /* 1: taken by sl_pystack_next_code() */
 };
-static struct code early[EARLY_CNT];
+static SL_APART struct code early[EARLY_CNT];
 
 static struct code *get_codes(void)
 {

@@ -58,11 +58,12 @@ enum sl_hook {
 _Static_assert(SL_HOOK_CNT <= SL_FILE_FEW_AT, "an aggregate chunk has room for every hook");
 
 struct sl_hook_info {
-	const char *name;
-	uint8_t fail; /* enum sl_fail */
-	uint8_t io;   /* enum sl_io */
+	uint16_t name; /* sl_hook_name() */
+	uint8_t fail;  /* enum sl_fail */
+	uint8_t io;    /* enum sl_io */
 };
 extern const struct sl_hook_info sl_hook_info[SL_HOOK_CNT]; /* hook_info.c */
+const char *sl_hook_name(unsigned hook);
 
 /* Whether it works on the buffer of a stream: its calls and bytes are no calls and bytes of the kernel's. */
 static inline bool sl_hook_is_stdio(unsigned hook)
@@ -70,16 +71,5 @@ static inline bool sl_hook_is_stdio(unsigned hook)
 	return hook >= SL_STDIO_FIRST && hook < SL_STDIO_END;
 }
 
-/* FNV-1a over all names; the collector compares it, so that a hook number has one meaning. */
-static inline uint64_t sl_hook_hash(void)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (int i = 0; i < SL_HOOK_CNT; i++)
-		for (const char *p = sl_hook_info[i].name;; p++) {
-			h = (h ^ (unsigned char)*p) * 0x100000001b3u;
-			if (!*p)
-				break;
-		}
-	return h;
-}
+/* Of all names; the collector compares it, so that a hook number has one meaning. */
+uint64_t sl_hook_hash(void); /* hook_info.c */

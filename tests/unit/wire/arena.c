@@ -119,9 +119,9 @@ static void hook_names_are_all_different(void **state)
 {
 	(void)state;
 	for (int i = 0; i < SL_HOOK_CNT; i++) {
-		assert_non_null(sl_hook_info[i].name);
+		assert_non_null(sl_hook_name(i));
 		for (int k = 0; k < i; k++)
-			assert_string_not_equal(sl_hook_info[i].name, sl_hook_info[k].name);
+			assert_string_not_equal(sl_hook_name(i), sl_hook_name(k));
 	}
 	assert_int_not_equal(sl_hook_hash(), 0);
 }
