@@ -42,18 +42,30 @@ static bool is_libc(const struct sl_object *o, const struct link_map *m)
 			 : m->l_name && strstr(m->l_name, "ld-musl");
 }
 
-static bool find(const char *name, void *to)
+static const struct link_map *open_libc(struct sl_object *o)
 {
 	const struct r_debug *list = &_r_debug         ? &_r_debug
 				     : &_dl_debug_addr ? _dl_debug_addr
 						       : NULL;
-	struct sl_object o;
-	void *p = NULL;
 
-	for (const struct link_map *m = list ? list->r_map : NULL; m && !p; m = m->l_next) {
-		if (m->l_ld && sl_object_of(&o, m->l_addr, m->l_ld) && is_libc(&o, m))
-			p = sl_object_find(&o, name);
-	}
+	for (const struct link_map *m = list ? list->r_map : NULL; m; m = m->l_next)
+		if (m->l_ld && sl_object_of(o, m->l_addr, m->l_ld) && is_libc(o, m))
+			return m;
+	return NULL;
+}
+
+const struct link_map *sl_libc_map(void)
+{
+	struct sl_object o;
+
+	return open_libc(&o);
+}
+
+static bool find(const char *name, void *to)
+{
+	struct sl_object o;
+	void *p = open_libc(&o) ? sl_object_find(&o, name) : NULL;
+
 	if (p)
 		__atomic_store_n((void **)to, p, __ATOMIC_RELAXED);
 	return p != NULL;

@@ -4,10 +4,14 @@
  */
 #pragma once
 
+struct link_map;
+
 #pragma GCC visibility push(hidden)
 
 /* NULL: the C library is another one than glibc. */
 const char *sl_glibc_version(void);
+/* Of the loader's list; NULL: it is not known. */
+const struct link_map *sl_libc_map(void);
 /* Once, before the first reading of a clock. */
 void sl_libc_start(void);
 

@@ -2,9 +2,13 @@
  * resolve.c - finds the real functions: for each hook the next definition after this library.
  *
  * Not dlsym(RTLD_NEXT): it allocates (and the allocator may be the caller), takes the loader's lock, and
- * does not work before the program is initialized. dl_iterate_phdr() lists the objects loaded at start in
+ * does not work before the program is initialized. The loader's list has the objects loaded at start in
  * the order in which the loader searches them, so the same walk over the same hash tables has the same
- * result, in microseconds for all hooks together.
+ * result.
+ *
+ * A function is looked up at its first call, as a short program calls few of them. Objects from this library to libc were
+ * loaded at start, are never unloaded, and none comes between them: that part of the list is walked without the loader's
+ * lock. What is not defined there is sought in all objects by dl_iterate_phdr().
  *
  * Objects after this one include other preloaded libraries (sanitizers, allocators): the wrappers call
  * their wrappers, as the program would have.
@@ -16,6 +20,10 @@
 #include "preload/base/resolve.h"
 
 void *sl_real[SL_HOOK_CNT];
+
+/* From the object after this one to libc; both NULL: not known. */
+static const struct link_map *first, *libc;
+extern const ElfW(Dyn) own_dynamic[] __asm__("_DYNAMIC") __attribute__((visibility("hidden")));
 
 static uint32_t gnu_hash(const char *name)
 {
@@ -165,17 +173,43 @@ void *sl_object_next(const char *name)
 	return s.found;
 }
 
+static void *find_to_libc(const char *name)
+{
+	const struct link_map *m = __atomic_load_n(&first, __ATOMIC_ACQUIRE);
+	struct sl_object o;
+	void *p = NULL;
+
+	for (; m && !p; m = m == libc ? NULL : m->l_next)
+		if (m->l_ld && sl_object_of(&o, m->l_addr, m->l_ld))
+			p = sl_object_find(&o, name);
+	return p;
+}
+
 void *sl_resolve(enum sl_hook hook)
 {
 	struct search s = {.only = (int)hook};
+	void *p = find_to_libc(sl_hook_name(hook));
 
-	dl_iterate_phdr(visit, &s);
+	if (p)
+		/* The same in every thread. */
+		__atomic_store_n(&sl_real[hook], p, __ATOMIC_RELEASE);
+	else
+		dl_iterate_phdr(visit, &s);
 	return sl_real[hook];
 }
 
-void sl_resolve_all(void)
+void sl_resolve_start(const struct link_map *of_libc)
 {
 	struct search s = {.only = -1};
+	const struct link_map *own = of_libc;
 
-	dl_iterate_phdr(visit, &s);
+	while (own && own->l_ld != own_dynamic)
+		own = own->l_prev;
+	if (!own || own == of_libc) {
+		dl_iterate_phdr(visit, &s);
+		return;
+	}
+	libc = of_libc;
+	/* Release: a thread that finds the first one stops at libc. */
+	__atomic_store_n(&first, own->l_next, __ATOMIC_RELEASE);
 }

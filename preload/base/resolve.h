@@ -1,6 +1,7 @@
 /* resolve.h - the real functions behind the hooks, looked up without the C library's dlsym(). */
 #pragma once
 
+#include <link.h>
 #include <stddef.h>
 
 #include "preload/base/compiler.h"
@@ -12,7 +13,8 @@
 extern void *sl_real[SL_HOOK_CNT];
 /* Slow path of sl_get_real(). NULL if no object after this library defines the function. */
 void *sl_resolve(enum sl_hook hook);
-void sl_resolve_all(void);
+/* Before it, and where it is NULL, all loaded objects are searched. */
+void sl_resolve_start(const struct link_map *libc);
 
 SL_HOT void *sl_get_real(enum sl_hook hook)
 {

@@ -340,19 +340,25 @@ static const char *session_variable(const char **why)
 	return sl_start_collector(sl_global.path, why);
 }
 
-/*
- * Offset of the number of waiters in glibc's condition variables, which wrap_lock.c tests as glibc's own signal and
- * broadcast do. The layout is that of 2.25 to 2.41; with another version every signal is timed.
- */
-static uint32_t find_cond_wrefs(void)
+/* Of glibc, whose versions are 2.x; 0: another library. */
+static unsigned glibc_minor(void)
 {
 	const char *v = sl_glibc_version();
 	unsigned minor = 0;
 
-	if (v[0] != '2' || v[1] != '.')
+	if (!v || v[0] != '2' || v[1] != '.')
 		return 0;
 	for (v += 2; *v >= '0' && *v <= '9'; v++)
 		minor = minor * 10 + (unsigned)(*v - '0');
+	return minor;
+}
+
+/*
+ * Offset of the number of waiters in glibc's condition variables, which wrap_lock.c tests as glibc's own signal and
+ * broadcast do. The layout is that of 2.25 to 2.41; with another version every signal is timed.
+ */
+static uint32_t find_cond_wrefs(unsigned minor)
+{
 	return minor >= 25 && minor <= 41 ? 36 : 0;
 }
 
@@ -378,14 +384,17 @@ static void use_link(void)
 static bool start(void)
 {
 	const char *why, *variable;
+	unsigned minor;
 	size_t len;
 
 	sl_libc_start();
+	minor = glibc_minor();
 	sl_global.path = own_path();
 	sl_global.is_foreign = !sl_glibc_version();
 	sl_global.is_opaque = sl_global.is_foreign || sl_valgrind_runs();
-	sl_global.cond_wrefs_at = sl_global.is_opaque ? 0 : find_cond_wrefs();
-	sl_resolve_all();
+	sl_global.cond_wrefs_at = sl_global.is_opaque ? 0 : find_cond_wrefs(minor);
+	/* Before 2.34, libpthread and others that define hooked functions come after libc: all are looked up now, without a lock. */
+	sl_resolve_start(minor >= 34 ? sl_libc_map() : NULL);
 	sl_seccomp_start();
 	sl_unwind_start();
 	variable = session_variable(&why);
