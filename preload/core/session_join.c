@@ -50,6 +50,10 @@ enum {
 };
 static uint32_t start_state;
 static SL_APART char path_buffer[4096];
+static struct {
+	int argc; /* 0: not known */
+	char **argv;
+} program;
 static const char no_session[] = SL_SESSION_ENV "=none";
 
 /* One line on stderr: "sightline: WHAT: WHY". */
@@ -477,7 +481,23 @@ bool sl_process_child(void)
 	return true;
 }
 
-/* executable '\0' arg0 '\0' arg1 ... from /proc, cut. */
+/* The arguments as the kernel put them, one after the other: what /proc shows, too. 0: they are not, or not known. */
+static size_t put_arguments(char *to, size_t room)
+{
+	size_t bytes = 0;
+
+	for (int i = 0; i < program.argc && bytes < room; i++) {
+		if (program.argv[i] != program.argv[0] + bytes)
+			return 0;
+		bytes += strlen(program.argv[i]) + 1;
+	}
+	bytes = bytes < room ? bytes : room;
+	if (bytes)
+		memcpy(to, program.argv[0], bytes);
+	return bytes;
+}
+
+/* executable '\0' arg0 '\0' arg1 ..., cut. */
 static size_t make_image(const void *what, char *to, size_t room)
 {
 	long n, fd, got;
@@ -488,6 +508,9 @@ static size_t make_image(const void *what, char *to, size_t room)
 	n = sl_sys4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", to, 2048);
 	n = n < 0 ? 0 : n;
 	to[n++] = 0;
+	got = (long)put_arguments(to + n, room - (size_t)n);
+	if (got)
+		return (size_t)(n + got);
 	fd = sl_sys4(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
 	if (fd >= 0) {
 		got = sl_sys3(SYS_read, fd, to + n, room - (size_t)n);
@@ -513,8 +536,12 @@ void sl_announce(void)
 
 /* ---- constructor and destructor ---- */
 
-static void constructor(void)
+static void constructor(int argc, char **argv)
 {
+	/* Not where the loader was run as a program: its arguments come first. Other libraries than glibc hand over none. */
+	if (sl_glibc_version() && getauxval(AT_BASE))
+		program.argc = argc;
+	program.argv = argv;
 	/* Joins, unless a traced call of an earlier constructor did, and takes the first thread's slot. */
 	if (sl_ready()) {
 		uint64_t p[2] = {sl_ticks(), SL_OVERHEAD_START};
@@ -572,5 +599,5 @@ static void destructor(void)
 }
 
 /* Entries of the linker's tables: the library is linked without the compiler's start files. */
-__attribute__((section(".init_array"), used)) static void (*const init)(void) = constructor;
+__attribute__((section(".init_array"), used)) static void (*const init)(int, char **) = constructor;
 __attribute__((section(".fini_array"), used)) static void (*const fini)(void) = destructor;
