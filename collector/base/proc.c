@@ -87,6 +87,18 @@ static bool same_ns(const char *a, const char *b)
 	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* A process stays in its PID namespace. False: it cannot be seen. */
+static bool own_pidns(struct stat *st)
+{
+	static struct stat own;
+	static pid_t of;
+
+	if (of != getpid() && stat("/proc/self/ns/pid", &own) == 0)
+		of = getpid();
+	*st = own;
+	return of == getpid();
+}
+
 bool pidns_is_ours(uint32_t pid)
 {
 	char path[64];
@@ -94,7 +106,7 @@ bool pidns_is_ours(uint32_t pid)
 
 	snprintf(path, sizeof(path), "%s/%u/ns/pid", proc_root(), pid);
 	/* Not to be seen (gone, or another user's): the usual case is the likely one. Once: it may go in between. */
-	return stat(path, &its) < 0 || stat("/proc/self/ns/pid", &own) < 0 ||
+	return stat(path, &its) < 0 || !own_pidns(&own) ||
 	       (its.st_dev == own.st_dev && its.st_ino == own.st_ino);
 }
 

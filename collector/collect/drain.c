@@ -486,7 +486,7 @@ static bool reap_images(struct arenas *as, struct arena *a)
 	return alive;
 }
 
-#define ASKED_MOST 64 /* arenas in one look at the maps of all processes */
+#define ASKED_MOST 1024 /* arenas in one look at the maps of all processes */
 
 enum use {
 	UNUSED,

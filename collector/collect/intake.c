@@ -133,10 +133,42 @@ static void on_leaving(struct collector *c, int sock)
 		close(sock);
 }
 
+/* @got: as hello_receive() has it. */
+static void on_hello(struct collector *c, int sock, int got, struct hello *h)
+{
+	struct arena *a;
+
+	if (got < 0) {
+		c->intake.turned_away += got == -2;
+		close(sock);
+		return;
+	}
+	symbols_jit_trust(h->uid);
+	switch (h->kind) {
+	case SL_HELLO_ARENA:
+		a = intake_arena(c, h->fd, c->arenas.last_id + 1, h->pid, h->claimed);
+		if (a)
+			a->peer.pid_ns = h->pid_ns;
+		close(h->fd);
+		break;
+	case SL_HELLO_FORKED:
+		on_forked(c, h);
+		break;
+	case SL_HELLO_LEAVING:
+		on_leaving(c, sock);
+		return;
+	default:
+		if (!c->intake.on_capture)
+			break;
+		c->intake.on_capture(c, sock, h);
+		return;
+	}
+	close(sock);
+}
+
 static void on_peer(void *ctx, int sock)
 {
 	struct collector *c = ctx;
-	struct arena *a;
 	struct hello h;
 	int got = hello_receive(sock, &h);
 
@@ -146,32 +178,7 @@ static void on_peer(void *ctx, int sock)
 	}
 	hello_silent_forget(&c->intake.silent, sock);
 	loop_remove(&c->loop, sock);
-	if (got < 0) {
-		c->intake.turned_away += got == -2;
-		close(sock);
-		return;
-	}
-	symbols_jit_trust(h.uid);
-	switch (h.kind) {
-	case SL_HELLO_ARENA:
-		a = intake_arena(c, h.fd, c->arenas.last_id + 1, h.pid, h.claimed);
-		if (a)
-			a->peer.pid_ns = h.pid_ns;
-		close(h.fd);
-		break;
-	case SL_HELLO_FORKED:
-		on_forked(c, &h);
-		break;
-	case SL_HELLO_LEAVING:
-		on_leaving(c, sock);
-		return;
-	default:
-		if (!c->intake.on_capture)
-			break;
-		c->intake.on_capture(c, sock, &h);
-		return;
-	}
-	close(sock);
+	on_hello(c, sock, got, &h);
 }
 
 /* No descriptor is left: the program goes untraced and is counted, or its connection would stay readable for ever. */
@@ -192,10 +199,18 @@ static bool turn_away(struct collector *c)
 
 /* ---- other users' processes: root's session accepts connections of all users, but only of its tree ---- */
 
+/* Its hello is there as a rule: then the connection needs no place in the loop. */
 static void welcome(struct collector *c, int sock)
 {
+	struct hello h;
+	int got = hello_receive(sock, &h);
+
+	if (got) {
+		on_hello(c, sock, got, &h);
+		return;
+	}
 	loop_add(&c->loop, sock, on_peer, c);
-	on_peer(c, sock);
+	keep_silent(c, sock);
 }
 
 /* Not shown to be of the tree: a forked process that has ended does no harm by the number that it had. */
