@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +18,8 @@
 #define CAP_BPF 39
 #endif
 
+#define INITIAL_USER_NS 0xEFFFFFFDu /* its inode, fixed in the kernel */
+
 bool privilege_has(int cap)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -25,6 +28,14 @@ bool privilege_has(int cap)
 	if (syscall(SYS_capget, &head, data))
 		return false;
 	return data[cap / 32].effective >> (cap % 32) & 1;
+}
+
+bool privilege_has_on_machine(int cap)
+{
+	struct stat st;
+
+	return privilege_has(cap) && stat("/proc/self/ns/user", &st) == 0 &&
+	       st.st_ino == INITIAL_USER_NS;
 }
 
 bool privilege_may_watch_all(void)

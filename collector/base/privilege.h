@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 bool privilege_has(int cap);
+/* The same where it is not one that a user namespace gives over its own things only. */
+bool privilege_has_on_machine(int cap);
 
 /*
  * With capabilities of its file (setcap) this program can watch every process, though its user may not: then only

@@ -2,6 +2,7 @@
 #include "collector/kernel/sample/sample_events.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "collector/base/grow.h"
 #include "collector/base/limits.h"
 #include "collector/base/now.h"
+#include "collector/base/privilege.h"
 #include "collector/kernel/perf/perf_rings.h"
 #include "collector/kernel/sample/sample_unwind.h"
 #include "collector/kernel/sched/sched_internal.h"
@@ -195,8 +197,10 @@ static void probe_ring(struct sample_events *es, int fd)
 {
 	struct perf_rings *rs = &es->rings;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	bool has_no_limit = privilege_has_on_machine(CAP_IPC_LOCK);
 
-	for (; rs->bytes > RING_LEAST; rs->bytes /= 2) {
+	/* Without a limit there is no need to try: the kernel clears the ring's megabytes each time. */
+	for (; rs->bytes > RING_LEAST && !has_no_limit; rs->bytes /= 2) {
 		void *memory =
 			mmap(NULL, page + rs->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
