@@ -90,6 +90,25 @@ else
 	skip 'a program in a root without the library is started without it' 'needs root and a static libc'
 fi
 
+# ---- command lines ----
+# That of the kernel, whatever the loader hands over: without the loader's own name and options where it is run as a program.
+cat >line.py <<'END'
+import os
+with open("/proc/self/cmdline", "rb") as f:
+    os.write(1, f.read(4000).replace(b"\0", b" ").rstrip(b" ") + b"\n")
+END
+loader=$(ldd "$PY" | sed -n 's|^[[:space:]]*\(/[^ ]*ld-linux[^ ]*\) .*|\1|p')
+long=$(printf '%5000s' '' | tr ' ' q)
+cat >lines.sh <<END
+"$PY" -S line.py
+"$PY" -S line.py a "b c" "" d
+"$PY" -S line.py $long
+"$loader" --inhibit-cache "$PY" -S line.py x y
+END
+profile lines sh lines.sh >want 2>err
+is "$(sqlite3 "$R" "SELECT rtrim(substr(commandLine, 1, 4000)) FROM SL_PROCESS_TREE WHERE commandLine LIKE '%line.py%' ORDER BY start")" "$(cat want)" 'command lines: those of /proc, by the loader run as a program, too'
+is "$(grep -c . want)" 4 'command lines: all four programs have printed theirs'
+
 # ---- lists of libraries ----
 ldd /bin/ls >want 2>&1
 profile ldd sh -c 'ldd /bin/ls; LD_TRACE_LOADED_OBJECTS=1 /bin/ls' >got 2>err
