@@ -6,36 +6,50 @@
  * that of a coroutine. "handler" makes it in a signal handler on an alternate stack. Below are pages that cannot be read. Link
  * editing takes stack, too: LD_BIND_NOW=1.
  */
+#include <aio.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
 #include <ftw.h>
 #include <glob.h>
+#include <mqueue.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <pty.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/acct.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/random.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/sendfile.h>
+#include <sys/shm.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <sys/swap.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
@@ -52,17 +66,37 @@ enum {
 	PAGE = 4096,
 	PAINT = 0xa5,
 	NAME_MAX_ = 32,
+	MISSING_KEY = 0x7fffff11,
 };
 
+/* STACK bytes with STACK unmapped ones below. shared: what a child needs of it shows, also when it runs another program. */
+static char *stack, *private_stack, *shared_stack;
+
 /* What the calls work on; opened before. */
-static int file, folder, pipes[2], pairs[2], event, queue;
-static FILE *in, *out;
+static int file, folder, program, pipes[2], pairs[2], event, queue;
+static FILE *in, *out, *list_in;
 static DIR *listing;
 static char room[8192];
 static struct iovec vec = {room, 8};
 static struct stat st;
 static struct statfs sfs;
 static struct statvfs svfs;
+static struct stat64 st64;
+static struct statfs64 sfs64;
+static struct statvfs64 svfs64;
+static struct aiocb aio, *aios[] = {&aio};
+static struct aiocb64 aio64, *aios64[] = {&aio64};
+static struct dirent **names, *entry;
+static struct dirent64 **names64, *entry64;
+static struct mmsghdr messages = {.msg_hdr = {.msg_iov = &vec, .msg_iovlen = 1}};
+static fpos_t start;
+static fpos64_t start64;
+static char *line, one_path[] = "file", *paths[] = {one_path, NULL};
+static size_t line_len;
+static char other_stack[STACK / 4];
+static const char *volatile text = "text";
+static volatile int count[] = {16};
+static pthread_barrier_t barrier;
 static struct timespec none;
 static struct timeval none_tv;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -84,170 +118,73 @@ static int each(const char *path, const struct stat *s, int type)
 	return 0;
 }
 
-/* What must not happen in the process that prints: in a child of its own. */
-#define APART(call)                           \
-	do {                                  \
-		if (syscall(SYS_fork) == 0) { \
-			call;                 \
-			_exit(1);             \
-		}                             \
-	} while (0)
+static int each64(const char *path, const struct stat64 *s, int type)
+{
+	return each(path, (const struct stat *)s, type);
+}
 
-#define CALLS(C)                                                                               \
-	C(open, close(open("file", O_RDONLY)))                                                 \
-	C(open_absolute, close(open("/etc/passwd", O_RDONLY)))                                 \
-	C(open_failing, open("missing/file", O_RDONLY))                                        \
-	C(open_up, close(open("../folder/file", O_RDONLY)))                                    \
-	C(open_mode, close(open("new", O_RDWR | O_CREAT, 0600)))                               \
-	C(openat, close(openat(folder, "file", O_RDONLY)))                                     \
-	C(creat, close(creat("new", 0600)))                                                    \
-	C(close, close(999))                                                                   \
-	C(close_range, syscall(SYS_getpid) + close_range(900, 910, 0))                         \
-	C(dup, close(dup(file)))                                                               \
-	C(dup2, dup2(file, 500))                                                               \
-	C(dup3, dup3(file, 501, O_CLOEXEC))                                                    \
-	C(fcntl, fcntl(file, F_GETFD))                                                         \
-	C(fcntl_dup, close(fcntl(file, F_DUPFD, 100)))                                         \
-	C(pipe, pipe((int *)room))                                                             \
-	C(pipe2, pipe2((int *)room, O_CLOEXEC))                                                \
-	C(read, read(file, room, 1))                                                           \
-	C(pread, pread(file, room, 1, 0))                                                      \
-	C(readv, readv(file, &vec, 1))                                                         \
-	C(preadv, preadv(file, &vec, 1, 0))                                                    \
-	C(preadv2, preadv2(file, &vec, 1, 0, 0))                                               \
-	C(write, write(file, room, 1))                                                         \
-	C(pwrite, pwrite(file, room, 1, 0))                                                    \
-	C(writev, writev(file, &vec, 1))                                                       \
-	C(pwritev, pwritev(file, &vec, 1, 0))                                                  \
-	C(sendfile, sendfile(pipes[1], file, NULL, 1))                                         \
-	C(splice, splice(file, NULL, pipes[1], NULL, 1, 0))                                    \
-	C(getdents64, getdents64(folder, room, sizeof(room)))                                  \
-	C(lseek, lseek(file, 0, SEEK_SET))                                                     \
-	C(fsync, fsync(pipes[0]))                                                              \
-	C(fdatasync, fdatasync(pipes[0]))                                                      \
-	C(ftruncate, ftruncate(file, 4096))                                                    \
-	C(fallocate, fallocate(file, 0, 0, 4096))                                              \
-	C(posix_fallocate, posix_fallocate(file, 0, 4096))                                     \
-	C(posix_fadvise, posix_fadvise(file, 0, 0, 0))                                         \
-	C(flock, flock(file, LOCK_SH))                                                         \
-	C(lockf, lockf(file, F_TEST, 0))                                                       \
-	C(fstat, fstat(file, &st))                                                             \
-	C(fstatfs, fstatfs(file, &sfs))                                                        \
-	C(fstatvfs, fstatvfs(file, &svfs))                                                     \
-	C(fchmod, fchmod(file, 0600))                                                          \
-	C(fchown, fchown(file, (uid_t)-1, (gid_t)-1))                                          \
-	C(futimens, futimens(file, NULL))                                                      \
-	C(fchdir, fchdir(folder))                                                              \
-	C(stat, stat("file", &st))                                                             \
-	C(lstat, lstat("file", &st))                                                           \
-	C(fstatat, fstatat(folder, "file", &st, 0))                                            \
-	C(statx, statx(folder, "file", 0, 0, (struct statx *)room))                            \
-	C(statfs, statfs("file", &sfs))                                                        \
-	C(statvfs, statvfs("file", &svfs))                                                     \
-	C(access, access("file", R_OK))                                                        \
-	C(faccessat, faccessat(folder, "file", R_OK, 0))                                       \
-	C(truncate, truncate("file", 4096))                                                    \
-	C(unlink, unlink("missing"))                                                           \
-	C(unlinkat, unlinkat(folder, "missing", 0))                                            \
-	C(remove, remove("missing"))                                                           \
-	C(rename, rename("missing", "to"))                                                     \
-	C(link, link("missing", "to"))                                                         \
-	C(symlink, symlink("missing", "link"))                                                 \
-	C(readlink, readlink("/proc/self/exe", room, sizeof(room)))                            \
-	C(realpath, realpath("file", room))                                                    \
-	C(mkdir, mkdir("folder", 0700))                                                        \
-	C(rmdir, rmdir("missing"))                                                             \
-	C(mkfifo, mkfifo("file", 0600))                                                        \
-	C(chmod, chmod("file", 0600))                                                          \
-	C(chown, chown("file", (uid_t)-1, (gid_t)-1))                                          \
-	C(utimes, utimes("file", NULL))                                                        \
-	C(utimensat, utimensat(folder, "file", NULL, 0))                                       \
-	C(chdir, chdir("."))                                                                   \
-	C(mkstemp, close(mkstemp(strcpy(room, "tempXXXXXX"))))                                 \
-	C(mkdtemp, (long)mkdtemp(strcpy(room, "tempXXXXXX")))                                  \
-	C(shm_open, shm_open("/missing-small-stack", O_RDONLY, 0))                             \
-	C(opendir, closedir(opendir(".")))                                                     \
-	C(readdir, (long)readdir(listing))                                                     \
-	C(ftw, ftw("file", each, 4))                                                           \
-	C(glob, glob("fil?", 0, NULL, (glob_t *)room))                                         \
-	C(mmap, munmap(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, 0), 4096))               \
-	C(mprotect, mprotect(NULL, 0, PROT_READ))                                              \
-	C(madvise, madvise(NULL, 0, MADV_NORMAL))                                              \
-	C(msync, msync(NULL, 0, MS_ASYNC))                                                     \
-	C(ioctl, ioctl(file, 0, NULL))                                                         \
-	C(syscall, syscall(SYS_getppid))                                                       \
-	C(usleep, usleep(1))                                                                   \
-	C(nanosleep, nanosleep(&none, NULL))                                                   \
-	C(clock_nanosleep, clock_nanosleep(CLOCK_MONOTONIC, 0, &none, NULL))                   \
-	C(getcwd, (long)getcwd(room, sizeof(room)))                                            \
-	C(getenv, (long)getenv("PYTHONPATH"))                                                  \
-	C(eventfd, close(eventfd(0, 0)))                                                       \
-	C(eventfd_write, eventfd_write(event, 1))                                              \
-	C(timerfd_create, close(timerfd_create(CLOCK_MONOTONIC, 0)))                           \
-	C(signalfd, close(signalfd(-1, &mask, 0)))                                             \
-	C(inotify_init, close(inotify_init()))                                                 \
-	C(execve_failing, execve("missing", words, environ))                                   \
-	C(execvp_failing, execvp("missing-program", words))                                    \
-	C(execve, APART(execve("/bin/true", words, environ)))                                  \
-	C(execve_few, APART(execve("/bin/true", words, few)))                                  \
-	C(execve_many, APART(execve("/bin/true", words, many)))                                \
-	C(execvpe_few, APART(execvpe("true", words, few)))                                     \
-	C(execvp, APART(execvp("true", words)))                                                \
-	C(posix_spawn, posix_spawn((pid_t *)room, "/bin/true", NULL, NULL, words, environ))    \
-	C(posix_spawn_many, posix_spawn((pid_t *)room, "/bin/true", NULL, NULL, words, many))  \
-	C(posix_spawnp, posix_spawnp((pid_t *)room, "true", NULL, NULL, words, environ))       \
-	C(posix_spawn_failing, posix_spawn((pid_t *)room, "missing", NULL, NULL, words, few))  \
-	C(fork, apart(fork))                                                                   \
-	C(vfork, apart(vfork))                                                                 \
-	C(waitpid, waitpid(-1, NULL, WNOHANG))                                                 \
-	C(kill, kill(getpid(), 0))                                                             \
-	C(sigaction, sigaction(SIGUSR2, NULL, NULL))                                           \
-	C(raise, raise(SIGURG))                                                                \
-	C(sigtimedwait, sigtimedwait(&mask, NULL, &none))                                      \
-	C(alarm, (long)alarm(0))                                                               \
-	C(prctl, prctl(PR_GET_DUMPABLE))                                                       \
-	C(socket, close(socket(AF_INET, SOCK_STREAM, 0)))                                      \
-	C(socketpair, socketpair(AF_UNIX, SOCK_STREAM, 0, (int *)room))                        \
-	C(connect,                                                                             \
-	  connect(file, (struct sockaddr *)&(struct sockaddr_un){.sun_family = AF_UNIX}, 10))  \
-	C(accept, accept(file, NULL, NULL))                                                    \
-	C(setsockopt, setsockopt(pairs[0], SOL_SOCKET, SO_KEEPALIVE, room, 4))                 \
-	C(send, send(pairs[0], room, 1, MSG_DONTWAIT))                                         \
-	C(sendmsg,                                                                             \
-	  sendmsg(pairs[0], &(struct msghdr){.msg_iov = &vec, .msg_iovlen = 1}, MSG_DONTWAIT)) \
-	C(recv, recv(pairs[1], room, 1, MSG_DONTWAIT))                                         \
-	C(recvmsg,                                                                             \
-	  recvmsg(pairs[1], &(struct msghdr){.msg_iov = &vec, .msg_iovlen = 1}, MSG_DONTWAIT)) \
-	C(poll, poll(NULL, 0, 0))                                                              \
-	C(ppoll, ppoll(NULL, 0, &none, NULL))                                                  \
-	C(select, select(0, NULL, NULL, NULL, &none_tv))                                       \
-	C(pselect, pselect(0, NULL, NULL, NULL, &none, NULL))                                  \
-	C(epoll_create1, close(epoll_create1(0)))                                              \
-	C(epoll_wait, epoll_wait(queue, (struct epoll_event *)room, 1, 0))                     \
-	C(fopen, fclose(fopen("file", "r")))                                                   \
-	C(tmpfile, fclose(tmpfile()))                                                          \
-	C(fread, (long)fread(room, 1, 8192, in))                                               \
-	C(fwrite, (long)fwrite(room, 1, 8192, out))                                            \
-	C(fgets, (long)fgets(room, 80, in))                                                    \
-	C(fputs, fputs("text", out))                                                           \
-	C(fseek, fseek(in, 0, SEEK_SET))                                                       \
-	C(fflush, fflush(out))                                                                 \
-	C(fprintf, fprintf(out, "%d", 1))                                                      \
-	C(dprintf, dprintf(file, "%d", 1))                                                     \
-	C(fscanf, fscanf(in, "%8s", room))                                                     \
-	C(fgetc, fgetc(in))                                                                    \
-	C(fputc, fputc('x', out))                                                              \
-	C(mutex, pthread_mutex_lock(&mutex) + pthread_mutex_unlock(&mutex))                    \
-	C(mutex_trylock, pthread_mutex_trylock(&mutex) + pthread_mutex_unlock(&mutex))         \
-	C(rwlock, pthread_rwlock_rdlock(&rwlock) + pthread_rwlock_unlock(&rwlock))             \
-	C(spin, pthread_spin_lock(&spin) + pthread_spin_unlock(&spin))                         \
-	C(sem_trywait, sem_trywait(&sem))                                                      \
-	C(sem_post, sem_post(&sem))                                                            \
-	C(cond_signal, pthread_cond_signal(&cond))                                             \
-	C(cond_timedwait, timed_wait())                                                        \
-	C(pthread_kill, pthread_kill(pthread_self(), 0))                                       \
-	C(sched_yield, sched_yield())                                                          \
-	C(setname, pthread_setname_np(pthread_self(), "name"))
+static int every(const char *path, const struct stat *s, int type, struct FTW *at)
+{
+	(void)at;
+	return each(path, s, type);
+}
+
+static int every64(const char *path, const struct stat64 *s, int type, struct FTW *at)
+{
+	return every(path, (const struct stat *)s, type, at);
+}
+
+/* Functions that headers do not name, or only under another symbol. */
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+int __openat_2(int dir, const char *path, int flags);
+int __openat64_2(int dir, const char *path, int flags);
+int __dprintf_chk(int fd, int flag, const char *format, ...);
+int __fprintf_chk(FILE *f, int flag, const char *format, ...);
+int __printf_chk(int flag, const char *format, ...);
+int __vdprintf_chk(int fd, int flag, const char *format, va_list list);
+int __vfprintf_chk(FILE *f, int flag, const char *format, va_list list);
+int __vprintf_chk(int flag, const char *format, va_list list);
+char *__fgets_chk(char *to, size_t room, int len, FILE *f);
+char *__fgets_unlocked_chk(char *to, size_t room, int len, FILE *f);
+size_t __fread_chk(void *to, size_t room, size_t size, size_t cnt, FILE *f);
+size_t __fread_unlocked_chk(void *to, size_t room, size_t size, size_t cnt, FILE *f);
+int __fxstat(int version, int fd, struct stat *s);
+int __fxstat64(int version, int fd, struct stat64 *s);
+int __fxstatat(int version, int dir, const char *path, struct stat *s, int flags);
+int __fxstatat64(int version, int dir, const char *path, struct stat64 *s, int flags);
+int __lxstat(int version, const char *path, struct stat *s);
+int __lxstat64(int version, const char *path, struct stat64 *s);
+int __xstat(int version, const char *path, struct stat *s);
+int __xstat64(int version, const char *path, struct stat64 *s);
+int __isoc99_vfscanf(FILE *f, const char *format, va_list list);
+int __poll_chk(struct pollfd *fds, nfds_t cnt, int timeout, size_t room);
+int __ppoll_chk(struct pollfd *fds, nfds_t cnt, const struct timespec *timeout, const sigset_t *set,
+		size_t room);
+ssize_t __pread_chk(int fd, void *to, size_t len, off_t at, size_t room);
+ssize_t __pread64_chk(int fd, void *to, size_t len, off64_t at, size_t room);
+ssize_t __read_chk(int fd, void *to, size_t len, size_t room);
+ssize_t __readlink_chk(const char *path, char *to, size_t len, size_t room);
+ssize_t __readlinkat_chk(int dir, const char *path, char *to, size_t len, size_t room);
+char *__realpath_chk(const char *path, char *to, size_t room);
+ssize_t __recv_chk(int fd, void *to, size_t len, size_t room, int flags);
+ssize_t __recvfrom_chk(int fd, void *to, size_t len, size_t room, int flags, void *from,
+		       socklen_t *from_len);
+int pivot_root(const char *root, const char *old);
+int pthread_yield(void);
+int pidfd_open(pid_t pid, unsigned flags);
+int pidfd_getfd(int pidfd, int fd, unsigned flags);
+extern int plain_scanf(const char *format, ...) __asm__("scanf");
+extern int plain_fscanf(FILE *f, const char *format, ...) __asm__("fscanf");
+extern int plain_vfscanf(FILE *f, const char *format, va_list list) __asm__("vfscanf");
+
+/* A call with a list of arguments; the format names none. */
+#define WITH_LIST(call)                         \
+	do {                                    \
+		va_list list;                   \
+		memset(&list, 0, sizeof(list)); \
+		call;                           \
+	} while (0)
 
 static int timed_wait(void)
 {
@@ -265,6 +202,38 @@ static int apart(pid_t (*how)(void))
 	return pid;
 }
 
+static int clock_wait(void)
+{
+	pthread_mutex_lock(&mutex);
+	pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &none);
+	return pthread_mutex_unlock(&mutex);
+}
+
+static int leave(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+static void *leave_thread(void *arg)
+{
+	return arg;
+}
+
+static int in_thread(int (*join)(pthread_t, void **))
+{
+	pthread_t thread;
+
+	return pthread_create(&thread, NULL, leave_thread, NULL) || join(thread, NULL);
+}
+
+static pid_t with_terminal(void)
+{
+	int terminal;
+
+	return forkpty(&terminal, NULL, NULL, NULL);
+}
+
 #define DEFINE(name, call)                                      \
 	static __attribute__((noinline)) void call_##name(void) \
 	{                                                       \
@@ -272,17 +241,29 @@ static int apart(pid_t (*how)(void))
 	}
 #pragma GCC diagnostic ignored "-Wunused-result"
 #pragma GCC diagnostic ignored "-Wunused-value"
-CALLS(DEFINE)
-#define LIST(name, call) {#name, call_##name},
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#define CALL       DEFINE
+#define CALL_APART DEFINE
+#include "small_stack.def"
+#undef CALL
+#undef CALL_APART
+#define LIST(name, call)       {#name, call_##name, false},
+#define LIST_APART(name, call) {#name, call_##name, true},
 static const struct {
 	const char *name;
 	void (*make)(void);
-} calls[] = {CALLS(LIST)};
+	bool is_apart;
+} calls[] = {
+#define CALL       LIST
+#define CALL_APART LIST_APART
+#include "small_stack.def"
+#undef CALL
+#undef CALL_APART
+};
 #define CNT (sizeof(calls) / sizeof(calls[0]))
 
 /* ---- the stack ---- */
 
-static char *stack; /* STACK bytes with STACK unmapped ones below */
 static ucontext_t back, there;
 static void (*current)(void);
 static struct result {
@@ -291,10 +272,9 @@ static struct result {
 
 static __attribute__((noinline)) void on_stack(void)
 {
-	char *frame = __builtin_frame_address(0);
-
+	result->top = (long)__builtin_frame_address(0);
 	current();
-	result->top = (long)frame;
+	sink = 0; /* no jump in place of the call */
 }
 
 /* Makes the call with @bytes of stack. */
@@ -343,9 +323,23 @@ static void run_when(const char *when, long bytes)
 		run_in_handler(bytes);
 		return;
 	}
-	if (strcmp(when, "warm") == 0)
+	if (strcmp(when, "warm") == 0 && stack == private_stack)
 		current();
 	run(bytes);
+}
+
+/* A call that ends the process or its program. */
+static void run_apart(const char *when, long bytes)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		run_when(when, bytes);
+		_exit(1);
+	}
+	if (waitpid(pid, &status, 0) != pid || WIFSIGNALED(status))
+		_exit(1);
 }
 
 /* 0: the call was made. */
@@ -355,10 +349,16 @@ static int in_child(unsigned i, const char *when, long bytes)
 	pid_t pid;
 
 	current = calls[i].make;
+	stack = calls[i].is_apart ? shared_stack : private_stack;
 	memset(stack, PAINT, STACK);
 	pid = fork();
 	if (pid == 0) {
-		run_when(when, bytes);
+		stdin = in;
+		stdout = out;
+		if (calls[i].is_apart)
+			run_apart(when, bytes);
+		else
+			run_when(when, bytes);
 		if (bytes == STACK) {
 			const char *p = stack;
 
@@ -373,11 +373,18 @@ static int in_child(unsigned i, const char *when, long bytes)
 	return status;
 }
 
+static char *new_stack(int flag)
+{
+	char *p = mmap(NULL, 2 * STACK, PROT_NONE, flag | MAP_ANONYMOUS, -1, 0);
+
+	mprotect(p + STACK, STACK, PROT_READ | PROT_WRITE);
+	return p + STACK;
+}
+
 static void set_up(void)
 {
-	stack = mmap(NULL, 2 * STACK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	stack += STACK;
-	mprotect(stack, STACK, PROT_READ | PROT_WRITE);
+	private_stack = new_stack(MAP_PRIVATE);
+	shared_stack = new_stack(MAP_SHARED);
 	result = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	mkdir("folder", 0700);
 	folder = open("folder", O_RDONLY | O_DIRECTORY);
@@ -385,7 +392,13 @@ static void set_up(void)
 	file = open("file", O_RDWR | O_CREAT, 0600);
 	for (int i = 0; i < 4; i++)
 		write(file, room, sizeof(room));
+	program = open("/bin/true", O_RDONLY | O_CLOEXEC);
 	pipe(pipes);
+	aio.aio_fildes = aio64.aio_fildes = file;
+	aio.aio_buf = aio64.aio_buf = room;
+	aio.aio_nbytes = aio64.aio_nbytes = 1;
+	aio.aio_lio_opcode = aio64.aio_lio_opcode = LIO_READ;
+	pthread_barrier_init(&barrier, NULL, 1);
 	socketpair(AF_UNIX, SOCK_STREAM, 0, pairs);
 	event = eventfd(0, EFD_NONBLOCK);
 	queue = epoll_create1(0);
@@ -421,7 +434,7 @@ static int try(const char *when, long extra)
 	long need, top;
 	int bad = 0;
 
-	while (scanf("%31s %ld %ld", name, &need, &top) == 3)
+	while (fscanf(list_in, "%31s %ld %ld", name, &need, &top) == 3)
 		for (unsigned i = 0; i < CNT; i++) {
 			if (strcmp(calls[i].name, name) != 0 ||
 			    !in_child(i, when, (need + extra + top + 15) & ~15L))
@@ -436,6 +449,7 @@ int main(int argc, char **argv)
 {
 	if (argc < 3)
 		return 2;
+	list_in = stdin;
 	set_up();
 	if (strcmp(argv[1], "measure") == 0)
 		measure(argv[2]);

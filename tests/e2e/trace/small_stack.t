@@ -7,6 +7,24 @@ export LD_BIND_NOW=1
 mkdir work
 cd work || exit 1
 
+# The calls are those of all hooks but these: not in every C library; wait for a signal or another thread; write all disks; end
+# the process that measures.
+cat >unmeasured <<'END'
+__isoc23_fscanf
+__isoc23_scanf
+__isoc23_vfscanf
+daemon
+pause
+pthread_cond_wait
+sigsuspend
+sync
+END
+awk -F '[(,][ \t]*' 'BEGIN { at["HAND"] = at["CALL"] = at["ARG"] = at["IO"] = 4; at["FD"] = at["PATH"] = at["STREAM"] = 5; at["VOID"] = at["OPEN"] = at["NEWFD"] = 2 }
+	/^HOOK_/ { kind = substr($1, 6); if (!(kind in at)) exit 1; sub(/[) \t]*$/, "", $at[kind]); print $at[kind] }' "$TOP"/preload/libc/*.def | sort >hooks
+check 'the tables have more than 400 hooks' test "$(wc -l <hooks)" -gt 400
+sed -n 's/^CALL[_APRT]*(\([A-Za-z0-9_]*\),.*/\1/p' "$TOP/tests/prog/small_stack.def" | sort - unmeasured | comm -23 hooks - >missing
+is "$(cat missing)" '' 'each hook is measured, or has a reason why it is not'
+
 # What a call of the program needs by itself, and with the tracer: both are measured on a stack that is large enough.
 for when in warm thread process handler; do
 	"$PROGRAM" measure $when >"$W/plain.$when"
