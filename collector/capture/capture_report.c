@@ -395,7 +395,8 @@ static void begin_counting(struct collector *c)
 	c->arenas.gpu.lost.dropped = c->arenas.gpu.lost.untimed = c->arenas.gpu.hurried = 0;
 	c->arenas.gpu.lost.backward = c->arenas.gpu.lost.incomplete = 0;
 	sources_rotate(&c->recording);
-	c->recording.rows.written = c->recording.rows.dead = 0;
+	c->recording.rows.written = 0;
+	memset(c->recording.rows.dead, 0, sizeof(c->recording.rows.dead));
 	c->report.has_said_disk_full = c->report.has_said_removed = false;
 	c->report.has_said_locked = false;
 }

@@ -226,10 +226,9 @@ static void say_losses(struct collector *c)
 			  "or by more threads than there are slots (see SL_LOST_EVENTS)",
 			  recording_grouped(as->lost.other, n));
 	say_other_records(c);
-	if (as->lost.disk + c->recording.rows.dead)
+	if (as->lost.disk)
 		notes_say(c, SAY_WARNING, "%s rows were lost: %s (see SL_LOST_EVENTS)",
-			  recording_grouped(as->lost.disk + c->recording.rows.dead, n),
-			  as->lost.why);
+			  recording_grouped(as->lost.disk, n), as->lost.why);
 	sources_note_losses(&c->recording);
 	say_gpus(c);
 	if (as->lost.corrupt)

@@ -84,19 +84,23 @@ void pump_clocks(struct collector *c)
 	c->clocks.clock_at = c->clocks.now = s.mono - c->clocks.map.zero;
 }
 
+void pump_lost_rows(struct collector *c)
+{
+	c->arenas.lost.disk += recording_lost_rows(&c->recording, c->arenas.lost.why);
+}
+
 /* The transaction failed. What was lost before for another reason has its row first. */
 static void lose(struct collector *c, int err)
 {
 	const char *why = db_loss_reason(err);
 
-	if (c->arenas.lost.why && c->arenas.lost.why != why)
+	if (c->arenas.lost.why && c->arenas.lost.why != why) {
 		drain_totals(&c->arenas, false);
+		pump_lost_rows(c);
+	}
 	c->arenas.lost.why = why;
 	positions_lost(&c->arenas);
-	if (!c->recording.rows.dead)
-		c->recording.rows.dead_first = c->model.kernel_rows.first;
-	c->recording.rows.dead += c->model.kernel_rows.cnt;
-	c->recording.rows.dead_last = c->model.kernel_rows.last;
+	recording_failed(&c->recording);
 	if (!c->report.has_said_disk_full && !c->report.is_quiet)
 		sl_warn("cannot write the report: %s; the program goes on, what is lost is counted",
 			why);
@@ -160,8 +164,8 @@ void pump_commit(struct collector *c)
 	else
 		intake_release(c);
 	say_removed(c);
-	c->recording.rows.written += c->model.kernel_rows.cnt;
-	c->model.kernel_rows.cnt = 0;
+	c->recording.rows.written += c->model.kernel_rows[ROWS_SWITCH].cnt;
+	memset(c->model.kernel_rows, 0, sizeof(c->model.kernel_rows));
 	positions_release(&c->arenas);
 	c->clocks.committed_at = c->clocks.now;
 	c->report.is_busy = false;

@@ -23,6 +23,8 @@ int pump_poll(struct collector *c);
 /* Takes all records up to this moment. */
 void pump_drain(struct collector *c);
 void pump_commit(struct collector *c);
+/* Kernel events and counters in commits that failed: into SL_LOST_EVENTS. */
+void pump_lost_rows(struct collector *c);
 /* The same, unless another program has the report locked: then rows wait for the next try. */
 void pump_try_commit(struct collector *c);
 /* At the end of a recording: commits wait for that program, a minute at most. */

@@ -175,7 +175,7 @@ static int poll(void *self, bool all)
 		return 0;
 	rows = health_write(s->health, r->report->db, &r->report->windows, r->clocks->map.zero,
 			    r->report->next_from_mono, all);
-	recording_wrote(r, &rows);
+	recording_wrote(r, ROWS_GPU, &rows);
 	return 0;
 }
 

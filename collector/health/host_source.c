@@ -107,7 +107,7 @@ static int poll(void *self, bool all)
 		return 0;
 	rows = host_write(s->host, r->report->db, &r->report->windows, r->clocks->map.zero,
 			  r->report->next_from_mono);
-	recording_wrote(r, &rows);
+	recording_wrote(r, ROWS_HOST, &rows);
 	return 0;
 }
 

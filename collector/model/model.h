@@ -132,7 +132,7 @@ struct model {
 		int64_t oom_kills;      /* of the machine, when last looked at; -1: not known */
 	} counts;
 	struct live live;
-	struct event_rows kernel_rows; /* since the last commit */
+	struct event_rows kernel_rows[ROWS_KINDS]; /* since the last commit */
 	/* CLOCK_MONOTONIC: the kernel's events up to here have been handed over; 0: none are awaited. */
 	uint64_t told_mono;
 	struct {

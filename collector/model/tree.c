@@ -19,13 +19,6 @@ static int64_t session_ns(const struct model *m, uint64_t mono)
 	return (int64_t)mono - m->clock->zero;
 }
 
-static void count_row(struct model *m, int64_t ns)
-{
-	if (!m->kernel_rows.cnt++)
-		m->kernel_rows.first = ns;
-	m->kernel_rows.last = ns;
-}
-
 static void on_switch(void *ctx, const struct sched_switch *sw)
 {
 	struct model *m = ctx;
@@ -39,7 +32,7 @@ static void on_switch(void *ctx, const struct sched_switch *sw)
 	row[SCHED_GLOBAL_TID] = tid;
 	row[SCHED_THREAD_STATE] = sw->is_in ? SCHED_STATE_RUNNING : sw->state;
 	row[SCHED_THREAD_BLOCK] = DB_NULL;
-	count_row(m, ns);
+	event_rows_add(&m->kernel_rows[ROWS_SWITCH], ns);
 	if (sw->is_in ? !sw->wakeup_ns && !sw->waker_tid : sw->preempted < 0 && sw->priority < 0)
 		return;
 	row = db_row(m->db, DB_SL_SCHED_DETAIL);
@@ -88,7 +81,7 @@ static void on_call(void *ctx, const struct sched_call *call)
 	row[CALL_CALLCHAIN_ID] = 0;
 	row[CALL_RETURN_VALUE] = call->result;
 	row[CALL_ERRNUM] = call_errno(call->result);
-	count_row(m, session_ns(m, call->end_ns));
+	event_rows_add(&m->kernel_rows[ROWS_CALL], session_ns(m, call->end_ns));
 }
 
 static void on_call_sum(void *ctx, const struct sched_call_sum *sum)

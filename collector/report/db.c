@@ -177,7 +177,7 @@ int db_commit(struct db *db, int64_t now)
 	if (db->txn.failed) {
 		db->txn.failed = 0;
 		db_ops_failed(db);
-		db_nvtx_failed(db);
+		db_nvtx_failed(db, err);
 		if (err == -ENOSPC) {
 			wal_trim(db);
 			sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE, NULL,

@@ -210,7 +210,7 @@ void db_prefetch_free(struct db *db);
 
 int db_nvtx_flush(struct db *db);
 void db_nvtx_done(struct db *db);
-void db_nvtx_failed(struct db *db);
+void db_nvtx_failed(struct db *db, int err);
 int db_nvtx_load(struct db *db);
 void db_nvtx_free(struct db *db);
 void db_nvtx_move(struct db *db, struct db *old); /* ids given out, ranges that were left open */

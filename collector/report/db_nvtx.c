@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #define KEEP_BYTES (64u << 20) /* how much is kept while the disk is full */
@@ -77,15 +78,31 @@ struct left {
 	int64_t id, type, global_tid, which; /* which: domain, or range id */
 };
 
+static const char no_memory[] = "no memory", refused[] = "the database refused them";
+
 struct db_nvtx {
 	uint8_t *buf;
 	size_t len, cap;
-	uint64_t rows, dropped;
+	uint64_t rows;
+	struct {
+		const char *why; /* NULL: this and all that follow are free */
+		uint64_t cnt;
+	} dropped[8]; /* rows that are in no report, by reason */
 	int64_t last_id;
 	sqlite3_stmt *stmt[DB_NVTX_TABLE_CNT];
 	struct left *left;
 	size_t left_cnt, left_cap;
 };
+
+static void drop(struct db_nvtx *n, const char *why, uint64_t cnt)
+{
+	unsigned i = 0, last = sizeof(n->dropped) / sizeof(n->dropped[0]) - 1;
+
+	while (i < last && n->dropped[i].why && n->dropped[i].why != why)
+		i++;
+	n->dropped[i].why = why;
+	n->dropped[i].cnt += cnt;
+}
 
 static struct db_nvtx *get(struct db *db)
 {
@@ -156,7 +173,7 @@ static int put(struct db *db, struct head *h, const int64_t *numbers, const char
 	if (err) {
 		if (n) {
 			n->len = start;
-			n->dropped++;
+			drop(n, no_memory, 1);
 		}
 		return err;
 	}
@@ -262,7 +279,7 @@ static int run_one(struct db *db, sqlite3_stmt *stmt, const struct head *h, cons
 	case SQLITE_CONSTRAINT:
 	case SQLITE_MISMATCH:
 	case SQLITE_TOOBIG:
-		db->nvtx->dropped++;
+		drop(db->nvtx, refused, 1);
 		return 0;
 	}
 	return db_fail(db, rc);
@@ -292,6 +309,7 @@ int db_nvtx_flush(struct db *db)
 void db_nvtx_done(struct db *db)
 {
 	struct db_nvtx *n = db->nvtx;
+	char what[128];
 
 	if (!n)
 		return;
@@ -302,22 +320,21 @@ void db_nvtx_done(struct db *db)
 		n->buf = NULL;
 		n->cap = 0;
 	}
-	if (n->dropped) {
-		uint64_t cnt = n->dropped;
-
-		n->dropped = 0;
-		db_lost(db, db->time.end, db->time.end, DB_NULL,
-			"NVTX events: disk full, or the report locked", (int64_t)cnt);
+	for (unsigned i = 0; i < sizeof(n->dropped) / sizeof(n->dropped[0]) && n->dropped[i].why;
+	     i++) {
+		snprintf(what, sizeof(what), "NVTX events: %s", n->dropped[i].why);
+		db_lost(db, db->time.end, db->time.end, DB_NULL, what, (int64_t)n->dropped[i].cnt);
 	}
+	memset(n->dropped, 0, sizeof(n->dropped));
 }
 
-void db_nvtx_failed(struct db *db)
+void db_nvtx_failed(struct db *db, int err)
 {
 	struct db_nvtx *n = db->nvtx;
 
 	if (!n || n->len <= KEEP_BYTES)
 		return;
-	n->dropped += n->rows;
+	drop(n, db_loss_reason(err), n->rows);
 	n->len = 0;
 	n->rows = 0;
 }

@@ -171,24 +171,6 @@ size_t collect_tick(struct collector *c)
 	return all;
 }
 
-static void write_dead_switches(struct collector *c)
-{
-	const struct profile_options *o = c->options;
-	bool switches = o->kernel.cpuctxsw != SCHED_MODE_NONE,
-	     samples = c->recording.sample && o->kernel.sample != SCHED_MODE_NONE;
-	bool off_cpu = c->recording.sample && o->kernel.off_cpu_ns >= 0;
-	char what[192];
-
-	if (!c->recording.rows.dead)
-		return;
-	snprintf(what, sizeof(what), "%s%s%s%s%s: %s", switches ? "context switches" : "",
-		 switches && samples ? ", " : "", samples ? "CPU samples" : "",
-		 off_cpu && (switches || samples) ? ", " : "",
-		 off_cpu ? "stacks of threads without a CPU" : "", c->arenas.lost.why);
-	db_lost(c->report.db, c->recording.rows.dead_first, c->recording.rows.dead_last, DB_NULL,
-		what, (int64_t)c->recording.rows.dead);
-}
-
 /* What is only known now: losses, totals, ends. */
 static void complete(struct collector *c)
 {
@@ -199,7 +181,7 @@ static void complete(struct collector *c)
 	pump_commit(c);
 	/* Losses of the last commit go into one more. */
 	drain_totals(&c->arenas, true);
-	write_dead_switches(c);
+	pump_lost_rows(c);
 	python_end(c);
 	checks_end(c, c->end == RUN_ENDS && c->options->program.wait_all);
 	notes_end(c);

@@ -101,7 +101,7 @@ static void set_recording(struct collector *c)
 		.report = &c->report,
 		.clocks = &c->clocks,
 		.root = &c->root,
-		.rows.pending = &c->model.kernel_rows,
+		.rows.pending = c->model.kernel_rows,
 		.tree = {&model_sched_ops, &c->model},
 		.gpus = {gpu_number, gpu_seen_write, &c->arenas},
 		.stacks_most = flight_sample_most(c->options),

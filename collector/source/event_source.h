@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/base/event_rows.h"
+
 struct recording;
 
 /* Events that the collector reads itself, so that recover cannot resume them. */
@@ -16,12 +18,6 @@ enum {
 	FROM_KERNEL_SWITCHES = 2,
 	FROM_KERNEL_CALLS = 4,
 	FROM_KERNEL_COUNTERS = 8
-};
-
-/* Rows that were written. */
-struct event_rows {
-	uint64_t cnt;
-	int64_t first, last; /* session ns */
 };
 
 /* A process to be followed, with all threads it has and whatever it will start. */

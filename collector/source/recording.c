@@ -52,18 +52,47 @@ void recording_lost(struct recording *r, const char *what, uint64_t cnt)
 		db_lost(r->report->db, 0, r->clocks->now, DB_NULL, what, (int64_t)cnt);
 }
 
-void recording_wrote(struct recording *r, const struct event_rows *rows)
+void recording_wrote(struct recording *r, enum row_kind kind, const struct event_rows *rows)
 {
-	struct event_rows *pending = r->rows.pending;
-
-	if (!rows->cnt)
-		return;
-	r->report->is_busy = true;
+	if (rows->cnt)
+		r->report->is_busy = true;
 	/* In case the disk is full. */
-	if (!pending->cnt)
-		pending->first = rows->first;
-	pending->last = rows->last;
-	pending->cnt += rows->cnt;
+	event_rows_append(&r->rows.pending[kind], rows);
+}
+
+void recording_failed(struct recording *r)
+{
+	for (unsigned kind = 0; kind < ROWS_KINDS; kind++)
+		event_rows_append(&r->rows.dead[kind], &r->rows.pending[kind]);
+}
+
+uint64_t recording_lost_rows(struct recording *r, const char *why)
+{
+	static const char *const name[ROWS_KINDS] = {
+		[ROWS_SWITCH] = "context switches",
+		[ROWS_CALL] = "system calls",
+		[ROWS_SAMPLE] = "CPU samples",
+		[ROWS_OFF_CPU] = "stacks of threads without a CPU",
+		[ROWS_FAULT] = "page faults",
+		[ROWS_BLOCK] = "requests to block devices",
+		[ROWS_COUNTER] = "intervals of event counters",
+		[ROWS_HOST] = "samples of host counters",
+		[ROWS_GPU] = "samples and events of GPUs",
+	};
+	uint64_t sum = 0;
+
+	for (unsigned kind = 0; kind < ROWS_KINDS; kind++) {
+		struct event_rows *dead = &r->rows.dead[kind];
+		char what[128];
+
+		if (!dead->cnt)
+			continue;
+		snprintf(what, sizeof(what), "%s: %s", name[kind], why);
+		db_lost(r->report->db, dead->first, dead->last, DB_NULL, what, (int64_t)dead->cnt);
+		sum += dead->cnt;
+		*dead = (struct event_rows){0};
+	}
+	return sum;
 }
 
 const struct windows *recording_windows(const struct recording *r, bool wants)

@@ -80,10 +80,10 @@ struct recording {
 	const struct clocks *clocks;
 	const struct root *root;
 	struct {
-		struct event_rows *pending; /* until the commit */
-		uint64_t written;           /* of this report, until the last commit */
-		uint64_t dead;              /* lost while the disk was full */
-		int64_t dead_first, dead_last;
+		struct event_rows *pending; /* of each kind, until the commit */
+		struct event_rows dead
+			[ROWS_KINDS]; /* in commits that failed, without a row in SL_LOST_EVENTS yet */
+		uint64_t written;     /* switches of this report, until the last commit */
 		uint64_t switches_lost; /* of this report, as far as noted */
 	} rows;
 	/* Destination of context switches, and of what processes do. */
@@ -121,7 +121,10 @@ void recording_number(struct recording *r, const char *name, int64_t value);
 /* The report lacks @cnt of @what. */
 void recording_lost(struct recording *r, const char *what, uint64_t cnt);
 /* @rows are in the report. */
-void recording_wrote(struct recording *r, const struct event_rows *rows);
+void recording_wrote(struct recording *r, enum row_kind kind, const struct event_rows *rows);
+/* Rows of the commit that failed wait until recording_lost_rows() writes them into SL_LOST_EVENTS, by kind, with the reason @why; the sum. */
+void recording_failed(struct recording *r);
+uint64_t recording_lost_rows(struct recording *r, const char *why);
 /* The windows of the report; where @wants is false, those of a report without events. */
 const struct windows *recording_windows(const struct recording *r, bool wants);
 /* 12345678 as "12,345,678". */

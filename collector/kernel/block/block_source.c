@@ -25,7 +25,7 @@ static int poll(void *self, bool all)
 			    r->clocks->map.zero, r->report->next_from_mono);
 
 	(void)all;
-	recording_wrote(r, &rows);
+	recording_wrote(r, ROWS_BLOCK, &rows);
 	return 0;
 }
 

@@ -53,15 +53,12 @@ static void put_row(void *to, const struct sample_row *what)
 	row[SAMPLE_CPU_CYCLES] = !what->end_ns;
 	row[SAMPLE_STACK_ID] = what->stack;
 	row[SAMPLE_END] = what->end_ns ? (int64_t)what->end_ns - r->zero : DB_NULL;
-	if (r->first == INT64_MIN || ns < r->first)
-		r->first = ns;
-	if (r->last < ns || r->first == ns)
-		r->last = ns;
+	event_rows_add(&r->wrote[what->end_ns ? ROWS_OFF_CPU : ROWS_SAMPLE], ns);
 }
 
 static void put_fault(void *to, const struct sample_fault *f)
 {
-	const struct sample_report *r = to;
+	struct sample_report *r = to;
 	int64_t path = f->path ? db_string(r->db, f->path, strlen(f->path)) : DB_NULL,
 		*row = db_row(r->db, DB_SL_PAGE_FAULTS);
 
@@ -71,6 +68,7 @@ static void put_fault(void *to, const struct sample_fault *f)
 	row[FAULT_PATH_ID] = path;
 	row[FAULT_OFFSET] = f->path ? (int64_t)f->offset : DB_NULL;
 	row[FAULT_STACK_ID] = f->stack;
+	event_rows_add(&r->wrote[ROWS_FAULT], (int64_t)f->ns - r->zero);
 }
 
 static bool has_space(void *to, int64_t space)

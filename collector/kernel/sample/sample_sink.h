@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/base/event_rows.h"
 #include "collector/report/db_stacks.h"
 
 struct sample_row {
@@ -53,8 +54,8 @@ struct sample_sink {
 /* The report. */
 struct sample_report {
 	struct db *db;
-	int64_t zero;        /* CLOCK_MONOTONIC at session time 0 */
-	uint64_t cnt;        /* rows so far: they are numbered by it */
-	int64_t first, last; /* session ns of the rows; first INT64_MIN: none yet */
+	int64_t zero; /* CLOCK_MONOTONIC at session time 0 */
+	uint64_t cnt; /* rows of samples so far: they are numbered by it */
+	struct event_rows wrote[ROWS_KINDS];
 };
 struct sample_sink sample_report_sink(struct sample_report *r);

@@ -25,17 +25,14 @@ struct sample_source {
 
 struct sample_report sample_report_of(const struct recording *r)
 {
-	return (struct sample_report){.db = r->report->db,
-				      .zero = r->clocks->map.zero,
-				      .cnt = r->sample_cnt,
-				      .first = INT64_MIN};
+	return (struct sample_report){
+		.db = r->report->db, .zero = r->clocks->map.zero, .cnt = r->sample_cnt};
 }
 
 void sample_report_written(struct recording *r, const struct sample_report *report)
 {
-	const struct event_rows rows = {report->cnt - r->sample_cnt, report->first, report->last};
-
-	recording_wrote(r, &rows);
+	for (unsigned kind = 0; kind < ROWS_KINDS; kind++)
+		recording_wrote(r, kind, &report->wrote[kind]);
 	r->sample_cnt = report->cnt;
 }
 

@@ -123,7 +123,7 @@ static void note_losses(void *self)
 	s->calls.now = sched_calls_lost(s->sched) - s->calls.before;
 	recording_lost(r, "context switches: lost by the kernel", s->switches.now);
 	/* A few are skipped in nearly every run: those stand in the report alone. */
-	if (s->switches.now * 100 > r->rows.written + r->rows.pending->cnt)
+	if (s->switches.now * 100 > r->rows.written + r->rows.pending[ROWS_SWITCH].cnt)
 		recording_say(r, SAY_WARNING,
 			      "%s context-switch events were lost by the kernel (its buffer was "
 			      "full, or it skipped them)",

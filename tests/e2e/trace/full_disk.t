@@ -51,4 +51,36 @@ is "$(found)" "$(made)" 'recover once the disk has room: rows + lost = calls'
 is "$(q "$R" "SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE what LIKE 'calls: rings%'")" 0 'recover once the disk has room: no call is lost in the rings'
 check 'recover once the disk has room: the report is sound' intact "$R"
 is "$(ls disk) $(ls "$SIGHTLINE_SESSIONS")" 'r.sqlite ' 'recover leaves no ring and no session'
+
+# What the collector itself has no room for is counted by what it is.
+if "$BIN" status 2>/dev/null | grep -q '^eBPF  *ok' && [ -x "$PY" ]; then
+	rm -rf disk/*
+	mount -o remount,size=3m disk
+	cat >busy.py <<'END'
+import os, time
+r, w = os.pipe()
+if os.fork():
+    for i in range(60000):
+        os.write(w, b'x')
+        if i % 10 == 0:
+            time.sleep(0.00001)
+    os.close(w)
+    os.wait()
+else:
+    os.close(w)
+    while os.read(r, 1): pass
+    os._exit(0)
+END
+	"$BIN" profile -f true -o disk/r -t none -s process-tree --sampling-frequency=4000 --syscall=process-tree --syscall-threshold=0 \
+		--host-counters=100 "$PY" -I -S busy.py 2>log
+	is "$?" 0 'events of the kernel have no room: the program works'
+	for kind in 'context switches' 'system calls' 'CPU samples' 'samples of host counters'; do
+		check "$kind that have no room are counted as such" test "$(q "$R" "SELECT CAST(total(count) AS INT) FROM SL_LOST_EVENTS WHERE what = '$kind: disk full'")" -gt 0
+	done
+	is "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what LIKE '%,%: disk full' OR what LIKE ': %'")" 0 'no line counts rows of two kinds'
+	lost=$(q "$R" "SELECT CAST(total(count) AS INT) FROM SL_LOST_EVENTS WHERE what LIKE '%: disk full' AND what NOT LIKE 'rows of%'")
+	check 'the message has their sum' grep -q "^sightline: $(echo "$lost" | rev | sed 's/.../&,/g; s/,$//' | rev) rows were lost: disk full" log || diag <log
+else
+	skip 'events of the kernel that have no room are counted by kind' 'no eBPF here, or no python3'
+fi
 done_testing

@@ -260,20 +260,42 @@ static void list_of_collections_has_the_process_tree_before_its_users(void **sta
 
 static void rows_of_sources_add_up_until_the_commit(void **state)
 {
-	struct event_rows pending = {0};
+	struct event_rows pending[ROWS_KINDS] = {{0}};
 
 	(void)state;
 	begin_with("");
-	recording->rows.pending = &pending;
+	recording->rows.pending = pending;
 	report.is_busy = false;
-	recording_wrote(recording, &(struct event_rows){0, 5, 6});
+	recording_wrote(recording, ROWS_BLOCK, &(struct event_rows){0, 5, 6});
 	assert_false(report.is_busy);
-	recording_wrote(recording, &(struct event_rows){2, 5, 6});
-	recording_wrote(recording, &(struct event_rows){3, 7, 9});
+	recording_wrote(recording, ROWS_BLOCK, &(struct event_rows){2, 5, 6});
+	recording_wrote(recording, ROWS_BLOCK, &(struct event_rows){3, 7, 9});
 	assert_true(report.is_busy);
-	assert_int_equal(pending.cnt, 5);
-	assert_int_equal(pending.first, 5);
-	assert_int_equal(pending.last, 9);
+	assert_int_equal(pending[ROWS_BLOCK].cnt, 5);
+	assert_int_equal(pending[ROWS_BLOCK].first, 5);
+	assert_int_equal(pending[ROWS_BLOCK].last, 9);
+	assert_int_equal(pending[ROWS_SWITCH].cnt, 0);
+	end();
+}
+
+static void rows_of_failed_commits_are_lost_by_their_kind(void **state)
+{
+	struct event_rows pending[ROWS_KINDS] = {
+		[ROWS_CALL] = {4, 10, 20}, [ROWS_FAULT] = {1, 3, 3}};
+
+	(void)state;
+	begin_with("");
+	recording->rows.pending = pending;
+	recording_failed(recording);
+	pending[ROWS_FAULT] = (struct event_rows){0};
+	recording_failed(recording);
+	assert_int_equal(recording_lost_rows(recording, "disk full"), 9);
+	assert_int_equal(recording_lost_rows(recording, "disk full"), 0);
+	assert_int_equal(db_commit(report.db, 1), 0);
+	assert_string_equal(
+		ask("SELECT group_concat(what || ' ' || count || ' ' || start || ' ' || end, ';') "
+		    "FROM SL_LOST_EVENTS"),
+		"system calls: disk full 8 10 20;page faults: disk full 1 3 3");
 	end();
 }
 
@@ -315,6 +337,7 @@ int main(void)
 		TEST(flight_recorder_opens_what_can_be_held),
 		TEST(list_of_collections_has_the_process_tree_before_its_users),
 		TEST(rows_of_sources_add_up_until_the_commit),
+		TEST(rows_of_failed_commits_are_lost_by_their_kind),
 		TEST(losses_have_a_row_where_there_are_any),
 		TEST(digits_are_grouped_by_three),
 	};
