@@ -218,7 +218,9 @@ CREATE TABLE SL_FILE_TOTALS (
     -- shorter than the threshold or their row was lost. Totals of all calls on a file = these + the rows of OSRT_API with its
     -- fileAccessId and a function that opens, reads, or writes (SL_FUNCTIONS.io). Written when a thread or the report ends; the
     -- flight recorder has none. Calls whose descriptor is not known (it failed, or a sandbox forbids to look), and those of
-    -- some threads where there are thousands (DIAGNOSTIC_EVENT then has a line), are in SL_OSRT_TOTALS alone.
+    -- some threads where there are thousands (DIAGNOSTIC_EVENT then has a line), are in SL_OSRT_TOTALS alone. A call that copies
+    -- between two files (copy_file_range, sendfile, splice, tee) is here as written, without time, for the file that it wrote to:
+    -- its row, and SL_OSRT_TOTALS, are of the file that it read.
     globalTid    INTEGER NOT NULL, -- packed id of the thread (of all threads that had it, one after the other)
     fileAccessId INTEGER NOT NULL, -- -> OSRT_FILE_ACCESS_DESCRIPTORS.fileAccessId
     eventType    INTEGER NOT NULL, -- -> ENUM_OSRT_FILE_ACCESS_EVENT_TYPE.id: 1 opened, 3 read, 4 written

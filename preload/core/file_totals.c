@@ -76,16 +76,17 @@ static void evict(struct sl_file_total *f)
 	memset(f->way, 0, sizeof(f->way));
 }
 
-/* A call without a record, with `busy` set. @serial: of @fd, 0 unknown: it is not counted by file. */
-static void sl_file_count(enum sl_hook hook, int fd, uint32_t serial, uint64_t duration,
-			  uint64_t bytes)
+/*
+ * One more call, with `busy` set. @serial: of @fd, 0 unknown: it is not counted by file; @stream: 0 or SL_FILE_STREAM; @way:
+ * SL_FILE_*
+ */
+static void count(int fd, uint32_t serial, uint32_t stream, unsigned way, uint64_t duration,
+		  uint64_t bytes)
 {
-	uint32_t stream = sl_hook_is_stdio(hook) ? SL_FILE_STREAM : 0;
-	uint8_t io = sl_hook_info[hook].io;
 	struct sl_file_total *f;
 
 	/* Without totals: reset by a fork inside the call. */
-	if (!serial || !sl_tls.agg || (io != SL_IO_READ && io != SL_IO_WRITE))
+	if (!serial || !sl_tls.agg)
 		return;
 	f = sl_file_place(fd, stream);
 	if (f->key && f->key != sl_file_key(serial | stream) && has_few() && take_more())
@@ -96,7 +97,18 @@ static void sl_file_count(enum sl_hook hook, int fd, uint32_t serial, uint64_t d
 		f->fd = fd;
 		__atomic_store_n(&f->key, sl_file_key(serial | stream), __ATOMIC_RELEASE);
 	}
-	sl_file_add(f, io == SL_IO_WRITE ? SL_FILE_WRITE : SL_FILE_READ, duration, bytes);
+	sl_file_add(f, way, duration, bytes);
+}
+
+static void sl_file_count(enum sl_hook hook, int fd, uint32_t serial, uint64_t duration,
+			  uint64_t bytes)
+{
+	uint32_t stream = sl_hook_is_stdio(hook) ? SL_FILE_STREAM : 0;
+	uint8_t io = sl_hook_info[hook].io;
+
+	if (io == SL_IO_READ || io == SL_IO_WRITE)
+		count(fd, serial, stream, io == SL_IO_WRITE ? SL_FILE_WRITE : SL_FILE_READ,
+		      duration, bytes);
 }
 
 bool sl_file_shorter(const struct sl_call *call, enum sl_hook hook, int fd, uint32_t serial,
@@ -112,6 +124,16 @@ bool sl_file_shorter(const struct sl_call *call, enum sl_hook hook, int fd, uint
 	sl_file_count(hook, fd, serial, call->duration, moved);
 	sl_end_write();
 	return true;
+}
+
+void sl_file_copied(int fd, uint64_t bytes)
+{
+	uint32_t serial = sl_fd_get(fd);
+
+	if (!sl_begin_write())
+		return;
+	count(fd, serial, 0, SL_FILE_WRITE, 0, bytes);
+	sl_end_write();
 }
 
 void sl_file_lost(const struct sl_call *call, enum sl_hook hook, int fd, uint32_t serial,

@@ -432,6 +432,14 @@ void sl_leave_io_slow(const struct sl_call *call, enum sl_hook hook, int64_t ret
 		sl_file_lost(call, hook, fd, serial, done);
 }
 
+void sl_leave_copy(const struct sl_call *call, enum sl_hook hook, int64_t ret, int in, int out,
+		   uint64_t requested, int64_t offset)
+{
+	if (ret >= 0)
+		sl_file_copied(out, (uint64_t)ret);
+	sl_leave_io_slow(call, hook, ret, ret < 0, in, requested, ret, offset);
+}
+
 void sl_leave_io_rare(uint64_t start, uint32_t depth, enum sl_hook hook, int64_t ret, int fd,
 		      uint64_t requested, int64_t offset)
 {

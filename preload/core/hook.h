@@ -247,6 +247,8 @@ SL_COLD bool sl_file_shorter(const struct sl_call *call, enum sl_hook hook, int 
 /* After a record that found no room. */
 SL_COLD void sl_file_lost(const struct sl_call *call, enum sl_hook hook, int fd, uint32_t serial,
 			  int64_t bytes);
+/* A call that has a record, or totals, of another descriptor has moved @bytes to @fd, too. Its time is not counted twice. */
+SL_COLD void sl_file_copied(int fd, uint64_t bytes);
 /* Slow path of sl_count_char(). */
 SL_COLD void sl_count_char_slow(enum sl_hook hook, int fd);
 
@@ -477,6 +479,10 @@ SL_HOT void sl_leave_io(const struct sl_call *call, enum sl_hook hook, unsigned 
 		sl_leave_io_slow(&copy, hook, ret, failed, fd, requested, done, offset);
 	}
 }
+
+/* Of a call that moves bytes between two descriptors, for the one that is read; @out has totals of its own. */
+SL_COLD void sl_leave_copy(const struct sl_call *call, enum sl_hook hook, int64_t ret, int in,
+			   int out, uint64_t requested, int64_t offset);
 
 /* Calls that carry a string or a socket address (not on the hottest paths). */
 void sl_leave_bytes(const struct sl_call *call, enum sl_hook hook, unsigned shape, int64_t ret,

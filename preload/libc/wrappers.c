@@ -71,6 +71,10 @@
 		return rc;                                                                     \
 	}
 
+#define HOOK_COPY(name, params, args, in, out, requested, off) \
+	HOOK_AROUND(NEG, ssize_t, name, params, args,          \
+		    sl_leave_copy(&call, SL_H_##name, rc, in, out, requested, off))
+
 #define HOOK_PATH(fail, io, ret, name, params, args, path)                                     \
 	HOOK_AROUND(fail, ret, name, params, args,                                             \
 		    sl_leave_path(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), -1, 0, \

@@ -15,6 +15,8 @@
  *   HOOK_ARG (fail, ret, name, params, args, arg)          + one integer argument
  *   HOOK_FD  (fail, io, ret, name, params, args, fd)       + the descriptor it operates on
  *   HOOK_IO  (io, ret, name, params, args, fd, requested, off) moves rc bytes; NEG
+ *   HOOK_COPY(name, params, args, in, out, requested, off) moves rc bytes between two descriptors, recorded for the
+ *                                                          one that is read; ssize_t, NEG, READ
  *   HOOK_PATH(fail, io, ret, name, params, args, path)     + the path it operates on
  *   HOOK_STREAM(fail, io, ret, name, params, args, stream, requested, done)   stdio
  *   HOOK_OPEN(name, params, args, dir, path)               opens a path (relative: from dir); NEG, OPEN

@@ -9,6 +9,7 @@
 #define HOOK_ARG(fail, ret, name, params, args, arg)             SL_HOOK_ONE(fail, NONE, name)
 #define HOOK_FD(fail, io, ret, name, params, args, fd)           SL_HOOK_ONE(fail, io, name)
 #define HOOK_IO(io, ret, name, params, args, fd, requested, off) SL_HOOK_ONE(NEG, io, name)
+#define HOOK_COPY(name, params, args, in, out, requested, off)   SL_HOOK_ONE(NEG, READ, name)
 #define HOOK_PATH(fail, io, ret, name, params, args, path)       SL_HOOK_ONE(fail, io, name)
 #define HOOK_STREAM(fail, io, ret, name, params, args, stream, requested, done) \
 	SL_HOOK_ONE(fail, io, name)
@@ -37,6 +38,7 @@ SL_HOOK_MARK(SL_STDIO_END)
 #undef HOOK_ARG
 #undef HOOK_FD
 #undef HOOK_IO
+#undef HOOK_COPY
 #undef HOOK_PATH
 #undef HOOK_STREAM
 #undef HOOK_OPEN

@@ -30,6 +30,7 @@ struct function {
 #define HOOK_VOID(name, params, args)                              {#name, #params},
 #define HOOK_ARG(fail, ret, name, params, args, arg)               {#name, #params},
 #define HOOK_FD(fail, io, ret, name, params, args, fd)             {#name, #params},
+#define HOOK_COPY(name, params, args, in, out, n, off)             {#name, #params},
 #define HOOK_IO(io, ret, name, params, args, fd, n, off)           {#name, #params},
 #define HOOK_PATH(fail, io, ret, name, params, args, path)         {#name, #params},
 #define HOOK_STREAM(fail, io, ret, name, params, args, f, n, done) {#name, #params},

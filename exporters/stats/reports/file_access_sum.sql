@@ -24,7 +24,7 @@
 -- column: Read (bytes) = bytes read
 -- column: Read Time (ns) = time in reads
 -- column: Avg Read (bytes) = bytes per read
--- column: Writes = calls that wrote
+-- column: Writes = calls that wrote; copy_file_range, sendfile, splice and tee read one file and write to another, in no more time
 -- column: Written (bytes) = bytes written
 -- column: Write Time (ns) = time in writes
 -- column: Avg Write (bytes) = bytes per write
@@ -34,7 +34,9 @@ WITH
 -- include: io_functions
 ,
 -- include: osrt_short
-, part AS (
+, copies AS (
+	SELECT id AS nameId FROM StringIds WHERE value IN ('sendfile', 'sendfile64', 'copy_file_range', 'splice', 'tee')
+), part AS (
 	SELECT filePath AS path, eventType AS type, stdio, count(*) AS n, sum(endedAt - startedAt) AS time,
 		total(bytesProcessed) AS bytes
 	FROM OSRT_FILE_ACCESS_EVENTS AS e JOIN OSRT_FILE_ACCESS_DESCRIPTORS AS d USING (fileAccessId)
@@ -56,13 +58,18 @@ WITH
 	SELECT filePath, eventType, isStdio, count, totalNs, bytes
 	FROM SL_FILE_TOTALS JOIN OSRT_FILE_ACCESS_DESCRIPTORS USING (fileAccessId)
 	UNION ALL
-	-- What the exact totals of functions have, and those of files do not.
+	-- What the exact totals of functions have, and those of files do not. A call that copies has totals of the file that it
+	-- wrote to, whether or not it has a row, and is read in those of functions.
 	SELECT NULL, type, stdio, sum(n), sum(time), sum(bytes)
 	FROM (
 		SELECT type, stdio, iif(type = 1, count - errors, count) + lost AS n, time, bytes
 		FROM short JOIN kind ON kind.id = nameId
 		UNION ALL
 		SELECT eventType, isStdio, -count, -totalNs, -bytes FROM SL_FILE_TOTALS
+		UNION ALL
+		SELECT 4, 0, count - errors + lost, 0, bytes FROM short JOIN copies USING (nameId)
+		UNION ALL
+		SELECT 4, 0, 1, 0, bytesDone FROM OSRT_API JOIN copies USING (nameId) WHERE errnum IS NULL
 	)
 	WHERE NOT EXISTS (SELECT 1 FROM OSRT_FILE_ACCESS_EVENTS)
 	GROUP BY type, stdio

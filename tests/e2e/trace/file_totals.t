@@ -47,6 +47,43 @@ for how in '' fork kill; do
 	is "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE $RECORDS")" 0 "3,000 files, two threads${how:+, $how}: no event is lost"
 done
 
+# ---- calls that read one file and write to another ----
+
+if [ -x "$PY" ]; then
+	cat >copies.py <<'END'
+import os, sys
+made = {}
+def copy(call, to, *args):
+    n = call(*args)
+    made.setdefault(to, []).append(n)
+    return n
+source = sys.argv[1]
+for name in ("copy_file_range", "sendfile"):
+    read = os.open(source, os.O_RDONLY)
+    write = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    two = (write, read, None) if name == "sendfile" else (read, write)
+    while copy(getattr(os, name), name, *two, 7000): pass
+# A pipe with a name: splice from the file to it, and from it to a file.
+os.mkfifo("pipe")
+read, both = os.open(source, os.O_RDONLY), os.open("pipe", os.O_RDWR)
+write = os.open("splice", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+while n := copy(os.splice, "pipe", read, both, 4096):
+    copy(os.splice, "splice", both, write, n)
+for name in sorted(made): print(name, len(made[name]), sum(made[name]))
+END
+	for options in --osrt-threshold=0 --osrt-threshold=1000 --osrt-threshold=1000000000 --osrt-file-access=true; do
+		rm -f pipe
+		if ! profile copies $options "$PY" -S -E copies.py "$W/data" >want 2>err; then
+			skip "copies, $options: writes of the files written to" 'Python or the file system lacks splice or copy_file_range'
+			continue
+		fi
+		"$BIN" stats -q -f csv -r file_access_sum "$R" 2>/dev/null >got
+		is "$(awk -F, -v dir="$W/" 'index($13, dir) == 1 && $13 !~ /want$|err$/ && $8 > 0 { print substr($13, length(dir) + 1), $8, $9 }' got | sort)" "$(cat want)" "copies, $options: calls and bytes of the files written to are the program's own"
+		is "$(awk -F, -v file="$W/data" '$13 == file { print $5 }' got)" 600000 "copies, $options: bytes of the file read are the program's own"
+		is "$(grep -c 'not known' got)" 0 "copies, $options: no call is of a file that is not known"
+	done
+fi
+
 # ---- opens, and calls of stdio apart from those of the kernel ----
 
 # The figures of a file by file_access_sum: opens, reads, bytes, interface.

@@ -21,7 +21,8 @@ sightline, name, files, witness = sys.argv[1:5]
 # What the first process did ahead of its exec is not in the report: the command is that of its child.
 command = ['/bin/sh', '-c', '"$@"; exit $?', 'sh', *sys.argv[6:]]
 files = [f for f in files.split(',') if f]
-READS = {'read', 'pread64', 'readv', 'preadv', 'preadv2', 'copy_file_range', 'sendfile'}  # of the one that is read
+READS = {'read', 'pread64', 'readv', 'preadv', 'preadv2'}
+COPIES = {'copy_file_range': ('read', 'written'), 'sendfile': ('written', 'read'), 'splice': ('read', 'written')}  # descriptors in order
 WRITES = {'write', 'pwrite64', 'writev', 'pwritev', 'pwritev2'}
 OPENS = {'open', 'openat', 'creat'}
 wrong = []
@@ -55,7 +56,7 @@ def lines(log):
 calls = {f: collections.Counter() for f in files}
 argvs, statuses = collections.Counter(), collections.Counter()
 log = name + '.strace'
-trace = ','.join(sorted(READS | WRITES | OPENS | {'execve', 'exit_group'}))
+trace = ','.join(sorted(READS | WRITES | OPENS | set(COPIES) | {'execve', 'exit_group'}))
 by_strace = run(['strace', '-f', '-y', '-s', '4096', '-e', 'signal=none', '-e', 'trace=' + trace, '-o', log, *command], name + '.plain')
 for line in lines(log):
     m = re.match(r'(\w+)\((.*)\) += (-?\d+|\?)(?:<(.*)>)?', line)
@@ -68,11 +69,11 @@ for line in lines(log):
         argvs[' '.join(ast.literal_eval(re.search(r'", (\[.*?\])(?:, 0x|, \[|$)', m[2])[1]))] += 1
     elif call in OPENS and m[4] in calls:
         calls[m[4]]['opens'] += 1
-    elif call in READS | WRITES:
-        path = re.match(r'(?:\d+<[^>]*>, )?\d+<([^>]*)>' if call == 'sendfile' else r'\d+<([^>]*)>', m[2])
-        if path and path[1] in calls:
-            way = 'read' if call in READS else 'written'
-            calls[path[1]].update({way + ' calls': 1, way + ' bytes': result})
+    elif call in READS | WRITES | set(COPIES):
+        paths = re.findall(r'(?:^|, )\d+<([^>]*)>', m[2])
+        for path, way in zip(paths, COPIES.get(call, ['read' if call in READS else 'written'])):
+            if path in calls:
+                calls[path].update({way + ' calls': 1, way + ' bytes': result})
 
 report = name + '.sqlite'
 trace = [sightline, 'profile', '-f', 'true', '-t', 'osrt', '-o', report, *command]

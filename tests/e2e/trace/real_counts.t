@@ -33,6 +33,8 @@ counts() {
 	fi
 }
 counts cat coreutils cat 'text tree/1.txt' cat text tree/1.txt
+counts cp coreutils cp 'text copied' cp text copied
+counts cat-to coreutils cat 'text catted' sh -c 'cat text >catted'
 counts dd coreutils dd text dd if=text of=copy bs=100 status=none
 counts sum coreutils md5sum 'tree/1.txt tree/2.txt tree/3.txt' md5sum tree/1.txt tree/2.txt tree/3.txt
 counts wc coreutils wc text wc text
