@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "collector/report/db_internal.h"
+#include "collector/base/search.h"
 #include "collector/symbols/symbols.h"
 
 struct space {
@@ -30,16 +31,8 @@ struct db_spaces {
 
 static const struct space *find_space(const struct db_spaces *all, int64_t id)
 {
-	uint32_t low = 0, high = all->spaces;
+	size_t low = search_first(i, 0, all->spaces, all->space[i].id < id);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (all->space[mid].id < id)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low < all->spaces && all->space[low].id == id ? &all->space[low] : NULL;
 }
 
@@ -48,16 +41,8 @@ static const struct db_module *module_in(const struct db_spaces *all, const stru
 					 uint64_t address, int64_t ns)
 {
 	const struct db_module *list = all->module + s->first, *best = NULL;
-	uint32_t low = 0, high = s->cnt;
+	size_t low = search_first(i, 0, s->cnt, list[i].start <= address);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (list[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	for (; low && list[low - 1].until > address; low--) {
 		const struct db_module *m = &list[low - 1];
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 
 #define STRETCH_NS   60e9 /* of a line, at least */
 #define STRETCH_ENDS 256
@@ -188,17 +189,9 @@ static double error_of(const struct clock_fit *f, uint32_t node)
 /* By lines of one node; before the first that one is continued. */
 static double ahead_at(const struct clock_line *lines, size_t cnt, int64_t time)
 {
-	size_t low = 0, high = cnt;
 	const struct clock_line *l;
+	size_t low = search_first(i, 0, cnt, lines[i].time <= time);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (lines[mid].time <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!cnt)
 		return 0;
 	l = &lines[low ? low - 1 : 0];

@@ -9,6 +9,7 @@
 
 #include "collector/base/embed.h"
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "exporters/read/db_read.h"
 #include "exporters/sql/functions.h"
 #include "exporters/sql/report.h"
@@ -128,16 +129,8 @@ static int add_mounts(struct rollup *r)
 
 struct rank *rollup_rank(struct rollup *r, int64_t pid)
 {
-	size_t low = 0, high = r->processes_cnt;
+	size_t low = search_first(i, 0, r->processes_cnt, r->processes[i].pid < pid);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (r->processes[mid].pid < pid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low < r->processes_cnt && r->processes[low].pid == pid
 		       ? &r->ranks[r->processes[low].rank]
 		       : NULL;
@@ -145,16 +138,8 @@ struct rank *rollup_rank(struct rollup *r, int64_t pid)
 
 const struct rank_step *rollup_step(const struct rank *k, int64_t time)
 {
-	size_t low = 0, high = k->steps_cnt;
+	size_t low = search_first(i, 0, k->steps_cnt, k->steps[i].start <= time);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (k->steps[mid].start <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low && time < k->steps[low - 1].end ? &k->steps[low - 1] : NULL;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "exporters/ranks/rollup_internal.h"
 #include "exporters/read/id_map.h"
 
@@ -231,17 +232,10 @@ static int by_start(const void *a, const void *b)
 /* The span of the thread that @time is in; SIZE_MAX: none. Spans are in order of thread and start. */
 static size_t span_at(const struct collectives *c, int64_t tid, int64_t time)
 {
-	size_t low = 0, high = c->spans_cnt;
+	size_t low = search_first(i, 0, c->spans_cnt,
+				  c->spans[i].tid < tid ||
+					  (c->spans[i].tid == tid && c->spans[i].start <= time));
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct span *s = &c->spans[mid];
-
-		if (s->tid < tid || (s->tid == tid && s->start <= time))
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low && c->spans[low - 1].tid == tid && time < c->spans[low - 1].end ? low - 1
 										   : SIZE_MAX;
 }
@@ -276,16 +270,9 @@ static int kernel_row(void *ctx, sqlite3_stmt *stmt)
 	struct collectives *c = ctx;
 	struct launch key = {.correlation = sqlite3_column_int64(stmt, 2)};
 	int64_t pid = sqlite3_column_int64(stmt, 3) >> 24;
-	size_t low = 0, high = c->launches_cnt;
+	size_t low =
+		search_first(i, 0, c->launches_cnt, c->launches[i].correlation < key.correlation);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (c->launches[mid].correlation < key.correlation)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	for (; low < c->launches_cnt && c->launches[low].correlation == key.correlation; low++) {
 		const struct launch *l = &c->launches[low];
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "exporters/ranks/rollup_internal.h"
 #include "exporters/why/reason.h"
 #include "exporters/why/walk.h"
@@ -129,17 +130,7 @@ static void add_busy(struct busy_step *b, const struct rank_step *s, enum busy k
 /* The first step that ends after @time. */
 static size_t step_after(const struct rank *k, int64_t time)
 {
-	size_t low = 0, high = k->steps_cnt;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (k->steps[mid].end <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return search_first(i, 0, k->steps_cnt, k->steps[i].end <= time);
 }
 
 /* Operations are in order of start. @first: index of each rank's first step in @busy. */

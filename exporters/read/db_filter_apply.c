@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collector/base/options.h"
+#include "collector/base/search.h"
 #include "exporters/read/db_filter.h"
 #include "exporters/read/db_read.h"
 
@@ -62,33 +63,19 @@ static size_t merge(struct span *s, size_t cnt)
 /* Does [start, end) overlap a span of those of @process? They are sorted, so the last that begins before @end decides. */
 static bool overlaps(const struct span *s, size_t cnt, int64_t process, int64_t start, int64_t end)
 {
-	size_t low = 0, high = cnt;
+	size_t low =
+		search_first(i, 0, cnt,
+			     s[i].process < process ||
+				     (s[i].process == process &&
+				      (s[i].start < end || (s[i].start == end && start == end))));
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s[mid].process < process ||
-		    (s[mid].process == process &&
-		     (s[mid].start < end || (s[mid].start == end && start == end))))
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low > 0 && s[low - 1].process == process && s[low - 1].end > start;
 }
 
 static bool has_process(const struct spans *s, int64_t process)
 {
-	size_t low = 0, high = s->each_cnt;
+	size_t low = search_first(i, 0, s->each_cnt, s->each[i].process < process);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->each[mid].process < process)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low < s->each_cnt && s->each[low].process == process;
 }
 

@@ -11,6 +11,7 @@
 #include "exporters/sql/projection_internal.h"
 #include "collector/base/grow.h"
 #include "collector/base/hash.h"
+#include "collector/base/search.h"
 #include "collector/base/slots.h"
 #include "exporters/sql/sweeps.h"
 
@@ -166,16 +167,8 @@ static int name_row(void *ctx, sqlite3_stmt *stmt)
 
 static const struct name *name_of(const struct pass *p, int64_t id)
 {
-	size_t low = 0, high = p->names;
+	size_t low = search_first(i, 0, p->names, p->name[i].id < id);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (p->name[mid].id < id)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low < p->names && p->name[low].id == id ? &p->name[low] : NULL;
 }
 

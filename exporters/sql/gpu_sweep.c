@@ -10,6 +10,7 @@
 #include "exporters/sql/projection_internal.h"
 #include "collector/base/grow.h"
 #include "collector/base/hash.h"
+#include "collector/base/search.h"
 #include "collector/base/slots.h"
 #include "exporters/sql/sweeps.h"
 
@@ -128,16 +129,8 @@ static int name_row(void *ctx, sqlite3_stmt *stmt)
 
 static bool is_among(const struct names *n, int64_t id)
 {
-	size_t low = 0, high = n->cnt;
+	size_t low = search_first(i, 0, n->cnt, n->id[i] < id);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (n->id[mid] < id)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low < n->cnt && n->id[low] == id;
 }
 

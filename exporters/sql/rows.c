@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "exporters/sql/spill.h"
 
 #define BLOCK 256 /* records */
@@ -150,17 +151,10 @@ void rows_close(struct rows_reader *at)
 int rows_find(const struct rows *r, struct rows_reader *at, size_t first, size_t last,
 	      int64_t value, size_t *place)
 {
-	size_t low = first / BLOCK + 1, high = last ? (last - 1) / BLOCK + 1 : 0;
-
 	/* Blocks that begin within: the first of them whose first record has as much. */
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
+	size_t low = search_first(i, first / BLOCK + 1, last ? (last - 1) / BLOCK + 1 : 0,
+				  r->key[i] < value);
 
-		if (r->key[mid] < value)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (first < last) {
 		size_t begin = (low - 1) * BLOCK, end = low * BLOCK;
 

@@ -9,6 +9,7 @@
 
 #include "exporters/sql/projection_internal.h"
 #include "collector/base/hash.h"
+#include "collector/base/search.h"
 #include "exporters/sql/sweeps.h"
 
 enum { /* tags of a switch */
@@ -90,16 +91,8 @@ static int pid_row(void *ctx, sqlite3_stmt *stmt)
 static bool is_mine(const struct pass *p, int64_t tid)
 {
 	int64_t pid = tid / 0x1000000 * 0x1000000;
-	size_t low = 0, high = p->mine.cnt;
+	size_t low = search_first(i, 0, p->mine.cnt, p->mine.list[i] < pid);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (p->mine.list[mid] < pid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return !p->mine.cnt || (low < p->mine.cnt && p->mine.list[low] == pid);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "exporters/sql/projection_internal.h"
 #include "exporters/sql/sweeps.h"
 
@@ -61,17 +62,11 @@ static const struct step_domain no_domain = {.name = no_name};
 static const struct step_domain *domain_of(const struct steps *s, int64_t process,
 					   struct sweep_id id)
 {
-	size_t low = 0, high = id.known ? s->domains_cnt : 0;
+	size_t low =
+		search_first(i, 0, id.known ? s->domains_cnt : 0,
+			     s->domains[i].process < process || (s->domains[i].process == process &&
+								 s->domains[i].id < id.value));
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct step_domain *d = &s->domains[mid];
-
-		if (d->process < process || (d->process == process && d->id < id.value))
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return id.known && low < s->domains_cnt && s->domains[low].process == process &&
 			       s->domains[low].id == id.value
 		       ? &s->domains[low]

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/search.h"
 #include "exporters/read/db_read.h"
 #include "exporters/sql/sweeps.h"
 
@@ -104,19 +105,12 @@ size_t why_last(const void *list, size_t cnt, size_t size, int64_t time)
 	/* Most searches of a list go on where the one before ended. An entry of another list is no harm: it is looked at. */
 	static __thread size_t hints[64];
 	size_t *hint = &hints[((uintptr_t)list >> 4 ^ (uintptr_t)list >> 12) % 64];
-	size_t low = 0, high = cnt;
+	size_t low;
 
 	for (size_t i = *hint; i < *hint + 3; i++)
 		if (is_last(list, cnt, size, i, time))
 			return *hint = i;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (time_at(list, size, mid) <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	low = search_first(i, 0, cnt, time_at(list, size, i) <= time);
 	*hint = low ? low - 1 : 0;
 	return low ? low - 1 : cnt;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/search.h"
 #include "exporters/sql/sweeps.h"
 
 #define REACH_OPS 16 /* operations of a block */
@@ -198,20 +199,19 @@ static bool is_launch(const struct why_model *m, size_t i, uint32_t process, uin
 	       m->threads[m->launches[i].thread].process == process;
 }
 
+static bool is_launch_before(const struct why_model *m, const struct why_launch *l,
+			     uint32_t process, uint32_t correlation)
+{
+	uint32_t of = m->threads[l->thread].process;
+
+	return of < process || (of == process && l->correlation < correlation);
+}
+
 uint32_t why_find_launch(const struct why_model *m, uint32_t process, uint32_t correlation)
 {
-	size_t low = 0, high = m->launches_cnt;
+	size_t low = search_first(i, 0, m->launches_cnt,
+				  is_launch_before(m, &m->launches[i], process, correlation));
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct why_launch *l = &m->launches[mid];
-		uint32_t of = m->threads[l->thread].process;
-
-		if (of < process || (of == process && l->correlation < correlation))
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return is_launch(m, low, process, correlation) ? (uint32_t)low : WHY_NONE;
 }
 
@@ -263,16 +263,8 @@ static int find_reach(struct why_model *m)
 
 size_t why_reach(const struct why_model *m, int64_t time)
 {
-	size_t low = 0, high = m->ops_cnt / REACH_OPS;
+	size_t low = search_first(i, 0, m->ops_cnt / REACH_OPS, m->reach[i] <= time);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->reach[mid] <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	low *= REACH_OPS;
 	while (low < m->ops_cnt && m->ops[low].end <= time)
 		low++;

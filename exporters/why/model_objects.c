@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "collector/base/search.h"
 #include "exporters/read/db_read.h"
 #include "exporters/sql/sweeps.h"
 
@@ -93,16 +94,8 @@ const struct why_object *why_object_of(const struct why_thread *t, const struct 
 bool why_reaches(const struct why_model *m, int64_t file, int64_t time, int64_t pid,
 		 const struct why_object *waits_on)
 {
-	size_t low = 0, high = m->ends_cnt;
+	size_t low = search_first(i, 0, m->ends_cnt, m->ends[i].file < file);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->ends[middle].file < file)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	/* Its own address is not known. */
 	if (low == m->ends_cnt || m->ends[low].file != file)
 		return true;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "exporters/why/reason.h"
 #include "exporters/why/replay_internal.h"
 #include "exporters/why/walk_internal.h"
@@ -49,16 +50,8 @@ static size_t first_op(const struct run *r, uint32_t thread, const struct why_ca
 {
 	const struct why_model *m = &r->y->model;
 	uint64_t key = (uint64_t)thread << 32 | (uint32_t)(c - m->threads[thread].gpu);
-	size_t low = 0, high = m->ops_cnt;
+	size_t low = search_first(i, 0, m->ops_cnt, call_of(m, r->of_call[i]) < key);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (call_of(m, r->of_call[mid]) < key)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low < m->ops_cnt && call_of(m, r->of_call[low]) == key ? low : SIZE_MAX;
 }
 

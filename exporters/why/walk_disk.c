@@ -3,6 +3,7 @@
  * One that syncs a file waits for what the kernel's thread for the journal writes, too, and for flushes.
  */
 #include "exporters/why/walk_internal.h"
+#include "collector/base/search.h"
 
 /* A wait, as requests in order of their start are added. */
 struct cover {
@@ -20,17 +21,7 @@ static bool is_for_disk(uint32_t reason)
 /* The first that may not be over at @from. */
 static size_t first_at(const struct why_io *list, size_t cnt, int64_t from)
 {
-	size_t low = 0, high = cnt;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (list[mid].reach > from)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
+	return search_first(i, 0, cnt, list[i].reach <= from);
 }
 
 static void add(struct cover *c, const struct why_io *io)
