@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/new_file.h"
 
 #define FOLDER (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 
@@ -192,24 +193,9 @@ char *job_read(const struct job_folder *f, int dir, const char *name)
 int job_write(int dir, const char *name, const char *text)
 {
 	char aside[300];
-	size_t len = strlen(text);
-	int fd, err = 0;
 
 	snprintf(aside, sizeof(aside), ".%.200s.%d", name, (int)getpid());
-	unlinkat(dir, aside, 0);
-	fd = openat(dir, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return -errno;
-	errno = EIO;
-	if (write(fd, text, len) != (ssize_t)len)
-		err = -errno;
-	if (close(fd) < 0 && !err)
-		err = -errno;
-	if (!err && renameat(dir, aside, dir, name) < 0)
-		err = -errno;
-	if (err)
-		unlinkat(dir, aside, 0);
-	return err;
+	return new_file_text(dir, name, aside, text, 0644);
 }
 
 static int by_name(const void *a, const void *b)

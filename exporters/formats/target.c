@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/base/new_file.h"
 #include "exporters/formats/target.h"
 #include "exporters/text/output.h"
 
@@ -221,41 +222,25 @@ static int to_folder(struct task *x)
 
 static int to_file(struct task *x)
 {
-	char *temp = NULL;
-	mode_t mask = umask(0);
-	int rc, fd;
+	char *temp;
+	int rc, fd = new_file_open(x->target->name, &temp), err = fd < 0 ? fd : 0;
 
-	umask(mask);
-	if (asprintf(&temp, "%s.XXXXXX", x->target->name) < 0)
-		return -1;
-	/* The file stays: in its place another user could make a link, which the exporter would follow. */
-	fd = mkostemp(temp, O_CLOEXEC);
-	if (fd < 0 || fchmod(fd, 0666 & ~mask) < 0) {
-		snprintf(x->why, x->why_len, "cannot write %s: %s", x->target->name,
-			 strerror(errno));
-		if (fd >= 0) {
-			close(fd);
+	if (fd >= 0) {
+		close(fd);
+		x->job->path = temp;
+		rc = run_exporter(x);
+		if (rc == 0)
+			err = new_file_place(temp, x->target->name, x->target->overwrite);
+		if (rc < 0 || err)
 			unlink(temp);
-		}
 		free(temp);
-		return -1;
+		if (rc < 0)
+			return -1;
 	}
-	close(fd);
-	x->job->path = temp;
-	rc = run_exporter(x);
-	if (rc == 0 && !x->target->overwrite)
-		rc = renameat2(AT_FDCWD, temp, AT_FDCWD, x->target->name, RENAME_NOREPLACE);
-	if (rc < 0 && !*x->why && (errno == EINVAL || errno == ENOSYS))
-		rc = link(temp, x->target->name) == 0 ? unlink(temp) : -1;
-	if (rc == 0 && x->target->overwrite)
-		rc = rename(temp, x->target->name);
-	if (rc < 0 && !*x->why)
+	if (err)
 		snprintf(x->why, x->why_len, "cannot write %s: %s", x->target->name,
-			 strerror(errno));
-	if (rc < 0)
-		unlink(temp);
-	free(temp);
-	return rc;
+			 strerror(-err));
+	return err ? -1 : 0;
 }
 
 int target_write(const struct target *target, const struct exporter *exporter,

@@ -4,6 +4,7 @@
  * Each file is written aside; then the manifest, which is renamed to "ready": from there on all that is left is to rename, which
  * a later reader does where this process was stopped (dataset_finish). So a part is the old one, or the new one.
  */
+#include "collector/base/new_file.h"
 #include "exporters/ranks/dataset.h"
 
 #include <errno.h>
@@ -219,27 +220,17 @@ static char *manifest_of(const struct job *j, const char *files)
 /* Aside, then as @path. */
 static int write_text(const struct job *j, const char *top, const char *path, const char *text)
 {
-	size_t len = strlen(text);
 	struct target to;
-	int fd, err = 0;
+	int err;
 
 	if (!find_target(&to, top, path, true)) {
 		failed(j, path, errno);
 		leave_target(&to);
 		return -1;
 	}
-	errno = 0;
-	fd = shared_file_create(to.folder, to.aside);
-	if (fd < 0 || write(fd, text, len) != (ssize_t)len)
-		err = errno ? errno : ENOSPC;
-	if (fd >= 0 && close(fd) < 0 && !err)
-		err = errno;
-	if (!err && renameat(to.folder, to.aside, to.folder, to.name) < 0)
-		err = errno;
-	if (err) {
-		unlinkat(to.folder, to.aside, 0);
-		failed(j, path, err);
-	}
+	err = new_file_text(to.folder, to.name, to.aside, text, 0666);
+	if (err)
+		failed(j, path, -err);
 	leave_target(&to);
 	return err ? -1 : 0;
 }

@@ -1,6 +1,5 @@
 /* output.c - files written under a temporary name, pipes into commands, the console. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/base/new_file.h"
 #include "exporters/text/output.h"
 
 /* The file being written, for the signal handler; only one is open at a time. */
@@ -37,32 +37,26 @@ static void catch_signals(void)
 
 static int open_aside(struct output *o, char *why, size_t why_len)
 {
-	mode_t mask = umask(0);
 	int fd;
 
-	umask(mask);
 	catch_signals();
 	signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE a write shall fail, so that we tidy up */
-	if (asprintf(&o->temp, "%s.XXXXXX", o->target) < 0) {
-		o->temp = NULL;
-		snprintf(why, why_len, "out of memory");
+	fd = new_file_open(o->target, &o->temp);
+	if (fd < 0) {
+		snprintf(why, why_len, "cannot write %s: %s", o->target, strerror(-fd));
 		return -1;
 	}
-	fd = mkostemp(o->temp, O_CLOEXEC);
-	if (fd >= 0)
-		unfinished = o->temp;
-	if (fd < 0 || fchmod(fd, 0666 & ~mask) < 0 || !(o->f = fdopen(fd, "w"))) {
-		snprintf(why, why_len, "cannot write %s: %s", o->target, strerror(errno));
-		if (fd >= 0) {
-			unlink(o->temp);
-			close(fd);
-		}
-		unfinished = NULL;
-		free(o->temp);
-		o->temp = NULL;
-		return -1;
-	}
-	return 0;
+	unfinished = o->temp;
+	o->f = fdopen(fd, "w");
+	if (o->f)
+		return 0;
+	snprintf(why, why_len, "cannot write %s: %s", o->target, strerror(errno));
+	unlink(o->temp);
+	close(fd);
+	unfinished = NULL;
+	free(o->temp);
+	o->temp = NULL;
+	return -1;
 }
 
 int output_open(struct output *o, char *why, size_t why_len)
@@ -88,22 +82,6 @@ int output_open(struct output *o, char *why, size_t why_len)
 	return -1;
 }
 
-/* Puts the finished file under its name; without leave, never over one that came up meanwhile. */
-static int put_in_place(const struct output *o)
-{
-	int rc;
-
-	if (o->overwrite)
-		return rename(o->temp, o->target);
-	rc = renameat2(AT_FDCWD, o->temp, AT_FDCWD, o->target, RENAME_NOREPLACE);
-	if (rc < 0 && (errno == EINVAL || errno == ENOSYS)) {
-		rc = link(o->temp, o->target); /* fails when the target exists */
-		if (rc == 0)
-			unlink(o->temp);
-	}
-	return rc;
-}
-
 static int close_file(struct output *o, bool keep, char *why, size_t why_len)
 {
 	int rc = 0;
@@ -120,17 +98,18 @@ static int close_file(struct output *o, bool keep, char *why, size_t why_len)
 		saved = errno;
 		rc = -1;
 	}
-	errno = saved;
-	if (rc == 0 && keep)
-		rc = put_in_place(o);
+	if (rc == 0 && keep) {
+		rc = new_file_place(o->temp, o->target, o->overwrite);
+		saved = -rc;
+	}
 	if (rc < 0)
-		snprintf(why, why_len, "cannot write %s: %s", o->target, strerror(errno));
+		snprintf(why, why_len, "cannot write %s: %s", o->target, strerror(saved));
 	if (rc < 0 || !keep)
 		unlink(o->temp);
 	unfinished = NULL;
 	free(o->temp);
 	o->temp = NULL;
-	return rc;
+	return rc < 0 ? -1 : 0;
 }
 
 static int close_command(struct output *o, char *why, size_t why_len)

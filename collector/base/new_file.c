@@ -1,0 +1,86 @@
+/* new_file.c - files written aside. */
+#include "collector/base/new_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int new_file_open(const char *path, char **temp)
+{
+	mode_t mask = umask(0);
+	int fd, err;
+
+	umask(mask);
+	if (asprintf(temp, "%s.XXXXXX", path) < 0) {
+		*temp = NULL;
+		return -ENOMEM;
+	}
+	fd = mkostemp(*temp, O_CLOEXEC);
+	if (fd >= 0 && fchmod(fd, 0666 & ~mask) == 0)
+		return fd;
+	err = errno;
+	if (fd >= 0) {
+		unlink(*temp);
+		close(fd);
+	}
+	free(*temp);
+	*temp = NULL;
+	return -err;
+}
+
+/* What has a name after a crash of the machine shall be whole. Some file systems cannot do that, and need not. */
+static int to_disk(int fd)
+{
+	if (fsync(fd) == 0 || errno == EINVAL || errno == EROFS || errno == ENOSYS ||
+	    errno == EOPNOTSUPP)
+		return 0;
+	return -errno;
+}
+
+int new_file_place(const char *temp, const char *path, bool replace)
+{
+	int fd = open(temp, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int err = fd < 0 ? -errno : to_disk(fd), rc;
+
+	if (fd >= 0)
+		close(fd);
+	if (err)
+		return err;
+	if (replace)
+		return rename(temp, path) < 0 ? -errno : 0;
+	rc = renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_NOREPLACE);
+	if (rc < 0 && (errno == EINVAL || errno == ENOSYS)) {
+		rc = link(temp, path); /* fails when the target exists */
+		if (rc == 0)
+			unlink(temp);
+	}
+	return rc < 0 ? -errno : 0;
+}
+
+int new_file_text(int folder, const char *name, const char *aside, const char *text, mode_t mode)
+{
+	size_t len = strlen(text);
+	int fd, err = 0;
+
+	if (unlinkat(folder, aside, 0) < 0 && errno != ENOENT)
+		return -errno;
+	fd = openat(folder, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	if (fd < 0)
+		return -errno;
+	errno = ENOSPC;
+	if (write(fd, text, len) != (ssize_t)len)
+		err = -errno;
+	if (!err)
+		err = to_disk(fd);
+	if (close(fd) < 0 && !err)
+		err = -errno;
+	if (!err && renameat(folder, aside, folder, name) < 0)
+		err = -errno;
+	if (err)
+		unlinkat(folder, aside, 0);
+	return err;
+}
