@@ -9,7 +9,8 @@
 
 #include "collector/base/map.h"
 #include "exporters/formats/export.h"
-#include "exporters/timeline/tl_internal.h"
+#include "exporters/timeline/timeline.h"
+#include "exporters/timeline/tl_tables.h"
 
 #define FOLD_ACTIVITIES                                                                 \
 	(TL_ACT_SAMPLE | TL_ACT_NVTX | TL_ACT_LIBRARY | TL_ACT_CUDA_API | TL_ACT_OSRT | \

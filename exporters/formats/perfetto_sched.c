@@ -11,7 +11,8 @@
 
 #include "collector/base/grow.h"
 #include "exporters/formats/perfetto.h"
-#include "exporters/timeline/tl_internal.h"
+#include "exporters/timeline/timeline.h"
+#include "exporters/timeline/tl_tables.h"
 
 #define CPUS_MAX  1024 /* Perfetto takes no more */
 #define BATCH     128  /* switches per packet */

@@ -4,7 +4,8 @@
 #include "collector/base/map.h"
 #include "exporters/formats/anonymize.h"
 #include "exporters/formats/export.h"
-#include "exporters/timeline/tl_internal.h"
+#include "exporters/timeline/timeline.h"
+#include "exporters/timeline/tl_tables.h"
 
 #define SLICE_COLS_MAX 64
 

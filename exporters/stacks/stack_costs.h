@@ -8,7 +8,8 @@
 
 #include "collector/base/map.h"
 #include "exporters/read/db_read.h"
-#include "exporters/timeline/tl_internal.h"
+#include "exporters/timeline/timeline.h"
+#include "exporters/timeline/tl_tables.h"
 
 enum stack_cost {
 	COST_CPU,     /* samples */

@@ -7,13 +7,9 @@
 
 #include "collector/base/map.h"
 #include "exporters/timeline/timeline.h"
+#include "exporters/timeline/tl_tables.h"
 
 #define TL_NONE INT64_MIN /* NULL among numbers */
-/* Packed ids: pid and tid are 24 bits each. */
-#define TL_TID(global)        ((global)&0xFFFFFF)
-#define TL_PID(global)        ((global) >> 24 & 0xFFFFFF)
-#define TL_PROCESS_OF(global) ((global) & ~(int64_t)0xFFFFFF)
-
 /* ---- names (tl_names.c) ---- */
 
 struct tl_names;
@@ -72,7 +68,6 @@ struct tl_track *tl_track_made(struct tl_tracks *t, int64_t thread, int64_t devi
 			       const char *name);
 struct tl_track *tl_track_async(struct tl_tracks *t, int64_t global);
 struct tl_track *tl_track_device(struct tl_tracks *t, int64_t global, int64_t device);
-#define TL_SYNC_STREAM (-2) /* of a context: all waits */
 struct tl_track *tl_track_stream(struct tl_tracks *t, int64_t global, int64_t device,
 				 int64_t context, int64_t stream);
 struct tl_track *tl_track_projected(struct tl_tracks *t, int64_t thread, int64_t global,
@@ -87,34 +82,6 @@ struct tl_track *tl_track_lane(struct tl_tracks *t, struct tl_track *track, int6
 			       int64_t end);
 
 /* ---- sources (tl_source.c) ---- */
-
-enum tl_place {
-	TL_AT_THREAD,
-	TL_AT_CALL, /* likewise, with a stack */
-	TL_AT_CUDA_CALL,
-	TL_AT_NVTX,
-	TL_AT_STREAM,
-	TL_AT_SYNC,
-	TL_AT_PROJECTED,
-	TL_AT_SCHED,
-	TL_AT_SAMPLE,
-	TL_AT_MEMORY,
-	TL_AT_METRIC,
-	TL_AT_COUNTED,
-	TL_AT_COUNTER,
-	TL_AT_PROCESS,
-	TL_AT_LOST,
-	TL_AT_IO,
-	TL_AT_MADE,
-};
-
-struct tl_source_def {
-	const char *table;
-	uint32_t activity;
-	enum tl_place place;
-	const char *category, *times, *keys, *correlation, *name, *args;
-};
-extern const struct tl_source_def tl_source_defs[]; /* ends with a NULL table */
 
 struct tl_arg_def {
 	char key[32];
@@ -194,17 +161,6 @@ int tl_source_step(struct tl_source *s);
 void tl_source_args(struct tl_run *r, struct tl_source *s, struct tl_event *e);
 struct tl_text tl_source_name(struct tl_run *r, struct tl_source *s);
 
-/* One look at a column instead of two: they add up. */
-static inline bool tl_number(sqlite3_stmt *stmt, int col, int64_t *num)
-{
-	sqlite3_value *v = sqlite3_column_value(stmt, col);
-
-	if (sqlite3_value_type(v) == SQLITE_NULL)
-		return false;
-	*num = sqlite3_value_int64(v);
-	return true;
-}
-
 static inline int64_t tl_key(const struct tl_source *s, int i)
 {
 	return s->row[s->key_col + i];
@@ -233,10 +189,6 @@ void tl_rows_free(struct tl_rows *r);
 int tl_rows_next(struct tl_rows *r, const int64_t **row);
 struct tl_text tl_rows_text(const struct tl_rows *r, const int64_t *row);
 
-/* Puts the current row on its track and hands it to the sink. 0, or -1. (tl_place.c) */
-bool tl_has_column(sqlite3 *db, const char *table, const char *column);
-/* 1: the rows lie in the order of the timeline (@end may be NULL), 0: they do not, -1: failed. */
-int tl_in_order(sqlite3 *db, const char *table, const char *start, const char *end);
 /* tl_late.c: finds late rows (s->late), and work for r->flows. 1: they are few enough to be fetched one by one, 0: not, -1: failed. */
 int tl_late_find(struct tl_run *r, struct tl_source *s, const char *start, const char *end);
 extern uint32_t tl_late_max; /* so many are few enough; tests make it small */
@@ -248,6 +200,7 @@ static inline bool tl_is_late(const struct tl_source *s, int64_t row)
 /* The row that comes next becomes s->stmt. SQLITE_ROW, SQLITE_DONE, an error. */
 int tl_late_step(struct tl_source *s);
 void tl_late_free(struct tl_source *s);
+/* Puts the current row on its track and hands it to the sink. 0, or -1. (tl_place.c) */
 int tl_place_row(struct tl_run *r, struct tl_source *s);
 int tl_emit(struct tl_run *r, struct tl_event *e);
 int tl_names_of_domains(struct tl_run *r);
@@ -274,8 +227,6 @@ int tl_made_step(struct tl_source *s);
 int tl_made_row(struct tl_run *r, struct tl_source *s, struct tl_event *e);
 void tl_made_close(struct tl_source *s);
 
-/* About how many rows there are: row numbers cost nothing to ask for. */
-uint64_t tl_rows_cnt(sqlite3 *db, const char *table);
 /* Numbers of rows that a run reads of a table, as a condition that others follow: tl_options.part, rows. */
 void tl_bound(const struct tl_run *r, const char *table, char *buf, size_t len);
 

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "collector/base/embed.h"
-#include "exporters/timeline/tl_internal.h"
+#include "exporters/timeline/timeline.h"
+#include "exporters/timeline/tl_tables.h"
 #include "exporters/view/columns.h"
 
 static const char *schema_of(const char *table)

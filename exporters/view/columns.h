@@ -1,7 +1,8 @@
 /* columns.h - what the schema's comments have on a column: what its numbers stand for. */
 #pragma once
 
-#include "exporters/timeline/tl_internal.h"
+#include "exporters/timeline/timeline.h"
+#include "exporters/timeline/tl_tables.h"
 #include "exporters/view/js.h"
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,7 +12,8 @@
 #include "collector/base/map.h"
 #include "exporters/read/db_read.h"
 
-#include "exporters/timeline/tl_internal.h"
+#include "exporters/timeline/timeline.h"
+#include "exporters/timeline/tl_tables.h"
 #include "exporters/view/pack.h"
 #include "exporters/view/side.h"
 
