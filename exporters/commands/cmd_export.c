@@ -15,6 +15,7 @@
 #include "collector/base/now.h"
 #include "exporters/commands/cmd_export.h"
 #include "exporters/read/db_read.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/formats/target.h"
 #include "exporters/text/cell.h"
 #include "exporters/text/output.h"
@@ -344,9 +345,7 @@ static int open_report(struct export *x)
 	}
 	if (!x->normalize)
 		return 0;
-	if (sqlite3_prepare_v2(db, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME", -1,
-			       &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW)
+	if ((stmt = sql_first(db, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME")) != NULL)
 		utc = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
 	if (utc == 0) {

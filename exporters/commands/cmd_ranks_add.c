@@ -7,6 +7,7 @@
 
 #include "collector/base/message.h"
 #include "collector/base/options.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/commands/cmd_ranks.h"
 #include "exporters/ranks/manifests.h"
 #include "exporters/ranks/ranked.h"
@@ -146,8 +147,8 @@ static void answer(struct dataset *d, const char *sql, char *to, size_t len)
 	sqlite3_stmt *stmt = NULL;
 	const char *text = NULL;
 
-	if (sqlite3_prepare_v2(d->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW)
+	stmt = sql_first(d->db, sql);
+	if (stmt)
 		text = (const char *)sqlite3_column_text(stmt, 0);
 	snprintf(to, len, "%s", text ? text : "");
 	sqlite3_finalize(stmt);

@@ -4,6 +4,7 @@
 
 #include "collector/base/message.h"
 #include "collector/base/options.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/commands/cmd_ranks.h"
 #include "exporters/ranks/manifests.h"
 
@@ -165,8 +166,7 @@ static void put_json(sqlite3 *db)
 	char *whole = sqlite3_mprintf(sql, found_sql);
 	sqlite3_stmt *stmt = NULL;
 
-	if (whole && sqlite3_prepare_v2(db, whole, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW)
+	if (whole && (stmt = sql_first(db, whole)) != NULL)
 		puts((const char *)sqlite3_column_text(stmt, 0));
 	sqlite3_finalize(stmt);
 	sqlite3_free(whole);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "collector/base/grow.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/text/cell.h"
 #include "exporters/formats/export.h"
 #include "exporters/formats/json_out.h"
@@ -505,9 +506,9 @@ static void head(struct export_job *job)
 	out_literal(o, "{\"schemaVersion\":1,\"displayTimeUnit\":\"ns\",");
 	/* Unix time at 0, as PyTorch's profiler writes it. */
 	if (!job->opt.normalize &&
-	    sqlite3_prepare_v2(job->db, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME", -1,
-			       &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) == SQLITE_INTEGER) {
+	    (stmt = sql_first(job->db, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME")) !=
+		    NULL &&
+	    sqlite3_column_type(stmt, 0) == SQLITE_INTEGER) {
 		number_member(o, "\"baseTimeNanoseconds\":",
 			      sqlite3_column_int64(stmt, 0) - job->timeline.shift);
 		out_literal(o, ",");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "collector/base/grow.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/formats/perfetto.h"
 
 enum { /* TrackDescriptor */
@@ -65,8 +66,7 @@ static void put_text(struct proto *m, unsigned field, const char *text)
 static bool ask(struct perfetto *pf, const char *sql, int64_t *value)
 {
 	sqlite3_stmt *stmt = NULL;
-	bool got = sqlite3_prepare_v2(pf->job->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-		   sqlite3_step(stmt) == SQLITE_ROW &&
+	bool got = (stmt = sql_first(pf->job->db, sql)) != NULL &&
 		   sqlite3_column_type(stmt, 0) == SQLITE_INTEGER;
 
 	if (got)

@@ -10,6 +10,7 @@
 #include "exporters/read/db_read.h"
 #include "exporters/formats/fold.h"
 #include "exporters/read/intern.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/formats/proto.h"
 
 enum { /* Profile */
@@ -302,8 +303,8 @@ static int64_t number(struct pprof *p, const char *sql)
 	sqlite3_stmt *stmt = NULL;
 	int64_t n = 0;
 
-	if (sqlite3_prepare_v2(p->w.db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW)
+	stmt = sql_first(p->w.db, sql);
+	if (stmt)
 		n = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
 	return n;

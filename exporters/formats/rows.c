@@ -5,6 +5,7 @@
 
 #include "collector/base/embed.h"
 #include "exporters/read/db_views.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/formats/rows.h"
 #include "exporters/formats/table_list.h"
 
@@ -191,8 +192,8 @@ static void count_rows(struct rows *r)
 		char *sql = sqlite3_mprintf("SELECT max(rowid) FROM main.\"%w\"", r->table[i]);
 		sqlite3_stmt *stmt = NULL;
 
-		if (sql && sqlite3_prepare_v2(r->job->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-		    sqlite3_step(stmt) == SQLITE_ROW && strcmp(r->table[i], "StringIds") != 0)
+		if (sql && (stmt = sql_first(r->job->db, sql)) != NULL &&
+		    strcmp(r->table[i], "StringIds") != 0)
 			r->total += (uint64_t)sqlite3_column_int64(stmt, 0);
 		sqlite3_finalize(stmt);
 		sqlite3_free(sql);

@@ -13,6 +13,7 @@
 #include "exporters/formats/slice.h"
 #include "exporters/formats/table_list.h"
 #include "exporters/read/foreign_schema.h"
+#include "exporters/read/sql_rows.h"
 
 struct entry {
 	char *name, *sql;
@@ -41,8 +42,7 @@ static bool has_view(struct slice *s, const char *name)
 	char *sql = sqlite3_mprintf("SELECT 1 FROM sqlite_master WHERE type = 'view' AND name = %Q",
 				    name);
 	sqlite3_stmt *stmt = NULL;
-	bool has = sql && sqlite3_prepare_v2(s->dst, sql, -1, &stmt, NULL) == SQLITE_OK &&
-		   sqlite3_step(stmt) == SQLITE_ROW;
+	bool has = sql && (stmt = sql_first(s->dst, sql)) != NULL;
 
 	sqlite3_finalize(stmt);
 	sqlite3_free(sql);
@@ -125,8 +125,8 @@ static void count_rows(struct slice *s, const struct entries *tables)
 					    tables->entry[i].name);
 		sqlite3_stmt *stmt = NULL;
 
-		if (sql && sqlite3_prepare_v2(s->job->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-		    sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int64(stmt, 0) > 0)
+		if (sql && (stmt = sql_first(s->job->db, sql)) != NULL &&
+		    sqlite3_column_int64(stmt, 0) > 0)
 			s->total += (uint64_t)sqlite3_column_int64(stmt, 0);
 		sqlite3_finalize(stmt);
 		sqlite3_free(sql);

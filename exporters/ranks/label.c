@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/base/embed.h"
+#include "exporters/read/sql_rows.h"
 
 #define CPUS_MAX (1 << 20) /* of a host: a report may have anything */
 
@@ -31,19 +32,6 @@ static int exec(sqlite3 *db, char *sql)
 	return rc;
 }
 
-/* 0: there is no such row, or no such table. */
-static int64_t number(sqlite3 *db, const char *sql)
-{
-	sqlite3_stmt *stmt = NULL;
-	int64_t n = 0;
-
-	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW)
-		n = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	return n;
-}
-
 static int64_t cpus_of(sqlite3 *db)
 {
 	static const char *const most[] = {"SELECT max(cpu) + 1 FROM SCHED_EVENTS",
@@ -52,7 +40,7 @@ static int64_t cpus_of(sqlite3 *db)
 	int64_t cpus = 0;
 
 	for (size_t i = 0; i < sizeof(most) / sizeof(most[0]); i++) {
-		int64_t n = number(db, most[i]);
+		int64_t n = sql_number(db, most[i], 0);
 
 		cpus = n > cpus ? n : cpus;
 	}
@@ -65,7 +53,7 @@ static int label(sqlite3 *db, const struct rollup_processes *p)
 	const char *host = *p->host ? p->host : NULL;
 	int rc = SQLITE_OK;
 
-	if (!number(db, "SELECT count(*) FROM sqlite_master WHERE name = 'PROCESSES'")) {
+	if (!sql_number(db, "SELECT count(*) FROM sqlite_master WHERE name = 'PROCESSES'", 0)) {
 		rc = exec(db, label_table("PROCESSES"));
 		if (rc == SQLITE_OK)
 			rc = exec(db, sqlite3_mprintf("INSERT INTO PROCESSES SELECT column1 << 24, "
@@ -103,7 +91,8 @@ int label_report(const char *path, const struct rollup_processes *p, int64_t *cp
 				  NULL, NULL, NULL);
 	/* What was fetched from a report that was fetched has its labels. */
 	if (rc == SQLITE_OK &&
-	    !number(db, "SELECT count(*) FROM sqlite_master WHERE name = 'SL_RANK_PROCESSES'"))
+	    !sql_number(db, "SELECT count(*) FROM sqlite_master WHERE name = 'SL_RANK_PROCESSES'",
+			0))
 		rc = label(db, p);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);

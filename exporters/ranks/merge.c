@@ -12,6 +12,7 @@
 #include "exporters/formats/slice.h"
 #include "exporters/ranks/label.h"
 #include "exporters/read/foreign_schema.h"
+#include "exporters/read/sql_rows.h"
 
 #define PART_IDS  40 /* bits that numbers of rows have within a part */
 #define PART_GPUS 256
@@ -434,8 +435,8 @@ static int put_name(struct merging *m)
 	sqlite3_stmt *stmt = NULL;
 	int64_t cnt = 0;
 
-	if (sqlite3_prepare_v2(m->db, made_of, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW)
+	stmt = sql_first(m->db, made_of);
+	if (stmt)
 		cnt = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
 	/* Rows of what was made of several have the numbers of so many parts. */

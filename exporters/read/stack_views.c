@@ -17,6 +17,7 @@
 
 #include "exporters/read/db_read.h"
 #include "exporters/read/db_views.h"
+#include "exporters/read/sql_rows.h"
 
 /* Stacks with cpuCycles 0 were taken when a thread was switched, not when time had passed; ours say until when it was off the CPU. */
 #define SAMPLES(stack)                                                                           \
@@ -120,9 +121,9 @@ static int add_calls(sqlite3 *db)
 bool db_read_has_samples(sqlite3 *db)
 {
 	sqlite3_stmt *stmt = NULL;
-	bool has = sqlite3_prepare_v2(db, "SELECT 1 FROM SL_CHAIN_SAMPLES WHERE periodic LIMIT 1",
-				      -1, &stmt, NULL) == SQLITE_OK &&
-		   sqlite3_step(stmt) == SQLITE_ROW;
+	bool has =
+		(stmt = sql_first(db, "SELECT 1 FROM SL_CHAIN_SAMPLES WHERE periodic LIMIT 1")) !=
+		NULL;
 
 	sqlite3_finalize(stmt);
 	return has;

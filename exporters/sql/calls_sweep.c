@@ -13,6 +13,7 @@
 #include "collector/base/hash.h"
 #include "collector/base/search.h"
 #include "collector/base/slots.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/sql/sweeps.h"
 
 #define KINDS_MAX 8
@@ -305,7 +306,7 @@ static int read_calls(sqlite3 *db, struct pass *p, const char *names, const char
 	int rc = rows_shown_clear(shown);
 
 	if (rc == SQLITE_OK)
-		rc = each_row(db, names, name_row, p);
+		rc = sql_rows(db, names, name_row, p);
 	if (rc == SQLITE_OK)
 		rc = sweep_rows(db, columns, table, call_row, p);
 	if (rc == SQLITE_OK)

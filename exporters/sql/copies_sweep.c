@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/read/sql_rows.h"
 #include "exporters/sql/projection_internal.h"
 #include "exporters/sql/sweeps.h"
 
@@ -200,7 +201,7 @@ static int put_together(struct pass *p, struct rows *to)
 
 static int run(sqlite3 *db, struct pass *p, const struct sweeps *s, struct rows *to)
 {
-	int rc = each_row(db,
+	int rc = sql_rows(db,
 			  "SELECT id FROM StringIds WHERE (value GLOB 'cudaMemcpy*' OR value GLOB "
 			  "'cuMemcpy*') AND value GLOB '*Async*'",
 			  name_row, p);

@@ -12,6 +12,7 @@
 #include "collector/base/hash.h"
 #include "collector/base/search.h"
 #include "collector/base/slots.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/sql/sweeps.h"
 
 enum { /* what an operation is, as bits */
@@ -529,10 +530,10 @@ int gpu_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 	int rc = busy ? rows_shown_clear(&s->busy) : SQLITE_NOMEM;
 
 	if (rc == SQLITE_OK)
-		rc = each_row(db, "SELECT id FROM StringIds WHERE value GLOB 'nccl*' ORDER BY id",
+		rc = sql_rows(db, "SELECT id FROM StringIds WHERE value GLOB 'nccl*' ORDER BY id",
 			      name_row, &p.nccl);
 	if (rc == SQLITE_OK)
-		rc = each_row(db, "SELECT pid, ns FROM temp.cuda_launch", launch_row, &p);
+		rc = sql_rows(db, "SELECT pid, ns FROM temp.cuda_launch", launch_row, &p);
 	if (rc == SQLITE_OK)
 		rc = read_ops(&p);
 	number_gpus(&p);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/sql/projection_internal.h"
 
 static const char read_calls[] =
@@ -485,21 +486,21 @@ static int read_all(sqlite3 *db, struct library *l)
 	int rc = read_calls_of(db, &l->r);
 
 	if (rc == SQLITE_OK)
-		rc = each_row(db, read_kernels, launched_row, l);
+		rc = sql_rows(db, read_kernels, launched_row, l);
 	if (rc == SQLITE_OK)
 		rc = join_launches(l);
 	sorter_free(l->r.calls);
 	sorter_free(l->r.work);
 	l->r.calls = l->r.work = NULL;
 	if (rc == SQLITE_OK)
-		rc = each_row(db, read_calls, library_row, l);
+		rc = sql_rows(db, read_calls, library_row, l);
 	if (rc == SQLITE_OK)
 		rc = join_calls(l);
 	sorter_free(l->calls);
 	sorter_free(l->launches);
 	l->calls = l->launches = NULL;
 	if (rc == SQLITE_OK)
-		rc = each_row(db, read_arguments, argument_row, l);
+		rc = sql_rows(db, read_arguments, argument_row, l);
 	return rc == SQLITE_OK ? join_arguments(l) : rc;
 }
 

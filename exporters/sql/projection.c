@@ -2,6 +2,7 @@
  * projection.c - ranges, calls and GPU work are joined by sorting: calls and work by correlation id, then calls and
  * ranges by time (sweep.c), then ranges with work by their stacks.
  */
+#include "exporters/read/sql_rows.h"
 #include "exporters/sql/projection_internal.h"
 
 #include <fcntl.h>
@@ -124,7 +125,7 @@ static int read_work_of_ranges(sqlite3 *db, struct range_reader *r, struct sorte
 	if (r->ranges && r->calls && r->work && r->timed)
 		rc = read_calls_of(db, r);
 	if (rc == SQLITE_OK)
-		rc = each_row(db, read_work, work_row, r);
+		rc = sql_rows(db, read_work, work_row, r);
 	if (rc == SQLITE_OK)
 		rc = join_work(r);
 	sorter_free(r->calls);

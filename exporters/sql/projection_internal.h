@@ -103,8 +103,7 @@ struct range_reader {
 	bool any_call;
 };
 
-/* Calls @row for each row. All return SQLite's result codes. */
-int each_row(sqlite3 *db, const char *sql, int (*row)(void *ctx, sqlite3_stmt *q), void *ctx);
+/* All return SQLite's result codes. */
 int read_calls_of(sqlite3 *db, struct range_reader *r);
 int read_ranges_of(sqlite3 *db, struct range_reader *r); /* in order */
 int stacked_add(struct sorter *to, const int64_t *range, const struct work *w);

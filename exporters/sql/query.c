@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "exporters/read/db_read.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/sql/functions.h"
 #include "exporters/sql/percentiles.h"
 #include "exporters/sql/query.h"
@@ -253,8 +254,7 @@ static void add_to_title(sqlite3 *db, const struct report *r, const char *key, c
 	for (unsigned i = 0; report_field(r->sql, key, i, line, sizeof(line)); i++)
 		sqlite3_str_appendf(str, "%s ", line);
 	sql = sqlite3_str_finish(str);
-	if (sql && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK && stmt &&
-	    sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0))
+	if (sql && (stmt = sql_first(db, sql)) != NULL && sqlite3_column_text(stmt, 0))
 		snprintf(buf + at, len - at, "; %s", (const char *)sqlite3_column_text(stmt, 0));
 	sqlite3_finalize(stmt);
 	sqlite3_free(sql);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/sql/projection_internal.h"
 
 static const char read_kernels[] =
@@ -190,7 +191,7 @@ static int read_all(sqlite3 *db, struct range_kernels *k, const char *column)
 	int rc = sql ? read_calls_of(db, &k->r) : SQLITE_NOMEM;
 
 	if (rc == SQLITE_OK)
-		rc = each_row(db, sql, kernel_row, &k->r);
+		rc = sql_rows(db, sql, kernel_row, &k->r);
 	sqlite3_free(sql);
 	if (rc == SQLITE_OK)
 		rc = join_kernels(&k->r);

@@ -1,6 +1,7 @@
 /* range_reader.c - ranges and CUDA calls out of a report, and ranges in order of their stacks. */
 #include <string.h>
 
+#include "exporters/read/sql_rows.h"
 #include "exporters/sql/projection_internal.h"
 
 static const char read_ranges[] =
@@ -13,19 +14,6 @@ static const char read_stacks[] =
 	"FROM NVTX_EVENTS WHERE eventType = 59";
 static const char read_calls[] =
 	"SELECT globalTid, start, end, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME";
-
-int each_row(sqlite3 *db, const char *sql, int (*row)(void *ctx, sqlite3_stmt *q), void *ctx)
-{
-	sqlite3_stmt *q = NULL;
-	int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL), err = SQLITE_OK;
-
-	while (rc == SQLITE_OK && err == SQLITE_OK && (rc = sqlite3_step(q)) == SQLITE_ROW) {
-		err = row(ctx, q);
-		rc = SQLITE_OK;
-	}
-	sqlite3_finalize(q);
-	return err != SQLITE_OK ? err : rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
 
 static bool is_null(sqlite3_stmt *q, int col)
 {
@@ -105,7 +93,7 @@ int stacked_add(struct sorter *to, const int64_t *a, const struct work *w)
 
 int read_ranges_of(sqlite3 *db, struct range_reader *r)
 {
-	int rc = each_row(db, r->of == STACKS ? read_stacks : read_ranges, range_row, r);
+	int rc = sql_rows(db, r->of == STACKS ? read_stacks : read_ranges, range_row, r);
 
 	if (rc == SQLITE_OK && r->texts->file && fflush(r->texts->file) != 0)
 		rc = SQLITE_FULL;
@@ -114,5 +102,5 @@ int read_ranges_of(sqlite3 *db, struct range_reader *r)
 
 int read_calls_of(sqlite3 *db, struct range_reader *r)
 {
-	return each_row(db, read_calls, call_row, r);
+	return sql_rows(db, read_calls, call_row, r);
 }

@@ -10,6 +10,7 @@
 #include "exporters/sql/projection_internal.h"
 #include "collector/base/hash.h"
 #include "collector/base/search.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/sql/sweeps.h"
 
 enum { /* tags of a switch */
@@ -179,10 +180,10 @@ static int wall_row(void *ctx, sqlite3_stmt *stmt)
 
 static int read_all(struct pass *p)
 {
-	int rc = each_row(p->db, "SELECT end FROM temp.wall", wall_row, p);
+	int rc = sql_rows(p->db, "SELECT end FROM temp.wall", wall_row, p);
 
 	if (rc == SQLITE_OK)
-		rc = each_row(p->db,
+		rc = sql_rows(p->db,
 			      "SELECT DISTINCT globalPid FROM SL_PROCESS_TREE WHERE globalPid IS "
 			      "NOT NULL AND (traced = 1 OR kind <> 0) ORDER BY 1",
 			      pid_row, p);

@@ -6,6 +6,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/search.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/sql/projection_internal.h"
 #include "exporters/sql/sweeps.h"
 
@@ -303,7 +304,7 @@ int steps_read(struct steps *s)
 	}
 	if (!s->ranges || !s->optimizer || !s->rows || !s->by.cache)
 		return SQLITE_NOMEM;
-	rc = each_row(s->db,
+	rc = sql_rows(s->db,
 		      "SELECT globalTid >> 24, domainId, min(coalesce(text, value)) FROM "
 		      "NVTX_EVENTS LEFT JOIN StringIds ON id = textId WHERE eventType = 75 AND "
 		      "globalTid IS NOT NULL AND domainId IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2",

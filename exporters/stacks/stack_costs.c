@@ -7,6 +7,7 @@
 #include "collector/base/hash.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/io_direction.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/stacks/stack_costs.h"
 
 const struct stack_cost_kind stack_cost_kinds[COST_CNT] = {
@@ -94,18 +95,25 @@ static void add(struct stack_costs *w, enum stack_cost what, int64_t global, int
 
 typedef void row_fn(struct stack_costs *w, enum stack_cost what, sqlite3_stmt *stmt);
 
+struct rows {
+	struct stack_costs *w;
+	enum stack_cost what;
+	row_fn *row;
+};
+
+static int on_row(void *ctx, sqlite3_stmt *stmt)
+{
+	const struct rows *r = ctx;
+
+	r->row(r->w, r->what, stmt);
+	return r->w->failed ? SQLITE_NOMEM : SQLITE_OK;
+}
+
 static int each_row(struct stack_costs *w, enum stack_cost what, const char *sql, row_fn *row)
 {
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(w->db, sql, -1, &stmt, NULL);
+	struct rows r = {w, what, row};
 
-	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		row(w, what, stmt);
-		rc = w->failed ? SQLITE_NOMEM : SQLITE_OK;
-	}
-	rc = rc == SQLITE_DONE ? 0 : stack_costs_fail(w);
-	sqlite3_finalize(stmt);
-	return rc;
+	return sql_rows(w->db, sql, on_row, &r) == SQLITE_OK ? 0 : stack_costs_fail(w);
 }
 
 static uint32_t node_at(struct stack_costs *w, enum stack_cost what, sqlite3_stmt *stmt, int col)

@@ -8,6 +8,7 @@
 
 #include "exporters/timeline/tl_internal.h"
 #include "collector/base/hash.h"
+#include "exporters/read/sql_rows.h"
 
 /* Frees @sql. */
 static int run_made(sqlite3 *db, char *sql)
@@ -183,9 +184,8 @@ static struct tl_track *make_track(struct tl_run *r, int64_t counter)
 	sqlite3_stmt *stmt = NULL;
 
 	snprintf(name, sizeof(name), "counter %lld", (long long)counter);
-	if (sqlite3_prepare_v2(r->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_bind_int64(stmt, 1, counter) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW &&
-	    sqlite3_column_bytes(stmt, 0) > 0) {
+	stmt = sql_first_of(r->db, sql, counter);
+	if (stmt && sqlite3_column_bytes(stmt, 0) > 0) {
 		const char *text = (const char *)sqlite3_column_text(stmt, 1);
 
 		snprintf(name, sizeof(name), "%s", (const char *)sqlite3_column_text(stmt, 0));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/read/sql_rows.h"
 #include "exporters/timeline/tl_internal.h"
 
 #define POINTER "tl_each"
@@ -56,8 +57,7 @@ uint64_t tl_rows_cnt(sqlite3 *db, const char *table)
 	sqlite3_stmt *stmt = NULL;
 	uint64_t rows = 0;
 
-	if (sql && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW)
+	if (sql && (stmt = sql_first(db, sql)) != NULL)
 		rows = (uint64_t)sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
 	sqlite3_free(sql);

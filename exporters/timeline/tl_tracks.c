@@ -10,6 +10,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/hash.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/timeline/tl_internal.h"
 
 /* Pids and tids have 24 bits, so numbers from here on are free. */
@@ -160,10 +161,9 @@ static void place_process(struct tl_tracks *t, struct tl_track *p)
 	sqlite3_stmt *stmt = NULL;
 
 	p->sort = (int)p->process_pid;
-	if (sqlite3_prepare_v2(t->db, "SELECT rank FROM SL_RANK_PROCESSES WHERE globalPid = ?1", -1,
-			       &stmt, NULL) == SQLITE_OK)
-		sqlite3_bind_int64(stmt, 1, p->global);
-	if (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
+	stmt = sql_first_of(t->db, "SELECT rank FROM SL_RANK_PROCESSES WHERE globalPid = ?1",
+			    p->global);
+	if (stmt) {
 		int64_t rank = sqlite3_column_int64(stmt, 0);
 
 		if (rank >= 0 && rank <= TL_RANK_MAX)
@@ -183,11 +183,10 @@ struct tl_track *tl_track_process(struct tl_tracks *t, int64_t global)
 	if (made)
 		return &made->pub;
 	global = TL_PROCESS_OF(global);
-	if (sqlite3_prepare_v2(
-		    t->db, "SELECT name FROM PROCESSES WHERE globalPid = ?1 AND name IS NOT NULL",
-		    -1, &stmt, NULL) == SQLITE_OK)
-		sqlite3_bind_int64(stmt, 1, global);
-	if (stmt && sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_bytes(stmt, 0) > 0) {
+	stmt = sql_first_of(t->db,
+			    "SELECT name FROM PROCESSES WHERE globalPid = ?1 AND name IS NOT NULL",
+			    global);
+	if (stmt && sqlite3_column_bytes(stmt, 0) > 0) {
 		const char *text = (const char *)sqlite3_column_blob(stmt, 0);
 
 		made = make(TL_PROCESS, NULL, text, (size_t)sqlite3_column_bytes(stmt, 0));
@@ -472,9 +471,8 @@ static void cpu_name(struct tl_tracks *t, int64_t cpu, char *buf, size_t len)
 	sqlite3_stmt *stmt = NULL;
 
 	snprintf(buf, len, "CPU %lld", (long long)cpu);
-	if (sqlite3_prepare_v2(t->db, sql, -1, &stmt, NULL) == SQLITE_OK)
-		sqlite3_bind_int64(stmt, 1, cpu);
-	if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
+	stmt = sql_first_of(t->db, sql, cpu);
+	if (stmt)
 		snprintf(buf, len, "CPU %lld%s", (long long)sqlite3_column_int64(stmt, 0),
 			 (const char *)sqlite3_column_text(stmt, 1));
 	sqlite3_finalize(stmt);

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "exporters/read/db_read.h"
+#include "exporters/read/sql_rows.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define IDLE_NS          \
@@ -171,8 +172,8 @@ static char *one_text(sqlite3 *db, const char *sql)
 	sqlite3_stmt *stmt = NULL;
 	char *text = NULL;
 
-	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW)
+	stmt = sql_first(db, sql);
+	if (stmt)
 		text = text_of(stmt, 0);
 	sqlite3_finalize(stmt);
 	return text;

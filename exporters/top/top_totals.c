@@ -10,6 +10,7 @@
 
 #include "exporters/read/db_read.h"
 #include "exporters/read/io_direction.h"
+#include "exporters/read/sql_rows.h"
 
 static char *text_of(sqlite3_stmt *stmt, int column)
 {
@@ -226,8 +227,8 @@ static int64_t one_number(sqlite3 *db, const char *sql)
 	sqlite3_stmt *stmt = NULL;
 	int64_t n = 0;
 
-	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW)
+	stmt = sql_first(db, sql);
+	if (stmt)
 		n = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
 	return n;

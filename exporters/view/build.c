@@ -7,6 +7,7 @@
 
 #include "exporters/view/files.h"
 #include "collector/base/now.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/view/live.h"
 
 #define FIRST_NS   300000000 /* until something is to be seen */
@@ -333,8 +334,8 @@ static int64_t number_of(sqlite3 *db, const char *sql, const char *table, int64_
 	sqlite3_stmt *stmt = NULL;
 	int64_t number = INT64_MIN;
 
-	if (text && sqlite3_prepare_v2(db, text, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+	if (text && (stmt = sql_first(db, text)) != NULL &&
+	    sqlite3_column_type(stmt, 0) != SQLITE_NULL)
 		number = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
 	sqlite3_free(text);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/base/embed.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/timeline/timeline.h"
 #include "exporters/timeline/tl_tables.h"
 #include "exporters/view/columns.h"
@@ -53,9 +54,7 @@ static char *query_text(sqlite3 *db, const char *sql, int64_t id)
 	sqlite3_stmt *stmt = NULL;
 	char *text = NULL;
 
-	if (sql && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_bind_int64(stmt, 1, id) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW &&
-	    sqlite3_column_text(stmt, 0))
+	if (sql && (stmt = sql_first_of(db, sql, id)) != NULL && sqlite3_column_text(stmt, 0))
 		text = strdup((const char *)sqlite3_column_text(stmt, 0));
 	sqlite3_finalize(stmt);
 	return text;

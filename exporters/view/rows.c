@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "exporters/read/db_read.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/view/route.h"
 
 #define WAIT_MS    25000
@@ -204,8 +205,7 @@ static int64_t first_number(sqlite3 *db, const char *sql)
 	sqlite3_stmt *stmt = NULL;
 	int64_t number = 0;
 
-	if (db && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW)
+	if (db && (stmt = sql_first(db, sql)) != NULL)
 		number = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
 	return number;
@@ -285,8 +285,7 @@ static void put_title(struct writer *b, sqlite3 *db, const char *path)
 	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	sqlite3_stmt *stmt = NULL;
 
-	if (db && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW)
+	if (db && (stmt = sql_first(db, sql)) != NULL)
 		js_text(b, "title", (const char *)sqlite3_column_text(stmt, 0));
 	else
 		js_text(b, "title", base);

@@ -15,6 +15,7 @@
 #include "collector/base/plain_file.h"
 #include "collector/base/report_watch.h"
 #include "exporters/read/db_read.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/view/build.h"
 #include "exporters/view/live.h"
 
@@ -40,8 +41,7 @@ static uint64_t rows_of(sqlite3 *db)
 		char *sql = sqlite3_mprintf("SELECT max(rowid) FROM main.\"%w\"", d->table);
 		sqlite3_stmt *stmt = NULL;
 
-		if (sql && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-		    sqlite3_step(stmt) == SQLITE_ROW)
+		if (sql && (stmt = sql_first(db, sql)) != NULL)
 			hash = hash_u64(hash * 31 + (uint64_t)sqlite3_column_int64(stmt, 0));
 		sqlite3_finalize(stmt);
 		sqlite3_free(sql);

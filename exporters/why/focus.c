@@ -8,6 +8,7 @@
 #include "collector/base/grow.h"
 #include "collector/base/options.h"
 #include "exporters/read/db_read.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/sql/report.h"
 
 #define NAME_LEN    256
@@ -273,10 +274,8 @@ static const char steps_sql[] =
 static bool has_more(sqlite3 *db, int64_t most)
 {
 	sqlite3_stmt *stmt = NULL;
-	bool more = sqlite3_prepare_v2(db, "SELECT 1 FROM NVTX_EVENTS LIMIT 1 OFFSET ?1", -1, &stmt,
-				       NULL) == SQLITE_OK &&
-		    sqlite3_bind_int64(stmt, 1, most) == SQLITE_OK &&
-		    sqlite3_step(stmt) == SQLITE_ROW;
+	bool more = (stmt = sql_first_of(db, "SELECT 1 FROM NVTX_EVENTS LIMIT 1 OFFSET ?1",
+					 most)) != NULL;
 
 	sqlite3_finalize(stmt);
 	return more;

@@ -5,18 +5,24 @@
 #include <string.h>
 
 #include "collector/base/search.h"
-#include "exporters/read/db_read.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/sql/sweeps.h"
+
+struct model_rows {
+	struct why_model *m;
+	why_row *row;
+};
+
+static int model_row(void *ctx, sqlite3_stmt *stmt)
+{
+	const struct model_rows *r = ctx;
+
+	return r->row(r->m, stmt) ? SQLITE_OK : SQLITE_NOMEM;
+}
 
 int why_rows(sqlite3 *db, const char *sql, why_row *row, struct why_model *m)
 {
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-
-	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-		rc = row(m, stmt) ? SQLITE_OK : SQLITE_NOMEM;
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	return sql_rows(db, sql, model_row, &(struct model_rows){m, row});
 }
 
 void why_sort(void *list, size_t cnt, size_t size, int (*order)(const void *, const void *))

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/read/sql_rows.h"
+
 enum {
 	WHY_IO = 100,  /* the object decides */
 	WHY_GPU_WAIT,  /* a call of CUDA that waits for the GPU */
@@ -46,10 +48,8 @@ static char *string_of(const struct walk *w, int64_t id)
 	sqlite3_stmt *stmt = NULL;
 	char *text = NULL;
 
-	if (sqlite3_prepare_v2(w->m->db, "SELECT value FROM StringIds WHERE id = ?1", -1, &stmt,
-			       NULL) == SQLITE_OK &&
-	    sqlite3_bind_int64(stmt, 1, id) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW &&
-	    sqlite3_column_text(stmt, 0))
+	stmt = sql_first_of(w->m->db, "SELECT value FROM StringIds WHERE id = ?1", id);
+	if (stmt && sqlite3_column_text(stmt, 0))
 		text = strdup((const char *)sqlite3_column_text(stmt, 0));
 	sqlite3_finalize(stmt);
 	return text;

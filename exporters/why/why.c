@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/why/reason.h"
 
 static int by_cause(const void *a, const void *b)
@@ -232,10 +233,9 @@ char *why_string(const struct why *y, const struct id_map *map, uint32_t number)
 
 	if (number == WHY_NONE)
 		return NULL;
-	if (sqlite3_prepare_v2(y->model.db, "SELECT value FROM StringIds WHERE id = ?1", -1, &stmt,
-			       NULL) == SQLITE_OK &&
-	    sqlite3_bind_int64(stmt, 1, map->ids[number]) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0))
+	stmt = sql_first_of(y->model.db, "SELECT value FROM StringIds WHERE id = ?1",
+			    map->ids[number]);
+	if (stmt && sqlite3_column_text(stmt, 0))
 		text = strdup((const char *)sqlite3_column_text(stmt, 0));
 	sqlite3_finalize(stmt);
 	if (text && map == &y->model.names)

@@ -1,0 +1,16 @@
+/* sql_rows.h - statements that are run once: prepared, stepped through, finalized. */
+#pragma once
+
+#include "exporters/read/db_read.h"
+
+/* A row of a statement. SQLite's result code: what is not SQLITE_OK ends it. */
+typedef int sql_row(void *ctx, sqlite3_stmt *stmt);
+
+/* All rows of @sql. SQLite's result code. */
+int sql_rows(sqlite3 *db, const char *sql, sql_row *row, void *ctx);
+/* @sql on its first row, for sqlite3_finalize(); NULL: it has none, or there is an error. */
+sqlite3_stmt *sql_first(sqlite3 *db, const char *sql);
+/* Likewise; ?1 is @id. */
+sqlite3_stmt *sql_first_of(sqlite3 *db, const char *sql, int64_t id);
+/* The first column of the first row; @otherwise where there is none, or NULL. */
+int64_t sql_number(sqlite3 *db, const char *sql, int64_t otherwise);
