@@ -284,6 +284,8 @@ void db_ballast_drop(struct db *db);
 /* ---- db_place.c ---- */
 
 void db_unlink_logs(const char *path); /* db_open.c */
+/* Those that it has open, where the report's path names another file: those of another report stay. */
+void db_unlink_own_logs(const struct db *db);
 bool db_is_in_place(const struct db *db);
 /* Remembers how long the file and its log are: only their writer changes that. */
 void db_watch_size(struct db *db);

@@ -247,6 +247,30 @@ static int check_files(const struct db *db, const char *real)
 	return err ? err : found ? 0 : -ESTALE;
 }
 
+void db_unlink_own_logs(const struct db *db)
+{
+	DIR *d = opendir("/proc/self/fd");
+	size_t len = strlen(db->file.real);
+	const struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		char link[PATH_MAX + 16];
+		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
+		struct stat st, there;
+
+		if (n < (ssize_t)len || memcmp(link, db->file.real, len) != 0)
+			continue;
+		link[n] = 0;
+		if ((strcmp(link + len, "-wal") == 0 || strcmp(link + len, "-shm") == 0) &&
+		    fstatat(dirfd(d), e->d_name, &st, 0) == 0 && is_own(db, &st) &&
+		    lstat(link, &there) == 0 && there.st_dev == st.st_dev &&
+		    there.st_ino == st.st_ino)
+			unlink(link);
+	}
+	if (d)
+		closedir(d);
+}
+
 static int connect_file(struct db *db, const char *real)
 {
 	sqlite3_stmt *stmt;

@@ -225,12 +225,15 @@ int db_place_end(struct db *db, struct db_fate *fate)
 	/* It would remove the log by a name that is not the report's any more. */
 	sqlite3_db_config(db->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
 	fate->path = db_is_removed(db) ? NULL : kernels_path(db);
-	if (!db_is_removed(db) && !is_nfs_remainder(fate->path)) {
-		fate->what = fate->path ? DB_MOVED : DB_REMOVED;
-		if (is_settled && fate->path && !db_is_read(db)) {
-			leave_log_mode(db->file.lock);
+	if (is_settled && !db_is_read(db)) {
+		/* Its file may have another name, by a hard link. */
+		leave_log_mode(db->file.lock);
+		if (fate->path)
 			db_unlink_logs(fate->path);
-		}
+		db_unlink_own_logs(db);
+	}
+	if (fate->path && !is_nfs_remainder(fate->path)) {
+		fate->what = DB_MOVED;
 		return -ESTALE;
 	}
 	free(fate->path);
