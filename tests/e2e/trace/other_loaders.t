@@ -106,7 +106,7 @@ cat >lines.sh <<END
 "$loader" --inhibit-cache "$PY" -S line.py x y
 END
 profile lines sh lines.sh >want 2>err
-is "$(sqlite3 "$R" "SELECT rtrim(substr(commandLine, 1, 4000)) FROM SL_PROCESS_TREE WHERE commandLine LIKE '%line.py%' ORDER BY start")" "$(cat want)" 'command lines: those of /proc, by the loader run as a program, too'
+is "$(sqlite3 "$R" "SELECT rtrim(substr(commandLine, 1, 4000)) FROM SL_PROCESS_TREE WHERE commandLine LIKE '%line.py%' ORDER BY start")" "$(cat want)" 'command lines: as in /proc, by the loader run as a program, too'
 is "$(grep -c . want)" 4 'command lines: all four programs have printed theirs'
 
 # ---- lists of libraries ----
