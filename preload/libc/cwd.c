@@ -135,8 +135,6 @@ WRAP_CWD(chdir, (const char *path), (path), LEAVE_PATH(chdir))
 WRAP_CWD(chroot, (const char *path), (path), LEAVE_PATH(chroot))
 WRAP_CWD(pivot_root, (const char *path, const char *old), (path, old), LEAVE_PATH(pivot_root))
 WRAP_CWD(fchdir, (int fd), (fd), sl_leave_fd(&call, SL_H_fchdir, rc, rc == -1, fd))
-WRAP_CWD(daemon, (int nochdir, int noclose), (nochdir, noclose),
-	 sl_leave_call(&call, SL_H_daemon, rc, rc == -1))
 
 /* libc's tree walkers change it by calls that are not intercepted: the cache is disabled. */
 #define WRAP_NFTW(name)                                                                    \

@@ -18,16 +18,25 @@ static void in_child(void)
 	sl_tls.depth &= SL_DEPTH_MONO;
 }
 
-#define WRAP_FORK(name)                                                  \
-	SL_WRAPPER(pid_t, name, (void))                                  \
+/* libc has put other files there, by calls that are not intercepted. */
+static void forget_standard_files(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		sl_fd_unrecorded(fd);
+}
+
+/* @in_child_too: what else is done in the child, where the call has no record: its thread's ring is the parent's. */
+#define WRAP_FORK(name, params, args, in_child_too)                      \
+	SL_WRAPPER(pid_t, name, params)                                  \
 	{                                                                \
-		SL_REAL(NEG, pid_t, name, (void));                       \
+		SL_REAL(NEG, pid_t, name, params);                       \
 		struct sl_call call;                                     \
 		bool held = sl_gpu_before_fork();                        \
 		bool traced = sl_enter(&call);                           \
-		pid_t rc = real();                                       \
+		pid_t rc = real args;                                    \
 		if (rc == 0) {                                           \
 			in_child();                                      \
+			in_child_too;                                    \
 			return 0;                                        \
 		}                                                        \
 		if (held)                                                \
@@ -38,8 +47,38 @@ static void in_child(void)
 		}                                                        \
 		return rc;                                               \
 	}
-WRAP_FORK(fork)
-WRAP_FORK(_Fork)
+WRAP_FORK(fork, (void), (), )
+WRAP_FORK(_Fork, (void), (), )
+WRAP_FORK(forkpty, (int *fd, char *name, const void *term, const void *win), (fd, name, term, win),
+	  forget_standard_files())
+
+/* It returns in the child: the parent has ended within it. The child counts the call. */
+SL_WRAPPER(int, daemon, (int nochdir, int noclose))
+{
+	SL_REAL(NEG, int, daemon, (int, int));
+	struct sl_call call;
+	bool held = sl_gpu_before_fork();
+	bool traced = sl_enter(&call);
+	uint32_t pid = sl_proc.pid;
+	int rc = real(nochdir, noclose);
+
+	sl_cwd_invalidate();
+	/* A child can fail, too: where there is no /dev/null. */
+	if (rc == 0 || sl_proc.pid != pid) {
+		in_child();
+		if (!noclose)
+			forget_standard_files();
+		sl_count_only(SL_H_daemon, 0);
+		return rc;
+	}
+	if (held)
+		sl_gpu_after_fork();
+	if (traced) {
+		sl_stop(&call);
+		sl_leave_call(&call, SL_H_daemon, rc, true);
+	}
+	return rc;
+}
 
 /*
  * The child has its own stack, so only the parent returns here. But with CLONE_VM and without
