@@ -6,6 +6,7 @@
 #include "tests/unit/decode/gpu_test.h"
 
 #include "collector/decode/gpu/gpu_internal.h"
+#include "collector/source/recording.h"
 
 #include <sys/stat.h>
 
