@@ -17,6 +17,7 @@
 #define PAGE       65536u /* of any machine */
 #define STEP       (2u * PAGE)
 #define IMAGE_MOST ((uint64_t)4 << 30)
+#define RATIO_MOST 1032u /* of deflate; a file that claims more is not believed */
 
 /* Without .debug_loclists and others that say where variables are. */
 static const char *const wanted[] = {
@@ -105,6 +106,8 @@ static bool find_sections(struct debug_image *d, const struct elf_image *file)
 			s->size = head.ch_size;
 			s->in.at += sizeof(head);
 			s->in.size -= sizeof(head);
+			if (head.ch_size / RATIO_MOST > s->in.size)
+				return false;
 		}
 		d->size += whole_pages(s->size);
 		if (d->size > IMAGE_MOST || s->in.size > UINT32_MAX)

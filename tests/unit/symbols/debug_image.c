@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,28 @@ static void damaged_information_is_zeros(void **state)
 	elf_image_close(&file);
 }
 
+static void a_size_that_cannot_be_is_refused(void **state)
+{
+	struct elf_image file, forged = {0};
+	struct elf_part info;
+	uint8_t *copy;
+	Elf64_Chdr head;
+
+	(void)state;
+	assert_true(elf_image_open(&file, packed));
+	copy = malloc(file.size);
+	assert_non_null(copy);
+	memcpy(copy, file.at, file.size);
+	info = elf_image_section(&file, ".debug_info");
+	memcpy(&head, info.at, sizeof(head));
+	head.ch_size = info.size * 1100;
+	memcpy(copy + (info.at - file.at), &head, sizeof(head));
+	assert_true(elf_image_memory(&forged, copy, file.size));
+	assert_null(debug_image_open(forged.at, forged.size));
+	free(copy);
+	elf_image_close(&file);
+}
+
 static void a_file_without_compression_is_refused(void **state)
 {
 	struct elf_image whole;
@@ -155,6 +178,7 @@ int main(void)
 		cmocka_unit_test(sections_are_those_of_the_uncompressed_file),
 		cmocka_unit_test(nothing_is_decompressed_beyond_what_is_read),
 		cmocka_unit_test(damaged_information_is_zeros),
+		cmocka_unit_test(a_size_that_cannot_be_is_refused),
 		cmocka_unit_test(a_file_without_compression_is_refused),
 	};
 
