@@ -26,6 +26,12 @@
 #include "collector/symbols/symbols_aranges.h"
 
 #define NESTED_MOST 64 /* scopes within each other */
+/*
+ * Of a file: all of a million functions may name one list of a million ranges, so that its size bounds neither memory nor time.
+ * What lies beyond has the names of the symbol table.
+ */
+#define KEPT_MOST  (2u << 20)   /* functions and ranges: 100 MiB */
+#define STEPS_MOST (256u << 20) /* entries and ranges that are looked at: seconds */
 
 struct function {
 	uint64_t from, to;
@@ -53,6 +59,9 @@ struct name {
 struct symbols_dwarf {
 	struct debug_file file, alt; /* alt: common parts of several files, by dwz */
 	bool has_all;                /* units; else those in .debug_aranges */
+	struct {
+		uint32_t kept, steps;
+	} spent;
 	struct unit *unit;
 	size_t unit_cnt, unit_cap;
 	struct range *range;
@@ -63,32 +72,64 @@ struct symbols_dwarf {
 
 /* ---- units ---- */
 
+static bool may_step(struct symbols_dwarf *d)
+{
+	if (d->spent.steps >= STEPS_MOST)
+		return false;
+	d->spent.steps++;
+	return true;
+}
+
+/* Where the next call goes on; not above 0: @die has no more. */
+static ptrdiff_t next_range(struct symbols_dwarf *d, Dwarf_Die *die, ptrdiff_t at, uint64_t *from,
+			    uint64_t *to)
+{
+	Dwarf_Addr base, first, end;
+
+	if (!may_step(d))
+		return 0;
+	at = dwarf_ranges(die, at, &base, &first, &end);
+	if (at > 0) {
+		*from = first;
+		*to = end;
+	}
+	return at;
+}
+
+static bool may_keep(struct symbols_dwarf *d)
+{
+	if (d->spent.kept >= KEPT_MOST)
+		return false;
+	d->spent.kept++;
+	return true;
+}
+
 static void add_range(struct symbols_dwarf *d, uint64_t from, uint64_t to, size_t unit)
 {
 	/* Code that the linker threw away is at 0, or at the end of everything. */
-	if (!from || from >= to || to >= UINT64_MAX - 1 ||
+	if (!from || from >= to || to >= UINT64_MAX - 1 || !may_keep(d) ||
 	    !grow(&d->range, d->range_cnt, &d->range_cap, sizeof(*d->range)))
 		return;
 	d->range[d->range_cnt++] = (struct range){from, to, 0, (uint32_t)unit};
 }
 
-static void read_unit(struct unit *u);
+static void read_unit(struct symbols_dwarf *d, struct unit *u);
 
 static void add_unit(struct symbols_dwarf *d, const Dwarf_Die *die)
 {
 	size_t number = d->unit_cnt, before = d->range_cnt;
-	Dwarf_Addr base, from, to;
+	uint64_t from, to;
 	struct unit *u;
 
 	if (!grow(&d->unit, d->unit_cnt, &d->unit_cap, sizeof(*d->unit)))
 		return;
 	u = &d->unit[d->unit_cnt++];
 	*u = (struct unit){.die = *die};
-	for (ptrdiff_t at = 0; (at = dwarf_ranges(&u->die, at, &base, &from, &to)) > 0;)
+	for (ptrdiff_t at = 0; (at = next_range(d, &u->die, at, &from, &to)) > 0;)
 		add_range(d, from, to, number);
 	if (d->range_cnt > before)
 		return;
-	read_unit(u); /* unknown: as its functions do */
+	read_unit(d, u); /* unknown: as its functions do */
 	for (size_t i = 0; i < u->cnt; i++)
 		add_range(d, u->list[i].from, u->list[i].to, number);
 }
@@ -116,7 +157,7 @@ static void forget_units(struct symbols_dwarf *d)
 {
 	for (size_t i = 0; i < d->unit_cnt; i++)
 		free(d->unit[i].list);
-	d->unit_cnt = d->range_cnt = 0;
+	d->unit_cnt = d->range_cnt = d->spent.kept = 0;
 }
 
 static void read_units(struct symbols_dwarf *d)
@@ -228,12 +269,13 @@ static struct unit *find_unit(struct symbols_dwarf *d, uint64_t address)
 
 /* ---- functions of a unit ---- */
 
-static void add_function(struct unit *u, Dwarf_Die *die)
+static void add_function(struct symbols_dwarf *d, struct unit *u, Dwarf_Die *die)
 {
-	Dwarf_Addr base, from, to;
+	uint64_t from, to;
 
-	for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &from, &to)) > 0;) {
-		if (!from || from >= to || !grow(&u->list, u->cnt, &u->cap, sizeof(*u->list)))
+	for (ptrdiff_t at = 0; (at = next_range(d, die, at, &from, &to)) > 0;) {
+		if (!from || from >= to || !may_keep(d) ||
+		    !grow(&u->list, u->cnt, &u->cap, sizeof(*u->list)))
 			continue;
 		u->list[u->cnt++] = (struct function){from, to, *die};
 	}
@@ -258,7 +300,8 @@ static bool may_hold_functions(int tag)
 	}
 }
 
-static void walk(struct unit *u, Dwarf_Die *parent, int depth) /* NOLINT(misc-no-recursion) */
+static void walk(struct symbols_dwarf *d, struct unit *u, Dwarf_Die *parent,
+		 int depth) /* NOLINT(misc-no-recursion) */
 {
 	Dwarf_Die die;
 
@@ -268,10 +311,10 @@ static void walk(struct unit *u, Dwarf_Die *parent, int depth) /* NOLINT(misc-no
 		int tag = dwarf_tag(&die);
 
 		if (tag == DW_TAG_subprogram)
-			add_function(u, &die);
+			add_function(d, u, &die);
 		if (may_hold_functions(tag) && dwarf_haschildren(&die) > 0)
-			walk(u, &die, depth + 1);
-	} while (dwarf_siblingof(&die, &die) == 0);
+			walk(d, u, &die, depth + 1);
+	} while (may_step(d) && dwarf_siblingof(&die, &die) == 0);
 }
 
 static int function_order(const void *a, const void *b)
@@ -283,20 +326,20 @@ static int function_order(const void *a, const void *b)
 	return one->to > other->to ? -1 : one->to < other->to;
 }
 
-static void read_unit(struct unit *u)
+static void read_unit(struct symbols_dwarf *d, struct unit *u)
 {
 	u->is_read = true;
-	walk(u, &u->die, 0);
+	walk(d, u, &u->die, 0);
 	if (u->cnt)
 		qsort(u->list, u->cnt, sizeof(*u->list), function_order);
 }
 
-static struct function *find_function(struct unit *u, uint64_t address)
+static struct function *find_function(struct symbols_dwarf *d, struct unit *u, uint64_t address)
 {
 	size_t low = 0, high;
 
 	if (!u->is_read)
-		read_unit(u);
+		read_unit(d, u);
 	for (high = u->cnt; low < high;) {
 		size_t mid = (low + high) / 2;
 
@@ -431,8 +474,19 @@ static int call_line(Dwarf_Die *inlined)
 	return line <= INT32_MAX ? (int)line : 0;
 }
 
+static bool has_address(struct symbols_dwarf *d, Dwarf_Die *die, uint64_t address)
+{
+	uint64_t from, to;
+
+	for (ptrdiff_t at = 0; (at = next_range(d, die, at, &from, &to)) > 0;)
+		if (address >= from && address < to)
+			return true;
+	return false;
+}
+
 /* Those that were inlined at @address, the outermost first. */
-static size_t find_inlined(Dwarf_Die *function, uint64_t address, Dwarf_Die *list, size_t most)
+static size_t find_inlined(struct symbols_dwarf *d, Dwarf_Die *function, uint64_t address,
+			   Dwarf_Die *list, size_t most)
 {
 	Dwarf_Die parent = *function, die;
 	size_t cnt = 0;
@@ -446,14 +500,14 @@ static size_t find_inlined(Dwarf_Die *function, uint64_t address, Dwarf_Die *lis
 			int tag = dwarf_tag(&die);
 
 			if ((tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block) ||
-			    dwarf_haspc(&die, address) <= 0)
+			    !has_address(d, &die, address))
 				continue;
 			if (tag == DW_TAG_inlined_subroutine)
 				list[cnt++] = die;
 			parent = die;
 			found = true;
 			break;
-		} while (dwarf_siblingof(&die, &die) == 0);
+		} while (may_step(d) && dwarf_siblingof(&die, &die) == 0);
 	}
 	return cnt;
 }
@@ -473,7 +527,7 @@ size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t add
 			struct symbols_frame *frame, size_t room_cnt, uint64_t *entry)
 {
 	struct unit *u = find_unit(d, address);
-	struct function *f = u ? find_function(u, address) : NULL;
+	struct function *f = u ? find_function(d, u, address) : NULL;
 	Dwarf_Die inlined[SYMBOLS_FRAMES_MAX];
 	size_t cnt, used = 0;
 	Dwarf_Addr begin;
@@ -486,7 +540,7 @@ size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t add
 	frame[0].file = tidy(s, &u->die, frame[0].file);
 	if (!f)
 		return frame[0].file ? 1 : 0;
-	cnt = find_inlined(&f->die, address, inlined, SYMBOLS_FRAMES_MAX);
+	cnt = find_inlined(d, &f->die, address, inlined, SYMBOLS_FRAMES_MAX);
 	/* No room for all: the innermost are left out. */
 	if (cnt >= room_cnt) {
 		frame[0].file = tidy(s, &u->die, call_file(&u->die, &inlined[room_cnt - 1]));

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -460,6 +461,46 @@ static void files_that_debug_information_names_are_looked_at_first(void **state)
 		skip();
 }
 
+/* 3,000 functions that all name one list of 3,000 ranges: a file of some kilobytes, and half a gigabyte of functions. */
+static void debug_information_that_repeats_itself_takes_bounded_memory(void **state)
+{
+	static const char text[] =
+		".text\n.globl main\nmain: xorl %eax, %eax\n ret\n .zero 8192\n"
+		".section .debug_abbrev,\"\",@progbits\n"
+		".byte 1,0x11,1, 0x11,1, 0x55,0x17, 0,0, 2,0x2e,0, 0x55,0x17, 0,0, 0\n"
+		".section .debug_ranges,\"\",@progbits\n.rept 3000\n .quad 0, 8192\n.endr\n .quad "
+		"0, 0\n"
+		".section .debug_info,\"\",@progbits\n.long 2f - 1f\n1: .short 4\n .long "
+		".debug_abbrev\n .byte 8\n"
+		".byte 1\n .quad main\n .long .debug_ranges\n.rept 3000\n .byte 2\n .long "
+		".debug_ranges\n.endr\n .byte 0\n2:\n";
+	struct symbols_frame frame[ROOM];
+	struct rusage before, after;
+	struct symbols *s;
+	FILE *f;
+
+	(void)state;
+#if SL_HAVE_LIBDW && defined(__x86_64__)
+	f = fopen(in_dir("repeats.s"), "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	if (sh("cd %s && gcc -no-pie -o repeats repeats.s 2>/dev/null", dir) != 0)
+		skip();
+	s = symbols_open();
+	getrusage(RUSAGE_SELF, &before);
+	for (uint64_t at = 0; at < 4096; at += 256)
+		symbols_at(s, symbols_module(s, in_dir("repeats"), NULL, 0), 0x401000 + at, frame,
+			   ROOM);
+	getrusage(RUSAGE_SELF, &after);
+	symbols_close(s);
+	assert_in_range(after.ru_maxrss - before.ru_maxrss, 0, 200 << 10);
+#else
+	(void)text, (void)frame, (void)before, (void)after, (void)s, (void)f;
+	skip();
+#endif
+}
+
 /* .debug_aranges may be missing, or list other units than the one that is asked for. */
 static void the_list_of_units_may_have_gaps(void **state)
 {
@@ -625,6 +666,7 @@ int main(void)
 		cmocka_unit_test(every_form_of_debug_information_will_do),
 		cmocka_unit_test(files_that_debug_information_names_are_looked_at_first),
 		cmocka_unit_test(the_list_of_units_may_have_gaps),
+		cmocka_unit_test(debug_information_that_repeats_itself_takes_bounded_memory),
 		cmocka_unit_test(damage_does_no_harm),
 		cmocka_unit_test(the_vdso_is_our_own),
 		cmocka_unit_test(the_loop_of_the_interpreter_is_known),
