@@ -27,6 +27,7 @@ static struct db *test_open(bool resume);
 
 #include "tests/unit/collect/ring_test.h"
 
+#include "collector/collect/positions.h"
 #include "collector/collect/record_families.h"
 #include "collector/model/decode.h"
 #include "preload/wire/gpu.h"
@@ -424,3 +425,100 @@ static size_t seed_rings(unsigned i, uint8_t to[FUZZ_SEED_MAX])
 }
 
 const struct fuzz_target fuzz_rings = {"rings", run_rings, seed_rings, NULL};
+
+/* ---- notes: the state of a killed collector, whatever a report holds under its keys ---- */
+
+static const char *const note_keys[] = {"position",    "arena.1", "files.1", "strings.1",
+					"strings.1.0", "gpu",     "gpu.1",   "gpu.1.streams",
+					"session",     "windows"};
+#define NOTE_KEYS (sizeof(note_keys) / sizeof(*note_keys))
+
+/* For each: a byte for its key, two for its length, its bytes. */
+static void put_notes(struct db *db, struct input *in)
+{
+	while (in->at < in->end) {
+		const char *key = note_keys[take(in, 1) % NOTE_KEYS];
+		size_t len = take(in, 2), left = (size_t)(in->end - in->at);
+
+		len = len < left ? len : left;
+		if (db_state_set(db, key, in->at, len))
+			abort();
+		in->at += len;
+	}
+}
+
+static void run_notes(const uint8_t *data, size_t len)
+{
+	struct input in = {data, data + len};
+	struct saved_setup setup;
+	struct ring r = ring_new();
+	struct side s;
+	int64_t length;
+
+	put_image(&r, ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid()), false);
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	side_drain(&s);
+	commit(&s);
+	side_die(&s);
+	side_open(&s, true);
+	put_notes(s.db, &in);
+	state_setup(s.db, &setup);
+	state_is_recorded(s.db, &length);
+	state_counters(&s.arenas);
+	state_missing(&s.arenas);
+	side_attach(&s, &r, true);
+	side_drain(&s);
+	drain_reap(&s.arenas, true);
+	drain_totals(&s.arenas, true);
+	if (s.arenas.first)
+		families_settle(&s.arenas, s.arenas.first, true);
+	commit(&s);
+	side_die(&s);
+	munmap(r.arena, SL_ARENA_BYTES);
+	close(r.fd);
+}
+
+static size_t put_note(uint8_t *to, unsigned key, const void *note, size_t len)
+{
+	to[0] = (uint8_t)key;
+	to[1] = (uint8_t)len;
+	to[2] = (uint8_t)(len >> 8);
+	memcpy(to + 3, note, len);
+	return 3 + len;
+}
+
+static size_t seed_notes(unsigned i, uint8_t to[FUZZ_SEED_MAX])
+{
+	struct {
+		struct saved_arena head;
+		struct saved_image image;
+		struct saved_thread thread;
+	} arena = {.head = {.id = 1, .images = 1, .threads = 1},
+		   .image = {.number = 1, .pid = 1, .ns_pid = 1}};
+	struct {
+		struct saved_file file;
+		char name[8];
+	} file = {{.number = 1, .serial = 3, .id = 1, .len = 8}, "/a/file"};
+	const struct {
+		uint32_t id, len;
+		char text[8];
+	} page = {1, 8, "a text"};
+	const struct saved_session position = {.last_id = 1, .ticks = 1, .ns = 1};
+	const struct saved_setup session = {.version = SAVED_VERSION};
+	const uint32_t pages = 1;
+	size_t len = 0;
+
+	if (i > 1)
+		return 0;
+	len += put_note(to + len, 0, &position, sizeof(position));
+	len += put_note(to + len, 1, &arena, sizeof(arena));
+	len += put_note(to + len, 2, &file, sizeof(file));
+	len += put_note(to + len, 3, &pages, sizeof(pages));
+	len += put_note(to + len, 4, &page, sizeof(page));
+	if (i == 1)
+		len += put_note(to + len, 8, &session, sizeof(session));
+	return len;
+}
+
+const struct fuzz_target fuzz_notes = {"notes", run_notes, seed_notes, NULL};
