@@ -1,6 +1,7 @@
 /*
  * unseen.c - reads the file in its argument in ways that no call shows: mapped, by POSIX AIO, and sets up io_uring, with which
- * it could, twice. A second argument leaves out all but one: "mmap", "aio", "uring".
+ * it could, twice. A second argument leaves out all but one: "mmap", "aio", "uring"; with "worker" io_uring is set up as liburing does,
+ * by no function of libc, with a thread of the kernel's that takes requests.
  */
 #include <aio.h>
 #include <fcntl.h>
@@ -8,6 +9,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "tests/prog/raw.h"
 
 static int by_aio(int fd)
 {
@@ -31,7 +34,7 @@ int main(int argc, char **argv)
 {
 	int fd = argc > 1 ? open(argv[1], O_RDONLY) : -1;
 	const char *way = argc > 2 ? argv[2] : "";
-	char room[256] = {0};
+	unsigned room[64] = {0}; /* struct io_uring_params */
 	int bad = fd < 0;
 
 	if (!*way || strcmp(way, "aio") == 0)
@@ -45,6 +48,10 @@ int main(int argc, char **argv)
 		if (ring >= 0)
 			close((int)ring);
 		memset(room, 0, sizeof(room));
+	}
+	if (strcmp(way, "worker") == 0) {
+		room[2] = 2; /* flags: IORING_SETUP_SQPOLL */
+		bad |= raw_call(SYS_io_uring_setup, 4, (long)room, 0, 0, 0, 0) < 0;
 	}
 	return bad;
 }

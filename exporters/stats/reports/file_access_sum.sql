@@ -16,7 +16,8 @@
 -- lacks: 'aio_write64', 'lio_listio', 'lio_listio64') AND id IN (SELECT nameId FROM OSRT_API UNION SELECT nameId FROM SL_OSRT_TOTALS)
 -- lacks: UNION SELECT 'io_uring' FROM StringIds WHERE value IN ('io_uring_setup', 'io_uring_enter')
 -- lacks: AND id IN (SELECT nameId FROM SYSCALL UNION SELECT nameId FROM SL_SYSCALL_TOTALS)
--- lacks: UNION SELECT 'io_uring' FROM DIAGNOSTIC_EVENT WHERE text LIKE 'io_uring: %')
+-- lacks: UNION SELECT 'io_uring' FROM DIAGNOSTIC_EVENT WHERE text LIKE 'io_uring: %'
+-- lacks: UNION SELECT 'io_uring' FROM ThreadNames JOIN StringIds ON id = nameId WHERE value GLOB 'iou-sqp-[0-9]*' OR value GLOB 'iou-wrk-[0-9]*')
 -- column: Time (%) = share of the I/O Time of all listed rows
 -- column: I/O Time (ns) = time in reads and writes
 -- column: Opens = times it was opened

@@ -123,6 +123,12 @@ for way in aio mmap uring; do
 	is "$? $(title)" "0 ; without what $(case $way in aio) echo 'POSIX AIO' ;; mmap) echo mmap ;; uring) echo io_uring ;; esac) moved" "$way: the head of file_access_sum has it"
 done
 is "$(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'io_uring: %'")" 1 'uring: the report has one note'
+if "$BIN" status 2>/dev/null | grep -q '^eBPF *ok' && "$PROG/unseen" "$W/data" worker; then
+	profile worker --osrt-threshold=0 "$PROG/unseen" "$W/data" worker >out 2>err
+	is "$? $(title)" '0 ; without what io_uring moved' 'io_uring by no function of libc: the thread that the kernel adds to the process shows it'
+else
+	skip 'io_uring by no function of libc: the thread that the kernel adds to the process shows it' 'no eBPF, or the kernel refuses io_uring'
+fi
 profile seen --osrt-threshold=0 "$PROG/known" "$W" >out 2>err
 is "$(title)" '' 'file_access_sum of a program whose reads are all calls has a plain head'
 
