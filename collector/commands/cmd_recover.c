@@ -543,7 +543,7 @@ static int recover(const char *report, bool is_now)
 	if (!db) {
 		bool complete = strstr(why, "is complete already");
 
-		sl_warn("%s%s", why, complete ? "; nothing to do" : "");
+		sl_warn("%s; %s", why, complete ? "nothing to do" : "nothing is changed");
 		/* Killed right after it was complete: all that a keeper wrote is in it. */
 		if (complete) {
 			saved_rings_find(&r->saved, report, "");
