@@ -180,16 +180,16 @@ def spoil_schema(rand, path, folder):
     tables = [t for (t,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")]
     for _ in range(rand.choice((1, 1, 2, 4))):
         table = rand.choice(tables)
-        columns = [c[1] for c in db.execute(f"PRAGMA table_info({quoted(table)})")]
         try:
+            columns = [c[1] for c in db.execute(f"PRAGMA table_info({quoted(table)})")]
             for statement in schema_statements(folder, rand, quoted(table), columns):
                 db.execute(statement)
         except sqlite3.Error:
             pass
     if rand.random() < 0.5:
         text = behind(folder, rand) if rand.random() < 0.7 else rand.choice((" ", ";", ")", "\x01", " AS SELECT 1", "/*", "A" * 100000))
-        name = rand.choice([n for (n,) in db.execute("SELECT name FROM sqlite_master WHERE sql IS NOT NULL")])
         try:
+            name = rand.choice([n for (n,) in db.execute("SELECT name FROM sqlite_master WHERE sql IS NOT NULL")])
             db.execute("PRAGMA writable_schema = ON")
             db.execute("UPDATE sqlite_master SET sql = sql || ? WHERE name = ?", (text, name))
         except sqlite3.Error:
