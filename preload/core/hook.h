@@ -139,10 +139,14 @@ SL_HOT bool sl_enter(struct sl_call *call)
 	sl_begin(call);
 	return true;
 }
-/* The same after sl_is_closed() was false (SL_THIN_WRAPPER). */
+/* The same after SL_THIN_WRAPPER: where the gate is closed, the function is not looked up yet. */
 SL_HOT bool sl_enter_open(struct sl_call *call)
 {
-	if (sl_unlikely(sl_tls.gate != sl_gate()) && !(sl_sync() & 1))
+	uint32_t gate = sl_gate();
+
+	if (sl_unlikely(sl_tls.gate != gate))
+		gate = sl_sync();
+	if (sl_unlikely(!(gate & 1)))
 		return false;
 	sl_begin(call);
 	return true;
