@@ -10,9 +10,9 @@
 #include "collector/base/options.h"
 #include "exporters/commands/browser.h"
 #include "exporters/read/db_read.h"
-#include "exporters/view/build.h"
-#include "exporters/view/handover.h"
-#include "exporters/view/http.h"
+#include "exporters/view/build/build.h"
+#include "exporters/view/server/handover.h"
+#include "exporters/view/server/http.h"
 
 #define PATIENCE_S  2 /* at the end, for the threads that make indexes */
 #define WHY_TEXT    2048

@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "exporters/view/build.h"
-#include "exporters/view/lod.h"
-#include "exporters/view/route.h"
+#include "exporters/view/build/build.h"
+#include "exporters/view/index/lod.h"
+#include "exporters/view/answers/answer.h"
 
 #define LANES 40
 #define TILES 7 /* of 256 px, for 1600 */

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "collector/base/embed.h"
-#include "exporters/view/build.h"
-#include "exporters/view/guard.h"
-#include "exporters/view/http.h"
-#include "exporters/view/route.h"
+#include "exporters/view/build/build.h"
+#include "exporters/view/server/guard.h"
+#include "exporters/view/server/http.h"
+#include "exporters/view/answers/answer.h"
 
 /* ---- a small report ---- */
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporters/view/route.h"
-#include "exporters/view/totals.h"
+#include "exporters/view/answers/answer.h"
+#include "exporters/view/index/totals.h"
 
 /* clang-format off */
 #define NAMES  40

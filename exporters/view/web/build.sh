@@ -31,8 +31,8 @@ constants() { # HEADER ENUM: the members of an enumeration in C as constants
 }
 {
 	echo '/* flags.ts - made by build.sh of the enumerations in lod.h and wire.h: the numbers that replies of the server hold. */'
-	constants lod.h view_rect_flag
-	constants wire.h view_px
+	constants index/lod.h view_rect_flag
+	constants answers/wire.h view_px
 } >"$npm/src/flags.ts"
 cd "$npm"
 if [ "${2-}" = check ]; then

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "collector/base/hash.h"
-#include "exporters/view/build.h"
-#include "exporters/view/lod.h"
+#include "exporters/view/build/build.h"
+#include "exporters/view/index/lod.h"
 
 #define ROWS    40000
 #define THREADS 3

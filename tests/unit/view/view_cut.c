@@ -4,7 +4,7 @@
  */
 #include "view_test.h"
 
-#include "exporters/view/lane.h"
+#include "exporters/view/index/lane.h"
 
 /* Event @i of a lane: of three names, some without duration. */
 static struct view_event nth(int i)

@@ -9,10 +9,10 @@
 #include <sqlite3.h>
 #include <cmocka.h>
 
-#include "exporters/view/body.h"
-#include "exporters/view/guard.h"
-#include "exporters/view/route.h"
-#include "exporters/view/sql.h"
+#include "exporters/view/answers/body.h"
+#include "exporters/view/server/guard.h"
+#include "exporters/view/answers/answer.h"
+#include "exporters/view/answers/sql.h"
 
 static const char token[] = "00112233445566778899aabbccddeeff";
 #define BEARER "Bearer 00112233445566778899aabbccddeeff"

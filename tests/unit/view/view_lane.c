@@ -1,7 +1,7 @@
 /* view_lane.c - what nodes say of the events and the nodes below them, where they lie, and what a lane has as a whole. */
 #include "view_test.h"
 
-#include "exporters/view/totals.h"
+#include "exporters/view/index/totals.h"
 
 static struct view_node node_at(struct view_store *v, uint32_t lane, uint32_t level, uint32_t i)
 {

@@ -15,8 +15,8 @@
 
 #include "collector/base/embed.h"
 #include "collector/base/hash.h"
-#include "exporters/view/live.h"
-#include "exporters/view/lod.h"
+#include "exporters/view/build/live.h"
+#include "exporters/view/index/lod.h"
 
 #define LOOKS   24
 #define CALLS   30000

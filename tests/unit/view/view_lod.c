@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "exporters/view/lod.h"
+#include "exporters/view/index/lod.h"
 
 #define CHECKS 10000
 

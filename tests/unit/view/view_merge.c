@@ -1,7 +1,7 @@
 /* view_merge.c - new events of a report that grows, merged with those that its rows have: which are written again, and where. */
 #include "view_test.h"
 
-#include "exporters/view/live.h"
+#include "exporters/view/build/live.h"
 
 static sqlite3 *db;
 

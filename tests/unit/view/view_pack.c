@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "exporters/view/pack.h"
+#include "exporters/view/index/pack.h"
 
 static uint64_t seed = 1;
 

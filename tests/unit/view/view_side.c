@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "exporters/view/lod.h"
+#include "exporters/view/index/lod.h"
 
 #define EVENTS 5000
 

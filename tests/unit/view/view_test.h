@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "exporters/view/lod.h"
+#include "exporters/view/index/lod.h"
 
 static char store_dir[] = "/tmp/sightline-view-XXXXXX";
 static char store_report[64];

@@ -11,8 +11,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "exporters/view/route.h"
-#include "exporters/view/totals.h"
+#include "exporters/view/server/route.h"
+#include "exporters/view/answers/answer.h"
+#include "exporters/view/index/totals.h"
 
 #define SPANS 150
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "exporters/view/wire.h"
+#include "exporters/view/answers/wire.h"
 
 #define TILES 300
 #define NAMES 300

@@ -1,0 +1,287 @@
+/*
+ * flow.c - /v1/flow: from a call to the work that it started on a GPU and back; from the thread that woke another to that one.
+ *
+ * Tables have no index by correlation id, but ids ascend about as rows do: a bisection by rowid finds the neighbourhood, and
+ * only where nothing is there all rows are looked at.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/view/build/build.h"
+#include "exporters/view/answers/where.h"
+
+#define ARROWS_MAX 256
+#define NEAR       4096 /* rows */
+#define RUNTIME    "CUPTI_ACTIVITY_KIND_RUNTIME"
+
+static const char *const gpu_tables[] = {
+	"CUPTI_ACTIVITY_KIND_KERNEL",
+	"CUPTI_ACTIVITY_KIND_MEMCPY",
+	"CUPTI_ACTIVITY_KIND_MEMSET",
+	"CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+};
+#define GPU_TABLES (sizeof(gpu_tables) / sizeof(gpu_tables[0]))
+
+struct flow {
+	struct view_request *q;
+	struct writer *b;
+	sqlite3 *db;
+	unsigned cnt;
+	bool more;
+};
+
+struct end {
+	const char *table;
+	int64_t row, start;
+};
+
+static bool place_of(struct flow *f, const struct end *e, struct view_place *p)
+{
+	return view_find_row(f->q->store, e->table, e->row, e->start, p);
+}
+
+static void put_arrow(struct flow *f, const char *kind, const struct view_place *from,
+		      const struct view_place *to)
+{
+	if (f->cnt == ARROWS_MAX) {
+		f->more = true;
+		return;
+	}
+	f->cnt++;
+	json_open(f->b, NULL, '{');
+	js_text(f->b, "kind", kind);
+	view_put_place(f->b, "from", f->q->store, from);
+	view_put_place(f->b, "to", f->q->store, to);
+	json_close(f->b, '}');
+}
+
+/* ---- by correlation id ---- */
+
+static int64_t number_of(sqlite3 *db, const char *sql, const char *table, int64_t a)
+{
+	char *text = sqlite3_mprintf(sql, table);
+	sqlite3_stmt *stmt = NULL;
+	int64_t number = INT64_MIN;
+
+	if (text && sqlite3_prepare_v2(db, text, -1, &stmt, NULL) == SQLITE_OK) {
+		if (sqlite3_bind_parameter_count(stmt) > 0)
+			sqlite3_bind_int64(stmt, 1, a);
+		if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+			number = sqlite3_column_int64(stmt, 0);
+	}
+	sqlite3_finalize(stmt);
+	sqlite3_free(text);
+	return number;
+}
+
+/* About where @column of a table reaches a value. */
+static int64_t near_row(sqlite3 *db, const char *table, const char *column, int64_t value)
+{
+	int64_t low = 1, high = number_of(db, "SELECT max(rowid) FROM main.\"%w\"", table, 0);
+
+	while (low < high) {
+		int64_t mid = low + (high - low) / 2;
+		char *sql = sqlite3_mprintf("SELECT \"%w\" FROM main.\"%%w\" WHERE rowid >= ?1 "
+					    "AND \"%w\" IS NOT NULL ORDER BY rowid LIMIT 1",
+					    column, column);
+		int64_t there = sql ? number_of(db, sql, table, mid) : INT64_MIN;
+
+		sqlite3_free(sql);
+		if (there != INT64_MIN && there < value)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Rows of the process with that id, in rows from @low to @high: how many, at most @room. */
+static unsigned rows_with(struct flow *f, const char *table, int64_t process, int64_t correlation,
+			  int64_t low, int64_t high, struct end *ends, unsigned room)
+{
+	const char *owner = strcmp(table, RUNTIME) == 0 ? "globalTid" : "globalPid";
+	bool has_owner = tl_has_column(f->db, table, owner);
+	char *sql = sqlite3_mprintf(
+		"SELECT rowid, start FROM main.\"%w\" WHERE rowid BETWEEN ?1 AND ?2 AND "
+		"correlationId = ?3 AND (?4 < 0 OR %s IS NULL OR %s >> 24 = ?4 >> 24) LIMIT ?5",
+		table, has_owner ? owner : "NULL", has_owner ? owner : "0");
+	sqlite3_stmt *stmt = NULL;
+	unsigned cnt = 0;
+
+	if (sql && sqlite3_prepare_v2(f->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
+		sqlite3_bind_int64(stmt, 1, low);
+		sqlite3_bind_int64(stmt, 2, high);
+		sqlite3_bind_int64(stmt, 3, correlation);
+		sqlite3_bind_int64(stmt, 4, process);
+		sqlite3_bind_int64(stmt, 5, room);
+		while (cnt < room && sqlite3_step(stmt) == SQLITE_ROW)
+			ends[cnt++] = (struct end){table, sqlite3_column_int64(stmt, 0),
+						   sqlite3_column_int64(stmt, 1)};
+	}
+	sqlite3_finalize(stmt);
+	sqlite3_free(sql);
+	return cnt;
+}
+
+static unsigned near_rows_with(struct flow *f, const char *table, int64_t process,
+			       int64_t correlation, struct end *ends, unsigned room)
+{
+	int64_t near = near_row(f->db, table, "correlationId", correlation);
+
+	return rows_with(f, table, process, correlation, near - NEAR, near + NEAR, ends, room);
+}
+
+/* Of one table or of all that work on GPUs is in. */
+static unsigned find_rows(struct flow *f, const char *const *tables, size_t cnt, int64_t process,
+			  int64_t correlation, struct end *ends)
+{
+	unsigned found = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		found += near_rows_with(f, tables[i], process, correlation, ends + found,
+					ARROWS_MAX + 1 - found);
+	for (size_t i = 0; found == 0 && i < cnt; i++)
+		found = rows_with(f, tables[i], process, correlation, INT64_MIN, INT64_MAX, ends,
+				  ARROWS_MAX + 1);
+	return found;
+}
+
+static void launches(struct flow *f, const struct end *self, bool is_call)
+{
+	static const char *const runtime[] = {RUNTIME};
+	struct end ends[ARROWS_MAX + 1];
+	int64_t correlation =
+		number_of(f->db, "SELECT correlationId FROM main.\"%w\" WHERE rowid = ?1",
+			  self->table, self->row);
+	int64_t process = number_of(f->db,
+				    is_call ? "SELECT globalTid FROM main.\"%w\" WHERE rowid = ?1"
+					    : "SELECT globalPid FROM main.\"%w\" WHERE rowid = ?1",
+				    self->table, self->row);
+	struct view_place here, there;
+	unsigned cnt;
+
+	if (correlation == INT64_MIN || correlation == 0 || !place_of(f, self, &here))
+		return;
+	cnt = is_call ? find_rows(f, gpu_tables, GPU_TABLES, process, correlation, ends)
+		      : find_rows(f, runtime, 1, process, correlation, ends);
+	for (unsigned i = 0; i < cnt; i++)
+		if (place_of(f, &ends[i], &there))
+			put_arrow(f, "launch", is_call ? &here : &there, is_call ? &there : &here);
+}
+
+/* ---- wake-ups ---- */
+
+/* From the waker's state at the time of the wake-up to what the woken thread then did. */
+static void put_wakeup(struct flow *f, int64_t waker, int64_t woken, int64_t wakeup, int64_t in)
+{
+	struct view_store *v = f->q->store;
+	uint32_t from_lane = view_state_lane(v, waker), to_lane = view_state_lane(v, woken);
+	struct view_place from, to;
+	int64_t at, ran;
+
+	pthread_rwlock_rdlock(&v->lock);
+	at = view_time(v, wakeup);
+	ran = view_time(v, in);
+	pthread_rwlock_unlock(&v->lock);
+	if (!from_lane || !to_lane || !view_find_at(v, from_lane, at, 1000000, &from) ||
+	    !view_find_at(v, to_lane, ran, 0, &to))
+		return;
+	from.e.start = at;
+	from.e.end = at;
+	put_arrow(f, "wakeup", &from, &to);
+}
+
+/* Rows of details from a time to another, in a window that has all but those far out of order. */
+static void details(struct flow *f, const char *which, int64_t thread, int64_t from, int64_t to)
+{
+	char *sql = sqlite3_mprintf(
+		"SELECT wakerTid, globalTid, wakeupTime, start FROM main.SL_SCHED_DETAIL "
+		"WHERE rowid BETWEEN ?1 AND ?2 AND wakerTid IS NOT NULL AND wakeupTime IS NOT NULL "
+		"AND %s LIMIT %d",
+		which, ARROWS_MAX + 1);
+	sqlite3_stmt *stmt = NULL;
+
+	if (sql && sqlite3_prepare_v2(f->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
+		sqlite3_bind_int64(stmt, 1,
+				   near_row(f->db, "SL_SCHED_DETAIL", "start", from) - NEAR);
+		sqlite3_bind_int64(stmt, 2, near_row(f->db, "SL_SCHED_DETAIL", "start", to) + NEAR);
+		sqlite3_bind_int64(stmt, 3, thread);
+		sqlite3_bind_int64(stmt, 4, from);
+		sqlite3_bind_int64(stmt, 5, to);
+		while (sqlite3_step(stmt) == SQLITE_ROW)
+			put_wakeup(f, sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
+				   sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 3));
+	}
+	sqlite3_finalize(stmt);
+	sqlite3_free(sql);
+}
+
+/* When the thread got a CPU again after it left one at a row. */
+static int64_t in_after(struct flow *f, const struct view_place *here)
+{
+	struct view_place next = *here;
+
+	while (view_find_next(f->q->store, here->lane, next.e.start, 1, &next))
+		if (next.e.row != here->e.row)
+			return next.e.start;
+	return INT64_MIN;
+}
+
+static void wakeups(struct flow *f, const struct end *self)
+{
+	static const char woken[] = "globalTid = ?3 AND start BETWEEN ?4 AND ?5";
+	static const char woke[] = "wakerTid = ?3 AND wakeupTime >= ?4 AND wakeupTime < ?5";
+	int64_t thread = number_of(f->db, "SELECT globalTid FROM main.\"%w\" WHERE rowid = ?1",
+				   self->table, self->row);
+	bool is_in = number_of(f->db, "SELECT isSchedIn FROM main.\"%w\" WHERE rowid = ?1",
+			       self->table, self->row) == 1;
+	struct view_place here;
+	int64_t origin, in;
+
+	if (!place_of(f, self, &here))
+		return;
+	pthread_rwlock_rdlock(&f->q->store->lock);
+	origin = f->q->store->origin;
+	pthread_rwlock_unlock(&f->q->store->lock);
+	in = is_in ? here.e.start : in_after(f, &here);
+	if (in != INT64_MIN)
+		details(f, woken, thread, in + origin, in + origin);
+	if (is_in && !(here.e.flags & VIEW_OPEN))
+		details(f, woke, thread, here.e.start + origin, here.e.end + origin);
+}
+
+void view_answer_flow(struct view_request *q, struct view_reply *a)
+{
+	char *table = view_param_text(q, "table");
+	struct flow f = {.q = q, .b = &a->body};
+	struct end self = {.table = table};
+	bool is_gpu = false, is_call = table && strcmp(table, RUNTIME) == 0;
+
+	for (size_t i = 0; table && i < GPU_TABLES; i++)
+		is_gpu |= strcmp(table, gpu_tables[i]) == 0;
+	if (!table || !view_param_int(q, "rowid", &self.row)) {
+		free(table);
+		view_refuse(a, 400, "a table and a rowid are needed");
+		return;
+	}
+	f.db = view_db_take(q, a);
+	if (!f.db) {
+		free(table);
+		return;
+	}
+	json_open(f.b, NULL, '{');
+	json_open(f.b, "arrows", '[');
+	if (is_gpu || is_call || strcmp(table, "SCHED_EVENTS") == 0) {
+		self.start = number_of(f.db, "SELECT start FROM main.\"%w\" WHERE rowid = ?1",
+				       table, self.row);
+		if (is_gpu || is_call)
+			launches(&f, &self, is_call);
+		else
+			wakeups(&f, &self);
+	}
+	json_close(f.b, ']');
+	json_bool(f.b, "more", f.more);
+	json_close(f.b, '}');
+	view_db_put(q, f.db);
+	free(table);
+}

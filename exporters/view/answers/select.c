@@ -1,0 +1,545 @@
+/* select.c - /v1/select: what is in a span, by kind of row and name. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "exporters/view/answers/body.h"
+#include "exporters/view/answers/flames.h"
+#include "exporters/view/index/totals.h"
+
+#define ROWS_MAX 2000
+#define KEPT_MAX (8u << 20) /* durations of all names together, for medians */
+
+uint64_t view_exact_most = KEPT_MAX;
+size_t view_sample_min = 4096;
+
+/* A duration that stands for several. */
+struct weighed {
+	float dur, weight;
+};
+
+struct group {
+	enum view_kind kind;
+	uint32_t name;
+	uint64_t cnt;
+	int64_t total, min, max;
+	unsigned __int128 squares;
+	int64_t *kept; /* durations; a sample of them where there are more */
+	size_t kept_cnt, kept_room;
+	uint64_t next; /* number of the next one that is kept; 0: all are */
+	double chance;
+	uint64_t summed; /* of cnt: those of totals, which come after all others */
+	struct weighed *weighed;
+	size_t weighed_cnt, weighed_room;
+};
+
+struct select {
+	struct view_store *v;
+	int64_t from, to;
+	struct group *groups;
+	size_t cnt, room;
+	uint32_t *of_name[VIEW_KINDS]; /* group + 1 */
+	uint32_t name_cnt;
+	uint64_t events;
+	size_t kept;
+	uint64_t random;
+	enum view_kind kind; /* of the lane */
+	bool by_totals;
+	bool failed;
+};
+
+static struct group *group_of(struct select *s, uint32_t name)
+{
+	uint32_t **of_name = &s->of_name[s->kind];
+
+	if (!*of_name)
+		*of_name = calloc(s->name_cnt + 1, sizeof(uint32_t));
+	if (!*of_name || name >= s->name_cnt)
+		return NULL;
+	if ((*of_name)[name] == 0) {
+		if (!grow(&s->groups, s->cnt, &s->room, sizeof(*s->groups)))
+			return NULL;
+		s->groups[s->cnt] = (struct group){.kind = s->kind, .name = name, .min = INT64_MAX};
+		(*of_name)[name] = (uint32_t)++s->cnt;
+	}
+	return &s->groups[(*of_name)[name] - 1];
+}
+
+/* In (0, 1). */
+static double random_of(struct select *s)
+{
+	s->random = s->random * 6364136223846793005u + 1442695040888963407u;
+	return ((double)(s->random >> 12) + 0.5) / (double)(UINT64_C(1) << 52);
+}
+
+/* How many are passed over, after number @after, until the next one that is kept: Li's algorithm L. */
+static void choose_next(struct select *s, struct group *g, uint64_t after)
+{
+	double skip;
+
+	g->chance *= exp(log(random_of(s)) / (double)g->kept_cnt);
+	skip = log(random_of(s)) / log1p(-g->chance);
+	g->next = skip < 1e15 ? after + 1 + (uint64_t)skip : UINT64_MAX;
+}
+
+/* Of more than can be kept, each has the same chance to be among them. */
+static void keep(struct select *s, struct group *g, int64_t dur)
+{
+	if (g->next == 0 && (s->kept < KEPT_MAX || g->kept_cnt < view_sample_min)) {
+		if (grow(&g->kept, g->kept_cnt, &g->kept_room, sizeof(*g->kept))) {
+			g->kept[g->kept_cnt++] = dur;
+			s->kept++;
+			return;
+		}
+	}
+	if (g->next == 0) {
+		g->chance = 1;
+		choose_next(s, g, g->cnt - 1);
+	}
+	if (g->cnt < g->next || g->kept_cnt == 0)
+		return;
+	g->kept[(size_t)(random_of(s) * (double)g->kept_cnt)] = dur;
+	choose_next(s, g, g->cnt);
+}
+
+static inline void add(struct select *s, struct group *g, int64_t dur)
+{
+	g->cnt++;
+	if (__builtin_add_overflow(g->total, dur, &g->total))
+		g->total = INT64_MAX;
+	g->min = dur < g->min ? dur : g->min;
+	g->max = dur > g->max ? dur : g->max;
+	g->squares += (unsigned __int128)dur * (uint64_t)dur;
+	/* Of most that come when a name has its sample, none is kept. */
+	if (g->cnt >= g->next)
+		keep(s, g, dur);
+}
+
+static int on_event(void *ctx, const struct view_event *e)
+{
+	struct select *s = ctx;
+	struct group *g = group_of(s, e->name);
+	int64_t start = e->start > s->from ? e->start : s->from;
+	int64_t end = e->end < s->to ? e->end : s->to;
+
+	if (!g) {
+		s->failed = true;
+		return -1;
+	}
+	s->events++;
+	add(s, g, end > start ? end - start : 0);
+	return 0;
+}
+
+/* A block that lies in the span as a whole. False: no more. */
+static bool add_block(struct select *s, struct view_reader *r, uint32_t i)
+{
+	uint64_t dur[VIEW_BLOCK];
+	uint32_t name[VIEW_BLOCK], *of_name = s->of_name[s->kind];
+	unsigned cnt = view_reader_durations(r, i, dur, name);
+
+	for (unsigned k = 0; k < cnt; k++) {
+		if (of_name && name[k] < s->name_cnt && of_name[name[k]])
+			continue;
+		if (!group_of(s, name[k])) {
+			s->failed = true;
+			return false;
+		}
+		of_name = s->of_name[s->kind];
+	}
+	/* Damage may be anything. */
+	for (unsigned k = 0; k < cnt; k++)
+		add(s, &s->groups[of_name[name[k]] - 1],
+		    dur[k] < VIEW_TIME_MAX ? (int64_t)dur[k] : VIEW_TIME_MAX);
+	s->events += cnt;
+	return cnt > 0;
+}
+
+/*
+ * Some of what a stretch keeps, each with its share of the stretch: the fewer, the more the name has already, for a median is
+ * as exact as its sample is large.
+ */
+static void weigh(struct select *s, struct group *g, const struct view_total *t)
+{
+	size_t halvings = g->weighed_cnt / view_sample_min;
+	uint32_t cnt = s->kept < KEPT_MAX && halvings < 8 ? t->kept_cnt >> halvings : 0;
+	double first;
+
+	cnt = cnt ? cnt : 1;
+	first = cnt < t->kept_cnt ? random_of(s) : 0;
+	for (uint32_t i = 0; i < cnt; i++) {
+		if (!grow(&g->weighed, g->weighed_cnt, &g->weighed_room, sizeof(*g->weighed)))
+			return;
+		g->weighed[g->weighed_cnt++] =
+			(struct weighed){t->kept[(size_t)(((double)i + first) * t->kept_cnt / cnt)],
+					 (float)t->cnt / (float)cnt};
+	}
+	s->kept += cnt;
+}
+
+static void on_total(void *ctx, const struct view_total *t)
+{
+	struct select *s = ctx;
+	struct group *g = group_of(s, t->name);
+
+	if (!g) {
+		s->failed = true;
+		return;
+	}
+	s->events += t->cnt;
+	g->summed += t->cnt;
+	if (__builtin_add_overflow(g->total, t->total, &g->total))
+		g->total = INT64_MAX;
+	g->min = t->min < g->min ? t->min : g->min;
+	g->max = t->max > g->max ? t->max : g->max;
+	g->squares += (unsigned __int128)t->squares[1] << 64 | t->squares[0];
+	weigh(s, g, t);
+}
+
+/* The stretch that begins with a block, where it lies in the span as a whole. How many blocks. */
+static uint32_t add_totals(struct select *s, struct view_reader *r, uint32_t i)
+{
+	const struct view_node *n;
+
+	if (i % VIEW_TOTALS_BLOCKS != 0 ||
+	    i / VIEW_TOTALS_BLOCKS >= r->lane->seen.cnt[VIEW_TOTALS_LEVEL])
+		return 0;
+	n = view_reader_node(r, VIEW_TOTALS_LEVEL, i / VIEW_TOTALS_BLOCKS);
+	if (!n || n->start < s->from || n->end >= s->to || (n->flags & VIEW_OPEN))
+		return 0;
+	return view_reader_totals(r, i / VIEW_TOTALS_BLOCKS, on_total, s) ? VIEW_TOTALS_BLOCKS : 0;
+}
+
+static void add_lane(struct select *s, struct view_reader *r)
+{
+	uint32_t cnt = r->lane->seen.cnt[0], whole;
+	struct view_event e[VIEW_BLOCK];
+
+	for (uint32_t i = view_reader_find(r, s->from); i < cnt && !s->failed; i++) {
+		while (s->by_totals && (whole = add_totals(s, r, i)) > 0)
+			i += whole;
+		if (i >= cnt || s->failed)
+			return;
+
+		const struct view_node *n = view_reader_node(r, 0, i);
+		unsigned events;
+
+		if (!n || n->start >= s->to)
+			return;
+		if (n->start >= s->from && n->end < s->to && !(n->flags & VIEW_OPEN)) {
+			if (!add_block(s, r, i))
+				return;
+			continue;
+		}
+		events = view_reader_block(r, i, e);
+		for (unsigned k = 0; k < events && !s->failed; k++)
+			if (view_overlaps(&e[k], s->from, s->to))
+				on_event(s, &e[k]);
+		if (events == 0)
+			return;
+	}
+}
+
+static void swap(int64_t *a, int64_t *b)
+{
+	int64_t was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
+/* The value that would stand at @want if the list were sorted; those before it are not larger, those after it not smaller. */
+static int64_t select_nth(int64_t *list, size_t cnt, size_t want)
+{
+	size_t low = 0, high = cnt - 1;
+
+	while (low < high) {
+		int64_t a = list[low], b = list[low + (high - low) / 2], c = list[high];
+		int64_t pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
+		size_t below = low, i = low, above = high + 1;
+
+		while (i < above) {
+			if (list[i] < pivot)
+				swap(&list[i++], &list[below++]);
+			else if (list[i] > pivot)
+				swap(&list[i], &list[--above]);
+			else
+				i++;
+		}
+		/* [below, above) are the pivot. */
+		if (want >= below && want < above)
+			break;
+		if (want < below)
+			high = below - 1;
+		else
+			low = above;
+	}
+	return list[want];
+}
+
+static uint32_t bits_of(float dur)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &dur, sizeof(bits));
+	return bits;
+}
+
+/* The duration with half of the weight on either side: their bits ascend as they do, eight of them at a time. */
+static double weighed_median(const struct weighed *w, size_t cnt)
+{
+	uint32_t found = 0, mask = 0;
+	double half = 0;
+	float median;
+
+	for (size_t i = 0; i < cnt; i++)
+		half += (double)w[i].weight / 2;
+	for (int shift = 24; shift >= 0; shift -= 8) {
+		double sums[256] = {0};
+		uint32_t digit = 0;
+
+		for (size_t i = 0; i < cnt; i++)
+			if ((bits_of(w[i].dur) & mask) == found)
+				sums[bits_of(w[i].dur) >> shift & 255] += (double)w[i].weight;
+		for (; digit < 255 && sums[digit] <= half; digit++)
+			half -= sums[digit];
+		found |= digit << shift;
+		mask |= 255u << shift;
+	}
+	memcpy(&median, &found, sizeof(median));
+	return (double)median;
+}
+
+static double median_of(struct group *g)
+{
+	size_t n = g->kept_cnt;
+	int64_t upper, lower = INT64_MIN;
+
+	if (g->weighed_cnt > 0)
+		return weighed_median(g->weighed, g->weighed_cnt);
+	if (n == 0)
+		return 0;
+	upper = select_nth(g->kept, n, n / 2);
+	if (n % 2)
+		return (double)upper;
+	/* The largest of those before it. */
+	for (size_t i = 0; i < n / 2; i++)
+		lower = g->kept[i] > lower ? g->kept[i] : lower;
+	return (double)lower / 2 + (double)upper / 2;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return (x->cnt < y->cnt) - (x->cnt > y->cnt);
+}
+
+/* Of the sample: n - 1. In whole numbers, so that nothing is lost where durations are long and alike. */
+static double deviation_of(const struct group *g)
+{
+	unsigned __int128 total = (uint64_t)g->total, mean = total / g->cnt;
+	/* sum((x - mean)^2) = sum(x^2) - mean * (2 total - n mean), for any mean. */
+	unsigned __int128 off = g->squares - mean * (2 * total - g->cnt * mean);
+	double rest = (double)(total - mean * g->cnt) / (double)g->cnt;
+
+	if (g->cnt < 2)
+		return 0;
+	return sqrt(((double)off - (double)g->cnt * rest * rest) / (double)(g->cnt - 1));
+}
+
+static void put_group(struct writer *b, struct view_store *v, struct group *g)
+{
+	double cnt = (double)g->cnt;
+
+	json_open(b, NULL, '{');
+	pthread_rwlock_rdlock(&v->lock);
+	json_bytes(b, "name", v->names[g->name].text, v->names[g->name].len);
+	pthread_rwlock_unlock(&v->lock);
+	js_int(b, "name_id", g->name);
+	js_text(b, "kind", view_kind_names[g->kind]);
+	js_int(b, "count", (int64_t)g->cnt);
+	js_int(b, "total", g->total);
+	json_real(b, "mean", (double)g->total / cnt);
+	json_real(b, "median", median_of(g));
+	js_int(b, "min", g->min);
+	js_int(b, "max", g->max);
+	json_real(b, "sd", deviation_of(g));
+	json_bool(b, "exact_median", g->kept_cnt == g->cnt);
+	json_close(b, '}');
+}
+
+/* What was looked at one by one joins what totals have. */
+static void join(struct group *g)
+{
+	uint64_t seen = g->cnt;
+
+	g->cnt += g->summed;
+	for (size_t i = 0; g->summed > 0 && i < g->kept_cnt; i++) {
+		if (!grow(&g->weighed, g->weighed_cnt, &g->weighed_room, sizeof(*g->weighed)))
+			return;
+		g->weighed[g->weighed_cnt++] = (struct weighed){
+			(float)g->kept[i], (float)((double)seen / (double)g->kept_cnt)};
+	}
+}
+
+/* ---- counters ---- */
+
+struct values {
+	double least, most, sum;
+	uint64_t cnt;
+};
+
+static int on_value(void *ctx, const struct view_event *e)
+{
+	struct values *c = ctx;
+	double value = (double)e->row;
+
+	if (e->flags & VIEW_REAL)
+		memcpy(&value, &e->row, sizeof(value));
+	if (isnan(value)) /* nothing is known from there on */
+		return 0;
+	c->least = c->cnt == 0 || value < c->least ? value : c->least;
+	c->most = c->cnt == 0 || value > c->most ? value : c->most;
+	c->sum += value;
+	c->cnt++;
+	return 0;
+}
+
+static void put_values(struct writer *b, const struct view_row *row, uint32_t lane,
+		       const struct values *c)
+{
+	if (c->cnt == 0)
+		return;
+	json_open(b, NULL, '{');
+	js_int(b, "lane", lane);
+	js_text(b, "name", row->name);
+	json_real(b, "min", c->least);
+	json_real(b, "max", c->most);
+	json_real(b, "mean", c->sum / (double)c->cnt);
+	js_int(b, "count", (int64_t)c->cnt);
+	json_close(b, '}');
+}
+
+/* ---- lanes ---- */
+
+static enum view_kind kind_of(const struct view_reader *r)
+{
+	return r->v->rows[r->lane->row - 1]->kind;
+}
+
+/* Of each lane in turn, so that the writer need not wait for all; counters go to the reply at once. */
+static void look_at(struct select *s, uint32_t lane, bool is_all, struct writer *counters)
+{
+	struct view_reader r = {.v = s->v};
+
+	r.no_rows = counters == NULL;
+	pthread_rwlock_rdlock(&s->v->lock);
+	if (view_reader_lane(&r, lane) && (!is_all || !view_kind_repeats(kind_of(&r)))) {
+		const struct view_row *row = s->v->rows[r.lane->row - 1];
+
+		s->kind = row->kind;
+		if (r.lane->is_counter && counters) {
+			struct values c = {0};
+
+			view_reader_each(&r, s->from, s->to, on_value, &c);
+			put_values(counters, row, lane, &c);
+		} else if (!r.lane->is_counter && !counters) {
+			add_lane(s, &r);
+		}
+	}
+	view_reader_end(&r);
+}
+
+static void look_at_all(struct select *s, const struct view_span *span, struct writer *counters)
+{
+	uint32_t cnt;
+
+	pthread_rwlock_rdlock(&s->v->lock);
+	cnt = span->lane_cnt ? span->lane_cnt : s->v->lane_cnt;
+	pthread_rwlock_unlock(&s->v->lock);
+	for (uint32_t i = 0; i < cnt && !s->failed; i++)
+		look_at(s, span->lane_cnt ? span->lanes[i] : i + 1, span->lane_cnt == 0, counters);
+}
+
+/* Events of all lanes in the span, and some at its edges. */
+static uint64_t about(struct select *s, const struct view_span *span)
+{
+	uint64_t blocks = 0;
+	struct view_reader r = {.v = s->v};
+
+	pthread_rwlock_rdlock(&s->v->lock);
+	for (uint32_t i = 0; i < (span->lane_cnt ? span->lane_cnt : s->v->lane_cnt); i++) {
+		uint32_t from, to;
+
+		if (!view_reader_lane(&r, span->lane_cnt ? span->lanes[i] : i + 1) ||
+		    r.lane->is_counter)
+			continue;
+		from = view_reader_find(&r, s->from);
+		to = view_reader_find(&r, s->to);
+		blocks += to > from ? to - from : 0;
+	}
+	view_reader_end(&r);
+	return blocks * VIEW_BLOCK;
+}
+
+static void names(struct view_request *q, struct view_reply *a, const struct view_span *span)
+{
+	struct select s = {.v = q->store, .from = span->from, .to = span->to, .random = 1};
+	struct writer *b = &a->body;
+	int64_t covered = 0;
+
+	pthread_rwlock_rdlock(&s.v->lock);
+	s.name_cnt = s.v->name_cnt;
+	pthread_rwlock_unlock(&s.v->lock);
+	s.by_totals = about(&s, span) > view_exact_most;
+	look_at_all(&s, span, NULL);
+	for (size_t i = 0; i < s.cnt; i++)
+		join(&s.groups[i]);
+	if (s.cnt > 0)
+		qsort(s.groups, s.cnt, sizeof(*s.groups), by_total);
+	for (size_t i = 0; i < s.cnt; i++)
+		if (__builtin_add_overflow(covered, s.groups[i].total, &covered))
+			covered = INT64_MAX;
+	json_open(b, NULL, '{');
+	js_int(b, "from", span->from);
+	js_int(b, "to", span->to);
+	js_int(b, "events", (int64_t)s.events);
+	js_int(b, "covered", covered);
+	json_open(b, "rows", '[');
+	for (size_t i = 0; i < s.cnt && i < ROWS_MAX; i++)
+		put_group(b, s.v, &s.groups[i]);
+	json_close(b, ']');
+	json_bool(b, "more", s.cnt > ROWS_MAX);
+	json_open(b, "counters", '[');
+	look_at_all(&s, span, b);
+	json_close(b, ']');
+	json_close(b, '}');
+	b->failed |= s.failed;
+	for (size_t i = 0; i < s.cnt; i++) {
+		free(s.groups[i].kept);
+		free(s.groups[i].weighed);
+	}
+	for (int k = 0; k < VIEW_KINDS; k++)
+		free(s.of_name[k]);
+	free(s.groups);
+}
+
+void view_answer_select(struct view_request *q, struct view_reply *a)
+{
+	struct view_span span;
+
+	if (!view_body_span(q->body, q->len, &span)) {
+		view_refuse(a, 400,
+			    "the body must be {\"from\": ns, \"to\": ns, \"lanes\": [...]}");
+		return;
+	}
+	if (strcmp(span.table, "flame") == 0)
+		view_put_flame(q, a, &span);
+	else
+		names(q, a, &span);
+	view_span_free(&span);
+}

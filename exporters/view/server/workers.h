@@ -1,0 +1,24 @@
+/* workers.h - threads that answer requests, so that a slow one delays no other. */
+#pragma once
+
+#include "exporters/view/answers/answer.h"
+
+struct view_job {
+	struct view_request q; /* what it points to is the job's */
+	struct view_reply a;
+	char *path, *query;
+	uint8_t *body;
+	void *connection; /* the server's own */
+	struct view_job *next;
+};
+
+struct view_workers;
+
+/* Jobs that are done are taken from @ready, a file descriptor that then can be read. */
+struct view_workers *view_workers_new(int *ready);
+void view_workers_do(struct view_workers *w, struct view_job *job);
+/* NULL: no more are done. */
+struct view_job *view_workers_done(struct view_workers *w);
+void view_job_free(struct view_job *job);
+/* Waits for the threads a short time; what they have done is dropped. False: one still runs, and all is as it was. */
+bool view_workers_free(struct view_workers *w);
