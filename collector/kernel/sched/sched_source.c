@@ -9,6 +9,8 @@ struct lost_events {
 	uint64_t now, before;
 };
 
+#define FEW_LOST 8u /* switches: no message on them, however short the program */
+
 struct sched_source {
 	struct recording *recording;
 	struct sched *sched;
@@ -123,7 +125,8 @@ static void note_losses(void *self)
 	s->calls.now = sched_calls_lost(s->sched) - s->calls.before;
 	recording_lost(r, "context switches: lost by the kernel", s->switches.now);
 	/* A few are skipped in nearly every run: those stand in the report alone. */
-	if (s->switches.now * 100 > r->rows.written + r->rows.pending[ROWS_SWITCH].cnt)
+	if (s->switches.now > FEW_LOST &&
+	    s->switches.now * 100 > r->rows.written + r->rows.pending[ROWS_SWITCH].cnt)
 		recording_say(r, SAY_WARNING,
 			      "%s context-switch events were lost by the kernel (its buffer was "
 			      "full, or it skipped them)",
