@@ -799,13 +799,22 @@ CREATE TABLE CUBLAS_EVENTS (
 
 -- @table SL_FUNCTIONS lazy row:replace
 CREATE TABLE SL_FUNCTIONS (
-    -- Functions of OSRT_API, SL_OSRT_TOTALS and the tables of calls into GPU libraries. Complete when the report is finished.
-    nameId  INTEGER NOT NULL PRIMARY KEY, -- -> StringIds.id, name of the function
-    library INTEGER NOT NULL,             -- -> StringIds.id: libc, cudart, cuda, cublas, cublaslt, cudnn, nccl, ...
-    io      INTEGER,                      -- what it does to a file or socket, -> ENUM_OSRT_FILE_ACCESS_EVENT_TYPE.id;
-                                          -- NULL: nothing
-    isStdio INTEGER NOT NULL              -- 1: works on the buffer of a stream (fread, fgets, printf): its calls and bytes are
-                                          -- no calls and bytes of the kernel's; 0: others
+    -- Functions of OSRT_API, SL_OSRT_TOTALS, SYSCALL and the tables of calls into GPU libraries: what the tables of hooks say.
+    -- Complete when the report is finished.
+    nameId       INTEGER NOT NULL PRIMARY KEY, -- -> StringIds.id, name of the function
+    library      INTEGER NOT NULL,             -- -> StringIds.id: libc, cudart, cuda, cublas, cublaslt, cudnn, nccl, ...
+    io           INTEGER,                      -- what it does to a file or socket, -> ENUM_OSRT_FILE_ACCESS_EVENT_TYPE.id;
+                                               -- NULL: nothing
+    isStdio      INTEGER NOT NULL,             -- 1: works on the buffer of a stream (fread, fgets, printf): its calls and bytes are
+                                               -- no calls and bytes of the kernel's; 0: others
+    file         TEXT,                         -- its operation on a regular file or folder: open, close, read, write, flush, sync,
+                                               -- stat (asks about it, or lists it); NULL: none
+    waits        TEXT,                         -- what a call that blocks waits for: object (the file, pipe or socket behind its
+                                               -- descriptor decides), file, open, disk, socket, accept, lock, queue, condition, barrier,
+                                               -- join, child, fork, sleep, poll, signal, load, memory, none; NULL: of a GPU library
+    sends        INTEGER,                      -- 1: it can end a wait of the peer of its descriptor; 0: it cannot; NULL: of a GPU library
+    returnsBytes INTEGER                       -- 1: its result is the number of bytes that it moved, or an error below 0; 0: it is not;
+                                               -- NULL: of a GPU library
 );
 
 -- @table SL_LIBRARY_API lazy batch LIB

@@ -25,7 +25,7 @@ struct pass {
 
 static int read_names(struct pass *p)
 {
-	/* Only names that the words above can match: there may be millions of others. */
+	/* Names of functions are short; there may be millions of others. */
 	sqlite3_stmt *stmt = scan_prepare(
 		p->scan, "SELECT id, value, library, io, isStdio FROM StringIds "
 			 "LEFT JOIN SL_FUNCTIONS ON nameId = id WHERE length(value) < 60");

@@ -17,6 +17,7 @@
 #include "collector/base/plain_file.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/db_views.h"
+#include "exporters/read/functions.h"
 #include "exporters/read/sums.h"
 
 #define BUSY_MS 5000
@@ -362,6 +363,8 @@ static sqlite3 *open_report(const char *path, bool damaged, char *why, size_t wh
 	rc = open_file(path, damaged, how, &db);
 	if (rc == SQLITE_OK)
 		rc = sums_register(db);
+	if (rc == SQLITE_OK)
+		rc = functions_register(db);
 	if (rc == SQLITE_OK)
 		limit_views(db, path);
 	if (rc == SQLITE_OK && !db_read_has_column(db, "StringIds", NULL)) {

@@ -18,7 +18,7 @@
 
 #define KINDS_MAX 8
 
-/* Names of a kind: those that @glob fits, other than those of which @not is a part. The first that fits counts. */
+/* Names of a kind, or words for them: those that @glob fits, other than those of which @not is a part. The first that fits counts. */
 struct pattern {
 	unsigned kind;
 	const char *glob, *not ;
@@ -84,36 +84,19 @@ enum {
 	LIBRARY,
 	DISK
 };
+/* Of waits and operations as SL_FUNCTION_KINDS has them. */
 static const struct pattern os_patterns[] = {
-	{LOCK, "pthread_mutex_lock", NULL},
-	{LOCK, "pthread_mutex_timedlock", NULL},
-	{LOCK, "pthread_mutex_clocklock", NULL},
-	{LOCK, "pthread_rwlock_rdlock", NULL},
-	{LOCK, "pthread_rwlock_wrlock", NULL},
-	{LOCK, "pthread_rwlock_timedrdlock", NULL},
-	{LOCK, "pthread_rwlock_timedwrlock", NULL},
-	{LOCK, "pthread_rwlock_clockrdlock", NULL},
-	{LOCK, "pthread_rwlock_clockwrlock", NULL},
-	{LOCK, "pthread_spin_lock", NULL},
-	{LOCK, "mtx_lock", NULL},
-	{LOCK, "mtx_timedlock", NULL},
-	{LOCK, "flockfile", NULL},
-	{LOCK, "flock", NULL},
-	{LOCK, "lockf", NULL},
-	{LOCK, "lockf64", NULL},
-	{CONDITION, "pthread_cond_timedwait", NULL},
-	{BARRIER, "pthread_barrier_wait", NULL},
-	{JOIN, "pthread_join", NULL},
-	{JOIN, "pthread_timedjoin_np", NULL},
-	{JOIN, "pthread_clockjoin_np", NULL},
-	{JOIN, "thrd_join", NULL},
-	{CREATE, "pthread_create", NULL},
-	{CREATE, "thrd_create", NULL},
-	{LIBRARY, "dlopen", NULL},
-	{LIBRARY, "dlmopen", NULL},
-	{DISK, "*sync*", NULL},
-	{0, NULL, NULL},
+	{LOCK, "lock", NULL},       {CONDITION, "condition", NULL},
+	{BARRIER, "barrier", NULL}, {JOIN, "join", NULL},
+	{CREATE, "create", NULL},   {LIBRARY, "load", NULL},
+	{DISK, "sync", NULL},       {0, NULL, NULL},
 };
+
+/* A function that makes a thread is no kind of wait, and no operation on a file. */
+static const char os_names[] =
+	"SELECT nameId, CASE WHEN file = 'sync' THEN file WHEN value IN ('pthread_create', "
+	"'thrd_create') THEN 'create' ELSE waits END FROM SL_FUNCTION_KINDS JOIN StringIds ON id = "
+	"nameId ORDER BY nameId";
 
 /* ---- names ---- */
 
@@ -342,9 +325,8 @@ int cuda_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 int os_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 {
 	struct pass p = {.patterns = os_patterns, .words = 6, .span = SWEEP_SPAN_NONE};
-	int rc = read_calls(
-		db, &p, "SELECT id, value FROM StringIds WHERE length(value) < 28 ORDER BY id",
-		"nameId, start, end, globalTid, returnValue, pathId", "OSRT_API", &s->os_calls);
+	int rc = read_calls(db, &p, os_names, "nameId, start, end, globalTid, returnValue, pathId",
+			    "OSRT_API", &s->os_calls);
 
 	*rows = p.cnt;
 	free_pass(&p);

@@ -1,5 +1,6 @@
 /* functions.c - adds the SQL functions to a connection. */
 #include "exporters/sql/functions.h"
+#include "exporters/read/functions.h"
 #include "exporters/sql/hist.h"
 #include "exporters/sql/modules.h"
 #include "exporters/sql/projection.h"
@@ -12,6 +13,8 @@ int sql_functions(sqlite3 *db, const struct percentiles *p)
 
 	if (rc == SQLITE_OK)
 		rc = projection_register(db, tables);
+	if (rc == SQLITE_OK)
+		rc = functions_register(db);
 	if (rc == SQLITE_OK)
 		rc = modules_register(db);
 	return rc == SQLITE_OK ? sweeps_register(db) : rc;

@@ -39,7 +39,7 @@ struct flow {
 };
 
 struct io {
-	sqlite3_stmt *stmt;
+	sqlite3_stmt *stmt, *kind; /* kind: the io of a function */
 	struct tl_run *run;
 	struct map directions; /* nameId -> direction + 1 */
 	struct map by_process; /* (process, direction) -> place of the flow + 1 */
@@ -53,26 +53,20 @@ struct io {
 	int64_t bin;    /* its start */
 };
 
+/* By the operation of the function; flushing moves no bytes that a call has not moved before. Each name is looked up once. */
 static enum direction direction_of(struct io *io, int64_t name_id)
 {
-	static const struct {
-		const char *part;
-		enum direction direction;
-	} words[] = {{"write", WRITTEN},  {"send", WRITTEN}, {"put", WRITTEN},
-		     {"splice", WRITTEN}, {"copy", WRITTEN}, {"tee", WRITTEN},
-		     {"read", READ},      {"recv", READ},    {"get", READ}};
 	uint64_t *slot = map_at(&io->directions, (uint64_t)name_id, true);
-	struct tl_text name;
 	enum direction d = NEITHER;
 
 	if (!slot)
 		return NEITHER;
 	if (*slot)
 		return (enum direction)(*slot - 1);
-	name = tl_name(io->run->names, name_id, false);
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]) && d == NEITHER; i++)
-		if (strstr(name.text, words[i].part))
-			d = words[i].direction;
+	if (sqlite3_bind_int64(io->kind, 1, name_id) == SQLITE_OK &&
+	    sqlite3_step(io->kind) == SQLITE_ROW)
+		d = sqlite3_column_int(io->kind, 0) == 3 ? READ : WRITTEN;
+	sqlite3_reset(io->kind);
 	*slot = d + 1;
 	return d;
 }
@@ -265,6 +259,8 @@ int tl_io_open(struct tl_run *r, struct tl_source *s)
 	static const char sql[] = "SELECT start, \"end\", globalTid, nameId, bytesDone FROM "
 				  "OSRT_API WHERE %s bytesDone > 0 "
 				  "AND globalTid IS NOT NULL%s";
+	static const char kind[] = "SELECT io FROM SL_FUNCTION_KINDS WHERE nameId = ?1 AND io IN "
+				   "(3, 4) AND file IS NOT 'flush'";
 	struct io *io;
 	char text[384], bound[TL_BOUND];
 	int order;
@@ -280,7 +276,8 @@ int tl_io_open(struct tl_run *r, struct tl_source *s)
 		return -1;
 	io->run = r;
 	snprintf(text, sizeof(text), sql, bound, order ? "" : " ORDER BY start");
-	if (sqlite3_prepare_v2(r->db, text, -1, &io->stmt, NULL) != SQLITE_OK || read_call(io) < 0)
+	if (sqlite3_prepare_v2(r->db, kind, -1, &io->kind, NULL) != SQLITE_OK ||
+	    sqlite3_prepare_v2(r->db, text, -1, &io->stmt, NULL) != SQLITE_OK || read_call(io) < 0)
 		return -1;
 	return tl_io_step(s);
 }
@@ -292,6 +289,7 @@ void tl_io_close(struct tl_source *s)
 	if (!io)
 		return;
 	sqlite3_finalize(io->stmt);
+	sqlite3_finalize(io->kind);
 	map_free(&io->directions);
 	map_free(&io->by_process);
 	free(io->flow);

@@ -227,9 +227,8 @@ int why_read_sends(struct why_model *m)
 	rc = sweep_rows(
 		m->db, "globalTid, start, end, pathId, fileAccessId",
 		"OSRT_API WHERE pathId IN (" PEERS
-		") AND nameId IN (SELECT id FROM StringIds WHERE value IN ('send', 'sendto', "
-		"'sendmsg', 'sendmmsg', 'sendfile', 'write', 'writev', 'connect', "
-		"'shutdown', 'close')) AND globalTid IS NOT NULL",
+		") AND nameId IN (SELECT nameId FROM SL_FUNCTION_KINDS WHERE sends) AND globalTid "
+		"IS NOT NULL",
 		send_row, m);
 	why_sort(m->sends, m->sends_cnt, sizeof(*m->sends), by_time);
 	return rc;

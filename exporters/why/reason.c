@@ -1,4 +1,4 @@
-/* reason.c - names of calls and objects become reasons; each name and each object is looked up once. */
+/* reason.c - functions and objects become reasons; each of them is looked up once. */
 #include "exporters/why/reason.h"
 
 #include <stdlib.h>
@@ -18,12 +18,33 @@ enum {
 	WHY_OTHER,     /* no known name */
 };
 
+/* Of each kind of wait in the hook tables; SOCKET: the object decides whether it is one of the network. */
+#define REASON_OF_NONE      WHY_OTHER
+#define REASON_OF_OBJECT    WHY_IO
+#define REASON_OF_FILE      WHY_FILE
+#define REASON_OF_OPEN      WHY_OPEN
+#define REASON_OF_DISK      WHY_FSYNC
+#define REASON_OF_SOCKET    WHY_SOCKET
+#define REASON_OF_ACCEPT    WHY_SOCKET
+#define REASON_OF_LOCK      WHY_LOCK
+#define REASON_OF_QUEUE     WHY_QUEUE
+#define REASON_OF_CONDITION WHY_CONDITION
+#define REASON_OF_BARRIER   WHY_QUEUE
+#define REASON_OF_JOIN      WHY_JOIN
+#define REASON_OF_CHILD     WHY_CHILD
+#define REASON_OF_FORK      WHY_FORK
+#define REASON_OF_SLEEP     WHY_SLEEP
+#define REASON_OF_POLL      WHY_POLL
+#define REASON_OF_SIGNAL    WHY_SIGNAL
+#define REASON_OF_LOAD      WHY_IMPORT
+#define REASON_OF_MEMORY    WHY_PAGE_IN
+
 static const struct {
-	const char *name;
+	const char *waits;
 	uint8_t reason;
-} calls[] = {
-#define CALL(name, reason) {#name, WHY_##reason},
-#include "exporters/why/reasons.def"
+} waits_for[] = {
+#define WAITS(waits, text) {text, REASON_OF_##waits},
+#include "preload/wire/hook_kinds.def"
 };
 
 static const struct {
@@ -41,6 +62,27 @@ const char *why_reason_text(uint32_t reason)
 const char *why_reason_name(uint32_t reason)
 {
 	return reasons[reason].name;
+}
+
+int reason_read_functions(struct walk *w)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(w->m->db,
+				    "SELECT nameId, waits FROM SL_FUNCTION_KINDS WHERE waits IS "
+				    "NOT NULL",
+				    -1, &stmt, NULL);
+
+	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		long name = id_map_find(&w->m->names, sqlite3_column_int64(stmt, 0));
+		const char *waits = (const char *)sqlite3_column_text(stmt, 1);
+
+		for (size_t i = 0; i < sizeof(waits_for) / sizeof(*waits_for); i++)
+			if (name >= 0 && waits && strcmp(waits_for[i].waits, waits) == 0)
+				w->reason_of[name] = waits_for[i].reason + 1;
+		rc = SQLITE_OK;
+	}
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 static char *string_of(const struct walk *w, int64_t id)
@@ -75,14 +117,12 @@ void reason_cut_version(char *name)
 		name[len - digits - 2] = '\0';
 }
 
+/* Of a function that is none of the C library. */
 static uint8_t look_up(char *name)
 {
 	if (!name)
 		return WHY_OTHER;
 	reason_cut_version(name);
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		if (strcmp(calls[i].name, name) == 0)
-			return calls[i].reason;
 	if (strncmp(name, "ncclDevKernel", 13) == 0 || strncmp(name, "ncclKernel", 10) == 0)
 		return WHY_NCCL_KERNEL;
 	if (waits_for_gpu(name))

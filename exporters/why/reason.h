@@ -3,6 +3,8 @@
 
 #include "exporters/why/walk.h"
 
+/* Before all others: what functions of the C library wait for. SQLite's result code. */
+int reason_read_functions(struct walk *w);
 /* Of a call that blocks; WHY_BLOCKED: its name does not show it. */
 uint32_t reason_of_call(struct walk *w, const struct why_call *c);
 /* pthread_cond_timedwait() and the like. */

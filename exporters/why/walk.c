@@ -459,7 +459,7 @@ int walk_open(struct walk *w, const struct why_model *m)
 	    !grow(&w->hops, w->hops_cnt, &w->hops_room, sizeof(*w->hops)))
 		return SQLITE_NOMEM;
 	w->hops[w->hops_cnt++] = (struct why_hop){0};
-	return SQLITE_OK;
+	return reason_read_functions(w);
 }
 
 void walk_cover(struct walk *w, uint32_t thread, int64_t from, int64_t to)

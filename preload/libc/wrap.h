@@ -22,12 +22,14 @@
 
 /* Whether @rc means failure. For NUM it is the error number, which the record has as the value. */
 #define SL_FAILED_NEG(rc) ((int64_t)(intptr_t)(rc) == -1)
+#define SL_FAILED_CNT(rc) SL_FAILED_NEG(rc)
 #define SL_FAILED_NUL(rc) ((intptr_t)(rc) == 0)
 #define SL_FAILED_NUM(rc) ((void)(rc), false)
 #define SL_FAILED_END(rc) ((int64_t)(intptr_t)(rc) == -1)
 #define SL_FAILED_NEV(rc) ((void)(rc), false)
 
 #define SL_ABSENT_NEG (errno = ENOSYS, -1)
+#define SL_ABSENT_CNT SL_ABSENT_NEG
 #define SL_ABSENT_NUL (errno = ENOSYS, 0)
 #define SL_ABSENT_NUM (ENOSYS)
 #define SL_ABSENT_END (errno = ENOSYS, -1)
@@ -36,13 +38,8 @@
 #define SL_INT(rc) ((int64_t)(intptr_t)(rc))
 
 /* Of a function that reads or writes: the totals by file that it counts in. */
-#define SL_WAY_READ  SL_FILE_READ
-#define SL_WAY_WRITE SL_FILE_WRITE
-
-#define SL_MOVES_NONE  false
-#define SL_MOVES_META  false
-#define SL_MOVES_READ  true
-#define SL_MOVES_WRITE true
+#define SL_WAY(op)   (SL_IO_OF_##op == SL_IO_WRITE ? SL_FILE_WRITE : SL_FILE_READ)
+#define SL_MOVES(op) (SL_IO_OF_##op == SL_IO_READ || SL_IO_OF_##op == SL_IO_WRITE)
 
 /*
  * SL_WRAPPER for cheap functions: while the gate is closed, the wrapper tail-calls the real function. The body that

@@ -1,4 +1,4 @@
-/* hook_info.c - name, failure and direction of each hook, from the hook tables; linked into both sides. */
+/* hook_info.c - the properties of each hook, from the hook tables; linked into both sides. */
 #include "preload/wire/hooks.h"
 
 #include <stddef.h>
@@ -6,21 +6,25 @@
 
 /* One after the other, without pointers: the loader would have to relocate them in each process. */
 static const struct names {
-#define SL_HOOK_ONE(fail, io, name) char of_##name[sizeof(#name)];
-#include "preload/wire/tables.h"
+#define SL_HOOK_ONE(fail, op, waits, name) char of_##name[sizeof(#name)];
+#include "preload/wire/hooks.def"
 #undef SL_HOOK_ONE
 } names = {
-#define SL_HOOK_ONE(fail, io, name) #name,
-#include "preload/wire/tables.h"
+#define SL_HOOK_ONE(fail, op, waits, name) #name,
+#include "preload/wire/hooks.def"
 #undef SL_HOOK_ONE
 };
 _Static_assert(sizeof(names) <= UINT16_MAX, "sl_hook_info.name");
 
 #pragma GCC visibility push(hidden)
 const struct sl_hook_info sl_hook_info[SL_HOOK_CNT] = {
-#define SL_HOOK_ONE(fail_, io_, name_) \
-	[SL_H_##name_] = {offsetof(struct names, of_##name_), SL_FAIL_##fail_, SL_IO_##io_},
-#include "preload/wire/tables.h"
+#define SL_HOOK_ONE(fail_, op_, waits_, name_)                        \
+	[SL_H_##name_] = {.name = offsetof(struct names, of_##name_), \
+			  .fail = SL_FAIL_##fail_,                    \
+			  .io = SL_IO_OF_##op_,                       \
+			  .op = SL_OP_##op_,                          \
+			  .waits = SL_WAITS_##waits_},
+#include "preload/wire/hooks.def"
 #undef SL_HOOK_ONE
 };
 

@@ -26,19 +26,19 @@
 struct function {
 	const char *name, *params;
 };
-#define HOOK_CALL(fail, ret, name, params, args)                   {#name, #params},
-#define HOOK_VOID(name, params, args)                              {#name, #params},
-#define HOOK_ARG(fail, ret, name, params, args, arg)               {#name, #params},
-#define HOOK_FD(fail, io, ret, name, params, args, fd)             {#name, #params},
+#define HOOK_CALL(fail, op, waits, ret, name, params, args)        {#name, #params},
+#define HOOK_VOID(op, waits, name, params, args)                   {#name, #params},
+#define HOOK_ARG(fail, op, waits, ret, name, params, args, arg)    {#name, #params},
+#define HOOK_FD(fail, op, waits, ret, name, params, args, fd)      {#name, #params},
 #define HOOK_COPY(name, params, args, in, out, n, off)             {#name, #params},
-#define HOOK_IO(io, ret, name, params, args, fd, n, off)           {#name, #params},
-#define HOOK_PATH(fail, io, ret, name, params, args, path)         {#name, #params},
-#define HOOK_STREAM(fail, io, ret, name, params, args, f, n, done) {#name, #params},
+#define HOOK_IO(op, waits, ret, name, params, args, fd, n, off)    {#name, #params},
+#define HOOK_PATH(fail, op, waits, ret, name, params, args, path)  {#name, #params},
+#define HOOK_STREAM(fail, op, ret, name, params, args, f, n, done) {#name, #params},
 #define HOOK_OPEN(name, params, args, dir, path)                   {#name, #params},
 #define HOOK_NEWFD(name, params, args)                             {#name, #params},
-#define HOOK_HAND(fail, io, name)                                  {#name, NULL},
+#define HOOK_HAND(fail, op, waits, name)                           {#name, NULL},
 static const struct function functions[] = {
-#include "preload/wire/tables.h"
+#include "preload/wire/hooks.def"
 };
 /* Of those that are written by hand. */
 static const struct function by_hand[] = {

@@ -26,23 +26,26 @@ WITH file AS (
 	WHERE what = 'read' AND NOT stdio
 	GROUP BY 1, 2, 3
 	HAVING n >= 100 AND sum(bytes) < :small * n
+), reader AS MATERIALIZED (
+	-- is_placed: at a place in a file, not the next bytes of anything
+	SELECT f.id, value GLOB '*pread*' AS is_placed
+	FROM io_functions AS f JOIN StringIds USING (id)
+	WHERE what = 'read' AND NOT stdio
 ), other AS MATERIALIZED (
 	-- read() serves pipes and sockets as well: threads that read files with it, mostly, are meant
 	SELECT globalTid FROM (
 		SELECT o.globalTid, count(*) AS n,
 			count(*) FILTER (WHERE pathId IN (SELECT id FROM StringIds WHERE value LIKE '/_%'
 				AND value NOT GLOB '/dev/*' AND value NOT GLOB '/proc/*' AND value NOT GLOB '/sys/*')) AS files
-		FROM OSRT_API AS o JOIN StringIds AS s ON s.id = o.nameId
-		WHERE s.value IN ('read', '__read_chk', 'readv')
+		FROM OSRT_API AS o
+		WHERE nameId IN (SELECT id FROM reader WHERE NOT is_placed)
 		GROUP BY 1
 	)
 	WHERE 2 * files < n
 ), short AS (
 	SELECT globalTid, nameId, NULL AS path, sum(count) AS n, sum(bytes) AS bytes, sum(totalNs) AS ns
-	FROM SL_OSRT_TOTALS AS t JOIN StringIds AS s ON s.id = t.nameId
-	WHERE s.value IN ('read', '__read_chk', 'readv', 'pread', 'pread64', '__pread_chk', '__pread64_chk',
-			'preadv', 'preadv64', 'preadv2', 'preadv64v2')
-		AND (s.value LIKE '%pread%' OR globalTid NOT IN other)
+	FROM SL_OSRT_TOTALS AS t JOIN reader ON reader.id = t.nameId
+	WHERE is_placed OR globalTid NOT IN other
 	GROUP BY 1, 2
 	HAVING n >= 100 AND sum(bytes) < :small * n
 )

@@ -42,8 +42,7 @@ WHERE p.stack IN (SELECT stack FROM loading);
 CREATE TEMP TABLE busy AS
 SELECT value AS function, place, sum(ns) AS ns
 FROM call_places AS c JOIN StringIds ON StringIds.id = nameId
-WHERE value NOT IN ('poll', 'ppoll', 'select', 'pselect', 'epoll_wait', 'epoll_pwait', 'accept', 'accept4', 'sem_wait',
-		'sem_timedwait', 'pthread_cond_wait', 'pthread_cond_timedwait', 'pthread_cond_clockwait', 'futex')
+WHERE nameId NOT IN (SELECT nameId FROM SL_FUNCTION_KINDS WHERE waits IN ('poll', 'accept', 'queue', 'condition'))
 	-- nor what forked workers have of their parent's stack
 	AND own AND place NOT IN (SELECT place FROM call_places WHERE globalTid IN (SELECT globalTid FROM loading))
 	AND c.globalTid / 0x1000000 * 0x1000000 IN (

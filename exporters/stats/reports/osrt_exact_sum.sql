@@ -14,13 +14,7 @@
 -- column: Errors = calls that failed, of those with a row and the short ones
 -- column: Bytes = bytes they moved; empty where the result of a call is no number of bytes
 -- column: Name = function
-WITH plain(word) AS (
-	-- functions that return how many bytes they moved; twins such as __pread64_chk count as pread
-	VALUES ('read'), ('pread'), ('readv'), ('preadv'), ('preadv2'), ('preadvv2'), ('sendfile'),
-		('copy_file_range'), ('splice'), ('tee'), ('getdents'), ('recv'), ('recvfrom'), ('recvmsg'),
-		('write'), ('pwrite'), ('writev'), ('pwritev'), ('pwritev2'), ('pwritevv2'), ('vmsplice'),
-		('send'), ('sendto'), ('sendmsg'), ('getrandom')
-),
+WITH
 -- include: osrt_short
 , part AS (
 	SELECT nameId, count(*) AS rows, 0 AS short, 0 AS lost, count(*) AS timed, sum(end - start) AS time,
@@ -44,7 +38,7 @@ SELECT
 	min(least) AS "Min (ns)",
 	max(most) AS "Max (ns)",
 	sum(errors) AS "Errors",
-	CASE WHEN sum(rows) = 0 OR replace(replace(replace(value, '__', ''), '_chk', ''), '64', '') IN plain
+	CASE WHEN sum(rows) = 0 OR nameId IN (SELECT nameId FROM SL_FUNCTION_KINDS WHERE returnsBytes)
 		THEN CAST(total(bytes) AS INTEGER) END AS "Bytes",
 	coalesce(value, '[unknown ' || nameId || ']') AS "Name"
 FROM part LEFT JOIN StringIds ON StringIds.id = nameId

@@ -19,7 +19,7 @@ pthread_cond_wait
 sigsuspend
 sync
 END
-awk -F '[(,][ \t]*' 'BEGIN { at["HAND"] = at["CALL"] = at["ARG"] = at["IO"] = 4; at["FD"] = at["PATH"] = at["STREAM"] = 5; at["VOID"] = at["OPEN"] = at["NEWFD"] = 2 }
+awk -F '[(,][ \t]*' 'BEGIN { at["HAND"] = at["IO"] = at["STREAM"] = 5; at["CALL"] = at["ARG"] = at["FD"] = at["PATH"] = 6; at["VOID"] = 4; at["OPEN"] = at["NEWFD"] = at["COPY"] = 2 }
 	/^HOOK_/ { kind = substr($1, 6); if (!(kind in at)) exit 1; sub(/[) \t]*$/, "", $at[kind]); print $at[kind] }' "$TOP"/preload/libc/*.def | sort >hooks
 check 'the tables have more than 400 hooks' test "$(wc -l <hooks)" -gt 400
 sed -n 's/^CALL[_APRT]*(\([A-Za-z0-9_]*\),.*/\1/p' "$TOP/tests/prog/small_stack.def" | sort - unmeasured | comm -23 hooks - >missing

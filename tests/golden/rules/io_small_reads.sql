@@ -5,7 +5,7 @@
 INSERT INTO StringIds VALUES(1,'nanosleep'),(2,'pread64'),(3,'read'),(4,'/data/a.bin'),(5,'/data/big.bin'),
 	(6,'/data/few.bin'),(7,'socket:[5]'),(8,'pipe:[6]'),(9,'loader'),(10,'poller'),
 	(11,'fread'),(12,'libc'),(13,'/data/stream.bin');
-INSERT INTO SL_FUNCTIONS VALUES(2,12,3,0),(3,12,3,0),(11,12,3,1);
+INSERT INTO SL_FUNCTIONS(nameId, library, io, isStdio) VALUES(2,12,3,0),(3,12,3,0),(11,12,3,1);
 INSERT INTO ThreadNames VALUES(9,20,(1<<48)+(100<<24)+101),(10,20,(1<<48)+(100<<24)+102);
 -- wall: one second
 INSERT INTO OSRT_API VALUES(0,1000000000,27,(1<<48)+(100<<24)+100,1,0,0,0,0,NULL,NULL,NULL,NULL,NULL,NULL,NULL);

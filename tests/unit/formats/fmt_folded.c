@@ -59,12 +59,13 @@ static void weights_beyond_32_bits(void **state)
 		 "process;thread;a 9223372036854775802\n");
 }
 
-#define STACKS                                                                            \
-	"INSERT INTO StringIds VALUES (11, 'main'), (12, 'leaf'), (13, '/lib/libx.so'), " \
-	"(14, 'read'), (15, 'write'), (16, '/data/a;b'), (17, 'libc');"                   \
-	"INSERT INTO SL_FUNCTIONS VALUES (14, 17, 3, 0), (15, 17, 4, 0);"                 \
-	"INSERT INTO SL_FRAMES (id, kind, symbol, module, file, line, inlined) VALUES "   \
-	"(1, 0, 11, 13, 16, 7, 0), (2, 0, 12, 13, NULL, NULL, 0);"                        \
+#define STACKS                                                                                    \
+	"INSERT INTO StringIds VALUES (11, 'main'), (12, 'leaf'), (13, '/lib/libx.so'), "         \
+	"(14, 'read'), (15, 'write'), (16, '/data/a;b'), (17, 'libc');"                           \
+	"INSERT INTO SL_FUNCTIONS(nameId, library, io, isStdio) VALUES (14, 17, 3, 0), (15, 17, " \
+	"4, 0);"                                                                                  \
+	"INSERT INTO SL_FRAMES (id, kind, symbol, module, file, line, inlined) VALUES "           \
+	"(1, 0, 11, 13, 16, 7, 0), (2, 0, 12, 13, NULL, NULL, 0);"                                \
 	"INSERT INTO SL_STACKS VALUES (1, 0, 2), (1, 1, 1), (2, 0, 1);"
 
 #define SAMPLES                                                                                \

@@ -164,7 +164,7 @@ static void figures_of_reading(void **state)
 
 	(void)state;
 	list = figures("INSERT INTO StringIds VALUES (1, 'read'), (9, 'libc'); INSERT INTO "
-		       "SL_FUNCTIONS VALUES "
+		       "SL_FUNCTIONS(nameId, library, io, isStdio) VALUES "
 		       "(1, 9, 3, 0); INSERT INTO OSRT_API (start, end, eventClass, globalTid, "
 		       "nameId, returnValue, "
 		       "nestingLevel, callchainId, argumentsId, bytesDone) VALUES (0, 100, 27, " T1
@@ -173,7 +173,8 @@ static void figures_of_reading(void **state)
 	assert_non_null(strstr(list, "\nwritten 0|0 B|in 0 calls"));
 	/* Two short calls of the kernel and one of fread(), and four whose rows were lost. */
 	list = figures("INSERT INTO StringIds VALUES (1, 'read'), (2, 'fread'), (9, 'libc'); "
-		       "INSERT INTO SL_FUNCTIONS VALUES (1, 9, 3, 0), (2, 9, 3, 1); "
+		       "INSERT INTO SL_FUNCTIONS(nameId, library, io, isStdio) VALUES (1, 9, 3, "
+		       "0), (2, 9, 3, 1); "
 		       "INSERT INTO SL_OSRT_TOTALS VALUES (" T1
 		       ", 0, 1, 2, 1, 1, 1, 20, 0, 4, 5, 0), (" T1
 		       ", 0, 2, 1, 1, 1, 1, 4, 0, 0, 0, 0)");

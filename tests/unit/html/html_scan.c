@@ -229,9 +229,10 @@ static void switches_out_of_order(void **state)
 	"nestingLevel, "                                                                 \
 	"callchainId, argumentsId, bytesDone) VALUES (0, 100, 27, " T1 ", " #name        \
 	", 0, 0, 0, 0, " #bytes ");"
-#define NAMES                                                                               \
-	"INSERT INTO StringIds VALUES (1, 'read'), (2, 'write'), (3, 'poll'), (9, 'libc');" \
-	"INSERT INTO SL_FUNCTIONS VALUES (1, 9, 3, 0), (2, 9, 4, 0), (3, 9, NULL, 0);"
+#define NAMES                                                                                    \
+	"INSERT INTO StringIds VALUES (1, 'read'), (2, 'write'), (3, 'poll'), (9, 'libc');"      \
+	"INSERT INTO SL_FUNCTIONS(nameId, library, io, isStdio) VALUES (1, 9, 3, 0), (2, 9, 4, " \
+	"0), (3, 9, NULL, 0);"
 
 /* Calls below the threshold have no rows: they are in the totals, not in the sizes. */
 static void bytes_of_calls(void **state)

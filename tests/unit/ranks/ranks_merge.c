@@ -283,7 +283,7 @@ static void tables_of_the_whole_file_are_those_of_the_first(void **state)
 	add_part(0, "INSERT INTO META_DATA_EXPORT VALUES('a', '1')");
 	add_part(1, "INSERT INTO META_DATA_EXPORT VALUES('b', '2');"
 		    "INSERT INTO SL_CLOCK_SNAPSHOTS VALUES(1, 2, 3, 4, 1, 5, 6);"
-		    "INSERT INTO SL_FUNCTIONS VALUES(1, 1, 3, 0)");
+		    "INSERT INTO SL_FUNCTIONS(nameId, library, io, isStdio) VALUES(1, 1, 3, 0)");
 	merge(2, EPOCH);
 	assert_rows(merged, "SELECT name FROM META_DATA_EXPORT WHERE length(name) = 1", "a\n");
 	assert_rows(merged, "SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_MERGE_OF'",

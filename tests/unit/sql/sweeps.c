@@ -29,6 +29,8 @@ static int make(void **state)
 	if (sqlite3_open(":memory:", &db) != SQLITE_OK || sql_functions(db, NULL) != SQLITE_OK)
 		return -1;
 	run("CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
+	    "CREATE TABLE SL_FUNCTIONS(nameId, library, io, isStdio, file, waits, sends, "
+	    "returnsBytes);"
 	    "INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'ncclAllReduce'), (4, "
 	    "'cudaLaunchKernel_v7000'), (5, 'cudaMalloc');"
 	    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, globalPid, deviceId, contextId, "

@@ -15,6 +15,7 @@
 
 #include "collector/base/embed.h"
 #include "collector/base/hash.h"
+#include "exporters/read/functions.h"
 #include "exporters/view/build/live.h"
 #include "exporters/view/index/lod.h"
 
@@ -206,6 +207,7 @@ static sqlite3 *begin(void)
 	sqlite3 *db;
 
 	assert_int_equal(sqlite3_open(report, &db), SQLITE_OK);
+	assert_int_equal(functions_register(db), SQLITE_OK);
 	for (const struct embedded *e = sl_embedded; e->name; e++)
 		if (strcmp(e->name, "schema.sql") == 0)
 			run(db, e->text);

@@ -1,21 +1,41 @@
-/* why_reasons.c - each call of reasons.def has its reason, each kind of file its own; names of CUDA's calls. */
-#include "tests/unit/why/why_test.h"
+/* why_reasons.c - each function of the hook tables has the reason of its class, each kind of file its own; names of CUDA's calls. */
+#include "exporters/why/walk.h"
 
-enum { /* of reasons.def, beside the reasons */
-	WHY_IO = 1000,
-	WHY_CONDITION,
-	WHY_OPEN,
-	WHY_FORK,
-};
+/* Of a call on nothing: a descriptor of unknown origin is one of a file, a condition with a time limit one of a queue. */
+#define WANT_NONE      WHY_BLOCKED
+#define WANT_OBJECT    WHY_FILE
+#define WANT_FILE      WHY_FILE
+#define WANT_OPEN      WHY_FILE
+#define WANT_DISK      WHY_FSYNC
+#define WANT_SOCKET    WHY_SOCKET
+#define WANT_ACCEPT    WHY_SOCKET
+#define WANT_LOCK      WHY_LOCK
+#define WANT_QUEUE     WHY_QUEUE
+#define WANT_CONDITION WHY_QUEUE
+#define WANT_BARRIER   WHY_QUEUE
+#define WANT_JOIN      WHY_JOIN
+#define WANT_CHILD     WHY_CHILD
+#define WANT_FORK      WHY_BLOCKED
+#define WANT_SLEEP     WHY_SLEEP
+#define WANT_POLL      WHY_POLL
+#define WANT_SIGNAL    WHY_SIGNAL
+#define WANT_LOAD      WHY_IMPORT
+#define WANT_MEMORY    WHY_PAGE_IN
 
 static const struct {
 	const char *name;
 	uint32_t reason;
 } calls[] = {
-#define CALL(name, reason) {#name, WHY_##reason},
-#include "exporters/why/reasons.def"
+#define SL_HOOK_ONE(fail, op, waits, name) {#name, WANT_##waits},
+#include "preload/wire/hooks.def"
+#undef SL_HOOK_ONE
+#define KNOWN(op, waits, name) {#name, WANT_##waits},
+#include "preload/libc/known.def"
 };
 #define CALLS (sizeof(calls) / sizeof(*calls))
+
+/* Names of threads in it are words of the tables above. */
+#include "tests/unit/why/why_test.h"
 
 /* What a call is, in the report that is read: its reason, by its place in time. */
 static uint32_t reason_at(double ms)
@@ -37,31 +57,47 @@ static const struct why_call *cuda_at(double ms)
 	return &t->gpu[i];
 }
 
-/* A call a ms. IO of a file without a path is for a file; an open for a file; CONDITION is a queue; FORK no reason. */
-static void each_call_has_its_reason(void **state)
+/* A call a ms. */
+static void each_function_has_the_reason_of_its_class(void **state)
 {
 	(void)state;
 	report(1000);
 	for (size_t i = 0; i < CALLS; i++)
 		call(MAIN, calls[i].name, (double)i, (double)i + 0.5, NULL);
 	ask();
-	for (size_t i = 0; i < CALLS; i++) {
-		uint32_t want = calls[i].reason == WHY_IO || calls[i].reason == WHY_OPEN ? WHY_FILE
-				: calls[i].reason == WHY_CONDITION                       ? WHY_QUEUE
-				: calls[i].reason == WHY_FORK ? WHY_BLOCKED
-							      : calls[i].reason;
-
-		if (reason_at((double)i) != want)
+	for (size_t i = 0; i < CALLS; i++)
+		if (reason_at((double)i) != calls[i].reason)
 			fail_msg("%s: %s, not %s", calls[i].name,
-				 why_reason_name(reason_at((double)i)), why_reason_name(want));
-	}
+				 why_reason_name(reason_at((double)i)),
+				 why_reason_name(calls[i].reason));
+}
+
+/* Rows of SL_FUNCTIONS come first; the hook tables are for older reports, and those of nsys. */
+static void report_decides_before_the_tables(void **state)
+{
+	(void)state;
+	report(1000);
+	call(MAIN, "my_own_lock", 1, 2, NULL);
+	call(MAIN, "read", 3, 4, NULL);
+	call(MAIN, "fgets", 5, 6, NULL, .path = "pipe:[1]");
+	call(MAIN, "sleep", 7, 8, NULL);
+	sql("INSERT INTO SL_FUNCTIONS SELECT id, 1, NULL, 0, NULL, CASE value WHEN 'read' THEN "
+	    "'sleep' "
+	    "WHEN 'my_own_lock' THEN 'lock' END, 0, 0 FROM StringIds WHERE value IN "
+	    "('my_own_lock', "
+	    "'read', 'fgets')");
+	ask();
+	assert_int_equal(reason_at(1), WHY_LOCK);
+	assert_int_equal(reason_at(3), WHY_SLEEP);
+	assert_int_equal(reason_at(5), WHY_PIPE);
+	assert_int_equal(reason_at(7), WHY_BLOCKED);
 }
 
 /* Names of one call only differ by a letter, or are longer: no reason. */
 static void names_that_are_nearly_known_have_no_reason(void **state)
 {
-	static const char *const names[] = {"rea",    "read2",  "Sleep", "sem_wai", "sem_wait2",
-					    "waitpi", "poll64", "x",     ""};
+	static const char *const names[] = {"rea",    "read2", "Sleep", "sem_wai", "sem_wait2",
+					    "waitpi", "polls", "x",     ""};
 
 	(void)state;
 	report(1000);
@@ -259,7 +295,7 @@ static void names_of_opens_and_of_processes(void **state)
 		const char *name;
 		bool opens, processes;
 	} names[] = {
-		{"open", true, false},   {"openat64", true, false}, {"fopen", false, false},
+		{"open", true, false},   {"openat64", true, false}, {"fopen", true, false},
 		{"stat", false, false},  {"fork", false, true},     {"waitpid", false, true},
 		{"system", false, true}, {"clone", false, true},    {"pthread_join", false, false},
 	};
@@ -332,7 +368,8 @@ static void reasons_have_texts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(each_call_has_its_reason),
+		TEST(each_function_has_the_reason_of_its_class),
+		TEST(report_decides_before_the_tables),
 		TEST(names_that_are_nearly_known_have_no_reason),
 		TEST(only_sockets_of_the_network_are_called_so),
 		TEST(file_behind_a_descriptor_decides),
