@@ -112,7 +112,8 @@ CREATE TABLE OSRT_API (
     fd           INTEGER,          -- file descriptor the call works on; NULL: none
     fileAccessId INTEGER,          -- -> OSRT_FILE_ACCESS_DESCRIPTORS.fileAccessId: the open file behind fd
     pathId       INTEGER,          -- -> StringIds.id: path the call names, or path or peer behind fd
-    bytesAsked   INTEGER,          -- bytes the caller asked to move; NULL: the call moves none
+    bytesAsked   INTEGER,          -- bytes the caller asked to move; NULL: the call moves none; of setvbuf and the like the size
+                                   -- of the buffer, 0: none
     bytesDone    INTEGER,          -- bytes that were moved (also where returnValue is a pointer or counts items)
     fileOffset   INTEGER,          -- position in the file the call named, bytes; NULL: the current one
     errnum       INTEGER           -- errno of a failed call; NULL: it succeeded
@@ -807,7 +808,7 @@ CREATE TABLE SL_FUNCTIONS (
                                                -- NULL: nothing
     isStdio      INTEGER NOT NULL,             -- 1: works on the buffer of a stream (fread, fgets, printf): its calls and bytes are
                                                -- no calls and bytes of the kernel's; 0: others
-    file         TEXT,                         -- its operation on a regular file or folder: open, close, read, write, flush, sync,
+    file         TEXT,                         -- its operation on a regular file or folder: open, close, read, write, flush, buffer, sync,
                                                -- stat (asks about it, or lists it); NULL: none
     waits        TEXT,                         -- what a call that blocks waits for: object (the file, pipe or socket behind its
                                                -- descriptor decides), file, open, disk, socket, accept, lock, queue, condition, barrier,

@@ -83,6 +83,55 @@ SL_WRAPPER(FILE *, fdopen, (int fd, const char *mode))
 WRAP_FCLOSE(fclose)
 WRAP_FCLOSE(pclose)
 
+/* ---- buffers ---- */
+
+/* @size 0: none. Recorded whatever the duration, then: later calls on the stream enter the kernel, each one. */
+static void leave_buffer(const struct sl_call *call, enum sl_hook hook, int64_t ret, const FILE *f,
+			 size_t size)
+{
+	int fd = sl_stream_fd(f);
+	uint64_t p[3] = {sl_result(ret, false), 0, 0};
+
+	if (size) {
+		sl_leave_stream(call, hook, ret, false, fd, size, 0);
+		return;
+	}
+	p[2] = sl_fd_serial(fd, sl_fd_get(fd));
+	sl_record(call, hook, SL_SHAPE_STREAM, false, p, 3);
+}
+
+#define WRAP_SETBUF(name, params, args, size)                  \
+	SL_WRAPPER(void, name, params)                         \
+	{                                                      \
+		void(*real) params = sl_get_real(SL_H_##name); \
+		struct sl_call call;                           \
+		if (sl_unlikely(!real))                        \
+			return;                                \
+		if (!sl_enter(&call)) {                        \
+			real args;                             \
+			return;                                \
+		}                                              \
+		real args;                                     \
+		sl_stop(&call);                                \
+		leave_buffer(&call, SL_H_##name, 0, f, size);  \
+	}
+WRAP_SETBUF(setbuf, (FILE * f, char *p), (f, p), p ? BUFSIZ : 0)
+WRAP_SETBUF(setbuffer, (FILE * f, char *p, size_t n), (f, p, n), p ? n : 0)
+
+SL_WRAPPER(int, setvbuf, (FILE * f, char *p, int mode, size_t n))
+{
+	SL_REAL(NEG, int, setvbuf, (FILE *, char *, int, size_t));
+	struct sl_call call;
+	int rc;
+
+	if (!sl_enter(&call))
+		return real(f, p, mode, n);
+	rc = real(f, p, mode, n);
+	sl_stop(&call);
+	leave_buffer(&call, SL_H_setvbuf, rc, f, mode == _IONBF && rc == 0 ? 0 : n ? n : BUFSIZ);
+	return rc;
+}
+
 /* ---- variadic: through the v-function of the same name ---- */
 
 #define WRAP_PRINTF(name, vname, params, vparams, vargs, stream)                       \

@@ -74,7 +74,7 @@ static char *stack, *private_stack, *shared_stack;
 
 /* What the calls work on; opened before. */
 static int file, folder, program, pipes[2], pairs[2], event, queue;
-static FILE *in, *out, *list_in;
+static FILE *in, *out, *list_in, *bare;
 static DIR *listing;
 static char room[8192];
 static struct iovec vec = {room, 8};
@@ -403,6 +403,7 @@ static void set_up(void)
 	event = eventfd(0, EFD_NONBLOCK);
 	queue = epoll_create1(0);
 	in = fopen("file", "r");
+	bare = fopen("file", "r");
 	out = fopen("/dev/null", "w");
 	listing = opendir(".");
 	sigemptyset(&mask);

@@ -1,6 +1,6 @@
 -- title: Small Reads
 -- about: Files that are read in so small pieces that the calls cost more than the data: calls that enter the kernel. Those of
--- about: stdio (fread, fgets), which read from a buffer, are none.
+-- about: stdio (fread, fgets), which read from a buffer, are none, unless the program took the buffer away (setvbuf).
 -- needs: OSRT_API.pathId or OSRT_FILE_ACCESS_EVENTS or SL_OSRT_TOTALS = file access
 -- uses: file_calls, names, call_places
 -- lines: --osrt-backtrace-threshold=1000
@@ -51,7 +51,17 @@ WITH file AS (
 )
 SELECT * FROM file
 UNION ALL
-SELECT * FROM short;
+SELECT * FROM short
+UNION ALL
+-- Short calls on streams without a buffer: the totals are by file, and name the function where the thread reads streams with one alone.
+SELECT globalTid, (SELECT iif(count(*) = 1, max(nameId), NULL) FROM SL_OSRT_TOTALS AS t
+		WHERE t.globalTid = f.globalTid AND nameId IN (SELECT id FROM io_functions WHERE what = 'read' AND stdio)),
+	NULL, sum(count) AS n, sum(bytes), sum(totalNs)
+FROM SL_FILE_TOTALS AS f JOIN OSRT_FILE_ACCESS_DESCRIPTORS USING (fileAccessId)
+WHERE eventType = 3 AND isStdio = 1 AND fileAccessId IN unbuffered AND filePath LIKE '/_%' AND filePath NOT GLOB '/dev/*'
+	AND filePath NOT GLOB '/proc/*' AND filePath NOT GLOB '/sys/*'
+GROUP BY globalTid
+HAVING n >= 100 AND sum(bytes) < :small * n;
 
 -- What larger pieces would win: all but one call for each 64 KiB. Threads wait side by side.
 SELECT
@@ -71,7 +81,7 @@ FROM (
 			FROM (SELECT globalTid, path, n FROM small WHERE path IS NOT NULL
 				UNION ALL
 				SELECT globalTid, filePath, count FROM SL_FILE_TOTALS JOIN OSRT_FILE_ACCESS_DESCRIPTORS USING (fileAccessId)
-				WHERE eventType = 3 AND coalesce(isStdio, 0) = 0 AND bytes < :small * count) AS of_file
+				WHERE eventType = 3 AND (coalesce(isStdio, 0) = 0 OR fileAccessId IN unbuffered) AND bytes < :small * count) AS of_file
 			WHERE of_file.globalTid = small.globalTid
 			GROUP BY path ORDER BY sum(of_file.n) DESC, path LIMIT 1) AS named,
 		(SELECT '; the longest are made at ' || place FROM call_places AS c

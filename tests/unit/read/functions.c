@@ -130,11 +130,12 @@ static const char *classes_of(const struct function_kind *k)
 {
 	if (!k->file)
 		return k->io == SL_IO_READ || k->io == SL_IO_WRITE ? " socket queue object " : NULL;
-	return strcmp(k->file, "open") == 0    ? " open "
-	       : strcmp(k->file, "stat") == 0  ? " file "
-	       : strcmp(k->file, "sync") == 0  ? " disk "
-	       : strcmp(k->file, "close") == 0 ? " object child none "
-					       : " object ";
+	return strcmp(k->file, "open") == 0     ? " open "
+	       : strcmp(k->file, "stat") == 0   ? " file "
+	       : strcmp(k->file, "sync") == 0   ? " disk "
+	       : strcmp(k->file, "buffer") == 0 ? " none "
+	       : strcmp(k->file, "close") == 0  ? " object child none "
+						: " object ";
 }
 
 static void each_hook_has_a_class_that_fits_its_operation(void **state)

@@ -2,11 +2,19 @@
 -- questions to folders), 'read', 'write', 'sync', 'close'. From OSRT_API where its calls know their paths, else from
 -- what --osrt-file-access recorded.
 -- stdio: 1: on a stream's buffer, whose bytes and calls are not those of the kernel.
+-- unbuffered(fileAccessId): open files behind streams that have no buffer; their calls have stdio 0.
 -- io_functions(id, what, stdio): the same for names of functions in StringIds.
 CREATE TEMP TABLE io_functions AS
 SELECT nameId AS id, file AS what, isStdio AS stdio
 FROM SL_FUNCTION_KINDS
 WHERE file IN ('open', 'stat', 'read', 'write', 'sync', 'close');
+
+-- Open files behind streams without a buffer: a call reads or writes the file itself.
+CREATE TEMP TABLE unbuffered(fileAccessId INTEGER PRIMARY KEY);
+INSERT OR IGNORE INTO unbuffered
+SELECT fileAccessId FROM OSRT_API
+WHERE EXISTS (SELECT 1 FROM SL_FUNCTION_KINDS WHERE file = 'buffer') AND bytesAsked = 0 AND fileAccessId IS NOT NULL
+	AND nameId IN (SELECT nameId FROM SL_FUNCTION_KINDS WHERE file = 'buffer');
 
 CREATE TEMP TABLE file_calls AS
 WITH path AS MATERIALIZED (
@@ -16,7 +24,8 @@ WITH path AS MATERIALIZED (
 	SELECT globalTid % 0x1000000 AS tid, max(globalTid) AS globalTid FROM ThreadNames GROUP BY 1
 )
 SELECT * FROM (
-	SELECT globalTid, start, end, what, nameId, path.value AS path, bytesDone AS bytes, stdio
+	SELECT globalTid, start, end, what, nameId, path.value AS path, bytesDone AS bytes,
+		stdio AND coalesce(fileAccessId NOT IN unbuffered, 1) AS stdio
 	FROM OSRT_API JOIN io_functions ON io_functions.id = nameId JOIN path ON path.id = pathId
 	WHERE end >= start
 	-- without paths no call is looked at
