@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "collector/base/embed.h"
+#include "exporters/view/server/route.h"
 #include "exporters/view/build/build.h"
 #include "exporters/view/server/guard.h"
 #include "exporters/view/server/http.h"

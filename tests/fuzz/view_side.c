@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exporters/view/server/route.h"
 #include "exporters/view/answers/answer.h"
 #include "exporters/view/index/totals.h"
 
