@@ -149,30 +149,11 @@ static bool section_named(const struct elf_image *e, const char *name, Elf64_Shd
 	return false;
 }
 
-struct elf_part elf_image_section_flags(const struct elf_image *e, const char *name,
-					uint64_t *flags)
+struct elf_part elf_image_section(const struct elf_image *e, const char *name)
 {
 	Elf64_Shdr s;
 
-	*flags = 0;
-	if (!section_named(e, name, &s))
-		return (struct elf_part){0};
-	*flags = s.sh_flags;
-	return contents(e, &s);
-}
-
-struct elf_part elf_image_section(const struct elf_image *e, const char *name)
-{
-	uint64_t flags;
-
-	return elf_image_section_flags(e, name, &flags);
-}
-
-uint16_t elf_image_machine(const struct elf_image *e)
-{
-	Elf64_Ehdr h;
-
-	return e->at && is_elf(e, &h) ? h.e_machine : EM_NONE;
+	return section_named(e, name, &s) ? contents(e, &s) : (struct elf_part){0};
 }
 
 bool elf_image_section_address(const struct elf_image *e, const char *name, uint64_t *address)

@@ -24,10 +24,6 @@ struct elf_part {
 };
 /* A section's bytes as they are in the file, compressed or not. */
 struct elf_part elf_image_section(const struct elf_image *e, const char *name);
-/* The same, and its flags (SHF_*). */
-struct elf_part elf_image_section_flags(const struct elf_image *e, const char *name,
-					uint64_t *flags);
-uint16_t elf_image_machine(const struct elf_image *e); /* EM_* */
 bool elf_image_has(const struct elf_image *e, const char *name);
 /* Where it is in memory, in the file's addresses; false: there is none, or it is not loaded. */
 bool elf_image_section_address(const struct elf_image *e, const char *name, uint64_t *address);

@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /*
  * Runs @work, which is left where it reads what a file has lost: then false. What it had taken by then (memory, locks)
@@ -15,16 +14,7 @@
  */
 bool bus_error_try(void (*work)(void *of), void *of);
 
-/* From now on pages that are missing in @data are zeros. False: no memory. */
+/* From now on pages that are missing in @data are zeros. False: no memory. One thread at a time may cover memory. */
 bool bus_error_cover(const void *data, size_t size);
 /* Before that memory is unmapped. */
 void bus_error_uncover_all(void);
-
-/*
- * Memory without access (SIGSEGV) that is filled when it is read: @fill runs in the handler, in the thread that reads, and
- * returns true when the page of @address may be read. False: no memory.
- */
-bool bus_error_fill(const void *data, size_t size, bool (*fill)(void *of, uintptr_t address),
-		    void *of);
-/* Before @data of bus_error_fill() is unmapped. */
-void bus_error_fill_end(const void *data);

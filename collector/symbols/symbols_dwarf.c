@@ -20,10 +20,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "collector/base/grow.h"
-#include "collector/symbols/debug_file.h"
-#include "collector/symbols/symbols_aranges.h"
+#include "collector/base/plain_file.h"
 
 #define NESTED_MOST 64 /* scopes within each other */
 /*
@@ -39,7 +40,7 @@ struct function {
 };
 
 struct unit {
-	Dwarf_Off offset; /* of its header, where it is from .debug_aranges */
+	Dwarf_Off offset; /* of its entry, where it is from .debug_aranges */
 	Dwarf_Die die;    /* addr NULL: not looked at yet */
 	bool is_read;
 	struct function *list;
@@ -57,8 +58,9 @@ struct name {
 };
 
 struct symbols_dwarf {
-	struct debug_file file, alt; /* alt: common parts of several files, by dwz */
-	bool has_all;                /* units; else those in .debug_aranges */
+	Elf *elf, *alt_elf;
+	Dwarf *dw, *alt; /* alt: common parts of several files, by dwz; NULL: it has none */
+	bool has_all;    /* units; else those in .debug_aranges */
 	struct {
 		uint32_t kept, steps;
 	} spent;
@@ -169,7 +171,7 @@ static void read_units(struct symbols_dwarf *d)
 
 	forget_units(d);
 	d->has_all = true;
-	while (dwarf_get_units(d->file.dw, cu, &cu, &version, &type, &die, NULL) == 0)
+	while (dwarf_get_units(d->dw, cu, &cu, &version, &type, &die, NULL) == 0)
 		if (type == DW_UT_compile)
 			add_unit(d, &die);
 	arrange(d);
@@ -183,13 +185,15 @@ static int by_offset(const void *a, const void *b)
 }
 
 /* Each unit that the list names, once and in order. */
-static void list_units(struct symbols_dwarf *d, struct aranges l)
+static void list_units(struct symbols_dwarf *d, Dwarf_Aranges *list, size_t cnt)
 {
-	uint64_t offset = 0;
+	Dwarf_Addr from;
+	Dwarf_Word bytes;
+	Dwarf_Off offset;
 	size_t last = 0;
 
-	while (l.left)
-		if (aranges_set(&l, &offset).left &&
+	for (size_t i = 0; i < cnt; i++)
+		if (!dwarf_getarangeinfo(dwarf_onearange(list, i), &from, &bytes, &offset) &&
 		    grow(&d->unit, d->unit_cnt, &d->unit_cap, sizeof(*d->unit)))
 			d->unit[d->unit_cnt++] = (struct unit){.offset = offset};
 	if (!d->unit_cnt)
@@ -203,18 +207,23 @@ static void list_units(struct symbols_dwarf *d, struct aranges l)
 
 static void read_list(struct symbols_dwarf *d)
 {
-	struct aranges l = aranges_of(d->file.elf);
+	Dwarf_Aranges *list;
+	Dwarf_Addr from;
+	Dwarf_Word bytes;
 	struct unit key = {0};
-	uint64_t from, bytes;
+	size_t cnt;
 
-	list_units(d, l);
-	while (l.left && d->unit_cnt) {
-		struct aranges set = aranges_set(&l, &key.offset);
-		const struct unit *u = bsearch(&key, d->unit, d->unit_cnt, sizeof(key), by_offset);
+	if (dwarf_getaranges(d->dw, &list, &cnt) != 0)
+		return;
+	list_units(d, list, cnt);
+	for (size_t i = 0; i < cnt && d->unit_cnt; i++) {
+		const struct unit *u;
 
-		while (aranges_next(&set, &from, &bytes))
-			if (u)
-				add_range(d, from, from + bytes, (size_t)(u - d->unit));
+		if (dwarf_getarangeinfo(dwarf_onearange(list, i), &from, &bytes, &key.offset))
+			continue;
+		u = bsearch(&key, d->unit, d->unit_cnt, sizeof(key), by_offset);
+		if (u)
+			add_range(d, from, from + bytes, (size_t)(u - d->unit));
 	}
 	arrange(d);
 }
@@ -222,15 +231,11 @@ static void read_list(struct symbols_dwarf *d)
 /* One of the list, from its offset. False: the offset does not hold a unit. */
 static bool open_unit(struct symbols_dwarf *d, struct unit *u)
 {
-	Dwarf_Off next;
-	size_t head;
 	uint8_t type;
 
 	if (u->die.addr)
 		return true;
-	if (dwarf_next_unit(d->file.dw, u->offset, &next, &head, NULL, NULL, NULL, NULL, NULL,
-			    NULL) ||
-	    !dwarf_offdie(d->file.dw, u->offset + head, &u->die) ||
+	if (!dwarf_offdie(d->dw, u->offset, &u->die) ||
 	    dwarf_cu_info(u->die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) ||
 	    type != DW_UT_compile) {
 		u->die.addr = NULL;
@@ -562,6 +567,24 @@ size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t add
 
 /* ---- session ---- */
 
+static Dwarf *open_file(const char *path, Elf **elf)
+{
+	struct stat st;
+	int fd = plain_file_open(path, true, &st);
+	Dwarf *dw;
+
+	if (fd < 0)
+		return NULL;
+	elf_version(EV_CURRENT);
+	*elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	dw = *elf ? dwarf_begin_elf(*elf, DWARF_C_READ, NULL) : NULL;
+	/* Nothing reads from it any more: a program may have more files than we descriptors. */
+	if (*elf)
+		elf_cntl(*elf, ELF_C_FDDONE);
+	close(fd);
+	return dw;
+}
+
 static bool has_build_id(const char *path, const void *id, size_t len)
 {
 	struct elf_image e;
@@ -581,30 +604,35 @@ static bool open_alternate(struct symbols_dwarf *d, const char *path)
 {
 	const char *name, *slash = strrchr(path, '/');
 	const void *id;
-	ssize_t len = dwelf_dwarf_gnu_debugaltlink(d->file.dw, &name, &id);
+	ssize_t len = dwelf_dwarf_gnu_debugaltlink(d->dw, &name, &id);
 	char beside[4096];
 
 	if (len <= 0)
 		return !len;
 	snprintf(beside, sizeof(beside), "%.*s%s",
 		 *name == '/' || !slash ? 0 : (int)(slash + 1 - path), path, name);
-	if (!has_build_id(beside, id, (size_t)len) || !debug_file_open(&d->alt, beside))
-		return false;
-	dwarf_setalt(d->file.dw, d->alt.dw);
-	return true;
+	d->alt = has_build_id(beside, id, (size_t)len) ? open_file(beside, &d->alt_elf) : NULL;
+	if (d->alt)
+		dwarf_setalt(d->dw, d->alt);
+	return d->alt;
 }
 
 struct symbols_dwarf *symbols_dwarf_open(const char *path)
 {
 	struct symbols_dwarf *d = calloc(1, sizeof(*d));
 
-	if (d && debug_file_open(&d->file, path) && open_alternate(d, path)) {
-		read_list(d);
-		if (!d->range_cnt)
-			read_units(d);
-		if (d->range_cnt)
-			return d;
+	if (d)
+		d->dw = open_file(path, &d->elf);
+	if (d && d->dw && !open_alternate(d, path)) {
+		symbols_dwarf_close(d);
+		return NULL;
 	}
+	if (d && d->dw)
+		read_list(d);
+	if (d && d->dw && !d->range_cnt)
+		read_units(d);
+	if (d && d->range_cnt)
+		return d;
 	symbols_dwarf_close(d);
 	return NULL;
 }
@@ -617,8 +645,14 @@ void symbols_dwarf_close(struct symbols_dwarf *d)
 	free(d->unit);
 	free(d->range);
 	free(d->name);
-	debug_file_close(&d->file);
-	debug_file_close(&d->alt);
+	if (d->dw)
+		dwarf_end(d->dw);
+	if (d->elf)
+		elf_end(d->elf);
+	if (d->alt)
+		dwarf_end(d->alt);
+	if (d->alt_elf)
+		elf_end(d->alt_elf);
 	free(d);
 }
 

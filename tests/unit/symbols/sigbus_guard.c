@@ -90,73 +90,6 @@ static void covered_memory_reads_as_zeros(void **state)
 	munmap((void *)(uintptr_t)cut, 4 << 12);
 }
 
-struct filling {
-	uint8_t *at;
-	unsigned calls;
-	bool refuses;
-};
-
-static bool fill_page(void *of, uintptr_t address)
-{
-	struct filling *f = of;
-	uint8_t *page = (uint8_t *)(address & ~(uintptr_t)4095);
-
-	f->calls++;
-	if (f->refuses || mprotect(page, 4096, PROT_READ | PROT_WRITE))
-		return false;
-	*page = (uint8_t)((page - f->at) / 4096 + 1);
-	return true;
-}
-
-static void memory_without_access_is_filled_when_it_is_read(void **state)
-{
-	const volatile uint8_t *at =
-		mmap(NULL, 4 << 12, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct filling f = {(uint8_t *)(uintptr_t)at, 0, false};
-
-	(void)state;
-	assert_true(bus_error_fill(f.at, 4 << 12, fill_page, &f));
-	assert_int_equal(at[3 << 12], 4);
-	assert_int_equal(at[1 << 12], 2);
-	assert_int_equal(at[(1 << 12) + 1], 0);
-	assert_int_equal(f.calls, 2);
-	bus_error_fill_end(f.at);
-	munmap(f.at, 4 << 12);
-}
-
-/* Memory that @fill refuses, or that is no longer to be filled: the default action. */
-static int end_of_reader(bool refuses)
-{
-	const volatile uint8_t *at =
-		mmap(NULL, 4 << 12, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct filling f = {(uint8_t *)(uintptr_t)at, 0, refuses};
-	int status;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		signal(SIGSEGV, SIG_DFL);
-		if (!bus_error_fill(f.at, 4 << 12, fill_page, &f))
-			_exit(1);
-		if (!refuses)
-			bus_error_fill_end(f.at);
-		(void)*at;
-		_exit(2);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	munmap(f.at, 4 << 12);
-	return status;
-}
-
-static void other_accesses_end_the_process(void **state)
-{
-	int status = end_of_reader(true);
-
-	(void)state;
-	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
-	status = end_of_reader(false);
-	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
-}
-
 static void on_signal(int sig)
 {
 	_exit(sig == SIGBUS ? 7 : 8);
@@ -207,8 +140,6 @@ int main(void)
 		cmocka_unit_test(each_thread_leaves_its_own_work),
 		cmocka_unit_test(covered_memory_reads_as_zeros),
 		cmocka_unit_test(other_bus_errors_are_for_others),
-		cmocka_unit_test(memory_without_access_is_filled_when_it_is_read),
-		cmocka_unit_test(other_accesses_end_the_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
