@@ -1,5 +1,5 @@
 /*
- * calls_sweep.c - sl_cuda_sweep() and sl_os_sweep(): of all calls, those that rules look for, by what they are; what a launch
+ * calls_sweep.c - sl_cuda_sweep() and sl_os_sweep(): the calls that rules look for, by kind, and the time that a launch
  * takes.
  *
  * They fill cuda_calls, os_calls, cuda_launch, event_spans and thread_calls (described in analyze/rules/shared/).
@@ -204,7 +204,7 @@ static int launched(struct pass *p, struct sweep_id start, struct sweep_id end, 
 	return SQLITE_OK;
 }
 
-/* nameId, start, end, globalTid and what else the table shows */
+/* nameId, start, end, globalTid and the other columns of the table */
 static int call_row(void *ctx, sqlite3_value **v)
 {
 	struct pass *p = ctx;

@@ -1,5 +1,5 @@
 /*
- * copies_sweep.c - sl_copies_sweep(): what GPUs copied, each with the call that asked for it.
+ * copies_sweep.c - sl_copies_sweep(): the copies of GPUs, each with the call that asked for it.
  *
  * Fills copies (described in analyze/rules/shared/copies.sql), after cuda_calls.
  */

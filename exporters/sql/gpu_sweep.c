@@ -15,7 +15,7 @@
 #include "exporters/read/sql_rows.h"
 #include "exporters/sql/sweeps.h"
 
-enum { /* what an operation is, as bits */
+enum { /* kinds of operations, as bits */
 	IS_KERNEL = 1,
 	IS_NCCL = 2,
 	IS_HOST_COPY = 4
@@ -135,7 +135,7 @@ static bool is_among(const struct names *n, int64_t id)
 	return low < n->cnt && n->id[low] == id;
 }
 
-/* ---- what a launch takes ---- */
+/* ---- the time of a launch ---- */
 
 /* pid, ns */
 static int launch_row(void *ctx, sqlite3_stmt *stmt)
@@ -299,7 +299,7 @@ static int by_id(struct sweep_id a, struct sweep_id b)
 	return a.value < b.value ? -1 : a.value > b.value;
 }
 
-/* As SQLite sorts: what is not known comes first. */
+/* In the order of SQLite: an unknown id comes first. */
 static void number_gpus(struct pass *p)
 {
 	for (size_t i = 0; i < p->gpus; i++)
@@ -327,7 +327,7 @@ static void cover_op(struct gpu *g, const struct op *op, int64_t end)
 		if ((op->ns_kind & cover_kinds[i].with) != cover_kinds[i].with ||
 		    (op->ns_kind & cover_kinds[i].without))
 			continue;
-		/* what a union gains by another row is what none before it covers */
+		/* a row adds to a union only the time that no row before it covers */
 		if (c->n++ == 0) {
 			*c = (struct cover){1, minus(end, start), 0, start, end};
 		} else if (end > c->end) {
@@ -338,7 +338,7 @@ static void cover_op(struct gpu *g, const struct op *op, int64_t end)
 	}
 }
 
-/* A time that is over, when it is known what comes after it; ROWS_NULL: nothing. */
+/* Adds a busy time that is over. @next: start of the following one; ROWS_NULL: none follows. */
 static int add_busy(struct rows *busy, int64_t *sum, int64_t start, int64_t end, int64_t next)
 {
 	int64_t record[BUSY_WORDS] = {

@@ -4,7 +4,7 @@
  * sl_hist(a, b, ..., value) is an aggregate: a histogram of the values of each (a, b, ...). Its result is the number of a
  * table for sl_hist_rows(number): k0, k1, ..., the histogram, how many values. sl_sums(a, b, ..., value, other) keeps no
  * histogram, but of sl_hist_rows() the columns total, least, most (of values) and others (the sum of the second).
- * sl_stats(key, value) likewise makes what sl_stats_rows(number) reads, one row of statistics per key; a value may be a
+ * sl_stats(key, value) likewise makes the table of sl_stats_rows(number), one row of statistics per key; a value may be a
  * histogram of sl_hist_rows(), which it merges. Tables live as long as the connection.
  */
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * hist.h - SQL functions for histograms and statistics.
  *
- * What a report of sums asks for looks like osrt_sum.sql:
+ * The query of a report of sums, as in osrt_sum.sql:
  *
  *   SELECT key, n, total, median FROM sl_stats_rows((SELECT sl_stats(nameId, end - start) FROM OSRT_API))
  *

@@ -1,4 +1,7 @@
-/* hist_rows.c - table functions that read what sl_hist() and sl_stats() counted: sl_hist_rows(number), sl_stats_rows(number). */
+/*
+ * hist_rows.c - table functions that read the counts of sl_hist() and sl_stats(): sl_hist_rows(number),
+ * sl_stats_rows(number).
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

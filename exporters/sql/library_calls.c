@@ -53,7 +53,7 @@ enum counted_call {
 	N_WORDS,
 };
 
-/* What a name stands for. */
+/* The function that a name stands for. */
 struct name {
 	int64_t library, function; /* of texts */
 	bool gemm, complex;
@@ -92,7 +92,7 @@ struct library {
 	struct hist *stats;
 };
 
-/* ---- what is read ---- */
+/* ---- reading rows ---- */
 
 static int64_t value_or(sqlite3_stmt *q, int col, int64_t none)
 {

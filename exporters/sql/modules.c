@@ -1,4 +1,4 @@
-/* modules.c - the one list of what is a library. */
+/* modules.c - the one list of libraries. */
 #include "exporters/sql/modules.h"
 
 #include <fnmatch.h>

@@ -1,4 +1,4 @@
-/* modules.h - what a file that code comes from is, by its path. */
+/* modules.h - kinds of files that code comes from, by path. */
 #pragma once
 
 #include <sqlite3.h>

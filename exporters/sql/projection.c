@@ -22,7 +22,7 @@ static const char read_work[] =
 	"UNION ALL "
 	"SELECT globalPid, correlationId, start, end FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
 
-/* ---- what is read ---- */
+/* ---- reading rows ---- */
 
 static int work_row(void *ctx, sqlite3_stmt *q)
 {

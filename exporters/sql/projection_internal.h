@@ -1,4 +1,4 @@
-/* projection_internal.h - what projection.c computes and projection_rows.c gives to SQL. */
+/* projection_internal.h - the projection that projection.c computes and projection_rows.c gives to SQL. */
 #pragma once
 
 #include <stdbool.h>

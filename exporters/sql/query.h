@@ -8,14 +8,14 @@
 
 struct time_unit {
 	const char *option;  /* value of --timeunit */
-	const char *heading; /* what stands for "(ns)" */
+	const char *heading; /* replaces "(ns)" */
 	int scale;           /* 1 ns = 10^-scale of it */
 };
 
 extern const struct time_unit time_units[]; /* ends with a NULL option; the first is ns */
 
 /*
- * Does the database hold what the report needs? If not, @what = what such data is called.
+ * Does the database hold what the report needs? If not, @what = the name of such data.
  */
 bool query_has_data(sqlite3 *db, const struct report *r, char *what, size_t what_len);
 
@@ -27,12 +27,12 @@ long long query_run(sqlite3 *db, const struct report *r, const struct time_unit 
 		    const struct format *format, struct sheet *s, char *why, size_t why_len);
 
 /*
- * The report's title, and behind it what holds for this database alone: the text that the "-- remark:" lines of its
- * head select, if any.
+ * The report's title, and behind it the remark on this database: the text that the "-- remark:" lines of its head select, if
+ * any.
  */
 void query_title(sqlite3 *db, const struct report *r, char *buf, size_t len);
 
-/* What to add to an error message: what this result code means for a report; may be "". */
+/* Text for an error message: the meaning of this result code for a report; may be "". */
 const char *query_more(int rc);
 
 /*

@@ -32,7 +32,7 @@ struct range_kernels {
 	struct hist *stats;
 };
 
-/* ---- what is read ---- */
+/* ---- reading rows ---- */
 
 static int kernel_row(void *ctx, sqlite3_stmt *q)
 {

@@ -1,9 +1,9 @@
 /*
- * range_slots.c - what the calls within a range gave the GPU, for all ranges.
+ * range_slots.c - the GPU work of the calls within a range, for all ranges.
  *
  * Open ranges are identified by the slot that was the last one when they began; a call counts in the last slot alone,
  * and a range that ends sums up the slots from its own on, by a tree over them. So neither the depth of ranges nor
- * the number of calls in one matters, and what is kept is what is open.
+ * the number of calls in one matters, and memory holds the open ranges alone.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -16,10 +16,10 @@ struct texts {
 	size_t room;
 };
 
-/* What is kept in memory of them. Tests make it small. */
+/* Bytes of texts that are kept in memory. Tests lower the limit. */
 extern size_t texts_bytes_max;
 
-/* 0 stands for NULL. SQLite's result codes. What went to the file is there for texts_get() when it was flushed. */
+/* 0 stands for NULL. SQLite's result codes. texts_get() finds a text of the file once the file was flushed. */
 int texts_add(struct texts *t, const char *text, size_t len, int64_t *number);
 int texts_get(struct texts *t, int64_t number, const char **text, size_t *len);
 void texts_free(struct texts *t);

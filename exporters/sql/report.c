@@ -296,7 +296,7 @@ static int check_args(const struct report *r, char *why, size_t why_len)
 	return rc;
 }
 
-/* Puts the defaults before what was given: of a name that stands twice the last value counts. */
+/* Puts the defaults before the given arguments: of a name that occurs twice the last value counts. */
 static int add_defaults(struct report *r)
 {
 	char arg[256];

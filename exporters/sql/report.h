@@ -2,15 +2,15 @@
  * report.h - a report is an SQL text with a head of comment lines "-- key: value":
  *
  *   title:    heading above the table (needed)
- *   about:    what it shows; may be repeated
- *   needs:    TABLE or TABLE.column or TABLE.column=text [or ...] = what such data is called; without any, the report is skipped
+ *   about:    the contents of the table; may be repeated
+ *   needs:    TABLE or TABLE.column or TABLE.column=text [or ...] = the name of such data; without any, the report is skipped
  *   default:  place in the set that runs without -r; "quiet" after it: not a word when data is absent
  *   alias:    another name
- *   arg:      name, name=<value> or name=DEFAULT, what it does; bound to :name ('-' becomes '_'), a bare
- *             name to 1. What is not given and has no DEFAULT is NULL
+ *   arg:      name, name=<value> or name=DEFAULT, its effect; bound to :name ('-' becomes '_'), a bare
+ *             name to 1. An argument that is not given and has no DEFAULT is NULL
  *   column:   heading = meaning
  *   remark:   lines of a statement; the text that it selects follows the title: which part the figures are of
- *   lacks:    the same: what the figures lack
+ *   lacks:    the same: the data that the figures lack
  *
  * The last statement gives the table. Statements may call the functions sl_* (functions.h), and a line
  * "-- include: NAME" stands for exporters/sql/lib/NAME.sql. Reports of sums are written as osrt_sum.sql is, which gives
@@ -40,7 +40,7 @@ struct report {
 	const struct report_kind *kind;
 	char name[64];
 	char title[128];
-	const char *sql; /* with what it includes */
+	const char *sql; /* with the files that it includes */
 	char *owned;     /* the same */
 	bool from_file;
 	char *args;                        /* "rows=5:base", "" none; defaults stand first */
@@ -54,7 +54,7 @@ struct report {
  */
 int report_load(const struct report_kind *kind, const char *spec, const char *dirs,
 		struct report *r, char *why, size_t why_len);
-/* Sets r->sql to @sql with what it includes. 0, or -1 after one sentence in @why. */
+/* Sets r->sql to @sql with the files that it includes. 0, or -1 after one sentence in @why. */
 int report_include(struct report *r, const char *sql, char *why, size_t why_len);
 void report_free(struct report *r);
 

@@ -9,7 +9,7 @@
 
 struct rows;
 
-/* What stays in memory, about. Tests make it small. */
+/* Bytes that stay in memory, approximately. Tests lower the limit. */
 extern size_t rows_bytes_max;
 
 /* Records of @words numbers. NULL without memory. */

@@ -1,7 +1,7 @@
 /*
  * rows_table.c - reads stretches one after the other, or one alone, or a part of it, in either direction.
  *
- * Constraints only narrow what is read: SQLite looks at each row that comes out again.
+ * Constraints only narrow the reading: SQLite looks at each row that comes out again.
  */
 #include "exporters/sql/rows_table.h"
 

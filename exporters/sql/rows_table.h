@@ -18,7 +18,7 @@ struct rows_stretch {
 	size_t first, last; /* not with the last */
 };
 
-/* What a table shows now: nothing while all is 0. */
+/* The stretches that a table shows now: none while all is 0. */
 struct rows_shown {
 	struct rows_stretch *list; /* in the order of numbers */
 	size_t cnt;
@@ -36,7 +36,7 @@ struct rows_table {
 	const char *columns; /* as in CREATE TABLE */
 	int number, first,
 		other; /* the stretch's number; the first word, in order; the word @other_word */
-	int at; /* hidden: what it is equal to takes the last row of a stretch whose first word is at most as much */
+	int at; /* hidden: a value for it takes the last row of a stretch whose first word is at most that value */
 	unsigned other_word;
 	const char *const *
 		names; /* texts of numbers from 0 on, up to NULL; NULL: they are shown as they are */

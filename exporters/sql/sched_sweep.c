@@ -1,5 +1,6 @@
 /*
- * sched_sweep.c - sl_sched_sweep(): what threads did between context switches, and how many ran at a time.
+ * sched_sweep.c - sl_sched_sweep(): the states of threads between context switches, and the number of threads that ran at a
+ * time.
  *
  * Fills sched_threads, sched_level, sched_disk and sched_cpus (described in analyze/rules/shared/sched_threads.sql).
  */
@@ -241,7 +242,7 @@ static int on_disk(struct pass *p, const struct switched *at, int64_t end)
 	return sweep_insert(p->disk);
 }
 
-/* What a thread did between two switches; @next NULL: @at is its last one. */
+/* The state of a thread between two switches; @next NULL: @at is the thread's last switch. */
 static int between(struct pass *p, const struct switched *at, const struct switched *next)
 {
 	int64_t start = at->time, end = next ? next->time : 0, woken;

@@ -1,5 +1,5 @@
 /*
- * sorter.c - merge sort that makes use of what is in order already, as most of what is recorded is.
+ * sorter.c - merge sort that uses runs that are in order already, as most recorded rows are.
  */
 #include "exporters/sql/sorter.h"
 
@@ -15,7 +15,7 @@
 
 #define BUF_BYTES (64 << 10) /* more does not make reading faster */
 
-/* What fits the processor's cache sorts fastest: 1 MiB beats 4 MiB by a fifth. */
+/* Data that fits the processor's cache sorts fastest: 1 MiB beats 4 MiB by a fifth. */
 size_t sorter_bytes_max = 1 << 20;
 
 struct run { /* of the file */
@@ -254,7 +254,7 @@ static off_t start_of(const struct sorter *s, size_t run)
 static int start_runs(struct sorter *s)
 {
 	if (!s->bufs) {
-		/* They take the place of what was sorted. */
+		/* The buffers of the runs take the place of the sorted records. */
 		free(s->data);
 		free(s->order);
 		s->data = NULL;

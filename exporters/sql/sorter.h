@@ -6,7 +6,7 @@
 
 struct sorter;
 
-/* What one takes in memory, about. Tests make it small. */
+/* Bytes of memory per sorter, approximately. Tests lower the limit. */
 extern size_t sorter_bytes_max;
 
 /*

@@ -1,4 +1,4 @@
-/* steps.c - reads the ranges that may be steps: what their names say, and how often each comes in a thread. */
+/* steps.c - reads the ranges that may be steps: the words of their names, and how often each occurs in a thread. */
 #include "exporters/sql/steps_internal.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static bool is_like(const char *pattern, const char *text)
 
 /* ---- domains ---- */
 
-/* What libraries and the tracer say of themselves. */
+/* Domains whose ranges libraries and the tracer make. */
 static bool is_library(const char *domain)
 {
 	static const char *const names[] = {"GIL Trace", "NCCL",   "MPI",  "UCX",
@@ -158,7 +158,7 @@ static int find_name(struct steps *s, const struct step_domain *d, size_t len, i
 	struct step_names *b = &s->by;
 	int rc = SQLITE_OK;
 
-	/* What is no step takes no place in the file. */
+	/* A name that is no step takes no place in the file. */
 	if (is_full && !may_be_step(s, d, b->buf)) {
 		*stem = STEP_NONE;
 		return SQLITE_OK;

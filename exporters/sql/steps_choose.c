@@ -143,7 +143,7 @@ static int place_stems(struct steps *s)
 	return SQLITE_OK;
 }
 
-/* What takes little of the time and does not call itself a step is none. */
+/* A range that takes little of the time and does not call itself a step is no step. */
 static bool takes_time(const struct steps *s, int64_t ns)
 {
 	int64_t all = sat_sub(s->found.span[s->found.has_main].end,

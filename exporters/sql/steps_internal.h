@@ -1,4 +1,7 @@
-/* steps_internal.h - what steps.c reads of ranges, steps_choose.c finds in it and steps_rows.c gives to SQL. */
+/*
+ * steps_internal.h - the ranges that steps.c reads; steps_choose.c finds the steps in them, steps_rows.c gives the steps to
+ * SQL.
+ */
 #pragma once
 
 #include <stdbool.h>

@@ -94,7 +94,7 @@ int sweep_next(struct sorter *from, const int64_t **record)
 	return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
-/* Of what happens at the same time, beginnings of ranges come first, then calls, then ends. */
+/* At equal times, beginnings of ranges come first, then calls, then ends. */
 static int step(struct sweep *s, const int64_t *range, const int64_t *call, char *what)
 {
 	int64_t tid = s->opens > 0                           ? s->open[0].range[A_TID]

@@ -1,4 +1,4 @@
-/* sweep.h - ranges and calls of each thread, in order of time; what comes of them is up to a way. */
+/* sweep.h - ranges and calls of each thread, in order of time; the callbacks of struct sweep_way decide their use. */
 #pragma once
 
 #include <sqlite3.h>

@@ -1,4 +1,4 @@
-/* sweeps.c - the SQL functions sl_..._sweep(), and what a connection keeps of them. */
+/* sweeps.c - the SQL functions sl_..._sweep(), and the results that a connection keeps. */
 #include "exporters/sql/sweeps.h"
 
 #include <stdio.h>
@@ -145,7 +145,7 @@ static void sweeps_free(void *of)
 	free(s);
 }
 
-/* Registered anew, a function would lose what it swept, which tables show. */
+/* Registered anew, a function would lose its swept rows, which tables show. */
 static bool is_registered(sqlite3 *db)
 {
 	sqlite3_stmt *stmt = NULL;

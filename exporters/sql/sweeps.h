@@ -2,8 +2,8 @@
  * sweeps.h - functions that fill the tables of rules: sl_cuda_sweep(), sl_os_sweep(), sl_copies_sweep(), sl_gpu_sweep() and
  * sl_sched_sweep().
  *
- * Each reads its events once, in any order, sorts them and goes through them in order of time, which takes a fraction of
- * what window functions take. The tables must be there: the files that call them, in analyze/rules/shared/, make them.
+ * Each reads its events once, in any order, sorts them and goes through them in order of time, in a fraction of the time of
+ * window functions. The tables must be there: the files that call them, in analyze/rules/shared/, make them.
  */
 #pragma once
 
@@ -94,8 +94,8 @@ void sweep_span_add(struct sweep_span *s, struct sweep_id start, struct sweep_id
 int sweep_span_write(sqlite3 *db, const char *table, const struct sweep_span *s, bool of_calls);
 
 /*
- * Calls @row with the @columns of each row of @from, a table and what else may follow FROM: as an aggregate function, which takes
- * half the time that stepping from row to row does. SQLite's result code, @row's among them.
+ * Calls @row with the @columns of each row of @from, a table and any further text that may follow FROM: as an aggregate
+ * function, which takes half the time that stepping from row to row does. SQLite's result code, @row's among them.
  */
 int sweep_rows(sqlite3 *db, const char *columns, const char *from,
 	       int (*row)(void *ctx, sqlite3_value **values), void *ctx);

@@ -1,4 +1,4 @@
-/* vtab.h - what tables that are computed have in common: they are read from their first row to the last. */
+/* vtab.h - common part of computed tables: rows are read from the first to the last. */
 #pragma once
 
 #include <sqlite3.h>
@@ -7,7 +7,7 @@
 struct vtab {
 	sqlite3_vtab base;
 	sqlite3 *db;
-	void *of; /* what the module was made with */
+	void *of; /* the module's argument of creation */
 };
 
 /* For xConnect: @columns as in CREATE TABLE. */

@@ -3,7 +3,7 @@
 --   freed      by a free
 --   reset      by cudaDeviceReset() and the like, where the process uses one device (context) and it is clear which
 --   lost       its free has no row: the address was allocated again, at end
---   live       at the end of what was recorded, or of the process: gone is then the end of the process
+--   live       at the end of the recording, or of the process: gone is then the end of the process
 --   before     start NULL: there is only its free; it was there when recording began, or its allocation was lost
 --   unmatched  as before, after another free of the address: nothing is known of it but this free
 -- mem_edge(gpu, globalPid, at, step, block, delta): memory of a GPU that is taken (1) or given back (0), in order; not that of the
@@ -53,7 +53,7 @@ SELECT globalPid, deviceId, kind, pool, address, CASE op WHEN 0 THEN at END,
 	CASE WHEN reset IS NOT NULL THEN 'reset' ELSE ending END
 FROM ended
 ORDER BY at, op DESC, correlationId;
--- With a process goes what it had.
+-- The end of a process frees its memory.
 UPDATE mem_block SET gone = coalesce(end, (SELECT max(t.end) FROM SL_PROCESS_TREE AS t
 	WHERE t.globalPid >> 24 = mem_block.globalPid >> 24 AND exitStatus IS NOT NULL AND t.end >= mem_block.start));
 

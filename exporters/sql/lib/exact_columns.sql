@@ -1,5 +1,6 @@
--- exact(id, total, n, mean, median, min, max, stddev, p...): what stats(key, ...) has of rows and short(nameId, count, lost,
--- timed, time, least, most) of calls without one. Counts, times and extremes are of all calls, the distribution is of rows.
+-- exact(id, total, n, mean, median, min, max, stddev, p...): the figures of rows in stats(key, ...) and those in
+-- short(nameId, count, lost, timed, time, least, most) of calls without one. Counts, times and extremes are of all calls, the
+-- distribution is of rows.
 exact AS (
 	SELECT id, coalesce(stats.total, 0) + coalesce(time, 0) AS total,
 		coalesce(n, 0) + coalesce(short.count + lost, 0) AS n,

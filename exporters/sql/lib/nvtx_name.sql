@@ -1,6 +1,6 @@
 -- launch(process, correlationId, text): where :nvtx_name is set, the innermost push/pop range around each CUDA call.
--- In one domain of one thread ranges nest. So every begin (step 1) and end (-1) has a level, and what is open after
--- it is the last range that began at that level: a launch needs one look at the edge before it.
+-- In one domain of one thread ranges nest. So every begin (step 1) and end (-1) has a level, and the range that is open after
+-- it is the last that began at that level: a launch needs one look at the edge before it.
 DROP TABLE IF EXISTS temp.edge;
 DROP TABLE IF EXISTS temp.innermost;
 DROP TABLE IF EXISTS temp.launch;
