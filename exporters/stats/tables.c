@@ -67,7 +67,7 @@ static const char *word_at(const struct words *w, size_t i, const char *none)
 
 /* ---- options ---- */
 
-/* The option's place among the words before "--", and what stands after its '='; 0: not there. */
+/* The option's place among the words before "--", and @value: the text after its '='; 0: not there. */
 static int find_option(int argc, char **argv, const char *option, const char **value)
 {
 	size_t len = strlen(option);
@@ -272,7 +272,7 @@ static sqlite3 *tables_open(const struct tables *t, const char *input)
 	return db;
 }
 
-/* Read before its end, a report lacks what is written last: that needs a warning. */
+/* Warns of a report that is read before its end: it lacks the tables that are written last. */
 static void warn_unfinished(const struct tables *t, sqlite3 *db, const char *input)
 {
 	if (!t->quiet && db_read_is_unfinished(db))

@@ -1,5 +1,5 @@
 /*
- * tables.h - what the commands that print tables share: lists of reports (or rules), formats and
+ * tables.h - the common part of the commands that print tables: lists of reports (or rules), formats and
  * outputs, matched position by position, for each input.
  *
  * Everything is checked first (inputs, reports, formats, targets), then done: wrong use or a bad
@@ -68,7 +68,7 @@ int tables_help_formats(const struct report_kind *kind, const char *name);
 
 /* Options and inputs in any order. Also OPT_HELP_SHOWN. */
 int tables_parse(struct tables *t, const struct opt *opts, int argc, char **argv);
-/* Opens each input once, and looks for what the filter names. */
+/* Opens each input once, and looks for the ranges and processes that the filter names. */
 int tables_check_inputs(struct tables *t);
 int tables_plan(struct tables *t);
 /* An input, filtered; NULL after one line in @why. */

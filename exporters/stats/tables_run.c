@@ -1,9 +1,8 @@
 /*
  * tables_run.c - makes the tables that were planned, and reports progress.
  *
- * Sums are made in advance by a few threads, each with a connection of its own, and come out in their order; they
- * are small once they are made. What may be as long as the recording is made when its turn has come, and
- * goes out as it comes.
+ * Sums are made in advance by a few threads, each with a connection of its own, and come out in their order; they are small
+ * once made. A table that may be as long as the recording is made in its turn, and each row goes out at once.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -17,7 +16,7 @@
 #define THREADS_MAX      3 /* each takes up to 100 MB for ten million events */
 
 /*
- * Lines about what is going on. They go to stdout among tables for people, as with nsys, and to
+ * Progress lines. They go to stdout among tables for people, as with nsys, and to
  * stderr where a program may be reading stdout.
  */
 /* Progress lines go here; NULL: nowhere. */
@@ -108,7 +107,7 @@ static void complain(const struct tables *t, const char *line)
 	sl_warn("%s: %s", t->kind->command, line);
 }
 
-/* Opens the output, and writes what was made in advance, or makes it. */
+/* Opens the output, and writes the table that was made in advance, or makes it. */
 static int write_table(const struct tables *t, const struct table_job *job, struct made *m,
 		       sqlite3 *db)
 {
@@ -179,7 +178,7 @@ static sqlite3 *open_for(const struct tables *t, const struct table_job *job, st
 	return db;
 }
 
-/* What one thread does for a table before its turn. */
+/* Makes a table before its turn, in a thread. */
 static void make_ahead(const struct tables *t, const struct table_job *job, struct made *m,
 		       struct unused *u)
 {

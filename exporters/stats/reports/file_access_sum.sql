@@ -59,7 +59,7 @@ WITH
 	SELECT filePath, eventType, isStdio, count, totalNs, bytes
 	FROM SL_FILE_TOTALS JOIN OSRT_FILE_ACCESS_DESCRIPTORS USING (fileAccessId)
 	UNION ALL
-	-- What the exact totals of functions have, and those of files do not. A call that copies has totals of the file that it
+	-- Calls in the exact totals of functions that those of files lack. A call that copies has totals of the file that it
 	-- wrote to, whether or not it has a row, and is read in those of functions.
 	SELECT NULL, type, stdio, sum(n), sum(time), sum(bytes)
 	FROM (

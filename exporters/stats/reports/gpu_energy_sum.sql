@@ -21,7 +21,7 @@
 -- column: Note = why others have none
 -- include: gpu_spans
 
--- Where the counter was seen to have moved, and what it stood at; part: between gaps. The first reading of a part is 0.
+-- The times at which the counter had moved, and its value there; part: between gaps. The first reading of a part is 0.
 CREATE TEMP TABLE energy_point(gpuId INTEGER, at INTEGER, joules REAL, part INTEGER, updates INTEGER, PRIMARY KEY (gpuId, at)) WITHOUT ROWID;
 INSERT OR IGNORE INTO energy_point
 WITH reading AS (
@@ -40,7 +40,7 @@ FROM (
 WHERE value > 0 OR nr = 1
 ORDER BY gpuId, at;
 
--- The whole recording: what was counted, whatever its gaps.
+-- The whole recording: the counted energy, whatever its gaps.
 CREATE TEMP TABLE energy_all AS
 SELECT gpuId, sum(joules) AS joules, sum(ns) AS ns, sum(updates) AS updates
 FROM (SELECT gpuId, max(joules) AS joules, max(at) - min(at) AS ns, max(updates) AS updates FROM energy_point GROUP BY gpuId, part)

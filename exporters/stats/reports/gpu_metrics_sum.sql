@@ -23,13 +23,13 @@
 -- include: gpu_spans
 -- include: gpu_samples
 
--- Spans of one name are one set; its number stands for it in what is large.
+-- Spans of one name are one set; its number stands for it in large tables.
 CREATE TEMP TABLE metric_set AS
 SELECT row_number() OVER () AS id, typeId, kind, name, count(*) AS instances, sum(is_used) AS used, sum(end - start) AS ns, max(ns) AS period
 FROM (SELECT *, kind = 0 OR end - start >= 10 * ns AS is_used FROM gpu_span JOIN gpu_period ON typeId & 0xFF = gpuId)
 GROUP BY typeId, kind, name;
 
--- What a sample counts for: ns within each set.
+-- The weight of a sample: ns within each set.
 CREATE TEMP TABLE metric_part(typeId INTEGER, start INTEGER, setId INTEGER, ns INTEGER, PRIMARY KEY (typeId, start, setId)) WITHOUT ROWID;
 INSERT INTO metric_part
 SELECT s.typeId, s.start, m.id, sum(min(s.end, g.end) - max(s.start, g.start))

@@ -21,7 +21,7 @@ WITH bounds AS MATERIALIZED (
 	SELECT max(coalesce((SELECT max(duration) FROM ANALYSIS_DETAILS), 0), max(start)) AS stop
 	FROM SCHED_EVENTS
 ), event AS (
-	-- every row with what is known about it from SL_SCHED_DETAIL, then with the row that follows it
+	-- every row with its columns of SL_SCHED_DETAIL, then with the row that follows it
 	SELECT e.globalTid, e.start, e.cpu, e.isSchedIn, e.threadState, d.preempted, d.wakeupTime
 	FROM SCHED_EVENTS AS e LEFT JOIN SL_SCHED_DETAIL AS d
 		ON d.start = e.start AND d.globalTid = e.globalTid

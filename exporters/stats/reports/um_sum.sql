@@ -11,7 +11,7 @@
 -- column: GPU Page Faults = faults by GPUs that CUPTI has reported; empty where the report has none at all
 -- column: Migration Throughput (MB/s) = both sizes by the time the migrations took
 WITH piece(address, down, up, ns, cpu, gpu) AS (
-	-- what is known of an address, one kind at a time
+	-- migrations and faults of an address, one kind at a time
 	SELECT virtualAddress, bytes * (copyKind = 11), bytes * (copyKind = 12), end - start, NULL, NULL
 	FROM CUPTI_ACTIVITY_KIND_MEMCPY
 	WHERE copyKind IN (11, 12)
