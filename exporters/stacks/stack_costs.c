@@ -57,7 +57,7 @@ unsigned stack_costs_parse(const char *list, char *why, size_t why_len)
 	return bits;
 }
 
-/* ---- what it costs ---- */
+/* ---- costs ---- */
 
 /* The tree's node of a stack; of none, too. */
 static uint32_t node_of_stack(struct stack_costs *w, enum stack_cost what, bool has, int64_t stack)
@@ -342,7 +342,7 @@ static int read_away(struct stack_costs *w)
 	return rc;
 }
 
-/* ---- what was launched ---- */
+/* ---- launches ---- */
 
 /*
  * The calls that launched something, by process and correlation id: also those that a filter hides, as the work

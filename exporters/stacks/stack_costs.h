@@ -1,5 +1,5 @@
 /*
- * stack_costs.h - stacks and what they cost: samples, time blocked, time on GPUs, bytes, calls, added up by stack.
+ * stack_costs.h - stacks and their costs: samples, time blocked, time on GPUs, bytes, calls, added up by stack.
  *
  * All that has no stack stands under one frame, [no stack]: sums are those of the tables. Memory follows how many
  * different stacks there are, not how many events.
@@ -14,7 +14,7 @@
 enum stack_cost {
 	COST_CPU,     /* samples */
 	COST_OFF_CPU, /* ns in calls of the C library, or without a CPU */
-	COST_GPU,     /* ns of what was launched */
+	COST_GPU,     /* ns of launched work */
 	COST_READ,    /* bytes */
 	COST_WRITTEN,
 	COST_ALLOCATIONS, /* bytes of GPU memory */
@@ -35,7 +35,7 @@ extern const struct stack_cost_kind stack_cost_kinds[COST_CNT];
 /* A comma list to bits; 0 after one sentence in @why with all choices. */
 unsigned stack_costs_parse(const char *list, char *why, size_t why_len);
 
-enum stack_frames { /* how a frame is called; what is called the same is the same frame */
+enum stack_frames { /* naming of frames; frames of one name are one frame */
 	FRAMES_BY_FUNCTION,
 	FRAMES_BY_LINE,   /* function (file:line) */
 	FRAMES_BY_MODULE, /* function (module) */
@@ -49,7 +49,7 @@ enum stack_frame_kind { /* the first five as in SL_FRAMES */
 	FRAME_JIT,
 	FRAME_REMARK,
 	FRAME_CALL, /* the call that was made */
-	FRAME_WORK, /* what ran on the GPU */
+	FRAME_WORK, /* work on the GPU */
 	FRAME_FILE,
 };
 
@@ -96,11 +96,11 @@ struct stack_costs {
 	unsigned what; /* COST_BIT()s */
 	enum stack_frames frames;
 	enum stack_by by;
-	bool python_only; /* frames of Python, and what they led to; else [no Python] */
+	bool python_only; /* frames of Python, and the calls and work below them; else [no Python] */
 	bool no_leaves;   /* without the calls, kernels and files below the innermost functions */
 	/* results */
-	unsigned has;       /* of what there were events */
-	unsigned has_stack; /* and of what any had a stack */
+	unsigned has;       /* costs that have events */
+	unsigned has_stack; /* costs of which any event had a stack */
 	int64_t total[COST_CNT];
 	struct stack_frame *frame;
 	uint32_t frame_cnt, frame_max;
