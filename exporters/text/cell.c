@@ -139,7 +139,10 @@ static void make_locale(void)
 	utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
-/* Terminal columns of a character: 0 for combining marks, 2 for wide ones, -1 for what is not printed as it is. */
+/*
+ * Terminal columns of a character: 0 for combining marks, 2 for wide ones, -1 for characters that are not printed as they
+ * are.
+ */
 static int columns_of(int32_t cp)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -42,7 +42,7 @@ static void tsv_text(FILE *out, const char *text, size_t len, bool escape)
 
 static void put_text(struct sheet *s, const char *text, size_t len, char delimiter)
 {
-	/* Files keep what there is. The console's tables may be made in memory first. */
+	/* Files keep the text unchanged. The console's tables may be made in memory first. */
 	bool is_shown = (s->console || s->out == stdout) && isatty(STDOUT_FILENO);
 	char *clean = is_shown ? malloc(len + 1) : NULL;
 

@@ -35,7 +35,7 @@ struct format {
 	const char *name;
 	const char *extension;
 	const char *about;
-	const char *modifiers; /* comma list of what may stand after a colon */
+	const char *modifiers; /* comma list of words that may stand after a colon */
 	bool for_people;       /* progress lines may share its stream */
 	int (*begin)(struct sheet *s);
 	int (*row)(struct sheet *s, const struct cell *cells);

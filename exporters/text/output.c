@@ -89,7 +89,7 @@ static int close_file(struct output *o, bool keep, char *why, size_t why_len)
 	errno = 0;
 	if (fflush(o->f) != 0 || ferror(o->f))
 		rc = -1;
-	/* What an earlier write failed of shows a further one; the file goes. */
+	/* A further write gives the errno of an earlier one that failed; the file is removed. */
 	if (rc < 0 && errno == 0 && write(fileno(o->f), "", 1) >= 0)
 		errno = EIO;
 	int saved = errno;
@@ -121,7 +121,7 @@ static int close_command(struct output *o, char *why, size_t why_len)
 	unread = fflush(o->f) != 0 && errno == EPIPE;
 	status = pclose(o->f);
 	if (status == 0 ||
-	    (status < 0 && unread)) /* pclose: what was not read could not be written */
+	    (status < 0 && unread)) /* pclose: output that was not read could not be written */
 		return 0;
 	if (status > 0)
 		status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -25,8 +25,8 @@ struct output {
 
 /* kind, target and overwrite are set. 0, or -1 after one sentence in @why. */
 int output_open(struct output *o, char *why, size_t why_len);
-/* Ends it: keeps what was written if @keep, else removes it. The same returns. */
+/* Ends the output: keeps the file if @keep, else removes it. The same returns. */
 int output_close(struct output *o, bool keep, char *why, size_t why_len);
 
-/* Do both paths lead to one file? What was read must not be replaced by what was made of it. */
+/* Do both paths lead to one file? An input must not be replaced by the output made of it. */
 bool output_same_file(const char *a, const char *b);
