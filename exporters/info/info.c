@@ -1,5 +1,5 @@
 /*
- * info.c - gathers what is in a report.
+ * info.c - gathers the contents of a report.
  *
  * Every event table is read once, which counts its rows, finds the first and last and whose they are. So
  * figures are exact, also where rows were deleted or are in no order.
@@ -104,7 +104,7 @@ static char *command_line(sqlite3 *db)
 	return line;
 }
 
-/* With what waits next to it: while a report is written, nearly all of it does. */
+/* Size of the report and of its write-ahead log, which holds nearly all of a report while it is written. */
 static int64_t size_of(const char *path)
 {
 	struct stat st;
@@ -207,7 +207,7 @@ static int read_table(sqlite3 *db, struct info *i, const char *name)
 	/* Opened before the session began stands as 0: that is no time. Modules have addresses there. */
 	if (begin && (strcmp(begin, "openedAt") == 0 || strcmp(name, "SL_MODULES") == 0))
 		begin = NULL;
-	/* What has no end (a sample) was over where it began. */
+	/* An event without an end (a sample) was over where it began. */
 	sql = sqlite3_mprintf("SELECT count(*), %s%s%s, %s%s%s%s%s, %s%s%s FROM main.\"%w\"",
 			      begin ? "min(" : "NULL", begin ? begin : "", begin ? ")" : "",
 			      begin ? "max(ifnull(" : "NULL", begin ? end : "", begin ? ", " : "",

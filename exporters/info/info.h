@@ -1,4 +1,4 @@
-/* info.h - what is in a report: gathered by info.c, written by info_text.c and info_json.c. */
+/* info.h - the contents of a report: gathered by info.c, written by info_text.c and info_json.c. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* info_json.c - what is in a report, as one JSON object. What is not known is null. Times are ns. */
+/* info_json.c - the contents of a report, as one JSON object. Unknown values are null. Times are ns. */
 #include "collector/base/json.h"
 #include "exporters/info/info.h"
 

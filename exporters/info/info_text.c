@@ -1,4 +1,4 @@
-/* info_text.c - what is in a report, for people: most important first, long lists cut. */
+/* info_text.c - the contents of a report, for people: most important first, long lists cut. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -227,7 +227,7 @@ static void put_notes(FILE *out, const struct info *i)
 			shown ? "" : "\nDiagnostics:\n", quiet);
 }
 
-/* What was not asked for, and what the machine might do, is not worth a line here. */
+/* Options that are off and capabilities of the machine are not worth a line here. */
 static bool is_off(const struct info_pair *p)
 {
 	static const char *const leads[] = {"Has", "Supports", "Supported", "Is"};
