@@ -1,5 +1,5 @@
 /*
- * cmd_analyze.c - sightline analyze: what is wrong with the traced program, ranked by what it costs.
+ * cmd_analyze.c - sightline analyze: faults of the traced program, ranked by their cost.
  *
  * All rules run before anything is printed: the ranking stands first, the evidence after it.
  */
@@ -203,7 +203,7 @@ static int run_why(struct analyze *a, size_t in, const struct analysis *an,
 	if (!a->t.all_defaults || (!format->for_people && format != &format_json) ||
 	    a->t.filter.nvtx_cnt || a->t.filter.pid_cnt)
 		return 0;
-	/* Of a time, it needs what was before. */
+	/* To explain a span of time, why needs the events before the span too. */
 	db = a->t.filter.time_cnt ? db_read_open(input, why, sizeof(why)) : an->db;
 	if (db && (rc = why_run(&y, db, &a->t.filter, &(struct why_ask){.wall = &an->wall}, why,
 				sizeof(why))) == 0) {

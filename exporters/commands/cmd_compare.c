@@ -1,5 +1,5 @@
 /*
- * cmd_compare.c - sightline compare: what is different between two reports, or sets of them.
+ * cmd_compare.c - sightline compare: differences between two reports, or sets of reports.
  *
  * Everything is read before anything is written. Reports are read one after the other, so memory holds the
  * summaries of all and the rows of none.

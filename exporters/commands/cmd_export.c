@@ -73,7 +73,7 @@ static void end_progress(struct export *x, bool good)
 		took, (double)x->job.events / 1e6 / (took + 1e-9));
 }
 
-/* ---- what was asked for ---- */
+/* ---- options ---- */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -153,7 +153,7 @@ static int find_target(struct export *x)
 		x->target = strdup(x->output);
 	else
 		x->target = derived(x, len, "");
-	/* "name/" is name: next to it lies what is written meanwhile. */
+	/* "name/" is name: the temporary output lies next to it. */
 	if (x->target && x->exporter->shape == EXPORT_FOLDER)
 		for (size_t at = strlen(x->target); at > 1 && x->target[at - 1] == '/';)
 			x->target[--at] = 0;
@@ -358,9 +358,9 @@ static int open_report(struct export *x)
 	return 0;
 }
 
-/* ---- tracks of what the time went into ---- */
+/* ---- tracks of sightline why ---- */
 
-/* Unless asked for, only where it costs little beside the rest: it holds what it needs of the report in memory. */
+/* Unless asked for, only where it costs little beside the rest: the walk holds its part of the report in memory. */
 static bool explains(const struct export *x)
 {
 	struct stat st;
@@ -369,12 +369,12 @@ static bool explains(const struct export *x)
 		return false;
 	if (x->explain)
 		return strcmp(x->explain, "true") == 0;
-	/* The time of ranges or of some processes is not what is explained here. */
+	/* Why does not explain the time of ranges or of some processes. */
 	return !x->activities && !x->nvtx && !x->pid && stat(x->input, &st) == 0 &&
 	       st.st_size <= WHY_BYTES_MAX;
 }
 
-/* The walk looks at what the filters hide, too: a cause may lie outside of the time that is exported. */
+/* The walk looks at hidden events, too: a cause may lie outside of the time that is exported. */
 static int add_tracks(struct export *x)
 {
 	int rc = -1;

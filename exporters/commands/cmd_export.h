@@ -1,4 +1,4 @@
-/* cmd_export.h - what sightline export is asked for, and what it knows by then. */
+/* cmd_export.h - the options of sightline export, and its state. */
 #pragma once
 
 #include <time.h>

@@ -1,4 +1,4 @@
-/* cmd_info.c - sightline info: what is in a report. */
+/* cmd_info.c - sightline info: the contents of a report. */
 #include <string.h>
 
 #include "collector/base/commands.h"

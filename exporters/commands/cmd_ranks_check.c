@@ -1,4 +1,4 @@
-/* cmd_ranks_check.c - sightline ranks check: what a dataset lacks. */
+/* cmd_ranks_check.c - sightline ranks check: the gaps of a dataset. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static const char examples[] =
 	"ask straggler -d "
 	"dataset\n";
 
-/* What is wrong: run, kind, text. */
+/* The faults of the dataset: run, kind, text. */
 static const char found_sql[] =
 	"WITH RECURSIVE size AS (SELECT run, max(worldSize) AS world, count(DISTINCT rank) AS "
 	"there FROM rank "

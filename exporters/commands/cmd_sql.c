@@ -99,7 +99,7 @@ static int parse(struct asked *a, int argc, char **argv)
 static int run(const struct asked *a, struct db_filter *filter, struct percentiles *percent)
 {
 	struct sheet sheet = {.out = stdout, .title = "", .name = "sql"};
-	struct report r = {.from_file = true, /* columns are what the statement makes them */
+	struct report r = {.from_file = true, /* the statement decides the columns */
 			   .kind = &kind,
 			   .name = "statement",
 			   .args = strdup(""),

@@ -43,7 +43,7 @@ static int parse(struct tables *t, int argc, char **argv)
 	return tables_parse(t, opts, argc, argv);
 }
 
-/* --show-sql: what runs for a report, with all that it includes. */
+/* --show-sql: the SQL that runs for a report, with all its includes. */
 static int show_sql(const char *name)
 {
 	struct report r;

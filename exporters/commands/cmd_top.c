@@ -58,7 +58,7 @@ static int read_interval(const char *text, double *seconds)
 	return SL_EXIT_USAGE;
 }
 
-/* The column by its name in JSON, or by what stands above it. */
+/* The column by its name in JSON, or by its heading. */
 static int read_sort(const struct asked *a, struct top_ask *ask)
 {
 	const struct top_view_info *v = &top_views[ask->view];
@@ -144,7 +144,7 @@ static void show(const struct top *t, const struct asked *a, const struct top_wa
 {
 	struct top_ask ask = w->ask;
 
-	/* Of what is over, or has just begun, there are no rates. */
+	/* A recording that is over, or has just begun, has no rates. */
 	ask.totals |= t->has_totals || !t->is_sampled;
 	if (strcmp(a->format, "json") == 0)
 		top_print_json(stdout, t, ask.filter);
@@ -273,7 +273,7 @@ int cmd_top(int argc, char **argv)
 	rc = report ? 0 : session_now(a.session, "top", &now);
 	if (rc)
 		return rc;
-	/* What the session answers later must not change under the first report's name. */
+	/* A later report of the session must not take the place of the first under its name. */
 	path = report ? strdup(report) : *now.report ? strdup(now.report) : NULL;
 	top_init(&t, path);
 	t.session = report ? NULL : now.name;

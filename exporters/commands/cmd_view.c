@@ -128,7 +128,7 @@ static void on_listening(void *ctx, int port, const char *token)
 	fflush(stdout);
 }
 
-/* What cannot be a report at all is refused before anything else. */
+/* Refuses files that cannot be a report, before anything else. */
 static int check(int cnt, char **paths)
 {
 	char why[WHY_TEXT];

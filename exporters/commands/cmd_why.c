@@ -1,4 +1,4 @@
-/* cmd_why.c - sightline why: where the time went, and what was waited for. */
+/* cmd_why.c - sightline why: where the time went, and the reasons of waiting. */
 #include <string.h>
 
 #include "collector/base/commands.h"
@@ -38,7 +38,7 @@ static int show(const struct options *o, const char *path, const char *before)
 		sl_warn("why: %s", why);
 		return -1;
 	}
-	/* The filter's time is what is explained; causes may lie outside of it, so nothing is hidden. */
+	/* The time of the filter is explained; causes may lie outside of that time, so nothing is hidden. */
 	if (why_run(&y, db, &o->filter, &o->ask, why, sizeof(why)) < 0) {
 		sl_warn("why: %s: %s", path, why);
 		why_free(&y);

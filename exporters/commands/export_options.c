@@ -44,7 +44,7 @@ static char *examples_text(void)
 	return text;
 }
 
-/* What --type and --activities may be. */
+/* The values of --type and --activities. */
 static const char *type_names(void)
 {
 	static char names[256];
