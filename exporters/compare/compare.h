@@ -1,20 +1,19 @@
 /*
- * compare.h - what became slower: two or more sets of reports, side by side.
+ * compare.h - slowdowns: two or more sets of reports, side by side.
  *
- * What is compared is a kind: one file, exporters/compare/queries/NAME.sql, a text as described in report.h with
- * title, about, needs and
+ * Each comparison is of a kind: one file, exporters/compare/queries/NAME.sql, a text as described in report.h with title,
+ * about, needs and
  *
  *   unit:     ns or bytes
  *   default:  place in the output; "single" after it: one figure of the whole report, shown in the summary;
- *             "whole": nothing that a part has, so left out with a filter
+ *             "whole": a part of a report has none, so left out with a filter
  *
  * Its last statement gives samples in groups: name, alike (NULL: made from the name), value, count; ordered
  * by name, then by value. A figure of the whole report is one sample with an empty name.
  *
- * Ids differ from run to run, so names match. What is left over is matched by likeness: a kernel by its bare
- * function name, the rest by names without their numbers. One of a likeness in the base and one in another set
- * are the same thing; where most names of a likeness are left over, they only count (op_id = 17), and all of
- * them become one row.
+ * Ids differ from run to run, so names match. Names without a match are matched by likeness: a kernel by its bare function
+ * name, the rest by names without their numbers. One of a likeness in the base and one in another set are the same thing;
+ * where most names of a likeness are left over, they only count (op_id = 17), and all of them become one row.
  */
 #pragma once
 
@@ -54,8 +53,7 @@ struct compare_sample {
 struct compare_item {
 	char *name, *alike;
 	double metric[METRIC_CNT];
-	struct compare_sample
-		*few; /* what the metrics are made from; NULL: more than COMPARE_FEW */
+	struct compare_sample *few; /* the samples of the metrics; NULL: more than COMPARE_FEW */
 	size_t few_cnt;
 };
 
@@ -117,7 +115,7 @@ const char *compare_kind_names(void);
 int compare_kinds(struct comparison *c, const char *list, char *why, size_t why_len);
 /* Reads a report. 0, or -1 after one sentence in @why. */
 int compare_read(const struct comparison *c, struct compare_run *run, char *why, size_t why_len);
-/* Makes the rows from what was read. 0 or -1: no memory. */
+/* Makes the rows from the items that were read. 0 or -1: no memory. */
 int compare_match(struct comparison *c);
 void compare_free(struct comparison *c);
 
@@ -130,7 +128,7 @@ int compare_pool(struct comparison *c, size_t first);
 struct compare_row *compare_new_row(struct comparison *c, const struct compare_kind *kind,
 				    const char *name);
 
-/* The name without what changes from run to run: numbers as '#'. malloc'd. */
+/* The name without its parts that change from run to run: numbers as '#'. malloc'd. */
 char *compare_alike(const char *name);
 
 /* Sorts them; NaN of none. */
@@ -164,7 +162,7 @@ struct compare_gate {
 	bool fired;
 	const struct compare_row *worst; /* NULL: all of the kind together */
 	size_t set;                      /* where it fired */
-	double found;                    /* what was compared with limit */
+	double found;                    /* the figure that was compared with limit */
 };
 
 /* "step.median > +3%", "kernel[*gemm*].total > +2ms", "gpu_memory > 70GB". 0, or -1 after one sentence. */

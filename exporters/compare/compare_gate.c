@@ -182,7 +182,7 @@ static bool exceeds(const struct compare_gate *g, double found)
 	}
 }
 
-/* What the condition is about; NaN: unknown. */
+/* The figure that the condition tests; NaN: unknown. */
 static double found_in(const struct compare_gate *g, double from, double to)
 {
 	if (!g->is_change)
@@ -198,7 +198,7 @@ static bool is_chance(const struct compare_gate *g, const struct compare_view *v
 	return g->is_change && p >= v->alpha;
 }
 
-/* Keeps the worst of what fired. */
+/* Keeps the worst row that fires the gate. */
 static void note(struct compare_gate *g, const struct compare_row *row, size_t set, double found)
 {
 	bool up = g->op == '>' || g->op == 'g';

@@ -235,7 +235,7 @@ static int by_alike(const void *a, const void *b)
 	return order ? order : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Moves what @from has of set @s into @to. */
+/* Moves the items of set @s from @from to @to. */
 static void merge(struct compare_row *to, struct compare_row *from, size_t s)
 {
 	const struct compare_item **items = to->figure[s].items;

@@ -211,7 +211,7 @@ static int end_item(struct compare_item *item, struct samples *s)
 	return 0;
 }
 
-/* All rows of the statement. SQLITE_DONE, or what went wrong. */
+/* All rows of the statement. SQLITE_DONE, or the code of the error. */
 static int read_items(sqlite3_stmt *stmt, struct compare_item **items, size_t *cnt)
 {
 	struct samples s = {0};

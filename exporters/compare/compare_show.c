@@ -19,7 +19,7 @@ struct grid {
 	size_t cols, rows, max;
 	struct line {
 		char cell[COLS_MAX][CELL_BYTES];
-		const char *name, *more; /* more: what the name is called elsewhere, or NULL */
+		const char *name, *more; /* more: the name in the other sets, or NULL */
 		int colour[COLS_MAX];    /* 0 none, 31 worse, 32 better */
 	} * line;                        /* the first is the head */
 };
@@ -186,7 +186,7 @@ static void write_grid(struct grid *g, const char *title)
 	g->rows = g->max = 0;
 }
 
-/* ---- what is in them ---- */
+/* ---- contents of the tables ---- */
 
 static void set_name(const struct comparison *c, size_t s, char *buf, size_t len)
 {

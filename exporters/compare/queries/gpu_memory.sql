@@ -3,7 +3,7 @@
 -- needs: CUDA_GPU_MEMORY_USAGE_EVENTS = GPU memory
 -- unit: bytes
 -- default: 50 single
--- Not memory of the host. What has only a free was there before the recording, as in report cuda_mem_peak.
+-- Not memory of the host. Memory that has only a free was there before the recording, as in report cuda_mem_peak.
 WITH event AS (
 	SELECT globalPid, deviceId, start, memoryOperationType AS op, bytes,
 		row_number() OVER (PARTITION BY globalPid, address ORDER BY start, correlationId, memoryOperationType) AS nr
