@@ -1,4 +1,4 @@
-/* ncu.c - runs the parts, one after the other; what is known of the program; copies. */
+/* ncu.c - runs the parts, one after the other; reads the program's facts; copies. */
 #include "exporters/ncu/ncu.h"
 
 #include <stdarg.h>
@@ -89,7 +89,7 @@ static int read_program(struct ncu *n)
 	return rc == SQLITE_DONE ? 0 : -1;
 }
 
-/* Does the report begin with the program? What a capture range, a delay, attach or a flight recorder has does not. */
+/* Does the report begin with the program? A recording by a capture range, a delay, attach or a flight recorder does not. */
 static int read_beginning(struct ncu *n)
 {
 	static const char sql[] =

@@ -41,7 +41,7 @@ struct ncu_launch {
 	int64_t registers, shared[2]; /* static, dynamic */
 };
 
-/* Why the number may differ when the program runs under ncu, or what to know about it. */
+/* Why the number may differ when the program runs under ncu, or a warning about the launch. */
 struct ncu_note {
 	const char *kind; /* a word for machines */
 	char *text;       /* one sentence */
@@ -79,7 +79,7 @@ struct ncu {
 	bool is_masked;       /* an argument was hidden when it was recorded */
 	bool is_push_pop;     /* the range: of a thread's stack, else one that any thread may end */
 	const char *late;     /* the recording does not have the beginning: why; NULL: it has */
-	bool by_profiler;     /* it has what is between cudaProfilerStart() and Stop() */
+	bool by_profiler;     /* it has the part between cudaProfilerStart() and Stop() */
 	struct ncu_kernel *kernels;
 	size_t kernel_cnt, matching; /* so many kernels have such a name */
 	struct {
@@ -97,7 +97,7 @@ int ncu_run(struct ncu *n, sqlite3 *db, const char *path, const struct ncu_ask *
 	    size_t why_len);
 void ncu_free(struct ncu *n);
 
-/* Parts of ncu_run(): the launches (ncu_find.c), what to know about each (ncu_notes.c), its command (ncu_argv.c). */
+/* Parts of ncu_run(): the launches (ncu_find.c), notes on each (ncu_notes.c), its command (ncu_argv.c). */
 int ncu_find(struct ncu *n, char *why, size_t why_len);
 int ncu_notes(struct ncu *n);
 int ncu_argv(struct ncu *n);

@@ -65,7 +65,10 @@ static char *range_of(const struct ncu *n)
 	return NULL;
 }
 
-/* What ncu writes: the kernel's name without what a path, or ncu (%), would read otherwise; then which launch. */
+/*
+ * The name of ncu's output: the kernel's name without characters that have a meaning in a path or for ncu (%); then the
+ * number of the launch.
+ */
 static char *file_of(const struct ncu *n, const struct ncu_target *t)
 {
 	char name[NAME_MAX_LEN + 1], rank[32] = "", nr[32] = "", *file;
@@ -136,7 +139,7 @@ static void put_words(FILE *out, char *const *words)
 /* The rank of a process, by the variables of torchrun, Open MPI, PMI and Slurm. */
 #define RANK "${RANK:-${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$SLURM_PROCID}}}"
 
-/* What a launcher starts on every rank: ncu on one of them, the program alone on the others. */
+/* The script that a launcher starts on every rank: ncu on one of them, the program alone on the others. */
 static void put_wrapper(FILE *out, const struct ncu *n, const struct ncu_target *t)
 {
 	char *inside = NULL;

@@ -26,7 +26,7 @@ static int exec(struct ncu *n, const char *sql, char *why, size_t why_len)
 
 /* ---- kernels ---- */
 
-/* All, by name; rank: how well the name fits what was asked for, 0 best. */
+/* All, by name; rank: how well the name fits the pattern, 0 best. */
 static const char all_kernels[] =
 	"WITH total AS (SELECT coalesce(mangledName, demangledName) AS id, min(mangledName) AS "
 	"mangled, min(demangledName) AS demangled, min(shortName) AS short, count(*) AS n, "
@@ -203,7 +203,7 @@ static const char take_kernels[] =
 	"(SELECT correlationId FROM SL_NCU_KERNEL) GROUP BY 1, 2; "
 	"CREATE INDEX temp.SL_NCU_CALL_ID ON SL_NCU_CALL(correlationId, process)";
 
-/* What was launched by one call (a graph) counts in the order in which it began on the GPU. */
+/* Kernels of one call (a graph) count in the order in which they began on the GPU. */
 #define NUMBERED                                                                                 \
 	"CREATE TEMP TABLE SL_NCU_LAUNCH AS WITH known AS (SELECT k.rowid AS row, k.*, c.start " \
 	"AS call, c.globalTid FROM SL_NCU_KERNEL AS k LEFT JOIN SL_NCU_CALL AS c ON "            \

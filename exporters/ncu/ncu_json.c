@@ -1,4 +1,4 @@
-/* ncu_json.c - the same for programs. Times are ns, what is not known is null. */
+/* ncu_json.c - the result as JSON. Times are ns, unknown values are null. */
 #include "exporters/ncu/ncu.h"
 
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /*
- * ncu_notes.c - what would make another number of the launch under ncu, and how ncu may run the kernel again: that it runs
- * kernels several times, one after the other, does not suit those that wait for others.
+ * ncu_notes.c - reasons for another number of the launch under ncu, and ways for ncu to run the kernel again: runs one after
+ * the other do not suit kernels that wait for other kernels.
  */
 #include "exporters/ncu/ncu.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the whole report lacks ---- */
+/* ---- gaps of the whole report ---- */
 
 static int64_t ask(sqlite3 *db, const char *sql, int64_t a, int64_t b, int64_t c)
 {
@@ -47,7 +47,7 @@ static const char lost[] =
 	"LIKE '%ring%' OR what LIKE 'records%' OR what LIKE 'rows of the report%' OR what LIKE "
 	"'spooled%')";
 
-/* What nsys has of it. */
+/* The messages of nsys on lost CUDA events. */
 static const char collected[] = "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE '%CUDA%' "
 				"AND (text LIKE '%not %collected%' "
 				"OR text LIKE '% lost%' OR text LIKE '%dropped%')";
@@ -63,7 +63,7 @@ static const char without_call[] = "SELECT count(*) FROM SL_NCU_LAUNCH WHERE cal
 				   "?1 AND process & 16777215 = "
 				   "?2";
 
-/* 1: there was no room for what ncu saves between runs of a kernel, as far as allocations were recorded. */
+/* 1: there was no room for the memory that ncu saves between runs of a kernel, as far as allocations were recorded. */
 static const char memory_is_full[] =
 	"SELECT coalesce((SELECT total(CASE memoryOperationType WHEN 0 THEN bytes ELSE -bytes END) "
 	"FROM "

@@ -1,4 +1,4 @@
-/* ncu_text.c - for people and for sh: what is no command stands behind #, so that the whole can be run as a script. */
+/* ncu_text.c - for people and for sh: lines other than commands begin with #, so that the whole can be run as a script. */
 #include "exporters/ncu/ncu.h"
 
 #include <stdlib.h>
