@@ -3,8 +3,8 @@
  *
  *   top_read.c    sums of a growing report (SL_LIVE_*), at two moments
  *   top_totals.c  the same sums of a finished report, from its rows
- *   top_health.c  what was sampled last of GPUs and of the machine
- *   top_rows.c    what went on between them: rows, sorted, filtered
+ *   top_health.c  the last samples of GPUs and of the machine
+ *   top_rows.c    the activity between them: rows, sorted, filtered
  *   top_text.c    lines of text, and JSON
  *   top_screen.c  on a terminal, where there is ncurses
  *
@@ -74,7 +74,7 @@ struct top_item {
 	uint8_t part;     /* call: CALL_*; file: 1 folder, 2 calls too short for a file */
 	bool has_switches, is_on, is_over;
 	bool has_name_only;               /* thread: neither switches nor calls of libc */
-	int64_t cpu_ns, off_ns, switched; /* up to there; what follows is in the sums */
+	int64_t cpu_ns, off_ns, switched; /* up to there; later time is in the sums */
 	int64_t until, until_before;      /* GPU: where the sums reach, -1 unknown */
 	int64_t now[TOP_SUMS], before[TOP_SUMS];
 };
@@ -120,7 +120,7 @@ struct top {
 	size_t process_cnt, thread_cnt;
 	unsigned looks;                               /* since names were read, */
 	size_t named;                                 /* when there were so many threads */
-	char missing[512];                            /* what is missing; "" nothing */
+	char missing[512];                            /* names of missing data; "" nothing */
 	char gpus[1024], metrics[1024], machine[512]; /* sampled last, as text; "": nothing */
 };
 
@@ -136,7 +136,7 @@ struct sqlite3;
 int top_read_totals(struct top *t, struct sqlite3 *db, char *why, size_t why_len);
 
 void top_read_names(struct top *t, struct sqlite3 *db);
-/* What was sampled last (top_health.c). */
+/* Reads the last samples (top_health.c). */
 void top_read_health(struct top *t, struct sqlite3 *db, int64_t now);
 /* The item with this id, made when new; NULL: no memory. */
 struct top_item *top_item(struct top_set *set, int64_t id);
@@ -216,7 +216,7 @@ void top_rows_free(struct top_rows *rows);
 
 /* A line of the table, its heading with @row NULL, cut to @width columns. malloc'd, NULL: no memory. */
 char *top_line(const struct top_ask *ask, const struct top_row *row, size_t width);
-/* What stands above the table: line @i; false: there is no such line. @warn: in red. */
+/* The head above the table: line @i; false: there is no such line. @warn: in red. */
 bool top_head(const struct top *t, unsigned i, char *text, size_t size, bool *warn);
 void top_print(FILE *out, const struct top *t, const struct top_ask *ask, size_t most,
 	       size_t width);

@@ -1,5 +1,5 @@
 /*
- * top_health.c - what was sampled last, of GPUs and of the machine: a line of each.
+ * top_health.c - the last samples of GPUs and of the machine: a line of each.
  *
  * The newest rows alone are looked at: a growing report has no index. A sum is a rate since the sample before.
  */

@@ -1,4 +1,4 @@
-/* top_read.c - the sums of a growing report, read once a second: only what has changed, in one short transaction. */
+/* top_read.c - the sums of a growing report, read once a second: only the changed rows, in one short transaction. */
 #include "collector/base/grow.h"
 #include "collector/base/hash.h"
 #include "collector/base/now.h"
@@ -267,7 +267,7 @@ static void take_gpu(struct top_item *i, sqlite3_stmt *s)
 		i->text = text_of(s, 8);
 }
 
-/* In the order of the enums above; the first column is the id, what is asked for is newer than ?1. */
+/* In the order of the enums above; the first column is the id, rows newer than ?1 are selected. */
 static const struct {
 	const char *sql;
 	void (*take)(struct top_item *i, sqlite3_stmt *s);
@@ -324,7 +324,7 @@ static void begin_interval(struct top *t)
 	t->before = t->time;
 }
 
-/* Up to the last context switch the collector counts; what a thread has done since goes on until @t->time. */
+/* The collector counts up to the last context switch; the state of a thread since then is taken to last until @t->time. */
 static void go_on(struct top *t)
 {
 	for (size_t n = 0; n < t->set[TOP_THREAD].cnt; n++) {
@@ -374,7 +374,7 @@ static void no_news(struct top *t)
 	if (now - t->time < IDLE_NS || t->status != TOP_RECORDING)
 		return;
 	begin_interval(t);
-	/* What is written next may have happened a second ago. */
+	/* The next row may be about an event a second ago. */
 	t->time = now - SECOND_NS;
 	t->is_idle = t->is_sampled = true;
 	go_on(t);

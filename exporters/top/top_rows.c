@@ -1,4 +1,4 @@
-/* top_rows.c - what went on between two moments: one row per process, thread, function, file or GPU. */
+/* top_rows.c - the activity between two moments: one row per process, thread, function, file or GPU. */
 #include "collector/base/grow.h"
 #include "collector/base/hash.h"
 #include "collector/base/saturate.h"
@@ -288,7 +288,7 @@ static int compare_text(const struct top_row *a, const struct top_row *b)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-/* What is not known comes last, whichever way. */
+/* Unknown values come last, in either direction. */
 static int compare_rows(const void *one, const void *two, void *arg)
 {
 	const struct top_row *a = one, *b = two;
@@ -328,7 +328,7 @@ static bool is_wanted(const struct top_row *r, const char *filter)
 	       number_has(r->tid, filter);
 }
 
-/* In a live table, what has done nothing is left out, but for threads: that they wait is news. */
+/* A live table leaves out rows without activity, but for threads: that a thread waits is news. */
 static bool has_done_something(const struct top_ask *ask, const struct top_row *r)
 {
 	if (ask->view <= VIEW_THREADS || ask->view == VIEW_GPUS || ask->totals)

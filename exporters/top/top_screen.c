@@ -48,7 +48,7 @@ static void on_end(int sig)
 	ended_by = sig;
 }
 
-/* Not what a handler may call; but the terminal is worth more than the rest of a process that is dying. */
+/* endwin() is not safe in a signal handler; but the terminal is worth more than the rest of a process that is dying. */
 static void on_crash(int sig)
 {
 	endwin();
@@ -63,7 +63,7 @@ bool top_has_screen(void)
 
 /* ---- drawing ---- */
 
-/* Where the terminal has no UTF-8, a character beyond ASCII becomes '?', and the mark of what was cut '~'. */
+/* Where the terminal has no UTF-8, a character beyond ASCII becomes '?', and the mark of cut text '~'. */
 static void to_ascii(char *text)
 {
 	char *to = text;
@@ -249,7 +249,7 @@ static bool look(struct screen *s, char *why)
 	if (top_read(s->t, why, WHY) < 0)
 		return false;
 	if (s->t->status == TOP_FINISHED && !s->t->has_totals) {
-		/* What was seen last stays, as sums: rates are those of something that is over. */
+		/* The last figures stay, as sums: a recording that is over has no rates. */
 		s->w->ask.totals = true;
 		snprintf(s->note, sizeof(s->note),
 			 "The recording is finished. These are the sums up to its last second; q "

@@ -1,4 +1,4 @@
-/* top_text.c - what the screen and `top --once` show, as text; and JSON. */
+/* top_text.c - the contents of the screen and of `top --once`, as text; and JSON. */
 #include "exporters/top/top.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ static void put_number(char *out, size_t size, double v)
 		snprintf(out, size, "%.2fG", v / 1e9);
 }
 
-/* What stands before the numbers: ids. */
+/* The id columns, which stand before the numbers. */
 static unsigned ids_of(const struct top_ask *ask)
 {
 	switch (ask->view) {
@@ -163,7 +163,7 @@ char *top_line(const struct top_ask *ask, const struct top_row *row, size_t widt
 	return l.text;
 }
 
-/* ---- what stands above ---- */
+/* ---- head lines ---- */
 
 static const char *status_text(const struct top *t)
 {
@@ -210,7 +210,7 @@ static void gpu_line(const struct top *t, char *text, size_t size)
 	top_rows_free(&rows);
 }
 
-#define SHOWN_NS 2000000000ll /* what is behind by less is as usual */
+#define SHOWN_NS 2000000000ll /* a smaller lag is as usual */
 
 /* Switches that the kernel did not report are no fault of the recording, and there are a few in nearly every one. */
 static void losses_line(const struct top *t, char *text, size_t size)

@@ -19,7 +19,7 @@ static char *text_of(sqlite3_stmt *stmt, int column)
 	return text ? strdup(text) : NULL;
 }
 
-/* Packed ids of threads and processes become what people know. */
+/* The id that people know, of a packed id of a thread or process. */
 #define PID(column) column " >> 24 & 0xffffff"
 
 /* ---- threads ---- */
