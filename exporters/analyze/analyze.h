@@ -1,4 +1,4 @@
-/* analyze.h - what rules gave, on its way to the reader: kept until the ranking is known. */
+/* analyze.h - findings and evidence of rules, kept until the ranking is known. */
 #pragma once
 
 #include "exporters/analyze/findings.h"
@@ -17,7 +17,7 @@ struct evidence {
 	size_t len;
 	long long rows;
 	size_t first, found; /* findings: the order of the first, how many */
-	char missing[128];   /* NO_DATA: what such data is called */
+	char missing[128];   /* NO_DATA: the name of the missing data */
 	struct wall wall;
 };
 
@@ -36,7 +36,7 @@ int analyze_list(const struct analyze *a, const struct format *format,
 /* The job whose evidence a finding rests on; job_cnt: none. */
 size_t analyze_job_of(const struct analyze *a, const struct finding *f);
 
-/* How busy each GPU of each report was, and what follows from that. 0, or -1 (@why, or no memory). */
+/* Finds how busy each GPU of each report was, and the imbalance that follows. 0, or -1 (@why, or no memory). */
 struct rank {
 	const char *input;
 	long long ns;

@@ -15,7 +15,7 @@ static bool of_input(const char *name, const char *input)
 
 /* ---- for people ---- */
 
-/* Columns to wrap at: those of the terminal, within what reads well. */
+/* Columns to wrap at: those of the terminal, within the range that reads well. */
 static size_t line_width(FILE *out)
 {
 	struct winsize size;
@@ -80,7 +80,7 @@ static void put_finding(const struct analyze *a, const struct finding *f, size_t
 	putc('\n', out);
 }
 
-/* Judges what goes into CUDA or what a GPU did. */
+/* Does the rule judge calls of CUDA or work of a GPU? */
 static bool is_of_gpu(const struct report *rule)
 {
 	char needs[512];

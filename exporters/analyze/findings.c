@@ -1,4 +1,4 @@
-/* findings.c - runs rules and collects what they say. */
+/* findings.c - runs rules and collects their findings. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,7 +157,7 @@ static int make_step(struct analysis *a, const char *name, char *why, size_t why
 	return rc;
 }
 
-/* Makes what rules/shared/ has under each of the @names, unless that was done before. */
+/* Makes the tables of rules/shared/ under each of the @names, unless they were made before. */
 static int run_steps(struct analysis *a, const char *names, char *why, size_t why_len)
 {
 	char name[64], mark[72], *used;
@@ -428,7 +428,7 @@ long long findings_run(struct analysis *a, const struct report *rule, const stru
 	for (unsigned i = 0; report_field(rule->sql, "uses", i, uses, sizeof(uses)); i++)
 		if (run_steps(a, uses, why, why_len) < 0)
 			return -1;
-	/* What the rule leaves in the temp schema is dropped with the savepoint. */
+	/* The savepoint drops the rule's tables in the temp schema. */
 	sqlite3_exec(a->db, "SAVEPOINT rule", NULL, NULL, NULL);
 	rows = query_observe(a->db, rule, unit, format, s, &observer, why, why_len);
 	if (rows < 0 && h.wrong)
@@ -447,7 +447,7 @@ void findings_limit(struct findings *fs, size_t first, const struct gain_limit *
 			f->cost_ns = limit->upper;
 			f->share = wall > 0 ? (double)limit->upper / (double)wall : -1;
 		}
-		/* What costs an unknown time is severe for another reason: errors, memory. */
+		/* A finding of unknown cost is severe for another reason: errors, memory. */
 		if (f->severity == SEVERITY_SEVERE && f->cost_ns >= 0 && 10 * limit->lower < wall)
 			f->severity = SEVERITY_BAD;
 		if (f->severity == SEVERITY_BAD && f->cost_ns >= 0 && 50 * f->cost_ns < wall)

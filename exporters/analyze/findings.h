@@ -1,12 +1,12 @@
 /*
- * findings.h - rules: what is wrong with the traced program, what it costs, how one sees it.
+ * findings.h - rules: faults of the traced program, with their costs and evidence.
  *
  * A new rule is one file, exporters/analyze/rules/NAME.sql, a text as described in report.h with, next to
  * title, about, needs, arg and column:
  *
- *   gain:     sync: bad only where why, if it can, finds that something is won without waits for the GPU
+ *   gain:     sync: bad only where why, if it can, finds a gain without waits for the GPU
  *   default:  place in the set that runs without -r (a number that no other rule has)
- *   advice:   what to do about it; may be repeated
+ *   advice:   a remedy; may be repeated
  *   lines:    the option that records stacks of the calls that it is about
  *   uses:     NAME[, ...]: temporary tables made by exporters/analyze/rules/shared/NAME.sql, once for all rules
  *
@@ -14,8 +14,8 @@
  *
  *   The verdict is each statement before the last one whose first column is called "severity":
  *     severity  'info', 'bad' or 'severe'
- *     cost      wall time that could be won, ns, as an estimate that errs on the small side; what goes
- *               on in parallel (processes, GPUs, threads) counts once. NULL: unknown
+ *     cost      wall time that could be won, ns, as an estimate that errs on the small side; parallel work (processes, GPUs,
+ *     threads) counts once. NULL: unknown
  *     finding   one sentence with figures. {N ns}, {N B}, {N} and {N gap|gaps} are written for people:
  *               12.3 ms, 4.56 MB, 7,890, 1 gap
  *     advice    (may be left out) instead of the one in the head
@@ -24,8 +24,8 @@
  *   then its evidence is not shown either unless the rule was asked for by name.
  *
  *   The evidence is the last statement, a table like that of a report: the worst rows first,
- *   LIMIT :rows. :rows, :start, :end and :nvtx are arguments of every rule; the last three restrict
- *   what all tables hold before the rule runs, so it need not look at them.
+ *   LIMIT :rows. :rows, :start, :end and :nvtx are arguments of every rule; the last three restrict the rows of all tables
+ *   before the rule runs, so the rule can ignore these arguments.
  *
  * Where a rule has no threshold of its own, a cost above 10 % of the wall time is severe, above 2 % bad.
  *
@@ -74,7 +74,7 @@ struct analysis {
 	const char *input;
 	const struct db_filter *base; /* of the whole call */
 	struct db_filter own,
-		shown;  /* a rule's :start, :end, :nvtx; what @db shows because of both */
+		shown;  /* a rule's :start, :end, :nvtx; the filter of @db, from @base and @own */
 	char *own_text; /* @own as its arguments say it */
 	struct wall wall;
 	bool all;
@@ -82,19 +82,19 @@ struct analysis {
 };
 
 /*
- * @filter may be NULL. 0, or -1 after one sentence in @why. @input and @filter must outlive it. @all: all rules will run, so what
- * they share is made first, and the wall time comes from the same passes over the events.
+ * @filter may be NULL. 0, or -1 after one sentence in @why. @input and @filter must outlive it. @all: all rules will run, so
+ * their shared tables are made first, and the wall time comes from the same passes over the events.
  */
 int analysis_open(struct analysis *a, const char *input, const struct db_filter *filter, bool all,
 		  char *why, size_t why_len);
 void analysis_close(struct analysis *a);
-/* Makes what @steps of rules/shared/ make, unless that was done before. 0 or -1 likewise. */
+/* Makes the tables of @steps of rules/shared/, unless they were made before. 0 or -1 likewise. */
 int analysis_use(struct analysis *a, const char *steps, char *why, size_t why_len);
 
 /*
- * Runs a rule (of rule_kind, report_load()): adds what it finds to @fs and writes its evidence. @s as for
+ * Runs a rule (of rule_kind, report_load()): adds its findings to @fs and writes its evidence. @s as for
  * query_run(); @format NULL: no evidence. Returns rows of evidence, or -1 after one sentence in @why, or
- * FINDINGS_NO_DATA with @why = what the data that is missing is called.
+ * FINDINGS_NO_DATA with @why = the name of the missing data.
  */
 #define FINDINGS_NO_DATA (-2)
 long long findings_run(struct analysis *a, const struct report *rule, const struct time_unit *unit,
@@ -105,20 +105,20 @@ long long findings_run(struct analysis *a, const struct report *rule, const stru
 int findings_add(struct findings *fs, const struct finding *f);
 
 /*
- * What is known of all that could be won in a report, by replaying it (exporters/why/gains.h): of the largest gain the upper bound,
- * and the lower one where that is sure.
+ * Bounds of the largest gain in a report, by replaying it (exporters/why/gains.h): the upper bound, and the lower one where
+ * that is sure.
  */
 struct gain_limit {
 	bool is_known, is_sync_known;
 	long long lower, upper;
-	long long sync; /* upper bound of what is won without waits for the GPU */
+	long long sync; /* upper bound of the gain without waits for the GPU */
 };
 
 /* Findings from number @first on cost no more than that, and are severe only where so much is sure; of @wall ns. */
 void findings_limit(struct findings *fs, size_t first, const struct gain_limit *limit,
 		    long long wall);
 
-/* What costs most first. */
+/* Sorts by cost, the highest first. */
 void findings_rank(struct findings *fs);
 void findings_free(struct findings *fs);
 

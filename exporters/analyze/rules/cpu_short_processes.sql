@@ -36,7 +36,7 @@ FROM ranked
 GROUP BY exe
 HAVING max(n) >= :count AND median < :life * 1e6;
 
--- The shortest lives (the first tenth, without the luckiest) are what start and end take.
+-- The shortest lives (the first tenth, without the luckiest) are the cost of start and end.
 SELECT
 	'bad' AS severity,
 	-- their lives are no gain: without them, a thread that waits for them may wait for something else

@@ -27,7 +27,7 @@ FROM cuda_calls AS r JOIN gpu_span AS g ON g.pid = r.globalTid >> 24
 WHERE r.what = 'alloc' AND r.start >= g.start AND r.start < g.end AND r.end >= r.start
 GROUP BY r.globalTid, nameId;
 
--- How often what is allocated fell from a peak by at least a fifth of the highest level and rose again by as much.
+-- How often the allocated memory fell from a peak by at least a fifth of the highest level and rose again by as much.
 CREATE TEMP TABLE teeth AS
 WITH level AS (
 	SELECT m.globalPid, deviceId, m.start, sum(CASE memoryOperationType WHEN 0 THEN bytes ELSE -bytes END)

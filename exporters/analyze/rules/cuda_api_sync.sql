@@ -17,7 +17,7 @@ FROM cuda_calls
 WHERE what = 'sync' AND end >= start
 	AND nameId NOT IN (SELECT id FROM StringIds WHERE value GLOB 'cudaEventSynchronize*' OR value GLOB 'cuEventSynchronize*');
 
--- To wait is no loss as long as the GPU works: what can be won is another rule's matter.
+-- To wait is no loss as long as the GPU works: the possible gain is another rule's matter.
 SELECT
 	'info' AS severity,
 	NULL AS cost,

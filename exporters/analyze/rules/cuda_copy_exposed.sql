@@ -17,7 +17,7 @@
 -- column: Copies = copies from or to the host
 -- column: PID = process
 -- column: Device ID = CUDA ordinal in the process
--- Exposed is what is left of the time in which the GPU did anything, without that in which it did anything else.
+-- Exposed is the time in which the GPU did anything, less the time in which it did anything else.
 CREATE TEMP TABLE load AS
 WITH bytes AS (
 	SELECT globalPid, deviceId, sum(bytes) FILTER (WHERE detail IN (1, 3)) AS up,

@@ -24,7 +24,7 @@ SELECT globalPid >> 24, gpu, at, sum(delta) OVER (PARTITION BY globalPid, gpu OR
 FROM mem_edge;
 CREATE INDEX temp.mem_level_at ON mem_level(process, gpu, at);
 
--- What was allocated at the end of each step. Of several edges at one time the last row has the level.
+-- The memory allocated at the end of each step. Of several edges at one time the last row has the level.
 CREATE TEMP TABLE mem_curve AS
 SELECT tid, stem, gpu, no, end, max(no) OVER (PARTITION BY tid, stem, gpu) AS steps, coalesce((SELECT bytes FROM mem_level AS l
 	WHERE l.process = tid >> 24 AND l.gpu = d.gpu AND l.at <= s.end ORDER BY l.at DESC, l.rowid DESC LIMIT 1), 0) AS bytes

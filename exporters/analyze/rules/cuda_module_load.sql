@@ -28,7 +28,7 @@ WITH load AS (
 	FROM load AS l JOIN gpu_span AS g ON g.pid = globalTid >> 24
 	WHERE l.start >= g.start AND l.end > l.start
 )
--- what goes on inside another of them counts once
+-- a load inside another one counts once
 SELECT globalTid, what, end - start AS ns,
 	max(end - max(start, coalesce(max(end) OVER (PARTITION BY globalTid
 		ORDER BY start, end DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start)), 0) AS own

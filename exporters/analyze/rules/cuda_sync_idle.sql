@@ -35,7 +35,7 @@ GROUP BY b.gpu, b.end;
 
 SELECT
 	'bad' AS severity,
-	-- the gap is what the host did next; without the wait, no more is won than the GPU worked inside of it
+	-- the gap is the host's next work; without the wait, no more is won than the GPU worked inside of it
 	NULL AS cost,
 	'GPU ' || deviceId || ' ran empty {' || n || ' time|times} (' || printf('%.0f', 1e9 * n / wall)
 		|| ' per second) because a thread waited for it, and was idle for {' || ns || ' ns} in all, {' || (ns / n)

@@ -42,13 +42,13 @@ SELECT pid, coalesce((SELECT at FROM up WHERE up.pid = reader.pid AND at IN gpu 
 	CASE WHEN (SELECT count(*) FROM gpu) = 1 THEN (SELECT globalPid FROM gpu) END) AS gpu
 FROM reader;
 
--- What is read. Code that is loaded late is no data, nor is what is only asked about: Python looks at every folder of a
--- path to find out where a module is.
+-- Files that are read. Code that is loaded late is no data, nor is a file that is only asked about: Python looks at every
+-- folder of a path to find out where a module is.
 CREATE TEMP TABLE data AS
 SELECT DISTINCT path FROM file_calls
 WHERE what IN ('open', 'read') AND path NOT GLOB '*.py' AND path NOT GLOB '*.pyc' AND path NOT GLOB '*.so*';
 
--- Reading, and what a thread does between two files (decoding): until it waits for something, or 10 ms pass.
+-- Reading, and the work of a thread between two files (decoding): until it waits for something, or 10 ms pass.
 CREATE TEMP TABLE loading AS
 WITH call AS (
 	SELECT globalTid, start, end, 1 AS file

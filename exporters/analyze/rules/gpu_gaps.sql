@@ -41,7 +41,7 @@ SELECT globalPid, deviceId, contextId, free AS start, start - free AS ns
 FROM before
 WHERE start - free > :gap * 1000000;
 
--- GPUs are idle side by side: what one of them could win is what can be won.
+-- GPUs are idle side by side: the idle time of the one with the longest gaps is the gain.
 SELECT
 	CASE WHEN 10 * ns > wall THEN 'severe' WHEN 50 * ns > wall THEN 'bad' ELSE 'info' END AS severity,
 	ns AS cost,

@@ -27,7 +27,7 @@ WITH RECURSIVE whole AS (
 	SELECT gpu, globalPid, deviceId, contextId, nr, start + nr * size AS start, min(end, start + (nr + 1) * size) AS end
 	FROM number
 )
--- what was over by the end of the chunk or reaches over it, without that of its start
+-- busy time up to the end of the chunk, without the busy time up to its start
 SELECT globalPid, deviceId, contextId, nr, start, end,
 	coalesce((SELECT busy FROM gpu_busy AS b WHERE b.gpu = cut.gpu AND b.end <= cut.end ORDER BY b.end DESC LIMIT 1), 0)
 	+ coalesce((SELECT max(0, cut.end - b.start) FROM gpu_busy AS b
@@ -48,7 +48,7 @@ GROUP BY globalPid, deviceId, island;
 
 SELECT
 	'info' AS severity,
-	-- what the GPU does not do is no gain: the host may have nothing for it
+	-- idle time of the GPU is no gain: the host may have no work for it
 	NULL AS cost,
 	'GPU ' || deviceId || ' was busy for less than ' || :threshold || ' % of the time in {' || n
 		|| ' stretch|stretches} of {' || ns || ' ns} altogether, of which it was idle for {' || idle || ' ns}.' AS finding

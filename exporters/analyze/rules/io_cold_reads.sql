@@ -19,8 +19,8 @@
 -- column: Tid = thread
 -- column: Function = function called
 -- column: Path = file
--- Opening a file that is also written may wait for what was written. In the order of threads and time: of the calls of
--- a thread, the one that began last has the highest rowid.
+-- Opening a file that is also written may wait for the written data. In the order of threads and time: of the calls of a
+-- thread, the one that began last has the highest rowid.
 CREATE TEMP TABLE fetch AS
 SELECT globalTid, start, end, what, nameId, path, iif(stdio, NULL, bytes) AS bytes FROM file_calls
 WHERE what IN ('read', 'stat')

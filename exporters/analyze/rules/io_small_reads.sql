@@ -63,7 +63,7 @@ WHERE eventType = 3 AND isStdio = 1 AND fileAccessId IN unbuffered AND filePath 
 GROUP BY globalTid
 HAVING n >= 100 AND sum(bytes) < :small * n;
 
--- What larger pieces would win: all but one call for each 64 KiB. Threads wait side by side.
+-- The gain of larger pieces: all but one call for each 64 KiB. Threads wait side by side.
 SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' ELSE 'bad' END AS severity,
 	cost,
@@ -75,7 +75,7 @@ SELECT
 FROM (
 	SELECT globalTid, sum(n) AS n, sum(bytes) AS bytes, sum(ns) AS ns, count(*) OVER () AS threads,
 		CAST(sum(ns) * (1 - (sum(bytes) / 65536 + 1.0) / sum(n)) AS INTEGER) AS cost,
-		-- A file is named as what most reads were of where it has half of all of them, short ones included.
+		-- A file is named as that of most reads where it has half of all reads, short ones included.
 		(SELECT iif(2 * sum(of_file.n) >= (SELECT sum(p.n) FROM small AS p WHERE p.globalTid = small.globalTid),
 				'; most of them were of ', '; the largest known part, {' || sum(of_file.n) || '}, of ') || path
 			FROM (SELECT globalTid, path, n FROM small WHERE path IS NOT NULL

@@ -12,7 +12,7 @@
 -- column: Kernels = NCCL kernels
 -- column: PID = process
 -- column: Device ID = CUDA ordinal in the process
--- Exposed is what is left of the time in which the GPU did anything, without that in which it did anything else.
+-- Exposed is the time in which the GPU did anything, less the time in which it did anything else.
 CREATE TEMP TABLE load AS
 SELECT nccl.globalPid, nccl.deviceId, nccl.n, nccl.ns, busy.ns - coalesce(other.ns, 0) AS exposed,
 	(SELECT wall.ns FROM wall) AS wall

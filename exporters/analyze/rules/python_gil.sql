@@ -27,7 +27,7 @@ WITH traced AS MATERIALIZED (
 ), python AS MATERIALIZED (
 	SELECT globalPid / 0x1000000 AS pid FROM SL_PROCESS_TREE WHERE exe GLOB '*/python*' OR exe GLOB '*/pypy*'
 	UNION
-	-- what 'ranks fetch' has named begins with rank and host
+	-- names by 'ranks fetch' begin with rank and host
 	SELECT globalPid / 0x1000000 FROM PROCESSES
 	WHERE name GLOB '*python*' OR name GLOB 'pypy*' OR name GLOB 'pt_*' OR name GLOB 'rank *: pypy*' OR name GLOB 'rank *: pt_*'
 )

@@ -1,2 +1,2 @@
--- cuda_launch(pid, ns): what launching a kernel takes in a process, on average. pid: the upper bits of its ids.
+-- cuda_launch(pid, ns): the average time of launching a kernel in a process. pid: the upper bits of its ids.
 -- uses: cuda_calls

@@ -1,6 +1,6 @@
 -- file_calls(globalTid, start, end, what, nameId, path, bytes, stdio): calls on regular files: 'open', 'stat' (and other
--- questions to folders), 'read', 'write', 'sync', 'close'. From OSRT_API where its calls know their paths, else from
--- what --osrt-file-access recorded.
+-- questions to folders), 'read', 'write', 'sync', 'close'. From OSRT_API where its calls know their paths, else from the rows
+-- of --osrt-file-access.
 -- stdio: 1: on a stream's buffer, whose bytes and calls are not those of the kernel.
 -- unbuffered(fileAccessId): open files behind streams that have no buffer; their calls have stdio 0.
 -- io_functions(id, what, stdio): the same for names of functions in StringIds.

@@ -1,4 +1,4 @@
--- What GPUs did: operations are kernels, copies, sets and graphs that have an end. One pass over all fills the tables that
+-- The work of GPUs: operations are kernels, copies, sets and graphs that have an end. One pass over all fills the tables that
 -- gpu_busy, gpu_cover and gpu_sums describe.
 -- uses: cuda_launch, event_spans
 CREATE VIRTUAL TABLE temp.gpu_busy USING sl_gpu_busy;
