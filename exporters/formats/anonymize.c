@@ -1,4 +1,4 @@
-/* anonymize.c - finds what identifies people and places in texts, and replaces it by numbers. */
+/* anonymize.c - finds the parts of texts that identify people and places, and replaces them by numbers. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,7 +44,7 @@ struct anonymizer {
 	bool failed;
 };
 
-/* ---- what is known ---- */
+/* ---- known texts ---- */
 
 static struct known *known(struct anonymizer *a, enum kind kind, const char *text, size_t len)
 {
@@ -228,7 +228,7 @@ static void put_path(struct anonymizer *a, const char *path, size_t len)
 			}
 			if (depth == 2 && is(path, n, "local"))
 				keep_all = false;
-			/* /dev/null: what stands right below is a device */
+			/* /dev/null: a name right below is a device */
 			bool known_place =
 				(depth == 1 && system) || keep_all ||
 				(depth == 2 && system && is_one_of(path, n, second)) ||
@@ -429,7 +429,7 @@ const char *anonymize(struct anonymizer *a, enum anonymize_how how, const char *
 	return a->failed ? NULL : a->out;
 }
 
-/* ---- which column is what ---- */
+/* ---- treatment of columns ---- */
 
 enum anonymize_how anonymize_column(const char *table, const char *column)
 {

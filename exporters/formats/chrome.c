@@ -2,9 +2,9 @@
  * chrome.c - Chrome's trace event format, as PyTorch's profiler writes it: chrome://tracing, ui.perfetto.dev,
  * speedscope and HolisticTraceAnalysis read it.
  *
- * Times are microseconds with three decimals, so nothing is rounded. What had not ended is a "B" without an
- * "E". Ranges that may overlap (start/end of NVTX) are "b" and "e", one id per lane; an "e" waits until what is
- * inside has ended, so that they nest in the order of the file too.
+ * Times are microseconds with three decimals, so nothing is rounded. A slice that had not ended is a "B" without an "E".
+ * Ranges that may overlap (start/end of NVTX) are "b" and "e", one id per lane; an "e" waits until the ranges inside have
+ * ended, so that they nest in the order of the file too.
  */
 #include <math.h>
 #include <stdio.h>
@@ -429,7 +429,7 @@ static int sample(struct chrome *c, const struct tl_event *e)
 	return 0;
 }
 
-/* What ran on a CPU until @ts. @state: why it stopped, -1 not known; @open: it still runs at the end. */
+/* The thread that ran on a CPU until @ts. @state: why it stopped, -1 not known; @open: it still runs at the end. */
 static void ran(struct chrome *c, struct place *cpu, int64_t ts, int state, bool open)
 {
 	const struct tl_track *t = cpu->running;
@@ -542,7 +542,7 @@ static void tail(struct chrome *c)
 		free(p->pending);
 		free(p);
 	}
-	/* After the last event there is no comma; what was written last is still in the buffer. */
+	/* No comma follows the last event, which is still in the buffer. */
 	if (o->p - o->buf >= 2 && o->p[-2] == ',')
 		o->p -= 2;
 	out_literal(o, "\n]");

@@ -1,5 +1,5 @@
 /*
- * export.h - what an exporter is. A new one is one file in this folder and one line in exporters.def.
+ * export.h - the interface of exporters. A new exporter is one file in this folder and one line in exporters.def.
  *
  * cmd_export.c opens the report, finds the name of the output, makes a temporary one next to it, renames
  * at the end or removes it; the exporter only writes.
@@ -34,14 +34,15 @@ struct export_options {
 };
 
 struct export_job {
-	sqlite3 *db; /* opened by db_read_open(), filtered: unqualified names are what to export */
+	sqlite3 *
+		db; /* opened by db_read_open(), filtered: unqualified names are the exported rows */
 	const char *input;  /* path of the report */
 	const char *output; /* name the result will have; "-": stdout */
 	struct out *out;    /* STREAM */
 	const char *path;   /* FOLDER, FILE: where to write it now */
 	struct export_options opt;
 	struct tl_options timeline; /* activities, shift, progress: for timeline_run() */
-	uint64_t events;            /* what the exporter counted, for the last line of progress */
+	uint64_t events;            /* the exporter's count, for the last line of progress */
 };
 
 struct exporter {

@@ -135,7 +135,7 @@ static struct fold_track *fold_track(struct fold *f, struct tl_track *track)
 	return track->of_sink = t;
 }
 
-/* ---- what opens and closes ---- */
+/* ---- slices that open and close ---- */
 
 static void close_until(struct fold *f, struct fold_track *t, int64_t ts)
 {
@@ -230,7 +230,7 @@ static int on_event(void *self, const struct tl_event *e)
 	return f->failed || (f->job->out && f->job->out->err) ? -1 : 0;
 }
 
-/* Which options record what has no stacks, or is not there at all. */
+/* Warns of costs without stacks or events, with the options that record them. */
 static void say_missing(const struct stack_costs *w, const struct export_job *job)
 {
 	for (int what = 0; what < COST_CNT; what++) {
@@ -288,7 +288,7 @@ int fold_run(struct fold *f, struct export_job *job, char *why, size_t why_len)
 	options.no_args = true;
 	events = timeline_run(job->db, &options, &sink, f, why, why_len);
 	for (struct fold_track *t = f->tracks; t && events >= 0; t = t->next) {
-		/* What never ended did so at the end of all. */
+		/* A slice without an end ends with the timeline. */
 		for (size_t i = 0; i < t->open_cnt; i++)
 			if (t->open[i].end == INT64_MAX)
 				t->open[i].end = f->now;

@@ -1,5 +1,5 @@
 /*
- * fold.h - a timeline as stacks, for flame graphs: what opens and closes on each track, or samples.
+ * fold.h - a timeline as stacks, for flame graphs: the slices that open and close on each track, or samples.
  *
  * Of samples and of time, only one can be summed up: where samples are asked for and there are some, they are
  * taken, else the nested ranges and calls. Context switches come alone (time on the CPU, and off it by the
@@ -19,7 +19,7 @@
 
 struct fold_open {
 	int64_t start, end; /* end INT64_MAX: not known */
-	int64_t inner;      /* time of what it encloses */
+	int64_t inner;      /* time of the slices inside */
 	uint32_t frame;
 	uint32_t node; /* of the user's */
 };
@@ -58,11 +58,11 @@ struct fold {
 };
 
 /*
- * Adds up by stack what was asked for with --flame; warns on stderr where there is none of it, or no stacks. 0, or -1
- * after one sentence in @why.
+ * Adds up by stack the costs of --flame; warns on stderr of costs without events or without stacks. 0, or -1 after one
+ * sentence in @why.
  */
 int fold_weigh(struct stack_costs *w, struct export_job *job, char *why, size_t why_len);
 
-/* Sets samples, runs the timeline, closes what is open at its end. 0, or -1 after one sentence in @why. */
+/* Sets samples, runs the timeline, closes the slices that are open at its end. 0, or -1 after one sentence in @why. */
 int fold_run(struct fold *f, struct export_job *job, char *why, size_t why_len);
 void fold_free(struct fold *f);

@@ -1,6 +1,6 @@
 /*
- * folded.c - one line per stack with how often it was sampled, or how many ns were spent in it itself: what
- * flamegraph.pl, inferno, speedscope and others read.
+ * folded.c - one line per stack with how often it was sampled, or how many ns were spent in it itself: the input of
+ * flamegraph.pl, inferno, speedscope and others.
  *
  * Stacks are summed up in a tree, so memory follows how many different ones there are.
  */

@@ -14,7 +14,7 @@ struct json {
 	struct out *out;
 	bool lines;
 	bool any_table, any_row;
-	char **head; /* per column: what stands before its value, "name": */
+	char **head; /* per column: the text before its value, "name": */
 	size_t *head_len;
 	int cols;
 };

@@ -15,7 +15,7 @@ struct out {
 	size_t size;
 	uint64_t bytes; /* written out, before compression */
 	int fd;
-	int err; /* errno of the first failure; what is written after it goes nowhere */
+	int err; /* errno of the first failure; later output is dropped */
 	void *packer;
 	int (*pack)(struct out *o, const char *data, size_t len, bool last);
 };
@@ -31,7 +31,7 @@ bool out_packing_of(const char *name, enum out_packing *packing, char *why, size
 
 /* @fd is closed by out_close() unless it is stdout. 0, or -errno. */
 int out_open(struct out *o, int fd, enum out_packing packing);
-/* Writes what is left. 0, or -errno of the first failure on the way. */
+/* Writes the rest of the buffer. 0, or -errno of the first failure on the way. */
 int out_close(struct out *o);
 
 /* Makes room: afterwards end - p >= len. @len at most OUT_ROOM_MAX. */

@@ -1,9 +1,9 @@
 /*
  * parquet.c - a folder with a Parquet file per table.
  *
- * A column has one type there, in SQLite each value has its own. So a column begins as what the table declares;
- * a value that does not fit into that without loss makes the column wider, and the table is begun anew: numbers
- * that are no whole ones make DOUBLE, other texts String, and what is no UTF-8 makes it bytes.
+ * A column has one type there, in SQLite each value has its own. So a column begins with the table's declared type; a value
+ * that does not fit into that without loss makes the column wider, and the table is begun anew: numbers that are no whole
+ * ones make DOUBLE, other texts String, and invalid UTF-8 makes it bytes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +44,7 @@ static int no_memory(struct parquet *p)
 
 /* ---- types ---- */
 
-/* As SQLite takes what is declared. */
+/* The kind of a declared type, by SQLite's rules. */
 static enum pq_kind kind_of(const char *type)
 {
 	if (strcasestr(type, "INT"))
@@ -223,7 +223,7 @@ static int begin(void *self, const char *table, sqlite3_stmt *stmt, int cols)
 	return pq_begin(&p->file, &p->out, p->col, p->cols) ? 0 : failed(p, ENOMEM);
 }
 
-/* The table from its first row on, with what its columns are known to be by now. */
+/* The table from its first row on, with the kinds of columns found so far. */
 static int begin_anew(struct parquet *p, sqlite3_stmt *stmt)
 {
 	p->job->events -= p->file.rows + 1; /* the caller counts this row */

@@ -1,9 +1,9 @@
 /*
  * parquet_file.h - writes one Parquet file, row by row: the part of the format that flat tables need.
  *
- * Rows are gathered into pages, pages into row groups. What is kept is packed already but for one page per
- * column, so memory follows the size of a row group, not of the file (but for 100 bytes per column of each).
- * All readers know what is used: data pages of version 1, PLAIN and DELTA_BINARY_PACKED values, levels as
+ * Rows are gathered into pages, pages into row groups. Kept pages are packed already but for one per column, so memory
+ * follows the size of a row group, not of the file (but for 100 bytes per column of each). The file uses only features that
+ * all readers know: data pages of version 1, PLAIN and DELTA_BINARY_PACKED values, levels as
  * RLE, whole pages packed by zstd, gzip or not at all, as built.
  */
 #pragma once
@@ -33,7 +33,7 @@ struct pq_column {
 	uint32_t rows, cnt;  /* in it; @cnt of them are not NULL */
 	/* Its chunk of the row group. */
 	struct proto pages; /* as they will be in the file */
-	uint64_t raw;       /* what @pages would be without packing */
+	uint64_t raw;       /* size of @pages without packing */
 	uint64_t chunk_rows, nulls;
 	uint32_t encodings; /* bits */
 	bool any;           /* @min and @max are known */

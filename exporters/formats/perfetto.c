@@ -1,10 +1,9 @@
 /*
  * perfetto.c - a timeline as a trace of Perfetto (ui.perfetto.dev, trace_processor): protobuf.
  *
- * Slices are written as two packets, and the ends wait in a heap until something begins that is not before
- * them: so the file is in order of time, which readers that stream need, and its size is what is open at once.
- * Ends stand before what begins at the same time; the timeline sees to it that slices of a track nest, so an
- * end needs no name.
+ * Slices are written as two packets, and the ends wait in a heap until a slice begins that is not before them: so the file is
+ * in order of time, which readers that stream need, and the size of the heap is the number of open slices. Ends stand before
+ * slices that begin at the same time; the timeline sees to it that slices of a track nest, so an end needs no name.
  */
 #include <math.h>
 #include <stdio.h>
@@ -55,7 +54,7 @@ void pf_send(struct perfetto *pf)
 		pf->failed = true;
 		return;
 	}
-	/* A packet may define what it uses: so the definitions need no packet of their own. */
+	/* A packet may carry its own definitions: so the definitions need no packet of their own. */
 	if (interned > 0) {
 		proto_bytes(&pf->packet, PF_INTERNED, pf->interned.buf, interned);
 		len = proto_len(&pf->packet);
@@ -319,7 +318,7 @@ static void put_first(struct perfetto *pf)
 {
 	pf_begin(pf);
 	proto_uint(&pf->packet, PF_SEQUENCE_ID, PF_SEQUENCE);
-	proto_uint(&pf->packet, PF_SEQUENCE_FLAGS, 1); /* forget what was defined before */
+	proto_uint(&pf->packet, PF_SEQUENCE_FLAGS, 1); /* forget earlier definitions */
 	proto_uint(&pf->packet, PF_FIRST_PACKET, 1);
 	pf_send(pf);
 }

@@ -1,5 +1,5 @@
 /*
- * perfetto.h - what the parts of the perfetto exporter share.
+ * perfetto.h - the shared header of the perfetto exporter.
  *
  * Field numbers are those of Perfetto's protos/perfetto/trace (its documentation calls them stable);
  * tests/golden/export/perfetto.proto lists those that are used here.
@@ -58,7 +58,7 @@ struct perfetto {
 	struct export_job *job;
 	struct out *out;
 	struct proto packet;   /* being made */
-	struct proto interned; /* what must be defined in it */
+	struct proto interned; /* definitions for the packet */
 	int64_t base;          /* added to times: session to boot time */
 	bool begun;            /* the clocks are written */
 	struct pf_end
@@ -78,14 +78,16 @@ struct perfetto {
 
 /* ---- packets ---- */
 
-/* Begins one; what is written into pf->packet until pf_send() is in it. */
+/* Begins a packet; fields written into pf->packet until pf_send() belong to it. */
 static inline void pf_begin(struct perfetto *pf)
 {
 	proto_reset(&pf->packet);
 	proto_reset(&pf->interned);
 }
 
-/* Time, sequence, and that it needs what the sequence defined before; at most 2 * PROTO_SCALAR_MAX bytes. */
+/*
+ * Time, sequence, and the mark that the packet needs earlier definitions of the sequence; at most 2 * PROTO_SCALAR_MAX bytes.
+ */
 static inline char *pf_put_head(char *p, int64_t ts)
 {
 	p = proto_put(proto_put(p, PROTO_TAG(PF_TIMESTAMP, PROTO_VARINT)), (uint64_t)ts);
@@ -115,7 +117,7 @@ void pf_track(struct perfetto *pf, struct tl_track *t);
 /* NULL: no memory. */
 struct pf_sched *pf_sched_new(struct perfetto *pf);
 void pf_sched_event(struct perfetto *pf, const struct tl_event *e);
-void pf_sched_end(struct perfetto *pf); /* writes what is left */
+void pf_sched_end(struct perfetto *pf); /* writes the remaining rows */
 void pf_sched_free(struct pf_sched *s);
 
 void pf_sample(struct perfetto *pf, const struct tl_event *e);

@@ -43,7 +43,7 @@ enum { /* FtraceEventBundle */
 	WK_CPU = 5,
 };
 
-/* What a thread that leaves is, in the kernel's bits. */
+/* States of a thread that leaves the CPU, in the kernel's bits. */
 enum {
 	RUNNABLE = 0,
 	INTERRUPTIBLE = 1,
@@ -128,7 +128,7 @@ struct pf_sched *pf_sched_new(struct perfetto *pf)
 	return s;
 }
 
-/* What more is known of the thread's switch at @ts of the report; NULL: nothing. */
+/* The details of the thread's switch at @ts of the report; NULL: none. */
 static const struct detail *detail_of(struct perfetto *pf, int64_t ts, int64_t tid)
 {
 	struct pf_sched *s = pf->sched;

@@ -90,7 +90,7 @@ void pf_clocks(struct perfetto *pf, int64_t ts)
 	bool has_monotonic, has_wall;
 	size_t at;
 
-	/* What the clocks showed at session time 0. nsys: its axis of startTime, which runs since boot too. */
+	/* The clocks at session time 0. In reports of nsys, the axis of startTime runs since boot too. */
 	has_monotonic =
 		ask(pf, "SELECT systemClockNs FROM TARGET_INFO_SESSION_START_TIME", &monotonic) ||
 		ask(pf, "SELECT startTime FROM ANALYSIS_DETAILS", &monotonic);
@@ -101,8 +101,8 @@ void pf_clocks(struct perfetto *pf, int64_t ts)
 		boot += monotonic;
 
 	/*
-	 * Times are those since boot, so that what else was recorded on the machine fits; when UTC was asked
-	 * for (--ts-normalize), they are that. Perfetto knows no times before 0.
+	 * Times are those since boot, so that other recordings of the machine fit; when UTC was asked for (--ts-normalize),
+	 * they are that. Perfetto knows no times before 0.
 	 */
 	pf->base = pf->job->opt.normalize ? 0 : boot;
 	if (ts + pf->base < 0)
@@ -112,7 +112,7 @@ void pf_clocks(struct perfetto *pf, int64_t ts)
 	proto_uint(&pf->packet, PF_SEQUENCE_ID, PF_SEQUENCE);
 	at = proto_open(&pf->packet, PF_CLOCK_SNAPSHOT);
 	proto_uint(&pf->packet, CS_PRIMARY, CLOCK_OF_BOOT);
-	/* Session time 0, or the first event where that would have no time: the differences are what counts. */
+	/* Session time 0, or the first event where that would have no time: only the differences count. */
 	if (shift + pf->base < 0) {
 		wall += ts - shift;
 		monotonic += ts - shift;
@@ -276,7 +276,7 @@ static void describe(struct perfetto *pf, struct tl_track *t)
 	if (t->parent)
 		proto_uint(m, TD_PARENT, t->parent->id);
 	/* Lanes have the same name: the viewer shows siblings with one name as one track. */
-	if (t->kind == TL_MACHINE) /* CPUs have their own place here; what is left concerns all */
+	if (t->kind == TL_MACHINE) /* CPUs have their own place here; the rest concerns all CPUs */
 		put_text(m, TD_NAME, "Machine");
 	else
 		put_text(m, TD_NAME, *t->name ? t->name : unnamed[t->kind]);

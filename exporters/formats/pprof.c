@@ -1,6 +1,6 @@
 /*
- * pprof.c - a profile as github.com/google/pprof reads it (proto/profile.proto): what stacks cost, several kinds of
- * cost side by side, with lines, inlined functions, and mappings with build ids. Packed, as such files are.
+ * pprof.c - a profile as github.com/google/pprof reads it (proto/profile.proto): the costs of stacks, several kinds side by
+ * side, with lines, inlined functions, and mappings with build ids. Packed, as such files are.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -341,7 +341,7 @@ static int read_modules(struct pprof *p)
 	return rc == SQLITE_DONE ? 0 : -1;
 }
 
-/* Readers take the first mapping for the program: what the root process ran last. */
+/* Readers take the first mapping for the program: the last executable of the root process. */
 static void put_program(struct pprof *p)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -365,7 +365,7 @@ static void put_program(struct pprof *p)
 	sqlite3_finalize(stmt);
 }
 
-/* What was asked for; else what there is. Samples also as time, where it is known how much of it each stands for. */
+/* The costs of --flame; else those with events. Samples also as time, where the period of sampling is known. */
 static void choose_columns(struct pprof *p, const struct export_job *job, int64_t period)
 {
 	unsigned what = job->opt.flame ? job->opt.flame : p->w.has;

@@ -1,4 +1,4 @@
-/* proto.c - what of writing protobuf messages is rare. */
+/* proto.c - the rare paths of writing protobuf messages. */
 #include <stdlib.h>
 
 #include "exporters/text/cell.h"
@@ -29,7 +29,7 @@ void proto_grow(struct proto *m, size_t len)
 		size *= 2;
 	buf = realloc(m->buf, size);
 	if (!buf) {
-		/* What was written is given up, so that numbers still find room and callers need not look. */
+		/* The contents are dropped, so that numbers still find room and callers need not check. */
 		m->failed = true;
 		m->p = m->buf;
 		return;

@@ -1,10 +1,10 @@
 /*
  * proto.h - writes protobuf messages, field by field, into a buffer that grows.
  *
- * Only what a trace of Perfetto needs. Lengths of nested messages are put in when they are known: one byte is
- * kept free, and in the rare case that the message is longer, it is moved. Own code because this is the hot
- * path of the exporter: for a slice with six arguments (100 bytes) it takes 30 to 40 ns; structures that are
- * filled, sized and packed (protobuf-c) take 280 to 300, descriptors walked field by field (nanopb) 1300.
+ * Only the field types that a trace of Perfetto needs. Lengths of nested messages are put in when they are known: one byte is
+ * kept free, and in the rare case that the message is longer, it is moved. Own code because this is the hot path of the
+ * exporter: for a slice with six arguments (100 bytes) it takes 30 to 40 ns; structures that are filled, sized and packed
+ * (protobuf-c) take 280 to 300, descriptors walked field by field (nanopb) 1300.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 struct proto {
 	char *p, *end; /* free room */
 	char *buf;
-	bool failed; /* no memory: what was in it is gone */
+	bool failed; /* no memory: the contents are lost */
 };
 
 bool proto_init(struct proto *m); /* false: no memory */
@@ -93,7 +93,7 @@ static inline void proto_bytes(struct proto *m, unsigned field, const void *data
 	m->p += len;
 }
 
-/* A nested message: what is written until proto_close() is in it. Returns what that needs. */
+/* Begins a nested message: fields written until proto_close() belong to it. Returns the argument of proto_close(). */
 static inline size_t proto_open(struct proto *m, unsigned field)
 {
 	proto_room(m, PROTO_SCALAR_MAX);
@@ -113,5 +113,5 @@ static inline void proto_close(struct proto *m, size_t start)
 		proto_close_long(m, start);
 }
 
-/* The field as text that is valid UTF-8: what is not stands as \xNN. */
+/* The field as text that is valid UTF-8: other bytes are written as \xNN. */
 void proto_text(struct proto *m, unsigned field, const char *text, size_t len);

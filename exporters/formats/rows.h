@@ -1,7 +1,7 @@
 /*
  * rows.h - a report table by table, as it is: for formats that have no time line.
  *
- * What --tables, --lazy, --include-json, --include-blobs and --ts-shift say is done here.
+ * The options --tables, --lazy, --include-json, --include-blobs and --ts-shift take effect here.
  */
 #pragma once
 

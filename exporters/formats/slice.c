@@ -1,6 +1,6 @@
 /*
- * slice.c - a report as a report: repaired, indexed; if asked for, cut to a part and without what identifies
- * people and places.
+ * slice.c - a report as a report: repaired, indexed; if asked for, cut to a part and without texts that identify people and
+ * places.
  *
  * Names, processes and threads come last: then it is known which are referred to.
  */
@@ -83,7 +83,7 @@ static void free_entries(struct entries *list)
 	free(list->entry);
 }
 
-/* What the source's schema has of @types, a list in SQL. */
+/* Reads the entries of @types, a list in SQL, in the source's schema. */
 static int read_entries(struct slice *s, const char *types, struct entries *list)
 {
 	char *sql =
@@ -165,7 +165,7 @@ static bool is_needed(const char *name)
 
 static bool is_copied(struct slice *s, struct table_list *wanted, const char *name)
 {
-	/* What only a growing report has. */
+	/* Tables of growing reports alone are not copied. */
 	return strcmp(name, "SL_STATE") != 0 && strcmp(name, "SL_PENDING_GPU") != 0 &&
 	       strncmp(name, "SL_LIVE_", 8) != 0 && !(s->anon && anonymize_leaves_out(name)) &&
 	       (is_needed(name) || table_list_has(wanted, name));
@@ -237,7 +237,9 @@ static int make_section(struct slice *s, const char *sql, int len, struct table_
 	return rc;
 }
 
-/* Tables without rows: those of the source, which may be of another version, then what it lacks of our schema. */
+/*
+ * Tables without rows: those of the source, which may be of another version, then those of our schema that the source lacks.
+ */
 static int make_tables(struct slice *s, const struct entries *tables, struct table_list *wanted,
 		       enum which which)
 {
@@ -328,8 +330,8 @@ static int put_notes(struct slice *s)
 /* ---- indexes ---- */
 
 /*
- * What readers join and look up by: calls with what they started (correlationId), what a thread did when
- * (globalTid, start), what happened in a span (start), names of threads and processes.
+ * Columns that readers join and look up by: calls with their GPU work (correlationId), the events of a thread (globalTid,
+ * start), the events in a span (start), names of threads and processes.
  */
 static const struct {
 	const char *columns; /* of tables that have all of them */
@@ -435,7 +437,7 @@ static int make_sampled(struct slice *s)
 	return has_view(s, "SAMPLING_CALLCHAINS") ? slice_exec(s, sql) : 0;
 }
 
-/* What users have added; what does not fit any more (a table is left out) is left out too. */
+/* Copies indexes and views that users have added; those of a table that is left out are left out too. */
 static int copy_others(struct slice *s)
 {
 	struct entries list = {0};

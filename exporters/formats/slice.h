@@ -1,4 +1,4 @@
-/* slice.h - what the parts of the sqlite exporter share: a copy of a report, table by table, row by row. */
+/* slice.h - the shared header of the sqlite exporter: a copy of a report, table by table, row by row. */
 #pragma once
 
 #include "collector/base/map.h"
@@ -38,14 +38,14 @@ struct slice_table {
 	sqlite3_stmt *get; /* column 0 is the rowid where there is one */
 	sqlite3_stmt *put;
 	uint64_t rows, lost;
-	bool lost_more; /* and what stood after the damage is not known */
+	bool lost_more; /* the number of rows after the damage is not known */
 };
 
 struct slice {
 	struct export_job *job;
 	sqlite3 *dst;
 	bool filtered;        /* the views of the source show a part */
-	bool prune_strings;   /* keep only what rows refer to */
+	bool prune_strings;   /* keep only strings that rows refer to */
 	bool prune_processes; /* likewise */
 	struct map strings, paths, processes, chains, frames, spaces;
 	int chain; /* kind of callchains that the current table has to do with; 0: none */
@@ -61,14 +61,14 @@ struct slice {
  * sentence in @why.
  */
 int slice_table(struct slice *s, const char *name, const char *sql);
-/* Makes an empty table of the name in the copy; what exists stays. */
+/* Makes an empty table of the name in the copy; an existing table stays. */
 int slice_make(struct slice *s, const char *name, const char *sql);
 /* The same of a text out of the source's schema, which may be forged: one CREATE TABLE. */
 int slice_make_foreign(struct slice *s, const char *name, const char *sql);
 /* Does the table have frames of stacks? */
 bool slice_is_chains(const char *table);
 int slice_exec(struct slice *s, const char *sql);
-/* What a column of a table is, by its name and by the text that made the table. */
+/* The role of a column, by its name and by the text that made the table. */
 enum slice_role slice_role_of(const char *table, const char *sql, const char *column);
 /* 0: no time; 1: a time; 2: a time, but 0 means none. */
 int slice_time_of(const char *table, const char *column);

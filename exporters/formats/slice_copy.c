@@ -2,7 +2,7 @@
  * slice_copy.c - one table into the copy.
  *
  * Rows are read in the order of rowid, so that where a page is damaged, reading can go on after it: the next
- * row that can be read is looked for, and what lies between is counted.
+ * row that can be read is looked for, and the rows between are counted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ int slice_exec(struct slice *s, const char *sql)
 	return sqlite3_exec(s->dst, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : slice_fail_dst(s);
 }
 
-/* ---- what the columns are ---- */
+/* ---- roles of columns ---- */
 
 /* Does the table's own text say that the column refers to StringIds? Comments of both schemas do. */
 static bool refers_to_string(const char *sql, const char *column)
@@ -191,7 +191,7 @@ static void put_column(struct slice *s, const struct slice_table *t, const char 
 	long long shift = s->job->opt.shift;
 	int time = shift ? slice_time_of(t->name, name) : 0;
 
-	/* What the clocks showed at time 0 of the axis: that is where the axis was moved from. */
+	/* The clocks at time 0 of the axis: the shift moves that time. */
 	if (shift && strcmp(t->name, "TARGET_INFO_SESSION_START_TIME") == 0 &&
 	    (strcmp(name, "utcEpochNs") == 0 || strcmp(name, "systemClockNs") == 0))
 		sqlite3_str_appendf(sql, ", \"%w\" - %lld", name, shift);
@@ -229,7 +229,7 @@ static int prepare_put(struct slice *s, struct slice_table *t)
 {
 	sqlite3_str *sql = sqlite3_str_new(s->dst);
 
-	/* What the damage has made of a row may break a rule of the table: then the row is lost. */
+	/* A damaged row may break a rule of the table: then the row is lost. */
 	sqlite3_str_appendf(sql, "INSERT OR IGNORE INTO \"%w\" (", t->name);
 	for (int i = 0; i < t->cols; i++)
 		sqlite3_str_appendf(sql, "%s\"%w\"", i ? ", " : "", t->col[i].name);

@@ -1,8 +1,8 @@
 /*
  * speedscope.c - a profile for speedscope.app: one per thread (or stream), in order of time.
  *
- * The format wants each profile in one piece, and the timeline goes through all threads at once: so what
- * happens waits in a temporary file, in blocks per thread, of which only the places are kept in memory.
+ * The format wants each profile in one piece, and the timeline goes through all threads at once: so events wait in a
+ * temporary file, in blocks per thread, of which only the places are kept in memory.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ static void keep(struct speedscope *s, struct fold_track *t, struct entry e, int
 		flush(s, t);
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static void on_open(struct fold *f, struct fold_track *t, struct fold_open *o)
 {

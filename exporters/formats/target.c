@@ -131,7 +131,7 @@ static void remove_folder(const char *path, const char *extension)
 	rmdir(path);
 }
 
-/* Whether the folder is not there, or has nothing but files of an export; else @why has what it holds. */
+/* True for a folder that does not exist, or has nothing but files of an export; else @why names another file in it. */
 static bool is_replaceable(struct task *x, const char *path)
 {
 	DIR *d = opendir(path);
