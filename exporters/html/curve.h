@@ -1,7 +1,7 @@
 /*
  * curve.h - something over time, in a fixed number of bins; and how often which size occurs.
  *
- * All curves of a page share one axis. Memory follows what a curve covers, not the axis: a build
+ * All curves of a page share one axis. Memory follows the time that a curve covers, not the axis: a build
  * has thousands of processes that live for a moment each.
  */
 #pragma once

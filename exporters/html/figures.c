@@ -1,4 +1,4 @@
-/* figures.c - the figures at the top, and what the recording itself has to say. */
+/* figures.c - the figures at the top, and the messages of the recording itself. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* findings_html.c - what the rules found, what costs most first, each with its evidence. */
+/* findings_html.c - the findings of the rules, the costliest first, each with its evidence. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ struct ruling {
 	} * evidence;
 	size_t evidence_cnt;
 	size_t run;   /* rules that had their data */
-	char *failed; /* what others say that could not be run over what stands in the report */
+	char *failed; /* notes of rules that failed over the report's contents */
 	size_t failed_len;
 	FILE *failures; /* writes it */
 };

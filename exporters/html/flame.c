@@ -35,7 +35,7 @@ static bool add(struct flame *f, const struct stack_entry *e)
 
 	if (value <= 0)
 		return true;
-	/* A ring: what is left of a deep stack are its outermost frames. */
+	/* A ring: of a deep stack it keeps the outermost frames. */
 	for (uint32_t n = e->node; n; n = w->node[n].parent)
 		path[cnt++ % FLAME_DEPTH_MAX] = w->node[n].frame;
 	from = cnt > FLAME_DEPTH_MAX ? cnt - FLAME_DEPTH_MAX : 0;

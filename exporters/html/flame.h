@@ -1,4 +1,4 @@
-/* flame.h - what stacks cost, added up into a tree of frames below their processes. */
+/* flame.h - the costs of stacks, added up into a tree of frames below their processes. */
 #pragma once
 
 #include "collector/base/map.h"
@@ -9,8 +9,8 @@
 struct flame_node {
 	uint32_t parent; /* 0: the root, which is node 0 */
 	uint32_t label;  /* frame of w; after these its owners */
-	int64_t cnt;     /* what went through it */
-	int64_t self;    /* and ended in it */
+	int64_t cnt;     /* cost of the stacks that pass the node */
+	int64_t self;    /* cost of the stacks that end in it */
 };
 
 struct flame {

@@ -50,7 +50,7 @@ struct draw {
 	size_t drawn;
 	int64_t *total, *self; /* by label: with it in the stack, at its end */
 	uint32_t *open;        /* how often on the path */
-	unsigned kinds;        /* 1 << enum stack_frame_kind, of what is drawn */
+	unsigned kinds;        /* 1 << enum stack_frame_kind, of the drawn frames */
 };
 
 static const struct flame_node *sorted;

@@ -16,7 +16,7 @@ static bool unfit(int32_t cp)
 	       (cp >= 0xFDD0 && cp <= 0xFDEF) || utf8_is_hidden((uint32_t)cp);
 }
 
-/* The next character: what it is, 0xFFFD where it may not stand as it is. Returns its bytes. */
+/* The next character: its code point, 0xFFFD where the character is not allowed. Returns its bytes. */
 static size_t next(const char *text, size_t len, int32_t *cp)
 {
 	size_t bytes = utf8_next(text, len, cp);

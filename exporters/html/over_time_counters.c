@@ -1,5 +1,5 @@
 /*
- * over_time_counters.c - charts of what was sampled: hardware metrics and power of GPUs, pressure, disks and network of the machine.
+ * over_time_counters.c - charts of samples: hardware metrics and power of GPUs, pressure, disks and network of the machine.
  *
  * A bin has the mean of its samples by time. Where nothing was sampled there is no value, and the line has a gap.
  */
@@ -12,7 +12,9 @@
 #define GPUS_MAX   16 /* a chart each */
 #define SERIES_MAX 8
 
-/* What a sample of GPU metrics is about: until the next one, or a gap. ?1 typeId, ?2 and ?3 names as LIKE has them; added up. */
+/*
+ * The span of a sample of GPU metrics: until the next one, or a gap. ?1 typeId, ?2 and ?3 names as LIKE has them; added up.
+ */
 static const char metric_sql[] =
 	"WITH sample AS (SELECT timestamp, sum(coalesce(exact, value)) AS value,"
 	" lead(timestamp) OVER (ORDER BY timestamp) AS next FROM GPU_METRICS"

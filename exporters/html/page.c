@@ -14,7 +14,7 @@ const char *page_asset(const char *name)
 		const char *full = sl_embedded[i].name;
 		size_t full_len = strlen(full);
 
-		/* What the build made has its folder in front. */
+		/* Names of built files begin with their folder. */
 		if (full_len >= len + 5 && strcmp(full + full_len - len, name) == 0 &&
 		    memcmp(full + full_len - len - 5, "html/", 5) == 0)
 			return sl_embedded[i].size > 0 ? sl_embedded[i].text : NULL;

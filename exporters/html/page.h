@@ -23,7 +23,7 @@ struct page {
 	const char *input; /* path of the report */
 	const char *title; /* heading; NULL: name of the file */
 	int rows;          /* of a table at most */
-	bool progress;     /* say on stderr, a terminal, what is going on */
+	bool progress;     /* show progress on stderr, a terminal */
 	bool findings;     /* run the rules */
 
 	/* its own */
@@ -56,8 +56,10 @@ void page_section_end(struct page *p);
 const char *page_process_name(struct page *p, int64_t gpid, char *buf, size_t len);
 /* Where the time axis begins, ns as the charts show it. */
 double page_from(const struct page *p);
-/* Is it what stands in the report that a table or rule failed over, not the file or this machine? Then the rest is
- * still worth having. */
+/*
+ * Did a table or rule fail over the report's contents, not over the file or this machine? Then the rest of the page is still
+ * useful.
+ */
 bool page_tolerates(const char *why);
 /* Progress: one line that the next one replaces; NULL removes it. */
 void page_progress(const struct page *p, const char *what, const char *name);
@@ -83,7 +85,7 @@ void page_tables_end(struct page_tables *t);
 
 /* ---- charts.c, for the two parts with charts ---- */
 
-/* What the values of a chart are; the script formats axis and tooltip by it. */
+/* The unit of a chart's values; the script formats axis and tooltip by it. */
 #define UNIT_PERCENT "percent"
 #define UNIT_COUNT   "count"
 #define UNIT_BYTES   "bytes"
@@ -94,8 +96,8 @@ void page_tables_end(struct page_tables *t);
 void chart_begin(struct page *p, const char *id, const char *kind, const char *unit, double max,
 		 const char *title, const char *words);
 /*
- * Labels of a histogram's slots, before its series. @apart: what the first slot holds that has no place among the
- * others; NULL: there is none.
+ * Labels of a histogram's slots, before its series. @apart: label of the first slot, for values without a place among the
+ * others; NULL: there are none.
  */
 void chart_labels(struct page *p, const char *apart, double (*edge)(int),
 		  const char *(*human)(char *, double), int first, int last);

@@ -1,7 +1,7 @@
 /*
  * page_tables.c - the reports that stats prints, as tables of the page.
  *
- * They are what takes long on a large report, and know nothing of each other: so they are made in threads,
+ * The tables take most of the time on a large report, and do not depend on each other: so they are made in threads,
  * each with a connection of its own, while the rest of the page is made.
  */
 #include <pthread.h>
@@ -203,7 +203,7 @@ int page_tables(struct page *p, struct page_tables *t)
 	const char *open = NULL; /* the section that is */
 
 	page_progress(p, "tables", "");
-	work(&own); /* what is left */
+	work(&own); /* the remaining tables */
 	for (int i = 0; i < t->worker_cnt; i++) {
 		if (t->worker[i].runs)
 			pthread_join(t->worker[i].thread, NULL);

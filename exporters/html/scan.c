@@ -1,4 +1,4 @@
-/* scan.c - the span of time that is looked at, and what the passes share. */
+/* scan.c - the span of time of the page, and the common part of the passes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,7 @@ struct process *scan_process(struct scan *s, int64_t gpid)
 
 /* ---- the axis ---- */
 
-/* Widens [from, to] by what a table holds. */
+/* Widens [from, to] by the events of a table. */
 static int widen(struct scan *s, const char *table, const char *start, const char *end,
 		 int64_t *from, int64_t *to)
 {

@@ -1,5 +1,5 @@
 /*
- * scan.h - what the summary draws from a report's events, collected in one pass over each table.
+ * scan.h - data of the summary from a report's events, collected in one pass over each table.
  *
  * Rows are taken as they lie in the tables, which is nearly in the order of time; where that turns
  * out not to hold, the pass begins again with sorted rows. So no figure rests on the order.
@@ -37,7 +37,7 @@ struct scan {
 	const struct db_filter *filter; /* NULL: none */
 	bool part; /* only a part is looked at: the session is none of our business */
 	struct axis axis;
-	struct wall wall;   /* what shares are shares of */
+	struct wall wall;   /* the time that shares refer to */
 	int64_t session_ns; /* ANALYSIS_DETAILS.duration; 0: not known */
 
 	struct gpu *gpus; /* in the order of their ids */
@@ -80,8 +80,8 @@ sqlite3_stmt *scan_prepare(struct scan *s, const char *sql);
 /* One number out of a query; @none without a row or for NULL. -1 after a sentence in why. */
 int scan_number(struct scan *s, const char *sql, int64_t none, int64_t *value);
 /*
- * A time out of a row. Nonsense from a broken or hostile file is cut to what can be added and
- * subtracted; times of nsys may be ns since 1970.
+ * A time out of a row. Nonsense from a broken or hostile file is cut to a range that can be added and subtracted; times of
+ * nsys may be ns since 1970.
  */
 int64_t scan_time(sqlite3_stmt *stmt, int column);
 /* sqlite3_step() returned neither ROW nor DONE, or memory ran out (0). Always -1. */

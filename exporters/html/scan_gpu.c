@@ -1,9 +1,9 @@
 /*
- * scan_gpu.c - when each GPU was busy, with what, and how much of its memory was taken.
+ * scan_gpu.c - when each GPU was busy, the kinds of its work, and its memory in use.
  *
  * Time in which at least one kernel ran needs rows in the order of their start. Three tables are read
- * side by side, always the one that is after; what is slightly out of order is straightened in a
- * buffer. A row that comes later than that makes the pass begin again with sorted rows.
+ * side by side, always the one that is after; rows slightly out of order are sorted in a buffer. A row that comes later than
+ * that makes the pass begin again with sorted rows.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,7 +140,7 @@ static void forget_gpus(struct scan *s)
 
 /* ---- counting ---- */
 
-/* What of [start, end] lies after @upto, which moves on: rows come by start. Returns its length. */
+/* Cuts [start, end] to the part after @upto, which moves on: rows come by start. Returns the length of the part. */
 static int64_t fresh(int64_t *start, int64_t end, int64_t *upto)
 {
 	if (end <= *upto)
@@ -317,7 +317,7 @@ static int take_memory(struct pass *p, sqlite3_stmt *stmt)
 	if (!l)
 		return scan_fail(s, 0);
 	if (sqlite3_column_int(stmt, 4) ==
-	    1) /* freed; what was there before the recording is not known */
+	    1) /* freed; the memory in use before the recording is not known */
 		bytes = bytes > l->now ? -l->now : -bytes;
 	level_set(l, &s->axis, scan_time(stmt, 0), l->now + bytes);
 	s->has_memory = true;

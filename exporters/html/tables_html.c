@@ -149,7 +149,7 @@ static void put_number(FILE *out, const struct cell *c, enum unit unit, bool bar
 	case BYTES:
 		fputs(human_bytes(text, v), out);
 		break;
-	case MEGABYTES: /* rounded by the report: what is small must not look more exact than it is */
+	case MEGABYTES: /* rounded by the report: small values must not look more exact than they are */
 		fwrite(people, 1, cell_number_people(c, 3, true, people), out);
 		fputs(" MB", out);
 		break;

@@ -1,6 +1,6 @@
 /*
- * why_bar.c - the first card: where the time of the focus thread went, as a bar with a line for each reason, and a bar of what
- * each GPU did on the same scale. The numbers and words are those of sightline why.
+ * why_bar.c - the first card: where the time of the focus thread went, as a bar with a line for each reason, and a bar for
+ * each GPU's work on the same scale. The numbers and words are those of sightline why.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -182,7 +182,7 @@ static int put_card(struct page *p, const struct why *y)
 	return rc;
 }
 
-/* The time of ranges or of some processes is not what why explains here: such a page has no card. */
+/* Why does not explain the time of ranges or of some processes here: such a page has no card. */
 int page_why(struct page *p)
 {
 	sqlite3 *db;
