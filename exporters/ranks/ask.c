@@ -36,7 +36,7 @@ const char *ask_name(size_t idx, char name[64])
 	return NULL;
 }
 
-/* As a text of the engine's SQL. In Spark's a backslash quotes what follows. */
+/* Writes a text literal of the engine's SQL. In Spark's SQL a backslash quotes the next character. */
 static void put_quoted(FILE *out, const struct ask *a, const char *text)
 {
 	bool is_spark = strcmp(a->engine, "spark") == 0;

@@ -2,8 +2,8 @@
  * ask.h - a question over a dataset: the text for an engine, and the engine that runs it.
  *
  * A question is questions/NAME.sql: a head of "-- title:", "-- about:", "-- column: name = meaning", "-- needs: base"; then one
- * statement over the tables of tables.def, in what Spark and DuckDB have in common. :run and :base stand for names of runs,
- * :top for a number of rows. The engine is not ours: it is a program in PATH.
+ * statement over the tables of tables.def, in the SQL that Spark and DuckDB have in common. :run and :base stand for names of
+ * runs, :top for a number of rows. The engine is not ours: it is a program in PATH.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct ask {
 	const char *engine;        /* "duckdb", "spark" */
 	const char *format;        /* "text", "csv", "json" */
 	bool all_views;            /* also of tables that the statement does not name */
-	const struct older *older; /* what the views leave out; NULL: nothing */
+	const struct older *older; /* rows that the views leave out; NULL: none */
 };
 
 /* Text of the question; NULL: there is none. */

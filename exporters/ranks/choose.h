@@ -1,4 +1,4 @@
-/* choose.h - what a question is about where the user does not name it: the run, the engine. */
+/* choose.h - the default run and engine of a question. */
 #pragma once
 
 #include <limits.h>

@@ -87,7 +87,7 @@ int clock_read(FILE *in, struct clock_nodes *nodes, struct clock_end **ends, siz
 	return rc;
 }
 
-/* ---- what is written ---- */
+/* ---- output ---- */
 
 static const char lines_sql[] =
 	"CREATE TABLE line(node TEXT, time INTEGER, offsetNs INTEGER, driftPpb INTEGER, errorNs "

@@ -52,7 +52,7 @@ static double median(double *v, size_t n)
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-/* Of what the line leaves of the points. */
+/* The median of the points' distances from the line. */
 static double median_rest(const struct point *p, size_t n, const struct clock_line *l,
 			  double *scratch)
 {
@@ -71,8 +71,8 @@ static double median_time(const struct point *p, size_t n, int64_t base)
 /* ---- one line ---- */
 
 /*
- * The slope is that between the medians of the first and of the last third. They are taken of what the slope so far leaves, as
- * the median of a third in which the difference itself grows would be one of its place in time.
+ * The slope is that between the medians of the first and of the last third. They are medians of the distances from the slope
+ * so far, as the median of a third in which the difference itself grows would be one of its place in time.
  */
 static void fit_line(const struct point *p, size_t n, struct clock_line *l, double *scratch)
 {
@@ -127,7 +127,7 @@ static int by_time(const void *a, const void *b)
 	return (x->time > y->time) - (x->time < y->time);
 }
 
-/* @error: of what its points were taken against. */
+/* @error: error of the clock that the points were compared with. */
 static bool fit_node(struct fitting *f, uint32_t node, double error)
 {
 	struct points *p = &f->of[node];

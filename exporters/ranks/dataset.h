@@ -38,7 +38,7 @@ struct dataset {
 	int64_t misfits; /* values that their column cannot hold: NULL is written */
 };
 
-/* Which file, and what the manifest has of it. */
+/* A part of a dataset: the place of its files, and the facts in its manifest. */
 struct dataset_part {
 	const char *folder, *run, *node; /* run and node: letters, digits and -_.+ only */
 	const char *job;                 /* name that the launcher gave the job; NULL: none */
@@ -61,7 +61,7 @@ int dataset_write(struct dataset *d, const struct dataset_part *part, char *why,
 void dataset_end(struct dataset *d);
 
 /*
- * One table of the part anew: for what is computed from the dataset itself, whose size the manifest does not have. Likewise a
+ * One table of the part anew: for a table computed from the dataset itself, whose size the manifest does not have. Likewise a
  * text in a file. 0, or -1 after one sentence in @why.
  */
 int dataset_write_table(struct dataset *d, const struct dataset_part *part,

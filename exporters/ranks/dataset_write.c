@@ -279,7 +279,7 @@ int dataset_finish(const char *folder, const char *run, const char *node)
 	return ok ? 0 : -1;
 }
 
-/* Removes a file of the dataset, or what was written aside of it. */
+/* Removes a file of the dataset, or its temporary file. */
 static void remove_file(const char *folder, const char *path, bool is_aside)
 {
 	struct target to;
@@ -328,7 +328,7 @@ int dataset_write(struct dataset *d, const struct dataset_part *part, char *why,
 	char *commit = path ? ready(path) : NULL;
 	int err = commit ? 0 : no_memory(&j);
 
-	/* Of a writer that was stopped: what it has left would be taken for ours. */
+	/* Finishes the commit of a writer that was stopped: its files would be taken for those of this process. */
 	if (!err && access(commit, F_OK) == 0 &&
 	    dataset_finish(part->folder, part->run, part->node) < 0)
 		err = failed(&j, path, errno);

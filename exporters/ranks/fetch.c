@@ -28,7 +28,7 @@ extern const struct exporter exporter_sqlite;
 struct part {
 	const char *report;
 	struct rollup_processes processes;
-	char *path; /* of what was cut out; NULL: nothing yet */
+	char *path; /* of the file with the cut; NULL: none yet */
 	int64_t cpus;
 	struct merge_line *lines;
 	size_t lines_cnt, lines_room;
@@ -158,7 +158,7 @@ static int find_clock(struct fetching *x, struct part *p)
 	return err;
 }
 
-/* What the node's clock shows at a time of the run, session axis. */
+/* The time of the node's clock at a time of the run, session axis. */
 static int64_t own_time(const struct fetching *x, const struct part *p, int64_t t)
 {
 	int64_t own = sat_add(t, x->origin);

@@ -20,7 +20,7 @@ struct fetch {
 	struct ranked *ranked; /* likewise, one of each report */
 };
 
-/* Is what was asked for well formed? -1 after one sentence in @why. */
+/* Are the options well formed? -1 after one sentence in @why. */
 int fetch_check(struct fetch *f, char *why, size_t why_len);
 int fetch_ranks(struct fetch *f, char *why, size_t why_len);
 void fetch_free(struct fetch *f);

@@ -89,7 +89,7 @@ int label_report(const char *path, const struct rollup_processes *p, int64_t *cp
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN",
 				  NULL, NULL, NULL);
-	/* What was fetched from a report that was fetched has its labels. */
+	/* A report cut from a labelled report has its labels already. */
 	if (rc == SQLITE_OK &&
 	    !sql_number(db, "SELECT count(*) FROM sqlite_master WHERE name = 'SL_RANK_PROCESSES'",
 			0))

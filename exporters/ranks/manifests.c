@@ -15,7 +15,10 @@
 
 #define MANIFEST_MAX (64 << 20) /* bytes */
 
-/* A manifest may hold anything: what is no object is no rank and no file. (A text that is no JSON would end the query.) */
+/*
+ * A manifest may hold anything: a value that is no object is no rank and no file. (A text that is no JSON would end the
+ * query.)
+ */
 static const char tables_sql[] = "CREATE TABLE text(run, node, json);"
 				 "CREATE TABLE bad(run, node, why);"
 				 "CREATE VIEW manifest AS SELECT run, node, json ->> 'job' AS job, "
@@ -175,7 +178,7 @@ sqlite3 *manifests_read(const char *folder, const char *run, char *why, size_t w
 
 /* ---- files ---- */
 
-/* What is wrong with a file of so many bytes, -1: any; NULL: nothing. */
+/* The fault of a file of so many bytes, -1: any; NULL: none. */
 static const char *wrong_with(const char *path, int64_t bytes)
 {
 	char marks[8] = "";

@@ -1,4 +1,4 @@
-/* manifests.h - what the nodes of a dataset say of their files, in a database: run, node and each rank by SQL. */
+/* manifests.h - the manifests of a dataset's nodes, in a database: run, node and each rank by SQL. */
 #pragma once
 
 #include <stddef.h>

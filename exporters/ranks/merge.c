@@ -23,7 +23,7 @@
 struct merging {
 	sqlite3 *db;
 	const struct merge_part *part;
-	uint64_t k, next; /* number of the part, and of what comes after it */
+	uint64_t k, next; /* number of the part, and of the next one */
 	int64_t origin;
 	int64_t last;     /* the latest time so far */
 	struct map taken; /* id -> part + 1 */
@@ -230,7 +230,7 @@ static void reference_of(const char *sql, const char *column, char *to, size_t l
 	}
 }
 
-/* What the column becomes; NULL: it stays. */
+/* The SQL function that rewrites the column; NULL: the column stays. */
 static const char *function_of(const char *table, const char *sql, const char *column)
 {
 	static const char *const plains[] = {"pid", "processId", "threadId", NULL};
@@ -274,7 +274,7 @@ static void put_column(sqlite3_str *to, const char *table, const char *sql, cons
 	const char *function = function_of(table, sql, column);
 	int time = slice_time_of(table, column);
 
-	/* Of curves: what it is depends on what they are of. */
+	/* The kind of a curve's scopeId depends on its scope. */
 	if (strcmp(column, "scopeId") == 0)
 		sqlite3_str_appendall(
 			to, "CASE scope WHEN 'gpu' THEN sl_gpu(scopeId) WHEN 'process' THEN "
@@ -412,7 +412,7 @@ static int copy_tables(struct merging *m)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* Indexes and views; what does not fit is left out. */
+/* Copies indexes and views; those that do not fit are left out. */
 static int copy_others(struct merging *m)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -427,7 +427,7 @@ static int copy_others(struct merging *m)
 	return rc;
 }
 
-/* What the part was made of, else its name. The settings of the first part are there already. */
+/* Notes the sources of the part, else its name. The settings of the first part are there already. */
 static int put_name(struct merging *m)
 {
 	static const char made_of[] = "SELECT count(*) FROM part.META_DATA_EXPORT WHERE name = "
@@ -439,7 +439,7 @@ static int put_name(struct merging *m)
 	if (stmt)
 		cnt = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
-	/* Rows of what was made of several have the numbers of so many parts. */
+	/* Rows of a report that was merged from several have the numbers of so many parts. */
 	m->next = m->k + (uint64_t)(cnt < 1 ? 1 : cnt < PARTS_MAX ? cnt : PARTS_MAX);
 	if (cnt == 0)
 		return exec(m->db, sqlite3_mprintf("INSERT INTO main.META_DATA_EXPORT(name, value) "

@@ -2,7 +2,7 @@
  * merge.h - reports of several nodes as one: on one axis of time, by lines that say how far their clocks are apart.
  *
  * Numbers that refer to rows (names, stacks, calls) are those of the part plus a number of the part; processes and threads keep
- * their ids where no other part has the same. Times are rewritten, so META_DATA_EXPORT of the result has what it was made of.
+ * their ids where no other part has the same. Times are rewritten, so META_DATA_EXPORT of the result has its sources.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * rollup.h - what of a report goes into a dataset: a report is read once, its ranks found, and their steps, collectives,
+ * rollup.h - the roll-up of a report into a dataset: the report is read once, its ranks found, and their steps, collectives,
  * kernels, files and calls put into the scratch database.
  */
 #pragma once
@@ -9,10 +9,10 @@
 struct rollup_ask {
 	int64_t rank;      /* of all processes of the report; -1: found in it */
 	const char *from;  /* where that number is from */
-	const char *range; /* NVTX ranges that are the steps; NULL: what looks like steps */
+	const char *range; /* NVTX ranges that are the steps; NULL: ranges that look like steps */
 };
 
-/* What was found, besides the rows. */
+/* Findings besides the rows. */
 struct rollup_found {
 	size_t ranks, steps, collectives;
 	size_t unmatched; /* collectives without a kernel */

@@ -1,6 +1,6 @@
 /*
- * rollup_steps.c - the steps of each rank: where the time of the thread that makes them went, by the walk of why, and what its
- * GPUs did meanwhile.
+ * rollup_steps.c - the steps of each rank: where the time of the thread that makes them went, by the walk of why, and the
+ * work of its GPUs meanwhile.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -101,7 +101,7 @@ int rollup_find_steps(struct rollup *r)
 	return rc;
 }
 
-/* ---- what GPUs did ---- */
+/* ---- work of GPUs ---- */
 
 enum busy {
 	BUSY_ALL,
@@ -112,7 +112,7 @@ enum busy {
 
 struct busy_step {
 	int64_t ns[BUSY_CNT];
-	int64_t until[BUSY_CNT]; /* what is counted already ends there */
+	int64_t until[BUSY_CNT]; /* end of the time that is counted already */
 };
 
 static void add_busy(struct busy_step *b, const struct rank_step *s, enum busy kind, int64_t start,
@@ -156,7 +156,7 @@ static void cover_gpus(struct rollup *r, struct walk *w, const size_t *first,
 	}
 }
 
-/* ---- what the thread did ---- */
+/* ---- time of the thread ---- */
 
 /* Columns of SL_STEPS from cpuNs on. */
 enum part {

@@ -1,4 +1,4 @@
--- What all roll-ups use, in temporary tables; :rank, :from and :epoch are bound.
+-- The common temporary tables of all roll-ups; :rank, :from and :epoch are bound.
 -- rank_process(pid, rank, restart, is_main): processes of ranks, pid: the upper bits of their ids. Helpers (workers of a
 -- DataLoader, shells around) are of the rank of the process that started them.
 -- rank(rank, restart, localRank, worldSize, source, pid, ncclRank): pid: the main process; ncclRank: in a communicator of all ranks.
@@ -71,7 +71,7 @@ WITH RECURSIVE process AS MATERIALIZED (
 )
 SELECT pid, rank, restart, localRank, worldSize, source, parent FROM down ORDER BY depth;
 
--- The main process: what talks to the GPU, else what has steps, else the first.
+-- The main process: the one that uses the GPU, else the one that has steps, else the first.
 UPDATE rank_process SET work =
 	(SELECT 1000000000 FROM SL_NCCL_COMMUNICATORS WHERE globalPid >> 24 = pid LIMIT 1);
 UPDATE rank_process SET work = 1000000 + n FROM kernel_process AS k WHERE k.pid = rank_process.pid AND work IS NULL;
