@@ -1,5 +1,5 @@
 /*
- * db_filter.c - reads filters, and hides what they leave out.
+ * db_filter.c - reads filters, and hides the rows that the filters leave out.
  *
  * The conditions stand in views, which cost only those that ask for the table. Time spans are written into
  * them as numbers; NVTX ranges may be thousands, so they are a function over sorted spans.

@@ -3,20 +3,20 @@
  * processes.
  *
  * The parts that are left out are hidden by TEMP VIEWs over the event tables, so a query of a table
- * by its bare name gets what is kept and needs to know nothing of it. (main.TABLE is still all of it, and a
- * view has no rowid.) Filters of different kinds must all agree; of one kind, one is enough.
+ * by its bare name gets what is kept and needs to know nothing of it. (main.TABLE is still all of it, and a view has no
+ * rowid.) Filters of different kinds must all agree; of one kind, one is enough.
  *
- * Time, "START/END[,...]": what overlaps [START, END) is kept, in full. With a colon in front, it must also
- * start in it, with one after, end in it. Either side may be left out. Times are ns of the report's axis, or
- * numbers with ns, us, ms, s, m, h; a range of two such numbers may also be written "12s-15s".
+ * Time, "START/END[,...]": an event that overlaps [START, END) is kept, in full. With a colon in front, it must also start in
+ * it, with one after, end in it. Either side may be left out. Times are ns of the report's axis, or numbers with ns, us, ms,
+ * s, m, h; a range of two such numbers may also be written "12s-15s".
  *
- * NVTX, "RANGE[@DOMAIN][/INDEX]": what overlaps the time of such a range is kept. A process that has such
- * ranges is looked at in the time of its own, every other (a worker that feeds it) in the time of all. What ran
- * on a GPU belongs to the call that started it, not to the time at which it ran. Without @DOMAIN, ranges of
+ * NVTX, "RANGE[@DOMAIN][/INDEX]": an event that overlaps the time of such a range is kept. A process that has such ranges is
+ * looked at in the time of its own, every other (a worker that feeds it) in the time of all. Work on a GPU belongs to the
+ * call that started it, not to the time at which it ran. Without @DOMAIN, ranges of
  * the default domain are meant, with @* those of all; INDEX counts from 0 in each process, in order of start.
  * A backslash takes the meaning from @ and /. Of several given, each adds its ranges.
  *
- * pid, "PID[,...]": what these processes did. What belongs to no process (metrics of a device) stays.
+ * pid, "PID[,...]": events of these processes. Events without a process (metrics of a device) stay.
  *
  * Not left out by time and ranges: names (threads, domains, categories), descriptions (processes, devices,
  * files), diagnostics. Sums over the whole recording (SL_OSRT_TOTALS, SL_FILE_TOTALS) cannot be cut to a time: they are

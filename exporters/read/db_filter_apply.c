@@ -244,7 +244,7 @@ static int make_ranges(sqlite3 *db, const struct db_filter *f, char *why, size_t
 
 /* ---- conditions ---- */
 
-/* What a table has to say about when and whose. Names as SQL. */
+/* The columns of a table for time and process. Names as SQL. */
 struct shape {
 	const char *start, *end, *id; /* end NULL: a moment; id NULL: of no process */
 	const char *open;             /* condition under which a row without end goes on for ever */

@@ -1,5 +1,5 @@
 /*
- * db_read.c - opens a database read-only, with one sentence about what is wrong with it. db_views.c evens out its schema.
+ * db_read.c - opens a database read-only, with one sentence about a fault. db_views.c evens out its schema.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -29,14 +29,14 @@
 static const char settings[] =
 	"PRAGMA temp_store=FILE; PRAGMA cache_size=-4096; PRAGMA query_only=OFF;";
 
-/* ---- what kind of file is it ---- */
+/* ---- kind of the file ---- */
 
 static uint32_t big32(const unsigned char *p)
 {
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* What SQLite itself would notice only when it gets to the missing page. */
+/* Is the file cut off? SQLite itself would notice only at the missing page. */
 static bool truncated(const unsigned char *head, off_t size, long long *want)
 {
 	uint32_t page = (uint32_t)head[16] << 8 | head[17];
@@ -320,9 +320,9 @@ static void read_version(sqlite3 *db, int *major, int *minor)
 }
 
 /*
- * Another major version means tables of another shape: reading them as what they were would give wrong
- * figures, so that must be asked for. Of a later minor version all that is known by name is right; one
- * warning per file mentions it, as what was renamed since reads as absent.
+ * Another major version means tables of another shape: reading such tables would give wrong figures, so the user must ask for
+ * it. Of a later minor version all tables and columns known by name are right; one warning per file mentions the version, as
+ * renamed ones read as absent.
  */
 static int check_version(sqlite3 *db, const char *path, char *why, size_t why_len)
 {

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* NULL after one sentence in @why, which names the file and what is wrong with it. */
+/* NULL after one sentence in @why, which names the file and its fault. */
 sqlite3 *db_read_open(const char *path, char *why, size_t why_len);
 /* Whether @path begins as SQLite's databases do: a report that is called x.nsys-rep is one. */
 bool db_read_is_database(const char *path);
@@ -27,8 +27,8 @@ bool db_read_has_writer(const char *path);
 void db_read_copies(const char *path);
 
 /*
- * Views of a file from elsewhere may not end: what is read of them together has this many millions of SQLite's steps, and 256
- * for each byte of the file. Also called, every million of steps, by the handler that takes the place of the
+ * Views of a file from elsewhere may not end: the reading of all of them together may take this many millions of SQLite's
+ * steps, and 256 for each byte of the file. Also called, every million of steps, by the handler that takes the place of the
  * connection's own: true when they are spent.
  */
 extern int64_t db_read_view_steps;

@@ -97,7 +97,7 @@ static const struct former *former_of(const struct table *t)
 	return NULL;
 }
 
-/* What a column was called; "" where that is not known. */
+/* The former name of a column; "" where it is not known. */
 static void old_name(const struct former *f, const char *column, char old[64])
 {
 	old[0] = '\0';

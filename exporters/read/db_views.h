@@ -1,4 +1,4 @@
-/* db_views.h - what db_read.c needs of db_views.c. */
+/* db_views.h - the parts of db_views.c that db_read.c uses. */
 #pragma once
 
 #include <sqlite3.h>
@@ -9,5 +9,5 @@ bool db_read_has_column(sqlite3 *db, const char *table, const char *column);
 
 /* SQLite's result code. */
 int db_read_add_views(sqlite3 *db);
-/* Views of stacks and of what they belong to (stack_views.c). */
+/* Adds views of stacks and of their events (stack_views.c). */
 int db_read_add_stack_views(sqlite3 *db);

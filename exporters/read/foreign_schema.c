@@ -1,12 +1,12 @@
 /*
- * foreign_schema.c - SQLite reads the first statement of a text in sqlite_master and keeps what stands behind it: sqlite3_exec() of
- * such a text would run all of it, ATTACH of any file included.
+ * foreign_schema.c - SQLite reads the first statement of a text in sqlite_master and keeps the text behind it: sqlite3_exec()
+ * of such a text would run all of it, ATTACH of any file included.
  */
 #include "exporters/read/foreign_schema.h"
 
 #include <string.h>
 
-/* What CREATE TABLE, INDEX and VIEW ask for; by SQLite's documentation of sqlite3_set_authorizer(). */
+/* The actions that CREATE TABLE, INDEX and VIEW need; by SQLite's documentation of sqlite3_set_authorizer(). */
 static int authorize(void *self, int action, const char *a, const char *b, const char *database,
 		     const char *trigger)
 {

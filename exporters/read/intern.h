@@ -2,7 +2,7 @@
  * intern.h - which texts a stream has already defined, and under which number.
  *
  * Memory does not grow with the report: texts that the report numbers take a bit each; others (NVTX messages
- * may be different every time) go through a table of fixed size. What it has forgotten is defined anew, under
+ * may be different every time) go through a table of fixed size. A text that the table has dropped is defined anew, under
  * another number.
  */
 #pragma once

@@ -3,7 +3,7 @@
 
 #include "exporters/read/db_read.h"
 
-/* A row of a statement. SQLite's result code: what is not SQLITE_OK ends it. */
+/* Takes a row of a statement. SQLite's result code: any but SQLITE_OK ends the statement. */
 typedef int sql_row(void *ctx, sqlite3_stmt *stmt);
 
 /* All rows of @sql. SQLite's result code. */

@@ -1,14 +1,14 @@
 /*
- * stack_views.c - stacks and what they belong to, the same for all reports:
+ * stack_views.c - stacks and their events, the same for all reports:
  *
  *   SL_CHAIN_FRAMES(stack, depth, frame, kind, symbol, module, file, line, inlined, unresolved, ip)
  *   SL_CHAIN_SAMPLES(id, start, till, globalTid, periodic, stack)
  *   SL_CHAIN_CALLS(source, start, end, globalTid, nameId, level, result, correlationId, bytes, pathId, stack)
  *   SL_CHAIN_LAUNCHES(globalTid, correlationId, nameId, stack)
  *
- * The last has calls of CUDA also where a filter hides them: what they launched may be shown. stack is NULL where there
- * is none. source: 1 libc, 2 CUDA, 3 system calls, 4 libraries above CUDA; a call of these is made up of calls of CUDA,
- * with rows of their own. kind: as in SL_FRAMES.
+ * The last has calls of CUDA also where a filter hides them: the launched work may be shown. stack is NULL where there is
+ * none. source: 1 libc, 2 CUDA, 3 system calls, 4 libraries above CUDA; a call of these is made up of calls of CUDA, with
+ * rows of their own. kind: as in SL_FRAMES.
  *
  * Our reports have every distinct stack once, and all events share their numbers. nsys has a table for each kind of
  * event, with numbers of its own, so there the number of the table is made part of the stack's.

@@ -17,7 +17,7 @@ static const char roots_sql[] =
 	"FROM root JOIN image USING (globalPid) GROUP BY globalPid) "
 	"SELECT count(*), min(start), max(coalesce(end, 9223372036854775807)) FROM last";
 
-/* What events are: rows of what the traced programs did. */
+/* Tables of events of the traced programs. */
 static const struct {
 	const char *table, *span;
 } event_tables[] = {
@@ -142,7 +142,7 @@ static void cut(struct wall *w, int64_t start, int64_t end)
 
 /*
  * Processes that were there before the report began have times before it, and others no end. On another axis (Unix time
- * in exports of nsys) what was recorded has no place.
+ * in exports of nsys) the recorded span has no place.
  */
 static int cut_to_recorded(sqlite3 *db, struct wall *w)
 {
@@ -193,7 +193,7 @@ int wall_read(sqlite3 *db, const struct db_filter *f, struct wall *w)
 	rc = read_span(db, "SELECT count(duration), 0, max(duration) FROM ANALYSIS_DETAILS", &cnt,
 		       &none, &w->recorded);
 	w->recorded = cnt && w->recorded > 0 && w->recorded < INT64_MAX / 4 ? w->recorded : 0;
-	/* Of ranges, only what the filter shows. */
+	/* With a filter by ranges, only the shown events count. */
 	if (rc == SQLITE_OK && !(f && f->nvtx_cnt))
 		rc = read_roots(db, f, w);
 	if (rc == SQLITE_OK && w->basis == WALL_NONE)
