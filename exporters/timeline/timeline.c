@@ -235,7 +235,7 @@ static int merge_projected(struct tl_run *r)
 	return rc;
 }
 
-/* What is projected is known before anything else is read, or is made of this run's own events. */
+/* The projected ranges are known before anything else is read, or are made of this run's own events. */
 static int begin_projection(struct tl_run *r)
 {
 	uint32_t activities = r->opt->activities;

@@ -2,12 +2,12 @@
  * timeline.h - a report as one stream of things on tracks, in the order of their start.
  *
  * Tables are read side by side, each once (timeline.def has a line for each), so memory does not grow
- * with the report. What a sink may rely on:
+ * with the report. Guarantees to a sink:
  *
  *   - A track is announced (sink.track) after its parent and before its first event.
- *   - Events come by ascending ts; at the same ts the longer first, and what is outside before what is inside
+ *   - Events come by ascending ts; at the same ts the longer first, and the outer before the inner
  *     (NVTX, then library calls, then CUDA's, then libc's).
- *   - Slices of a track nest properly. What overlaps a slice of its track only partly goes to another lane:
+ *   - Slices of a track nest properly. A slice that overlaps another one of its track only partly goes to another lane:
  *     a track of the same kind, process and thread with lane > 0. On streams nothing nests:
  *     whatever overlaps goes to another lane.
  *   - Tracks, events, names and arguments are valid during the call only, tracks until the end.
@@ -40,7 +40,7 @@ enum tl_track_kind {
 	TL_THREAD,   /* calls and ranges of a thread; its context switches name it too */
 	TL_ASYNC,    /* NVTX start/end ranges of a process */
 	TL_DEVICE,   /* a GPU as a process sees it: parent of streams */
-	TL_STREAM,   /* what a GPU did */
+	TL_STREAM,   /* work of a GPU */
 	TL_NVTX_GPU, /* NVTX ranges of a thread, projected onto a stream; parent: the device */
 	TL_MACHINE,  /* parent of CPUs and counters of the whole machine */
 	TL_CPU,      /* which thread ran; only named by events of kind TL_SCHED */
@@ -54,7 +54,7 @@ struct tl_track {
 	enum tl_track_kind kind;
 	uint32_t id;                   /* 1, 2, ... in the order of announcement */
 	const struct tl_track *parent; /* NULL: process, machine */
-	uint32_t lane;                 /* > 0: what did not fit the track before it */
+	uint32_t lane;                 /* > 0: slices that did not fit the track before it */
 	/*
 	 * For formats that know processes and threads only: every track has numbers of its own. Processes and
 	 * threads have the kernel's (a second process with the same pid, of another machine, a made-up one),
@@ -110,7 +110,7 @@ struct tl_frame {
 	bool kernel;
 };
 
-/* What kind of activity; bits for --activities. The words are in tl_activities[]. */
+/* Kinds of activity; bits for --activities. The words are in tl_activities[]. */
 enum tl_activity {
 	TL_ACT_KERNEL = 1u << 0,  /* kernels and graphs on a GPU */
 	TL_ACT_GPU_MEM = 1u << 1, /* copies and fills on a GPU */
@@ -128,11 +128,11 @@ enum tl_activity {
 	TL_ACT_IO = 1u << 12,         /* bytes per second, from OSRT */
 	TL_ACT_METRIC = 1u << 13,     /* GPU metrics, event counters */
 	TL_ACT_OVERHEAD = 1u << 14,   /* the profiler's and CUDA's own */
-	TL_ACT_DIAGNOSTIC = 1u << 15, /* what the tracer had to say, losses */
+	TL_ACT_DIAGNOSTIC = 1u << 15, /* messages of the tracer, losses */
 	TL_ACT_ALL = (1u << 16) - 1,
 	/*
-	 * What a viewer starts with: all but the projection of ranges, which shows them twice, and waits for the
-	 * GPU, which readers of such files take for its work.
+	 * The default of viewers: all but the projection of ranges, which shows them twice, and waits for the GPU, which
+	 * readers of such files take for its work.
 	 */
 	TL_ACT_DEFAULT = TL_ACT_ALL & ~(TL_ACT_NVTX_KERNEL | TL_ACT_GPU_SYNC),
 };
@@ -149,12 +149,12 @@ extern const struct tl_activity_name
 uint32_t tl_activities_parse(const char *list, char *why, size_t why_len);
 
 #define TL_ARGS_MAX 32
-/* Times, and times plus durations, lie between -TL_TIME_MAX and this: what is beyond is damage, and cut to it. */
+/* Times, and times plus durations, lie between -TL_TIME_MAX and TL_TIME_MAX: times beyond it are damage, and cut to it. */
 #define TL_TIME_MAX (INT64_MAX / 2)
 /* Ranks of a job, and GPUs that stand between one rank's and the next one's. */
 #define TL_RANK_MAX  9999999
 #define TL_RANK_GPUS 64
-#define TL_OPEN      (-1) /* duration of what had not ended when the recording did */
+#define TL_OPEN      (-1) /* duration of an event that had not ended when the recording did */
 
 struct tl_event {
 	enum tl_kind kind;
@@ -167,18 +167,18 @@ struct tl_event {
 	int64_t ts, dur; /* ns; dur of a slice: >= 0 or TL_OPEN */
 	struct tl_text name; /* SLICE, INSTANT */
 	int64_t path;        /* of calls of libc: StringIds.id of the file they work on; -1: none */
-	int64_t bytes;       /* and what they moved */
+	int64_t bytes;       /* the bytes that such calls moved */
 	/*
-	 * An arrow leads from the event with flow_out to those with the same flow_in. Only where GPU work for
-	 * the call is in what is exported (flow_out), and the call came by before (flow_in). 0: none; below 2^53.
-	 * It is the correlation id, unless another process has work with the same.
+	 * An arrow leads from the event with flow_out to those with the same flow_in. Only where GPU work for the call is
+	 * exported (flow_out), and the call came by before (flow_in). 0: none; below 2^53. It is the correlation id, unless
+	 * another process has work with the same.
 	 */
 	uint64_t flow_out, flow_in;
 	uint32_t arg_cnt;
 	const struct tl_arg *args;
 	/*
-	 * SLICE: where the call came from, as in SL_CHAIN_FRAMES; 0: not known. SAMPLE: what has the same number has
-	 * the same frames; 0: the report has no such numbers.
+	 * SLICE: where the call came from, as in SL_CHAIN_FRAMES; 0: not known. SAMPLE: equal numbers mean equal frames; 0:
+	 * the report has no such numbers.
 	 */
 	int64_t stack;
 	/* VALUE */
@@ -199,7 +199,7 @@ struct tl_event {
 #define TL_MADE_ARGS 7
 #define TL_MADE_GAP  UINT32_MAX
 
-/* What slices have in common. */
+/* The common part of made slices. */
 struct tl_made_kind {
 	struct tl_text name;
 	uint32_t arg_cnt;
@@ -248,7 +248,10 @@ struct tl_options {
 	/* Which numbers of rows of a table are read: above @after, up to @upto. NULL, or false: all. */
 	bool (*rows)(void *of_rows, const char *table, int64_t *after, int64_t *upto);
 	void *of_rows;
-	/* They follow those of earlier runs: what was before the first is left out, and so are names that are far back. */
+	/*
+	 * The rows follow those of earlier runs: events before the first row are left out, and so are names that are far
+	 * back.
+	 */
 	bool goes_on;
 	const char *
 		only_table; /* the event of one row of this table; names of domains are looked for among the first rows */

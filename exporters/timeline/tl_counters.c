@@ -1,6 +1,7 @@
 /*
- * tl_counters.c - event counters, and counters of GPUs and of the machine, as values over time. Of event counters, what stands in a row for an interval becomes a rate from its start on,
- * and 0 from its end where no other interval of that CPU follows (intervals in which nothing was counted have no row).
+ * tl_counters.c - event counters, and counters of GPUs and of the machine, as values over time. An event counter's row for an
+ * interval becomes a rate from the interval's start on, and 0 from its end where no other interval of that CPU follows
+ * (intervals in which nothing was counted have no row).
  */
 #include <math.h>
 #include <stdio.h>
@@ -168,7 +169,7 @@ static int64_t key_of(int64_t counter)
 
 static struct tl_track *make_track(struct tl_run *r, int64_t counter)
 {
-	/* What it is of stands in front, but for the machine itself. */
+	/* The name begins with the counter's scope, but for the machine itself. */
 	static const char sql[] =
 		"SELECT CASE scope WHEN 'host' THEN '' WHEN 'gpu' THEN 'GPU ' || coalesce(gpuId, "
 		"scopeId) || ': '"

@@ -24,11 +24,11 @@ struct page {
 
 struct tl_flows {
 	struct map
-		processes; /* globalPid, with what its correlation ids have above 32 bits -> number from 1 */
+		processes; /* globalPid, with the bits of its correlation ids above 32 -> number from 1 */
 	struct map pages;     /* (process, id >> PAGE_BITS) -> struct page * */
 	struct map several;   /* flow -> pieces of work, where more than one */
 	int64_t only_process; /* of GPU work that has none */
-	uint64_t *above; /* by number of the process: what its ids have above 32 bits outside */
+	uint64_t *above;      /* by number of the process: the bits above 32 of its exported ids */
 	uint64_t
 		wanted; /* tables, by their places in tl_source_defs, whose work is not known yet */
 	/* Found last: a few processes take turns, and ids of each come in order. */
@@ -150,7 +150,7 @@ int tl_flows_read(struct tl_flows *f, const struct tl_run *r, const struct tl_so
 	char bound[TL_BOUND], *sql;
 	int rc = -1;
 
-	/* What hides rows is a view, which has no numbers of rows. */
+	/* A filter is a view, which has no row numbers. */
 	tl_bound(r, table, bound, sizeof(bound));
 	sql = sqlite3_mprintf("SELECT 1 FROM %s\"%w\" WHERE %s sl_tl_each(?1, %s, %s)",
 			      r->opt->filtered ? "" : "main.", table, r->opt->filtered ? "" : bound,
@@ -183,7 +183,7 @@ static void find_process(struct tl_flows *f, sqlite3 *db)
 #define ABOVE_MAX ((uint64_t)1 << 21) /* or ids exceed what JavaScript represents exactly */
 
 struct span {
-	uint64_t ids; /* which: id >> PAGE_BITS, with what the process has above 32 bits */
+	uint64_t ids; /* which: id >> PAGE_BITS, with the process's bits above 32 */
 	uint64_t number;
 	const struct page *page;
 };

@@ -1,4 +1,4 @@
-/* tl_internal.h - what the parts of the timeline share: names, tracks, sources, correlations. */
+/* tl_internal.h - the shared header of the timeline: names, tracks, sources, correlations. */
 #pragma once
 
 #include <stdbool.h>
@@ -57,9 +57,9 @@ struct tl_tracks;
 struct tl_tracks *tl_tracks_new(sqlite3 *db, struct tl_names *names, const struct tl_sink *sink,
 				void *self);
 void tl_tracks_free(struct tl_tracks *t);
-/* What the program itself calls a thread. */
+/* Sets the name that the program itself gives a thread. */
 int tl_tracks_name_thread(struct tl_tracks *t, int64_t global, const char *name);
-/* All announce what is new. NULL: no memory, or the sink stopped. */
+/* All announce new tracks. NULL: no memory, or the sink stopped. */
 struct tl_track *tl_track_process(struct tl_tracks *t, int64_t global);
 struct tl_track *tl_track_thread(struct tl_tracks *t, int64_t global);
 struct tl_track *tl_track_gil(struct tl_tracks *t, int64_t global);
@@ -142,7 +142,7 @@ struct tl_run {
 	bool own_stacks;          /* all kinds of events share the numbers of stacks */
 	bool has_gil;             /* there is the domain of Python's lock */
 	struct tl_projector *projector; /* of this run's own events; NULL: it has none */
-	struct tl_spans *spans;         /* what is projected */
+	struct tl_spans *spans;         /* the projected ranges */
 	struct tl_source *source;
 	size_t source_cnt;
 	uint64_t events, total;
@@ -173,7 +173,10 @@ void tl_source_decode(const struct tl_source *s, sqlite3_stmt *stmt, int64_t *ro
 
 /* ---- rows, many at a time (tl_rows.c) ---- */
 
-/* What sl_tl_each(?1, ...) in a statement calls with the values after the first; true: the statement gives this row. */
+/*
+ * The callback that sl_tl_each(?1, ...) in a statement calls with the values after the first; true: the statement gives this
+ * row.
+ */
 struct tl_each {
 	bool (*row)(struct tl_each *e, int cnt, sqlite3_value **values);
 };
@@ -248,7 +251,7 @@ int64_t tl_memory_before(struct tl_run *r, int64_t process, int64_t device, int6
 
 /* ---- ranges on the GPU (tl_project.c) ---- */
 
-/* What the projection is made of. */
+/* The activities that the projection is made of. */
 #define TL_ACT_PROJECTED (TL_ACT_NVTX | TL_ACT_CUDA_API | TL_ACT_KERNEL | TL_ACT_GPU_MEM)
 
 /* Fills r->spans: by a run of its own, or, from tl_projector_new() to tl_projector_end(), by the events of this one. 0, or -1. */
@@ -270,7 +273,7 @@ struct tl_span {
 struct tl_spans;
 struct tl_spans *tl_spans_new(void);
 void tl_spans_free(struct tl_spans *s);
-/* What encloses another at the same times comes after it. 0, -1. */
+/* A span that encloses another at the same times is added after it. 0, -1. */
 int tl_spans_add(struct tl_spans *s, const struct tl_span *span);
 /* As tl_source_open; nothing is added after it. */
 int tl_spans_open(struct tl_run *r, struct tl_source *s);

@@ -30,7 +30,7 @@ struct call {
 	size_t flow;
 };
 
-/* What one process reads, or writes. */
+/* The bytes that one process reads, or writes. */
 struct flow {
 	int64_t process;
 	enum direction direction;
@@ -105,7 +105,7 @@ static int read_call(struct io *io)
 			.bytes = sqlite3_column_int64(io->stmt, 4),
 			.flow = flow_at(io, TL_PROCESS_OF(sqlite3_column_int64(io->stmt, 2)), d),
 		};
-		/* Of no use and able to overflow what follows. */
+		/* Such times are of no use and could overflow the sums below. */
 		if (io->ahead.end < io->ahead.start || io->ahead.start < INT64_MIN / 4 ||
 		    io->ahead.end > INT64_MAX / 4)
 			continue;
@@ -178,7 +178,7 @@ static int64_t steady_until(const struct io *io)
 	return bin_of(until);
 }
 
-/* The start of the next bin in which something happens, or in which what happened has to be taken back. */
+/* The start of the next bin in which a call moves bytes, or in which the curve falls back to 0. */
 static bool next_bin(struct io *io)
 {
 	bool moving = io->call_cnt > 0;

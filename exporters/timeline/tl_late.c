@@ -3,9 +3,8 @@
  *
  * Tables lie in about the order of time, but not quite: a call that took long is written when it returns, work on
  * a GPU is recorded by launch. To sort whole tables for that takes longer than all the rest. So one look at the
- * times finds the rows that are late, that is, after one that starts after them. What is left is in order; the
- * late ones are fetched by their numbers when their time has come. Where they are too many, SQLite sorts,
- * through temporary files.
+ * times finds the rows that are late, that is, after one that starts after them. The other rows are in order; the late ones
+ * are fetched by their numbers when their time has come. Where they are too many, SQLite sorts, through temporary files.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -97,8 +96,8 @@ static int mark(struct tl_source *s, size_t *room, size_t *words, const struct t
 }
 
 /*
- * One pass over the times: what begins before, or with, a row that comes before it. Of GPU work it looks at what the flows have
- * to know, too, and goes on for that when late rows are too many.
+ * One pass over the times: rows that begin before, or with, an earlier row of the table. Of GPU work the pass also reads the
+ * ids for the flows, and goes on for them when late rows are too many.
  */
 struct finder {
 	struct tl_each each; /* first */
@@ -121,7 +120,7 @@ static bool is_before(struct tl_each *e, int cnt, sqlite3_value **v)
 		return false;
 	if (ts < f->last)
 		return true;
-	/* Without their ends all that begin together are late but for the first: then only what is fetched is compared. */
+	/* Without ends, all rows that begin together are late but for the first: then only the fetched rows are compared. */
 	if (ts == f->last && !f->has_end)
 		return true;
 	if (f->has_end && sqlite3_value_type(v[1]) != SQLITE_NULL)

@@ -1,6 +1,6 @@
 /*
- * tl_memory.c - what was allocated before the recording, known only by its free: tracks of memory begin with it, else they would fall
- * below nothing. The same frees count as "before" in report cuda_mem_sum.
+ * tl_memory.c - memory allocated before the recording, known only by its free: tracks of memory begin with it, else they
+ * would fall below nothing. The same frees count as "before" in report cuda_mem_sum.
  */
 #include "exporters/timeline/tl_internal.h"
 

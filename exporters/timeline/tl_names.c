@@ -1,8 +1,8 @@
 /*
  * tl_names.c - texts by id, looked up once.
  *
- * A report may have more texts than fit in memory (paths of a million files): what is kept is dropped
- * when it exceeds KEPT_MAX, between two events, and begins anew.
+ * A report may have more texts than fit in memory (paths of a million files): the kept texts are dropped, between two events,
+ * when they exceed KEPT_MAX, and collected anew.
  */
 #include <stdio.h>
 #include <stdlib.h>

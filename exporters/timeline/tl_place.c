@@ -226,7 +226,7 @@ static int at_sample(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 	return tl_emit(r, e);
 }
 
-/* Memory in use, as the sum of what was there, and was allocated and freed so far. */
+/* Memory in use, as the sum of the memory in use at the start, and of all allocations and frees so far. */
 static int at_memory(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 {
 	static const char *const name[] = {
@@ -370,7 +370,10 @@ static int at_lost(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 	return instant(r, e, tl_track_thread(r->tracks, thread));
 }
 
-/* In pieces of a few stores each: what compilers make of all of it at once takes as long as the rest of a row. */
+/*
+ * In pieces of a few stores each: the code that compilers make for the whole struct at once takes as long as the rest of a
+ * row.
+ */
 static void clear(struct tl_event *e)
 {
 	enum {

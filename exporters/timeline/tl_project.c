@@ -36,7 +36,7 @@ struct call {
 };
 
 struct tl_projector {
-	struct tl_run *run; /* over what is projected */
+	struct tl_run *run; /* the run whose ranges are projected */
 	struct tl_spans *spans;
 	struct map open;    /* globalTid -> innermost open range */
 	struct map calls;   /* flow -> struct call * */
@@ -259,7 +259,7 @@ int tl_projector_end(struct tl_projector *p)
 		struct range *g = (struct range *)(uintptr_t)p->open.slot[i].value;
 
 		while (p->open.slot[i].used && g && rc == 0) {
-			/* It is open too, so it outlives what was opened in it. */
+			/* The parent is open too, so it outlives the ranges opened in it. */
 			struct range *parent = g->parent; /* NOLINT(clang-analyzer-unix.Malloc) */
 
 			rc = release(p, g);

@@ -34,7 +34,7 @@ bool tl_has_column(sqlite3 *db, const char *table, const char *column)
 					     NULL, NULL) == SQLITE_OK;
 }
 
-/* What is selected; columns are looked up again by those that want one that is there already. */
+/* The selected columns; a column that is selected already is found by its name. */
 struct columns {
 	sqlite3 *db;
 	sqlite3_str *sql;
@@ -163,7 +163,10 @@ static void add_name(struct tl_source *s, struct columns *c)
 	s->name_cols = add_columns(c, name + word + 1, (int)strlen(name + word + 1));
 }
 
-/* Ranges and marks, not what names domains and the like; a list in brackets would be looked up in a tree for each row. */
+/*
+ * Ranges and marks, not the events that name domains and the like; a list in brackets would be looked up in a tree for each
+ * row.
+ */
 static const char nvtx_events[] = "(eventType = 59 OR eventType = 60 OR eventType = 34)";
 /* nsys may have rows of their own for where a call of libc, cuDNN or cuBLAS began and ended: these are no calls. */
 static const char whole_calls[] = "ifnull(eventClass, 27) NOT IN (31, 32, 33, 34, 35, 36)";
@@ -202,7 +205,7 @@ static int prepare_rows(struct tl_run *r, struct tl_source *s, const char *colum
 	return s->rows ? 0 : -1;
 }
 
-/* Filters are views, which have no row numbers: what they leave is sorted by SQLite, and so is what the timeline makes. */
+/* Filters are views, which have no row numbers: SQLite sorts their rows, and those of tables that the timeline makes. */
 static int prepare_scan(struct tl_run *r, struct tl_source *s, const char *columns,
 			const char *where, bool whole, bool sorted, const char *start,
 			const char *end)
@@ -223,7 +226,8 @@ static int prepare_scan(struct tl_run *r, struct tl_source *s, const char *colum
 static int prepare(struct tl_run *r, struct tl_source *s, const char *columns, const char *start,
 		   const char *end)
 {
-	const char *where = rows_meant(r, s); /* before what may fail, whose message is kept */
+	const char *where =
+		rows_meant(r, s); /* before the calls that may fail, whose message is kept */
 	bool is_temp = strcmp(schema_of(s->def->table), "temp") == 0;
 	bool whole = !r->opt->filtered && !is_temp;
 	int late, rc;
@@ -373,7 +377,7 @@ int tl_source_step(struct tl_source *s)
 		s->dur = TL_OPEN;
 		s->end = INT64_MAX;
 	} else {
-		/* Clocks that ran backwards, and what is beyond all sense. */
+		/* Clocks that ran backwards, and times out of range. */
 		if (__builtin_sub_overflow(end, s->ts, &s->dur) || s->dur < 0)
 			s->dur = 0;
 		s->end = s->ts + s->dur;

@@ -162,7 +162,7 @@ int tl_spans_row(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 		return -1;
 	e->row = w[W_ROW];
 	if (w[W_DOMAIN] && !r->opt->no_args) {
-		/* The texts have one place for what is in their file. */
+		/* The texts have one buffer for those in their file. */
 		if (text_of(spans, w[W_DOMAIN], &r->args[0].text) < 0)
 			return -1;
 		domain = strndup(r->args[0].text.text, r->args[0].text.len);

@@ -42,7 +42,7 @@ struct tl_tracks {
 	int64_t made_up;
 };
 
-/* ---- what identifies a track ---- */
+/* ---- keys of tracks ---- */
 
 struct key {
 	int64_t part[6];
@@ -217,7 +217,7 @@ static struct tl_track *thread(struct tl_tracks *t, int64_t global)
 	process = tl_track_process(t, global);
 	if (!process)
 		return NULL;
-	/* What the program calls a thread is preferred to the kernel's name. */
+	/* The program's name of a thread is preferred to the kernel's. */
 	name_id = map_at(&t->given_names, (uint64_t)global, false);
 	if (name_id) {
 		name.text = (const char *)(uintptr_t)*name_id;
