@@ -48,7 +48,7 @@ const made = [];
 const colour = (i) => getComputedStyle(root).getPropertyValue("--c" + i).trim();
 const paint = (name) => () => getComputedStyle(root).getPropertyValue(name).trim();
 
-/* A tooltip: the place of the cursor, in words. */
+/* What the cursor is at, in words. */
 function tip(lines) {
 	const box = document.createElement("div");
 
@@ -131,7 +131,7 @@ function time_chart(chart, place, page) {
 		xs.push(page.from + i * page.width);
 	for (const s of chart.series)
 		s.values.push(s.values[s.values.length - 1]);
-	/* Of a stack the highest is painted first: the lower ones cover their own part. */
+	/* Of a stack the highest is painted first: the lower ones cover what is theirs. */
 	const order = stacked ? (list) => list.reverse() : (list) => list;
 	const data = () => [xs, ...order(stacked ? pile(chart, shown) : chart.series.map((s) => s.values))];
 	const at = (u, i) => [
@@ -215,7 +215,7 @@ function histogram(chart, place) {
 	}};
 }
 
-/* The legend of colours; a click takes a series out and puts it back. */
+/* What the colours mean; a click takes a series out and puts it back. */
 function legend(chart, drawn, figure) {
 	const list = document.createElement("div");
 
@@ -267,7 +267,7 @@ function key(row, column) {
 	return cell.dataset.v !== undefined ? parseFloat(cell.dataset.v) : cell.textContent.trim();
 }
 
-/* Empty cells stand last, in either direction. */
+/* What is empty stands last, whichever the direction. */
 function compare(a, b, up) {
 	if (a === "" || b === "")
 		return (a === "") - (b === "");
@@ -342,7 +342,7 @@ function zoomable(graph) {
 	searchable(graph, frames);
 }
 
-/* Frames without a match fade. The share of the matches counts a match below another one once. */
+/* What does not match fades; how much does: a match below another is part of it. */
 function searchable(graph, frames) {
 	const line = document.createElement("p"), input = document.createElement("input");
 	const found = document.createElement("output");
