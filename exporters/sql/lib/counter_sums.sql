@@ -1,6 +1,6 @@
--- counter_sum(id, n, covered, mean, least, med, p90, most, total): the sums of the samples of each counter in SL_COUNTERS. A
--- level holds until the next sample, a sum is about the time since the sample before: its mean, least, ... are per second (of
--- ns: per cent of the time), its total is in its own unit. covered: ns of which something is known.
+-- counter_sum(id, n, covered, mean, least, med, p90, most, total): the sums of the samples of each counter in SL_COUNTERS. A level
+-- holds until the next sample, a sum is about the time since the sample before: its mean, least, ... are per second (of ns:
+-- per cent of the time), its total is in its own unit. covered: ns of which something is known.
 CREATE TEMP TABLE counter_part AS
 SELECT counterId, CASE WHEN NOT isSum THEN value WHEN unit = 'ns' THEN 100.0 * value / ns ELSE 1e9 * value / ns END AS value, ns,
 	CASE WHEN isSum THEN value END AS total, nr
