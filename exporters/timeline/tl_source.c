@@ -226,8 +226,7 @@ static int prepare_scan(struct tl_run *r, struct tl_source *s, const char *colum
 static int prepare(struct tl_run *r, struct tl_source *s, const char *columns, const char *start,
 		   const char *end)
 {
-	const char *where =
-		rows_meant(r, s); /* before the calls that may fail, whose message is kept */
+	const char *where = rows_meant(r, s); /* before the calls whose message is kept */
 	bool is_temp = strcmp(schema_of(s->def->table), "temp") == 0;
 	bool whole = !r->opt->filtered && !is_temp;
 	int late, rc;
