@@ -33,7 +33,10 @@ enum { /* columns of copies; those from the call on are not in the table that is
 	CORRELATION = CALL_START, /* while it is read */
 };
 
-/* Of sorters: calls and copies of a process with a correlation id, in the order of their tables; then copies with their calls. */
+/*
+ * Records of the sorters: calls and copies of a process with a correlation id, in the order of their tables; then copies with
+ * their calls.
+ */
 struct copy_call {
 	int64_t pid, id, nr, start, end, tid, name;
 };
@@ -122,7 +125,7 @@ static int compare(const struct copy_call *c, const struct asked *a)
 	return (c->id > a->id) - (c->id < a->id);
 }
 
-/* Of several calls with the same id the first is it. */
+/* Joins copies with calls: of several calls with the same id the first counts. */
 static int join(struct pass *p)
 {
 	const int64_t *call = NULL, *asked = NULL;

@@ -58,7 +58,7 @@ struct group {               /* the values of a row */
 	uint32_t *slot, slots; /* where a value is, + 1; NULL: not kept */
 };
 
-/* Of a connection: its tables, the percentiles of sl_stats_rows(). */
+/* State of a connection: its tables, the percentiles of sl_stats_rows(). */
 struct hist_of_db {
 	struct hist *first;
 	int64_t last_number;

@@ -81,7 +81,7 @@ static int add_result(struct levels *l, const int64_t *s)
 	};
 
 	if (l->to->of ==
-	    STACKS) { /* those that begin at the same time stand in order of their stacks */
+	    STACKS) { /* ranges that begin at the same time stand in order of their stacks */
 		r[R_FIRST] = r[R_START];
 		r[R_LONGER] = 0;
 	}

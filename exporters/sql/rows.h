@@ -22,7 +22,7 @@ int rows_add(struct rows *r, const int64_t *record);
 int rows_end(struct rows *r);
 size_t rows_cnt(const struct rows *r);
 
-/* Of one reader: zeroed before, rows_close() after. */
+/* State of one reader: zeroed before, rows_close() after. */
 struct rows_reader {
 	const struct rows *of;
 	/* Blocks by their place: a reader at several places in turn finds them again. */
@@ -37,8 +37,8 @@ const int64_t *rows_at(const struct rows *r, struct rows_reader *at, size_t i);
 void rows_close(struct rows_reader *at);
 
 /*
- * Of the records at @first to @last (not with), which are in the order of their first word, the first that has at least @value
- * there; @last: none. SQLite's result code.
+ * Finds, in the records from @first up to, not with, @last, which are in the order of their first word, the first one with at
+ * least @value there; @last: none. SQLite's result code.
  */
 int rows_find(const struct rows *r, struct rows_reader *at, size_t first, size_t last,
 	      int64_t value, size_t *place);

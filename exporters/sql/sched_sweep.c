@@ -98,7 +98,7 @@ static bool is_mine(const struct pass *p, int64_t tid)
 	return !p->mine.cnt || (low < p->mine.cnt && p->mine.list[low] == pid);
 }
 
-/* Those that come often are found first. */
+/* Notes a CPU, once. Frequent CPUs are found first. */
 static int see_cpu(struct pass *p, int64_t cpu)
 {
 	int64_t *more;
@@ -343,7 +343,7 @@ static int add_level(struct pass *p, int64_t threads, int64_t running, int64_t n
 		l[p->levels++] = (struct level){threads, running, 0};
 	}
 	l[i].ns = plus(l[i].ns, ns);
-	/* those that come often first */
+	/* frequent levels first */
 	if (i > 0 && l[i].ns > l[i / 2].ns) {
 		struct level swap = l[i];
 

@@ -16,7 +16,7 @@ extern size_t sorter_bytes_max;
 struct sorter *sorter_new(unsigned words, unsigned keys);
 void sorter_free(struct sorter *s);
 
-/* These return SQLite's result codes. */
+/* The functions below return SQLite's result codes. */
 int sorter_add(struct sorter *s, const int64_t *record);
 /* No more will be added: the next to be read is the first. May be called again. */
 int sorter_rewind(struct sorter *s);

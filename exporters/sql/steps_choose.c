@@ -1,4 +1,7 @@
-/* steps_choose.c - which ranges the steps are: of those that repeat and are in no other that repeats, or between an optimizer's. */
+/*
+ * steps_choose.c - chooses the steps: ranges that repeat and are in no other range that repeats, or the times between an
+ * optimizer's ranges.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * sweep.c - ranges, and the calls that lie within them, in one pass over time.
  *
  * A range holds the calls from the first that begins in it to the last that began and ended before its end. So a
- * call waits until it is known which ranges hold it: those that are open when it, or a later one, has ended.
+ * call waits until it is known which ranges hold it: the ranges open at the end of the call, or of a later one.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -54,7 +54,7 @@ struct sweep {
 	size_t pendings, pending_room;
 };
 
-/* Those that return an int return SQLite's result codes. */
+/* Callbacks with a result of type int return SQLite's result codes. */
 struct sweep_way {
 	/* The marks of a range that begins, and of a call. */
 	int (*begin)(struct sweep *s, uint64_t *mark);

@@ -66,7 +66,7 @@ static void read_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
 	struct reader **known = sqlite3_aggregate_context(out, sizeof(struct reader *)), *r;
 
-	/* It is the same in all rows; to ask for it costs more than this. */
+	/* The pointer is the same in all rows; asking SQLite for it costs more than this check. */
 	if (known && !*known && argc)
 		*known = sqlite3_value_pointer(argv[0], READER);
 	r = known ? *known : NULL;

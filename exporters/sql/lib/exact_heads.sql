@@ -1,4 +1,4 @@
--- Heads of the columns of a summary whose totals are exact, whatever the threshold was.
+-- Heads of the columns of a summary whose totals are exact at any threshold.
 -- column: Time (%) = share of the Total Time of all listed rows
 -- column: Total Time (ns) = time in all calls, also those below the threshold; counted without a clock reading they add nothing
 -- column: Num Calls = all calls that returned; those left by longjmp(), exit() or the end of their thread are not among them

@@ -1,10 +1,10 @@
 -- step(no, tid, start, end, name, stem): the ranges that are the steps of a program.
 -- A name's stem has # for each number in it.
 DROP TABLE IF EXISTS temp.step;
--- Of push/pop ranges of main threads those that repeat, apart from numbers, and are in no other that repeats; ranges of
--- libraries and the tracer are none. First those called step, iteration or batch (else epoch) that take most time, then the
--- times between the steps of an optimizer, then others that take a tenth of all; where there are none, the same of start/end
--- ranges. :range takes the place of all these. (steps_choose.c)
+-- Steps are push/pop ranges of main threads that repeat, apart from numbers, and are in no other range that repeats; ranges
+-- of libraries and the tracer are none. First those called step, iteration or batch (else epoch) that take most time, then
+-- the times between the steps of an optimizer, then others that take a tenth of all; where there are none, the same of
+-- start/end ranges. :range takes the place of all these. (steps_choose.c)
 CREATE TEMP TABLE step AS
 SELECT no, tid, start, end, name, stem FROM sl_steps(:range);
 -- Else the steps that the program itself delimits.
