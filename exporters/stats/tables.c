@@ -57,7 +57,7 @@ static void free_words(struct words *w)
 	free(w->word);
 }
 
-/* The i-th word; the last one stands for all that follow. */
+/* The i-th word; the last one stands for all positions after it. */
 static const char *word_at(const struct words *w, size_t i, const char *none)
 {
 	if (w->cnt == 0)

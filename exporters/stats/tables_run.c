@@ -229,7 +229,7 @@ struct crew {
 	pthread_cond_t done;
 };
 
-/* An embedded report of sums is short, whatever is in the file. */
+/* An embedded report of sums is short for any file. */
 static bool is_sum(const struct table_job *job)
 {
 	size_t len = strlen(job->report->name);
