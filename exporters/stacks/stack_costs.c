@@ -249,7 +249,7 @@ struct off_cpu {
 	bool gone, covered;
 };
 
-/* Of a call without a stack off-CPU time counts where the thread was then. */
+/* Off-CPU time of a call without a stack counts at the thread's stack of that time. */
 static void move_from_call(struct stack_costs *w, const struct off_cpu *a)
 {
 	int64_t left = a->call_end - a->out, len = a->len < left ? a->len : left;
@@ -311,7 +311,7 @@ static void on_off_cpu(struct stack_costs *w, struct off_cpu *a, sqlite3_stmt *s
 		a->node = node_at(w, COST_OFF_CPU, stmt, 4);
 		if (sqlite3_column_type(stmt, 3) == SQLITE_NULL)
 			break;
-		/* It holds its duration. */
+		/* @a holds the duration. */
 		a->out = at;
 		a->len = end > at ? end - at : 0;
 		a->covered = at < a->call_end;
@@ -345,8 +345,8 @@ static int read_away(struct stack_costs *w)
 /* ---- launches ---- */
 
 /*
- * The calls that launched something, by process and correlation id: also those that a filter hides, as the work
- * they launched is shown. Old files do not say whose the work is; then they are of one process.
+ * The calls that launched something, by process and correlation id: also calls that a filter hides, as the work they launched
+ * is shown. Old files do not say whose the work is; then they are of one process.
  */
 static const char launches[] = "CREATE TEMP TABLE SL_COST_LAUNCH (process INTEGER, correlationId "
 			       "INTEGER, globalTid INTEGER, "

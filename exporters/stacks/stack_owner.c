@@ -65,7 +65,7 @@ static bool is_of(const struct stack_costs *w, uint32_t image, int64_t process)
 	return image < w->image_cnt && w->image[image].process == process;
 }
 
-/* The one that had begun; before that, the first. LAST_IMAGE: the process has the name of its last one. */
+/* The image that had begun; before any, the first. LAST_IMAGE: the process has the name of its last one. */
 static uint32_t image_at(const struct stack_costs *w, int64_t process, int64_t at_ns)
 {
 	uint32_t from = 0, to = w->image_cnt;
@@ -119,7 +119,7 @@ static char *thread_name(struct stack_costs *w, int64_t global, uint32_t image)
 			global, "thread");
 }
 
-/* Of owners of the same names the first, plus one; 0: there is none yet, and @index plus one is noted for the names. */
+/* The first owner of the same names, plus one; 0: there is none yet, and @index plus one is noted for the names. */
 static uint32_t same_named(struct stack_costs *w, const struct stack_owner *o, uint32_t index)
 {
 	uint64_t hash = hash_bytes(hash_bytes(0, o->process, strlen(o->process)), o->thread,

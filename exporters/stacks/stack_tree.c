@@ -226,7 +226,7 @@ static void end_stack(struct pass *p)
 		p->w->failed = true;
 	if (!at || p->w->failed)
 		return;
-	/* Its frames did not lie together. */
+	/* The stack's frames did not lie together. */
 	p->w->unsorted |= *at != 0;
 	if (p->w->python_only)
 		node = python_node(p);
