@@ -87,7 +87,7 @@ static void put_finding(struct ruling *r, const struct finding *f)
 	FILE *out = r->page->out;
 	char text[HUMAN_MAX];
 	char *table = take_evidence(r, f->rule);
-	/* Of the time that stands above, which may be more than from the first to the last event. */
+	/* Share of the page's wall time, which may be longer than the span from the first to the last event. */
 	double share =
 		f->share < 0 || f->cost_ns < 0 ? f->share : (double)f->cost_ns / page_wall(r->page);
 

@@ -9,7 +9,7 @@
 #include "exporters/text/cell.h"
 #include "exporters/html/html_text.h"
 
-/* Controls, characters that are none, and those that cannot be seen. */
+/* Controls, invalid characters, and invisible ones. */
 static bool unfit(int32_t cp)
 {
 	return cp < 0x20 || (cp >= 0x7F && cp < 0xA0) || (cp & 0xFFFE) == 0xFFFE ||

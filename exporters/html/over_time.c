@@ -248,7 +248,7 @@ static double unrecorded(const struct histogram *h, double calls)
 	return calls > (double)h->all ? calls - (double)h->all : 0;
 }
 
-/* Of all calls, also those that are in no slot but the first. */
+/* Shares of all calls, also of those that the first slot alone counts. */
 static void put_io_sizes(struct page *p, const char *name, int colour, const struct histogram *h,
 			 double calls, bool apart, int first, int last)
 {

@@ -3,7 +3,7 @@
  *
  * The page is static: every figure and table is text that a browser shows, and a printer prints,
  * without JavaScript. Scripts draw the charts from numbers that stand in the page, and sort tables.
- * A Content-Security-Policy forbids whatever is not in the file, and any script but these two.
+ * A Content-Security-Policy forbids all content outside the file, and any script but these two.
  */
 #pragma once
 

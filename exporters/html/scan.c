@@ -135,7 +135,7 @@ static int find_events(struct scan *s, int64_t *from, int64_t *to)
 	for (size_t i = 0; i < cnt; i++) {
 		if (i + 1 == cnt && *from <= *to)
 			break;
-		/* Of a part, the time of processes is not it: they lived before and after it. */
+		/* The time of processes is not that of a part: they lived before and after the part. */
 		if (s->part && strcmp(events[i].table, "SL_PROCESS_TREE") == 0)
 			continue;
 		if (widen(s, events[i].table, events[i].start, events[i].end, from, to) < 0)

@@ -44,8 +44,7 @@ struct scan {
 	size_t gpu_cnt;
 	bool has_gpu_work, has_memory;
 	struct histogram kernel_time;
-	uint64_t copy_cnt,
-		graph_cnt; /* graphs: launches that have one row for all that was in them */
+	uint64_t copy_cnt, graph_cnt; /* graphs: launches with one row for all their nodes */
 	double copy_bytes;
 	double kernel_sum_ns; /* of all kernels, overlaps counted each */
 

@@ -115,7 +115,7 @@ static int add_totals(struct pass *p, const char *sql)
 
 static int draw_all(struct pass *p, bool files)
 {
-	/* Of the types, only 3 and 4 move bytes; not all calls of theirs do (fflush). */
+	/* Only types 3 and 4 move bytes, and not all of their calls do (fflush). */
 	return draw_rows(p, files ? "SELECT startedAt, endedAt, apiCallId, bytesProcessed "
 				    "FROM OSRT_FILE_ACCESS_EVENTS WHERE eventType IN (3, 4)"
 				  : "SELECT start, end, nameId, bytesDone FROM OSRT_API "
