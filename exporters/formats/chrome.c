@@ -23,7 +23,7 @@ struct pending {
 	char *name; /* escaped */
 };
 
-/* Of the sink, per track. */
+/* State of the sink, per track. */
 struct place {
 	struct place *next;
 	const struct tl_track *track;
@@ -305,7 +305,7 @@ static int async_begin(struct chrome *c, struct place *place, const struct tl_ev
 	return place->pending[place->pending_cnt++].name ? 0 : -1;
 }
 
-/* Its number in stackFrames, which stand at the end, once each. */
+/* Writes the stack's number in stackFrames, which stand at the end, once each. */
 static void put_stack(struct chrome *c, const struct tl_event *e)
 {
 	uint32_t node = e->stack && c->used ? stack_node(&c->stacks, e->stack) : 0;

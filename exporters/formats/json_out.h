@@ -5,7 +5,7 @@
 
 /* "text": quoted, escaped; bytes that are no UTF-8 become U+FFFD. */
 void json_out_text(struct out *o, const char *text, size_t len);
-/* The same without the quotation marks. */
+/* The text as JSON, without the quotation marks. */
 void json_out_inside(struct out *o, const char *text, size_t len);
 /* @begin, the text as json_out_text() writes it, @end; malloc'd, NULL without memory. */
 char *json_quoted(const char *begin, const char *text, size_t len, const char *end);

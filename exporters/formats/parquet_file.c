@@ -459,7 +459,7 @@ bool pq_finish(struct pq_file *f, const struct pq_note *notes)
 	put_raw(m, f->groups.buf, proto_len(&f->groups));
 	put_notes(m, &last, notes);
 	field_binary(m, &last, 6, by, sizeof(by) - 1);
-	/* Which order the limits of each column follow: the one of its type. */
+	/* The order that the limits of each column follow: that of its type. */
 	field_list(m, &last, 7, (size_t)f->col_cnt, T_STRUCT);
 	for (int i = 0; i < f->col_cnt; i++) {
 		int in = 0;

@@ -31,7 +31,7 @@ struct pq_column {
 	struct proto values; /* PLAIN */
 	struct proto levels; /* a byte per row: 1 where there is a value; only if optional */
 	uint32_t rows, cnt;  /* in it; @cnt of them are not NULL */
-	/* Its chunk of the row group. */
+	/* The column's chunk of the row group. */
 	struct proto pages; /* as they will be in the file */
 	uint64_t raw;       /* size of @pages without packing */
 	uint64_t chunk_rows, nulls;

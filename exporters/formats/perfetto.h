@@ -2,7 +2,7 @@
  * perfetto.h - the shared header of the perfetto exporter.
  *
  * Field numbers are those of Perfetto's protos/perfetto/trace (its documentation calls them stable);
- * tests/golden/export/perfetto.proto lists those that are used here.
+ * tests/golden/export/perfetto.proto lists the used ones.
  */
 #pragma once
 
@@ -95,7 +95,7 @@ static inline char *pf_put_head(char *p, int64_t ts)
 	return proto_put(proto_put(p, PROTO_TAG(PF_SEQUENCE_FLAGS, PROTO_VARINT)), 2);
 }
 
-/* One with a time, on our sequence. */
+/* Begins a packet with a time, on the exporter's sequence. */
 static inline void pf_begin_at(struct perfetto *pf, int64_t ts)
 {
 	struct proto *m = &pf->packet;

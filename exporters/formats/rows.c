@@ -93,7 +93,7 @@ static bool is_time(const char *table, const char *column)
 	return false;
 }
 
-/* Columns of the file, not those that db_read_open() adds for old ones. */
+/* SELECT of the file's columns, without the columns that db_read_open() adds to old files. */
 static char *select_of(struct rows *r, sqlite3 *db, const char *table)
 {
 	const struct export_options *o = &r->job->opt;

@@ -63,7 +63,7 @@ struct slice {
 int slice_table(struct slice *s, const char *name, const char *sql);
 /* Makes an empty table of the name in the copy; an existing table stays. */
 int slice_make(struct slice *s, const char *name, const char *sql);
-/* The same of a text out of the source's schema, which may be forged: one CREATE TABLE. */
+/* Makes an empty table by a text of the source's schema, which may be forged: one CREATE TABLE. */
 int slice_make_foreign(struct slice *s, const char *name, const char *sql);
 /* Does the table have frames of stacks? */
 bool slice_is_chains(const char *table);

@@ -118,7 +118,7 @@ int slice_time_of(const char *table, const char *column)
 	return 0;
 }
 
-/* Which kind of callchains a table has, or refers to; 0: none. */
+/* The kind of callchains that a table has, or refers to; 0: none. */
 static int chains_of(const char *table)
 {
 	static const char *const kinds[][5] = {
@@ -251,7 +251,7 @@ static uint64_t chain_key(int chain, int64_t id)
 	return (uint64_t)id << 3 | (uint64_t)chain;
 }
 
-/* Which rows without a reference are left out. */
+/* True for tables whose rows without a reference are left out. */
 static bool is_keyed(const struct slice *s, const char *name)
 {
 	if (strcmp(name, "StringIds") == 0 || strcmp(name, "SL_FUNCTIONS") == 0)
@@ -375,7 +375,7 @@ static int bind_value(struct slice *s, const struct slice_table *t, int i)
 	case SQLITE_BLOB:
 		if (s->anon && !s->job->opt.include_blobs)
 			return sqlite3_bind_null(put, i + 1);
-		/* Of an empty one SQLite has no address, and takes none for NULL. */
+		/* SQLite has no address for an empty blob, and takes a missing address for NULL. */
 		if (sqlite3_column_bytes(get, i + 1) == 0)
 			return sqlite3_bind_zeroblob(put, i + 1, 0);
 		return sqlite3_bind_blob64(put, i + 1, sqlite3_column_blob(get, i + 1),

@@ -24,7 +24,7 @@ struct entry {
 struct spool { /* fold_track.own */
 	struct entry entry[BLOCK];
 	unsigned cnt;
-	long *block; /* where those that were written are */
+	long *block; /* places of the written blocks */
 	size_t block_cnt, block_max;
 	uint64_t total;
 	int64_t first, last;

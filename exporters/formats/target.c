@@ -166,7 +166,7 @@ static int replace_folder(struct task *x, const char *temp, const char *path)
 		remove_folder(temp, x->exporter->part);
 		return 0;
 	}
-	/* It is not there; or the file system cannot do that. */
+	/* The folder does not exist, or the file system cannot exchange names. */
 	if (errno != ENOENT)
 		remove_folder(path, x->exporter->part);
 	if (rename(temp, path) == 0)

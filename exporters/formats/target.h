@@ -18,7 +18,7 @@ int target_write(const struct target *target, const struct exporter *exporter,
 
 /* From now on signals that would end us only stop the exporter. */
 void target_catch_signals(void);
-/* The one that came, or 0. */
+/* The signal that came, or 0. */
 int target_signal(void);
 /* At the very end: ends this process by the signal, for its parent to see. */
 void target_end_by_signal(void);
