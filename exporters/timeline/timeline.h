@@ -229,7 +229,7 @@ struct tl_made {
 /* ---- running ---- */
 
 struct tl_sink {
-	/* Both return 0, or -1 to stop (the output has the reason). */
+	/* track() and event() return 0, or -1 to stop (the output has the reason). */
 	int (*track)(void *self, struct tl_track *track);
 	int (*event)(void *self, const struct tl_event *event);
 	/* After the last event, also after a failure, while tracks are still there. May be NULL. */
@@ -245,7 +245,7 @@ struct tl_options {
 	bool ranges_last; /* ranges on the GPU after all else instead of in order: spares a run for them alone */
 	/* > 0: no more than this part of the rows of each table, its first; calls that end later are left out. */
 	double part;
-	/* Which numbers of rows of a table are read: above @after, up to @upto. NULL, or false: all. */
+	/* Limits the rows that are read of a table, by their numbers: above @after, up to @upto. NULL, or false: all. */
 	bool (*rows)(void *of_rows, const char *table, int64_t *after, int64_t *upto);
 	void *of_rows;
 	/*

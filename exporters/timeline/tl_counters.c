@@ -145,7 +145,7 @@ int tl_samples(struct tl_run *r)
 	return r->opt->ends ? add_ends(r) : 0;
 }
 
-/* Of a unit of SL_COUNTERS, as tracks have it: constants. */
+/* The unit of a track, by the unit in SL_COUNTERS: constants. */
 static const char *unit_of(const char *unit, bool is_sum)
 {
 	static const char *const units[][3] = {

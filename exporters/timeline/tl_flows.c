@@ -17,7 +17,7 @@
 #define RECENT     64
 #define PAGE_WORDS ((1u << PAGE_BITS) / 64)
 
-/* One bit: there is work; the other: its call came by. */
+/* Bits by id: @work: there is GPU work; @call: its call came by. */
 struct page {
 	uint64_t work[PAGE_WORDS], call[PAGE_WORDS];
 };
@@ -197,7 +197,7 @@ static int by_ids(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Which processes have ids that a process with a smaller number has, too. */
+/* Marks processes with ids that a process of a smaller number has, too. */
 static void mark_shared(const struct span *span, size_t cnt, bool *shared)
 {
 	uint64_t taken[PAGE_WORDS];

@@ -28,7 +28,7 @@ tl_maker tl_make_memcpy, tl_make_memset, tl_make_sync;
 
 /* ---- correlation (tl_flows.c) ---- */
 
-/* Which calls started GPU work: bits by (process, correlation id). */
+/* The calls that started GPU work: bits by (process, correlation id). */
 struct tl_flows;
 /* NULL: no memory. Before the first event it has to know which work there is, and to be settled. */
 struct tl_run;
@@ -38,7 +38,7 @@ struct tl_flows *tl_flows_new(const struct tl_run *r);
 bool tl_flows_want(const struct tl_flows *f, const struct tl_source_def *def);
 void tl_flows_work(struct tl_flows *f, sqlite3_value *global, sqlite3_value *correlation);
 void tl_flows_have(struct tl_flows *f, const struct tl_source_def *def);
-/* Of a table that is wanted. 0, -1: no memory, or an error of sqlite3_errmsg(db). */
+/* Reads a table that is wanted. 0, -1: no memory, or an error of sqlite3_errmsg(db). */
 int tl_flows_read(struct tl_flows *f, const struct tl_run *r, const struct tl_source_def *def);
 int tl_flows_settle(struct tl_flows *f);
 /* The globalPid of GPU work that has none. */
@@ -63,7 +63,7 @@ int tl_tracks_name_thread(struct tl_tracks *t, int64_t global, const char *name)
 struct tl_track *tl_track_process(struct tl_tracks *t, int64_t global);
 struct tl_track *tl_track_thread(struct tl_tracks *t, int64_t global);
 struct tl_track *tl_track_gil(struct tl_tracks *t, int64_t global);
-/* Of a thread, or with @device >= 0 of that device of its process. */
+/* A track of a thread, or with @device >= 0 of that device of its process. */
 struct tl_track *tl_track_made(struct tl_tracks *t, int64_t thread, int64_t device,
 			       const char *name);
 struct tl_track *tl_track_async(struct tl_tracks *t, int64_t global);
@@ -166,9 +166,9 @@ static inline int64_t tl_key(const struct tl_source *s, int i)
 	return s->row[s->key_col + i];
 }
 
-/* The next row of those that are not late: 1, 0 at the end, -1. */
+/* Reads the next row that is not late: 1, 0 at the end, -1. */
 int tl_source_ahead(struct tl_source *s);
-/* Of a statement that is on a row. */
+/* Decodes the row that the statement is on. */
 void tl_source_decode(const struct tl_source *s, sqlite3_stmt *stmt, int64_t *row);
 
 /* ---- rows, many at a time (tl_rows.c) ---- */

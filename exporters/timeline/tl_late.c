@@ -96,8 +96,8 @@ static int mark(struct tl_source *s, size_t *room, size_t *words, const struct t
 }
 
 /*
- * One pass over the times: rows that begin before, or with, an earlier row of the table. Of GPU work the pass also reads the
- * ids for the flows, and goes on for them when late rows are too many.
+ * One pass over the times: rows that begin before, or with, an earlier row of the table. The pass also reads the ids of GPU
+ * work for the flows, and goes on for them when late rows are too many.
  */
 struct finder {
 	struct tl_each each; /* first */

@@ -38,7 +38,10 @@ static const char *column_or_null(const struct tl_run *r, const char *column)
 	return tl_has_column(r->db, "NVTX_EVENTS", column) ? column : "NULL";
 }
 
-/* Of rows with these numbers: the file's own table has them, a view that hides rows or adds columns does not. */
+/*
+ * Reads the names in rows within @bound: the file's own table has row numbers, a view that hides rows or adds columns has
+ * none.
+ */
 static int names_in(struct tl_run *r, const char *bound)
 {
 	static const char form[] = "SELECT eventType, %s, ifnull(%s, 0), %s, coalesce(%s, s.value) "
@@ -174,7 +177,7 @@ static int at_nvtx(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 {
 	int64_t type = tl_key(s, 0), thread = key_or(s, 1, 0);
 
-	/* It is held across calls and ranges of any kind: among those it would nest with nothing. */
+	/* The lock is held across calls and ranges of any kind, so its span would nest with none of them. */
 	if (type != NVTX_MARK && is_gil(r, s, thread))
 		return slice(r, s, e, tl_track_gil(r->tracks, thread));
 	if (type == NVTX_MARK)
@@ -275,7 +278,7 @@ static const char *metric_name(struct tl_run *r, int64_t type, int64_t metric, c
 	return buf;
 }
 
-/* Clocks are in Hz, whatever their name has. */
+/* Clocks are in Hz, even where their name has another unit. */
 static const char *metric_unit(const char *name)
 {
 	return strstr(name, "%]")        ? "%"

@@ -206,7 +206,7 @@ static int add_work(struct tl_projector *p, const struct tl_event *e)
 
 	if (!c)
 		return 0;
-	/* Of ranges that overlap (of different domains), the call is in those that were open when it began. */
+	/* The call is in all ranges that were open when it began, also where ranges (of different domains) overlap. */
 	for (struct range *g = c->range; g; g = g->parent)
 		if (g->end > c->start && add_to_range(g, e) < 0)
 			return -1;

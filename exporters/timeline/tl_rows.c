@@ -126,7 +126,7 @@ static bool take(struct tl_each *e, int cnt, sqlite3_value **values)
 		return false;
 	for (int i = 0; i < cnt; i++) {
 		if (i != r->text_col) {
-			/* Of NULL it is 0. */
+			/* The number is 0 for NULL. */
 			num[i] = sqlite3_value_int64(values[i]);
 			if (num[i] != 0 || sqlite3_value_type(values[i]) != SQLITE_NULL)
 				continue;

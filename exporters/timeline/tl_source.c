@@ -438,7 +438,7 @@ struct tl_text tl_source_name(struct tl_run *r, struct tl_source *s)
 	}
 }
 
-/* Of NVTX_EVENTS, which alone has such arguments. */
+/* The text of a domain or category: NVTX_EVENTS alone has such arguments. */
 static bool domain_text(struct tl_run *r, struct tl_source *s, char kind, struct tl_text *text)
 {
 	int64_t process = TL_PROCESS_OF(tl_key(s, 1));
@@ -462,7 +462,7 @@ static bool domain_text(struct tl_run *r, struct tl_source *s, char kind, struct
 	return true;
 }
 
-/* One argument; false when there is nothing to say. */
+/* Reads one argument; false when the argument is left out. */
 static bool get_arg(struct tl_run *r, struct tl_source *s, const struct tl_arg_def *d,
 		    struct tl_arg *a)
 {

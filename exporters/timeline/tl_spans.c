@@ -9,7 +9,7 @@
 #include "exporters/sql/sorter.h"
 #include "exporters/timeline/tl_internal.h"
 
-/* Of a record; the first three give the order. */
+/* Words of a record; the first three give the order. */
 enum word {
 	W_START,
 	W_LONGER, /* the longer one is in front */

@@ -130,7 +130,7 @@ static struct tl_frame frame_of_row(struct tl_run *r, sqlite3_stmt *stmt)
 	};
 }
 
-/* Its place in the table of frames: 1; 0: the report has no such frame; -1: failed. */
+/* Finds the place of a frame in the table of frames: 1; 0: the report has no such frame; -1: failed. */
 static int place_of(struct tl_run *r, int64_t id, uint32_t *place)
 {
 	struct tl_stacks *t = r->stacks;

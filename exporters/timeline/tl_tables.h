@@ -47,7 +47,7 @@ int tl_in_order(sqlite3 *db, const char *table, const char *start, const char *e
 /* About how many rows there are: row numbers cost nothing to ask for. */
 uint64_t tl_rows_cnt(sqlite3 *db, const char *table);
 
-/* One look at a column instead of two: they add up. */
+/* Reads a number with one access to the column instead of two: accesses add up. */
 static inline bool tl_number(sqlite3_stmt *stmt, int col, int64_t *num)
 {
 	sqlite3_value *v = sqlite3_column_value(stmt, col);
