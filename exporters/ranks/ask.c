@@ -60,7 +60,7 @@ static bool has_column(const struct dataset_table *t, const char *name)
 	return false;
 }
 
-/* Which rows of the table count; NULL: all. */
+/* Condition for the rows of the table that count; NULL: all. */
 static const char *condition(const struct ask *a, const struct dataset_table *t)
 {
 	if (!a->older || !has_column(t, "rank"))

@@ -38,5 +38,5 @@ const char *ask_engine(void);
  * begins with @command.
  */
 pid_t ask_start(const char *command, const struct ask *a, const char *script, int *out);
-/* Its exit status, or -1 after one line on stderr. */
+/* Waits for the engine. Its exit status, or -1 after one line on stderr. */
 int ask_wait(const char *command, pid_t pid);

@@ -95,7 +95,10 @@ static void fit_line(const struct point *p, size_t n, struct clock_line *l, doub
 	l->offset = median_rest(p, n, l, scratch);
 	for (size_t i = 0; i < n; i++)
 		scratch[i] = fabs(scratch[i] - l->offset);
-	/* Of a normal distribution: its deviation from the median one, and the error of such lines at their ends. */
+	/*
+	 * For a normal distribution: the standard deviation from the median deviation, and the error of such lines at their
+	 * ends.
+	 */
 	spread = 1.4826 * median(scratch, n);
 	l->error = 3 * 2.6 * spread / sqrt((double)n);
 	l->ends = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
@@ -157,7 +160,7 @@ static int by_collective(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Of the node with most ends that others share. */
+/* The node with most ends that other nodes share. */
 static uint32_t choose_reference(const struct clock_end *ends, size_t cnt, uint32_t nodes)
 {
 	size_t *shared = calloc(nodes + 1, sizeof(*shared));

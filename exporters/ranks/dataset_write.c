@@ -1,8 +1,8 @@
 /*
  * dataset_write.c - the scratch database as files.
  *
- * Each file is written aside; then the manifest, which is renamed to "ready": from there on all that is left is to rename, which
- * a later reader does where this process was stopped (dataset_finish). So a part is the old one, or the new one.
+ * Each file is written aside; then the manifest, which is renamed to "ready": from there on only renames are left, which a
+ * later reader does where this process was stopped (dataset_finish). So a part is the old one, or the new one.
  */
 #include "collector/base/new_file.h"
 #include "exporters/ranks/dataset.h"
@@ -300,7 +300,7 @@ static void remove_aside(const struct job *j)
 	}
 }
 
-/* Of the clocks that were compared one may be another now. */
+/* Drops the comparison of clocks: the clock of this part may be another one now. */
 static void forget_clocks(const struct dataset_part *part)
 {
 	char *path = dataset_clocks(part->folder, part->run);

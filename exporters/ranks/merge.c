@@ -291,7 +291,7 @@ static void put_column(sqlite3_str *to, const char *table, const char *sql, cons
 
 /* ---- tables ---- */
 
-/* Of the whole file, or the same in all of them. */
+/* Tables about the whole file, or equal in all files. */
 static bool is_of_first(const char *table)
 {
 	return strncmp(table, "ENUM_", 5) == 0 || strncmp(table, "META_DATA_", 10) == 0 ||
@@ -457,7 +457,7 @@ static int add_part(struct merging *m)
 {
 	int rc = exec(m->db, sqlite3_mprintf("ATTACH %Q AS part", m->part->path));
 
-	/* Nothing more is attached, whatever the part's schema holds. */
+	/* No further database can be attached, even by the part's schema. */
 	sqlite3_limit(m->db, SQLITE_LIMIT_ATTACHED, 1);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(m->db, "BEGIN", NULL, NULL, NULL);
@@ -474,7 +474,7 @@ static int add_part(struct merging *m)
 	return rc;
 }
 
-/* Of several hosts: which CPU is whose. */
+/* The host of each CPU, where the parts are of several hosts. */
 static int put_cpus(struct merging *m, const struct merge_part *parts, size_t cnt)
 {
 	int64_t hosts = 0;

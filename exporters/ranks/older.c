@@ -10,7 +10,7 @@ static const char nodes_sql[] =
 	"DESC, r.node) AS best FROM rank AS r JOIN manifest AS m USING (run, node) WHERE "
 	"typeof(r.rank) = 'integer') WHERE node <> best GROUP BY run, node";
 
-/* run, rank, restart: the last, of those that were started again. */
+/* run, rank, restart: the last start of ranks that were started again. */
 static const char restarts_sql[] =
 	"SELECT run, rank, max(restart) FROM rank WHERE typeof(rank) = 'integer' AND "
 	"typeof(restart) = 'integer' GROUP BY run, rank HAVING min(restart) < max(restart)";

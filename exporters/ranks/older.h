@@ -13,6 +13,6 @@ struct older {
 	char *restarts; /* likewise, for those with restarts too */
 };
 
-/* Of the manifests (manifests_read). SQLite's result code. */
+/* Finds older rows by the manifests (manifests_read). SQLite's result code. */
 int older_find(sqlite3 *manifests, struct older *o);
 void older_free(struct older *o);

@@ -30,7 +30,7 @@ struct rollup_processes {
 	int64_t epoch; /* session time 0, ns since 1970 */
 	char host[256];
 	char *pids; /* "17,18", as --filter-pid takes them; NULL: the report has none of the ranks */
-	char *ranks;    /* "3,7": those that are there */
+	char *ranks;    /* "3,7": the ranks of the report */
 	char *pairs;    /* "(upper bits of ids, rank), ..." */
 	bool is_ranked; /* it has ranks at all */
 	bool is_merged; /* it was fetched from several */

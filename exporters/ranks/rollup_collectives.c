@@ -68,7 +68,7 @@ struct collectives {
 
 /* ---- calls ---- */
 
-/* Of so many values of ncclDataType_t. */
+/* Bytes of @cnt values of the ncclDataType_t @type. */
 static int64_t bytes_of(int64_t cnt, int64_t type)
 {
 	static const uint8_t bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
@@ -188,8 +188,8 @@ static int comm_row(void *ctx, sqlite3_stmt *stmt)
 }
 
 /*
- * That with the handle at the time of the call; a new one where it was made before the recording, behind which none that was
- * recorded is hidden: a handle is an address, which another communicator may have had. NULL: no memory.
+ * The communicator with the handle at the time of the call; a new one where it was made before the recording, which hides no
+ * recorded one: a handle is an address, which another communicator may have had. NULL: no memory.
  */
 static struct comm *comm_of(struct collectives *c, const struct collective *x)
 {
@@ -376,7 +376,7 @@ static int put_collective(struct collectives *c, const struct collective *x, siz
 	return dataset_values(r->d, DATASET_SL_COLLECTIVES, v);
 }
 
-/* Numbers collectives by communicator, in the order of their calls, whatever thread made them. */
+/* Numbers collectives by communicator, in the order of their calls, across threads. */
 static int number_them(struct collectives *c)
 {
 	struct collective *sorted = malloc((c->cnt + 1) * sizeof(*sorted));

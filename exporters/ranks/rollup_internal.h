@@ -58,7 +58,7 @@ static inline int64_t rollup_utc(const struct rollup *r, int64_t time)
 	return sat_add(time, r->epoch);
 }
 
-/* Of a process; NULL: of no rank. */
+/* The rank of a process; NULL: it has none. */
 struct rank *rollup_rank(struct rollup *r, int64_t pid);
 /* The step that @time is in; NULL: none. */
 const struct rank_step *rollup_step(const struct rank *k, int64_t time);

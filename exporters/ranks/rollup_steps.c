@@ -81,7 +81,7 @@ static int step_row(void *ctx, sqlite3_stmt *stmt)
 	return SQLITE_OK;
 }
 
-/* Of each rank the steps of the thread that spends most time in them. */
+/* The steps of each rank: those of the thread that spends most time in steps. */
 static const char steps_sql[] = "-- include: step_ranges\n"
 				"CREATE TEMP TABLE step_thread AS SELECT tid, stem FROM (SELECT "
 				"tid, stem, row_number() OVER (PARTITION "

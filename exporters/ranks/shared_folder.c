@@ -39,7 +39,7 @@ static int step_into(int at, const char *part, bool make, uid_t owner)
 	return fd;
 }
 
-/* Makes the folder @top and those that it lies in, as its user has named it. */
+/* Makes the folder @top and its parents, by the path that the user gave. */
 static int open_top(const char *top, bool make)
 {
 	char *path = make ? strdup(top) : NULL;

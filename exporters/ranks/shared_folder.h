@@ -13,7 +13,7 @@
 int shared_folder_open(const char *top, const char *below, bool make);
 /* The same of the folder that the file @path, which begins with @top, lies in; *@name is its last part. */
 int shared_folder_of(const char *top, const char *path, bool make, const char **name);
-/* Makes the file anew, whatever had the name. Descriptor for writing, or -1 with errno. */
+/* Makes the file anew, in place of any file of the name. Descriptor for writing, or -1 with errno. */
 int shared_file_create(int folder, const char *name);
 /* The text of a plain file of at most @max bytes, malloc'd; its last part is no link. NULL with errno (EFBIG, EINVAL). */
 char *shared_file_read(const char *path, size_t max);
