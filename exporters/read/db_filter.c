@@ -1,7 +1,7 @@
 /*
  * db_filter.c - reads filters, and hides the rows that the filters leave out.
  *
- * The conditions stand in views, which cost only those that ask for the table. Time spans are written into
+ * The conditions stand in views, which cost only the queries of the table. Time spans are written into
  * them as numbers; NVTX ranges may be thousands, so they are a function over sorted spans.
  */
 #include <errno.h>
@@ -63,7 +63,7 @@ static bool read_time(const char **at, int64_t *out)
 	return true;
 }
 
-/* One of the list; *at is after it afterwards. */
+/* Reads one range of the list; *at is after it afterwards. */
 static bool read_range(const char **at, struct db_filter_time *r)
 {
 	const char *p = *at;

@@ -43,7 +43,7 @@ static int by_process(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Sorts, and makes one of those that overlap or touch. */
+/* Sorts spans, and joins spans that overlap or touch. */
 static size_t merge(struct span *s, size_t cnt)
 {
 	size_t n = 0;
@@ -359,7 +359,7 @@ static int narrow(sqlite3 *db, const struct db_filter *f, const char *table)
 	bool sched = strcmp(table, "SCHED_EVENTS") == 0 && s.id;
 	bool sums = strcmp(table, "SL_OSRT_TOTALS") == 0 ||
 		    strcmp(table, "SL_SYSCALL_TOTALS") == 0 || strcmp(table, "SL_FILE_TOTALS") == 0;
-	/* Of a process, at no time. */
+	/* Variables belong to a process, at no time. */
 	bool variables = strcmp(table, "SL_RANK_VARIABLES") == 0;
 	bool spans = f->time_cnt + f->nvtx_cnt > 0 && !variables;
 	sqlite3_str *sql;

@@ -216,7 +216,7 @@ static int open_file(const char *path, bool damaged, enum opening how, sqlite3 *
 	/* The file may come from anywhere: nothing in its schema may run functions with effects. */
 	sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, !damaged, NULL);
-	/* With this SQLite does not refuse a file that ends too early. It is read-only all the same. */
+	/* This setting makes SQLite accept a file that ends too early. The file is read-only all the same. */
 	if (damaged) {
 		sqlite3_db_config(*db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
 		end_with_a_page(*db);
@@ -240,7 +240,7 @@ static int open_file(const char *path, bool damaged, enum opening how, sqlite3 *
 #define BYTES_SECOND (4 << 20) /* of the report: a second more */
 
 int64_t db_read_view_steps = 1000;
-/* Of all connections: calls of the handler, and when they end; INT64_MAX: no limit. */
+/* Limits for all connections: calls of the handler, and the time of their end; INT64_MAX: no limit. */
 static int64_t calls_left = INT64_MAX, views_until;
 
 bool db_read_is_spent(void)
@@ -302,7 +302,7 @@ static void limit_views(sqlite3 *db, const char *path)
 #define SCHEMA_MAJOR 3 /* of the export schema of nsys that is known here, in full 3.28.1 */
 #define SCHEMA_MINOR 28
 
-/* Of META_DATA_EXPORT; zeros where there is none, as in reports from before 2022. */
+/* Reads the version in META_DATA_EXPORT; zeros where there is none, as in reports from before 2022. */
 static void read_version(sqlite3 *db, int *major, int *minor)
 {
 	sqlite3_stmt *stmt = NULL;

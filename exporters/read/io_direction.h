@@ -10,7 +10,8 @@ enum io_direction {
 };
 
 /*
- * Of the function whose name is in column @name, and whose library and io, as in SL_FUNCTIONS (LEFT JOIN), are in column
- * @library and the next one. Where the library is NULL the name decides: in reports of nsys, and while a report grows.
+ * The direction of the function whose name is in column @name, and whose library and io, as in SL_FUNCTIONS (LEFT JOIN), are
+ * in column @library and the next one. Where the library is NULL the name decides: in reports of nsys, and while a report
+ * grows.
  */
 enum io_direction io_direction_of(sqlite3_stmt *stmt, int name, int library);

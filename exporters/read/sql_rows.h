@@ -10,7 +10,7 @@ typedef int sql_row(void *ctx, sqlite3_stmt *stmt);
 int sql_rows(sqlite3 *db, const char *sql, sql_row *row, void *ctx);
 /* @sql on its first row, for sqlite3_finalize(); NULL: it has none, or there is an error. */
 sqlite3_stmt *sql_first(sqlite3 *db, const char *sql);
-/* Likewise; ?1 is @id. */
+/* sql_first() with ?1 = @id. */
 sqlite3_stmt *sql_first_of(sqlite3 *db, const char *sql, int64_t id);
 /* The first column of the first row; @otherwise where there is none, or NULL. */
 int64_t sql_number(sqlite3 *db, const char *sql, int64_t otherwise);

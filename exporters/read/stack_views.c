@@ -101,8 +101,9 @@ static int add_part(void *ctx, const char *select)
 }
 
 /*
- * The first part always, of the others those that the report has: SQLite puts a condition on the view into each of its parts
- * only where all of these are tables and a column has the same type in each (+x has none), and else makes whole rows first.
+ * Adds the first part always, the other parts where the report has them: SQLite puts a condition on the view into each of its
+ * parts only where all of these are tables and a column has the same type in each (+x has none), and else makes whole rows
+ * first.
  */
 static int add_calls(sqlite3 *db)
 {

@@ -35,7 +35,7 @@ static const struct {
 	{"MPI_P2P_EVENTS", "min(start), max(end)"},
 };
 
-/* Those of the whole machine, perhaps: only where there is nothing else. */
+/* Switches may be of the whole machine: used only where there is nothing else. */
 static const char switches_sql[] = "SELECT count(*), min(start), max(start) FROM SCHED_EVENTS";
 
 /* One row: a number of things, their first start, their last end. */

@@ -24,8 +24,8 @@ struct wall {
 };
 
 /*
- * Reads it from the tables as @db shows them, after db_filter_apply() of @f (NULL: none): a filter by time cuts the wall to
- * the span of its times, as does a report of captures (SL_CAPTURES). Returns SQLite's result code.
+ * Reads the wall time from the tables as @db shows them, after db_filter_apply() of @f (NULL: none): a filter by time cuts
+ * the wall to the span of its times, as does a report of captures (SL_CAPTURES). Returns SQLite's result code.
  *
  * The tables of events are read if wall_is_of_events(), other than those that temp.event_spans(name, first, last) has.
  */
@@ -39,7 +39,7 @@ static inline int64_t wall_time(int64_t t)
 	return t > WALL_FAR ? WALL_FAR : t < -WALL_FAR ? -WALL_FAR : t;
 }
 
-/* The same as a table for queries: temp.wall, one row (start, end, ns), none for WALL_NONE. */
+/* Makes the wall time a table for queries: temp.wall, one row (start, end, ns), none for WALL_NONE. */
 int wall_table(sqlite3 *db, const struct db_filter *f, struct wall *w);
 
 static inline int64_t wall_ns(const struct wall *w)
