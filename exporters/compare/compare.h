@@ -170,6 +170,6 @@ int compare_gate_parse(const struct comparison *c, const char *text, struct comp
 		       char *why, size_t why_len);
 void compare_gate_check(const struct comparison *c, const struct compare_view *v,
 			struct compare_gate *g);
-/* One line about one that fired. */
+/* Prints one line about a gate that fired. */
 void compare_gate_print(const struct comparison *c, const struct compare_gate *g, FILE *out);
 void compare_gate_free(struct compare_gate *g);

@@ -99,7 +99,7 @@ static double exact(const struct ranked *r, size_t cnt, size_t n, size_t sum)
 	return far / all;
 }
 
-/* The same by the normal distribution, with its correction for equal values. */
+/* The probability by the normal distribution, with its correction for equal values. */
 static double approximate(const struct ranked *r, size_t cnt, size_t n, size_t sum)
 {
 	double a = (double)n, b = (double)(cnt - n), all = (double)cnt, ties = 0;
