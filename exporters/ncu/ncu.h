@@ -16,9 +16,9 @@
 #include "exporters/read/db_read.h"
 
 struct ncu_ask {
-	const char *kernel;         /* a name, or part of one; NULL: those that took most time */
-	int64_t top;                /* so many of these */
-	const char *instance;       /* median, longest, shortest, first, last, or a number from 0 */
+	const char *kernel;   /* a name, or part of one; NULL: the kernels that took most time */
+	int64_t top;          /* so many of these */
+	const char *instance; /* median, longest, shortest, first, last, or a number from 0 */
 	struct db_filter_nvtx nvtx; /* range NULL: anywhere */
 	int64_t pid;                /* 0: every process that launches it */
 	const char *set, *replay;   /* of ncu; replay "auto": chosen here */

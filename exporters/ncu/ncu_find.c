@@ -70,7 +70,7 @@ static void say_names(sqlite3_stmt *stmt, const struct ncu_ask *ask, char *why, 
 	} while (++shown < NAMES_SHOWN && sqlite3_step(stmt) == SQLITE_ROW);
 }
 
-/* Those asked for, with the one that took most first. */
+/* Reads the kernels asked for, the one that took most time first. */
 static int read_kernels(struct ncu *n, char *why, size_t why_len)
 {
 	const struct ncu_ask *ask = n->ask;
@@ -129,7 +129,7 @@ static int name_kernels(struct ncu *n, char *why, size_t why_len)
 
 /*
  * Spans of time in which a thread (of push/pop ranges) or a process (of start/end ranges, which any thread may end) is in
- * such a range: those that overlap are one. ncu keeps the two kinds apart; where a name has both, the first is taken.
+ * such a range: overlapping spans are one. ncu keeps the two kinds apart; where a name has both, the first is taken.
  */
 static const char ranges[] =
 	"CREATE TEMP TABLE SL_NCU_RANGE AS "
@@ -233,7 +233,7 @@ static int number_launches(struct ncu *n, char *why, size_t why_len)
 
 /* ---- the launch asked for ---- */
 
-/* Which row of each kernel and process, by its place among durations or its number. */
+/* Condition for one row of each kernel and process, by its place among durations or its number. */
 static const char *place_of(const char *instance)
 {
 	static const char *const words[][2] = {

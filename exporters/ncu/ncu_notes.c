@@ -89,7 +89,9 @@ static bool waits_for_others(const char *name)
 	return false;
 }
 
-/* One after the other, in other processes or on other GPUs, they would wait for ever. */
+/*
+ * Notes that there is no command: run one after the other, kernels that wait for other processes or GPUs would wait for ever.
+ */
 static int refuse(struct ncu_target *t, int64_t gpus)
 {
 	bool many = t->peers > 1 || t->is_of_job;
