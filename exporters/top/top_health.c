@@ -126,7 +126,7 @@ static void read_metrics(sqlite3 *db, int64_t since, struct line *gpus)
 	sqlite3_finalize(stmt);
 }
 
-/* Of a version without these tables, or a report without samples, the lines are empty. */
+/* The lines are empty for a version without these tables, or a report without samples. */
 void top_read_health(struct top *t, sqlite3 *db, int64_t now)
 {
 	struct line gpus = {t->gpus, sizeof(t->gpus), -1},

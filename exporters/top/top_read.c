@@ -351,7 +351,7 @@ static int read_session(sqlite3 *db, struct session *s)
 	int rc = sqlite3_prepare_v2(db, SESSION_COLUMNS ", behind FROM main.SL_LIVE_SESSION", -1,
 				    &stmt, NULL);
 
-	/* Of a version that had no such column. */
+	/* For a report of a version without the column. */
 	if (rc == SQLITE_ERROR)
 		rc = sqlite3_prepare_v2(db, SESSION_COLUMNS ", 0 FROM main.SL_LIVE_SESSION", -1,
 					&stmt, NULL);

@@ -1,8 +1,8 @@
 /*
  * top_screen.c - the table on a terminal.
  *
- * The terminal is given back on every way out: signals that end us only set a flag, by which the loop ends; those
- * that say we crashed give it back at once.
+ * The terminal is given back on every way out: signals that end the process only set a flag, by which the loop ends; signals
+ * of a crash give the terminal back at once.
  */
 #include "exporters/top/top.h"
 
@@ -477,7 +477,7 @@ static void catch_signals(sigset_t *unblocked)
 			 crash = {.sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND};
 	sigset_t block;
 
-	/* They come in while we wait, and nowhere else: none is missed between a look at the flag and the wait. */
+	/* Signals are let in during the wait alone: none is missed between the check of the flag and the wait. */
 	sigemptyset(&block);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
 		sigaction(ends[i], &end, NULL);

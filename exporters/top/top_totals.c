@@ -146,7 +146,7 @@ static void take_file(struct top *t, sqlite3_stmt *s)
 	enum io_direction way = io_direction_of(s, 2, 7);
 	struct top_item *i;
 
-	/* Of short calls, those that can only be about files; sockets have the same functions. */
+	/* Short calls count if their function is for files only; sockets share the other functions. */
 	if (path < 0 && way == IO_NONE)
 		return;
 	i = top_item(&t->set[TOP_FILE], path * (INT64_C(1) << 24) + pid);
