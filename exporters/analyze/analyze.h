@@ -10,7 +10,7 @@ enum outcome {
 	OUTCOME_FAILED
 };
 
-/* Of one job of the plan: a rule of an input. */
+/* Evidence of one job of the plan: a rule of an input. */
 struct evidence {
 	enum outcome outcome;
 	char *text; /* the table in the job's format */

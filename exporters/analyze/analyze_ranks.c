@@ -42,7 +42,7 @@ int ranks_add(struct ranks *r, struct analysis *a, char *why, size_t why_len)
 	return rc == SQLITE_DONE ? 0 : -1;
 }
 
-/* Leaves those that share the job. */
+/* Drops GPUs with few kernels: they have no share of the job. */
 static void drop_others(struct ranks *r)
 {
 	long long most = 0;

@@ -254,7 +254,7 @@ int analysis_open(struct analysis *a, const char *input, const struct db_filter 
 
 int analysis_use(struct analysis *a, const char *steps, char *why, size_t why_len)
 {
-	/* of all that the call is about, whatever the last rule looked at */
+	/* shared tables are made by the filter of the whole call, not by the last rule's arguments */
 	if ((!a->db || strcmp(a->own_text, "\n") != 0) &&
 	    open_db(a, NULL, NULL, why, why_len) < 0) {
 		close_db(a);

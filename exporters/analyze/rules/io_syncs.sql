@@ -23,7 +23,7 @@ SELECT globalTid, nameId, path, start, end
 FROM file_calls
 WHERE what = 'sync'
 UNION ALL
--- those that name no file
+-- calls that name no file
 SELECT globalTid, nameId, NULL, start, end
 FROM os_calls
 WHERE what = 'sync' AND nameId IN (SELECT id FROM io_functions WHERE what = 'sync') AND pathId IS NULL AND end >= start;
@@ -34,7 +34,7 @@ FROM sync
 GROUP BY globalTid
 HAVING n >= :calls AND n * 1e9 >= :rate * span;
 
--- One of them is needed. Threads wait side by side.
+-- One sync of them is needed. Threads wait side by side.
 SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' ELSE 'bad' END AS severity,
 	cost,

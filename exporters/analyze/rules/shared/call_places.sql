@@ -7,7 +7,7 @@ INSERT INTO place_library
 SELECT id FROM (SELECT DISTINCT module FROM SL_CHAIN_FRAMES) JOIN StringIds ON id = module
 WHERE sl_is_library(value);
 
--- Of the frames of each stack the one that is it best; SQLite takes the other columns from that row.
+-- The best frame of each stack; SQLite takes the other columns from that row.
 CREATE TEMP TABLE place_of(stack INTEGER PRIMARY KEY, rank INTEGER, symbol INTEGER, module INTEGER, file INTEGER, line INTEGER,
 	unresolved INTEGER);
 INSERT INTO place_of
