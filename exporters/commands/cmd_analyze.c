@@ -72,7 +72,7 @@ static double share_of(const char *word)
 	return end != word && strcmp(end, "%") == 0 && percent >= 0 ? percent / 100 : -1;
 }
 
-/* Every word of --fail-on means something; a rule must be one of those that run. */
+/* Every word of --fail-on means something; a rule must be one that runs. */
 static int check_fail_on(const struct analyze *a)
 {
 	const char *list = a->fail_on;

@@ -232,7 +232,7 @@ static int check_shift(struct export *x)
 	return SL_EXIT_USAGE;
 }
 
-/* Options that this format would ignore are refused, above all those that leave out private data. */
+/* Options that this format would ignore are refused, above all options that leave out private data. */
 static int check_use(const struct export *x)
 {
 	const struct exporter *e = x->exporter;

@@ -160,7 +160,7 @@ static int watch_as_text(struct top *t, const struct asked *a, const struct top_
 
 	if (look(t) < 0)
 		return SL_EXIT_FAIL;
-	/* Of a report that has just begun, the first sums come within a second. */
+	/* The first sums of a report that has just begun come within a second. */
 	if (t->status == TOP_WAITING && look_again(t, at + LOOK_NS) < 0)
 		return SL_EXIT_FAIL;
 	for (at = mono_ns(); left > 0; left--) {
