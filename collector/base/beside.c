@@ -1,4 +1,4 @@
-/* beside.c - finds programs of this installation, and runs them for what they print. */
+/* beside.c - finds programs of this installation, runs them and reads their output. */
 #include "collector/base/beside.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* budget.c - counts what is kept, and asks the kernel how large the process is. */
+/* budget.c - counts the memory of kept texts, paths, files and stacks, and asks the kernel for the process's size. */
 #include "collector/base/budget.h"
 
 #include <fcntl.h>
@@ -52,7 +52,7 @@ void budget_symbols_begin(void)
 	__atomic_store_n(&begun, budget_memory(), __ATOMIC_RELAXED);
 }
 
-/* Memory without the work that goes on: as when it began, and what was kept since. */
+/* The process's memory without the work in progress: its size before the work, plus the bytes kept since. */
 static uint64_t without_work(uint64_t before)
 {
 	uint64_t now = not_symbols(), then = __atomic_load_n(&begun_others, __ATOMIC_RELAXED);

@@ -1,6 +1,6 @@
 /*
- * budget.h - bounds what the collector keeps in memory because of what programs write: texts, paths, files and stacks of all
- * arenas together, and all of its memory.
+ * budget.h - bounds the collector's memory: its total, and the part that programs' records cause
+ * (texts, paths, files and stacks of all arenas).
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define BUDGET_KEPT (UINT64_C(144) << 20) /* taken by budget_take() */
-/* Of the process, beyond its rings. AddressSanitizer keeps shadows and what was freed. */
+/* The process's memory beyond its rings. AddressSanitizer adds shadow memory and its quarantine of freed blocks. */
 #if defined(__SANITIZE_ADDRESS__)
 #define BUDGET_MEMORY (UINT64_C(8) << 30)
 #elif defined(__has_feature)
@@ -30,9 +30,11 @@ void budget_note(int64_t bytes);
 /* Memory of this process that is its own (no shared memory, so no rings); 0: not known. One read of a file in /proc. */
 uint64_t budget_memory(void);
 
-/* Around work of the thread that reads symbols: what memory grows by meanwhile, but for what is kept or noted, is no program's doing, as a
- * rule. */
+/*
+ * Begins and ends work of the thread that reads symbols. Growth of memory meanwhile, beyond kept
+ * and noted bytes, is usually no program's doing.
+ */
 void budget_symbols_begin(void);
 void budget_symbols_end(void);
-/* Of @memory, an answer of budget_memory(), what is not symbols. */
+/* Returns @memory, an answer of budget_memory(), less the memory of symbols. */
 uint64_t budget_without_symbols(uint64_t memory);

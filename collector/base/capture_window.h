@@ -1,7 +1,9 @@
 /*
- * capture_window.h - the moments between which a report's events lie (capture.h), as those ask who make rows of records.
+ * capture_window.h - the moments between which a report's events lie (capture.h), for the writers
+ * of rows.
  *
- * Both ends in ticks, by which calls are kept or dropped exactly, and as CLOCK_MONOTONIC for what comes in that clock.
+ * Both ends in ticks, by which calls are kept or dropped exactly, and as CLOCK_MONOTONIC for events
+ * of that clock.
  */
 #pragma once
 
@@ -47,7 +49,7 @@ static inline bool windows_have_ns(const struct windows *w, int64_t zero, int64_
 /* Clips [*start, *end], session ns, to the windows. False: it is outside all of them. */
 bool windows_cut(const struct windows *w, int64_t zero, int64_t *start, int64_t *end);
 
-/* Of what began at @start, which they have (both CLOCK_MONOTONIC): it ends with that window at the latest. */
+/* Moves @end to the end of the window that contains @start, if it is later (both CLOCK_MONOTONIC). */
 static inline void windows_cut_end(const struct windows *w, int64_t start, int64_t *end)
 {
 	for (size_t i = w ? w->cnt : 0; i > 0; i--) {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define EVENTS 64
-/* What epoll keeps for a watch: the descriptor and the number of the watch. */
+/* epoll's user data of a watch: the descriptor and the number of the watch. */
 #define KEY(fd, number) ((uint64_t)(number) << 32 | (uint32_t)(fd))
 #define KEY_FD(key)     ((int)(uint32_t)(key))
 #define KEY_NUMBER(key) ((uint32_t)((key) >> 32))

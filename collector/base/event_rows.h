@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* What rows of the kernel's events and of counters are about; their names in SL_LOST_EVENTS: recording.c. */
+/* Kinds of rows made of the kernel's events and of counters; their names in SL_LOST_EVENTS: recording.c. */
 enum row_kind {
 	ROWS_SWITCH,
 	ROWS_CALL,
@@ -22,7 +22,7 @@ struct event_rows {
 	int64_t first, last; /* session ns, where cnt is not 0 */
 };
 
-/* @more comes behind what @r has. */
+/* Appends @more to @r. */
 static inline void event_rows_append(struct event_rows *r, const struct event_rows *more)
 {
 	if (!more->cnt)

@@ -12,7 +12,7 @@ static inline uint64_t hash_u64(uint64_t x)
 	return x ^ x >> 29;
 }
 
-/* The hash of what @h stands for and @value. */
+/* Extends hash @h by @value. */
 static inline uint64_t hash_join(uint64_t h, uint64_t value)
 {
 	h = (h ^ value) * 0x9e3779b97f4a7c15u;
@@ -29,7 +29,7 @@ static inline uint64_t hash_mix(uint64_t x)
 	return x ^ x >> 33;
 }
 
-/* 64 bits that texts do not share by chance. @seed: the hash of what stands before them. */
+/* A 64-bit hash: different texts do not share it by chance. @seed: the hash of the preceding bytes. */
 static inline uint64_t hash_bytes(uint64_t seed, const void *data, size_t len)
 {
 	const char *p = data;

@@ -154,7 +154,7 @@ static size_t look_at(const char *text, size_t len, bool *seen)
 	return n ? n : 1;
 }
 
-/* @put: what takes the pieces that can be seen. */
+/* @put: receives the visible pieces. */
 static void marked(struct writer *w, const char *text, size_t len,
 		   void (*put)(struct writer *w, const char *text, size_t len))
 {

@@ -51,7 +51,7 @@ uint64_t *map_at(struct map *m, uint64_t key, bool add)
 	return &m->slot[at].value;
 }
 
-/* Closes the gap by moving up what lies after it, so that no marks of the removed are needed. */
+/* Closes the gap by moving up the entries after it, so that removed entries need no marks. */
 void map_remove(struct map *m, uint64_t key)
 {
 	size_t mask = m->size - 1, at, next;

@@ -1,5 +1,5 @@
 /*
- * message.c - what the commands say on stderr, whether it may be coloured, and texts in JSON.
+ * message.c - messages of the commands on stderr, their colours, and texts in JSON.
  *
  * One call is one write, so lines of several processes on one terminal never mix.
  */
@@ -15,7 +15,7 @@
 
 #define PREFIX "sightline: "
 
-/* Bytes of what may be printed at @s, of @left; 0: nothing. */
+/* Length in bytes of the printable character at @s, of @left bytes; 0: none. */
 static size_t printable_len(const unsigned char *s, size_t left)
 {
 	bool is_control = s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && left > 1 && s[1] < 0xa0);

@@ -1,9 +1,9 @@
 /*
  * message.h - messages of the commands on stderr, and their exit statuses.
  *
- * Exit statuses of every command: 0 done, 1 failed (one line on stderr has the reason), 2 wrong use (the line names the
- * nearest valid spelling), 3 done, and what --fail-on names was found; `profile` returns the program's, or 126/127 as
- * a shell does.
+ * Exit statuses of every command: 0 done, 1 failed (one line on stderr has the reason), 2 wrong use
+ * (the line names the nearest valid spelling), 3 done, and a finding named by --fail-on exists;
+ * `profile` returns the program's, or 126/127 as a shell does.
  */
 #pragma once
 
@@ -17,8 +17,8 @@
 #define SL_EXIT_NOTFOUND 127
 
 /*
- * Replaces by '?' what steers a terminal, control characters, and bytes that are not UTF-8: texts come from traced programs,
- * other users' collectors and files. The length stays.
+ * Replaces by '?' the sequences that control a terminal, control characters, and bytes that are not
+ * UTF-8: texts come from traced programs, other users' collectors and files. The length stays.
  */
 void sl_clean(char *text, size_t len);
 /* One line on stderr: "sightline: ...", clean. */

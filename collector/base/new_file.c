@@ -32,7 +32,7 @@ int new_file_open(const char *path, char **temp)
 	return -err;
 }
 
-/* What has a name after a crash of the machine shall be whole. Some file systems cannot do that, and need not. */
+/* A file that has its name after a crash of the machine must be whole. Some file systems cannot sync, and need not. */
 static int to_disk(int fd)
 {
 	if (fsync(fd) == 0 || errno == EINVAL || errno == EROFS || errno == ENOSYS ||

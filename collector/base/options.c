@@ -472,7 +472,7 @@ static void show_help(const struct parser *ps)
 	opt_help(ps->opts, o && o->values ? o->values : usage, o ? o->help : NULL);
 }
 
-/* --completion-data: short, long, what it takes, values; tabs between, "-" for nothing. */
+/* --completion-data: short name, long name, kind of value, values; tabs between, "-" for nothing. */
 static void show_table(const struct opt *opts)
 {
 	static const char *const takes[] = {"none", "bool", "none", "value"};

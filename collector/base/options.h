@@ -19,7 +19,7 @@ enum opt_kind {
 	OPT_LIST,  /* several of a comma list; repeated options add up */
 	OPT_LATER, /* an option of nsys that is accepted with a warning: "not yet" */
 	OPT_GROUP, /* no option: .help is a heading in --help */
-	OPT_ABOUT, /* no option: .values is the usage line, .help what stands below the options (examples) */
+	OPT_ABOUT, /* no option: .values is the usage line, .help the text below the options (examples) */
 	OPT_ELSEWHERE, /* an option of the command .values: the message names it */
 };
 
@@ -29,8 +29,8 @@ struct opt {
 	enum opt_kind kind;
 	/*
 	 * ENUM, LIST: allowed, comma separated. LIST: NULL allows anything, and so does a list with a comma in
-	 * front, which is what to complete with. INT: "min:max".
-	 * LATER: "" takes no value, "bool" as BOOL, anything else takes a value and is shown as what it may be.
+	 * front, the words for completion. INT: "min:max".
+	 * LATER: "" takes no value, "bool" as BOOL, any other text takes a value and is shown as its placeholder.
 	 */
 	const char *values;
 	const char *metavar; /* shown in help: --name=METAVAR */
@@ -41,8 +41,8 @@ struct opt {
 };
 
 /*
- * Parses options up to the first operand or "--" (POSIX order, as nsys does: what follows the program's
- * name belongs to the program). A table ends with an all-zero entry.
+ * Parses options up to the first operand or "--" (POSIX order, as nsys does: words after the program's
+ * name belong to the program). A table ends with an all-zero entry.
  * Accepts --name=value, --name value, -xVALUE, -x value and -x=value. A BOOL without a value is true:
  * the next word is taken only when it reads as a truth value; a MAYBE takes only a number. Options of kind LATER give one warning
  * line for all of them, unless they ask for nothing ("none", "false").

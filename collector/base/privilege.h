@@ -1,4 +1,4 @@
-/* privilege.h - what this process may do, and which others it may watch. */
+/* privilege.h - rights of this process, and the processes that it may watch. */
 #pragma once
 
 #include <stdbool.h>

@@ -21,7 +21,7 @@ uint32_t pidns_next(uint32_t after, uint32_t ns_pid);
 /* Our number of thread @ns_tid of our process @pid; 0: not found. */
 uint32_t pidns_thread(uint32_t pid, uint32_t ns_tid);
 
-/* Fields of /proc: what the process is called and was started with (mask.h). malloc'd, NULL when it is gone. */
+/* Fields of /proc: the process's executable and command line (mask.h). malloc'd, NULL when it is gone. */
 char *proc_exe(uint32_t pid);
 char *proc_command_line(uint32_t pid);
 /* A memfd, and whether a process other than this one has it mapped. */

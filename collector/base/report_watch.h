@@ -1,7 +1,8 @@
 /*
- * report_watch.h - what a process that follows a report has locked in it, so that the collector makes rows at once: a byte of the
- * file, behind those that SQLite locks. As an open file description's (F_OFD_SETLK): SQLite's own locks go when the process closes
- * any other descriptor of the file.
+ * report_watch.h - the lock of a process that follows a report, by which the collector makes rows
+ * at once: a byte of the file, behind SQLite's lock bytes. The lock belongs to the open file
+ * description (F_OFD_SETLK): SQLite's own locks go when the process closes any other descriptor of
+ * the file.
  */
 #pragma once
 

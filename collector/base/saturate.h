@@ -21,7 +21,7 @@ static inline int64_t sat_sub(int64_t a, int64_t b)
 	return a < 0 ? INT64_MIN : INT64_MAX;
 }
 
-/* Towards 0; what is not a number is 0. */
+/* Rounds towards 0; NaN becomes 0. */
 static inline int64_t sat_int(double d)
 {
 	return d >= 0x1p63 ? INT64_MAX : d < -0x1p63 ? INT64_MIN : d != d ? 0 : (int64_t)d;
