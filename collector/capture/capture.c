@@ -84,7 +84,7 @@ static bool is_range(enum capture_source source)
 	       source == CAPTURE_SOURCE_HOTKEY;
 }
 
-/* What follows once the report is complete. */
+/* The state after the report is complete. */
 static enum capture_state state_after(const struct capture *p)
 {
 	const struct capture_options *o = p->options;
@@ -128,7 +128,7 @@ static int resume_paused(struct collector *c, const struct capture_ask *ask)
 	return 0;
 }
 
-/* The report before is being completed: what is recorded now waits in the rings. */
+/* The previous report is being completed: new records wait in the rings. */
 static int begin_behind(struct collector *c, const struct capture_ask *ask)
 {
 	struct capture *p = c->capture;

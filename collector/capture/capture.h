@@ -1,10 +1,10 @@
 /*
  * capture.h - when events are kept, and which report they go to.
  *
- * A session is recording or it is not. What it records between two moments is a window (capture_window.h); a report
- * has one window, or several with --capture-range-end=pause. A window is exact to the tick: calls that began in it
- * are kept, others are dropped, whenever their records arrive. NVTX ranges that reach into a window are cut to it
- * (SL_NVTX_CLIPPED).
+ * A session is recording or it is not. The time in which it records is a window (capture_window.h);
+ * a report has one window, or several with --capture-range-end=pause. A window is exact to the
+ * tick: calls that began in it are kept, others are dropped, whenever their records arrive. NVTX
+ * ranges that reach into a window are cut to it (SL_NVTX_CLIPPED).
  *
  * Between windows processes, threads and names are followed, in a report without events (open_report.db) from which
  * the next one is made when recording begins; that moment is its time 0.
@@ -34,8 +34,8 @@ struct hello;
 enum capture_state {
 	CAPTURE_IDLE, /* nothing is recorded; a capture may begin */
 	CAPTURE_ON,
-	CAPTURE_PAUSED, /* as IDLE, and what comes goes into the same report */
-	CAPTURE_ENDING, /* the gate is closed; what is in the rings is being read */
+	CAPTURE_PAUSED, /* as IDLE; later windows go into the same report */
+	CAPTURE_ENDING, /* the gate is closed; the rings are being emptied */
 	CAPTURE_OVER,   /* no capture will begin any more */
 };
 
@@ -77,7 +77,7 @@ struct capture_finish {
 	char *report;
 };
 
-/* What a capture asks of a recorder that holds events back (flight.h). */
+/* Functions of a recorder that holds events back (flight.h), called by a capture. */
 struct capture_recorder {
 	/* Has everything come in, up to the end of the window? */
 	bool (*is_read)(const struct collector *c);
@@ -137,7 +137,7 @@ struct capture_reports {
 struct capture {
 	enum capture_state state;
 	const struct capture_options *options; /* NULL: recover, which only reads on */
-	enum capture_source begun, ended;      /* what began and ended it */
+	enum capture_source begun, ended;      /* sources of its begin and end */
 	bool has_begun;                        /* the report has a window */
 	bool is_cancelled;
 	bool is_stuck; /* there is no room for another report: this one stays open to the end */
@@ -155,16 +155,16 @@ struct capture {
 int capture_new(struct collector *c);
 /* Goes on with the windows of a collector that was killed (recover): nothing more begins. */
 void capture_resume(struct collector *c);
-/* With the session: begins to record, or waits for what the options name. 0 or -errno. */
+/* With the session: begins to record, or waits for the begin that the options name. 0 or -errno. */
 int capture_open(struct collector *c);
 /*
- * The options were changed by `start`: they decide what begins the next capture. @new_output: -o was given, too. 0,
- * -ESHUTDOWN, -EALREADY.
+ * The options were changed by `start`: they decide how the next capture begins. @new_output: -o was
+ * given, too. 0, -ESHUTDOWN, -EALREADY.
  */
 int capture_arm(struct collector *c, bool new_output);
 /* Nothing but a command begins the next one. */
 void capture_disarm(struct collector *c);
-/* Once per tick: what is due. */
+/* Called once per tick: begins and ends captures that are due. */
 void capture_tick(struct collector *c);
 /* Must the rings be read now? */
 bool capture_is_urgent(struct collector *c);
@@ -191,7 +191,7 @@ void capture_asked(struct collector *c, int sock, const struct hello *h);
 bool capture_gpu_is_read(const struct collector *c);
 /* Repeats the requests that had to wait for a report. */
 void capture_ask_again(struct collector *c);
-/* Processes that have ended have closed what they opened. */
+/* Drops openers that have ended; ends a capture that has no opener left. */
 void capture_drop_gone(struct collector *c);
 
 /* Is it being recorded at this moment? */

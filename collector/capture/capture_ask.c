@@ -145,7 +145,7 @@ void capture_asked(struct collector *c, int sock, const struct hello *h)
 	close(sock);
 }
 
-/* Processes that have ended have closed what they opened. */
+/* Drops openers that have ended; ends a capture that has no opener left. */
 void capture_drop_gone(struct collector *c)
 {
 	struct capture *p = c->capture;

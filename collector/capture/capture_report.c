@@ -129,7 +129,7 @@ static void use_db(struct collector *c, struct db *db)
 	c->report.db = c->model.db = c->arenas.db = c->model.live.db = db;
 }
 
-/* What there is so far becomes the report at @path. */
+/* Makes the report at @path of the rows so far. */
 static int make_report(struct collector *c, const char *path, bool overwrite, char *why,
 		       size_t why_len)
 {
@@ -209,8 +209,8 @@ int capture_report_begin(struct collector *c, const struct capture_ask *ask, cha
 		size_t windows = c->report.windows.cnt;
 
 		/*
-		 * What is in the rings so far is not of this report; names and the like are. Ranges that are open get
-		 * their rows when time 0 is where it will be.
+		 * Records already in the rings do not belong to this report; names and the like do.
+		 * Ranges that are open get their rows when time 0 is where it will be.
 		 */
 		c->report.windows.cnt = 0;
 		for (struct arena *a = c->arenas.first; a; a = a->next)
@@ -279,7 +279,7 @@ static void note_windows(struct collector *c)
 				   : clock_map_ns(&c->clocks.map, w->list[i].to));
 }
 
-/* What was opened that is nearly the range, and the option that makes it count. */
+/* Names an opened range that nearly matches, and the option that makes it match. */
 static const char *why_no_range(const struct capture *p, char *text, size_t size)
 {
 	const struct sought_range *s = &p->sought;
@@ -445,7 +445,7 @@ void capture_report_end(struct collector *c)
 	setup_changed(c);
 }
 
-/* ---- what the child has done ---- */
+/* ---- results of the child ---- */
 
 static void list_report(struct capture *p, const char *report)
 {
@@ -457,7 +457,7 @@ static void list_report(struct capture *p, const char *report)
 	p->reports.list[p->reports.cnt++] = strdup(report);
 }
 
-/* What other programs did to the file. False: nothing. */
+/* Reports changes by other programs to the file. False: none. */
 static bool say_fate(const char *report, int err, const struct db_fate *fate)
 {
 	switch (fate->what) {

@@ -115,7 +115,7 @@ static struct user *user_of(struct trigger_gpu *g, uint32_t arena, uint32_t imag
 	return u;
 }
 
-/* ---- what it did ---- */
+/* ---- the GPU's work ---- */
 
 static void add(struct gpu *gpu, uint64_t start, uint64_t end)
 {
@@ -166,7 +166,7 @@ static int by_start(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Counts what was done before @until; what reaches beyond is cut and stays. */
+/* Counts work before @until; work that reaches beyond is cut, and its rest stays. */
 static void count_until(struct trigger_gpu *g, struct gpu *gpu, uint64_t until)
 {
 	size_t left = 0;

@@ -220,7 +220,7 @@ static void put(const struct trigger_late *l, const struct process *p, const str
 		snprintf(name, sizeof(name), "process %u", p->pid);
 	len = snprintf(line, sizeof(line), "%s\t%u\t%lld\n", name, s->number,
 		       (long long)(own > 0 ? own : 0));
-	/* What does not fit into the pipe is missing there: steps have numbers. */
+	/* A step that does not fit into the pipe is left out: the numbers of steps show the gap. */
 	if (l->fd >= 0 && write(l->fd, line, (size_t)len) != len)
 		return;
 }

@@ -1,6 +1,7 @@
 /*
- * trigger_late.h - what a rank did by itself in each of its steps, for the trigger rank-late: a step's time less that of NCCL's
- * kernels in it, which wait for the other ranks. The ranks are compared elsewhere (job/job_late.c).
+ * trigger_late.h - a rank's own time in each of its steps, for the trigger rank-late: a step's time
+ * less that of NCCL's kernels in it, which wait for the other ranks. The ranks are compared
+ * elsewhere (job/job_late.c).
  */
 #pragma once
 

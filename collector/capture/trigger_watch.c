@@ -39,7 +39,7 @@ struct open_range {
 	bool is_end;
 };
 
-/* What is known of an arena: which triggers a text or a domain is meant by, with KNOWN. */
+/* Names of an arena: the triggers that mean a text or a domain, with KNOWN. */
 struct names {
 	struct names *next;
 	uint32_t arena;

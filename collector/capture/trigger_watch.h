@@ -9,7 +9,7 @@
 
 struct trigger_watch;
 
-/* @why: a sentence. @since: when what fired began, ticks; 0: nothing that has a beginning. */
+/* @why: a sentence. @since: beginning of the event that fired, ticks; 0: the event has no beginning. */
 typedef void trigger_fire_fn(void *to, const char *why, uint64_t since);
 
 /* NULL without memory. @ts stays the caller's. */

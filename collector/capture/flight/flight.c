@@ -22,7 +22,7 @@
 #define WATCH_NS    20000000ll           /* period of triggers */
 #define REST_NS     200000000ll          /* without triggers */
 #define SLACK       (UINT64_C(16) << 20) /* unused pages, before they go back to the system */
-#define AHEAD       (UINT64_C(48) << 20) /* what a program may write before the next tick */
+#define AHEAD       (UINT64_C(48) << 20) /* bytes that a program may write before the next tick */
 #define ALWAYS      (UINT64_C(8) << 20)  /* kept in any case, besides fixed memory of threads */
 #define LAZY_FILL   25u                  /* per cent of the kernel's buffers that may wait */
 

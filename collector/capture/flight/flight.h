@@ -2,10 +2,10 @@
  * flight.h - the flight recorder (--flight=30s): events are recorded all the time and kept in memory; a dump writes a
  * report of the last 30 s.
  *
- * Calls stay in the rings (flight_ring.h), which are read late: what is younger than --flight is not drained, as long as
- * everything together takes no more than --flight-size. Older calls are drained while no window is open: processes,
- * names and open ranges are kept, events are dropped. Context switches, CPU samples and totals of short calls are in
- * the event store (flight_store.h).
+ * Calls stay in the rings (flight_ring.h), which are read late: calls younger than --flight are not
+ * drained, as long as everything together takes no more than --flight-size. Older calls are drained
+ * while no window is open: processes, names and open ranges are kept, events are dropped. Context
+ * switches, CPU samples and totals of short calls are in the event store (flight_store.h).
  *
  * A dump is a capture (capture.h) whose window began in the past and ends at once. The next dump begins where it ended.
  * Reasons for a dump: flight_dump(), a process that ended badly, a trigger (trigger.h).
@@ -40,7 +40,7 @@ int flight_dump(struct collector *c, const char *reason, const char *report, boo
 /* Once per tick: when the clock has been read, and the rings have not; and when they have. */
 void flight_before(struct collector *c);
 void flight_after(struct collector *c);
-/* As collect_can_wait(), of what holds the rings back. */
+/* As collect_can_wait(), for the rings that the recorder holds back. */
 bool flight_can_wait(struct collector *c, int64_t since_tick_ns);
 /* Is a report being written? Go on with ticks until it is not, before flight_close(). */
 bool flight_is_dumping(const struct collector *c);

@@ -150,7 +150,7 @@ static uint32_t spare_chunks(const struct arena *a)
 	return a->mem.chunk_cnt / 8 < SPARE_CHUNKS ? a->mem.chunk_cnt / 8 : SPARE_CHUNKS;
 }
 
-/* Chunks in use beyond what leaves the spare ones. */
+/* Chunks in use beyond the limit that leaves the spare chunks. */
 static uint32_t chunks_over(const struct arena *a)
 {
 	uint32_t used = backlog(a) + 2 * threads_of(a), room = a->mem.chunk_cnt - spare_chunks(a);

@@ -1,9 +1,9 @@
 /*
  * flight_ring.h - the rings as the flight recorder's memory: their size, and up to when they must be drained to shrink.
  *
- * What is not drained stays in the rings, so the recorder decides one thing, a time in ticks: what ended before it is
- * drained (and dropped, when no window is open), the rest stays. It is one time for all threads: a report then has
- * everything since, of all of them.
+ * Undrained records stay in the rings, so the recorder decides only a time in ticks: calls that
+ * ended before it are drained (and dropped, when no window is open), later calls stay. All threads
+ * share that time: a report then has every call of all threads since.
  */
 #pragma once
 

@@ -354,7 +354,7 @@ static void put_row(void *to, const struct sample_row *row)
 		q->lost.samples++;
 }
 
-/* What is missing in this part comes with the next one. */
+/* Entries missing in this part come with the next part. */
 static bool has_it(void *to, int64_t id)
 {
 	(void)to;

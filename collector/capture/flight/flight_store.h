@@ -2,10 +2,10 @@
  * flight_store.h - the flight recorder's event store: context switches, CPU samples and totals of short calls of the last
  * moments, in memory.
  *
- * Records go into parts, in the order of time. Each part is whole by itself, as a report is: what its samples refer to
- * (stacks, mappings, code of Python) and the totals of all threads when it began are in it. So the oldest part can be
- * dropped at any time, and with it the stacks that only it refers to. Events that change processes (fork, exec, exit,
- * names) are not held back.
+ * Records go into parts, in the order of time. Each part is whole by itself, as a report is: it has
+ * the stacks, mappings and Python code of its samples, and the totals of all threads at its
+ * beginning. So the oldest part can be dropped at any time, and with it the stacks that only it
+ * refers to. Events that change processes (fork, exec, exit, names) are not held back.
  */
 #pragma once
 
@@ -61,7 +61,7 @@ extern const struct sched_ops flight_store_sched_ops;
 /* As sample_poll(). */
 void flight_store_poll_samples(struct flight_store *q, int64_t now, bool all);
 
-/* Memory of the store, and of what stacks are recognized by. */
+/* Memory of the store, and of the tables that recognize stacks. */
 uint64_t flight_store_bytes(const struct flight_store *q);
 /* Adds the parts that can be dropped to @ages. */
 void flight_store_look(const struct flight_store *q, struct flight_ages *ages);
@@ -69,9 +69,10 @@ void flight_store_look(const struct flight_store *q, struct flight_ages *ages);
 void flight_store_forget(struct flight_store *q, int64_t mono);
 
 /*
- * Switches in [@from, @to) go to the model, as between sched_resume() and sched_pause(): a thread that runs at the
- * beginning gets an in, one that runs at the end an out. Returns their number. Samples of that time go to @sink (NULL:
- * none) with what they refer to; what was lost meanwhile is added to q->losses.
+ * Switches in [@from, @to) go to the model, as between sched_resume() and sched_pause(): a thread
+ * that runs at the beginning gets an in, one that runs at the end an out. Returns their number.
+ * Samples of that time go to @sink (NULL: none) with their stacks, mappings and code; losses of
+ * that time are added to q->losses.
  */
 uint64_t flight_store_write(struct flight_store *q, int64_t from, int64_t to,
 			    const struct sample_sink *sink);

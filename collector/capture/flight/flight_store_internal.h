@@ -44,7 +44,7 @@ struct total {
 	struct sl_agg agg;
 };
 
-/* What it holds depends on its kind, as do the texts or frames behind that. */
+/* A record; its kind decides the member in use, and the texts or frames behind it. */
 struct record {
 	uint32_t kind, bytes; /* all of it, a multiple of 8 */
 	union {
@@ -59,7 +59,7 @@ struct record {
 	};
 };
 #define HEAD offsetof(struct record, space)
-/* What is behind member @m. */
+/* The bytes behind member @m. */
 #define TAIL(r, m) ((char *)&(r)->m + sizeof((r)->m))
 
 struct block {
