@@ -87,7 +87,7 @@ static struct arena *attach(struct arenas *as, int fd, const struct arena_origin
 	a->flags.is_foreign = from->peer_pid != from->claimed_pid || !pidns_is_ours(from->peer_pid);
 	if (a->flags.is_foreign)
 		a->peer.parent_pid = proc_parent(from->peer_pid);
-	/* Oldest first: what a process did before an exec is read before what it did after, whichever hello was read first. */
+	/* Oldest first: records from before an exec are read before later records, in whatever order the hellos were read. */
 	while (*last && !((*last)->peer.pid == a->peer.pid && (*last)->mem.born > a->mem.born))
 		last = &(*last)->next;
 	a->next = *last;

@@ -32,7 +32,7 @@ bool arena_add_spent(struct arena *a, uint32_t slot, sl_ref chunk, sl_ref next);
 size_t move_chunks(struct arenas *as);
 /* Is there a full chunk of a thread that drain_round() has not seen? */
 bool move_finds_new(const struct arenas *as);
-/* What a collector that died had spooled of this thread comes before its ring. True: reading begins there. */
+/* Records of this thread spooled by a collector that died come before its ring. True: reading begins with the spool. */
 bool spool_resume(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t);
 
 /* ---- drain.c ---- */
@@ -65,7 +65,7 @@ void positions_release(struct arenas *as);
 /* After a failed commit: the records are gone; count them. */
 void positions_lost(struct arenas *as);
 struct saved_thread;
-/* What a previous collector noted of this use of the slot (recover); NULL: nothing. */
+/* Returns a previous collector's note about this use of the slot (recover); NULL: none. */
 const struct saved_thread *positions_find(const struct arena *a, uint32_t slot, uint32_t instance);
 /* Goes on where it stopped: chunks that it had read and not given back are given back. */
 void positions_resume(struct arena *a, uint32_t slot, struct thread *t,

@@ -1,6 +1,7 @@
 /*
- * collector.h - the state of one collection, in parts. What drains (pump.h) and what accepts (intake.h) is below the
- * captures, which decide what is kept (capture.h); the life cycle is above them (run/collect.h).
+ * collector.h - the state of one collection, in parts. Draining (pump.h) and accepting (intake.h)
+ * are below the captures, which decide which events are kept (capture.h); the life cycle is above
+ * them (run/collect.h).
  */
 #pragma once
 
@@ -63,7 +64,7 @@ struct collector {
 	struct loop loop;
 	struct open_report report;
 	struct clocks clocks;
-	struct recording recording; /* what event sources see of this */
+	struct recording recording; /* the part that event sources see */
 	struct model model;
 	struct arenas arenas;
 	struct intake intake;

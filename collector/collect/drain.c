@@ -93,7 +93,7 @@ static void look_at_memory(struct arenas *as)
 		(as->memory.has_others ? as->memory.all : as->memory.bytes) > BUDGET_MEMORY * 3 / 4;
 }
 
-/* A program of another user could have symbols read all the time, to hide what it takes. */
+/* A program of another user could keep symbols being read, to hide its memory. */
 static bool is_full(const struct arenas *as, const struct arena *a)
 {
 	return (a->flags.is_others ? as->memory.all : as->memory.bytes) > BUDGET_MEMORY;
@@ -212,7 +212,7 @@ bad:
 	return false;
 }
 
-/* Up to where a ring is read that has nothing left, or only what is newer, or held back. */
+/* Time up to which a ring counts as read that is empty, or has only newer or held-back records. */
 static uint64_t read_to(const struct arenas *as)
 {
 	uint64_t to = as->clock->newest;
@@ -303,8 +303,8 @@ struct next_calls drain_next_calls(const struct arenas *as)
 }
 
 /*
- * The arena that took most is recorded no more; what its records had put into memory is freed. Another user's program does
- * not end the recording of this user's.
+ * Stops recording the arena that took most memory, and frees the memory of its records. Another
+ * user's program does not end the recording of this user's.
  */
 static void relieve(struct arenas *as, struct arena *growing)
 {
@@ -330,7 +330,7 @@ static size_t slice(const struct arenas *as)
 	return as->memory.is_high ? SLICE_HIGH : SLICE;
 }
 
-/* Once per slice: what the collector's memory grew by is the arena's. */
+/* Called once per slice: charges the growth of the collector's memory to the arena. */
 static void watch_memory(struct arenas *as, struct arena *a, size_t taken)
 {
 	uint64_t before = as->memory.bytes;

@@ -1,5 +1,6 @@
 /*
- * drain_totals.c - what is known of a thread besides its records: its name, exact totals of its calls, losses.
+ * drain_totals.c - a thread's data besides its records: its name, exact totals of its calls,
+ * losses.
  *
  * Pairings: count and epoch are read with acquire (the thread writes a total before its count, and zeroes totals
  * before it sets the epoch of the report they belong to).
@@ -54,7 +55,7 @@ static void write_totals(struct arenas *as, struct thread *t, const struct sl_sl
 		copy.count = count;
 		is_untimed = copy.err_count & SL_AGG_UNTIMED;
 		copy.err_count &= ~SL_AGG_UNTIMED;
-		/* The thread may have begun those of the next report since: what was taken before that is right. */
+		/* The thread may have begun the next report's totals meanwhile: totals read before that are right. */
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (__atomic_load_n(&slot->epoch, __ATOMIC_RELAXED) != epoch)
 			return;
@@ -156,7 +157,7 @@ static void chunk_files(struct arenas *as, struct thread *t, const struct sl_slo
 	}
 }
 
-/* Those by file are read once: what is counted for one descriptor may go on for another one. */
+/* Totals by file are read once: a total counted for one descriptor may go on for another. */
 static void thread_files(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
 {
 	const struct sl_slot *slot = &a->map->slot[idx];

@@ -1,8 +1,9 @@
 /*
  * move.c - copies full chunks out of the rings, so that programs use them again while they are in the caches.
  *
- * A crash between any two steps neither loses nor doubles a record: the copy is published first, then the slot leads to the
- * next chunk, then the chunk goes back to the pool. What is found twice has the same position in the thread's chain.
+ * A crash between any two steps neither loses nor doubles a record: the copy is published first,
+ * then the slot leads to the next chunk, then the chunk goes back to the pool. A record found twice
+ * has the same position in the thread's chain.
  */
 #include "collector/collect/arenas.h"
 
@@ -79,7 +80,7 @@ size_t move_chunks(struct arenas *as)
 	for (struct arena *a = as->first; a && as->spool; a = a->next) {
 		size_t before = all, part;
 
-		/* What is copied out of a file would be lost with this process: it has no keeper. */
+		/* Records copied out of a file would be lost with this process: a file has no keeper. */
 		if (a->flags.is_bad || a->flags.is_file ||
 		    !__atomic_load_n(&a->map->used_chunks, __ATOMIC_RELAXED))
 			continue;

@@ -1,4 +1,4 @@
-/* notes.c - rows of a report besides events: the machine, the run, and what is missing. */
+/* notes.c - rows of a report besides events: the machine, the run, and losses. */
 #include "collector/collect/notes.h"
 
 #include <errno.h>

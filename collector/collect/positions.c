@@ -1,9 +1,10 @@
 /*
- * positions.c - how far each ring was read, in the same transaction as what was read.
+ * positions.c - how far each ring was read, in the same transaction as the rows of its records.
  *
- * Keys in SL_STATE: "session" (counters), "arena.N" (struct saved_arena, images, threads), "files.N" (open files with
- * their names), "strings.N" (texts by id, strings.c). After a crash, recover compares them with the shared memory: what is in the report and not yet given back is
- * given back, what is not in the report is read.
+ * Keys in SL_STATE: "session" (counters), "arena.N" (struct saved_arena, images, threads),
+ * "files.N" (open files with their names), "strings.N" (texts by id, strings.c). After a crash,
+ * recover compares them with the shared memory: it gives back records that are in the report, and
+ * reads the others.
  */
 #include "collector/collect/arenas.h"
 

@@ -1,8 +1,8 @@
 /*
  * pump.c - moves events into the report: snapshots of the clock, kernel events, records of the rings, commits.
  *
- * The order matters: first the snapshot (records up to it are taken), then what the kernel saw, then the rings; a commit
- * ends with the positions in shared memory moving on.
+ * The order matters: first the snapshot (records up to it are taken), then the kernel's events,
+ * then the rings; a commit ends with the positions in shared memory moving on.
  */
 #include "collector/collect/pump.h"
 
@@ -89,7 +89,7 @@ void pump_lost_rows(struct collector *c)
 	c->arenas.lost.disk += recording_lost_rows(&c->recording, c->arenas.lost.why);
 }
 
-/* The transaction failed. What was lost before for another reason has its row first. */
+/* Handles a failed transaction. Records lost earlier for another reason get their row first. */
 static void lose(struct collector *c, int err)
 {
 	const char *why = db_loss_reason(err);

@@ -1,4 +1,4 @@
-/* pump.h - moves events into the report: what a tick of a collection is made of. */
+/* pump.h - moves events into the report: the steps of a collection's tick. */
 #pragma once
 
 #include <stdbool.h>

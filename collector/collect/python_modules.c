@@ -1,4 +1,4 @@
-/* python_modules.c - offers the Python modules to traced programs and reports what they did not find. */
+/* python_modules.c - offers the Python modules to traced programs and reports functions that they did not find. */
 #include "collector/collect/python_modules.h"
 #include "collector/collect/notes.h"
 
@@ -78,7 +78,7 @@ static int put_file(const struct collector *c, const char *folder)
 			close(fd);
 		return -errno;
 	}
-	/* As the control file: what root traces may become another user. */
+	/* As for the control file: a program that root traces may become another user. */
 	if (geteuid() == 0)
 		fchmod(fd, 0644);
 	fprintf(f, "%s:%s/", folder, folder);
@@ -87,7 +87,7 @@ static int put_file(const struct collector *c, const char *folder)
 	if (c->options->trace & SL_TRACE_PYTHON_GC)
 		put_encoded(f, "gc", "1");
 	put_functions(f);
-	/* What fits into a search path: preload/python/python.c. */
+	/* The limit of a search path: preload/python/python.c. */
 	is_long = ftell(f) >= 59000;
 	bad = ferror(f);
 	return fclose(f) || bad ? -EIO : is_long ? -E2BIG : 0;

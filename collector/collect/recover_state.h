@@ -1,4 +1,4 @@
-/* recover_state.h - restores from SL_STATE what an earlier collector had in memory. */
+/* recover_state.h - restores an earlier collector's memory from SL_STATE. */
 #pragma once
 
 #include "collector/collect/arenas.h"

@@ -1,5 +1,6 @@
 /*
- * setup.c - what recover and the ring keeper know of a collection: its session, its report, its clocks.
+ * setup.c - the data of a collection for recover and the ring keeper: its session, its report, its
+ * clocks.
  */
 #include "collector/collect/setup.h"
 
@@ -32,7 +33,7 @@ static void read_line(const char *path, char *text, size_t size)
 	fclose(f);
 }
 
-/* Saves what recover needs. */
+/* Saves the session's setup for recover. */
 static void save_setup(struct collector *c)
 {
 	struct saved_setup s = {.version = SAVED_VERSION,

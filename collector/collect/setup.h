@@ -1,4 +1,4 @@
-/* setup.h - what recover and the ring keeper need to know of a collection. */
+/* setup.h - the data of a collection for recover and the ring keeper. */
 #pragma once
 
 #include "collector/collect/collector.h"
