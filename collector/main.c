@@ -113,7 +113,7 @@ int cmd_version(int argc, char **argv)
 	return 0;
 }
 
-/* What a failed write to stdout leaves is half an answer: that must not look like success. */
+/* A failed write to stdout leaves half an answer, which must not look like success. */
 static int finish(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))

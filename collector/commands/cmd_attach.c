@@ -130,7 +130,7 @@ static const struct opt opts[] = {
 	{0},
 };
 
-/* ---- what was asked ---- */
+/* ---- the command line ---- */
 
 static int wrong_pid(const char *word, size_t len)
 {

@@ -95,7 +95,7 @@ static void command_of(struct collector *c, uint32_t pid)
 	free(line);
 }
 
-/* ---- what was asked for ---- */
+/* ---- the command line ---- */
 
 static int read_environment(struct profile_options *o, struct start *s, char *why, size_t why_len)
 {

@@ -201,7 +201,7 @@ static void wait_for_both(struct watch *w)
 	hotkey_close(&w->key);
 }
 
-/* What became of the session. */
+/* Reports how the session ended. */
 static void say_end(struct watch *w, const char *name)
 {
 	if (w->is_weary) {

@@ -1,8 +1,8 @@
 /*
  * cmd_profile.c - sightline profile: runs a program, collects, reports.
  *
- * Order: whatever can fail because of the user (name, report, session) fails before the program runs; after that
- * nothing changes what the program does or returns.
+ * Order: whatever can fail because of the user (name, report, session) fails before the program
+ * runs; after that nothing changes the program's behaviour or status.
  */
 #include <errno.h>
 #include <signal.h>
@@ -145,7 +145,7 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 		free(report);
 		return launch_not_found(argv[0]);
 	}
-	pump_commit(&c); /* of what is known so far: the program need not wait for that */
+	pump_commit(&c); /* the rows so far: the program need not wait for that */
 	session_control_take_key(&c);
 	status = collect_program(&c, o);
 	for (size_t i = 0; i < c.capture->reports.cnt; i++) {

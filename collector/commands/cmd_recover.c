@@ -353,7 +353,7 @@ static void collect_rings(struct recovery *r)
 	free(list);
 }
 
-/* What is recorded until programs end comes from themselves. */
+/* Names the kernel's events that end with the collector; calls go on until the programs end. */
 static void say_what_ends(struct recovery *r)
 {
 	static const char *const names[] = {"CPU samples", "context switches", "system calls",
@@ -375,7 +375,7 @@ static uint32_t rings_gone(const struct recovery *r)
 	return r->missing || r->arenas ? r->missing : 1;
 }
 
-/* Collector and keeper were killed: nothing has what the rings held. */
+/* Reports rings that are gone, as collector and keeper were killed. */
 static void say_what_is_gone(struct recovery *r)
 {
 	int64_t ns = clock_map_ns(&r->c.clocks.map, r->c.clocks.map.newest);
@@ -471,7 +471,7 @@ static int finish(struct recovery *r)
 	return 0;
 }
 
-/* What its programs still hold, or have left, came after the recording. */
+/* Drops rings that programs still hold or have left: their records are later than the recording. */
 static void drop_rings(struct recovery *r)
 {
 	struct taken *list = NULL;

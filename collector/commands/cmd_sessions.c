@@ -1,4 +1,4 @@
-/* cmd_sessions.c - sightline sessions list: what is being recorded on this machine, or could be. */
+/* cmd_sessions.c - sightline sessions list: the sessions of this machine, and whether they record. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * cmd_status.c - what can be recorded on this machine, and the command that would enable the rest.
+ * cmd_status.c - kinds of events that this machine can record, and the commands that enable the
+ * others.
  *
  * Nothing is guessed from versions: each line is tried, the way a run would do it.
  */
@@ -45,7 +46,7 @@ struct finding {
 	const char *key, *title;
 	enum state state;
 	bool needed;      /* without it no library call can be recorded */
-	char detail[320]; /* what was found, or why not */
+	char detail[320]; /* the finding, or the reason of a failure */
 	char fix[640];    /* a command, or "" */
 };
 
@@ -100,7 +101,7 @@ static uint64_t own_status(const char *name, int base)
 	return value;
 }
 
-/* ---- what library calls need ---- */
+/* ---- requirements of library calls ---- */
 
 static void check_kernel(struct finding *f)
 {
@@ -238,7 +239,7 @@ static void check_clock(struct finding *f)
 	    "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource");
 }
 
-/* ---- what context switches need ---- */
+/* ---- requirements of context switches ---- */
 
 #define CAP_SYS_ADMIN_BIT 21
 #define CAP_PERFMON_BIT   38
@@ -427,7 +428,7 @@ static const char *find_cupti(char *path, size_t len)
 	return path;
 }
 
-/* Calls and NVTX need nothing; what the GPU does needs the driver, CUPTI and libtrace-cuda.so. */
+/* Calls and NVTX need nothing; the GPU's work needs the driver, CUPTI and libtrace-cuda.so. */
 static void check_cuda(struct finding *f)
 {
 	char driver[160], cupti[200], ours[PATH_MAX];

@@ -134,7 +134,7 @@ size_t collect_tick(struct collector *c)
 	if (c->session.control)
 		beat(c);
 	all += (size_t)pump_poll(c);
-	/* Processes that forked in what was just polled sent their hello before. */
+	/* Processes whose fork was just polled sent their hello before. */
 	intake_accept(c);
 	flight_before(c);
 	defers = pace_defers(c);
@@ -171,7 +171,7 @@ size_t collect_tick(struct collector *c)
 	return all;
 }
 
-/* What is only known now: losses, totals, ends. */
+/* Writes the rows known only at the end: losses, totals, ends. */
 static void complete(struct collector *c)
 {
 	drain_totals(&c->arenas, true);

@@ -35,7 +35,7 @@ void collect_watch(struct collector *c, uint32_t root, bool is_child);
 /* Signals of @fd (signalfd) are handled by the loop; -1: none are. */
 void collect_take_signals(struct collector *c, int fd);
 void collect_run(struct collector *c);
-/* Takes what is there: snapshot, kernel events, records; commits when it is time. Rows taken. */
+/* Takes a snapshot, kernel events, records; commits when it is time. Returns the number of rows taken. */
 size_t collect_tick(struct collector *c);
 
 /* Everything down to the end mark; frees the report. 0 or -errno. */

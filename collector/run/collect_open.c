@@ -91,7 +91,7 @@ static void set_arenas(struct collector *c)
 					    .warn_to = c}};
 }
 
-/* What event sources see of this. */
+/* Sets the part that event sources see. */
 static void set_recording(struct collector *c)
 {
 	c->recording = (struct recording){
@@ -141,7 +141,7 @@ static int open_places(struct collector *c, const struct collect_ask *ask,
 	return c->report.path ? open_db(c, ask, zero, why, why_len) : -ENOMEM;
 }
 
-/* One heap for all threads, which grows by a MiB and keeps what is freed: page faults are dear in virtual machines. */
+/* One heap for all threads, which grows by a MiB and keeps freed memory: page faults are dear in virtual machines. */
 static void set_up_heap(void)
 {
 	mallopt(M_ARENA_MAX, 1);
@@ -180,7 +180,7 @@ static bool is_system_wide(const struct profile_options *o)
 	       o->kernel.events.scope == SCHED_MODE_SYSTEM;
 }
 
-/* What capabilities of the program's file must not give its user. */
+/* True: the user may do this without the capabilities of the program's file. */
 static bool is_permitted(const struct collect_ask *ask, char *why, size_t why_len)
 {
 	if (is_system_wide(ask->options) && !privilege_may_watch_all())

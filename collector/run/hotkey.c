@@ -193,7 +193,7 @@ static bool is_ordinary(const struct termios *now)
 	return (now->c_lflag & (ICANON | ECHO)) == (ICANON | ECHO);
 }
 
-/* What was typed goes back into the terminal's queue, where that is allowed. */
+/* Puts typed keys back into the terminal's queue, where that is allowed. */
 static void give_back_keys(struct hotkey *h)
 {
 	for (size_t i = 0; i < h->part_len; i++)

@@ -20,7 +20,7 @@ struct hotkey {
 	int tty;
 	bool has_taken;              /* its modes were set here */
 	struct termios theirs, ours; /* as found; as set */
-	char key[3][8];              /* what the key may send, NUL terminated */
+	char key[3][8];              /* sequences of the key, NUL terminated */
 	char part[8];                /* begun, and may still become the key */
 	size_t part_len;
 	char kept[256]; /* typed, and not the key */
@@ -40,7 +40,7 @@ int hotkey_read(struct hotkey *h);
 void hotkey_yield(struct hotkey *h);
 void hotkey_close(struct hotkey *h);
 
-/* What the terminal may send for it; how many, 0: no key of that name. */
+/* Gets the sequences that a terminal may send for @key. Returns their number, 0: no key of that name. */
 int hotkey_sequences(const char *key, char sequences[3][8]);
 /* Takes @len bytes that were typed: how often the key is among them; others go to h->kept. */
 int hotkey_take(struct hotkey *h, const char *bytes, size_t len);

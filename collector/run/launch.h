@@ -14,7 +14,7 @@
 
 struct launch {
 	pid_t pid;
-	int go;     /* the child waits for what comes here */
+	int go;     /* the child waits for a byte from this descriptor */
 	int failed; /* its errno, when it cannot exec */
 };
 

@@ -1,4 +1,4 @@
-/* ranks.h - --ranks: a session among those of other nodes, and what becomes of its reports when the program has ended. */
+/* ranks.h - --ranks: a session among those of other nodes, and the handling of its reports when the program has ended. */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* report_lines.h - what a command prints about complete reports: a line each on stderr, and the default tables. */
+/* report_lines.h - output of a command about complete reports: a line each on stderr, and the default tables. */
 #pragma once
 
 /* Prints the default tables, as 'sightline stats' does. */

@@ -142,7 +142,7 @@ static bool kernel_can(const struct session_control *st)
 	       (!o->kernel.syscalls || st->kernel.syscalls);
 }
 
-/* What `start` asks for, once its options are taken over. */
+/* Carries out `start`, once its options are taken over. */
 static int start(struct collector *c, bool is_output_new, char *why, size_t why_len)
 {
 	char *report = NULL;

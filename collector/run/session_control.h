@@ -1,5 +1,6 @@
 /*
- * session_control.h - what commands, keys and signals do to a running collection (struct collector).
+ * session_control.h - effects of commands, keys and signals on a running collection (struct
+ * collector).
  *
  * Questions come in through control_server.h; recording begins and ends through capture.h. A command that asks for a report
  * is answered when that report is complete.
@@ -19,7 +20,7 @@
 struct collector;
 struct profile_options;
 
-/* What the kernel was asked for when the session began; later it can only be left out. */
+/* Events requested from the kernel when the session began; later requests can only leave some out. */
 struct session_kernel {
 	enum sched_mode cpuctxsw, sample;
 	struct event_options events;
@@ -41,7 +42,7 @@ struct session_control {
 	char *reports; /* paths of those that no `stop` has been answered with, a line each; malloc'd */
 	uint32_t refused;     /* connections refused when a note was made of them */
 	struct hotkey hotkey; /* of the collector's terminal, if it has one */
-	int hotkey_fd;        /* what the loop watches of it, -1 */
+	int hotkey_fd;        /* the hotkey's descriptor in the loop, -1 */
 };
 
 struct session_control_ask {
