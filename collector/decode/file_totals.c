@@ -1,7 +1,7 @@
 /*
- * file_totals.c - adds totals by file to the report. A thread's chunk may be read several times while it counts on; what was
- * added of it is remembered, until the record that ends that count. Calls that open are added one by one: each has a file of
- * its own.
+ * file_totals.c - adds totals by file to the report. A thread's chunk may be read several times
+ * while it counts on; the part already added is remembered, until the record that ends that count.
+ * Calls that open are added one by one: each has a file of its own.
  */
 #include "collector/decode/file_totals.h"
 

@@ -8,5 +8,5 @@ void file_totals_moved(struct arenas *as, struct thread *t, const struct sl_file
 /* A descriptor of @t was opened by a call without a record: @opened_by, sl_opened_by(). */
 void file_totals_opened(struct arenas *as, struct thread *t, const struct file *f,
 			uint64_t opened_by);
-/* What is left in the thread's chunk when it, or the report, ends; what the report has of it already is not added again. */
+/* Adds the rest of the thread's chunk when the thread, or the report, ends; the part in the report already is not added again. */
 void file_totals_left(struct arenas *as, struct thread *t, const struct sl_file_total *total);

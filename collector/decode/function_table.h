@@ -1,4 +1,4 @@
-/* function_table.h - writes SL_FUNCTIONS, the library of each function and what it does to files. */
+/* function_table.h - writes SL_FUNCTIONS, the library of each function and its effect on files. */
 #pragma once
 
 struct db;

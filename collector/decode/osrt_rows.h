@@ -1,4 +1,4 @@
-/* osrt_rows.h - the record family of calls into the C library and of what processes report about themselves. */
+/* osrt_rows.h - the record family of calls into the C library and of processes' reports about themselves. */
 #pragma once
 
 #include "collector/model/arena.h"

@@ -1,6 +1,6 @@
 /*
- * python_register.h - what the Python modules of a traced program report (SL_NOTE_PYTHON): whether a function that is to
- * become a range was found, and messages for the user.
+ * python_register.h - reports of the Python modules of a traced program (SL_NOTE_PYTHON): whether a
+ * function that is to become a range was found, and messages for the user.
  */
 #pragma once
 

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define SECOND_NS    1000000000ll
-#define LOOK_NS      250000000ll /* between two checks for what has waited too long */
+#define LOOK_NS      250000000ll /* between two checks for records that have waited too long */
 #define THREAD_NS    (60 * SECOND_NS)
 #define QUEUE_KEEP   (1u << 20)
 #define SOURCE_SHIM  1
@@ -62,7 +62,7 @@ static void process_free(struct arenas *as, struct gpu_arena *g, struct gpu_proc
 	free(p);
 }
 
-/* ---- what waits ---- */
+/* ---- waiting records ---- */
 
 static int64_t wait_ns(const struct arenas *as)
 {
@@ -174,7 +174,7 @@ static bool is_due(const struct gpu_look *look)
 	       p->time.looked_at + LOOK_NS <= look->now;
 }
 
-/* The process was killed, or called _exit(): what CUPTI had not handed over is lost. */
+/* The process was killed, or called _exit(): records that CUPTI had not delivered are lost. */
 static void note_missing(struct arenas *as, struct gpu_process *p)
 {
 	char text[200];

@@ -1,5 +1,5 @@
 /*
- * gpu.h - calls into GPU libraries and what the GPU did: from records to rows.
+ * gpu.h - calls into GPU libraries and the GPU's work: from records to rows.
  *
  * Two records describe a call: the hook's (SL_SHAPE_API, at once) and CUPTI's (SL_GPU_REC_API, a flush later). Rows wait
  * for both, so that each call is one row with the correlation id that its kernels and copies carry; ids are made unique
@@ -8,7 +8,7 @@
  * The files, in the order in which a record passes them:
  *   gpu_records.c  queues calls of hooks and records of CUPTI, by thread and process
  *   gpu_process.c  these processes and threads, and their queues
- *   gpu.c          decides each tick what has waited long enough
+ *   gpu.c          decides each tick which records have waited long enough
  *   gpu_match.c    matches records of one call, and finds which calls are nested
  *   gpu_calls.c    writes rows of calls; correlation ids
  *   gpu_captured.c drops work that was launched outside of captures
@@ -21,7 +21,7 @@
  *   gpu_targets.c  writes rows of devices, contexts, streams
  *   gpu_streams.c  names of streams
  *   gpu_names.c    names of kernels and functions
- *   gpu_pending.c  keeps a log of what waits; gpu_log.h: its format
+ *   gpu_pending.c  keeps a log of waiting records; gpu_log.h: its format
  *   gpu_recover.c  reads that log after a crash
  *   gpu_rotate.c   adapts times when another report begins
  */
@@ -58,6 +58,6 @@ void gpu_shift(struct arena *a, int64_t shift);
 /* Frees struct arena.gpu. */
 void gpu_release(struct arenas *as, struct arena *a);
 
-/* Logs in the open transaction what waits, for recover; reads it back. */
+/* Logs waiting records in the open transaction, for recover; reads them back. */
 int gpu_save(struct arenas *as, struct arena *a);
 void gpu_restore(struct arenas *as, struct arena *a);

@@ -1,9 +1,10 @@
 /*
  * gpu_captured.c - whether the GPU's work was launched in one of the report's capture windows.
  *
- * Kinds of records that CUPTI must not disable, or cannot enable late, are also recorded of work before and after. Times do
- * not distinguish it, as work may wait on the GPU for long. Correlation ids do: they grow with the calls, and CUPTI gives
- * the calls of windows. So each window has a range of ids; and what began before a window closed was not launched after it.
+ * Kinds of records that CUPTI must not disable, or cannot enable late, are also recorded of work
+ * before and after. Times do not distinguish such work, as it may wait on the GPU for long.
+ * Correlation ids do: they grow with the calls, and CUPTI gives the calls of windows. So each
+ * window has a range of ids; and work that began before a window closed was not launched after it.
  */
 #include "collector/decode/gpu/gpu_internal.h"
 #include "collector/base/grow.h"
@@ -55,7 +56,7 @@ static bool is_in(const struct arenas *as, const struct gpu_process *p, size_t i
 	bool has_begin = p->time.first + as->clock->zero >= w->from_mono;
 	bool has_end = w->to_mono == INT64_MAX || start + as->clock->zero < w->to_mono;
 
-	/* All of the process so far: also what no call is known of. */
+	/* All records of the process so far, also those without a known call. */
 	if (has_begin && has_end)
 		return true;
 	return r && r->is_known && correlation &&

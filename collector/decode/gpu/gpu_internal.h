@@ -55,7 +55,7 @@ struct gpu_api {
 	bool is_driver, is_done;
 };
 
-/* What the GPU did: a record that waits; the payload follows. */
+/* Work of the GPU: a waiting record; the payload follows. */
 struct gpu_work {
 	uint64_t logged; /* number in the pending log, 0: not there yet */
 	uint32_t bytes;  /* of this record, with the payload */
@@ -257,7 +257,7 @@ enum gpu_of_graph {
 	GPU_GRAPH_LAUNCHED,
 };
 
-/* What holds for all calls of an arena during a tick. */
+/* State common to all calls of an arena during a tick. */
 struct gpu_look {
 	struct arenas *as;
 	struct arena *arena;
@@ -289,7 +289,7 @@ void gpu_hurry(struct arenas *as, const struct gpu_process *p);
 
 /* ---- gpu_records.c ---- */
 
-/* Queues what a previous collector logged. */
+/* Queues the records that a previous collector logged. */
 void gpu_restore_hook(struct arenas *as, struct gpu_process *p, uint32_t ns_tid, int64_t global_tid,
 		      const void *record, size_t bytes);
 void gpu_restore_api(struct gpu_process *p, uint32_t ns_tid, int64_t global_tid,
@@ -311,7 +311,7 @@ void gpu_pending_release(struct arenas *as, struct arena *a);
 
 /* ---- gpu_match.c ---- */
 
-/* Writes what can be written of the thread's calls. */
+/* Writes the thread's calls that need to wait no longer. */
 void gpu_match(const struct gpu_look *look, struct gpu_thread *th);
 /* Whether CUPTI's record is of a call that has its row already; then @api's id becomes an alias. */
 bool gpu_is_written(struct gpu_process *p, struct gpu_thread *th, const struct gpu_api *api,
@@ -423,7 +423,7 @@ void gpu_stream_write(struct arenas *as, struct gpu_process *p, const struct sl_
 
 /* The stream with this handle was an argument of the call @id, which began at @start. */
 void gpu_stream_passed(struct gpu_process *p, uint64_t handle, int64_t start, int64_t id);
-/* What the GPU did for the call @id was on that stream. */
+/* Notes the stream of the GPU's work for the call @id. */
 void gpu_stream_seen(struct arenas *as, struct gpu_process *p, int64_t id, int64_t device,
 		     uint32_t context, uint32_t stream);
 void gpu_streams_shift(struct gpu_process *p, int64_t by); /* see gpu_shift() */
@@ -443,7 +443,7 @@ void gpu_streams_drop(struct arenas *as, const struct arena *a);
 
 /* Of kernel @string; NULL: the string is not known. @force: then "[unknown]". */
 const struct gpu_name *gpu_name(struct arenas *as, struct arena *a, uint32_t string, bool force);
-/* Hashes of a name: without version and twin; and without what CUPTI leaves out, too. */
+/* Hashes of a name: without version and twin; and also without the parts that CUPTI leaves out. */
 uint32_t gpu_hash(const char *name);
 uint32_t gpu_canon(const char *name);
 /* The latter of a string; 0: not known. */

@@ -1,10 +1,11 @@
 /*
- * gpu_match.c - matches the records of one thread by hooks and by CUPTI: which are of the same call, which calls are
- * nested, which can be written now.
+ * gpu_match.c - matches the records of one thread by hooks and by CUPTI: finds records of the same
+ * call, nested calls, and calls that can be written now.
  *
- * Hooks see what goes through the dynamic linker, CUPTI what the libraries see themselves. Calls of a shared runtime have
- * both records; those of a runtime linked into the program have CUPTI's alone, while the driver calls inside it pass a
- * hook. Only the outermost call of runtime and driver has a row; correlation ids of nested ones are aliases of it.
+ * Hooks see calls through the dynamic linker, CUPTI calls that the libraries see themselves. Calls
+ * of a shared runtime have both records; those of a runtime linked into the program have CUPTI's
+ * alone, while the driver calls inside it pass a hook. Only the outermost call of runtime and
+ * driver has a row; correlation ids of nested ones are aliases of it.
  *
  * Both sides use the same clock, CUPTI by way of clock_gettime() and hooks through clock_map.h, so times that come
  * from the same side compare exactly, others within GPU_CLOCK_NS.
@@ -20,7 +21,7 @@
 struct gpu_node {
 	struct gpu_hook *hook;
 	struct gpu_api *api;
-	int64_t start, end; /* what it is sorted by: CUPTI's where there are */
+	int64_t start, end; /* the keys of its order: CUPTI's times where it has them */
 	struct gpu_node *outer;
 	int64_t id; /* of its row, 0: none */
 	bool is_done;
@@ -322,7 +323,7 @@ bool gpu_is_written(struct gpu_process *p, struct gpu_thread *th, const struct g
 		struct gpu_written *w = &th->written[(th->written_cnt - i) % GPU_WRITTEN];
 
 		if (w->end + GPU_CLOCK_NS < api->start)
-			break; /* what was written before is older still */
+			break; /* calls written before are older still */
 		if ((may_be(w, api, canon) || span_holds(w->start, w->end, api->start, api->end)) &&
 		    (!best || beyond(w, api) < beyond(best, api)))
 			best = w;
@@ -396,7 +397,7 @@ static void write_libraries(const struct gpu_look *look, struct gpu_thread *th)
 
 /* ---- the queues ---- */
 
-/* Removes what is done; what waits stays in order. */
+/* Removes finished calls; waiting calls stay in order. */
 static void clean_hooks(struct gpu_arena *g, struct gpu_thread *th)
 {
 	struct gpu_queue *q = &th->hooks;

@@ -1,6 +1,6 @@
 /*
- * gpu_pending.c - the pending log: what recover needs to go on, in the same transactions as the rows. The rings have
- * given these records up, so they could not be read again.
+ * gpu_pending.c - the pending log: the state that recover continues from, in the same transactions
+ * as the rows. The rings have given these records up, so they could not be read again.
  *
  * Two streams of chunks in SL_PENDING_GPU, a chunk of each per commit, deleted from the oldest on:
  *   records  those that have come to wait since the last commit, numbered, and the numbers of those that have their rows
@@ -91,7 +91,7 @@ void gpu_log_reported(struct gpu_process *p, const struct gpu_thread *th,
 
 /* ---- the streams ---- */
 
-/* Deletes the oldest chunks of what is more than @limit bytes. Returns the number of the last record in them. */
+/* Deletes the oldest chunks until at most @limit bytes are left. Returns the number of the last record in them. */
 static uint64_t delete_oldest(struct arenas *as, const struct arena *a, enum gpu_stream stream,
 			      size_t limit)
 {

@@ -245,9 +245,10 @@ static void status(struct arenas *as, struct arena *a, struct gpu_process *p,
 }
 
 /*
- * The GPU's work outlasts the calls that launched it: all that ended after recording began is kept, since CUPTI reports
- * only what was launched while it was on. The flight recorder has it on always: there, work that began after the
- * report's end is not kept. Devices, contexts, graphs are no events.
+ * The GPU's work outlasts the calls that launched it: all work that ended after recording began is
+ * kept, since CUPTI reports only work launched while it was on. The flight recorder has it on
+ * always: there, work that began after the report's end is not kept. Devices, contexts, graphs are
+ * no events.
  */
 static bool is_wanted(const struct arenas *as, unsigned kind, const void *payload, int64_t end)
 {
@@ -353,7 +354,7 @@ void gpu_record(struct arenas *as, struct thread *t, const struct call *c)
 		db_lost(as->db, ns, ns, t->id.global_tid, "GPU records: no memory", 1);
 		return;
 	}
-	/* What was delivered late, while CUPTI is lent, announces nothing more. */
+	/* Records delivered late, while CUPTI is lent, announce no more records. */
 	if (c->hook != SL_GPU_REC_STATUS && !gpu_is_lent(p))
 		p->cupti = GPU_CUPTI_ON;
 	switch (c->hook) {

@@ -123,7 +123,7 @@ static void load_facts(const struct gpu_arena *g, const struct gpu_queue *q)
 	}
 }
 
-/* What is loaded is logged anew with the next commit. */
+/* Loaded streams are logged anew with the next commit. */
 static void load_streams(struct arenas *as, struct arena *a)
 {
 	struct loaded records = {0}, facts = {0};

@@ -1,4 +1,4 @@
-/* gpu_rotate.c - adapts what is known of GPUs when another report begins: times are shifted, rows are others. */
+/* gpu_rotate.c - adapts the state of GPUs when another report begins: times are shifted, row ids are new. */
 #include "collector/decode/gpu/gpu_internal.h"
 
 bool gpu_has_reported(const struct arena *a, int64_t ns)

@@ -5,7 +5,7 @@
  *   nvtx.c          pairs pushes with pops, starts with ends
  *   nvtx_gil.c      ranges of Python's interpreter lock
  *   nvtx_row.c      writes rows
- *   nvtx_sought.c   looks for what is nearly the range that begins a capture
+ *   nvtx_sought.c   looks for ranges that nearly match the range that begins a capture
  *   nvtx_schema.c   layouts of payloads
  *   nvtx_json.c     payloads by these as JSON
  */

@@ -58,7 +58,7 @@ static int64_t text_id(struct arenas *as, struct arena *a, uint32_t string)
 	return ids[i] - 1;
 }
 
-/* Cuts [e->start, *end] to what is recorded. False: nothing of it is. *@end may be DB_NULL: open. */
+/* Cuts [e->start, *end] to the recorded time. False: it is wholly outside. *@end may be DB_NULL: open. */
 static bool cut(const struct arenas *as, const struct nvtx_event *e, int64_t *start, int64_t *end)
 {
 	int64_t until = *end == DB_NULL ? INT64_MAX - as->clock->zero : *end;

@@ -1,4 +1,4 @@
-/* nvtx_sought.c - looks for what is nearly the range of --nvtx-capture: of another domain, unregistered, misspelt. */
+/* nvtx_sought.c - looks for ranges that nearly match --nvtx-capture: of another domain, unregistered, misspelt. */
 #include "collector/base/options.h"
 #include "collector/decode/nvtx/nvtx_internal.h"
 
