@@ -32,7 +32,7 @@
 #define LOOK_METRICS 100 /* the same where it writes much */
 #define HELLO_MS     5000
 #define END_MS       1000
-/* Values per second of all GPUs together: what the report takes at a bearable cost; more where a rate is asked for. */
+/* Values per second of all GPUs together that a report takes at a bearable cost; more where the user asks for a rate. */
 #define ROWS_DEFAULT 200000
 #define ROWS_ASKED   1000000
 #define FD_LEAST     10 /* the collector's descriptors are above those that sl-gpu gets */
@@ -97,7 +97,7 @@ static int socket_open(struct health *h, int *theirs)
 	return h->process.socket < 0 || *theirs < 0 ? -EMFILE : 0;
 }
 
-/* The environment without what would load a library into sl-gpu, or hide a GPU from it. malloc'd; its texts are ours. */
+/* The environment without variables that load a library into sl-gpu, or hide a GPU from it. malloc'd; its texts are ours. */
 static char **clean_environment(void)
 {
 	static const char *const out[] = {
@@ -254,7 +254,7 @@ static void on_socket(void *ctx, int fd)
 		on_end(h);
 }
 
-/* Milliseconds for which the most silent thread has been so beyond what it announced; 0: none. */
+/* Milliseconds of silence of the most silent thread beyond its announced limit; 0: none. */
 static unsigned silence(struct health *h, unsigned ms)
 {
 	unsigned most = 0, threads = 0;

@@ -1,6 +1,6 @@
 /*
- * health.h - samples of GPUs, from sl-gpu (collector/probe/frame.h) to rows: GPU_METRICS, SL_COUNTER_SAMPLES and what
- * belongs to them.
+ * health.h - samples of GPUs, from sl-gpu (collector/probe/frame.h) to rows: GPU_METRICS,
+ * SL_COUNTER_SAMPLES and their tables of names.
  *
  *   health.c          starts sl-gpu, watches it, ends it
  *   health_intake.c   its messages: GPUs, streams, events, notes
@@ -45,12 +45,13 @@ bool health_is_wanted(const struct health_options *o);
 struct health *health_open(const struct health_ask *ask);
 /* Waits until its sources have begun, @ms at most: so that the program's first moments are sampled. */
 void health_wait_ready(struct health *h, int ms);
-/* Does it sample what these options ask for? */
+/* True: it was started with the options @o. */
 bool health_is_as_asked(const struct health *h, const struct health_options *o);
 
 /*
- * What came becomes rows, if it lies in @windows; what is at @hold (CLOCK_MONOTONIC) or later waits for the next report.
- * @zero: CLOCK_MONOTONIC at session time 0. @all: also what an earlier sample may still be missing from.
+ * Writes rows of the samples in @windows; samples at @hold (CLOCK_MONOTONIC) or later wait for the
+ * next report. @zero: CLOCK_MONOTONIC at session time 0. @all: also samples that an earlier one may
+ * still precede.
  */
 struct event_rows health_write(struct health *h, struct db *db, const struct windows *windows,
 			       int64_t zero, int64_t hold, bool all);
@@ -58,6 +59,6 @@ struct event_rows health_write(struct health *h, struct db *db, const struct win
 int64_t health_is_read_to(const struct health *h);
 /* Reports follow each other: the next one does not know the streams yet. */
 void health_renew(struct health *h);
-/* The recording is over: takes what sl-gpu still has, and ends it. health_write() gives the rows. */
+/* The recording is over: takes the last samples of sl-gpu, and ends it. health_write() gives the rows. */
 void health_end(struct health *h);
 void health_close(struct health *h);

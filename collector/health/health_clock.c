@@ -1,7 +1,7 @@
 /* health_clock.c - arithmetic of health_clock.h. */
 #include "collector/health/health_clock.h"
 
-#define SLEW_PER 1000    /* a thousandth: twice what NTP may slew */
+#define SLEW_PER 1000    /* a thousandth: twice NTP's largest slew */
 #define NOISE_NS 1000000 /* of reading two clocks */
 
 static int64_t difference(const struct clock_pair *p)

@@ -11,7 +11,7 @@
 #define NAME_BYTES sizeof(((struct probe_name *)0)->name)
 #define UNIT_BYTES sizeof(((struct probe_name *)0)->unit)
 
-/* Ends the text, and replaces what would spoil a terminal or a line. */
+/* Ends the text, and replaces characters that would spoil a terminal or a line. */
 static void tame(char *text, size_t bytes)
 {
 	text[bytes - 1] = '\0';
@@ -93,7 +93,7 @@ static bool is_stream(const struct probe_stream *s, size_t bytes)
 	       s->clocks_locked >= -1 && s->clocks_locked <= 1 && s->pid >= 0;
 }
 
-/* A GPU has one source of hardware metrics at a time: what came from the one before ends. */
+/* A GPU has one source of hardware metrics at a time: metrics of the previous source end. */
 static void replace_metrics(struct health *h, struct health_stream *s)
 {
 	struct health_gpu *g = &h->gpu[s->about.gpu];

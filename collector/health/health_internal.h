@@ -1,4 +1,4 @@
-/* health_internal.h - what the files of health.h share, and private to them. */
+/* health_internal.h - structures and functions private to the files of health.h. */
 #pragma once
 
 #include <sys/types.h>
@@ -77,7 +77,7 @@ struct health_process {
 struct health {
 	struct health_ask ask;
 	char *path;
-	char *texts[4]; /* copies of what the options have */
+	char *texts[4]; /* copies of the options' texts */
 	struct health_process process;
 	struct {
 		struct probe_ring *map; /* NULL: none */
@@ -110,7 +110,7 @@ void health_stream_free(struct health_stream *s);
 
 /* All frames up to where the head was at the call's begin; reads the messages in between. False: as health_messages(). */
 bool health_frames(struct health *h);
-/* What still waits for a pair of clocks gets the last one's. */
+/* Samples that still wait for a pair of clocks use the last pair. */
 void health_map_rest(struct health *h);
 
 struct health_sample *health_queue_at(const struct health_queue *q, size_t i);

@@ -46,7 +46,7 @@ static struct health_sample *grow(struct health *h, struct health_queue *q)
 	return health_queue_at(q, q->cnt++);
 }
 
-/* The oldest go when memory is used up; what is missing shows in the times. */
+/* Drops the oldest samples when memory is used up; the gap shows in the times. */
 static void make_room(struct health *h)
 {
 	size_t most = h->ask.keep_bytes ? h->ask.keep_bytes : QUEUES_MOST;
@@ -226,7 +226,7 @@ bool health_frames(struct health *h)
 		take_frame(h, &f, (const double *)(place + sizeof(f)));
 		h->ring.tail += f.bytes;
 	}
-	/* Release: what was read may be written over. */
+	/* Release: sl-gpu may overwrite the bytes read. */
 	__atomic_store_n(&h->ring.map->tail, h->ring.tail, __ATOMIC_RELEASE);
 	return is_open;
 }

@@ -144,7 +144,7 @@ static void write_metrics(struct writer *w, struct health_stream *s, const struc
 	g->period = s->period;
 }
 
-/* The end of what a GPU was sampled in a window, where it is not that of the window. */
+/* Writes the end of a GPU's samples in a window, where it differs from the window's end. */
 static void write_last_gaps(struct writer *w)
 {
 	for (unsigned i = 0; i < HEALTH_GPUS; i++) {
@@ -211,7 +211,7 @@ static void tell_counters(struct writer *w, struct health_stream *s, int64_t tar
 	s->is_told = true;
 }
 
-/* A window begins: what a sum was before it is not the window's. */
+/* A window begins: increments before it do not belong to the window. */
 static void begin_counters(struct health_stream *s, const struct window *window)
 {
 	s->window = window->from_mono;
@@ -233,7 +233,7 @@ static void write_counter(struct writer *w, struct health_stream *s, unsigned i,
 	}
 }
 
-/* After samples that did not come: what was known ends when the first of them was due. */
+/* After missing samples: the last known level ends when the first missing sample was due. */
 static void end_levels(struct writer *w, struct health_stream *s, int64_t ns)
 {
 	for (unsigned i = 0; i < s->about.names; i++)
@@ -308,7 +308,7 @@ static int64_t complete_to(const struct writer *w, unsigned what)
 	return to < late ? late : to;
 }
 
-/* What lies outside of all windows is kept only where a later window may reach back to it. */
+/* Samples outside of all windows are kept only where a later window may reach back to them. */
 static void take_head(struct writer *w, struct health_stream *s)
 {
 	const struct health_sample *f = health_queue_at(&s->queue, 0);
@@ -334,7 +334,7 @@ static void merge(struct writer *w, unsigned what)
 
 	if (w->hold < limit)
 		limit = w->hold;
-	/* For a window in the past: what no window has yet stays, unless it is too old. */
+	/* For a window in the past: samples of no window stay, unless they are too old. */
 	if (w->keep_from && !w->windows->cnt && w->keep_from < limit)
 		limit = w->keep_from;
 	if (w->keep_from && w->windows->cnt &&
@@ -440,7 +440,7 @@ int64_t health_is_read_to(const struct health *h)
 	return to;
 }
 
-/* Names of streams are among what the next report is made from (db_rotate.c). */
+/* The next report is made with the names of streams in it (db_rotate.c). */
 void health_renew(struct health *h)
 {
 	for (unsigned i = 0; i < HEALTH_GPUS; i++)

@@ -2,9 +2,10 @@
  * host.h - counters of the machine (--host-counters): processors, memory, pressure (PSI), the program's cgroup, disks,
  * network, energy, clocks.
  *
- * Files of /proc and /sys are opened once and read at each tick; the program is not touched. What has a running sum in the
- * kernel becomes the difference to the reading before, so nothing that happens between two ticks is missed. Where a file is
- * not there, or not permitted, its counters are missing, and a sentence has the reason where there is something to do.
+ * Files of /proc and /sys are opened once and read at each tick; the program is not touched. A
+ * running sum of the kernel becomes the difference to the reading before, so no event between two
+ * ticks is missed. Where a file is not there, or not permitted, its counters are missing, and a
+ * sentence has the reason where there is something to do.
  */
 #pragma once
 
@@ -33,7 +34,7 @@ struct host_ask {
 struct host *host_open(const struct host_ask *ask);
 /* Counters of the cgroup of @pid, and of its network namespace, from now on. */
 void host_follow(struct host *h, pid_t pid);
-/* The next sentence about what is missing, each once; false: no more. */
+/* Returns the next sentence about missing counters, each once; false: no more. */
 bool host_why(struct host *h, char *why, size_t why_len);
 
 /* Reading begins and ends; both are idempotent, and both read. */
@@ -42,8 +43,8 @@ void host_end(struct host *h);
 void host_tick(struct host *h);
 
 /*
- * Samples become rows, if they lie in @windows; what was taken at @hold (CLOCK_MONOTONIC) or later waits for the next report.
- * @zero: CLOCK_MONOTONIC at session time 0.
+ * Writes rows of the samples in @windows; samples at @hold (CLOCK_MONOTONIC) or later wait for the
+ * next report. @zero: CLOCK_MONOTONIC at session time 0.
  */
 struct event_rows host_write(struct host *h, struct db *db, const struct windows *windows,
 			     int64_t zero, int64_t hold);

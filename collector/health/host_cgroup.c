@@ -188,7 +188,7 @@ static void open_one(struct host *h, struct open_file *one, const struct cgroup_
 
 	if (!*at.mount)
 		return;
-	/* Beside version 1, version 2 has what needs no controller. */
+	/* Beside version 1, version 2 has the files that need no controller. */
 	if (what->hierarchy == CGROUP_UNIFIED && strcmp(what->file, "cpu.stat") == 0 &&
 	    *all->at[CGROUP_CPUACCT].mount)
 		return;

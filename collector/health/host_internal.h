@@ -8,7 +8,7 @@
 
 #define HOST_SLOW_NS \
 	500000000ull /* ticks of 10 ms: shorter intervals would show steps of 10 per cent */
-#define HOST_IDLE_NS 1000000000ull /* what changes slowly, or is dear to read */
+#define HOST_IDLE_NS 1000000000ull /* for files that change slowly, or are dear to read */
 #define HOST_NAME    128
 
 /* ---- files (host_file.c) ---- */
@@ -50,14 +50,14 @@ struct host_scope {
 	const char *name; /* NULL: none */
 };
 
-/* What a counter is; texts are constants. */
+/* Description of a counter; texts are constants. */
 struct host_what {
 	const char *name, *unit;
 	enum host_form {
 		HOST_LEVEL,
 		HOST_RARE, /* a level that hardly ever changes: a row where it does */
 		HOST_SUM,
-		HOST_USED, /* a sum of what may never be used: no rows before it is */
+		HOST_USED, /* the sum of a facility that may never be used: no rows before its first use */
 	} form;
 };
 
@@ -74,8 +74,9 @@ struct host_counter {
 void host_level(struct host *h, struct host_counter *c, const struct host_scope *scope,
 		const struct host_what *what, double value);
 /*
- * @raw: the running sum as read. Where it is below the last one it has wrapped at @wrap (0: it does not), or begun again at 0:
- * what was counted before that is not known. @scale: value of one in the unit of the counter.
+ * @raw: the running sum as read. A sum below the last one has wrapped at @wrap (0: it never wraps),
+ * or begun again at 0: the count before that is unknown. @scale: value of one in the unit of the
+ * counter.
  */
 void host_sum(struct host *h, struct host_counter *c, const struct host_scope *scope,
 	      const struct host_what *what, uint64_t raw, uint64_t wrap, double scale);
