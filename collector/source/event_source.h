@@ -1,6 +1,8 @@
 /*
- * event_source.h - what a collection calls for one source of events besides the rings: context switches, CPU samples, requests
- * to block devices, counters, GPUs. Each has a state of its own (@self). Members that a source has no use for are NULL. The list of sources: collect/event_sources.c.
+ * event_source.h - functions that a collection calls for one source of events besides the rings:
+ * context switches, CPU samples, requests to block devices, counters, GPUs. Each has a state of its
+ * own (@self). Members that a source has no use for are NULL. The list of sources:
+ * collect/event_sources.c.
  */
 #pragma once
 
@@ -46,19 +48,19 @@ struct event_source {
 		/* Has everything come up to @mono, or is it not worth waiting any longer? */
 		bool (*has_come)(const void *self, int64_t mono);
 	} capture;
-	/* Writes rows of what came. @all: the report ends here, nothing waits for later events. Returns the events handled. */
+	/* Writes rows of new events. @all: the report ends here, no event waits for later ones. Returns the events handled. */
 	int (*poll)(void *self, bool all);
 	/* Fill level of the fullest buffer, in per cent: how long the next poll can wait. */
 	unsigned (*fill)(const void *self);
 	/* FROM_KERNEL_* of the events that the options of now ask for. */
 	unsigned (*kinds)(const void *self);
-	/* Notes what the report lacks. */
+	/* Notes the report's losses. */
 	void (*note_losses)(void *self);
 	/* The next report begins. */
 	void (*rotate)(void *self);
 	/* The session ends: takes the last events, before the last capture is closed. */
 	void (*finish)(void *self);
-	/* No more is recorded; what was can still be polled. */
+	/* Stops recording; recorded events can still be polled. */
 	void (*stop)(void *self);
 	void (*close)(void *self);
 };

@@ -1,4 +1,4 @@
-/* recording.h - what event sources see of a collection, and how they write into its report. */
+/* recording.h - the part of a collection that event sources see, and how they write into its report. */
 #pragma once
 
 #include <stdarg.h>
@@ -28,9 +28,9 @@ struct open_report {
 	int64_t zero_real;      /* Unix time at session time 0, ns */
 	struct windows windows; /* of it; events outside are dropped */
 	int64_t next_from_mono; /* the next report begins then; INT64_MAX: not known yet */
-	bool is_session;        /* no report yet, but what the next one is made from */
-	bool is_busy;           /* rows came since the last commit */
-	bool is_quiet;          /* no messages on stderr */
+	bool is_session; /* no report yet, but the session's database, from which the next one is made */
+	bool is_busy;      /* rows came since the last commit */
+	bool is_quiet;     /* no messages on stderr */
 	int64_t locked_at; /* CLOCK_MONOTONIC: another program has locked it since then; 0: none */
 	bool has_said_disk_full, has_said_removed, has_said_locked;
 };
@@ -86,7 +86,7 @@ struct recording {
 		uint64_t written;     /* switches of this report, until the last commit */
 		uint64_t switches_lost; /* of this report, as far as noted */
 	} rows;
-	/* Destination of context switches, and of what processes do. */
+	/* Destination of context switches, and of lives of processes. */
 	struct {
 		const struct sched_ops *ops;
 		void *to;
@@ -110,7 +110,7 @@ enum {
 };
 void recording_say(struct recording *r, int severity, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* A warning; where it is about what is recorded by default alone (@is_default), information, and not on stderr. */
+/* Writes a warning; about a recording that is on only by default (@is_default), information, and not on stderr. */
 void recording_say_asked(struct recording *r, bool is_default, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Both, for those that have the arguments. */

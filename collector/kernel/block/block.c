@@ -49,7 +49,7 @@ struct block {
 	} waiting;
 };
 
-/* What kernels have, the newest first; distributions backport, so a version is only where to begin. */
+/* Tracepoints of kernels, the newest first; distributions backport, so a version is only a first guess. */
 static const struct way {
 	int since;
 	bool has_start, queue_first;
@@ -125,7 +125,10 @@ static int load(struct block *b, const struct block_ask *ask, const struct way *
 	return err ? err : bpf_object__load(b->object);
 }
 
-/* The end first: what a request takes is given back. A kernel whose tracepoint has other arguments refuses here. */
+/*
+ * Attaches the end first, so that the memory of each request is given back. A kernel whose
+ * tracepoint has other arguments refuses here.
+ */
 static int attach(struct block *b, const struct way *way)
 {
 	const char *const programs[LINK_CNT] = {"on_done", "on_issue",

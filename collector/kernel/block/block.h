@@ -40,8 +40,8 @@ struct block *block_open(const struct block_ask *ask, char *why, size_t why_len)
 void block_record(struct block *b, bool on);
 
 /*
- * Writes rows of the requests that began and were done in @windows. What began at @hold (CLOCK_MONOTONIC) or later waits for the next
- * report. @zero: CLOCK_MONOTONIC at session time 0.
+ * Writes rows of the requests that began and were done in @windows. Requests that began at @hold
+ * (CLOCK_MONOTONIC) or later wait for the next report. @zero: CLOCK_MONOTONIC at session time 0.
  */
 struct event_rows block_write(struct block *b, struct db *db, const struct windows *windows,
 			      int64_t zero, int64_t hold);
@@ -50,6 +50,6 @@ struct event_rows block_write(struct block *b, struct db *db, const struct windo
  * request was not seen. Monotonic.
  */
 uint64_t block_lost(const struct block *b);
-/* No more is recorded; what was can still be written. */
+/* Stops recording; recorded requests can still be written. */
 void block_stop(struct block *b);
 void block_close(struct block *b);

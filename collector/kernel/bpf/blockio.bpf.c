@@ -8,8 +8,9 @@
  *
  * Raw tracepoints, and offsets that ctxsw.bpf.c has found: libbpf then has no BTF to parse.
  *
- * Not seen when it ends: a request that the kernel has merged into another one. What is kept of it is overwritten by the next at
- * its address; where there is no block_io_start, the kernel's stamp in the request shows that it is another one.
+ * Not seen when it ends: a request that the kernel has merged into another one. Its record is
+ * overwritten by the next request at its address; without block_io_start, the kernel's stamp in the
+ * request distinguishes the two.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -71,7 +72,7 @@ static __always_inline void describe(struct block_record *r, __u64 rq)
 	__u64 disk = disk_of(rq);
 
 	r->sector = READ(__u64, rq, rq_sector);
-	if (bytes > r->bytes) /* one that comes again, for what is left of it */
+	if (bytes > r->bytes) /* a request that comes again, for its rest */
 		r->bytes = bytes;
 	r->operation = READ(__u32, rq, rq_flags) & OP_MASK;
 	r->is_known = 1;
@@ -129,7 +130,7 @@ static __always_inline __u64 request_of(struct bpf_raw_tracepoint_args *ctx)
 	return config.queue_first ? ctx->args[1] : ctx->args[0];
 }
 
-/* What is known of the request, or is now; 0: it is not wanted. */
+/* Returns the request's record, making it if needed; 0: the request is not wanted. */
 static __always_inline struct block_record *record_of(__u64 rq)
 {
 	__u64 key = rq, stamp;

@@ -353,7 +353,7 @@ static __always_inline struct rec_life *life_record(struct task_struct *task, __
 
 /* ---- programs that the user may not trace ---- */
 
-/* A program that gives up what it got stays hidden until it runs the next one, as it may have kept a secret. */
+/* A program that gives up its raised rights stays hidden until its next exec, as it may have kept a secret. */
 static __always_inline void hide_or_show(struct task_struct *task, struct linux_binprm *bprm)
 {
 	__u8 *f = flag_of(task->pid);
@@ -450,7 +450,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		return 0;
 	r->comm[0] = 0;
 	signal = BPF_CORE_READ(task, signal);
-	/* What wait() will say: the group's code, or the leader's own. */
+	/* The status for wait(): the group's code, or the leader's own. */
 	if (!BPF_CORE_READ(signal, live.counter))
 		r->exit_code = BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT
 				       ? BPF_CORE_READ(signal, group_exit_code)

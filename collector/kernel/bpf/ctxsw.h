@@ -110,7 +110,7 @@ _Static_assert(sizeof(struct rec_life) == 48, "rec_life");
 /* Of a record in the map "lives", with the header that the kernel adds. */
 #define CTXSW_LIFE_BYTES(bytes) (((bytes) + 7) / 8 * 8 + 8)
 
-/* Behind the struct rec_life of an EXEC: what was executed, as far as it fits. */
+/* Behind the struct rec_life of an EXEC: the path of the executable, cut to this length. */
 #define CTXSW_PATH_LEN 256
 #define CTXSW_ARGS_LEN 2048 /* a power of two */
 struct rec_exec {
@@ -122,8 +122,8 @@ struct rec_exec {
 };
 
 /*
- * Where the kernel's structs have what blockio.bpf.c reads, in bytes: found here, once, as libbpf takes milliseconds to look for
- * structs in another object.
+ * Offsets, in bytes, of the kernel's fields that blockio.bpf.c reads: found here, once, as libbpf
+ * takes milliseconds to look for structs in another object.
  */
 struct ctxsw_offsets {
 	ctxsw_u32 rq_queue, rq_flags, rq_bytes, rq_sector, rq_start;
@@ -152,7 +152,7 @@ struct ctxsw_shared {
 	struct ctxsw_offsets offsets;
 };
 
-/* Constants (.rodata) that cut out what a session does not need. */
+/* Constants (.rodata) that cut out code that a session does not need. */
 struct ctxsw_config {
 	ctxsw_u8 system_wide;    /* every thread is wanted */
 	ctxsw_u8 map_ids;        /* the collector is in a PID namespace of its own */

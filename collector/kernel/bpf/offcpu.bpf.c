@@ -13,8 +13,8 @@
  * Membership in the process tree comes from ctxsw.bpf.c, whose map "flags" this program shares, and whose records of
  * the same switch carry its time: rows of both then agree.
  *
- * Rule easy to break: nearly all switches are of threads that run again at once. What those do not need has no
- * place before the test of the threshold.
+ * Rule easy to break: nearly all switches are of threads that run again at once. Only work for such
+ * threads may stand before the test of the threshold.
  */
 #include <linux/bpf.h>
 struct pt_regs; /* the kernel's own, not the one of the ptrace headers */
@@ -58,7 +58,7 @@ struct offcpu_shared shared;
 /* These two, and "flags", are those of ctxsw.bpf.c. */
 MAPPED_RECORDS(struct ctxsw_ring) rings SEC(".maps");
 MAPPED_RECORDS(struct rec_switch) switches SEC(".maps");
-/* The sizes of these three are set before loading, as are those of what pywalk.h has. */
+/* The sizes of these three are set before loading, like those of pywalk.h's maps. */
 struct { /* threads that have been without a CPU; those that end go */
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, OFFCPU_THREADS);
@@ -69,7 +69,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
 } ring SEC(".maps");
-struct { /* what a place is at first */
+struct { /* initial value of a place */
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(__u32));
@@ -377,8 +377,8 @@ static __always_inline void forget(__u32 tid)
 }
 
 /*
- * The kernel does not run the program for every switch: a thread that ends is back, whether that was seen or not. What it
- * waited in inside the kernel cannot be read any more.
+ * The kernel does not run the program for every switch: a thread that ends is back, whether the
+ * program saw that or not. The kernel function in which it waited cannot be read any more.
  */
 static __always_inline void end_wait(__u32 tid)
 {

@@ -17,7 +17,7 @@
 #define RELOC       __attribute__((preserve_access_index))
 #define PF_KTHREAD  0x200000u
 #define PID_LEVELS  33 /* of namespaces */
-#define KEEP_SAMPLE 1  /* what perf asks for */
+#define KEEP_SAMPLE 1  /* perf keeps the sample */
 #define DROP_SAMPLE 0
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -26,10 +26,10 @@ struct task_struct {
 	unsigned int flags;
 } RELOC;
 struct perf_sample_data {
-	__u64 sample_flags; /* what is filled in; Linux 6.2 */
+	__u64 sample_flags; /* fields that are filled in; Linux 6.2 */
 	__u64 time;
 } RELOC;
-struct bpf_perf_event_data_kern { /* what the context is to the kernel itself */
+struct bpf_perf_event_data_kern { /* the kernel's own view of the context */
 	struct perf_sample_data *data;
 } RELOC;
 

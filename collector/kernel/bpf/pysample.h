@@ -40,7 +40,7 @@ struct pysample_process {
 	struct {
 		ctxsw_u32 name, shown_name, file, line_table, first_line;
 		ctxsw_u32 copies, bytecode; /* copies for threads, 0: none; the original */
-		ctxsw_u32 size;             /* of what is copied of a code object, bytes */
+		ctxsw_u32 size;             /* bytes copied of a code object */
 	} code_at;
 	struct {
 		ctxsw_u32 size, data;
@@ -51,12 +51,13 @@ struct pysample_process {
 struct pysample_ask {
 	ctxsw_u64 image;
 	ctxsw_u32 pid;
-	ctxsw_u32 is_code; /* a code object was met; else: what is this process? */
+	ctxsw_u32 is_code; /* true: a code object was met; false: a question about this process */
 };
 
 /*
- * To user space, too: a code object that was met, copied before the thread goes on. Half of what an import runs is gone by
- * the time it is read from outside. Lengths: how much there is, 0 where it could not be read.
+ * To user space, too: a code object that was met, copied before the thread goes on. Half of an
+ * import's code objects are gone before user space reads them. Lengths: how much there is, 0 where
+ * it could not be read.
  */
 #define PYSAMPLE_OBJECT 256u
 #define PYSAMPLE_NAME   256u

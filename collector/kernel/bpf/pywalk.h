@@ -70,7 +70,7 @@ struct { /* where the next record is assembled */
 } copies SEC(".maps");
 
 struct walk_numbers {
-	__u64 me;                         /* what the C library calls this thread */
+	__u64 me;                         /* the C library's id of this thread */
 	__u64 interpreter, thread, state; /* looked at; found */
 	__u64 frame, marks;
 	__u64 frames[PYSAMPLE_NESTED]; /* of each interpreter that the thread is in */
@@ -217,7 +217,7 @@ static __always_inline __u64 find_frame(struct walk *w, __u32 tid)
 		if (w->n->frame && w->n->is_one)
 			bpf_map_update_elem(&states, &tid, &w->n->state, BPF_ANY);
 	}
-	/* Once a thread ends Python, it frees what the others have. */
+	/* A thread that ends Python frees the data of the other threads. */
 	ends = load(py->runtime + py->runtime_at.finalizing);
 	return ends && ends != w->n->state ? 0 : w->n->frame;
 }

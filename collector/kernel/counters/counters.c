@@ -43,7 +43,7 @@ struct counters {
 	enum sched_mode scope;
 	bool no_kernel;
 	bool is_on;
-	bool has_told; /* this report knows what is counted */
+	bool has_told; /* this report has the names of the events */
 	unsigned cpu_cnt;
 	struct counter *list;
 	size_t cnt, cap;
@@ -82,8 +82,9 @@ static int keep(struct counters *cs, unsigned event, unsigned cpu, int fd)
 }
 
 /*
- * The kernel takes no more into a group than the CPU can count at once: the rest begins another one. What this CPU has no
- * counter for (there are machines with two sorts of cores) is left out on it.
+ * The kernel takes no more into a group than the CPU can count at once: the rest begins another
+ * one. Events without a counter on this CPU (there are machines with two sorts of cores) are left
+ * out on it.
  */
 static int open_on(struct counters *cs, struct event_how *how, unsigned *opened)
 {
@@ -157,7 +158,7 @@ static void explain(const struct counters *cs, int err, char *why, size_t why_le
 			 event_paranoid());
 }
 
-/* Leaves out what happens in the kernel alone; @names: those. */
+/* Drops events that only the kernel has; @names: names of the dropped events. */
 static void drop_kernel_events(struct counters *cs, char *names, size_t len)
 {
 	struct event_choice *c = &cs->choice;

@@ -206,7 +206,7 @@ int event_paranoid(void)
 	return level;
 }
 
-/* ---- what is asked for ---- */
+/* ---- the user's list ---- */
 
 static bool has(const struct event_choice *c, const struct event_def *e)
 {

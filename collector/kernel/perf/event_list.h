@@ -44,7 +44,7 @@ void event_list_free(struct event_list *l);
 bool event_find(const struct event_list *l, enum event_kind kind, const char *word, size_t len,
 		struct event_def *found);
 
-/* What to count: at most EVENT_MOST, each once, core events first. */
+/* Events to count: at most EVENT_MOST, each once, core events first. */
 struct event_choice {
 	struct event_def event[EVENT_MOST];
 	unsigned cnt;
@@ -61,7 +61,7 @@ int event_choose(struct event_choice *c, const char *core, const char *os, bool 
 struct event_how {
 	pid_t tid;
 	int cpu, group;
-	bool no_kernel; /* what happens there is left out */
+	bool no_kernel; /* events inside the kernel are left out */
 	bool inherit, disabled, at_exec;
 };
 int event_open(const struct event_def *e, const struct event_how *how);
@@ -72,5 +72,5 @@ bool event_of_samples(struct event_def *e, uint64_t period);
 /* kernel.perf_event_paranoid; 2 where it cannot be read. */
 int event_paranoid(void);
 
-/* What --cpu-core-events=help and --os-events=help print. */
+/* Prints the output of --cpu-core-events=help and --os-events=help. */
 void event_help(enum event_kind kind);

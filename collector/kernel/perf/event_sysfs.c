@@ -97,7 +97,7 @@ static bool is_there(const struct event_list *l, const char *name)
 	return false;
 }
 
-/* What is there already; and files beside events ("mem-loads.scale"). */
+/* True: the list has @name already, or it is a file beside an event ("mem-loads.scale"). */
 static bool is_left_out(const struct event_list *l, const char *name)
 {
 	return name[0] == '.' || strchr(name, '.') || strlen(name) >= sizeof(l->list[0].name) ||

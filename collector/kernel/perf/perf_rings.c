@@ -1,4 +1,4 @@
-/* perf_rings.c - maps the rings, reads records from them, counts what the kernel lost. */
+/* perf_rings.c - maps the rings, reads records from them, counts records that the kernel lost. */
 #include "collector/kernel/perf/perf_rings.h"
 #include "collector/base/privilege.h"
 #include "collector/base/proc.h"
@@ -40,7 +40,7 @@ unsigned perf_cpu_cnt(void)
 	return cnt;
 }
 
-/* Of all rings together; what context switches need is left. */
+/* Bytes that all rings together may lock, less the share of context switches. */
 static size_t may_lock(unsigned cpus)
 {
 	struct rlimit most;

@@ -45,7 +45,7 @@ void perf_rings_release(struct perf_rings *rs);
 int perf_rings_event(struct perf_event_attr *attr, pid_t tid, int cpu);
 /* Records that the kernel could not write (of events with PERF_RINGS_FORMAT_LOST), with or without a LOST record. */
 uint64_t perf_rings_event_lost(int fd);
-/* What the event has counted. */
+/* Returns the event's count. */
 uint64_t perf_rings_event_cnt(int fd);
 /* A number in /proc/sys/kernel. */
 long perf_rings_setting(const char *name, long otherwise);
@@ -59,7 +59,7 @@ int perf_follow_threads(pid_t pid, int (*one)(void *ctx, pid_t pid, uint32_t tid
 /* Lets an event of @cpu write into its ring. 1: that is new; 0; or -errno. */
 int perf_rings_join(struct perf_rings *rs, unsigned cpu, int fd);
 
-/* Looks at what is there now; then the first record of a CPU that was not taken yet, NULL: none. */
+/* Notes the present ends of the rings; then the first record of a CPU that was not taken yet, NULL: none. */
 void perf_rings_look(struct perf_rings *rs);
 const struct perf_event_header *perf_rings_first(struct perf_rings *rs, unsigned cpu);
 void perf_rings_take(struct perf_rings *rs, unsigned cpu);

@@ -62,7 +62,7 @@ struct sample {
 		[4096]; /* samples of a thread since it had a whole stack, by its number */
 };
 
-/* What runs at each sample. */
+/* The program that runs at each sample. */
 static struct sample_program program_of(struct sample *s)
 {
 	struct sample_program p = {.fd = -1, .is_tree = sample_is_of_cpus(&s->ask)};
@@ -313,7 +313,7 @@ static unsigned make_away(struct sample *s, struct sample_space *space, const st
 		s->frames[cnt] = (r->kernel[cnt] & ~SL_FRAME_MARKS) | SL_FRAME_KERNEL;
 		cnt++;
 	}
-	/* Of one that is about to exec, what its image was is perhaps not known. */
+	/* The image of a process that is about to exec may be unknown. */
 	if (!sample_offcpu_user(r, regs, &user) ||
 	    (cnt && !sample_space_find(s->spaces, space, regs[SAMPLE_REG_PC], r->out_ns)) ||
 	    !sample_space_has_begun(s->spaces, space, regs[SAMPLE_REG_PC], r->out_ns))
@@ -330,7 +330,7 @@ static unsigned make_away(struct sample *s, struct sample_space *space, const st
 	return cnt + python;
 }
 
-/* What began in a window has its row; it ends with the window at the latest. */
+/* Writes the row of a wait that began in a window; it ends with the window at the latest. */
 static void take_away(struct sample *s, const struct round *to, const struct offcpu_record *r,
 		      bool still)
 {

@@ -18,10 +18,11 @@
 #include "collector/kernel/sample/sample_sink.h"
 
 /*
- * As much of the stack as a record can hold (the kernel takes off what the rest of it needs): interpreters that import
- * modules nest deeper than 32 KiB. No more is copied than there is: it ends where the stack does. What lies further up is
- * not read from the process later: a thread that runs has perhaps returned and called something else, and where the same
- * function calls itself, words at the border that are the same do not show that those behind them are.
+ * As much of the stack as a record can hold (the kernel subtracts the rest of the record):
+ * interpreters that import modules nest deeper than 32 KiB. No more is copied than there is: it
+ * ends where the stack does. Outer frames are not read from the process later: a running thread may
+ * have returned and called another function, and with recursion, equal words at the border do not
+ * prove that the words behind them are equal.
  */
 #define SAMPLE_STACK_BYTES 65528u
 
@@ -79,8 +80,9 @@ struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_pyt
 			   size_t why_len);
 
 /*
- * The threads of @pid, and what they will start; system-wide they are sampled anyway. @at_exec: it waits, and will exec:
- * nothing before that counts. 0 or -errno; -ESRCH: it is gone.
+ * Samples the threads of @pid, and their later threads and children; system-wide they are sampled
+ * anyway. @at_exec: the process waits, and will exec: samples before that do not count. 0 or
+ * -errno; -ESRCH: it is gone.
  */
 int sample_follow(struct sample *s, pid_t pid, bool at_exec);
 
@@ -113,6 +115,6 @@ size_t sample_bytes(const struct sample *s);
  * every thread is sampled.
  */
 void sample_pause(struct sample *s, bool pause);
-/* No more samples are taken; what was taken can still be polled. */
+/* Stops sampling; samples already taken can still be polled. */
 void sample_stop(struct sample *s);
 void sample_close(struct sample *s);

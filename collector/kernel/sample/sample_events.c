@@ -31,7 +31,7 @@
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
 enum kind {
-	TELLS, /* only what processes do */
+	TELLS, /* only lives of processes and mappings */
 	SAMPLES,
 	FAULTS
 };
@@ -68,7 +68,7 @@ struct sample_events {
 	} lost;
 };
 
-/* Only what processes do: that goes on while samples pause. */
+/* An event that reports only lives of processes and mappings; it goes on while samples pause. */
 static void make_teller(struct perf_event_attr *attr)
 {
 	attr->type = PERF_TYPE_SOFTWARE;
@@ -87,7 +87,7 @@ static void no_teller(struct perf_event_attr *attr)
 	attr->mmap = attr->mmap2 = attr->mmap_data = 0;
 }
 
-/* One for each page that must be read first; what processes do is reported by the others. */
+/* An event for page faults that must read the page first; other events report processes. */
 static void make_faults(struct perf_event_attr *attr)
 {
 	attr->type = PERF_TYPE_SOFTWARE;
@@ -99,7 +99,7 @@ static void make_faults(struct perf_event_attr *attr)
 	no_teller(attr);
 }
 
-/* It pauses, and another event reports what processes do. */
+/* An event that may pause; another event reports lives of processes. */
 static void make_pausing(struct perf_event_attr *attr, bool is_paused)
 {
 	no_teller(attr);
@@ -323,7 +323,7 @@ static int watch_on(struct sample_events *es, unsigned cpu, uint32_t tid, bool a
 	if (fd < 0)
 		return fd;
 	err = event_join(es, cpu, tid, fd, kind);
-	/* Not before eBPF drops what is not of the tree. */
+	/* Not before eBPF drops samples outside of the tree. */
 	if (!err && es->of_cpus && !(kind != TELLS && es->is_paused) &&
 	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
 		err = -errno;
@@ -516,7 +516,7 @@ static void throttle(struct sample_events *es, const struct throttle_record *t)
 	e->throttled = t->header.type == PERF_RECORD_THROTTLE ? t->ns : 0;
 }
 
-/* Over all CPUs, so that it is known what a process was when a sample was taken. */
+/* In order over all CPUs, so that the state of a process at the time of each sample is known. */
 const struct perf_event_header *sample_events_next(struct sample_events *es, uint64_t until)
 {
 	const struct perf_event_header *record;
@@ -551,7 +551,7 @@ unsigned sample_events_fill(const struct sample_events *es)
 	return perf_rings_fill(&es->rings);
 }
 
-/* Counted first, then run: what is between the two just now is not missed. */
+/* The kernel counts a sample first, then runs the program: a sample between the two is not missed. */
 static void look_for_missed(struct sample_events *es)
 {
 	uint64_t counted = 0, runs;

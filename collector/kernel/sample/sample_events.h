@@ -1,18 +1,19 @@
 /*
  * sample_events.h - perf's events that take the samples, and the rings that they write into.
  *
- * Events that are inherited can only write into a ring per CPU: so there is one event per thread and CPU, as in
- * sched_perf.c, and the events of a CPU share its ring. A thread that is started while its process is being followed
- * may get two: that of its parent, and its own. A sample names its event; a thread with an event of its own
- * counts by that. System-wide, and where eBPF drops what is not of the tree, there is one event per CPU: context switches
- * and new threads then cost nothing more, and threads that live for less than a period have their share of samples.
+ * Events that are inherited can only write into a ring per CPU: so there is one event per thread
+ * and CPU, as in sched_perf.c, and the events of a CPU share its ring. A thread that is started
+ * while its process is being followed may get two: that of its parent, and its own. A sample names
+ * its event; a thread with an event of its own counts by that. System-wide, and where eBPF drops
+ * samples outside of the tree, there is one event per CPU: context switches and new threads then
+ * cost nothing more, and threads that live for less than a period have their share of samples.
  *
  * Events of CPUs also count major page faults, and each takes a sample: it costs nothing where there is none. Events of
  * threads do not: there would be as many again.
  *
- * Where samples may pause, there are two of each: one takes samples or does not, the other reports what processes do (an
- * event that is disabled reports nothing). Outside of captures that costs a context switch as much as an event that
- * counts nothing, and nothing else.
+ * Where samples may pause, there are two of each: one takes samples or does not, the other reports
+ * lives of processes and mappings (a disabled event reports nothing). Outside of captures that
+ * costs a context switch as much as an event that counts nothing, and nothing else.
  */
 #pragma once
 
@@ -65,7 +66,10 @@ void sample_events_close(struct sample_events *es);
 /* All threads of @pid. @at_exec: it will exec, nothing before counts. 0 or -errno; -ESRCH: it is gone. */
 int sample_events_follow(struct sample_events *es, pid_t pid, bool at_exec);
 
-/* Looks at what is there now; then the records one by one, up to @until (CLOCK_MONOTONIC), in the order of time. */
+/*
+ * Notes the present records; sample_events_next() returns them one by one, up to @until
+ * (CLOCK_MONOTONIC), in the order of time.
+ */
 void sample_events_look(struct sample_events *es);
 const struct perf_event_header *sample_events_next(struct sample_events *es, uint64_t until);
 /* Gives the rings' room back. */
@@ -80,9 +84,9 @@ void sample_events_ended(struct sample_events *es, uint32_t tid);
 struct sample_events_losses sample_events_losses(struct sample_events *es);
 unsigned sample_events_fill(const struct sample_events *es);
 /*
- * No samples are taken until it resumes (@pause false), in all threads and those that are started meanwhile; what
- * processes do is reported all the same. Without ask.pauses, nothing happens.
+ * No samples are taken until it resumes (@pause false), in all threads and those that are started
+ * meanwhile; lives of processes are still reported. Without ask.pauses, nothing happens.
  */
 void sample_events_pause(struct sample_events *es, bool pause);
-/* Stops taking samples; what is there can still be read. */
+/* Stops taking samples; records in the rings can still be read. */
 void sample_events_stop(struct sample_events *es);

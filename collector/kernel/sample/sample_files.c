@@ -359,7 +359,7 @@ void **sample_file_note(struct sample_file *f)
 	return &f->note;
 }
 
-/* ---- what a file exports ---- */
+/* ---- a file's exported symbols ---- */
 
 static uint32_t word_at(const struct sample_file *f, uint64_t address)
 {

@@ -1,8 +1,8 @@
 /*
  * sample_files.h - ELF files that sampled processes have mapped: how a caller is found from an address in them.
  *
- * One for all processes, by inode; read from the disk, not from the processes, which may be gone. A file that is not
- * what was mapped (replaced meanwhile) counts as one that cannot be read.
+ * One for all processes, by inode; read from the disk, not from the processes, which may be gone. A
+ * file other than the mapped one (replaced meanwhile) counts as unreadable.
  */
 #pragma once
 
@@ -42,7 +42,7 @@ bool sample_file_image(const struct sample_file *f, struct elf_image *e);
 /* Data that another module attaches to the file; freed with it, by free(). */
 void **sample_file_note(struct sample_file *f);
 
-/* Address in the file of what it exports as @name, found by the table that the loader uses. */
+/* Finds the address in the file of its exported symbol @name, by the loader's table. */
 bool sample_file_symbol(const struct sample_file *f, const char *name, uint64_t *address);
 
 /* How the caller of the instruction at @address (in the file) is found; false: it has no table. */

@@ -1,9 +1,9 @@
 /*
  * sample_jit.c - steps out of code that was made at run time.
  *
- * What lies on the stack, from its pointer on: what a piece of made code keeps for itself, among it the frame pointer
- * where it has other use for that; where it returns to, in made code that has saved what the interpreter's registers
- * held; those; where that returns to, in the interpreter.
+ * Words on the stack, from its pointer on: the made code's own data, with the frame pointer among
+ * it if that register has another use; a return address in made code that has saved the
+ * interpreter's registers; those registers; a return address in the interpreter.
  */
 #include "collector/kernel/sample/sample_jit.h"
 

@@ -1,5 +1,6 @@
 /*
- * sample_jit.h - callers of what CPython's JIT has made: code without tables and, as of 3.14, without frame pointers.
+ * sample_jit.h - callers of code made by CPython's JIT: it has no unwinding tables and, as of 3.14,
+ * no frame pointers.
  */
 #pragma once
 

@@ -17,7 +17,7 @@ static void add(struct sample_crt *crt, uint64_t from, uint64_t to, int16_t cfa,
 		crt->part[crt->cnt++] = (struct sample_crt_part){from, to, cfa, has_fp};
 }
 
-/* Where @what is in the first @bytes of @code; @bytes: nowhere. */
+/* Returns the place of @what in the first @bytes of @code; @bytes: not found. */
 static size_t place_of(const uint8_t *code, size_t bytes, const uint8_t *what, size_t len)
 {
 	for (size_t i = 0; i + len <= bytes; i++)

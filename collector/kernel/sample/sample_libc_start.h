@@ -1,7 +1,8 @@
 /*
- * sample_libc_start.h - the code that the compiler's start files bring into every program and library, which has no unwinding
- * table: _init and _fini, and what crtbegin.o registers. Programs with many libraries are often in it, for it is the first
- * of a library that is touched, which has to be read from the disk then.
+ * sample_libc_start.h - the code that the compiler's start files bring into every program and
+ * library, which has no unwinding table: _init and _fini, and the functions that crtbegin.o
+ * registers. Programs with many libraries are often in it, for it is the first of a library that is
+ * touched, which has to be read from the disk then.
  */
 #pragma once
 
@@ -28,6 +29,6 @@ struct sample_crt {
 	unsigned cnt;
 };
 
-/* Only code that is what it is known to be, byte for byte where it matters, gets a row. */
+/* Makes a row only of known code, compared byte for byte where it matters. */
 void sample_crt_find(struct sample_crt *crt, const struct sample_crt_ask *ask);
 bool sample_crt_row(const struct sample_crt *crt, uint64_t address, struct sl_row *row);

@@ -26,7 +26,7 @@ struct sample_offcpu *sample_offcpu_open(const struct sample_ask *ask,
 					 size_t why_len);
 void sample_offcpu_close(struct sample_offcpu *so);
 
-/* Looks at what is there now; then the records one by one, of threads that came back up to @until (CLOCK_MONOTONIC). */
+/* Notes the present records; then returns them one by one, of threads that came back up to @until (CLOCK_MONOTONIC). */
 void sample_offcpu_look(struct sample_offcpu *so);
 const struct offcpu_record *sample_offcpu_next(struct sample_offcpu *so, uint64_t until);
 /* Gives the ring's room back. */
@@ -36,7 +36,7 @@ void sample_offcpu_done(struct sample_offcpu *so);
 void sample_offcpu_waiting(struct sample_offcpu *so, uint64_t now,
 			   void (*take)(void *to, const struct offcpu_record *record), void *to);
 
-/* @regs (SAMPLE_REG_CNT): room for what @user points to. False: a 32-bit program. */
+/* @regs (SAMPLE_REG_CNT): room for the registers that @user points to. False: a 32-bit program. */
 bool sample_offcpu_user(const struct offcpu_record *record, uint64_t *regs,
 			struct sample_user *user);
 
@@ -47,5 +47,5 @@ size_t sample_offcpu_python(const struct offcpu_record *record, const void **at)
 void sample_offcpu_record(struct sample_offcpu *so, bool on);
 unsigned sample_offcpu_fill(const struct sample_offcpu *so);
 void sample_offcpu_losses(const struct sample_offcpu *so, uint64_t *full, uint64_t *crowd);
-/* Nothing is kept or sent any more; what is there can still be read. */
+/* Stops recording; records in the ring can still be read. */
 void sample_offcpu_stop(struct sample_offcpu *so);

@@ -38,7 +38,7 @@
 #define RING_WORDS 65536u /* of each CPU */
 #define RING_LEAST 8192u
 #define RINGS_MOST (1u << 22)            /* words of all together: 32 MiB */
-#define KEEP_NS    UINT64_C(10000000000) /* what has ended may still be asked for */
+#define KEEP_NS    UINT64_C(10000000000) /* of an ended process: samples may be late */
 
 struct process {
 	struct process *next;
@@ -273,8 +273,8 @@ static void tell_kernel(struct sample_python *sp, const struct process *p, uint6
 }
 
 /*
- * What was known of it when it was expected may be of an image that is gone. A version that is not known is so when we look
- * for the second time: the first time it may not be whole yet.
+ * The expected data may belong to an image that is gone. A version counts as unknown at the second
+ * look: at the first, the runtime may not be whole yet.
  */
 static void look_into(struct sample_python *sp, struct process *p)
 {

@@ -36,7 +36,7 @@ const uint64_t *sample_python_fault_runs(const struct sample_python *sp);
 /* A map of bpf/pywalk.h, for others who read frames. */
 int sample_python_map(const struct sample_python *sp, const char *name);
 
-/* What there is now: processes that are asked about, new code objects. Behind sample_events_look(). */
+/* Notes the present records: questions about processes, new code objects. To be called after sample_events_look(). */
 void sample_python_look(struct sample_python *sp);
 /* A process that runs already and will be sampled: its first sample need not wait for us to look into it. */
 void sample_python_expect(struct sample_python *sp, uint32_t pid);

@@ -23,7 +23,7 @@ bool pycode_read(uint32_t pid, uint64_t address, void *to, size_t bytes)
 	return process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
 }
 
-/* A process's memory: what of it was copied in time, and the rest as it is now. */
+/* A process's memory: the part copied in time, and the rest as it is now. */
 struct memory {
 	const struct pycode_from *from;
 	struct piece {
@@ -108,7 +108,7 @@ static void read_lines(const struct memory *m, uint64_t address, struct pycode *
 
 static bool is_code_type(const struct pycode_from *from, uint64_t type)
 {
-	/* Behind what each object with a size begins with. */
+	/* Behind the head of an object with a size. */
 	const uint64_t name_at = from->at.text_length + sizeof(uint64_t);
 	char name[] = "....";
 	uint64_t text;

@@ -32,7 +32,7 @@ struct pycode_from {
 	uint64_t code_type; /* 0: not known where; then a type of that name */
 };
 
-/* What is read of a code object. */
+/* Number of bytes read of a code object. */
 size_t pycode_size(const struct sl_pylayout *at);
 /*
  * Reads it when it is new, and counts *@serial up. NULL: no memory. @check 0: it could not be read when first seen; then

@@ -1,9 +1,10 @@
 /*
  * sample_python_find.c - searches mapped files and memory for _PyRuntime.
  *
- * Executables and libraries of Python export what extension modules need. Programs with a Python linked into them need
- * not: then there is the table of all symbols, and without one, from 3.10 on, a section that is _PyRuntime; from 3.13 on
- * that suffices, for the version is in it.
+ * Executables and libraries of Python export the symbols that extension modules need. A program
+ * with a Python linked into it need not: there the table of all symbols is searched, and without
+ * one, from 3.10 on, a section that is _PyRuntime; from 3.13 on that suffices, for the version is
+ * in it.
  */
 #include "collector/kernel/sample/sample_python_find.h"
 

@@ -9,7 +9,7 @@
 struct sample_file;
 struct sample_files;
 
-/* What an ELF file has of one. Addresses in the file; 0: not there. */
+/* Parts of a Python in an ELF file. Addresses in the file; 0: not there. */
 struct pyfind_file {
 	bool has_python;
 	uint64_t runtime, code_type;

@@ -1,4 +1,7 @@
-/* sample_python_frames.h - Python's frames of one stack: from what eBPF has read (bpf/pysample.h) to words of preload/wire/frame.h. */
+/*
+ * sample_python_frames.h - Python's frames of one stack: from eBPF's records (bpf/pysample.h) to
+ * words of preload/wire/frame.h.
+ */
 #pragma once
 
 #include <stdint.h>

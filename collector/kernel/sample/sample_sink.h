@@ -1,6 +1,6 @@
 /*
- * sample_sink.h - destination of samples and what belongs to them: the report, or the flight recorder's memory
- * (flight_store.h).
+ * sample_sink.h - destination of samples, their stacks, spaces and codes: the report, or the flight
+ * recorder's memory (flight_store.h).
  *
  * Times are CLOCK_MONOTONIC. Stacks, spaces and codes as in db_stacks.h, written before the rows that refer to them.
  */
@@ -41,7 +41,7 @@ struct sample_sink_ops {
 		      size_t cnt);
 	void (*row)(void *to, const struct sample_row *row);
 	void (*fault)(void *to, const struct sample_fault *fault); /* NULL: none are kept */
-	/* Whether what was written before is still there. */
+	/* True: the rows written before are still there. */
 	bool (*has_space)(void *to, int64_t space);
 	bool (*has_stack)(void *to, int64_t id);
 };

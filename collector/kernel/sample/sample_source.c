@@ -1,4 +1,4 @@
-/* sample_source.c - opens the samples as options ask for them, and notes what is missing. */
+/* sample_source.c - opens the samples as options ask for them, and notes parts that are missing. */
 #include "collector/kernel/sample/sample_source.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "collector/report/db.h"
 #include "collector/source/recording.h"
 
-#define SAMPLES_NEED         64u /* descriptors: of eBPF, and what a collection opens later */
+#define SAMPLES_NEED         64u /* descriptors: of eBPF, and later ones of a collection */
 #define SAMPLES_NEED_PER_CPU 3u
 #define SAMPLES_LEAVE \
 	16u /* for the session, the report and the program, also where they are asked for */
@@ -76,7 +76,7 @@ static void say_missing(struct recording *r, bool is_default, const char *why)
 		recording_say_asked(r, is_default, "%s", why);
 }
 
-/* What no option asks for leaves the program's processes the descriptors that there are. */
+/* Samples that no option asks for must leave descriptors to the program's processes. */
 static bool has_descriptors(struct recording *r)
 {
 	const struct kernel_options *o = &r->options->kernel;
@@ -158,7 +158,7 @@ static int follow(void *self, const struct source_process *p)
 	int err = sample_follow(s->sample, (pid_t)p->pid, p->is_child);
 	const char *limit = err == -EPERM ? " (locked memory: ulimit -l)" : "";
 
-	/* Where only stacks of threads without a CPU are wanted, what is mapped is read from /proc. */
+	/* Where only stacks of threads without a CPU are wanted, mappings are read from /proc. */
 	if (!err || err == -ESRCH || o->sample == SCHED_MODE_NONE)
 		return 0;
 	if (p->is_running)

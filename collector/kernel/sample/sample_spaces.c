@@ -30,7 +30,7 @@ struct sample_space {
 	struct sample_space *next;
 	uint32_t pid;
 	uint32_t number, parent; /* in the report; 0: none */
-	uint32_t generation;     /* of what is mapped: the same addresses may mean something else */
+	uint32_t generation;     /* of the mappings: equal addresses may mean other code */
 	uint32_t told_to;        /* report that has it */
 	uint64_t read_ns, ended_ns;
 	struct sample_ranges *code, *data; /* mappings that can be run; others */
@@ -198,7 +198,7 @@ static const char *path_of(struct sample_spaces *ss, const char *text)
 	return p->text;
 }
 
-/* The kernel has several names for what is no file. */
+/* The kernel has several names for mappings without a file. */
 static const char *name_of(const char *path)
 {
 	if (!path[0] || strcmp(path, "//anon") == 0 || strncmp(path, "[anon", 5) == 0 ||
@@ -314,7 +314,7 @@ void sample_spaces_mapped(struct sample_spaces *ss, const struct sample_mapped *
 		put(ss, s, what, ns);
 }
 
-/* What the process has now, if it is still there: else what was known of it stays. */
+/* Reads the process's present mappings; of a process that is gone, the known ones stay. */
 static void read_maps(struct sample_spaces *ss, struct sample_space *s, uint64_t since)
 {
 	char path[64], *line = NULL;
@@ -353,7 +353,7 @@ const struct sample_range *sample_space_find(struct sample_spaces *ss, struct sa
 {
 	const struct sample_range *r = sample_ranges_find(s->code, address);
 
-	/* What has no mapping (a damaged stack has such addresses) does not make us read for every sample. */
+	/* Addresses without a mapping (a damaged stack has some) must not cause a reading per sample. */
 	if (r || (uint64_t)mono_ns() - s->read_ns < REREAD_NS)
 		return r;
 	read_maps(ss, s, s->code ? ns : 0);
@@ -422,7 +422,7 @@ static void tell(struct sample_spaces *ss, struct sample_space *s, const struct 
 {
 	struct sample_ranges *rs = sample_ranges_own(&s->code, 0);
 
-	/* What a full disk has dropped is written again. */
+	/* Writes again a space that a full disk has dropped. */
 	if (s->told_to != ss->report || !sink->ops->has_space(sink->to, SPACE_ID(0, s->number))) {
 		s->told_to = ss->report;
 		for (size_t i = 0; rs && i < rs->cnt; i++)

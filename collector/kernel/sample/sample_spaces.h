@@ -40,7 +40,7 @@ struct sample_space *sample_space_get(struct sample_spaces *ss, uint32_t pid, ui
 /* Which code lies at @address; NULL: none that is known. Valid until the next call of any function here. */
 const struct sample_range *sample_space_find(struct sample_spaces *ss, struct sample_space *s,
 					     uint64_t address, uint64_t ns);
-/* What is mapped at @address; false: that is not known. */
+/* Finds the mapping at @address; false: unknown. */
 bool sample_space_page(struct sample_spaces *ss, struct sample_space *s, uint64_t address,
 		       uint64_t ns, struct sample_page *page);
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Known by 128 bits of hash: what they are made of is in the report. */
+/* A stack, recognized by 128 bits of hash: its frames are in the report. */
 struct sample_stack {
 	uint64_t hash[2];
 	uint32_t number; /* 0: free */

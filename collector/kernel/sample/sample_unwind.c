@@ -148,16 +148,16 @@ static enum sl_remark step_full(struct walk *w, const struct sample_file *f, uin
 		return failed(w);
 	}
 	w->regs.pc = plain(w->regs.pc);
-	/* On another stack: what we have is all of this one. */
+	/* The caller is on another stack: the copy holds this one alone. */
 	w->is_past |= *is_signal && w->regs.value[SL_REG_SP] - w->low >= w->user->stack_bytes;
-	/* What a signal has interrupted may have another stack; all else grows one way. */
+	/* A function interrupted by a signal may have another stack; other callers lie further up. */
 	if (*is_signal || w->regs.value[SL_REG_SP] > sp)
 		return SL_REMARK_NONE;
 	/* vfork() has its return address in a register while the child uses the stack. */
 	return is_first && w->regs.value[SL_REG_SP] == sp ? SL_REMARK_NONE : SL_REMARK_BROKEN;
 }
 
-/* To the caller. *by_pointer, *is_exact: how it was found, and what its address is. */
+/* Steps to the caller. *by_pointer: found by the frame pointer. *is_exact: its address is exact, not a return address. */
 static enum sl_remark step(struct walk *w, struct sample_files *files, const struct sample_range *r,
 			   bool *by_pointer, bool *is_exact, bool *is_end)
 {
@@ -221,9 +221,10 @@ static struct sample_walk walk_all(struct walk *w, struct sample_spaces *ss,
 }
 
 /*
- * Few frames need more than the stack and the frame pointer: that of ld.so which binds a function at its first call is
- * found by rbx, which those inside have saved. Then once more, with all registers. That way has its own trouble (what is
- * popped already): what it does not get further with, it is not asked for.
+ * Few frames need more than the stack and the frame pointer: that of ld.so which binds a function
+ * at its first call is found by rbx, which those inside have saved. Then once more, with all
+ * registers. Unwinding with all registers has its own trouble (registers already popped): it is
+ * used only where it gets further.
  */
 struct sample_walk sample_unwind(struct sample_spaces *ss, struct sample_files *files,
 				 struct sample_space *s, const struct sample_user *user,

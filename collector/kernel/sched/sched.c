@@ -104,7 +104,7 @@ static struct sched *open_with(const struct sched_driver *driver, const struct s
 	return NULL;
 }
 
-/* What is unavailable, in one sentence. */
+/* Names the unavailable parts, in one sentence. */
 static void explain(const struct sched *s, const struct sched_ask *ask, const char *why_bpf,
 		    const char *why_perf, char *why, size_t why_len)
 {

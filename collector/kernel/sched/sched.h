@@ -73,7 +73,7 @@ struct sched_call_sum {
 	uint64_t count, total_ns, min_ns, max_ns, errors;
 };
 
-/* What was executed; NULL: unknown, as with perf. */
+/* Executable and arguments of an exec; NULL: unknown, as with perf. */
 struct sched_exec {
 	const char *path; /* the program's, or its script's interpreter's, as it was called */
 	const char *args; /* arguments, each with its NUL, cut behind SCHED_ARGS_MOST bytes */
@@ -98,7 +98,7 @@ struct sched_ops {
 
 struct sched;
 
-/* What is wanted beside the lives of processes. */
+/* Kinds of events wanted beside the lives of processes. */
 struct sched_ask {
 	enum sched_mode mode;        /* scope of context switches; NONE: no switches */
 	enum sched_backend want;     /* highest backend to try (SCHED_BACKEND_BPF normally) */
@@ -121,15 +121,16 @@ const char *sched_call_name(unsigned number, bool is_compat, char buffer[32]);
 enum sched_backend sched_backend(const struct sched *s);
 
 /*
- * Adds the process @pid, with all threads it has, and whatever it will start from now on. Nothing is
- * missed when it has one thread and waits (before exec). 0 or -errno (-ESRCH: no such process). Raises
- * the soft RLIMIT_NOFILE if perf needs it: start what should not inherit that before.
+ * Adds the process @pid, with all its threads, and its later threads and children. No event is
+ * missed when it has one thread and waits (before exec). 0 or -errno (-ESRCH: no such process).
+ * Raises the soft RLIMIT_NOFILE if perf needs it: start processes that should not inherit the limit
+ * before.
  */
 int sched_follow(struct sched *s, pid_t pid);
 
 /*
- * Hands over what is older than a millisecond (after sched_stop(): everything), in order of time over all
- * CPUs. To be called before sched_fill() nears 100. Returns events handled.
+ * Hands over events older than a millisecond (after sched_stop(): all events), in order of time
+ * over all CPUs. To be called before sched_fill() nears 100. Returns events handled.
  */
 int sched_poll(struct sched *s, const struct sched_ops *ops, void *ctx);
 
@@ -143,8 +144,8 @@ void sched_pause(struct sched *s, uint64_t ns);
 void sched_resume(struct sched *s, uint64_t ns);
 
 /*
- * What has been handed over of a thread since the last call, for live.h. One that goes on running, or waiting, is
- * where it has been since @since_ns.
+ * Sums of a thread's events handed over since the last call, for live.h. A thread that still runs,
+ * or waits, has done so since @since_ns.
  */
 struct sched_sum {
 	uint32_t pid, tid;
@@ -156,8 +157,8 @@ typedef void sched_sum_fn(void *ctx, const struct sched_sum *sum);
 void sched_sums(struct sched *s, sched_sum_fn *fn, void *ctx); /* @fn NULL: forgets it */
 
 /*
- * Reports follow each other: what is later than @ns (UINT64_MAX: nothing) stays where it is until the report that it
- * belongs to is there. And whether all up to @ns has been handed over; up to when.
+ * Reports follow each other: events later than @ns (UINT64_MAX: none) stay in the rings until their
+ * report is there. And whether all up to @ns has been handed over; up to when.
  */
 void sched_limit(struct sched *s, uint64_t ns);
 bool sched_has_told(const struct sched *s, uint64_t ns);
@@ -181,7 +182,7 @@ unsigned sched_fill(const struct sched *s);
 /* Rows and events lost so far (total, monotonic). */
 uint64_t sched_lost(const struct sched *s);
 
-/* Stops the flow of events; what was recorded until now can still be polled. */
+/* Stops the flow of events; events recorded until now can still be polled. */
 void sched_stop(struct sched *s);
 void sched_close(struct sched *s);
 

@@ -46,7 +46,7 @@ struct bpf {
 	} lives;
 	struct calls *calls;     /* NULL: not asked for, or unavailable */
 	uint64_t *next_ns;       /* per CPU, of lives, per CPU of calls: see sched_merge() */
-	uint64_t *heads, *tails; /* per CPU: what this poll may read, and has read */
+	uint64_t *heads, *tails; /* per CPU: bytes that this poll may read, and has read */
 	struct {
 		uint64_t ns;           /* since when; 0: not, or no matter */
 		bool is_cold;          /* the programs of the hot path are detached */

@@ -27,13 +27,13 @@
 
 #define VMLINUX_BTF       "/sys/kernel/btf/vmlinux"
 #define INITIAL_PID_NS    0xEFFFFFFCu /* inode of the initial PID namespace, fixed in the kernel */
-#define NEEDS_DESCRIPTORS 64 /* its programs, maps and links, and what a collection opens besides */
-#define RECORDS_TOTAL     131072u /* of switches, all CPUs together: 6 MiB */
-#define RECORDS_MIN       8192u   /* per CPU: 10 ms at 800,000 switches per second */
+#define NEEDS_DESCRIPTORS 64          /* its programs, maps and links, and others of a collection */
+#define RECORDS_TOTAL     131072u     /* of switches, all CPUs together: 6 MiB */
+#define RECORDS_MIN       8192u       /* per CPU: 10 ms at 800,000 switches per second */
 
 static char bpf_log[200]; /* libbpf's first complaint */
 
-/* Reports early, without loading anything, what prevents eBPF. */
+/* Reports early, without loading a program, an obstacle to eBPF. */
 static int check_machine(char *why, size_t why_len, char *fix, size_t fix_len)
 {
 	int version = ctxsw_kernel_version();
@@ -170,7 +170,7 @@ static int attach_all(struct bpf *b, bool no_switches)
 {
 	int err = ctxsw_attach_iterator(&b->loaded);
 
-	/* First, because the programs use what it finds out about the kernel. */
+	/* First, because the programs use its findings about the kernel. */
 	if (!err)
 		err = sched_bpf_iterate(b);
 	return err ? err : ctxsw_attach(&b->loaded, !no_switches);

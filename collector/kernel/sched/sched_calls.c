@@ -1,8 +1,9 @@
 /*
  * sched_calls.c - system calls: loads bpf/syscalls.bpf.c, reads its records and sums.
  *
- * Sums are double-buffered in two maps: the one that is not written to is read and emptied. What was read belongs to
- * the capture window in which it was added up, and is pending until that window is delivered.
+ * Sums are double-buffered in two maps: the map that is not written to is read and emptied. Its
+ * sums belong to the capture window in which they were added up, and are pending until that window
+ * is delivered.
  */
 #ifdef SL_HAVE_BPF
 

@@ -43,7 +43,7 @@ struct sched_driver {
 	int (*follow)(struct sched *s, pid_t pid);
 	int (*poll)(struct sched *s, uint64_t horizon_ns);
 	unsigned (*fill)(const struct sched *s); /* per cent of the fullest buffer */
-	uint64_t (*lost)(const struct sched *s); /* what the kernel dropped */
+	uint64_t (*lost)(const struct sched *s); /* records that the kernel dropped */
 	/* System calls; NULL: none. */
 	uint64_t (*calls_lost)(const struct sched *s);
 	/*
@@ -93,8 +93,8 @@ struct sched {
 	} cpu;
 	struct {
 		struct sched_edge
-			*list;   /* that lie ahead of what was handed over, the next one first */
-		bool is_off;     /* what is being handed over is not to be recorded */
+			*list;   /* intervals ahead of the events handed over, the next one first */
+		bool is_off;     /* events being handed over are not to be recorded */
 		bool is_paused;  /* behind the last edge */
 		uint32_t window; /* of recording, counted by track_on() */
 		uint64_t on_ns;  /* of the last edge that began recording, 0: the session did */

@@ -28,7 +28,7 @@ struct ctxsw_loaded {
 int ctxsw_kernel_version(void);
 /* 0, or -errno, and libbpf's first complaint (may be "") in @log. */
 int ctxsw_load(struct ctxsw_loaded *l, const struct ctxsw_ask *ask, char *log, size_t log_len);
-/* First the iterator, because the programs use what it finds out; then they. 0 or -errno. */
+/* Attaches the iterator first, as the programs use its findings, then the programs. 0 or -errno. */
 int ctxsw_attach_iterator(struct ctxsw_loaded *l);
 int ctxsw_attach(struct ctxsw_loaded *l, bool hot); /* @hot: also the two of the hot path */
 /*

@@ -24,13 +24,13 @@
 #include "collector/kernel/sched/sched_internal.h"
 #include "collector/base/proc.h"
 
-#define PAGES_MOST  128u /* what perf_event_mlock_kb (516) grants per CPU without privileges */
+#define PAGES_MOST  128u /* grant of perf_event_mlock_kb (516) per CPU without privileges */
 #define PAGES_LEAST 4u
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
 #endif
 
-/* What sample_id_all puts at the end of every record for our sample_type. */
+/* Fields that sample_id_all puts at the end of every record for our sample_type. */
 struct sample_id {
 	uint32_t pid, tid;
 	uint64_t ns;

@@ -1,4 +1,4 @@
-/* sched_source.c - context switches, system calls and what processes do, as a source of events. */
+/* sched_source.c - context switches, system calls and lives of processes, as a source of events. */
 #include <string.h>
 
 #include "collector/kernel/sched/sched.h"
