@@ -2,7 +2,7 @@
  * job.h - the sessions of a job on many nodes, which share a folder: DATASET/_jobs/RUN/
  *
  *   ask             the last requests to all sessions, the newest last; any of the user's commands replaces it
- *   at/HOST-PID     a session: what it has made of the requests, and the last steps of its ranks; it alone replaces it
+ *   at/HOST-PID     a session: its answers to the requests, and the last steps of its ranks; it alone replaces it
  *
  * Where another user than root or the dataset's owner has made _jobs, and could take folders away, it is _jobs-UID instead, of
  * the sessions and commands of one user.

@@ -1,4 +1,4 @@
-/* job_ask.c - sends a request to all sessions of a job, and waits for what they make of it. */
+/* job_ask.c - sends a request to all sessions of a job, and waits for their answers. */
 #include "collector/job/job.h"
 
 #include <errno.h>

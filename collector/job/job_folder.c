@@ -48,7 +48,7 @@ static int find_owner(int dir, uid_t *owner)
 	return err;
 }
 
-/* No other user can take from @all what this user puts there: it is root's, this user's or that of the dataset @dir's owner. */
+/* No other user can remove this user's files from @all: it is root's, this user's or that of the dataset @dir's owner. */
 static bool is_safe(int dir, int all)
 {
 	struct stat set, st;

@@ -1,4 +1,4 @@
-/* job_text.c - what the files of a job hold, as text; lines that make no sense are passed over. */
+/* job_text.c - reads and writes the files of a job as text; lines that make no sense are passed over. */
 #include "collector/job/job.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@ const char *const job_verbs[JOB_VERBS] = {[JOB_START] = "start",
 
 /* ---- words of a line ---- */
 
-/* Copies the text up to @end, clean; what is too long is cut. */
+/* Copies the text up to @end, clean; a text that is too long is cut. */
 static void copy(char *to, size_t room, const char *from, const char *end)
 {
 	size_t len = (size_t)(end - from);

@@ -322,7 +322,7 @@ static bool wait_ms(struct watch *w, int64_t until)
 	return goes_on;
 }
 
-/* The session has ended, and has answered what it was asked. */
+/* Handles the session's end: its requests are answered. */
 static void end(struct watch *w)
 {
 	for (size_t i = 0; i < JOB_REQUESTS; i++)
@@ -363,7 +363,7 @@ int job_watch(const struct job_watch_ask *ask)
 	snprintf(w.name, sizeof(w.name), "%s-%u-%04x", w.own.host, w.own.pid, number);
 	for (size_t i = 0; i < JOB_REQUESTS; i++)
 		w.running[i].sock = -1;
-	/* Before the session appears: what is requested later is for it, too. */
+	/* Before the session appears: later requests are for this session, too. */
 	read_requests(&w, true);
 	w.is_changed = true;
 	publish(&w);

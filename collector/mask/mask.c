@@ -1,6 +1,6 @@
 /*
- * mask.c - finds secrets in arguments by what names.c lists. Also within one argument, which may be a command of `sh -c`, code, JSON,
- * SQL, a header or an address.
+ * mask.c - finds secrets in arguments by the tables of names.c. Also within one argument, which may
+ * be a command of `sh -c`, code, JSON, SQL, a header or an address.
  */
 #include "collector/mask/mask.h"
 
@@ -92,7 +92,7 @@ static size_t spaces_length(const char *at)
 	return len;
 }
 
-/* Up to behind the end of what begins with a quote, three of them, or \" : 0: it has no end. */
+/* Length of the text that begins with a quote, three quotes, or \" , with its closing quote; 0: it has no end. */
 static size_t quoted_length(const char *at)
 {
 	size_t lead = *at == '\\', size = 1, len;
@@ -384,7 +384,7 @@ static const char *find_value(const struct scan *s, const char *end, char opener
 	return secret == SECRET_SURE && sign > at && *s->at != '-' && is_quote(*sign) ? sign : NULL;
 }
 
-/* How much of what stands at @value is the value of the name at s->at, which ends at @end. */
+/* Length of the value of the name at s->at, which ends at @end; the value stands at @value. */
 static size_t found_length(const struct scan *s, const char *value, const char *end, char opener,
 			   enum secret secret)
 {
@@ -404,7 +404,7 @@ static size_t found_length(const struct scan *s, const char *value, const char *
 	return len;
 }
 
-/* A name, and what it is the name of. */
+/* Takes a name, and its value. */
 static bool take_name(struct scan *s)
 {
 	size_t len = 0, token;
@@ -487,7 +487,7 @@ static void scan(struct scan *s)
 
 char *mask_argument(struct mask *m, const char *arg)
 {
-	/* What is hidden has a byte or more. */
+	/* A hidden text has a byte or more. */
 	struct scan s = {.m = m,
 			 .arg = arg,
 			 .at = arg,

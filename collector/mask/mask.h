@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 enum mask_mode {
-	MASK_SECRETS, /* what names.c has */
+	MASK_SECRETS, /* secrets by the tables of names.c */
 	MASK_ALL,     /* every argument but the first, which is the program */
 	MASK_NONE
 };
@@ -23,7 +23,7 @@ struct mask {
 	/* Of the value of an option that ended the argument before. */
 	struct {
 		int secret;       /* enum secret */
-		const char *part; /* what stands behind the first of this sign; "": all */
+		const char *part; /* the text behind it is secret; "": all */
 	} next;
 };
 /* The argument as it may be stored; malloc'd, NULL: no memory. */

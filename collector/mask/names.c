@@ -1,6 +1,7 @@
 /*
- * names.c - the tables of what --mask-arguments=secrets hides; lists of words separated by one space.
- * scripts/man/sightline-profile.1 describes them for users, tests/unit/mask/mask.c has the forms.
+ * names.c - the tables of secrets that --mask-arguments=secrets hides; lists of words separated by
+ * one space. scripts/man/sightline-profile.1 describes them for users, tests/unit/mask/mask.c has
+ * the forms.
  */
 #include "collector/mask/names.h"
 

@@ -1,4 +1,4 @@
-/* names.h - what the name of an argument, the beginning of a value and the options of a program say of secrets. */
+/* names.h - secrets by the name of an argument, by the beginning of a value and by the options of a program. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@ enum secret {
 	SECRET_HEADER /* the rest of the line is the value */
 };
 
-/* What an argument called @name has for its value. */
+/* Returns the kind of secret in the value of an argument called @name. */
 enum secret secret_of_name(const char *name, size_t len);
 /* "--ask-pass": the argument behind it is not its value. */
 bool secret_is_switch(const char *name, size_t len);
@@ -37,7 +37,7 @@ struct secret_option {
 	const char *option;
 	enum secret_place place;
 	const char *
-		part; /* what stands behind the first of this sign is the secret; "": all of the value */
+		part; /* the secret is the text behind the first of this sign; "": all of the value */
 };
 /* The program of that name in the tables: a text that stays, up to a space or its end; NULL: not there. */
 const char *secret_program(const char *name, size_t len);
