@@ -1,6 +1,6 @@
 /*
- * arena.h - what the collector knows of each shared memory arena: its threads, how far their rings were read, and what
- * the records have described so far. The memory itself: preload/wire/arena.h.
+ * arena.h - the collector's state of each shared memory arena: its threads, the positions in their
+ * rings, and the names and stacks from its records so far. The memory itself: preload/wire/arena.h.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ struct thread {
 		uint64_t read_to; /* ticks: everything it did before has been taken */
 		sl_ref chunk;     /* where reading goes on */
 		uint32_t pos;
-		uint32_t saved; /* of chunk: what is in the report, committed */
+		uint32_t saved; /* of chunk: the part in the report, committed */
 		uint32_t seq;   /* of chunk */
 		struct place
 			prescanned; /* up to here (ring_reader.h), if further than chunk and pos */
@@ -59,7 +59,7 @@ struct thread {
 		uint64_t lost_of[SL_LOST_KINDS];
 	} written;
 	struct {
-		struct sl_file_total *list; /* in the report, of what its chunk may still have */
+		struct sl_file_total *list; /* in the report, perhaps still in its chunk */
 		size_t cnt, cap;
 	} files;
 	struct live_thread_calls live;
@@ -122,7 +122,7 @@ struct arena {
 	struct sl_arena *map;
 	struct {
 		uint64_t bytes;
-		uint64_t grown;         /* what its records added to the collector's memory */
+		uint64_t grown;         /* bytes that its records added to the collector's memory */
 		uint64_t device, inode; /* of the memfd */
 		uint64_t born;          /* ticks: hellos of forked processes name the arena by it */
 		uint32_t chunk_cnt;     /* as checked; the program may change that of the header */
@@ -169,7 +169,7 @@ struct arena {
 	} saved;
 };
 
-/* What is known of GPUs in the whole report; see gpu.h. */
+/* State of GPUs in the whole report; see gpu.h. */
 struct gpu_report {
 	int64_t flush_ns; /* --cuda-flush-interval: CUPTI hands buffers over at least so often; 0: when they are full */
 	int64_t blocks; /* of ids given out, see gpu_internal.h */
@@ -195,7 +195,7 @@ struct gpu_report {
 	uint32_t said_cnt;
 };
 
-/* An NVTX range that is to begin a capture, and what was opened nearly like it (collector/decode/nvtx/). */
+/* An NVTX range that is to begin a capture, and opened ranges that nearly match it (collector/decode/nvtx/). */
 struct sought_range {
 	const char *range, *domain; /* domain "*": any */
 	enum {
@@ -218,7 +218,7 @@ struct arenas {
 		/* Calls that ended later stay in the rings, ticks (flight recorder); 0: none does. */
 		uint64_t hold;
 		bool follows_files; /* in calls that have no row, too (flight recorder) */
-		/* Subtracts from @g what was counted before the window began (flight recorder). NULL: nothing. */
+		/* Subtracts from @g the counts from before the window began (flight recorder). NULL: none. */
 		void (*since)(void *ctx, const struct thread *t, unsigned hook, struct sl_agg *g);
 		void *ctx;
 	} flight;
@@ -284,7 +284,7 @@ static inline unsigned arena_hops(const struct arena *a)
 	return SL_CHUNK_CNT + SL_SLOT_CNT + (a->mem.spool ? a->mem.spool->used : 0);
 }
 
-/* Slots below were used at some time; sl_slot.state: what they hold now. */
+/* Slots below were used at some time; sl_slot.state: their present use. */
 static inline uint32_t arena_fresh_slots(const struct arena *a)
 {
 	uint32_t n = __atomic_load_n(&a->map->fresh_slot, __ATOMIC_ACQUIRE);

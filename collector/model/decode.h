@@ -1,9 +1,9 @@
 /*
  * decode.h - one record (preload/wire/wire.h) taken apart.
  *
- * What comes out of shared memory may be anything: nothing here trusts a length or a pointer, and
- * every word is read once (the other side may change it meanwhile). Pure functions, no state: this is what is
- * fuzzed.
+ * Shared memory may contain any bytes: nothing here trusts a length or a pointer, and every word is
+ * read once (the other side may change it meanwhile). Pure functions, no state: the fuzzers run
+ * them.
  */
 #pragma once
 

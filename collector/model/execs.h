@@ -15,7 +15,7 @@ struct exec {
 	char *exe, *command; /* NULL unknown */
 };
 
-/* Takes @exe and @command over, which are malloc'd or NULL. Of the same time again: replaces what was known. */
+/* Takes @exe and @command over, which are malloc'd or NULL. A second exec of the same time replaces the first. */
 void execs_add(struct proc *p, int64_t ns, char *exe, char *command);
 /* Are there @cnt of them, at least, up to @ns? */
 bool execs_are_before(const struct proc *p, int64_t ns, unsigned cnt);

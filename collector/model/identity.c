@@ -1,4 +1,4 @@
-/* identity.c - matches what rings claim with what the kernel shows: hellos, its events, /proc. */
+/* identity.c - matches the claims of rings with the kernel's evidence: hellos, its events, /proc. */
 #include "collector/model/identity.h"
 
 #include <errno.h>
@@ -115,8 +115,8 @@ static struct proc *guest(struct arenas *as, uint32_t pid, int64_t ns)
 }
 
 /*
- * A daemon's parents are gone, so no way leads from it to the root. But it has the ring mapped, by fork; as has what took
- * it from a program, like a display server, that has been there before.
+ * A daemon's parents are gone, so no way leads from it to the root. But it has the ring mapped, by
+ * fork; as has an older process that took it from a program, like a display server.
  */
 static bool has_ring(const struct model *m, const struct arena *a, uint32_t pid)
 {
@@ -130,7 +130,7 @@ static bool has_ring(const struct model *m, const struct arena *a, uint32_t pid)
 	return has > 0 || has == -EACCES;
 }
 
-/* @pid is what the ring claims; the kernel's events may be on their way. NULL: too many guests. */
+/* @pid: the claim of the ring; the kernel's events may be on their way. NULL: too many guests. */
 static struct proc *claimed(struct arenas *as, struct arena *a, uint32_t pid, int64_t ns)
 {
 	struct model *m = as->model;
@@ -224,7 +224,7 @@ static uint32_t search(const struct arena *a, uint32_t ns_pid)
 	return 0;
 }
 
-/* @note: what is known of it. */
+/* @note: the known data of the process. */
 static struct proc *namespaced(struct arenas *as, struct arena *a, const struct claim *claim,
 			       int64_t ns, struct forked *note)
 {

@@ -1,10 +1,11 @@
 /*
  * identity.h - which process an image of an arena is: decided here, for all.
  *
- * What a ring holds is a claim: its ids are those of the process's own PID namespace, and it may lie. A process is what the
- * kernel names: the sender of a hello, a descendant in its events, a process that is found in /proc. Only a process
- * that these show to be a descendant of the root is in the tree, which is waited for and signalled; what has sent a hello
- * of its own is waited for. Everything else is a guest: it has rows, and no more.
+ * The contents of a ring are a claim: its ids are those of the process's own PID namespace, and it
+ * may lie. A process is one that the kernel names: the sender of a hello, a descendant in its
+ * events, a process that is found in /proc. Only a process that these show to be a descendant of
+ * the root is in the tree, which is waited for and signalled; a process that has sent a hello of
+ * its own is waited for. Any other process is a guest: it has only rows.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 /*
- * live.c - running sums of calls, files and GPUs. Called for every row: no allocation but for what is new.
+ * live.c - running sums of calls, files and GPUs. Called for every row: no allocation but for new
+ * entries.
  */
 #include "collector/model/live.h"
 
@@ -207,8 +208,9 @@ static void drop(struct live_gpu *g, uint32_t at)
 }
 
 /*
- * What [from, to) adds to the time in which the GPU was busy. Spans are in order and apart; nearly always this one
- * comes at the end. Where there are too many, the oldest is settled: later records of that time are not counted.
+ * Returns the busy time that [from, to) adds to the GPU's. Spans are in order and apart; nearly
+ * always this one comes at the end. Where there are too many, the oldest is settled: later records
+ * of that time are not counted.
  */
 int64_t live_gpu_busy(struct live_gpu *g, int64_t from, int64_t to)
 {

@@ -6,7 +6,7 @@
  * it is finished: then its rows hold the same.
  *
  *   live.c        calls, files, GPUs
- *   live_flush.c  threads; what is written
+ *   live_flush.c  threads; writing
  */
 #pragma once
 
@@ -47,7 +47,7 @@ struct live_calls {
 	int64_t global_pid;
 	struct live_sum *sum;
 	uint32_t cnt, cap;
-	uint32_t short_file; /* + 1 in live.files: what calls without a row moved */
+	uint32_t short_file; /* + 1 in live.files: bytes moved by calls without a row */
 	uint16_t place[];    /* + 1 in sum; by hook, or by a hash of name_id */
 };
 
@@ -69,7 +69,7 @@ struct live_files {
 	uint32_t slots; /* a power of two */
 };
 
-/* What a thread did since it was collected last; in struct thread. */
+/* Sums of a thread's calls since it was collected last; in struct thread. */
 struct live_thread_calls {
 	uint64_t calls;
 	int64_t ns;
@@ -108,7 +108,7 @@ struct live_gpu {
 	bool is_known, is_changed;
 	int64_t busy_ns;
 	int64_t until;   /* CUPTI has reported all work that ended before; DB_NULL: none yet */
-	int64_t settled; /* what begins before is cut */
+	int64_t settled; /* spans that begin before are cut */
 	uint64_t kernels, copies, bytes;
 	int64_t kernel_ns;
 	struct {
@@ -152,12 +152,12 @@ struct live_now {
 };
 
 /*
- * Once a second: puts what has changed into the open transaction. True: there was something.
- * @sched may be NULL.
+ * Once a second: writes changed sums in the open transaction. True: a sum had changed. @sched may
+ * be NULL.
  */
 bool live_flush(struct arenas *as, struct sched *sched, const struct live_now *now);
 
-/* ---- what makes rows adds up here; without memory sums stay incomplete ---- */
+/* ---- the row writers add to the sums here; without memory sums stay incomplete ---- */
 
 /* A sum for one more function, at @place; NULL: no memory. */
 struct live_sum *live_sum_new(struct live *l, struct live_calls **calls, int64_t global_pid,
@@ -170,7 +170,7 @@ static inline struct live_sum *live_sum_of(struct live *l, struct live_calls **c
 	return at ? &(*calls)->sum[at - 1]
 		  : live_sum_new(l, calls, global_pid, LIVE_OSRT, hook, name_id);
 }
-/* It gets no more calls: writes what is left. */
+/* Ends @calls: writes the rest of its sums. */
 void live_calls_end(struct live *l, struct live_calls **calls);
 
 /* A call into a GPU library. */
@@ -182,7 +182,7 @@ uint32_t live_file_of(struct live *l, int64_t global_pid, int64_t path_id);
 
 /* All calls of a thread and hook that have no row, since the report began. */
 void live_short(struct arenas *as, struct thread *t, const struct live_short *all, int64_t name_id);
-/* Takes over what the thread did; @over: it is gone. */
+/* Takes over the thread's sums; @over: the thread is gone. */
 void live_thread(struct arenas *as, struct thread *t, bool over);
 void live_thread_free(struct thread *t);
 

@@ -3,7 +3,7 @@
 
 #include "collector/model/live.h"
 
-/* What [from, to) adds to the time in which the GPU was busy. */
+/* Returns the busy time that [from, to) adds to the GPU's. */
 int64_t live_gpu_busy(struct live_gpu *g, int64_t from, int64_t to);
-/* Puts what has changed into the open transaction. True: something had. */
+/* Writes changed sums in the open transaction. True: a sum had changed. */
 bool live_write_calls(struct live *l, struct live_calls *c);

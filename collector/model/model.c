@@ -23,7 +23,7 @@
 
 #define SETTLE_NS 500000000ll
 #define UNSURE_NS 1000000000ll
-#define FORGET_NS 30000000000ll /* what it left behind has been read long since */
+#define FORGET_NS 30000000000ll /* the records of a process that ended have been read by then */
 #define GRACE_NS  100000000ll   /* rings of a process that has ended are read by then */
 
 void model_init(struct model *m, struct db *db, struct clock_map *clock)
@@ -173,7 +173,7 @@ struct image *model_image_new(struct model *m, struct arena *arena, uint32_t num
 	p->images++;
 	arena->flags.has_had_images = true;
 	m->counts.traced_images++;
-	/* Of two, the younger is what the process is now; the other is its past before an exec. */
+	/* Of two images, the younger is the present one; the other is from before an exec. */
 	if (p->image && p->image->start_ns > ns)
 		return im;
 	if (p->image)
@@ -317,7 +317,7 @@ static void tell_image(struct model *m, struct proc *p, int64_t ns, int kind, bo
 	remember(p, ns, exe, command);
 }
 
-/* A forked process runs what its parent ran at that moment. */
+/* A forked process has the executable of its parent at that moment. */
 static void tell_fork(struct model *m, struct proc *p)
 {
 	const struct proc *parent = p->parent_pid ? model_find_newest(m, p->parent_pid) : NULL;

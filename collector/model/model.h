@@ -1,9 +1,10 @@
 /*
  * model.h - processes, images, threads and files, and their rows.
  *
- * A process (struct proc) is what the kernel calls one: it keeps its pid over exec. A traced image
- * (struct image) is a process number of an arena: it begins with exec or fork and ends with exec or exit.
- * Ids of traced code are those of its own PID namespace; here all are the collector's (proc.c).
+ * A process (struct proc) is a process of the kernel: it keeps its pid over exec. A traced image
+ * (struct image) is a process number of an arena: it begins with exec or fork and ends with exec or
+ * exit. Ids of traced code are those of its own PID namespace; here all are the collector's
+ * (proc.c).
  */
 #pragma once
 
@@ -54,7 +55,7 @@ struct proc {
 			old; /* arenas it shares or shared: its own, or by fork its parent's; 0 none */
 	} homes;
 	struct exec *execs;  /* execs.h */
-	char *exe, *command; /* what it runs, */
+	char *exe, *command; /* its executable, */
 	struct {
 		/* An image whose hello was read before the kernel's event of its process. */
 		int64_t ns; /* 0: none */
@@ -95,7 +96,7 @@ struct image {
 	struct {
 		struct file **page; /* pages of FILE_PAGE by serial */
 		uint32_t pages;
-		uint32_t *fd_serial; /* what each descriptor means at present */
+		uint32_t *fd_serial; /* the present file of each descriptor */
 		uint32_t fd_cnt;
 	} files;
 	struct live_calls *live; /* NULL: no calls yet */
@@ -113,7 +114,7 @@ struct model {
 	struct {
 		uint32_t pid;
 		uint64_t started;    /* struct proc_origin.start; 0: not known */
-		char *exe, *command; /* what was started, in case it is over before we can look */
+		char *exe, *command; /* the started program, in case it ends before we can look */
 	} root;
 	uint32_t file_ids; /* last fileAccessId */
 	struct {
@@ -156,7 +157,7 @@ struct proc *model_find_newest(struct model *m, uint32_t pid);
 struct proc *model_get(struct model *m, uint32_t pid, int64_t now_ns);
 /* A new one, that is not watched. */
 struct proc *model_add(struct model *m, uint32_t pid, int64_t now_ns);
-/* The process that had this pid at @ns: what it left may be read after its end. Made when unknown. */
+/* The process that had this pid at @ns: its records may be read after its end. Made when unknown. */
 struct proc *model_at(struct model *m, uint32_t pid, int64_t ns);
 /* The same; NULL when unknown. */
 struct proc *model_known_at(struct model *m, uint32_t pid, int64_t ns);
@@ -226,7 +227,7 @@ struct file_name_page {
 
 #define FILE_CLOSED 65536u /* names that are kept, though their files were closed */
 
-/* What an arena knows of the serials it gave out. */
+/* Names of the files of an arena, by serial. */
 struct file_names {
 	struct file_name_page **page;
 	uint32_t pages;

@@ -1,6 +1,6 @@
 /*
- * record_family.h - what the transport (collect/) calls for one kind of records. A family owns what it keeps of an arena.
- * Members that a family has no use for are NULL.
+ * record_family.h - the functions that the transport (collect/) calls for one kind of records. A
+ * family owns its state of an arena. Members that a family has no use for are NULL.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct image;
 struct thread;
 
 struct record_family {
-	/* Keeps what @c, not drained yet, names or describes. @process: number of its image in the arena. */
+	/* Keeps the names and descriptions in @c, not drained yet. @process: number of its image in the arena. */
 	void (*prescan)(struct arena *a, uint32_t process, const struct call *c);
 	/* Turns @c into rows, or keeps it until settle. On the path of every record. */
 	void (*record)(struct arenas *as, struct thread *t, const struct call *c);
@@ -24,7 +24,7 @@ struct record_family {
 	void (*thread_end)(struct arenas *as, struct thread *t, int64_t ns);
 	/* Once per tick: writes rows that are complete. @all: the report ends, or all processes of the arena have. */
 	void (*settle)(struct arenas *as, struct arena *a, bool all);
-	/* Writes into the open transaction what recover needs (0 or -errno), and reads it again. */
+	/* Writes the family's state for recover in the open transaction (0 or -errno), and reads it again. */
 	int (*save)(struct arenas *as, struct arena *a);
 	void (*restore)(struct arenas *as, struct arena *a);
 	/* The transaction was committed; or it failed, and the rows in it are lost. */
@@ -34,7 +34,7 @@ struct record_family {
 	void (*cut)(struct arenas *as, struct arena *a, int64_t end);
 	/* Session time 0 moves by @shift ns, after settle of all. */
 	void (*rotate)(struct arena *a, int64_t shift);
-	/* Writes what is still open and frees what the family keeps of the arena. */
+	/* Writes open calls and ranges, and frees the family's state of the arena. */
 	void (*release)(struct arenas *as, struct arena *a);
 };
 

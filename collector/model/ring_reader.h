@@ -7,8 +7,8 @@
 #include "collector/model/arena.h"
 
 /*
- * Scans all records that are not drained yet and keeps what they name or describe: a file, a string or a stack may have
- * been introduced by another thread. At most once per drain round.
+ * Scans all records that are not drained yet and keeps the names and descriptions in them: a file,
+ * a string or a stack may have been introduced by another thread. At most once per drain round.
  */
 void ring_prescan(struct arena *a);
 

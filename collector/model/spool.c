@@ -53,7 +53,7 @@ static void close_segment(struct spool *s, uint32_t index)
 	*g = (struct spool_segment){.fd = -1};
 }
 
-/* Without files there is no folder: the next file may be that of another report. What is not the spool's in it stays, and it. */
+/* Removes the folder when it has no files: the next file may be that of another report. A folder with foreign files stays. */
 static void leave_folder(struct spool *s)
 {
 	if (s->folder >= 0)
@@ -268,7 +268,7 @@ uint32_t spool_count(struct spool *s, uint32_t arena)
 	return o.cnt;
 }
 
-/* Detects what a disk does to a file, not what an attacker does: the folder is the user's alone. */
+/* Detects damage by a disk, not by an attacker: the folder is the user's alone. */
 static uint64_t sum_of(const struct sl_chunk *c)
 {
 	uint64_t a = c->committed, b = c->seq;
@@ -320,7 +320,7 @@ static bool is_sound(const struct sl_chunk *c)
 	       (uint32_t)(sum >> 32) == c->reserved[SPOOL_SUM_HIGH];
 }
 
-/* A file that was cut off is made long again: what is missing reads as zeros. */
+/* A file that was cut off is made long again: the missing part reads as zeros. */
 static bool has_size(int fd, bool *is_file)
 {
 	struct stat st;

@@ -82,7 +82,7 @@ uint32_t spool_count(struct spool *s, uint32_t arena);
 /* Marks a filled copy as that of a thread; from here on recover finds it. */
 void spool_publish(struct spool *s, sl_ref ref, uint32_t arena, uint32_t instance);
 
-/* Bytes that wait. Of what may wait, in per cent: the part that is in use. */
+/* Bytes that wait; and the waiting part of the limit, in per cent. */
 uint64_t spool_bytes(const struct spool *s);
 unsigned spool_fill(const struct spool *s);
 

@@ -287,7 +287,7 @@ static void learn_module(struct arena *a, uint32_t number, uint64_t since,
 	free(path);
 }
 
-/* Makes room for the line table, and takes what there is of it from @position on. */
+/* Makes room for the line table, and takes the part of it from @position on. */
 static void learn_lines(struct stacks *s, struct code *c, uint32_t position, const char *lines,
 			uint32_t len)
 {
@@ -537,7 +537,7 @@ static void load_code(void *to, const struct db_code *row)
 	c->name = strdup(row->name);
 	c->first_line = row->first_line;
 	c->version = row->version;
-	/* How long the table was to be is not known any more: what there is of it is all. */
+	/* The table's intended length is lost: its present part counts as all. */
 	c->lines_cap = (uint32_t)row->lines_len;
 	if (row->lines_len)
 		learn_lines(l->a->family.stacks, c, 0, (const char *)row->lines, c->lines_cap);

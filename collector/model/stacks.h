@@ -16,5 +16,5 @@ extern const struct record_family stack_records;
 /* For the row of a call that began at @start (ticks): its stack, or 0. To be asked once for each record. */
 int64_t stacks_take(struct arenas *as, struct thread *t, uint64_t start);
 
-/* What the arena's processes run, as they see it. */
+/* Executable of the arena's processes, as they see it. */
 void stacks_exe(struct arena *a, const char *path);

@@ -11,7 +11,7 @@
 
 #define STRING_MAX (1u << 22)  /* ids beyond it make no sense */
 #define KEEP_BYTES (64u << 20) /* of an arena */
-/* What a text takes: itself, its copy in the state that recover needs, and one that waits for the commit. */
+/* Memory of a text: itself, its copy in the state for recover, and a copy that waits for the commit. */
 #define TEXT_BYTES(len) (3 * ((size_t)(len) + 16))
 _Static_assert(STRING_MAX / STRINGS_PAGE <= 64 * 256, "a bit for each page");
 

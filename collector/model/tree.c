@@ -125,7 +125,7 @@ static void on_fork(void *ctx, uint64_t mono, uint32_t parent_pid, uint32_t pare
 	p->parent_pid = parent_pid;
 	if (p->flags.is_known)
 		return;
-	/* What the parent runs is known when its rings have been read as well: the row can wait. */
+	/* The parent's executable is known once its rings have been read as well: the row can wait. */
 	p->flags.is_forked = true;
 	m->counts.forks++;
 }
@@ -161,7 +161,7 @@ static void find_program(uint32_t pid, const struct sched_exec *e, char **exe, c
 	bool is_cut = e->args_len >= SCHED_ARGS_MOST, is_it;
 
 	*command = e->args_len ? mask_line(e->args, e->args_len) : NULL;
-	/* In words: what is cut may end within one. */
+	/* In words: a cut command line may end within one. */
 	is_it = now && (!*command || strcmp(now, *command) == 0 ||
 			(is_cut && strncmp(now, *command, strlen(*command)) == 0));
 	*exe = is_it ? proc_exe(pid) : NULL;
