@@ -1,5 +1,5 @@
 /*
- * capture_options.h - when to record: what --capture-range, --delay, --flight and the like mean.
+ * capture_options.h - when to record: values of --capture-range, --delay, --flight and the like.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include "preload/wire/session.h"
 
-/* What the end of a capture range leads to (--capture-range-end). */
+/* Effect of the end of a capture range (--capture-range-end). */
 enum capture_end_mode {
 	CAPTURE_END_NONE,            /* nothing: recorded until the program ends */
 	CAPTURE_END_STOP,            /* the report is written, the program goes on */
@@ -26,7 +26,7 @@ enum capture_end_wait {
 };
 
 struct capture_options {
-	uint32_t by;    /* SL_CAPTURE_*: what the programs ask for; 0 none */
+	uint32_t by;    /* SL_CAPTURE_*: the requests of programs that begin captures; 0 none */
 	bool by_hotkey; /* a key, or SIGUSR1 (begin) and SIGUSR2 (end) sent to the collector */
 	char nvtx_range[SL_CAPTURE_NAME_BYTES];
 	char nvtx_domain[SL_CAPTURE_NAME_BYTES]; /* as in struct sl_session */

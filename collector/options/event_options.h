@@ -1,4 +1,4 @@
-/* event_options.h - what --cpu-core-events, --os-events and --event-sample mean. */
+/* event_options.h - values of --cpu-core-events, --os-events and --event-sample. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ struct event_words {
 	const char *core, *os, *sample;
 };
 
-/* What nsys counts when nothing is named. */
+/* Events that nsys counts when none is named. */
 #define EVENT_DEFAULT "2"
 
 /*

@@ -1,4 +1,4 @@
-/* event_scope.h - whose events are recorded: an option, and what the event sources go by. */
+/* event_scope.h - whose events are recorded: an option, and the scope for event sources. */
 #pragma once
 
 enum sched_mode {

@@ -1,6 +1,6 @@
 /*
- * health_options.c - checks the options about GPUs' hardware metrics and health. What only the machine knows (numbers of
- * GPUs, metric sets) is checked by sl-gpu.
+ * health_options.c - checks the options about GPUs' hardware metrics and health. Values that depend
+ * on the machine (numbers of GPUs, metric sets) are checked by sl-gpu.
  */
 #include "collector/options/health_options.h"
 

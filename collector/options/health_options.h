@@ -1,4 +1,4 @@
-/* health_options.h - what --gpu-metrics-devices, -set, -frequency, --gpu-health and --enable mean. */
+/* health_options.h - values of --gpu-metrics-devices, -set, -frequency, --gpu-health and --enable. */
 #pragma once
 
 #include <stdbool.h>

@@ -56,7 +56,7 @@ static int append_number(struct naming *nm, long number)
 	return append(nm, text, (size_t)snprintf(text, sizeof(text), "%ld", number));
 }
 
-/* %q{VAR}: @p points to 'q'; *@end gets what follows the brace. */
+/* %q{VAR}: @p points to 'q'; *@end gets the text behind the brace. */
 static int append_variable(struct naming *nm, const char *p, const char **end)
 {
 	const char *close = p[1] == '{' ? strchr(p, '}') : NULL;
@@ -245,7 +245,7 @@ static int check_file(struct naming *nm, bool overwrite)
 	return 0;
 }
 
-/* Names with %n in turn until one is free; others are what they are. */
+/* Tries names with %n in turn until one is free; other names are taken as they are. */
 static int choose(struct naming *nm, const struct output_ask *ask, const char *pattern,
 		  bool *renamed)
 {
@@ -311,7 +311,7 @@ static int append_plain(struct naming *nm, const char *text)
 	return rc;
 }
 
-/* @p follows a percent sign; *@end gets what follows. */
+/* @p follows a percent sign; *@end gets the rest. */
 static int append_sendable(struct naming *nm, const char *p, const char **end)
 {
 	struct naming part = {.why = nm->why, .why_len = nm->why_len};

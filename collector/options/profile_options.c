@@ -1,6 +1,6 @@
 /*
- * profile_options.c - the table of `sightline profile`, and where its words come from: command lines, command files,
- * the environment, other processes. What they mean: profile_values.c.
+ * profile_options.c - the table of `sightline profile`, and where its words come from: command
+ * lines, command files, the environment, other processes. Their meaning: profile_values.c.
  *
  * Everything is parsed into one static place that the table points to, then checked and copied out:
  * nothing half-parsed ever reaches the caller.
@@ -128,8 +128,8 @@ static void raw_init(enum option_side side)
 }
 
 /*
- * Parses @text into raw, over what is there. The words stay allocated: options point into them, and there
- * are at most two such texts in the life of a process.
+ * Parses @text into raw, over earlier values. The words stay allocated: options point into them,
+ * and there are at most two such texts in the life of a process.
  */
 static int parse_text(const char *text, const char *source)
 {
@@ -239,7 +239,7 @@ int profile_options_parse(struct profile_options *options, int argc, char **argv
 
 /* ---- from process to process ---- */
 
-/* "--name=value" of what the option has become; false: nothing to send. */
+/* Makes "--name=value" of the option's present value; false: nothing to send. */
 static bool as_word(const struct opt *o, char **word)
 {
 	const char *text = NULL;

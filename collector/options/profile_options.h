@@ -1,5 +1,5 @@
 /*
- * profile_options.h - what `sightline profile` was asked to do.
+ * profile_options.h - values of the options of `sightline profile`.
  *
  * One table (profile_options.def) serves the command line, --command-file and SIGHTLINE_OPTIONS of a
  * bare preload, so all three spell alike. Strings live as long as the process.
@@ -22,7 +22,7 @@ enum wish {
 	WISH_NO
 };
 
-/* What the kernel is asked for: context switches, system calls, samples, counters, block requests. */
+/* Events of the kernel to record: context switches, system calls, samples, counters, block requests. */
 struct kernel_options {
 	enum sched_mode cpuctxsw;
 	bool syscalls; /* of the tree, seen by the kernel */
@@ -35,7 +35,7 @@ struct kernel_options {
 	bool python_sampling;      /* with Python's frames */
 	bool python_is_default;    /* likewise */
 	int64_t off_cpu_ns; /* threads without a CPU for so long have their stack; -1: none */
-	struct event_options events; /* what is counted */
+	struct event_options events; /* events to count */
 	int64_t event_ms;            /* so often */
 	int64_t host_hz;    /* counters of the machine are read so often per second; 0: not */
 	enum wish block_io; /* requests to block devices */
@@ -44,13 +44,13 @@ struct kernel_options {
 struct profile_options {
 	const char *output; /* pattern for output_name(); NULL: report<N>.sqlite */
 	bool force_overwrite;
-	uint32_t trace; /* SL_TRACE_*: what is hooked; 0: the program runs without the shim */
+	uint32_t trace; /* SL_TRACE_*: calls to hook; 0: the program runs without the shim */
 	struct {
 		int64_t threshold_ns;
 		bool file_access;
 	} osrt;
 	struct {
-		uint32_t flags; /* SL_CUDA_*: what CUPTI is asked for */
+		uint32_t flags; /* SL_CUDA_*: kinds of records from CUPTI */
 		bool um_cpu_faults, um_gpu_faults;
 		int64_t flush_ms; /* 0: when buffers are full */
 		bool flush_on_profiler_stop;
@@ -62,7 +62,7 @@ struct profile_options {
 			env_vars; /* "A=B,C=D" as given, NULL none; take apart with profile_env_next() */
 		bool inherit_environment;
 		bool show_output; /* false: stdout and stderr of the program go to /dev/null */
-		int kill_signal; /* for what still runs when collection ends before the program; 0: leave it */
+		int kill_signal; /* for processes that run when collection ends before the program; 0: none */
 		bool wait_all; /* wait for the whole process tree, not only for the first process */
 		bool stop_on_exit;          /* end collection when the program ends */
 		int64_t duration_s;         /* 0: until the program ends */
@@ -90,10 +90,10 @@ struct profile_options {
 	} python;
 };
 
-/* What holds when nothing is asked. */
+/* Sets the defaults. */
 void profile_options_init(struct profile_options *options);
 
-/* Which commands take an option: `launch` what concerns the program, `start` what concerns one collection. */
+/* Commands that take an option: `launch` options of the program, `start` options of one collection. */
 enum option_side {
 	OPTIONS_PROFILE = 1,
 	OPTIONS_LAUNCH = 2,
@@ -130,7 +130,7 @@ int profile_options_from_string(struct profile_options *options, const char *tex
 /* As if given by -o, also for profile_options_add(). */
 void profile_options_set_output(struct profile_options *options, const char *pattern);
 
-/* What --kill may say: a signal, 0 for none, -1: something else. */
+/* Returns the signal of --kill, 0 for none, -1 for an invalid word. */
 int profile_kill_signal(const char *word);
 
 /*

@@ -124,8 +124,9 @@ static int read_kill(struct profile_words *w)
 }
 
 /*
- * graph or node, and after colons what nsys has in addition: how graphs that run on the device are traced, and NVTX
- * ranges around nodes. There is one way here, so these are taken and have no effect.
+ * graph or node, and after colons two additions of nsys: how graphs that run on the device are
+ * traced, and NVTX ranges around nodes. Sightline has one way, so the additions are accepted and
+ * have no effect.
  */
 static int read_cuda(struct profile_words *w)
 {
@@ -246,7 +247,7 @@ static int read_samples(struct profile_words *w)
 	return 0;
 }
 
-/* What the flight recorder does not keep. */
+/* Turns off events that the flight recorder does not keep. */
 static void leave_out(struct profile_options *o, const char *cmd)
 {
 	if (o->kernel.syscalls)

@@ -1,11 +1,12 @@
 /*
- * profile_values.h - the words of the options of `profile`, `launch` and `start`, and what they mean.
+ * profile_values.h - the words of the options of `profile`, `launch` and `start`, and their
+ * meaning.
  */
 #pragma once
 
 #include "collector/options/profile_options.h"
 
-/* What the table points to: as given, and in @o what needs no more reading. */
+/* Targets of the table of options: words as given, and in @o values that need no more reading. */
 struct profile_words {
 	struct profile_options o;
 	struct {
@@ -27,7 +28,7 @@ struct profile_words {
 	struct {
 		/* Of this parse. */
 		enum option_side side;
-		bool is_more;    /* over what was parsed before */
+		bool is_more;    /* parsed over earlier values */
 		bool is_joined;  /* the program's half is known, too */
 		const char *cmd; /* for messages, while they are read */
 	} parse;
@@ -36,9 +37,9 @@ struct profile_words {
 #define OFF_CPU_MOST_NS 1000000000000
 
 /*
- * Samples per second of CPU time: where an option asks for samples, as many as nsys takes; else what costs less than 1 % in
- * a virtual machine, where a sample with its stack and Python's frames takes up to 40 us. No divisor or multiple of rates
- * at which programs and kernels work.
+ * Samples per second of CPU time: where an option asks for samples, as many as nsys takes; else a
+ * rate that costs less than 1 % in a virtual machine, where a sample with its stack and Python's
+ * frames takes up to 40 us. No divisor or multiple of rates at which programs and kernels work.
  */
 #define SAMPLE_HZ         1000
 #define SAMPLE_HZ_UNASKED 199

@@ -158,7 +158,7 @@ static bool add(const struct list *l, const struct json_value *at, const struct 
 	return (f->domain && f->module && f->name) || wrong(l, at->at, strerror(ENOMEM));
 }
 
-/* A member of an object that is no comment; what it is called is checked by its reader. */
+/* A member of an object that is no comment; its name is checked by its reader. */
 static bool is_repeated(const struct json_value *item)
 {
 	for (const struct json_value *v = item->parent->child; v != item; v = v->next)

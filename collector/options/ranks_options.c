@@ -1,5 +1,6 @@
 /*
- * ranks_options.c - --ranks and --run. What can be found wrong with the dataset's folder is found before the program runs.
+ * ranks_options.c - --ranks and --run. Faults of the dataset's folder are found before the program
+ * runs.
  */
 #include "collector/options/ranks_options.h"
 

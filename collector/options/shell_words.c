@@ -12,7 +12,7 @@ void words_release(struct words *w)
 	free(w->argv);
 }
 
-/* Copies one word from @in to *@out with quotes taken off; returns what follows, NULL when a quote never ends. */
+/* Copies one word from @in to *@out with quotes taken off; returns the rest of @in, NULL when a quote never ends. */
 static const char *take_word(const char *in, char **out)
 {
 	char quote = 0;

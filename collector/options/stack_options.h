@@ -1,5 +1,6 @@
 /*
- * stack_options.h - which calls get a stack, and which frames: what --backtrace, --cudabacktrace and the like mean.
+ * stack_options.h - which calls get a stack, and which frames: values of --backtrace,
+ * --cudabacktrace and the like.
  */
 #pragma once
 

@@ -51,7 +51,7 @@ const char *trigger_time(int64_t ns, char *text, size_t len)
 	return text;
 }
 
-/* ---- what is written ---- */
+/* ---- the text of a condition ---- */
 
 struct parser {
 	const char *cmd, *text; /* one trigger, without the comma after it */
@@ -90,7 +90,7 @@ static int take_end(struct parser *p)
 	return *p->at ? wrong(p, p->at, "nothing is expected here") : 0;
 }
 
-/* What lies between @from and @to, without blanks around it. False: nothing does, or too much. */
+/* Copies the text from @from to @end, without blanks around it. False: it is empty, or too long. */
 static bool copy_name(char *to, const char *from, const char *end)
 {
 	size_t len;
@@ -365,7 +365,7 @@ int triggers_check(const struct triggers *ts, uint32_t trace, int64_t threshold_
 	return 0;
 }
 
-/* ---- what has happened ---- */
+/* ---- events ---- */
 
 bool trigger_matches(const char *pattern, const char *name)
 {

@@ -1,5 +1,5 @@
 /*
- * trigger.h - "--trigger 'nvtx:step > 1.5x median'": what is written, and when it has happened.
+ * trigger.h - "--trigger 'nvtx:step > 1.5x median'": its text, and the test for its condition.
  *
  *   nvtx:RANGE[@DOMAIN] > LIMIT     a range took so long; @*: in any domain
  *   osrt:FUNCTION > LIMIT           a call into the C library did
@@ -78,13 +78,13 @@ static inline bool triggers_have(const struct triggers *ts, enum trigger_kind ki
 bool trigger_matches(const char *pattern, const char *name);
 
 /*
- * Something took so long. True: longer than it may; then @why has a sentence about it, with the @name that it had.
- * What comes later is compared with this one, too.
+ * Something took so long. True: longer than it may; then @why has a sentence about it, with the
+ * @name that it had. Later durations are compared with this one, too.
  */
 bool trigger_duration(struct trigger *t, const char *name, int64_t ns, char *why, size_t why_len);
 
 /* "312.4 ms" */
 const char *trigger_time(int64_t ns, char *text, size_t len);
 
-/* "30", "30s", "500ms", "80us", "2m": ns; 0: not that. *@end: what follows. */
+/* "30", "30s", "500ms", "80us", "2m": ns; 0: not a time. *@end: the rest of @text. */
 int64_t time_read(const char *text, const char **end);
