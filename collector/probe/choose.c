@@ -198,7 +198,7 @@ static int64_t work_poll(struct one *g, struct work *w)
 	return INT64_MAX;
 }
 
-/* ---- what each GPU gets ---- */
+/* ---- sources of each GPU ---- */
 
 /* The @i-th of a list, or its only one; false: it has more than one, and no such. */
 static bool nth(const char *list, unsigned i, char *to, size_t len)
@@ -310,7 +310,7 @@ static void say_lines(struct choice *c, struct out *o)
 	}
 }
 
-/* What became of PM sampling. */
+/* Looks at the outcome of PM sampling. */
 static void look_at_pm(struct choice *c, struct out *o)
 {
 	static const uint32_t ready[2] = {PROBE_READY, 0};
@@ -390,7 +390,7 @@ void choose_run(struct out *o, const struct choose_ask *ask)
 		int64_t next = poll_all(&c), soon = out_now() + 100000000;
 
 		look_at_pm(&c, o);
-		/* Until all is decided, and after that for what ends. */
+		/* Sleeps until all sources are chosen, and then until one ends. */
 		out_sleep(o, next < soon ? next : soon);
 	}
 	poll_all(&c);

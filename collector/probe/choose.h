@@ -3,7 +3,10 @@
 
 #include "collector/probe/source.h"
 
-/* The command line of sl-gpu. Lists are as the user wrote them: checked by the collector's options, but for what is there. */
+/*
+ * The command line of sl-gpu. Lists are as the user wrote them: checked by the collector's options,
+ * except for the GPUs that exist.
+ */
 struct choose_ask {
 	const char *
 		devices; /* --gpu-metrics-devices; NULL: not given: GPM alone, where there is one */

@@ -1,11 +1,12 @@
 /*
  * frame.h - the contract between sl-gpu and the collector.
  *
- * sl-gpu is a process of its own: libraries of drivers may crash, hang, or be too new for what the collector is linked
- * with. It knows nothing of reports; the collector knows nothing of vendors. Two ways from the one to the other:
+ * sl-gpu is a process of its own: libraries of drivers may crash, hang, or be too new for the
+ * libraries that the collector is linked with. It knows nothing of reports; the collector knows
+ * nothing of vendors. Two ways from the one to the other:
  *
  *   a ring in a memfd    samples, as frames of doubles, and when each of sl-gpu's threads was last alive
- *   a socket             messages (SOCK_SEQPACKET): GPUs, what the values of a stream mean, events, notes, the end
+ *   a socket             messages (SOCK_SEQPACKET): GPUs, the meaning of a stream's values, events, notes, the end
  *
  * A stream is described by a message before its first frame; so the collector looks at the ring's head first, then reads
  * the messages, then the frames up to that head. It ends sl-gpu by closing the socket, or by killing it: nothing that
@@ -92,7 +93,7 @@ struct probe_hello {
 /* Texts end with a NUL; "" is not known. */
 struct probe_gpu_info {
 	uint32_t kind;
-	uint32_t gpu;    /* number in what follows: 0, 1, ... */
+	uint32_t gpu;    /* number in later messages: 0, 1, ... */
 	uint32_t number; /* in reports: NVML's index; of a part of a GPU: above all of those */
 	uint32_t pad;
 	char uuid[64], name[96], bus[32], chip[16];
@@ -112,10 +113,9 @@ enum probe_clock {
 };
 
 struct probe_name {
-	char name[80]; /* a metric: with its unit in brackets */
-	char unit[16]; /* a counter's */
-	uint32_t
-		is_sum; /* of a counter: what came together since the sample before; else a level */
+	char name[80];   /* a metric: with its unit in brackets */
+	char unit[16];   /* a counter's */
+	uint32_t is_sum; /* true: increments since the sample before; false: a level */
 };
 
 /* A stream is described once. A source that goes on otherwise (rate, set) begins a new one. */
@@ -129,7 +129,7 @@ struct probe_stream {
 	char reason[384];            /* why no better source or rate; "": there is none */
 	int64_t asked_mhz, real_mhz; /* samples per 1000 s */
 	int32_t clocks_locked;       /* 1, 0; -1: not known */
-	int32_t pid; /* what a counter is about: a process with its GPU; 0: the GPU */
+	int32_t pid;                 /* the process of a counter, with its GPU; 0: the GPU */
 	struct probe_name name[];
 };
 

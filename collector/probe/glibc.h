@@ -1,6 +1,7 @@
 /*
- * glibc.h - versions of the C library's functions that systems since glibc 2.31 have: put before each file of sl-gpu, so that it
- * runs there wherever it was built. What moved from libpthread and libdl into libc (2.34) has its old version in both.
+ * glibc.h - versions of the C library's functions that systems since glibc 2.31 have: put before
+ * each file of sl-gpu, so that it runs there wherever it was built. Functions that moved from
+ * libpthread and libdl into libc (2.34) have their old version in both.
  */
 #pragma once
 

@@ -162,7 +162,7 @@ static int sample(struct sample *s)
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	pthread_timedjoin_np(thread, NULL, &until);
-	_exit(0); /* what the libraries have to do at their end may hang */
+	_exit(0); /* exit handlers of the libraries may hang */
 }
 
 int main(int argc, char **argv)

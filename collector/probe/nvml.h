@@ -142,5 +142,5 @@ struct nvml {
 
 /* Loads and initialises it, once per process. NULL and a line in @why; @absent: there is no driver at all. */
 const struct nvml *nvml_load(char *why, size_t why_len, bool *absent);
-/* What a return means: a few words. */
+/* The meaning of a return value, in a few words. */
 const char *nvml_text(unsigned ret);

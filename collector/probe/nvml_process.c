@@ -156,7 +156,7 @@ void nvml_processes_poll(struct nvml_processes *p)
 			value[0] = one->memory;
 			value[1] = one->uses ? one->use / one->uses : NAN;
 		}
-		/* What has ended ends its curve. */
+		/* Ends the curve of a process that has ended. */
 		out_values(p->out, (unsigned)one->stream, now, now, value, 2);
 		if (!one->is_there)
 			one->pid = 0;

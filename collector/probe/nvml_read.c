@@ -185,8 +185,8 @@ static void learn_link(struct nvml_reader *r)
 }
 
 /*
- * What came together since the reading before, which was @ns ago at most. A counter of 32 bits that the link could have carried
- * round more than once since then is not known.
+ * Returns the increments since the reading before, at most @ns ago. Those of a 32-bit counter that
+ * the link could have carried round more than once since then are unknown.
  */
 static double sum_of(struct nvml_reader *r, struct counter_state *s, const struct reading *now,
 		     int64_t ns)

@@ -36,5 +36,5 @@ struct nvml_reader {
 	struct tier_state tier[TIERS];
 };
 
-/* Reads what is due of @tier and hands it on. False: the GPU is lost. */
+/* Reads the counters of @tier that are due and hands them on. False: the GPU is lost. */
 bool nvml_read(struct nvml_reader *r, enum tier tier);

@@ -1,8 +1,9 @@
 /*
  * out.c - writes the ring and the socket that frame.h describes.
  *
- * Several threads write, one at a time: a lock is simple, and held for the copy of a frame. Nothing waits for the
- * collector: what finds no room is counted, and stands in the ring as a gap in front of the stream's next frame.
+ * Several threads write, one at a time: a lock is simple, and held for the copy of a frame. Nothing
+ * waits for the collector: a frame that finds no room is counted, and stands in the ring as a gap
+ * in front of the stream's next frame.
  */
 #include "collector/probe/out.h"
 
@@ -20,7 +21,7 @@
 
 #define GPUS 64
 
-/* What is known of a stream. */
+/* State of a stream. */
 struct stream {
 	int64_t missing,
 		until; /* the first span without room, the end of the last one; until 0: none */

@@ -1,9 +1,9 @@
-/* out.h - the way out of sl-gpu: made by main.c; what sources write with is in source.h. */
+/* out.h - the way out of sl-gpu: made by main.c; the functions for sources are in source.h. */
 #pragma once
 
 #include "collector/probe/source.h"
 
-/* NULL: the descriptors are not what they must be. @over: a request to end (out_is_over()). */
+/* NULL: @ring is too small or cannot be mapped, or memory is out. @over: a request to end (out_is_over()). */
 struct out *out_open(int socket, int ring);
 /* The collector wants an end. */
 void out_end(struct out *o);

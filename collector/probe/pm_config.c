@@ -1,6 +1,7 @@
 /*
- * pm_config.c - selects what is sampled. CUPTI refuses a whole list for one metric that it does not know, and metrics that take
- * one pass each may take two together: each is tried alone, then all, then those that fit.
+ * pm_config.c - selects the metrics to sample. CUPTI refuses a whole list for one metric that it
+ * does not know, and metrics that take one pass each may take two together: each is tried alone,
+ * then all, then those that fit.
  */
 #include "collector/probe/pm_config.h"
 

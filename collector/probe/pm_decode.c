@@ -37,7 +37,7 @@ static struct pm_clock read_clock(const struct pm_api *api)
 	return (struct pm_clock){pair.its, pair.mono - pair.its};
 }
 
-/* What a round knows of the clock: a pair before it, and one behind it. */
+/* The clock in a round: a pair before it, and one behind it. */
 struct span {
 	struct pm_clock from, to;
 	bool is_step, is_behind; /* behind the step */
@@ -56,7 +56,7 @@ static int64_t map(struct span *s, int64_t its, int64_t expected)
 			return before;
 		return before + (int64_t)((double)(behind - before) * (double)at / (double)width);
 	}
-	/* The one that follows what was there before. */
+	/* Takes the candidate that fits the samples before. */
 	if (!s->is_behind && llabs(behind - expected) < llabs(before - expected))
 		s->is_behind = true;
 	return s->is_behind ? behind : before;

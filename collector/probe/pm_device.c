@@ -49,7 +49,7 @@ static bool load(struct source_why *why)
 			 "the driver does not start (cuInit: error %d)", result);
 		return false;
 	}
-	/* Where this fails, what comes after it crashes. */
+	/* Where this call fails, later calls crash. */
 	result = library.api.ProfilerInitialize(&begin);
 	if (result) {
 		snprintf(why->text, sizeof(why->text), "CUPTI's profiler does not start (error %d)",

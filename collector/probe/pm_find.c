@@ -120,7 +120,7 @@ int pm_find_try(const char *path)
 	/* Without libnvperf_host: an error, or no chip. */
 	if (version < PM_OLDEST || l.api.ProfilerHostGetSupportedChips(&chips) || !chips.cnt)
 		return 1;
-	/* Not exit(): handlers of what was loaded are not to run. */
+	/* Not exit(): handlers of loaded libraries must not run. */
 	_exit(write(1, &version, sizeof(version)) != sizeof(version));
 }
 
@@ -192,7 +192,7 @@ static void add_pattern(struct search *s, const char *root, const char *tail)
 	globfree(&found);
 }
 
-/* Wheels of the Pythons in PATH: of the folder that has the name, not of what a link there leads to (/opt/venv/bin/python3). */
+/* Wheels of the Pythons in PATH: of the folder that has the name, not of a link's target (/opt/venv/bin/python3). */
 static void add_pythons(struct search *s)
 {
 	const char *path = secure_getenv("PATH");

@@ -13,12 +13,12 @@ struct pm_library {
 };
 
 /*
- * Each candidate is first tried in a process of its own, which is this program with the arguments PM_FIND_TRY PATH: main()
- * hands them to pm_find_try(), whose result is the exit status.
- * 0 or -errno; why: what is missing.
+ * Each candidate is first tried in a process of its own, which is this program with the arguments
+ * PM_FIND_TRY PATH: main() hands them to pm_find_try(), whose result is the exit status. 0 or
+ * -errno; why: the missing part.
  */
 #define PM_FIND_TRY "try-cupti"
 int pm_find_try(const char *path);
 int pm_find(struct pm_library *l, char *why, size_t why_size);
-/* Without a child, this path alone. For tests, and for what is known to work. */
+/* Without a child, this path alone. For tests, and for a path known to work. */
 int pm_load(struct pm_library *l, const char *path, char *why, size_t why_size);

@@ -52,7 +52,7 @@ bool pm_rate_seen(struct pm_rate *r, unsigned cnt, int64_t ns)
 	if (mean <= 0)
 		return false;
 	off = mean > want ? mean - want : want - mean;
-	/* A fifth off; at first, what is worth another start. */
+	/* Keeps a rate that is up to a fifth off; at first, up to a fiftieth, as another start is worth it. */
 	if (off * (r->is_measured ? 5 : 50) <= want) {
 		r->period = mean;
 		r->is_measured = true;

@@ -13,7 +13,7 @@
 #define MOST_SAMPLES  4096
 #define STOP_ROUNDS   8
 
-/* What a round of 100 ms has, and a quarter. */
+/* Samples of a round of 100 ms, and a quarter more. */
 unsigned pm_session_samples(const struct pm_rate *r)
 {
 	int64_t cnt = r->hz / 8;

@@ -20,7 +20,7 @@ struct pm_device {
 /* Loads the libraries, once per process, and finds the GPU. False: why. pm_device_close() in any case. */
 bool pm_device_open(struct pm_device *d, struct probe_gpu *gpu, struct out *out,
 		    struct source_why *why);
-/* What is known without permission: the chip, and that it can be sampled at all. */
+/* Finds, without permission, the chip, and whether it can be sampled at all. */
 bool pm_device_check(struct pm_device *d, struct source_why *why);
 /* Which of the counters this process may sample. */
 bool pm_device_available(struct pm_device *d, struct source_why *why);
@@ -31,7 +31,10 @@ void pm_device_close(struct pm_device *d);
 void pm_lock(void);
 void pm_unlock(void);
 
-/* pm_why.c: what a result of CUPTI means for the user of this machine: "STEP: what; what to do". is_sampled: it has begun, so no other is in the way. */
+/*
+ * pm_why.c: explains a result of CUPTI to the user of this machine: "STEP: failure; remedy".
+ * is_sampled: sampling has begun, so no other profiler is in the way.
+ */
 void pm_explain(const struct pm_device *d, struct source_why *why, const char *step, int result,
 		bool is_sampled);
 
@@ -82,5 +85,5 @@ struct pm_flow {
 	bool is_overflow;
 };
 void pm_flow_start(struct pm_flow *f, const struct pm_session *s);
-/* Hands on what there is. 0 or CUPTI's result. */
+/* Hands on the samples so far. 0 or CUPTI's result. */
 int pm_decode(struct pm_flow *f, struct pm_session *s);

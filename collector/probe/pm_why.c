@@ -1,5 +1,6 @@
 /*
- * pm_why.c - what CUPTI's results mean, in one line, with what the user can do about it on this machine.
+ * pm_why.c - the meaning of CUPTI's results, in one line, with a remedy for the user of this
+ * machine.
  */
 #include "collector/probe/pm_session.h"
 

@@ -155,7 +155,7 @@ static char *trim(char *s)
 	return s;
 }
 
-/* unit__counter.rollup, or longer: what CUPTI's metrics look like. */
+/* unit__counter.rollup, or longer: the form of CUPTI's metrics. */
 static bool is_metric(const char *s)
 {
 	for (const char *c = s; *c; c++)
@@ -165,7 +165,7 @@ static bool is_metric(const char *s)
 	       s[strlen(s) - 1] != '.';
 }
 
-/* NULL, or what is wrong. */
+/* NULL, or the fault. */
 static const char *read_line(struct pm_wants *w, char *line)
 {
 	struct pm_metric *m = &w->at[w->cnt];
@@ -228,7 +228,7 @@ static int slurp(const char *path, char **text)
 	close(fd);
 	if (!result)
 		(*text)[n] = 0;
-	/* A NUL inside would hide what follows. */
+	/* A NUL inside would hide the rest. */
 	if (!result && strlen(*text) != (size_t)n)
 		result = -EILSEQ;
 	return result;

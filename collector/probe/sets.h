@@ -13,7 +13,7 @@ enum pm_group {
 	PM_MORE = 8,
 };
 
-/* How samples are triggered, and what becomes of them where the buffer is full. */
+/* How samples are triggered, and their fate where the buffer is full. */
 enum pm_trigger {
 	PM_TIME,               /* by a clock of fixed rate; the latest samples are kept */
 	PM_CYCLES,             /* by cycles of the SYS clock, whose rate changes */
@@ -47,7 +47,7 @@ const struct pm_family *pm_family_of(const char *chip);
 void pm_alias(const char *chip, char *alias, size_t size);
 /* The groups of a set's name; 0: not a set of this chip. The alias alone: the general one. */
 unsigned pm_groups_of(const char *chip, const char *set);
-/* The names of a chip's sets and what they are, one after the other: false, where there are no more. */
+/* Names and descriptions of a chip's sets, one after the other; false: no more. */
 bool pm_set_of(const char *chip, unsigned n, char *set, size_t size, const char **what);
 /* True: the name is a set's of some chip in the table. */
 bool pm_is_set(const char *set);

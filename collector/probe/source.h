@@ -1,9 +1,9 @@
 /*
- * source.h - what samples a GPU, and how it hands on what it has: the parts of sl-gpu.
+ * source.h - sources of samples of a GPU, and how they hand them on: the parts of sl-gpu.
  *
- * A source is opened for one GPU by the thread that then polls it and closes it at last. Which source a GPU gets is decided in
- * choose.c: the best one that opens. Sources load libraries by dlopen() and print nothing: what is to be known goes
- * through out.h's functions, declared here.
+ * A source is opened for one GPU by the thread that then polls it and closes it at last. Which
+ * source a GPU gets is decided in choose.c: the best one that opens. Sources load libraries by
+ * dlopen() and print nothing: samples and messages go through out.h's functions, declared here.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct probe_gpu {
 	void *parent; /* of a MIG instance: the GPU's */
 };
 
-/* What is asked for, of one GPU. */
+/* The request for one GPU. */
 struct source_want {
 	const char *set; /* --gpu-metrics-set: alias or "file:PATH"; NULL: the first that fits */
 	int64_t hz;      /* --gpu-metrics-frequency */
@@ -38,19 +38,22 @@ _Static_assert(sizeof(((struct probe_stream *)0)->reason) == SOURCE_WHY, "a reas
 /* Why a source could not be opened, or ended. */
 struct source_why {
 	char text
-		[SOURCE_WHY]; /* one line without a full stop: what failed, then what the user can do about it */
+		[SOURCE_WHY]; /* one line without a full stop: the failure, then a remedy for the user */
 	bool is_final; /* no other source need be tried: the GPU is gone, or the set is not known */
 };
 
 struct source {
 	const char *name; /* pm, gpm, nvml */
 	/*
-	 * Begins to sample: describes its stream(s), then frames may come. NULL: it cannot, see @why. What takes long
-	 * (loading a driver) stands between out_patience() calls.
+	 * Begins to sample: describes its stream(s), then frames may come. NULL: it cannot, see
+	 * @why. Slow work (loading a driver) stands between out_patience() calls.
 	 */
 	void *(*open)(struct probe_gpu *gpu, const struct source_want *want, struct out *out,
 		      struct source_why *why);
-	/* Hands on what there is. CLOCK_MONOTONIC of the next call; -1: it has ended (@why), and only close() follows. */
+	/*
+	 * Hands on the samples so far. Returns CLOCK_MONOTONIC of the next call; -1: the source has
+	 * ended (@why), and only close() follows.
+	 */
 	int64_t (*poll)(void *source, struct source_why *why);
 	void (*close)(void *source);
 };
@@ -61,7 +64,7 @@ void source_pm_print_sets(FILE *to);
 /* Can PM sampling sample this GPU at all, whatever the permissions? Its chip (may be ""), or why not. */
 bool source_pm_supports(struct probe_gpu *gpu, char chip[16], char *why, size_t why_len);
 
-/* ---- what sources write (out.c). All may be called from any thread. ---- */
+/* ---- writing functions for sources (out.c). All may be called from any thread. ---- */
 
 /* The clock of PROBE_MONOTONIC, ns. */
 int64_t out_now(void);

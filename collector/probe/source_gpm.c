@@ -93,7 +93,7 @@ static void *open_gpm(struct probe_gpu *gpu, const struct source_want *want, str
 			 n->driver);
 		return NULL;
 	}
-	/* A part of a GPU has what the whole has. */
+	/* A part of a GPU supports the same as the whole. */
 	ret = n->gpm_support(gpu->parent ? gpu->parent : gpu->device, &support);
 	if (ret != NVML_SUCCESS || !support.supported) {
 		snprintf(why->text, sizeof(why->text),

@@ -31,7 +31,7 @@ struct pm {
 	int locked;
 };
 
-/* ---- what is sampled ---- */
+/* ---- the metrics ---- */
 
 static bool read_file(struct pm *p, const char *path, struct source_why *why)
 {
@@ -129,7 +129,7 @@ static unsigned sm_clock(const struct pm *p)
 											    : 0;
 }
 
-/* Sampling may hold the clocks at a fixed rate: what is measured is then not what runs without. */
+/* Sampling may hold the clocks at a fixed rate: programs then run at another speed than without sampling. */
 static void look_at_clocks(struct pm *p, unsigned before)
 {
 	unsigned after = sm_clock(p), off = after > before ? after - before : before - after;
@@ -201,7 +201,7 @@ static bool configure(struct pm *p, struct source_why *why)
 	return false;
 }
 
-/* As fast as it is asked for, and as what is behind it takes the values. */
+/* Limits the rate to the requested one, and to the one that readers of the values can take. */
 static void limit_rate(struct pm *p, const struct source_want *want)
 {
 	int64_t hz = want->hz, most = want->rows / p->session.config->cnt;
