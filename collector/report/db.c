@@ -21,7 +21,7 @@
 #define RESTART_BYTES    (128u << 20) /* WAL size from which we wait for readers to let go of it */
 #define RESTART_WAIT_MS  20
 #define RESTART_PAUSE_NS INT64_C(1000000000)
-#define OPS_ROOM         (16u << 20) /* of what is no plain row: half of what a failed commit keeps */
+#define OPS_ROOM         (16u << 20) /* of db_ops.c: half of the bytes that a failed commit keeps */
 #define BALLAST_BYTES    (4u << 20)
 
 sqlite3_file *db_wal_file(struct db *db, int64_t *bytes)
@@ -46,8 +46,8 @@ static void wal_trim(struct db *db)
 }
 
 /*
- * Is there room for the file to take what the WAL has? Half of it would fill the disk to the last page and free nothing:
- * then what the end of the report has to say would not fit either.
+ * True: the disk has room for the pages of the WAL in the file. Half of them would fill the disk to
+ * the last page and free nothing: then the last rows of the report would not fit either.
  */
 /* Could the file take all that the WAL has? */
 static bool db_wal_fits(struct db *db)
@@ -214,7 +214,7 @@ static int ballast_open(struct db *db)
 	slash[slash == dir] = '\0';
 	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	free(dir);
-	/* On a small disk a quarter of what is free: the report needs room too. */
+	/* On a small disk a quarter of its free space: the report needs room too. */
 	if (fd >= 0 && !fstatvfs(fd, &vfs) && (uint64_t)vfs.f_bavail * vfs.f_frsize / 4 < bytes)
 		bytes = (uint64_t)vfs.f_bavail * vfs.f_frsize / 4;
 	if (fd >= 0 && fallocate(fd, 0, 0, (off_t)bytes)) {

@@ -41,7 +41,7 @@ struct db_open {
 	bool overwrite;  /* replace an existing regular file: it is gone as soon as this succeeds */
 	bool resume;     /* open an unfinished report again (recover) */
 	bool is_scratch; /* it is never finished: no disk space is reserved for that */
-	bool is_next;    /* of this process, which may have made what it replaces */
+	bool is_next;    /* of this process, which may have made the report that it replaces */
 	int64_t utc_epoch_ns;    /* Unix time at session time 0 */
 	int64_t system_clock_ns; /* CLOCK_MONOTONIC at session time 0 */
 };
@@ -49,10 +49,10 @@ struct db_open {
 /* NULL and a sentence in @why (why_len bytes) when the report cannot be created. */
 struct db *db_open(const struct db_open *how, char *why, size_t why_len);
 
-/* What is kept in addition. */
+/* Rows kept in addition. */
 enum {
 	DB_NEXT_SAID = 1,  /* diagnostics: @old has no events that they were about */
-	DB_NEXT_FILES = 2, /* files that are open: descriptors still mean what they did */
+	DB_NEXT_FILES = 2, /* files that are open: descriptors keep their meaning */
 };
 
 /*
@@ -177,7 +177,7 @@ int db_pending_gpu_read(struct db *db, int64_t first, int64_t last,
 /* The report's file was removed: it is written again at the end. */
 bool db_is_removed(const struct db *db);
 
-/* What other programs did to the report's file while it was written. */
+/* Changes by other programs to the report's file while it was written. */
 struct db_fate {
 	enum {
 		DB_IN_PLACE,
@@ -192,7 +192,7 @@ struct db_fate {
 
 /* Commits, marks the report complete, leaves WAL mode; frees @db, also when it fails: also where the file is not whole under its path. */
 int db_finish(struct db *db, int64_t duration_ns);
-/* The same; *fate has what became of the file. */
+/* The same; *fate has the fate of the file. */
 int db_finish_file(struct db *db, int64_t duration_ns, struct db_fate *fate);
 #define DB_STATE_RECORDED "recorded" /* key: the length, once db_finish() has begun */
 /* Frees without finishing (error paths, tests). */

@@ -1,4 +1,4 @@
-/* db_check.c - what a process tree cannot be: looked for when the report is complete. */
+/* db_check.c - impossible states of a process tree: looked for when the report is complete. */
 #include "collector/report/db_internal.h"
 
 int db_tree_faults(struct db *db, struct db_tree_faults *f)

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What a column of type REAL takes in a row; NaN and infinity are NULL. */
+/* The value of a REAL column for db_row(); NaN and infinity are NULL. */
 static inline int64_t db_real(double d)
 {
 	int64_t bits;
@@ -37,7 +37,7 @@ static inline void db_metric(struct db *db, int64_t raw, int64_t ns, int64_t typ
 	int64_t *r = db_row(db, DB_GPU_METRICS);
 	double whole = nearbyint(value);
 
-	if (whole > 9e18 || whole < -9e18) /* beyond what the column takes */
+	if (whole > 9e18 || whole < -9e18) /* beyond the column's range */
 		whole = whole > 0 ? 9e18 : -9e18;
 	r[METRIC_RAW_TIMESTAMP] = raw;
 	r[METRIC_TIMESTAMP] = ns;

@@ -30,7 +30,7 @@ static void leave_wal(struct db *db)
 		usleep(10000);
 }
 
-/* What the last commit lost goes into the report; on a full disk the ballast made room for that. */
+/* Writes the losses of the last commit into the report; on a full disk the ballast made room for them. */
 static int finish_lost(struct db *db, int64_t duration_ns, int err, size_t lost)
 {
 	const char *why = db_loss_reason(err);
@@ -79,7 +79,7 @@ int db_finish_file(struct db *db, int64_t duration_ns, struct db_fate *fate)
 	int err, marked, unnamed;
 	bool is_for_later, is_damaged;
 
-	db_ballast_drop(db); /* this is what it was kept for */
+	db_ballast_drop(db); /* the ballast is kept for this */
 	db->time.end = 0;
 	note_recorded(db, duration_ns);
 	err = db_commit(db, duration_ns);
@@ -185,7 +185,7 @@ int db_resume(struct db *db)
 	sqlite3_stmt *stmt;
 	int err = db_schema_scan(db);
 
-	/* What is in the WAL is not ours, and must not be trimmed with the first commit that finds no room. */
+	/* Pages in the WAL are not ours, and must not be trimmed with the first commit that finds no room. */
 	if (db->wal.is_on)
 		sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE,
 					  &db->wal.frames, NULL);

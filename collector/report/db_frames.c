@@ -40,7 +40,7 @@ struct row {
 	int64_t kind, symbol, module, file, line, inlined, kernel, unresolved, special, ip, method;
 };
 
-struct slot { /* of what is known of an address */
+struct slot { /* the lookup of an address */
 	int64_t where;
 	uint64_t frame;
 	struct stack_part part; /* cnt 0: free */
@@ -201,7 +201,7 @@ void db_frames_chain(const struct db_frames *f, int64_t id, int64_t *row)
 	row[CHAIN_LINE] = or_null(r->line);
 }
 
-/* ---- lookup of what a frame is made of ---- */
+/* ---- lookup of a frame's parts ---- */
 
 static struct row unresolved(struct db_frames *f, int kind, uint64_t address, int64_t module)
 {
@@ -386,7 +386,10 @@ static struct slot *find_slot(struct db_frames *f, int64_t where, uint64_t frame
 	return &f->slots.list[slot_at(f->slots.list, f->slots.cap, where, frame)];
 }
 
-/* What a frame's meaning depends on besides its own bits: code objects are numbered by arena, addresses by module. */
+/*
+ * The context that a frame's meaning depends on, besides its own bits: code objects are numbered by
+ * arena, addresses by module.
+ */
 #define WHERE_FIXED  INT64_MIN
 #define WHERE_PYTHON (INT64_C(1) << 62)
 #define WHERE_SPACE  (INT64_C(1) << 61)
@@ -440,7 +443,7 @@ struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *
 	return part;
 }
 
-/* ---- what the report has ---- */
+/* ---- rows in the report ---- */
 
 /* --resolve-symbols=false */
 bool db_frames_wanted(struct db *db)

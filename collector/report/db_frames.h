@@ -1,5 +1,6 @@
 /*
- * db_frames.h - frames of stacks, with names: what db_symbolize_all.c makes SL_STACKS of. Only db*.c include it.
+ * db_frames.h - frames of stacks, with names, from which db_symbolize_all.c makes SL_STACKS. Only
+ * db*.c include it.
  */
 #pragma once
 
@@ -30,5 +31,5 @@ int db_frames_error(const struct db_frames *f);
 /* SL_FRAMES.id of a part's frame, which is in that table from its first use on: not all parts are. 0: failed. */
 int64_t db_frames_use(struct db_frames *f, uint32_t at);
 
-/* What a table of callchains has of that frame: sets the columns CHAIN_* (db.h) but for the stack's id and the depth. */
+/* Sets the frame's columns CHAIN_* (db.h) in a row of a table of callchains, except for the stack's id and the depth. */
 void db_frames_chain(const struct db_frames *f, int64_t id, int64_t *row);

@@ -2,7 +2,7 @@
  * db_internal.h - shared by the parts of the report's writer (collector/report), and private to them.
  *
  *   db_open.c     open and close
- *   db.c          commit, what happens on a full disk; db_sql.c: statements and errors of a transaction
+ *   db.c          commit, behaviour on a full disk; db_sql.c: statements and errors of a transaction
  *   db_schema.c   tables by name from schema.sql, made with their first row
  *   row_batch.c   high-volume rows of integers
  *   db_ops.c      everything else, row by row; db_rows.c: which values, db_state.c: private notes, pending log
@@ -15,11 +15,11 @@
  *   db_symbolize_prefetch.c    looks up addresses of stacks while others still come
  *   db_symbolize_all.c, db_symbolize.c, db_frames.c, db_spaces.c   symbolize all stacks at the end
  *   db_rotate.c     one report after another
- *   db_place.c      whether the path still names the report, and what then
+ *   db_place.c      whether the path still names the report, and the consequences
  *
  * Rule easy to break: whatever the collector's memory believes to be in the file must survive a
  * rolled back transaction. Batches are dropped then; strings, rows of db_ops.c and the list of
- * existing tables go back to what was committed last, and the next commit writes them again.
+ * existing tables go back to the last commit's state, and the next commit writes them again.
  */
 #pragma once
 
@@ -151,7 +151,7 @@ struct db_ops {
 	} ids; /* given out so far: of SL_COUNTERS and the like */
 };
 
-/* Statements of db_put(): those of schema.sql's rows, DB_PUT_*, and what changes rows that are there. */
+/* Statements of db_put(): inserts of schema.sql's rows, DB_PUT_*, and updates of existing rows. */
 enum db_op {
 	OP_EXPORT_SET = DB_PUT_CNT,
 	OP_FILE_CLOSED,
@@ -181,7 +181,7 @@ int db_meta_export_set(struct db *db, const char *name, const char *value);
 
 /* ---- db_stacks.c ---- */
 
-/* What of stacks is in this report; by id. */
+/* Stacks, spaces and codes that are in this report; by id. */
 struct db_stacks_there {
 	struct db_map stack, code, space;
 };
@@ -215,7 +215,7 @@ int db_nvtx_load(struct db *db);
 void db_nvtx_free(struct db *db);
 void db_nvtx_move(struct db *db, struct db *old); /* ids given out, ranges that were left open */
 size_t db_nvtx_pending(const struct db *db);
-size_t db_nvtx_bytes(const struct db *db); /* of what waits for the next commit */
+size_t db_nvtx_bytes(const struct db *db); /* of rows that wait for the next commit */
 
 /* ---- db_counters.c ---- */
 
@@ -256,7 +256,7 @@ struct db {
 		bool is_open;
 		int failed;    /* error of this transaction, which is rolled back already */
 		int early_err; /* of a commit made by db_row */
-		int patience_ms, wait_ms; /* for locks; of what waits now */
+		int patience_ms, wait_ms; /* for locks; of the present wait */
 		bool is_out; /* of patience: the lock was waited for, or rows were kept while it was held */
 	} txn;
 	struct {
@@ -291,7 +291,7 @@ bool db_is_in_place(const struct db *db);
 void db_watch_size(struct db *db);
 /* Was the file cut, so that pages are missing? */
 bool db_is_damaged(struct db *db);
-/* Where the path names another file, or none: what became of the report. Then only db_close() may follow. */
+/* Where the path names another file, or none: the fate of the report. Then only db_close() may follow. */
 int db_place_end(struct db *db, struct db_fate *fate);
 
 /* Unix time and CLOCK_MONOTONIC at session time 0. */

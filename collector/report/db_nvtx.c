@@ -1,9 +1,10 @@
 /*
  * db_nvtx.c - rows of NVTX tables on their way into the file.
  *
- * Not by row_batch.c: its short cut copies cells of rows made of integers, and nearly every row here has a text of its
- * own. One INSERT per row with what is not NULL bound to it stores 1.5 million rows per second of CPU time, which is
- * beyond what a program can make of ranges without doing little else.
+ * Not by row_batch.c: its short cut copies cells of rows made of integers, and nearly every row
+ * here has a text of its own. One INSERT per row, with the values that are not NULL bound to it,
+ * stores 1.5 million rows per second of CPU time: more ranges than a program can make that also
+ * does other work.
  *
  * As in db_ops.c, calls are put down and carried out inside the next commit, so that a full disk costs nothing at once;
  * and in order, for a row may be written with its end unknown and be given that later.

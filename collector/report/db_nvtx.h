@@ -1,4 +1,4 @@
-/* db_nvtx.h - rows of NVTX_EVENTS and of what belongs to it. Part of db.h, apart for its length. */
+/* db_nvtx.h - rows of NVTX_EVENTS and of its side tables. Part of db.h, apart for its length. */
 #pragma once
 
 #include "collector/report/db.h"

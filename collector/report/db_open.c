@@ -215,8 +215,9 @@ static bool is_own(const struct db *db, const struct stat *st)
 }
 
 /*
- * SQLite opens names, which another user may exchange in a folder that is not ours alone. Its descriptors show what it
- * has opened: the file that db_open() made or locked, and a log of this user. 0, or -ESTALE.
+ * SQLite opens names, which another user may exchange in a folder that is not ours alone. Its
+ * descriptors show the files that it has opened: the file that db_open() made or locked, and a log
+ * of this user. 0, or -ESTALE.
  */
 static int check_files(const struct db *db, const char *real)
 {

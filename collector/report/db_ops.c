@@ -2,8 +2,9 @@
  * db_ops.c - rows that come one by one: processes, names, files, totals, diagnostics, notes.
  *
  * Each call is put down in db->ops.buf (statement, then its values) and carried out inside the next
- * commit. So a full disk costs none of them: the list stays and is carried out again. For that to be
- * right a row that may be written twice names its rowid, or key, itself, and replaces what is there.
+ * commit. So a full disk costs none of them: the list stays and is carried out again. For that to
+ * be right a row that may be written twice names its rowid, or key, itself, and replaces the
+ * existing row.
  */
 #include "collector/report/db_counters.h"
 #include "collector/report/db_internal.h"
@@ -36,7 +37,7 @@ static const struct {
 	[OP_STATE_DROP] = {"SL_STATE", "t", "DELETE FROM main.SL_STATE WHERE key = ?"},
 	[OP_PENDING_GPU_DROP] = {"SL_PENDING_GPU", "ii", "DELETE FROM main.SL_PENDING_GPU WHERE seq BETWEEN ? AND ?"},
 };
-/* Sums: what happens to the row that is there. They end at FIGURE_MAX: beyond, SQLite would make them floating point. */
+/* Sums: the change of the existing row. Sums end at FIGURE_MAX: beyond, SQLite would make them floating point. */
 static const char *const SUM[OP_CNT] = {
 	[DB_PUT_SL_SYSCALL_TOTALS] = " ON CONFLICT DO UPDATE SET count = count + excluded.count, totalNs = totalNs + excluded.totalNs,"
 		" minNs = min(minNs, excluded.minNs), maxNs = max(maxNs, excluded.maxNs),"
@@ -247,8 +248,8 @@ void db_ops_done(struct db *db)
 }
 
 /*
- * Stacks go with the rows that named them: they are large, and kept they would leave no room for what else there is to
- * say. Rows to come bring theirs again.
+ * Stacks go with the rows that named them: they are large, and would leave no room for other rows.
+ * Later rows bring their stacks again.
  */
 static void drop_stacks(struct db *db)
 {

@@ -1,9 +1,10 @@
 /*
  * db_place.c - whether the report's path still names its file: programs remove, replace, move and cut files while they are written.
  *
- * SQLite goes on with the files that it has open, and removes logs by their names, which may be those of another report by then. So
- * a report whose path names something else is closed without its log being touched by name. One that was removed is written again:
- * what is in its file is copied to a new one under its path.
+ * SQLite goes on with the files that it has open, and removes logs by their names, which may be
+ * those of another report by then. So a report whose path names something else is closed without
+ * its log being touched by name. A report that was removed is written again: the contents of its
+ * file are copied to a new one under its path.
  */
 #include "collector/report/db_internal.h"
 

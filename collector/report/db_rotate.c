@@ -1,8 +1,8 @@
 /*
  * db_rotate.c - rotates to a new report: keeps strings, processes, threads and images, drops events.
  *
- * Ids of strings, rows of processes, threads and images keep their numbers, so that whatever the collector remembers
- * stays true; what this connection's memory knows of them moves over instead of being read again.
+ * Ids of strings, rows of processes, threads and images keep their numbers, so that the collector's
+ * memory stays true; this connection's memory of them moves over instead of being read again.
  */
 #include "collector/report/db_internal.h"
 
@@ -180,7 +180,7 @@ static int copy_all(struct db *db, const struct db *old, unsigned also)
 	return err;
 }
 
-/* What memory knows of the rows that came along. */
+/* Moves the memory of the rows that came along. */
 static void move_memory(struct db *db, struct db *old)
 {
 	struct db_ops *to = &db->ops, *from = &old->ops;

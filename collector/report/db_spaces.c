@@ -83,7 +83,10 @@ int64_t db_spaces_pid(const struct db_spaces *all, int64_t space)
 
 /* ---- reading ---- */
 
-/* Code in memory that is no file, as /proc/PID/maps calls it. What compilers of the time put into a memfd has no build id. */
+/*
+ * Code in memory that is no file, as /proc/PID/maps calls it. Code that compilers at run time put
+ * into a memfd has no build id.
+ */
 static bool has_file(const char *path, bool has_id)
 {
 	return (path[0] == '/' && (has_id || strncmp(path, "/memfd:", 7) != 0) &&

@@ -1,5 +1,5 @@
 /*
- * db_sql.c - statements of the open transaction, and what their errors do to it.
+ * db_sql.c - statements of the open transaction, and the effect of their errors on it.
  *
  * Rule easy to break: an error inside a transaction goes through db_fail(), which rolls back at once;
  * everything that follows up to db_commit() must do nothing and return that error.

@@ -1,8 +1,8 @@
 /*
  * db_stacks.c - stacks as they come: rows of SL_SPACES, SL_MODULES, SL_CODES and SL_RAW_STACKS.
  *
- * Many calls name one stack, so the ids of what is in this report are kept. When rows of it are given up
- * (db_ops_failed()) all ids are forgotten: what is written twice replaces the row, or is the same.
+ * Many calls name one stack, so the ids of rows in this report are kept. When rows of it are given
+ * up (db_ops_failed()) all ids are forgotten: a row written twice replaces the first, or equals it.
  */
 #include "collector/report/db_internal.h"
 #include "collector/report/db_stacks.h"

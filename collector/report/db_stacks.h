@@ -66,7 +66,7 @@ struct db_stacks_reader {
 };
 int db_stacks_read(struct db *db, int64_t first, int64_t last, const struct db_stacks_reader *r);
 
-/* What is known by then is in the report (open transaction, nothing pending). 0 or -errno; the report is whole in any case. */
+/* Writes the known stacks into the report (open transaction, nothing pending). 0 or -errno; the report is whole in any case. */
 int db_stacks_finish(struct db *db);
 
 /* For a terminal: called with the progress in per cent, from 2 s on; -1: done. NULL: not called. */

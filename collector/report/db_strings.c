@@ -1,5 +1,6 @@
 /*
- * db_strings.c - StringIds: one id per distinct text, and what makes any bytes storable as text.
+ * db_strings.c - StringIds: one id per distinct text, and the conversion of any bytes to valid
+ * text.
  *
  * Ids are given out at once and count up from 0 (the empty text); rows are written at the next commit.
  * Rule easy to break: an id that was given out must reach the file even when that commit fails, for

@@ -152,7 +152,7 @@ static int add_all(struct work *w)
 	return err ? err : add_lost(w, INT64_MAX);
 }
 
-/* One pass over what may be the largest tables of the report. */
+/* Reads the ids in one pass over tables that may be the largest of the report. */
 static int read_ids(struct db *db, unsigned kind, struct ids *ids)
 {
 	const char *any = "", *table, *column = naming_column(kind);
@@ -220,7 +220,7 @@ static int begin(struct work *w)
 	return db->txn.failed ? db->txn.failed : naming_open(db, &w->naming);
 }
 
-/* Several transactions: a failure takes back what those before it have brought. */
+/* Several transactions: a failure takes back the rows of the transactions before it. */
 static int finish(struct work *w)
 {
 	struct db *db = w->db;

@@ -1,8 +1,8 @@
 /*
  * db_symbolize_prefetch.c - hands addresses of new stacks to the prefetch thread (symbols.h) while the program runs.
  *
- * A heuristic: each address once, in the youngest module that covers it. What it misses, db_symbolize_all.c looks up at
- * the end, by what the report knows about the modules of each time.
+ * A heuristic: each address once, in the youngest module that covers it. db_symbolize_all.c looks
+ * up missed addresses at the end, by the report's modules of each time.
  */
 #include "collector/report/db_internal.h"
 #include "collector/report/db_stacks.h"

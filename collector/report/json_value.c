@@ -40,7 +40,7 @@ static void advance(struct json_position *at, const char *from, const char *to)
 			at->column++;
 }
 
-/* ---- what is wrong ---- */
+/* ---- errors ---- */
 
 static void fail(struct json_error *error, const char *text, const char *at, const char *what)
 {

@@ -1,18 +1,19 @@
 /*
  * row_batch.c - rows of numbers on their way into the file.
  *
- * Rows are encoded at once, as the cells of a table's b-tree, into a small image of a SQLite database
- * in memory (the file format is documented and frozen: https://www.sqlite.org/fileformat2.html). The
- * image is attached, and INSERT INTO main.T SELECT * FROM image.T lets SQLite copy whole cells: its
- * "transfer optimisation" decodes no value, so a row costs about half of what it costs through a
- * virtual table, and SQLite stays the only one that writes the report. One image holds all tables
- * (SQLite attaches ten databases at most): page 1, a root page for each, then leaves as they are needed.
+ * Rows are encoded at once, as the cells of a table's b-tree, into a small image of a SQLite
+ * database in memory (the file format is documented and frozen:
+ * https://www.sqlite.org/fileformat2.html). The image is attached, and INSERT INTO main.T SELECT *
+ * FROM image.T lets SQLite copy whole cells: its "transfer optimisation" decodes no value, so a row
+ * costs about half as much as through a virtual table, and SQLite stays the only one that writes
+ * the report. One image holds all tables (SQLite attaches ten databases at most): page 1, a root
+ * page for each, then leaves as they are needed.
  *
  * Rule easy to break: the optimisation applies only while both tables have the same columns (types,
- * NOT NULL, defaults) and the target has no INTEGER PRIMARY KEY, unique index or trigger. Else SQLite
- * still copies the rows rightly, but slowly (CPU samples, which have the keys of nsys, and stacks, in order of
- * theirs: a third of what single INSERTs take). NOT NULL is not
- * checked on this way, so encode() does.
+ * NOT NULL, defaults) and the target has no INTEGER PRIMARY KEY, unique index or trigger. Else
+ * SQLite still copies the rows rightly, but slowly (CPU samples, which have the keys of nsys, and
+ * stacks, in order of theirs: a third of the time of single INSERTs). NOT NULL is not checked on
+ * this way, so encode() does.
  */
 #include "collector/report/db_counters.h"
 #include "collector/report/db_internal.h"
@@ -101,8 +102,8 @@ static inline uint8_t *put_value(uint8_t *type, uint8_t *p, int64_t v)
 }
 
 /*
- * Writes the number that db_real() made @v of. As SQLite does, whole numbers as integers: reading a column of type REAL
- * gives them back as what they are. (Limit: what SQLite itself stores so, 48 bits.)
+ * Writes the number that db_real() made @v of. As SQLite does, whole numbers as integers: reading a
+ * column of type REAL gives them back as floating point. (Limit: 48 bits, as in SQLite itself.)
  */
 static uint8_t *put_real(uint8_t *type, uint8_t *p, int64_t v)
 {

@@ -2,8 +2,9 @@
  * row_batch.h - rows of numbers on their way into the report: db_row() encodes them as pages of a SQLite database in
  * memory, row_batch_flush() has SQLite copy the cells.
  *
- * row_batch.c is the only file that knows SQLite's file format. What pays for it: 6.8 M rows per second of the collector's
- * CPU, against 4.9 M by INSERT ... SELECT from a virtual table (tests/bench/README.md).
+ * row_batch.c is the only file that knows SQLite's file format. The gain: 6.8 M rows per second of
+ * the collector's CPU, against 4.9 M by INSERT ... SELECT from a virtual table
+ * (tests/bench/README.md).
  */
 #pragma once
 
