@@ -5,8 +5,9 @@
  * Nothing here waits; a client that is silent for CONTROL_SILENT_MS is disconnected, and when all places are taken
  * the longest silent one is. Only the session's user and root are served.
  *
- * control_fd() becomes readable when there is work; control_serve() does it and hands questions to the function
- * given. Each is answered once: at once, or kept and answered by what it waits for.
+ * control_fd() becomes readable when there is work; control_serve() does it and hands questions to
+ * the function given. Each question is answered once: immediately, or kept until the event that it
+ * waits for.
  */
 #pragma once
 
@@ -24,7 +25,7 @@ struct control_client {
 	int fd;           /* -1: free */
 	int64_t since_ms; /* connected */
 	int waits_for;    /* the caller's number; 0: has not asked yet */
-	char *what;       /* malloc'd; what exactly, e.g. a report's path. NULL: anything */
+	char *what;       /* malloc'd; the awaited object, e.g. a report's path. NULL: any */
 };
 
 /* @client: for control_answer() or control_keep(), one of which must be called before it returns. */
@@ -60,6 +61,6 @@ void control_keep(struct control *k, int client, int waits_for, const char *what
 void control_tell(struct control *k, int waits_for, const char *what, const char *text);
 /* Its socket, for the caller to answer and close; it is no client any more. */
 int control_take(struct control *k, int client);
-/* Answers all that wait for it (@what NULL: whatever they wait for). How many. */
+/* Answers all that wait for it (@what NULL: any object). Returns their number. */
 int control_answer_kept(struct control *k, int waits_for, const char *what, int status,
 			const char *text);

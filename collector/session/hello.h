@@ -38,5 +38,5 @@ int hello_silent_late(struct hello_silent *s);
 int hello_accept(int listen_fd);
 /* Its other side, as the kernel knows it. False: not a process of this PID namespace. */
 bool hello_sender(int sock, uint32_t *pid, uint32_t *uid);
-/* What came over it: 1 a hello, 0 nothing yet, -1 hung up, or garbage, -2 its descriptor found no place here. */
+/* Receives from @sock: 1 a hello, 0 nothing yet, -1 hung up, or garbage, -2 no room for the descriptor of the hello. */
 int hello_receive(int sock, struct hello *hello);

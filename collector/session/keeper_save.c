@@ -1,4 +1,4 @@
-/* keeper_save.c - writes what a keeper holds into files, when its programs have ended. */
+/* keeper_save.c - writes the memory of a keeper into files, when its programs have ended. */
 #include "collector/session/keeper_internal.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "collector/session/session.h"
 #include "preload/wire/arena.h"
 
-/* Only what was touched: an arena is mostly holes. */
+/* Copies only touched pages: an arena is mostly holes. */
 static int copy_touched(int from, int to)
 {
 	char buf[65536];
@@ -109,7 +109,7 @@ static int write_spool(const struct keeper *k, int folder)
 	return first;
 }
 
-/* Removes what was written; segments that were files before stay. */
+/* Removes the written files; segments that were files before stay. */
 static void unwrite(const struct keeper *k, int folder)
 {
 	char text[RING_NAME_MAX];

@@ -1,4 +1,4 @@
-/* proc_select.h - processes that run already: may they be followed, what are they, who descends from them. */
+/* proc_select.h - processes that run already: permission to follow them, their names, their descendants. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@ struct running {
 	int64_t start_ns; /* CLOCK_MONOTONIC, to a hundredth of a second; may lie before the machine's start */
 };
 
-/* Can @pid be followed? 0, or -errno and a sentence without its end in @why that names what would help. */
+/* Checks whether @pid can be followed. 0, or -errno and a sentence without its end in @why that names a remedy. */
 int running_check(uint32_t pid, char *why, size_t why_len);
 /* All processes, but this one. malloc'd; the number, or -errno. */
 int running_all(struct running **list);

@@ -1,6 +1,6 @@
 /*
- * report_hook.c - runs a command of the user next to a collection. Double-forked, so that it need not be waited for;
- * neither the shell nor what it starts is traced, and Ctrl-C does not reach it.
+ * report_hook.c - runs a command of the user next to a collection. Double-forked, so that it need
+ * not be waited for; neither the shell nor its children are traced, and Ctrl-C does not reach it.
  */
 #include "collector/session/report_hook.h"
 

@@ -136,7 +136,7 @@ static void set_root(struct keeper *k, const struct keeper_message *m)
 	k->root.pidfd = m->peer_pid ? (int)syscall(SYS_pidfd_open, m->peer_pid, 0) : -1;
 }
 
-/* Its arena, or those of what it starts, may still come. */
+/* True: the root's arena, or those of its children, may still come. */
 static bool awaits_root(const struct keeper *k)
 {
 	struct pollfd p = {.fd = k->root.pidfd, .events = POLLIN};
@@ -218,7 +218,7 @@ static uint32_t slots_of(const struct sl_arena *a)
 	return slots < SL_SLOT_CNT ? slots : SL_SLOT_CNT;
 }
 
-/* Is a thread of the process in a slot? By what the process wrote, which is of the traced tree. */
+/* Is a thread of the process in a slot? The answer is from memory that the process, of the traced tree, wrote. */
 static bool arena_names(const struct kept *kept, uint32_t pid)
 {
 	const struct sl_arena *a = map_header(kept);
@@ -313,7 +313,7 @@ static bool has_many(const struct keeper *k, uint32_t pid)
 	return cnt >= ARENAS_OF_PROCESS;
 }
 
-/* What came over a connection of the traced tree. True: it is done with. */
+/* Handles messages on a connection of the traced tree. True: the connection is done. */
 static bool hear(struct keeper *k, int sock)
 {
 	struct hello h = {.fd = -1};
@@ -482,7 +482,7 @@ static void keep_alone(struct keeper *k)
 		look_at = mono_ms() + CHECK_MS;
 		if (has_owner(k))
 			continue;
-		/* What an owner has sent before its end waits behind no more than this takes. */
+		/* One call reaches all messages that an owner sent before its end. */
 		take_hellos(k);
 		if (!has_owner(k))
 			break;

@@ -22,7 +22,7 @@ struct saved_rings {
 };
 
 void saved_rings_init(struct saved_rings *s);
-/* Opens what is there; again, later: what was not there. @dir: of the session. */
+/* Opens the files that exist; a later call opens files that appeared since. @dir: of the session. */
 void saved_rings_find(struct saved_rings *s, const char *report, const char *dir);
 /* All files, of each folder in the order of the numbers in their names. */
 void saved_rings_each(const struct saved_rings *s,
@@ -31,7 +31,7 @@ void saved_rings_each(const struct saved_rings *s,
 int saved_rings_open(int folder, const char *name);
 /* A segment of the spool: "N.spool". */
 bool saved_rings_is_segment(const char *name, uint32_t *index);
-/* Whether the disks have room for what reading the files writes: MiB that lack, 0: none. */
+/* Returns the MiB that the disks lack for the output of reading the files, 0: none. */
 unsigned saved_rings_lack(const struct saved_rings *s, const char *report);
-/* Removes what a keeper wrote, and closes the folders. */
+/* Removes the files of a keeper, and closes the folders. */
 void saved_rings_remove(struct saved_rings *s);

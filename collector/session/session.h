@@ -47,7 +47,7 @@ int session_folder_open(const char *dir);
 /* Maps the control file of a session that another collector has left behind; no listening socket. */
 int session_adopt(struct session *s, const char *dir);
 
-/* Where in it the collector keeps what it knows while nothing is recorded. malloc'd. */
+/* Path in the session's folder of the collector's database while nothing is recorded. malloc'd. */
 char *session_db_path(const struct session *s);
 
 /*
@@ -64,5 +64,5 @@ void session_remove(struct session *s);
 /* Writes into the session's folder which report it writes; "": none. For sessions_report_dead(). */
 void session_note_report(const char *dir, const char *report);
 
-/* Removes a session directory with what belongs into it; nothing where session_folder_open() refuses. */
+/* Removes a session directory with its own files; nothing where session_folder_open() refuses. */
 void session_unlink(const char *dir);

@@ -12,7 +12,7 @@
 #include "collector/base/message.h"
 
 #define ANSWER_MS 3000
-#define SHOWN_NS  2000000000ll /* what is behind by less is as usual */
+#define SHOWN_NS  2000000000ll /* a shorter lag is usual */
 
 static int64_t number_of(const char *text, const char *key)
 {

@@ -1,5 +1,5 @@
 /*
- * sessions.c - finds sessions, names them, and removes what dead ones left.
+ * sessions.c - finds sessions, names them, and removes the files of dead ones.
  *
  * Everything read here may have been put there by another user (/tmp is shared): a directory counts only if it
  * belongs to the user whose number is in its name.
@@ -30,7 +30,7 @@
 
 /* ---- one session ---- */
 
-/* 0, or -EINVAL and a sentence in @why: what a name may consist of. */
+/* 0, or -EINVAL and a sentence in @why with the characters allowed in a name. */
 static int session_name_check(const char *name, char *why, size_t why_len)
 {
 	size_t len = strlen(name);
@@ -144,7 +144,7 @@ static bool look(struct session_entry *e, const char *dir, bool all, const char 
 	if (e->is_alive)
 		return true;
 	e->is_held = exists(dir, "rings") || takes_hellos(dir);
-	/* Nothing is kept there: what is left of it goes, unless it is being made at this moment. */
+	/* A folder with neither rings nor a listener is removed, unless it is being made at this moment. */
 	if (!e->is_held && e->owner == geteuid() &&
 	    (exists(dir, "name") || time(NULL) - st.st_mtime > STALE_S)) {
 		session_unlink(dir);
@@ -412,8 +412,10 @@ static const struct session_entry *find(const struct session_entry *list, size_t
 	return NULL;
 }
 
-/* The pid of another session's collector that has the name, 0: it is free. What this process was before counts as
- * this one (session_idle.h). */
+/*
+ * The pid of another session's collector that has the name, 0: it is free. Earlier sessions of this
+ * process count as its own (session_idle.h).
+ */
 static pid_t has_name(const struct session *s, const char *name)
 {
 	struct session_entry *list = NULL;

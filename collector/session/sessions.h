@@ -31,7 +31,7 @@ struct session_appearance {
 	const char *pattern; /* of the name: %p: @pid, %q{VAR}, %h; NULL, "": KIND-PID */
 	const char *kind;
 	pid_t pid;
-	char *name; /* what it became; SESSION_NAME_MAX */
+	char *name; /* the resulting name; SESSION_NAME_MAX */
 	struct control *control;
 	control_fn *ask; /* serves its commands, for @to */
 	void *to;
@@ -46,14 +46,14 @@ int session_appear(const struct session *s, const struct session_appearance *a, 
 		   size_t why_len);
 
 /*
- * All sessions of this user, or of all users (@all; others' only for root); live ones first, then by name. malloc'd.
- * Removes what dead sessions have left.
+ * All sessions of this user, or of all users (@all; others' only for root); live ones first, then
+ * by name. malloc'd. Removes the files of dead sessions.
  */
 size_t sessions_scan(struct session_entry **list, bool all);
 
 /*
- * Prints a line for each session beside @own whose collector was killed together with its keeper, names its report, and
- * removes what the session left.
+ * Prints a line for each session beside @own whose collector was killed together with its keeper,
+ * names its report, and removes the session's files.
  */
 void sessions_report_dead(const struct session *own);
 
