@@ -118,7 +118,7 @@ static void add(struct text *t, const char *from, const char *to)
 	t->len += (size_t)(to - from);
 }
 
-/* Behind what may stand between a function's parameters and the name of something inside of it. */
+/* Skips qualifiers between a function's parameters and the name of an entity inside of it. */
 static const char *skip_qualifiers(const char *p)
 {
 	static const char *const words[] = {" const", " volatile", " &&", " &", " noexcept"};
@@ -146,7 +146,7 @@ static void without_parameters(char *text)
 		if (p[0] == ':' && p[1] == ':') {
 			part = q = p + 2;
 		} else if (*p == ' ') {
-			t.len = 0; /* what is returned */
+			t.len = 0; /* the result */
 			part = p = q;
 			continue;
 		} else if (strncmp(p, "operator", 8) == 0 && p == part && !is_word(p[8])) {
@@ -209,7 +209,7 @@ static void unescape_rust(char *name)
 				len = (size_t)(end + 1 - p);
 			}
 		}
-		/* An underscore stands before what would not be an identifier. */
+		/* An underscore stands before text that would not be an identifier. */
 		if (*p == '_' && p[1] == '$' && (p == name || p[-1] == ':')) {
 			p++;
 			continue;

@@ -12,8 +12,9 @@ char *demangle_full(const char *symbol);
 size_t demangle_base(const char *demangled, const char **begin);
 
 /*
- * For stacks: scope, name and template arguments, but neither parameters nor return type, so that a function has
- * one short name; file and line distinguish overloads. C++ and Rust (both of its manglings, without hashes); of all others the
- * symbol, less what compilers add to parts and variants of functions (".cold", ".isra.0"). To be freed; NULL: no memory.
+ * For stacks: scope, name and template arguments, but neither parameters nor return type, so that a
+ * function has one short name; file and line distinguish overloads. C++ and Rust (both of its
+ * manglings, without hashes); of other languages the symbol, less the suffixes of compilers for
+ * parts and variants of functions (".cold", ".isra.0"). To be freed; NULL: no memory.
  */
 char *demangle_function(const char *symbol);

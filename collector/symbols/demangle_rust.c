@@ -50,7 +50,7 @@ static void put(struct rust *r, const char *text, size_t len)
 	r->len += len;
 }
 
-/* Appends @form; "%x" is what parse(r, 'x') appends, "%[x" a list of those. */
+/* Appends @form; "%x" is the output of parse(r, 'x'), "%[x" a list of such outputs. */
 static void emit(struct rust *r, const char *form)
 {
 	for (; *form && !r->is_bad; form++) {
@@ -100,7 +100,7 @@ static uint64_t tagged_62(struct rust *r, char tag)
 	return take(r, tag) ? base_62(r) + 1 : 0;
 }
 
-/* Behind 'B': what is at that place. */
+/* Behind 'B': appends the form at that place. */
 static void back(struct rust *r, char what)
 {
 	const char *at = r->p - 1, *behind;
@@ -238,7 +238,7 @@ static void constant(struct rust *r)
 	}
 }
 
-/* What a form names by one letter. */
+/* Appends the part that a form names by one letter. */
 static void parse(struct rust *r, char what)
 {
 	r->is_bad |= ++r->depth > DEPTH_MOST;

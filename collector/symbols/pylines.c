@@ -1,11 +1,11 @@
 /*
  * pylines.c - instruction offset to source line, from a code object's table. Three formats, all of them runs of instructions with the step to their line:
  *
- *   up to 3.9  pairs of bytes: how far on (unsigned), then lines (signed). What lies behind the last one belongs to it
+ *   up to 3.9  pairs of bytes: how far on (unsigned), then lines (signed). Instructions behind the last pair belong to it
  *   3.10       pairs of bytes: how many bytes of code, lines (signed) to theirs; -128: they have none
  *   from 3.11  a byte 1cccclll: kind c, l + 1 units of two bytes; behind it by kind lines and columns
  *
- * All in 64 bits: what comes from a program may be anything.
+ * All in 64 bits: a program's table may contain any bytes.
  */
 #include "collector/symbols/pylines.h"
 
@@ -93,7 +93,7 @@ static int in_locations(const uint8_t *table, size_t len, int64_t line, uint32_t
 		}
 		if (offset < end)
 			return kind == KIND_NONE ? 0 : as_line(line);
-		/* What is left of the entry are columns: the only bytes with the highest bit are heads. */
+		/* The rest of the entry are columns: only heads have the highest bit. */
 		while (at < len && !(table[at] & 0x80))
 			at++;
 	}

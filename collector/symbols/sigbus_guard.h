@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 /*
- * Runs @work, which is left where it reads what a file has lost: then false. What it had taken by then (memory, locks)
- * stays taken. Not within another one of the same thread.
+ * Runs @work, which is left where it reads a lost part of a file: then false. Resources that @work
+ * had taken by then (memory, locks) stay taken. Not within another one of the same thread.
  */
 bool bus_error_try(void (*work)(void *of), void *of);
 

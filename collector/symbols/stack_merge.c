@@ -127,7 +127,7 @@ size_t stack_merge(const struct stack_part *native, size_t natives, const struct
 			loops -= !is_doubtful;
 			if (has_python(&m)) {
 				put_group(&m);
-				/* What Python has more than there are loops is above what is left of C. */
+				/* Python's frames in excess of the loops are above the remaining frames of C. */
 				if (!loops && !extra && !is_cut)
 					put_rest(&m);
 				continue;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a frame is to the order of frames. */
+/* Role of a frame in the order of frames. */
 enum stack_role {
 	STACK_NATIVE,
 	STACK_LOOP,    /* the loop of the interpreter */
@@ -22,16 +22,16 @@ enum stack_role {
 /* The role of a native function. */
 enum stack_role stack_role(const char *function);
 
-/* A frame as it was taken: with what was inlined into it, several of the report. */
+/* A frame as it was taken: with the functions inlined into it, several frames of the report. */
 struct stack_part {
 	uint32_t first, cnt;
 	enum stack_role role;
 };
 
 /*
- * Puts @native and @python, both the innermost first, in order: @to has room for both. How many. A frame of the loop
- * stands for Python's frames up to the next one that C entered, and goes; what Python has more stays, and what is
- * native, too.
+ * Puts @native and @python, both the innermost first, in order: @to has room for both. How many. A
+ * frame of the loop stands for Python's frames up to the next one that C entered, and goes; frames
+ * of Python in excess stay, and native frames, too.
  */
 size_t stack_merge(const struct stack_part *native, size_t natives, const struct stack_part *python,
 		   size_t pythons, struct stack_part *to);

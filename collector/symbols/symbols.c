@@ -19,7 +19,7 @@
 #define BLOCK_BYTES 65536u
 #define MODULES     1024u /* buckets */
 #define PIDS        64u
-#define JIT_BYTES   (256u << 20) /* what is kept of maps and dumps of code made at run time */
+#define JIT_BYTES   (256u << 20) /* bytes kept of maps and dumps of code made at run time */
 
 struct block {
 	struct block *next;
@@ -27,7 +27,7 @@ struct block {
 	char text[];
 };
 
-/* Texts, each once, by what they were made of. */
+/* Texts, each once, by their sources. */
 struct known {
 	const char *key, *text;
 };
@@ -482,7 +482,7 @@ size_t symbols_at(struct symbols *s, struct symbols_module *m, uint64_t address,
 	return cnt;
 }
 
-/* ---- what has no file ---- */
+/* ---- code without a file ---- */
 
 bool symbols_jit(struct symbols *s, int64_t pid, uint64_t address, int64_t mono_ns,
 		 struct symbols_frame *frame)

@@ -42,8 +42,9 @@ void symbols_mapped(struct symbols *s, struct symbols_module *m, const struct sy
  * full queue drops it: symbols_at() finds it then. Between the first call and symbols_settle() nothing else may be called
  * but symbols_module(), symbols_mapped() of a new module, and symbols_close().
  *
- * symbols_settle() drops what is queued and waits for the running lookup. A pending signal (Ctrl-C) ends a long wait, as
- * for a file server that does not answer: false; the thread then owns the session and closes it.
+ * symbols_settle() drops queued addresses and waits for the running lookup. A pending signal
+ * (Ctrl-C) ends a long wait, as for a file server that does not answer: false; the thread then owns
+ * the session and closes it.
  */
 void symbols_prefetch(struct symbols *s, struct symbols_module *m, uint64_t address);
 bool symbols_settle(struct symbols *s);
@@ -56,9 +57,10 @@ size_t symbols_at(struct symbols *s, struct symbols_module *m, uint64_t address,
 		  struct symbols_frame *frame, size_t room);
 
 /*
- * Code that was made while the program ran, as listed by /tmp/perf-PID.map and jitdump: what was there at the given
- * time (CLOCK_MONOTONIC). False: not known. Files count that belong to root, to the caller, to the user of the process
- * while it runs, or to a user of symbols_jit_trust(); up to 256 MiB in all.
+ * Code that was made while the program ran, as listed by /tmp/perf-PID.map and jitdump: the
+ * function at the given time (CLOCK_MONOTONIC). False: not known. Files count that belong to root,
+ * to the caller, to the user of the process while it runs, or to a user of symbols_jit_trust(); up
+ * to 256 MiB in all.
  */
 bool symbols_jit(struct symbols *s, int64_t pid, uint64_t address, int64_t mono_ns,
 		 struct symbols_frame *frame);

@@ -1,11 +1,12 @@
 /*
  * symbols_cpython_loop.c - the part of CPython's loop that has no name.
  *
- * Compilers move what they take to be rarely run out of a function; with some profiles that is nearly the whole loop
- * (Debian's 3.13 to 3.15). Files without a full symbol table name only what is left. But from there jumps lead into the
- * other part, to the middle of something that has an entry of its own in .eh_frame, and no symbol, and from there others
- * lead back: no call and no jump to a function does that. (10 and 156 times at least, in those; 377 and 395 in Debian's
- * 3.11. Bytes that only look like jumps: once, and never back.)
+ * Compilers move blocks that they take to be rarely run out of a function; with some profiles that
+ * is nearly the whole loop (Debian's 3.13 to 3.15). Files without a full symbol table name only the
+ * rest. But from there jumps lead into the other part, to the middle of something that has an entry
+ * of its own in .eh_frame, and no symbol, and from there others lead back: no call and no jump to a
+ * function does that. (10 and 156 times at least, in those; 377 and 395 in Debian's 3.11. Bytes
+ * that only look like jumps: once, and never back.)
  */
 #include "collector/symbols/symbols_internal.h"
 
@@ -29,7 +30,7 @@ struct part {
 	unsigned jumps;
 };
 
-/* What the program headers describe, as far as it lies in the file. */
+/* Opens the code that the program headers describe, as far as it lies in the file. */
 static bool open_code(const struct elf_image *e, uint64_t address, struct code *c)
 {
 	Elf64_Ehdr head;

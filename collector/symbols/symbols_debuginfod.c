@@ -26,7 +26,7 @@
 
 int symbols_debuginfod_ms = 20000;
 
-/* What was fetched once is in a folder that all clients share. */
+/* Files fetched once are in a folder that all clients share. */
 static bool in_cache(const char *hex, char *path, size_t room)
 {
 	const char *cache = getenv("DEBUGINFOD_CACHE_PATH"), *xdg = getenv("XDG_CACHE_HOME"),
@@ -72,7 +72,7 @@ static void ask(const char *hex, int out, pid_t us)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setpgid(0, 0); /* Ctrl-C is for those that wait for it */
-	/* It has what we have, locks of reports among it. */
+	/* The child has our descriptors, locks of reports among them. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != us)
 		_exit(1);

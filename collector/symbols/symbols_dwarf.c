@@ -28,8 +28,8 @@
 
 #define NESTED_MOST 64 /* scopes within each other */
 /*
- * Of a file: all of a million functions may name one list of a million ranges, so that its size bounds neither memory nor time.
- * What lies beyond has the names of the symbol table.
+ * Of a file: all of a million functions may name one list of a million ranges, so that its size
+ * bounds neither memory nor time. Functions beyond the limit have the names of the symbol table.
  */
 #define KEPT_MOST  (2u << 20)   /* functions and ranges: 100 MiB */
 #define STEPS_MOST (256u << 20) /* entries and ranges that are looked at: seconds */
@@ -384,7 +384,7 @@ static bool grow_names(struct symbols_dwarf *d)
 	return true;
 }
 
-/* Of a function, or of one that was inlined: what they have in common is named once. */
+/* Name of a function, or of an inlined one: their common origin is named once. */
 static const char *name_of(struct symbols *s, struct symbols_dwarf *d, struct unit *u,
 			   Dwarf_Die *die)
 {
@@ -441,7 +441,7 @@ static const char *tidy(struct symbols *s, Dwarf_Die *unit, const char *path)
 
 			while (back && text[back - 1] != '/')
 				back--;
-			/* Not over the root, nor over what is itself a step up, or "here". */
+			/* Not over the root, nor over a part that is itself a step up, or "here". */
 			if (back > 1 && text[back] != '.') {
 				len = back - 1;
 				p += n;

@@ -125,7 +125,7 @@ struct wanted {
 	uint32_t crc;
 };
 
-/* Takes @path when it is what was split off. */
+/* Takes @path when it is the split-off debug information. */
 static bool try_debug(struct symbols_file *f, const struct wanted *w, const char *path)
 {
 	struct elf_image e;

@@ -1,8 +1,8 @@
 /*
  * symbols_internal.h - shared by the files of symbols.h.
  *
- *   symbols.c         the session: modules, texts, what was asked before
- *   symbols_prefetch.c   a thread that looks up what will be asked
+ *   symbols.c         the session: modules, texts, earlier lookups
+ *   symbols_prefetch.c   a thread that looks up addresses in advance
  *   symbols_file.c    files of a module: which is the right one, where its debug information is
  *   symbols_process.c   files that only the process leads to that has them mapped
  *   symbols_debuginfod.c  debug information from a server
@@ -30,7 +30,7 @@ bool symbols_is_interpreter(const char *symbol);
 void symbols_know(struct symbols *s, struct symbols_module *m, uint64_t address);
 void symbols_kernel_read(struct symbols *s);
 
-/* What a debuginfod server is given; changed while one is asked by a thread, and so read and written by __atomic_. */
+/* State of a session's debuginfod server; changed while a thread asks one, and so read and written by __atomic_. */
 struct symbols_server {
 	int left_ms;        /* 0 or less: is not asked any more */
 	bool is_waited_for; /* by a caller that Ctrl-C may interrupt */
@@ -70,7 +70,7 @@ int symbols_process_open(const struct symbols_mapped *by, const char *path);
 
 /* Whether the waiting thread has a pending signal that ends the wait. */
 bool symbols_is_interrupted(const struct symbols_server *server);
-extern int symbols_debuginfod_ms; /* what a session has for it */
+extern int symbols_debuginfod_ms; /* a session's time for it */
 /* The file with debug information of that build id (hexadecimal). */
 bool symbols_debuginfod(const char *hex, struct symbols_server *server, char *path, size_t room);
 
@@ -107,7 +107,7 @@ size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t add
 /* ---- symbols_jit.c ---- */
 
 struct symbols_jit;
-/* NULL: nothing there. What it keeps is taken off *@room, in bytes, which outlives it. */
+/* NULL: nothing there. The bytes that it keeps are taken off *@room, which outlives it. */
 struct symbols_jit *symbols_jit_open(int64_t pid, size_t *room,
 				     const struct symbols_server *server);
 void symbols_jit_close(struct symbols_jit *j);

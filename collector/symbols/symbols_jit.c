@@ -5,8 +5,9 @@
  * Memory is used again: of several functions at one address the right one is the youngest that was there by then. A map
  * has no times; later lines count more.
  *
- * Any user may put a file under these names. So links are not followed, the owner counts, as with perf; memory and steps
- * are bounded; and the file is copied: what is parsed twice is the same twice, and its end stays where it is.
+ * Any user may put a file under these names. So links are not followed, the owner counts, as with
+ * perf; memory and steps are bounded; and the file is copied: a text parsed twice is the same
+ * twice, and its end stays where it is.
  */
 #include "collector/base/grow.h"
 #include "collector/base/plain_file.h"

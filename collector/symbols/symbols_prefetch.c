@@ -25,7 +25,7 @@ struct symbols_reader {
 	pthread_cond_t changed;
 	bool is_ended, is_left, is_through;
 	unsigned first, cnt;
-	/* A ring: what does not fit is looked up when it is asked. */
+	/* A ring: an address that does not fit is looked up on request. */
 	struct waiting {
 		struct symbols_module *module;
 		uint64_t address;
@@ -84,7 +84,7 @@ static bool start(struct symbols_reader *r)
 	if (pthread_attr_init(&attributes))
 		return false;
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	/* Signals are for the main thread; but not those that say what this one did. */
+	/* Signals are for the main thread; but not those that report a fault of this thread. */
 	sigfillset(&all);
 	sigdelset(&all, SIGBUS);
 	sigdelset(&all, SIGSEGV);

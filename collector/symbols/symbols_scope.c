@@ -1,4 +1,4 @@
-/* symbols_scope.c - what debug information calls a function, with its namespaces and classes. */
+/* symbols_scope.c - the name of a function in debug information, with its namespaces and classes. */
 #include "collector/symbols/symbols_scope.h"
 
 #if SL_HAVE_LIBDW
@@ -42,7 +42,7 @@ static bool is_scope(int tag)
 	       tag == DW_TAG_enumeration_type || tag == DW_TAG_interface_type;
 }
 
-/* "space::Class::name", for what has no linkage name: constructors that were inlined, for one. */
+/* "space::Class::name", for functions without a linkage name: inlined constructors, for example. */
 static const char *scoped_name(struct symbols *s, Dwarf_Die *die)
 {
 	const char *name = dwarf_diename(die);
@@ -95,7 +95,7 @@ const char *symbols_function_name(struct symbols *s, Dwarf_Die *unit, Dwarf_Die 
 	Dwarf_Die die = *function;
 
 	if (symbol) {
-		/* What cannot be demangled has its name and its scope all the same. */
+		/* A function whose symbol cannot be demangled still has its name and its scope. */
 		name = strncmp(symbol, "_R", 2) == 0 ? NULL : symbols_demangled(s, symbol);
 		if (name)
 			return name;

@@ -1,8 +1,9 @@
 /*
  * symbols_table.c - functions by address, from all symbol tables that a file has.
  *
- * A symbol mostly has a size and does not cover what follows it: in a stripped file most code has no name, and
- * gets none. Symbols may lie within others, so that the nearest one before an address need not be the right one.
+ * A symbol mostly has a size and does not cover the code behind it: in a stripped file most code
+ * has no name, and gets none. Symbols may lie within others, so that the nearest one before an
+ * address need not be the right one.
  */
 #include "collector/base/grow.h"
 #include "collector/symbols/symbols_internal.h"
