@@ -48,7 +48,7 @@ static bool is_code(const struct why *y, uint32_t object)
 	return yes;
 }
 
-/* How often a process opens a file, at whatever line: a short call has no stack of its own. */
+/* How often a process opens a file, counted over all lines: a short call has no stack of its own. */
 struct opened {
 	uint32_t process, object;
 	int64_t times;
@@ -85,7 +85,7 @@ static size_t count_opened(struct why *y, struct opened *list)
 	return kept;
 }
 
-/* A module is imported once, at the start mostly; lines that import what is opened many times are culprits. */
+/* A module is imported once, mostly at the start; a line that imports a file which is opened many times is a culprit. */
 static bool find_imports(struct why *y)
 {
 	struct opened *list = malloc((y->walk.leaves_cnt + 1) * sizeof(*list));
@@ -190,8 +190,8 @@ static bool imports(const struct why_culprit *c)
 }
 
 /*
- * Of one function: both compute, or both import again and again what was thrown away between. Processes are made at one line and
- * waited for at another.
+ * Do two lines of a function count as one culprit? Both import, or both compute; lines of a module itself must also make
+ * processes or wait for processes, as processes are made at one line and waited for at another.
  */
 static bool belong_together(const struct why *y, const struct why_culprit *a,
 			    const struct why_culprit *b)
@@ -204,7 +204,7 @@ static bool belong_together(const struct why *y, const struct why_culprit *a,
 		 (!is_module(x) || (a->is_of_processes && b->is_of_processes))));
 }
 
-/* The samples of a loop are spread over its lines: the first, which has most, gets those of the others. */
+/* The samples of a loop are spread over its lines: the first line, which has most of them, gets the time of the other lines. */
 static void join_functions(struct why *y, uint32_t *joined)
 {
 	size_t cnt = y->culprits_cnt < 256 ? y->culprits_cnt : 256;
@@ -231,7 +231,7 @@ static bool lacks_stack(const struct why *y, const struct why_leaf *l)
 }
 
 /*
- * The culprit that a leaf belongs to: its line's. Where nothing was sampled, what has no line is its process's: with samples it
+ * The culprit that a leaf belongs to: its line's. A leaf without a line goes to its process, but with samples to no culprit: it
  * is the start of a program or of its interpreter. NULL: none; *@rc: not SQLITE_OK: no memory.
  */
 static struct why_culprit *culprit_of(struct why *y, const struct why_leaf *l, int *rc)

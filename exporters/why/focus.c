@@ -64,7 +64,7 @@ static int run_sql(sqlite3 *db, const char *sql, const char *range,
 {
 	struct report r = {.kind = &report_kind, .name = "why"};
 	char text[256];
-	/* What it includes is there: only memory may lack. */
+	/* The included files are part of the program: the only error is lack of memory. */
 	int rc = report_include(&r, sql, text, sizeof(text)) < 0 ? SQLITE_NOMEM : SQLITE_OK;
 
 	for (const char *at = r.sql; rc == SQLITE_OK && at && *at;) {
@@ -175,7 +175,7 @@ struct found {
 	bool is_short;
 };
 
-/* What was found of one thread, if it is better: that of the main thread, or that with most time. */
+/* Keeps the spans of a thread if they are better than the kept ones: steps of the main thread first, then the most time. */
 static void choose(struct found *d)
 {
 	uint32_t thread = d->spans_cnt ? why_model_find(d->m, d->now) : WHY_NONE;

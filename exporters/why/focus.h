@@ -3,14 +3,14 @@
 
 #include "exporters/why/model.h"
 
-#define STEPS_LEAST 5 /* what repeats less often is no step, unless it is named */
+#define STEPS_LEAST 5 /* a range that repeats less often is no step, unless it is named */
 
 struct why_ask {     /* all zero: the main thread of the root process, all of its time */
 	int64_t tid; /* globalTid or tid; 0: not asked for */
 	const char
 		*nvtx; /* "RANGE" or "DOMAIN:RANGE", % stands for anything; NULL: not asked for */
 	const char *
-		step; /* NULL: no steps; "": what looks like steps; the number of one; a range as above */
+		step; /* NULL: no steps; "": the steps noticed in the report; the number of a step; a range as above */
 	bool of_gpu;
 	int64_t gpu;             /* device */
 	const struct wall *wall; /* of the report and filter, where it is known; NULL: it is read */
@@ -27,7 +27,7 @@ struct why_focus {
 	int64_t ns;                /* of all spans */
 	int64_t from, to;          /* from the first to the last */
 	char *name;                /* of the ranges or steps; NULL: all of the time */
-	size_t cnt; /* of the ranges, before those within others were left out; of all steps */
+	size_t cnt;                /* of the ranges, nested ones included; of all steps */
 	bool is_steps;
 	int64_t median, min, max; /* of all steps; 0: none */
 };
@@ -35,6 +35,6 @@ struct why_focus {
 /* 0, or -1 after one sentence in @text. */
 int why_find_focus(struct why_focus *f, const struct why_model *m, const struct why_ask *ask,
 		   char *text, size_t len);
-/* What looks like steps, for a line about them; cnt 0: nothing does. SQLite's result code. */
+/* Finds ranges that look like steps, for a line about them; cnt 0: none. SQLite's result code. */
 int why_notice_steps(struct why_focus *f, const struct why_model *m);
 void why_focus_free(struct why_focus *f);

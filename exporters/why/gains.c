@@ -1,4 +1,4 @@
-/* gains.c - which actions are tried at which culprits, and what the replays say. */
+/* gains.c - the actions tried at each culprit, and the bounds by their replays. */
 #include "exporters/why/gains.h"
 
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 #include "collector/base/grow.h"
 #include "exporters/why/replay.h"
 
-#define CULPRITS 6    /* tried: those with most time */
+#define CULPRITS 6    /* tried: the ones with most time */
 #define SYNCS    3    /* places of waits for the GPU, likewise */
 #define LEAST    0.01 /* of the time looked at: a culprit with less is not tried */
-#define GOOD     0.02 /* of it: no gain follows from a replay of nothing that is more wrong */
+#define GOOD     0.02 /* of it: a larger error of the replay without a change makes gains only bounds */
 #define WIDE     3    /* upper bound by lower: no more than "up to" */
 #define MANY     10   /* pieces */
 #define LEFT     0.45 /* of them: less than half */
@@ -39,16 +39,16 @@ static int64_t most(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* ---- what could be done ---- */
+/* ---- actions ---- */
 
-/* How the threads that a culprit's time is of follow each other. */
+/* How the threads at a culprit follow each other. */
 struct shape {
 	uint32_t threads;
 	int64_t all, sum, longest; /* of their spans at the culprit; without computing */
 	int64_t lives, from, to; /* from the first to the last span of each: together, and of all */
 };
 
-/* What a thread did at the lines of a gain. */
+/* The sum of a thread at the lines of a gain. */
 static struct replay_sum sum_of(const struct why *y, const struct replay *r,
 				const struct why_gain *g, size_t thread)
 {
@@ -103,7 +103,7 @@ static bool is_behind_lock(const struct why *y, const struct why_culprit *c)
 	return false;
 }
 
-/* The better action than to do without; GAIN_REMOVE: none. @keep, @of_thread: what is left of the spans. */
+/* An action better than removal; GAIN_REMOVE: none. @keep, @of_thread: the share of the spans that is left. */
 static enum gain_action choose(const struct why *y, const struct replay *r, struct why_gain *g,
 			       double *keep, double *of_thread)
 {
@@ -132,7 +132,7 @@ static enum gain_action choose(const struct why *y, const struct replay *r, stru
 	return GAIN_LEVEL;
 }
 
-/* The reason with most time that could go: kernels are what the GPU is there for. */
+/* The reason with most time that could be saved: all but kernels, the purpose of the GPU. */
 static uint32_t cost_of(const struct why_culprit *c)
 {
 	struct why_culprit rest = *c;
@@ -157,7 +157,7 @@ static struct replay_edit *add_try(struct tries *t, size_t gain)
 	return &t->edits[t->cnt++];
 }
 
-/* Nothing, as it was recorded; and what all others are compared with: the same, not recorded. */
+/* The first two edits, without a culprit: as recorded; without the tracer's time, which all others are compared with. */
 static void add_nothing(struct tries *t)
 {
 	add_try(t, 0)->without_tracer = false;
@@ -182,7 +182,7 @@ static bool is_many(const struct why_culprit *c)
 		reason == WHY_GPU_LATENCY || reason == WHY_GPU_COPY);
 }
 
-/* Samples of what computes are spread over the lines of a loop; a call is made in the line that is known. */
+/* Samples of a computing loop are spread over its lines; a call has the exact line. */
 static bool is_exact(const struct why *y, const struct why_gain *g)
 {
 	const struct why_culprit *c = g->culprit == WHY_NONE ? NULL : &y->culprits[g->culprit];
@@ -191,8 +191,8 @@ static bool is_exact(const struct why *y, const struct why_gain *g)
 }
 
 /*
- * How much of what it computes may be needed: a line of compiled code that calls nothing can perhaps be made faster, but no record
- * shows by how much. A call can be done without, and what an interpreter computes can be compiled.
+ * The share of the computing time that may be needed: a line of compiled code that calls nothing can perhaps be made faster, but
+ * no record shows by how much. A call can be removed, and interpreted code can be compiled.
  */
 static double needed(const struct why *y, const struct why_gain *g)
 {
@@ -250,7 +250,7 @@ static bool add_gain(struct why *y, const struct why_gain *g)
 	return true;
 }
 
-/* What a comprehension computes is its function's: "f.<locals>.<genexpr>" is of "f". */
+/* A comprehension belongs to its function: "f.<locals>.<genexpr>" to "f". */
 static bool is_within(const char *inner, const char *outer)
 {
 	size_t len = strlen(outer);
@@ -307,7 +307,7 @@ static int list_gains(struct why *y, size_t cnt)
 	return SQLITE_OK;
 }
 
-/* What is won when each is done without. */
+/* The bounds of each gain when its culprit is removed. */
 static int remove_all(struct why *y, struct replay *r)
 {
 	struct tries t = {0};
@@ -349,7 +349,7 @@ static int add_syncs(struct why *y, struct replay *r, struct tries *t)
 	return SQLITE_OK;
 }
 
-/* Where something better is known than to do without: what that gives. */
+/* The bounds of each gain that has a better action than removal. */
 static int improve(struct why *y, struct replay *first)
 {
 	size_t threads = y->model.threads_cnt, cnt = y->gains_cnt;
@@ -430,7 +430,7 @@ int why_find_gains(struct why *y)
 	if (!y->time.spans_cnt || (y->gpu && y->time.spans_cnt > 1))
 		return SQLITE_OK;
 	rc = list_gains(y, r.culprits);
-	/* Without context switches, nothing is known of what waits for what: no more can be won than the time on the way. */
+	/* Without context switches, no record shows which thread waits for which: the upper bound stays the culprit's time. */
 	if (rc == SQLITE_OK && y->model.threads[y->focus].switches_cnt) {
 		rc = remove_all(y, &r);
 		if (rc == SQLITE_OK)

@@ -1,5 +1,5 @@
 /*
- * gains.h - what could be won: an action at a culprit, replayed, as bounds.
+ * gains.h - gains: an action at a culprit, replayed, with bounds of the time it saves.
  *
  * A gain is never the time of a call, the life of a process or the idle time of a GPU: it is by how much earlier the focus
  * thread comes to the end when the recording is replayed with the action.
@@ -28,7 +28,7 @@ enum gain_severity {
 struct why_gain {
 	uint32_t culprit; /* index; WHY_NONE: none, of GAIN_SYNC */
 	uint32_t place;
-	uint64_t culprits;    /* a bit for each: those at its line, too */
+	uint64_t culprits;    /* a bit for each culprit at the line */
 	int64_t lower, upper; /* ns; lower 0: nothing is sure */
 	double sure;          /* as of culprits */
 	uint32_t cnt;         /* threads or processes of GAIN_TOGETHER, GAIN_LEVEL */

@@ -19,7 +19,7 @@ static uint32_t maker(const struct why_model *m, uint32_t thread)
 	return m->processes[t->process].main_thread;
 }
 
-/* What a thread did, and before it was there the one that made it. */
+/* The walk over a thread, and before its birth over the thread that made it. */
 static void host(struct walk *w, struct at at, uint32_t thread, int64_t from, int64_t to)
 {
 	const struct why_model *m = w->m;
@@ -178,7 +178,7 @@ static void sum_up(struct why_gpu *gpu)
 	}
 }
 
-/* Without those that did nothing in the wall time. */
+/* Limits each GPU to the wall time, and drops GPUs that were idle throughout. */
 static void clip(struct why_gpus *g, const struct why_model *m)
 {
 	size_t kept = 0;

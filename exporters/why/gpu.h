@@ -1,7 +1,7 @@
 /*
- * gpu.h - what each GPU did between the first launch and the last completion: kernels, only copies, nothing. Why it did nothing:
- * until its next operation was launched, what the thread that did so was at (the walk); then the launch itself, and the time
- * until the operation began.
+ * gpu.h - the time of each GPU between the first launch and the last completion: kernels, only copies, idle. Idle time is due to
+ * the thread that launches the next operation, by its walk until the launch; then to the launch itself, and to the time until the
+ * operation begins.
  */
 #pragma once
 

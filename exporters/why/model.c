@@ -123,7 +123,7 @@ size_t why_last(const void *list, size_t cnt, size_t size, int64_t time)
 
 /* ---- processes ---- */
 
-/* globalPid, parentGlobalPid, start, end, traced, exe: an image; the last one of a process is what it is called. */
+/* globalPid, parentGlobalPid, start, end, traced, exe: an image; the last image of a process gives its name. */
 static bool image_row(struct why_model *m, sqlite3_stmt *stmt)
 {
 	uint32_t number = why_model_process(m, sqlite3_column_int64(stmt, 0) >> 24);
@@ -207,7 +207,7 @@ static int detail_row(void *model, sqlite3_value **v)
 			s->is_preempted = sqlite3_value_int(v[2]) != 0;
 		if (sqlite3_value_type(v[3]) != SQLITE_NULL)
 			s->wakeup = why_time(v[3]);
-		/* A waker outside of what was recorded has no number. */
+		/* A waker outside of the recording has no number. */
 		if (sqlite3_value_type(v[4]) != SQLITE_NULL)
 			s->waker = why_model_find(m, sqlite3_value_int64(v[4]));
 		break;

@@ -1,6 +1,6 @@
 /*
- * model.h - what the walk needs of a report, in memory, by thread and in order of time: context switches, outermost calls,
- * samples, GPU work.
+ * model.h - the events of a report that the walk needs, in memory, by thread and in order of time: context switches, outermost
+ * calls, samples, GPU work.
  */
 #pragma once
 
@@ -28,16 +28,16 @@ struct why_switch {
 struct why_call {
 	int64_t start, end;
 	uint32_t what;        /* why_what() */
-	uint32_t correlation; /* of a CUDA call: what it started has the same; 0: none */
+	uint32_t correlation; /* of a CUDA call: the id of the work it started; 0: none */
 };
 
-/* What a call is: most are the same as many others. */
+/* Name, stack and object of a call, each combination stored once. */
 struct why_what {
 	uint32_t name, stack, object; /* numbers in the model's maps; object: path or peer */
 	uint32_t has_result;          /* it returned something other than 0 */
 };
 
-/* What a call that begins at @start works on: a lock by its address, or a socket by its file. */
+/* The object of the call that begins at @start: a lock by its address, or a socket by its file. */
 struct why_object {
 	int64_t start;
 	int64_t object;
@@ -111,7 +111,7 @@ struct why_op {
 	uint32_t launch; /* index into launches; WHY_NONE: not known */
 };
 
-/* What an operation is, and where it ran. */
+/* Name, place and type of an operation, each combination stored once. */
 struct why_kind {
 	uint32_t name; /* number of a text, as of calls */
 	uint32_t
@@ -123,14 +123,13 @@ struct why_kind {
 /* The call that started it (why_launch_call()), and the outermost one of a library around that. */
 struct why_launch {
 	uint32_t correlation, thread;
-	uint32_t call; /* index into the gpu calls of the thread */
-	uint32_t
-		inner : 30; /* index into those that are nested; WHY_OUTERMOST: it is the call itself */
-	uint32_t over : 2; /* enum why_over */
+	uint32_t call;       /* index into the gpu calls of the thread */
+	uint32_t inner : 30; /* index into inner; WHY_OUTERMOST: the outermost call itself */
+	uint32_t over : 2;   /* enum why_over */
 };
 #define WHY_OUTERMOST 0x3fffffff
 
-enum why_over { /* what a call started, as far as is known */
+enum why_over { /* the work that a call started */
 	LAUNCH_UNKNOWN,
 	LAUNCH_IS_OVER, /* all of it ended before the call did */
 	LAUNCH_GOES_ON
@@ -157,26 +156,26 @@ struct why_model {
 	struct id_map tids, pids, stacks, names, objects;
 	WHY_LIST(why_thread, threads);
 	WHY_LIST(why_process, processes);
-	size_t processes_seen; /* of them, those before calls are read: of no other, a call is read or not by is_near */
+	size_t processes_seen; /* of them, known before calls are read: is_near decides about calls of these alone */
 	struct tuples whats, kinds;
 	WHY_LIST(why_op, ops); /* in order of start */
 	int64_t *reach;        /* by block of operations: when it and all before it are over */
 	WHY_LIST(why_launch, launches); /* in order of process, correlation */
-	WHY_LIST(why_call, inner);      /* those nested in gpu calls that started something */
+	WHY_LIST(why_call, inner);      /* nested calls of gpu with a correlation id */
 	WHY_LIST(why_device, devices);
 	WHY_LIST(why_send, sends); /* in order of start */
 	WHY_LIST(why_end, ends);   /* in order of file */
 	WHY_LIST(why_io, ios);     /* of the kernel's journals, and flushes */
 	int64_t lost;              /* events that the report counts as lost */
 	struct {
-		bool taken; /* it may still be that none fell on what is read */
+		bool taken; /* samples were recorded, perhaps none in the part that is read */
 		char *refused,
 			*no_python; /* why there are none, or none of Python; NULL: not known */
 	} samples;
 	uint32_t root; /* main thread of the root process; WHY_NONE: none is known */
 };
 
-/* What is read of a report. */
+/* The part of a report that is read. */
 struct why_scope {
 	const struct db_filter *filter; /* of the wall time; NULL: none */
 	const struct wall *wall;        /* NULL: it is read */
@@ -187,7 +186,7 @@ struct why_scope {
 /* Reads it; filters of @db apply. SQLite's result code. */
 int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *scope);
 void why_model_free(struct why_model *m);
-/* What went wrong: of @rc; memory of this program that lacks is no error of @db. */
+/* The text of error @rc; lack of memory in this program is no error of @db. */
 const char *why_error_text(sqlite3 *db, int rc);
 
 /* The number of a thread, a new one if it has none; WHY_NONE: no memory. */
@@ -226,10 +225,10 @@ static inline const struct why_call *why_launch_call(const struct why_model *m,
 size_t why_last(const void *list, size_t cnt, size_t size, int64_t time);
 /* The object of a call; NULL: not recorded, or @c is NULL. */
 const struct why_object *why_object_of(const struct why_thread *t, const struct why_call *c);
-/* May what is sent over socket @file arrive in process @pid at @time, at the socket that a call @waits_on (NULL: any)? */
+/* May a message sent over socket @file arrive in process @pid at @time, at the socket that a call @waits_on (NULL: any)? */
 bool why_reaches(const struct why_model *m, int64_t file, int64_t time, int64_t pid,
 		 const struct why_object *waits_on);
 /* Of a process, the launch with a correlation id; WHY_NONE: there is none. */
 uint32_t why_find_launch(const struct why_model *m, uint32_t process, uint32_t correlation);
-/* Of the operations: the first that is not over at @time; those before it are. */
+/* The index of the first operation that is not over at @time; all before it are over. */
 size_t why_reach(const struct why_model *m, int64_t time);

@@ -234,7 +234,7 @@ int why_read_sends(struct why_model *m)
 	return rc;
 }
 
-/* Part by part, as SQLite makes whole rows of the view, and then reads those. */
+/* Part by part, as SQLite would write all rows of the view aside before it reads the first. */
 static int read_part(void *model, const char *select)
 {
 	struct why_model *m = model;
@@ -254,7 +254,7 @@ static int read_part(void *model, const char *select)
 static const char samples_from[] =
 	"SL_CHAIN_SAMPLES WHERE stack IS NOT NULL AND globalTid IS NOT NULL";
 
-/* What a thread waits for that syncs a file is written by the kernel's thread for the journal. */
+/* The kernel's thread for the journal makes the writes that a thread in fsync() waits for. */
 static const char kernel_ios[] =
 	"SL_BLOCK_IO WHERE globalTid IS NULL AND (operation = 2 OR nameId IN (SELECT id FROM "
 	"StringIds WHERE value GLOB 'jbd2/*' OR value GLOB 'xfs*' OR value GLOB 'btrfs*' OR value "

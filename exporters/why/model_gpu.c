@@ -1,4 +1,4 @@
-/* model_gpu.c - what GPUs did, and which calls started it. */
+/* model_gpu.c - GPU work, and the calls that started it. */
 #include "exporters/why/model_internal.h"
 
 #include <stdio.h>
@@ -77,7 +77,7 @@ static int by_start(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* The first @cnt operations, and those from there on, are in order each; then all are. */
+/* Merges two ordered parts of the operations, the first @cnt and the rest, into one. */
 static int merge(struct why_model *m, size_t cnt)
 {
 	size_t a = cnt, b = m->ops_cnt - cnt, to = m->ops_cnt;
@@ -157,7 +157,7 @@ static bool add_inner(struct why_model *m, const struct why_call *c)
 	return true;
 }
 
-/* Keeps the outermost calls. Those of a library include the ones by which it starts work of a GPU. */
+/* Keeps the outermost calls. A call of a library includes the nested calls that start GPU work. */
 static bool note_launches(struct why_model *m, uint32_t thread)
 {
 	struct why_thread *t = &m->threads[thread];

@@ -20,7 +20,7 @@ uint32_t why_model_process(struct why_model *m, int64_t pid);
 
 /* model_near.c: the root, and which processes' calls are read. */
 int why_find_near(struct why_model *m, const struct why_scope *scope);
-/* As sweep_rows(); only what is of processes whose calls are read, by @id, a globalTid or globalPid. @from has a WHERE. */
+/* As sweep_rows(); only rows of processes whose calls are read, by @id, a globalTid or globalPid. @from has a WHERE. */
 int why_near_rows(struct why_model *m, const char *columns, const char *from, const char *id,
 		  why_values *row);
 
@@ -38,5 +38,5 @@ static inline bool why_is_outermost(const struct why_call *list, size_t i, size_
 }
 /* model_calls.c: the last call, if it never returned, has the rest of the time. */
 void why_end_calls(struct why_call *list, size_t cnt);
-/* model_gpu.c: what GPUs did, and which calls started it; after all calls are known. */
+/* model_gpu.c: GPU work, and the calls that started it; after all calls are read. */
 int why_read_gpu(struct why_model *m);

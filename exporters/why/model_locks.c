@@ -1,6 +1,6 @@
 /*
- * model_locks.c - semaphores that serve as locks: a thread waits on them and posts them, too. Those that signal have one
- * side alone.
+ * model_locks.c - semaphores that serve as locks: a thread both waits on them and posts them. For a semaphore that signals, a
+ * thread does one of the two.
  */
 #include "exporters/why/model_internal.h"
 

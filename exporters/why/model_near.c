@@ -1,6 +1,6 @@
 /*
- * model_near.c - the root process, and the processes that a walk from it may come to: those whose threads wake each other, however
- * indirectly, those that send messages, and the ranks of NCCL. Calls of all others are not read.
+ * model_near.c - the root process, and the processes that a walk from it may come to: processes whose threads wake each other,
+ * directly or not, processes that send messages, and the ranks of NCCL. Calls of all others are not read.
  */
 #include "exporters/why/model_internal.h"
 
@@ -12,9 +12,9 @@
 
 #define LIST_MAX 64 /* processes: beyond, the calls of all are read */
 
-/* ---- what analyze knows already ---- */
+/* ---- results of analyze ---- */
 
-/* Did a pass over the table leave what it found in the connection (analyze/rules/shared/event_spans.sql)? */
+/* Did a pass over the table leave its results in the connection (analyze/rules/shared/event_spans.sql)? */
 static bool is_swept(const struct why_model *m, const char *table)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -130,7 +130,7 @@ static bool rank_row(struct why_model *m, sqlite3_stmt *stmt)
 	return true;
 }
 
-/* Kernels of NCCL wait for those of other processes. */
+/* Kernels of NCCL wait for kernels of other processes. */
 static int find_ranks(struct why_model *m)
 {
 	return why_rows(

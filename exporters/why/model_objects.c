@@ -1,4 +1,4 @@
-/* model_objects.c - what calls work on: locks with their owners, and sockets with the other ends of their connections. */
+/* model_objects.c - the objects of calls: locks with their owners, and sockets with the other ends of their connections. */
 #include "exporters/why/model_internal.h"
 
 #include <stdlib.h>

@@ -22,7 +22,7 @@ static bool is_system(const char *module)
 	return false;
 }
 
-/* Headers of compilers and libraries: what they define is inlined into programs, or an instance of a template there. */
+/* Headers of compilers and libraries: their code is inlined into programs, or an instance of a template. */
 static bool is_header(const char *file)
 {
 	static const char *const parts[] = {
@@ -220,7 +220,7 @@ static uint32_t read_place(struct places *p, int64_t id, uint8_t *flags)
 
 		*flags |= flags_of(p->frames, is_first);
 		who = runs_for(who, p->frames);
-		/* What a header defines, the compiler has made part of the line that uses it. */
+		/* The compiler makes the code of a header part of the line that uses it. */
 		is_itself |= is_first && (r == RANK_NATIVE || r == RANK_HEADER);
 		is_first = false;
 		if (r > rank && describe(&best, p->frames, r == RANK_NATIVE || r == RANK_PYTHON))

@@ -1,4 +1,4 @@
-/* place.h - what a stack stands for: the line of the program in it, and what its frames give away. */
+/* place.h - the place of a stack: the line of the program in it; and flags of its frames. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,12 +19,12 @@ struct place {
 	bool is_own; /* in neither an interpreter's library nor an installed package nor the system's */
 };
 
-enum {                     /* what a stack gives away */
+enum {                     /* properties of a stack */
 	PLACE_IMPORT = 1,  /* Python's import */
 	PLACE_KERNEL = 2,  /* the innermost frame is the kernel's */
 	PLACE_GIL = 4,     /* inside CPython's take_gil() */
 	PLACE_PYTHON = 8,  /* the innermost frame is the interpreter's */
-	PLACE_TRACER = 16, /* what ran was not there for the program, but to record it */
+	PLACE_TRACER = 16, /* the code of the tracer, not of the program */
 	PLACE_SLEEP = 32,  /* inside CPython's time.sleep(), which is a select() before 3.11 */
 	PLACE_ITSELF =
 		64, /* the innermost frame is compiled code of the program: it calls nothing */

@@ -1,4 +1,4 @@
-/* reason.h - for what a call waits, by its name and by what is behind its descriptor. */
+/* reason.h - the reason of a wait, by the name of the call and the file behind its descriptor. */
 #pragma once
 
 #include "exporters/why/walk.h"

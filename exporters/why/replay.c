@@ -16,7 +16,7 @@ static int64_t *now_of(struct run *r, uint32_t thread)
 
 /* ---- which thread comes next ---- */
 
-/* Does it wait for what @by does? */
+/* Does the thread wait for thread @by? */
 static bool waits_for(const struct track *t, uint32_t by)
 {
 	return t->kind == TRACK_WAIT && t->wake.waker == by;
@@ -85,7 +85,7 @@ static void add_sum(struct run *r, uint32_t culprit, uint32_t thread, int64_t fr
 	s->waits += is_wait ? ns : 0;
 }
 
-/* @ns of what belongs to @culprit, from @from on. */
+/* @ns of @culprit, from @from on. */
 static void spend(struct run *r, uint32_t thread, uint32_t culprit, int64_t from, int64_t ns,
 		  bool is_wait)
 {
@@ -99,7 +99,7 @@ static void spend(struct run *r, uint32_t thread, uint32_t culprit, int64_t from
 	}
 }
 
-/* @ns without a CPU: they stay, or go with what they belong to. */
+/* @ns without a CPU: they stay, or go with the span of their culprit. */
 static void spend_no_cpu(struct run *r, uint32_t thread, uint32_t culprit, int64_t ns)
 {
 	int64_t *now = now_of(r, thread);
@@ -112,7 +112,7 @@ static void spend_no_cpu(struct run *r, uint32_t thread, uint32_t culprit, int64
 	}
 }
 
-/* @ns of what records the program. */
+/* @ns of the tracer. */
 static void spend_tracer(struct run *r, uint32_t thread, int64_t ns)
 {
 	int64_t *now = now_of(r, thread);
@@ -155,7 +155,7 @@ static void own_span(void *ctx, const struct why_cause *cause, int64_t ns)
 	r->own_at += ns;
 }
 
-/* What @thread did on its own up to @time. */
+/* Adds @thread's own time up to @time. */
 static void go_on(struct run *r, uint32_t thread, int64_t time)
 {
 	struct track *t = &r->tracks[thread];
@@ -165,7 +165,7 @@ static void go_on(struct run *r, uint32_t thread, int64_t time)
 	r->own = thread;
 	r->own_at = t->at;
 	walk_own(&r->y->walk, thread, t->at, time, own_span, r);
-	/* What walk_own() knows nothing of. */
+	/* The time that walk_own() has no span for. */
 	for (size_t v = 0; v < r->cnt; v++)
 		now_of(r, thread)[v] += time - r->own_at;
 	t->at = time;
@@ -178,7 +178,7 @@ static void come_to(struct run *r, uint32_t thread, int64_t time)
 
 	if (t->kind == TRACK_OWN && !t->is_birth)
 		go_on(r, thread, earlier(time, t->end));
-	/* What it does now follows from how far it has come. */
+	/* The caller depends on this time: earlier polls are not taken back any more. */
 	memset(&r->polled[(size_t)thread * r->cnt], 0, r->cnt * sizeof(*r->polled));
 }
 
@@ -282,7 +282,7 @@ static bool is_poll(const struct why_wake *w)
 	       (w->cause.reason == WHY_QUEUE || w->cause.reason == WHY_POLL);
 }
 
-/* ... or a sleep: what is waited for may be what other threads do meanwhile. */
+/* ... or a sleep: the thread may wait for the work of other threads. */
 static bool is_timed(const struct why_wake *w)
 {
 	return w->cause.reason == WHY_SLEEP || is_poll(w);
@@ -357,7 +357,7 @@ static void end_back(struct run *r, uint32_t thread)
 	k->at = k->end;
 }
 
-/* A thread begins when what its parent did before is done. */
+/* A thread begins when its parent has come to the time of its birth. */
 static void be_born(struct run *r, uint32_t thread)
 {
 	const struct why_model *m = &r->y->model;
@@ -437,7 +437,7 @@ static void begin(struct run *r)
 	}
 }
 
-/* The focus thread is at @at; what it did since it was last seen went on evenly. */
+/* The focus thread is at @at; its time since the last call of this function went on evenly. */
 static void pass_spans(struct run *r, int64_t at)
 {
 	uint32_t thread = r->y->focus;

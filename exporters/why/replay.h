@@ -12,18 +12,18 @@
 #define REPLAY_EDITS 32 /* at most, the one that changes nothing included */
 #define REPLAY_ANY   UINT32_MAX
 
-/* What is changed, kernels of a GPU never. Zeroed but for @keep = 1 and @sync = REPLAY_ANY: nothing. */
+/* A change of the recording; kernels of a GPU stay as they are. Zeroed but for @keep = 1 and @sync = REPLAY_ANY: none. */
 struct replay_edit {
 	uint64_t culprits; /* a bit for each index of why.culprits */
 	double keep;       /* share of their spans that stays */
-	bool only_lines; /* spans of the lines alone that culprits are called by, not of those joined with them */
+	bool only_lines; /* spans at each culprit's own line alone, without the lines joined with it */
 	const double *of_thread; /* the same by thread, instead of @keep; NULL: none */
-	bool with_imports;       /* what the culprits import belongs to their spans */
+	bool with_imports;       /* the culprits' imports belong to their spans */
 	bool without_cpu_waits;  /* the waits for a CPU that belong to the spans go with them */
-	bool without_tracer;     /* what records the program takes no time */
-	bool keeps_order; /* of those that wait for a lock; else each wait for a lock keeps its length */
+	bool without_tracer;     /* the tracer takes no time */
+	bool keeps_order; /* of the threads that wait for a lock; else each such wait keeps its length */
 	bool keeps_jobs; /* a sleep lasts until the jobs are done that others do for the thread meanwhile, a poll until
-			  * what ended it has come, if that was from outside */
+			  * the recorded event has come, if an event from outside ended it */
 	uint32_t sync; /* a place: its waits for the GPU do not happen; REPLAY_ANY: none */
 };
 

@@ -12,7 +12,7 @@
 #define LATENCY \
 	10000 /* ns from the end of a call to the begin of its work: longer, and the stream was not free before */
 
-/* Thread and call that an operation is of; those of unknown ones last. */
+/* Thread and call of an operation, as a key; operations without a known call come last. */
 static uint64_t call_of(const struct why_model *m, uint32_t op)
 {
 	const struct why_launch *l;
@@ -81,7 +81,7 @@ static struct stream *stream_of(struct run *r, const struct why_kind *o)
 	return s;
 }
 
-/* What is left of an operation of a culprit. */
+/* The share of an operation of a culprit that is left. */
 static double kept_of_op(const struct run *r, size_t v, uint32_t culprit)
 {
 	const struct replay_edit *e = &r->edits[v];
@@ -106,8 +106,8 @@ static void join_ranks(struct run *r, const struct why_op *o, int64_t begin[REPL
 }
 
 /*
- * The stream that an operation in @s waited for when the launch was over at @at: its own, or another one of the GPU's that was done
- * when it began (an event, the default stream). NULL: none.
+ * The stream that an operation in @s waited for when the launch was over at @at: its own, or another one of the GPU's that was
+ * done when it began (an event, the default stream). NULL: none.
  */
 static const struct stream *waited_for(const struct run *r, const struct why_op *o,
 				       const struct stream *s, int64_t at)
@@ -249,7 +249,7 @@ static bool waits_for_result(struct run *r, uint32_t process, int64_t end)
 	return is_result;
 }
 
-/* What the end of a call consists of. */
+/* The parts of the end of a call. */
 struct rest {
 	int64_t ns, no_cpu, tracer;
 };
@@ -265,7 +265,7 @@ static void add_rest(void *ctx, const struct why_cause *cause, int64_t ns)
 		sum->tracer += ns;
 }
 
-/* How long @rest is in an edit: until the host had a CPU again, or what else the call did, of which @keep is left. */
+/* The length of @rest in an edit: the tracer and waits for a CPU where they stay, and @keep of the call itself. */
 static int64_t rest_of(const struct rest *rest, const struct replay_edit *e, double keep,
 		       bool is_dropped)
 {

@@ -29,13 +29,13 @@ struct track {
 /* A stream of a GPU. */
 struct stream {
 	uint32_t process, device, stream;
-	int64_t end;      /* recorded, of what was launched so far */
+	int64_t end;      /* recorded, of the operations launched so far */
 	bool brings_back; /* a copy to the host is part of it, since the process last waited */
 	int64_t now[REPLAY_EDITS];
 	/* Its last operation is a kernel of NCCL that waits for this one of another rank; NULL: it is not. */
 	const struct why_op *waits_for;
 	int64_t begin[REPLAY_EDITS],
-		rest; /* of that kernel; what remains of it when all ranks have begun */
+		rest; /* of that kernel; its remaining time once all ranks have begun */
 };
 
 struct run {
@@ -50,7 +50,7 @@ struct run {
 	struct track *tracks;
 	uint32_t *heap; /* threads, by the ends of their spans */
 	size_t heap_cnt;
-	bool is_joined; /* what replay_culprit() found last is of a line that was joined with the culprit's */
+	bool is_joined; /* the line last looked up by replay_culprit() was joined with the culprit's */
 	uint32_t own; /* of own_span() */
 	int64_t own_at;
 	struct owner *owners; /* culprits of spans without a line of their own */
@@ -77,7 +77,7 @@ uint32_t replay_of_line(struct run *r, const struct why_cause *cause);
 bool replay_is_inner(struct run *r, uint32_t thread, const struct track *k);
 /* Did it end because the waker ended the process? */
 bool replay_is_end(const struct run *r, uint32_t thread, const struct track *k);
-/* Did a poll end by what came from outside of the recording: input, a signal? Or did it never end? */
+/* Did a poll end by an event from outside of the recording: input, a signal? Or did it never end? */
 bool replay_is_event(const struct run *r, uint32_t thread, const struct track *k);
 
 /* replay_jobs.c: @by has started or woken @thread. */
@@ -94,5 +94,5 @@ bool replay_is_gpu_call(struct run *r, uint32_t thread, const struct why_call *c
 /* The call of the GPU's that is over now gives it work. */
 void replay_launch(struct run *r, uint32_t thread);
 void replay_end_gpu_wait(struct run *r, uint32_t thread);
-/* When what the focus thread's process has given the GPU is done. */
+/* When all GPU work of the focus thread's process is done. */
 int64_t replay_gpu_end(const struct run *r, size_t v);

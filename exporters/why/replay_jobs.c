@@ -1,8 +1,8 @@
 /*
- * replay_jobs.c - what a thread does for the one that started it, or woke it last, until it ends or waits for another thread.
+ * replay_jobs.c - jobs: the work of a thread for the thread that started it, or woke it last, until it ends or waits for another.
  *
- * A thread that sleeps until something is ready leaves no edge to what makes it ready: all that is recorded is that others, which
- * it gave work to, came to its end meanwhile. Without the sleep it would have to wait for them still.
+ * A thread that sleeps until a result is ready leaves no edge to the thread that makes the result: the recording has only the end
+ * of jobs during the sleep. Without the sleep, the thread would still have to wait for these jobs.
  */
 #include "exporters/why/replay_internal.h"
 

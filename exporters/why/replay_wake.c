@@ -24,7 +24,7 @@ bool replay_is_event(const struct run *r, uint32_t thread, const struct track *k
 	return k->wake.woken == INT64_MAX || (c && why_what(&r->y->model, c)->has_result);
 }
 
-/* The known locks of the driver and of CUPTI, and those that they wait for without libc. */
+/* The known locks of the driver and of CUPTI, and locks that they take without libc. */
 bool replay_is_inner(struct run *r, uint32_t thread, const struct track *k)
 {
 	const struct why_thread *list = r->y->model.threads, *t = &list[thread];

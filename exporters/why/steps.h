@@ -1,4 +1,4 @@
-/* steps.h - what the slow ones of many steps did that the others did not. */
+/* steps.h - the parts that take longer in the slow steps than in the median of all. */
 #pragma once
 
 #include "exporters/why/focus.h"
@@ -21,7 +21,8 @@ struct why_steps {
 };
 
 /*
- * After the walk over each span of @f with its pieces kept, whose leaves belong to parts: @part_of, by leaf. SQLite's result code.
+ * After the walk over each span of @f with its pieces kept, whose leaves belong to parts: @part_of, by leaf. SQLite's result
+ * code.
  */
 int why_compare_steps(struct why_steps *s, const struct why_focus *f, const struct walk *w,
 		      const uint32_t *part_of);

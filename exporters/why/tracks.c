@@ -100,7 +100,7 @@ static bool add_track(struct why_tracks *t, uint32_t thread, int64_t device)
 	return true;
 }
 
-/* What the process of a thread calls a GPU of the report. */
+/* CUDA's number of a GPU of the report in a thread's process. */
 static int64_t ordinal_of(const struct why_model *m, const struct why_gpu *g)
 {
 	int64_t pid = m->processes[m->threads[g->thread].process].pid;

@@ -1,5 +1,5 @@
 /*
- * walk.c - the bounded backward walk: a wait is what its waker did from the beginning of the wait to the wake-up.
+ * walk.c - the bounded backward walk: the time of a wait is the time of its waker from the beginning of the wait to the wake-up.
  *
  * walk_at() partitions a span of a thread; it calls itself for the waker with the span of the wait, so the leaves of a span
  * always sum up to it.
@@ -243,7 +243,7 @@ static void run(struct walk *w, const struct at *at, int64_t from, int64_t to)
 
 /* ---- waiting ---- */
 
-/* The thread whose message ended a wait for one at @time: of those that sent just then the last. */
+/* The thread whose message may have ended a wait at @time: the last one that sent shortly before. */
 static uint32_t sender(const struct walk *w, uint32_t thread, int64_t time,
 		       const struct why_object *waits_on)
 {
@@ -252,7 +252,7 @@ static uint32_t sender(const struct walk *w, uint32_t thread, int64_t time,
 	int64_t pid = m->processes[m->threads[thread].process].pid;
 
 	for (unsigned tries = 0; i < m->sends_cnt && tries < SEND_TRIES; i--, tries++)
-		/* Not what others sent to others just then. */
+		/* Messages to other processes or sockets do not count. */
 		if (m->sends[i].thread != thread && m->sends[i].end >= time - SEND_SLACK &&
 		    why_reaches(m, m->sends[i].file, time, pid, waits_on))
 			return m->sends[i].thread;
@@ -349,7 +349,7 @@ static void piece(struct walk *w, const struct at *at, size_t i, int64_t from, i
 			cause.place = place_of(w, why_what(w->m, c)->stack, &flags);
 		if (cause.place == PLACE_NONE && (sample = sample_at(t, from))) {
 			cause.place = place_of(w, sample->stack, &flags);
-			/* The line that imports, but no line of what imports. */
+			/* In an import, only the program's own line is a place. */
 			if (flags & PLACE_IMPORT && !w->places.list[cause.place].is_own)
 				cause.place = PLACE_NONE;
 		}

@@ -1,6 +1,6 @@
 /*
- * walk.h - where the time of a thread went: each instant of a span belongs to exactly one leaf. What a thread did while it
- * ran is its own; what it waited for is what the thread that woke it did during the wait, and so on.
+ * walk.h - where the time of a thread went: each instant of a span belongs to exactly one leaf. Running time is the thread's own;
+ * a wait belongs to the thread that ended it, as that thread's time during the wait, and so on.
  */
 #pragma once
 
@@ -32,7 +32,7 @@ struct why_leaf {
 	struct why_cause cause;
 	uint32_t process; /* whose thread it was */
 	uint32_t hop;     /* the last wait on the way to it; 0: the focus thread's own time */
-	uint32_t thread;  /* one of those that did it */
+	uint32_t thread;  /* one of the threads with this leaf */
 	int64_t ns;
 	int64_t cnt;    /* pieces */
 	int64_t calls;  /* that begin in it, on a CPU */
@@ -50,7 +50,7 @@ struct why_piece {
 	int64_t ns;
 };
 
-/* What ended a wait. */
+/* The end of a wait. */
 struct why_wake {
 	struct why_cause cause;
 	double sure;      /* of the cause */
@@ -94,7 +94,7 @@ void walk_cover(struct walk *w, uint32_t thread, int64_t from, int64_t to);
 int walk_end(const struct walk *w);
 /* Of the wait that begins with switch @i of @thread. */
 void walk_wake(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake);
-/* Calls @span for each part of [@from, @to) of what @thread did itself, in order; no wait is followed. After walk_open(). */
+/* Calls @span for each part of @thread's own time in [@from, @to), in order; no wait is followed. After walk_open(). */
 void walk_own(struct walk *w, uint32_t thread, int64_t from, int64_t to, walk_span *span,
 	      void *ctx);
 void walk_free(struct walk *w);

@@ -1,6 +1,6 @@
 /*
- * walk_disk.c - the part of a wait that block devices took: in which a request was under way that the thread itself had made.
- * One that syncs a file waits for what the kernel's thread for the journal writes, too, and for flushes.
+ * walk_disk.c - the part of a wait that block devices took: the time with a request of the thread under way. A thread that
+ * syncs a file also waits for the writes of the kernel's journal thread, and for flushes.
  */
 #include "exporters/why/walk_internal.h"
 #include "collector/base/search.h"

@@ -1,4 +1,4 @@
-/* walk_gpu.c - the walk where a thread waits for a GPU: its time is what the GPU did. */
+/* walk_gpu.c - the walk where a thread waits for a GPU: the time of the wait belongs to the work of the GPU. */
 #include <stdlib.h>
 
 #include "exporters/why/gpu_sweep.h"
@@ -36,9 +36,9 @@ static bool waits_for_copy(const struct why_model *m, uint32_t process, const st
 }
 
 /*
- * From when on a call waits for what could have gone on beside the thread: the GPU has nothing to do after it, until the
- * thread starts something. As long as the thread takes for that, it need not have waited. INT64_MAX: never, as the GPU goes on,
- * as nothing follows, or as the last that it did was a copy to the host, whose result the thread may need.
+ * From when on a call waits for GPU work that could have gone on beside the thread: after the call, the GPU is idle until the
+ * thread launches its next operation. The last part of the wait, as long as that idle time, was not needed. INT64_MAX: never, as
+ * the GPU goes on, as no operation follows, or as the last operation was a copy to the host, whose result the thread may need.
  */
 static int64_t needless_from(const struct why_model *m, uint32_t process, const struct why_call *c)
 {
@@ -80,7 +80,7 @@ static int64_t cut(int64_t time, int64_t until, const int64_t at[3])
 	return until;
 }
 
-/* [@from, @to) inside of a call that waits for the GPU: while it works, its work; else what the thread did. */
+/* [@from, @to) inside of a call that waits for the GPU: GPU work while there is any, else the thread's states. */
 static void gpu_wait(struct walk *w, const struct at *at, const struct why_call *c, int64_t from,
 		     int64_t to)
 {

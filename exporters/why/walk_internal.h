@@ -41,20 +41,20 @@ void walk_states(struct walk *w, const struct at *at, int64_t from, int64_t to);
 /* walk_gpu.c: the cause of a wait for an operation; all of [@from, @to). */
 struct why_cause walk_cause_of_op(struct walk *w, const struct why_op *o);
 void walk_at(struct walk *w, struct at at, int64_t from, int64_t to);
-/* gpu.c: what a GPU did for a process (WHY_NONE: for all), and where it did nothing, what the thread that launches did. */
+/* gpu.c: the work of a GPU for a process (WHY_NONE: for all); in its idle time, the walk of the thread that launches. */
 void walk_device(struct walk *w, struct at at, uint32_t process, uint32_t device, int64_t from,
 		 int64_t to);
 /* walk_ranks.c: the kernel of NCCL of the same collective that began last; NULL: @o is it, or it is alone, or none of NCCL's. */
 const struct why_op *walk_late_op(struct walk *w, const struct why_op *o);
 /*
- * of [@from, @to), in which a kernel of NCCL ran, the part in which another rank had not begun: what that one did. Where
- * it ends; @from: no other was late.
+ * walk_ranks.c: adds the leaves of the late rank for the part of [@from, @to), in which a kernel of NCCL ran, before that rank
+ * began. Returns the end of the part; @from: no rank was late.
  */
 int64_t walk_late_rank(struct walk *w, const struct at *at, const struct why_op *o, int64_t from,
 		       int64_t to);
 /*
- * walk_disk.c: what requests to block devices took of a wait [@from, @to) of @thread; the same, for the next leaf; and adds that to
- * a leaf's.
+ * walk_disk.c: walk_disk_ns() returns the time that requests to block devices took of a wait [@from, @to) of @thread;
+ * walk_disk_find() keeps it for the next leaf; walk_disk_add() adds it to a leaf.
  */
 int64_t walk_disk_ns(const struct walk *w, uint32_t thread, uint32_t reason, int64_t from,
 		     int64_t to);
@@ -63,8 +63,8 @@ void walk_disk_add(struct walk *w, uint32_t *disk, int64_t *ns);
 /* walk_gil.c: of the threads of the same process, the one that runs while @thread waits for the GIL; WHY_NONE: none does. */
 uint32_t walk_gil_holder(const struct why_model *m, uint32_t thread, int64_t from, int64_t to);
 /*
- * walk_uneven.c: in [@from, @to) kernels of a process ran in several streams, of which one went on alone, from the time returned until
- * *@until: as long as it would not have, had each stream had the same share. INT64_MAX: no such time.
+ * walk_uneven.c: in [@from, @to) kernels of a process ran in several streams, of which one went on alone, from the time returned
+ * until *@until: as long as it would not have, had each stream had the same share. INT64_MAX: no such time.
  */
 int64_t walk_uneven_from(const struct why_model *m, uint32_t process, int64_t from, int64_t to,
 			 int64_t *until);

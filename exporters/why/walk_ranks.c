@@ -1,6 +1,6 @@
 /*
- * walk_ranks.c - kernels of NCCL wait for those of the other ranks: all end together, and the one that began last made the
- * others wait.
+ * walk_ranks.c - kernels of NCCL wait for the kernels of other ranks: all end together, and the last one to begin made the others
+ * wait.
  */
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /*
- * walk_table.c - what the walk finds: leaves, one for each cause, process and way to it, and the hops of those ways, each once.
+ * walk_table.c - the results of the walk: leaves, one for each cause, process and way to it, and the hops of these ways, each
+ * once.
  */
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #include "exporters/why/walk_internal.h"
 
 #define STREAMS_MAX 64
-#define SHARE_LEAST 0.1 /* of what the busiest stream did: streams with less do not count */
+#define SHARE_LEAST 0.1 /* of the time of the busiest stream: streams with less do not count */
 
 struct stream {
 	uint32_t device, number;

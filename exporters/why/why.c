@@ -116,7 +116,7 @@ static int gather(struct why *y, uint32_t *part_of)
 	return SQLITE_OK;
 }
 
-/* The walk over all that was asked for; of steps, with what each of them consists of. */
+/* The walk over the requested time; for steps, with the pieces of each step. */
 static int answer(struct why *y)
 {
 	uint32_t *part_of;

@@ -1,9 +1,9 @@
 /*
- * why.h - where the wall time of a report's focus thread went, and what it waited for: the answer of sightline why, and the
+ * why.h - where the wall time of a report's focus thread went, and the reasons of its waits: the answer of sightline why, and the
  * head of sightline analyze.
  *
- * The focus thread is the main thread of the root process. A time that it waited for another thread is that thread's: it is
- * given with what that thread did, and with the way there.
+ * The focus thread is the main thread of the root process. The time of a wait for another thread is attributed to that thread: to
+ * its causes, with the way to it.
  */
 #pragma once
 
@@ -15,11 +15,11 @@
 #include "exporters/why/steps.h"
 #include "exporters/why/walk.h"
 
-/* Leaves with the same cause, whatever the way to them. */
+/* Leaves with the same cause, reached by any way. */
 struct why_part {
 	struct why_cause cause;
 	uint32_t process;
-	uint32_t thread; /* one of those that did it */
+	uint32_t thread; /* one of the threads with this cause */
 	uint32_t hop;    /* of the way with most time */
 	uint32_t number; /* in the order in which they were found */
 	int64_t ns, hop_ns, cnt;
@@ -30,8 +30,8 @@ struct why_part {
 };
 
 /*
- * A line of the program that the focus thread's time is due to: what ran or waited there itself, and what the program's
- * libraries, its children and interpreters did on its behalf. Lines of a function that computes are one culprit.
+ * A line of the program that takes the focus thread's time: the line's own running and waiting, and the time that libraries,
+ * child processes and interpreters take on its behalf. Lines of a computing function are one culprit.
  */
 struct why_culprit {
 	uint32_t place; /* PLACE_NONE: no line is known, only the program */
@@ -48,8 +48,8 @@ struct why {
 	struct why_model model;
 	struct walk walk;
 	uint32_t focus;        /* a thread; WHY_NONE: the report has none */
-	int64_t from, to;      /* what was looked at lies between, ns */
-	int64_t ns;            /* what was looked at: every share is one of it */
+	int64_t from, to;      /* bounds of the explained time, ns */
+	int64_t ns;            /* the explained time: shares are relative to it */
 	struct why_focus time; /* the spans of it */
 	struct why_steps steps;
 	struct why_focus noticed; /* steps that were not asked for */
@@ -57,7 +57,7 @@ struct why {
 	const struct why_gpu *gpu; /* of which this is the answer; NULL: of a thread */
 	WHY_LIST(why_part, parts); /* most time first */
 	WHY_LIST(why_culprit,
-		 culprits); /* most time first; without start-up and what has no place */
+		 culprits); /* most time first; without start-up and leaves without a place */
 	uint32_t *culprit_of_place, *culprit_of_process; /* index + 1; 0: none */
 	bool *imports_again; /* by place: a line that imports the same again and again */
 	size_t places_cnt;
@@ -81,7 +81,7 @@ int why_find_culprits(struct why *y);
 uint32_t why_line_of(const struct why *y, const struct why_leaf *l, uint32_t *process);
 /* Time that belongs to a line: an import does where it is made again and again, at the start it does not. */
 bool why_is_blamed(const struct why *y, const struct why_cause *cause, uint32_t line);
-/* Is what was reached by @hop time of a child process that is waited for at @line? */
+/* Does the way to @hop have a wait at @line for a child process? */
 bool why_is_in_child(const struct why *y, uint32_t hop, uint32_t line);
 /* The index of its culprit; WHY_NONE: none. */
 uint32_t why_culprit_of(const struct why *y, const struct why_leaf *l);

@@ -1,4 +1,4 @@
-/* why_gains.c - what could be won: for people, and for programs. */
+/* why_gains.c - gains: as text, and as JSON. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #define MOSTLY    0.5  /* of the time looked at */
 #define LEAST     0.01 /* of the time looked at: a gain that cannot be more has no line */
 
-/* What to do about it. */
+/* The sentence for the action of a gain. */
 static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
 {
 	static const char *const instead[WHY_REASON_CNT] = {

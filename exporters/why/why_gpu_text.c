@@ -6,7 +6,7 @@
 
 #define GPUS_SHOWN 4
 #define WAY_MAX    8
-#define WAY_LEAST  0.1 /* of the time: of what a GPU waits for less there is no way */
+#define WAY_LEAST  0.1 /* of the time: a cause with less has no way in the output */
 
 /* "13 %", "< 1 %" */
 static void put_share(FILE *out, const char *what, int64_t ns, int64_t of)
@@ -38,7 +38,7 @@ static void put_cause(FILE *out, const struct why *y, const struct walk *w,
 	}
 }
 
-/* "GPU 0 idle 537 ms <- main thread sleeping at a.py:3": from the GPU to what made the time pass. */
+/* "GPU 0 idle 537 ms <- main thread sleeping at a.py:3": from the GPU to the cause. */
 static void put_way(FILE *out, const struct why *y, const struct why_gpu *g)
 {
 	const struct walk *w = &g->walk;

@@ -1,4 +1,4 @@
-/* why_json.c - the answer for programs: one object; times are ns, what is not known is null. */
+/* why_json.c - the answer for programs: one object; times are ns, unknown values null. */
 #include "exporters/why/why_out.h"
 
 #include <stdlib.h>

@@ -17,15 +17,15 @@ void why_put_call(FILE *out, const struct why *y, const struct why_cause *c);
 /* why_json.c: members of an object; null where there is none. */
 void why_put_json_place(struct writer *w, const struct why *y, uint32_t place);
 
-/* why_gpu_text.c: a line for each GPU, and the way to what it waited for most. */
+/* why_gpu_text.c: a line for each GPU, and the way to the main cause of its idle time. */
 void why_put_gpus(FILE *out, const struct why *y);
 const char *why_sure_text(double sure);
 
-/* why_gains.c: what could be won; JSON: a member of the answer. */
+/* why_gains.c: gains; JSON: a member of the answer. */
 void why_put_gains(FILE *out, const struct why *y, bool is_brief);
 void why_put_json_gains(struct writer *w, const struct why *y);
 
-/* why_text.c: what is not recorded, why, and the option that records it; a line each. */
+/* why_text.c: a line for each missing kind of events, with the reason and the option that records it. */
 void why_put_notes(FILE *out, const struct why *y);
 /* Does the @r-th of the reasons, most time first, have a line? Then all before it have one. */
 bool why_shows_reason(const struct why *y, unsigned r);

@@ -178,7 +178,7 @@ static void put_spans(FILE *out, const struct why *y)
 	fputs("; shares are of this time\n", out);
 }
 
-/* What the slow steps do more. */
+/* The parts that take longer in slow steps. */
 static void put_steps(FILE *out, const struct why *y)
 {
 	const struct why_steps *s = &y->steps;
@@ -243,7 +243,7 @@ static bool has_python(const struct why_model *m)
 	return false;
 }
 
-/* What a report lacks has its reason in it, unless an option turned it off. */
+/* A report holds the reason for missing samples, unless an option turned sampling off. */
 static void put_samples(FILE *out, const struct why_model *m)
 {
 	const char *refused = m->samples.refused, *no_python = m->samples.no_python;
