@@ -52,7 +52,7 @@ static inline struct view_reply view_reply_begin(void)
 		.status = 200, .type = "application/json", .body.is_marked = true};
 }
 
-/* ---- for those that answer ---- */
+/* ---- for the answering functions ---- */
 
 /* A status other than 200 and a sentence. Returns -1. */
 int view_refuse(struct view_reply *a, int status, const char *why);

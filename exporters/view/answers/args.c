@@ -1,4 +1,4 @@
-/* args.c - what an event has besides: as the timelines of exports name it. */
+/* args.c - further values of an event, by their names in the timelines of exports. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* columns.h - what the schema's comments have on a column: what its numbers stand for. */
+/* columns.h - texts for the numbers in a column, by the comments of the schema. */
 #pragma once
 
 #include "exporters/timeline/timeline.h"
@@ -17,12 +17,12 @@ char *view_string(sqlite3 *db, int64_t id);
 
 /* Are stacks numbered once for all kinds of events? */
 bool view_has_own_stacks(sqlite3 *db);
-/* Else the kind of those that a table's rows have: 0 samples, 1 libc, 2 CUDA, 3 system calls. */
+/* Else the kind of the stacks of a table: 0 samples, 1 libc, 2 CUDA, 3 system calls. */
 int view_stack_kind(const char *table);
 /* Frames of stack ?1, the innermost first: symbol, module, file (StringIds), line, of the kernel, of Python, inlined. */
 sqlite3_stmt *view_frames_open(sqlite3 *db, int kind);
 
 /* ---- args.c ---- */
 
-/* "args": what the timelines of exports have on the event of a row. */
+/* "args": the arguments of a row's event in the timelines of exports. */
 void view_put_args(struct writer *b, sqlite3 *db, const char *table, int64_t row);

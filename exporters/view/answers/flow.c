@@ -171,7 +171,7 @@ static void launches(struct flow *f, const struct end *self, bool is_call)
 
 /* ---- wake-ups ---- */
 
-/* From the waker's state at the time of the wake-up to what the woken thread then did. */
+/* An arrow from the waker's state at the wake-up to the state of the woken thread once it runs. */
 static void put_wakeup(struct flow *f, int64_t waker, int64_t woken, int64_t wakeup, int64_t in)
 {
 	struct view_store *v = f->q->store;
@@ -191,7 +191,7 @@ static void put_wakeup(struct flow *f, int64_t waker, int64_t woken, int64_t wak
 	put_arrow(f, "wakeup", &from, &to);
 }
 
-/* Rows of details from a time to another, in a window that has all but those far out of order. */
+/* Wake-ups between two times, from a window of rows that lacks only rows far out of order. */
 static void details(struct flow *f, const char *which, int64_t thread, int64_t from, int64_t to)
 {
 	char *sql = sqlite3_mprintf(

@@ -1,4 +1,4 @@
-/* js.h - values of a reply that JavaScript reads, beside those of collector/base/json.h. */
+/* js.h - values of a reply for JavaScript, in addition to the values of collector/base/json.h. */
 #pragma once
 
 #include "collector/base/json.h"

@@ -1,4 +1,4 @@
-/* request.c - what those that answer share: refusals, parameters, handles to reports. */
+/* request.c - functions for all answers: refusals, parameters, handles to reports. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

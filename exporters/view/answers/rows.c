@@ -1,4 +1,4 @@
-/* rows.c - /v1/report and /v1/live: what there is to look at, as a tree. */
+/* rows.c - /v1/report and /v1/live: the rows of a report as a tree, and its state. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 struct tree {
 	const struct view_store *v;
 	uint32_t *parent; /* by number of a row, 0: top */
-	uint32_t *order;  /* rows, those of a parent side by side */
+	uint32_t *order;  /* rows, the children of a parent side by side */
 	uint32_t *first;  /* by parent: where its children begin; one more */
 };
 
@@ -198,7 +198,7 @@ static void put_rows(struct writer *b, const struct tree *t, uint32_t parent)
 	free(end);
 }
 
-/* ---- what else there is ---- */
+/* ---- losses, state ---- */
 
 static int64_t first_number(sqlite3 *db, const char *sql)
 {

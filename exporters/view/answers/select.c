@@ -1,4 +1,4 @@
-/* select.c - /v1/select: what is in a span, by kind of row and name. */
+/* select.c - /v1/select: the events in a span, by kind of row and name. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ struct group {
 	size_t kept_cnt, kept_room;
 	uint64_t next; /* number of the next one that is kept; 0: all are */
 	double chance;
-	uint64_t summed; /* of cnt: those of totals, which come after all others */
+	uint64_t summed; /* of cnt: events of totals, which come after all others */
 	struct weighed *weighed;
 	size_t weighed_cnt, weighed_room;
 };
@@ -157,8 +157,8 @@ static bool add_block(struct select *s, struct view_reader *r, uint32_t i)
 }
 
 /*
- * Some of what a stretch keeps, each with its share of the stretch: the fewer, the more the name has already, for a median is
- * as exact as its sample is large.
+ * Adds some of the durations that a stretch keeps, each weighed by its share of the stretch: the fewer, the more the name has
+ * already, for a median is as exact as its sample is large.
  */
 static void weigh(struct select *s, struct group *g, const struct view_total *t)
 {
@@ -249,7 +249,7 @@ static void swap(int64_t *a, int64_t *b)
 	*b = was;
 }
 
-/* The value that would stand at @want if the list were sorted; those before it are not larger, those after it not smaller. */
+/* Returns the value at @want of the sorted list; afterwards no value before @want is larger, and none after it smaller. */
 static int64_t select_nth(int64_t *list, size_t cnt, size_t want)
 {
 	size_t low = 0, high = cnt - 1;
@@ -323,7 +323,7 @@ static double median_of(struct group *g)
 	upper = select_nth(g->kept, n, n / 2);
 	if (n % 2)
 		return (double)upper;
-	/* The largest of those before it. */
+	/* The largest value of the lower half. */
 	for (size_t i = 0; i < n / 2; i++)
 		lower = g->kept[i] > lower ? g->kept[i] : lower;
 	return (double)lower / 2 + (double)upper / 2;
@@ -372,7 +372,7 @@ static void put_group(struct writer *b, struct view_store *v, struct group *g)
 	json_close(b, '}');
 }
 
-/* What was looked at one by one joins what totals have. */
+/* Adds the durations of single events to the weighed ones of totals. */
 static void join(struct group *g)
 {
 	uint64_t seen = g->cnt;

@@ -1,4 +1,4 @@
-/* sql.h - what a statement of the page may do. */
+/* sql.h - the permissions of a statement from the page. */
 #pragma once
 
 /* For sqlite3_set_authorizer(): reading, and functions without effects. */

@@ -1,4 +1,4 @@
-/* tiles.c - /v1/tiles and /v1/counters: what is drawn, as columns. */
+/* tiles.c - /v1/tiles and /v1/counters: rectangles and curves to draw, as columns. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

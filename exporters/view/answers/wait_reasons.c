@@ -1,4 +1,4 @@
-/* wait_reasons.c - /v1/why: what a thread did in a span, or waited for, as sightline why has it. */
+/* wait_reasons.c - /v1/why: the time of a thread in a span by the causes of sightline why. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static int by_ns(const void *a, const void *b)
 	return (x->ns < y->ns) - (x->ns > y->ns);
 }
 
-/* Leaves with the same cause in the same thread are one, whatever the way to them. */
+/* Leaves with the same cause in the same thread are one, reached by any way. */
 static size_t join_leaves(struct why_leaf *l, size_t cnt)
 {
 	size_t left = 0;

@@ -18,7 +18,7 @@ static int on_near(void *ctx, const struct view_event *e)
 	struct nearest *n = ctx;
 	int64_t off = n->t < e->start ? e->start - n->t : n->t >= e->end ? n->t - e->end : 0;
 
-	/* What it lies in is nearer than what ends there. */
+	/* An event around @t is nearer than one that ends at @t. */
 	if (e->start <= n->t && n->t < e->end)
 		off = -1;
 	if (off < n->best) {

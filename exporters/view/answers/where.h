@@ -4,7 +4,7 @@
 #include "exporters/view/index/lod.h"
 #include "exporters/view/answers/answer.h"
 
-/* An event and its lane; what END is on the wire. */
+/* An event and its lane: END on the wire. */
 struct view_place {
 	uint32_t lane, row;
 	struct view_event e;
@@ -22,7 +22,7 @@ bool view_find_named(struct view_store *v, uint32_t lane, int64_t t, uint32_t na
 /* The event of row @rowid of @table, which starts at @t of the report. */
 bool view_find_row(struct view_store *v, const char *table, int64_t rowid, int64_t t,
 		   struct view_place *place);
-/* What lane holds the states of a thread; 0: none. */
+/* The lane with the states of a thread; 0: none. */
 uint32_t view_state_lane(struct view_store *v, int64_t global_tid);
 
 void view_put_place(struct writer *b, const char *key, struct view_store *v,

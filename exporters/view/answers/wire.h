@@ -1,13 +1,13 @@
 /*
- * wire.h - tiles and curves as bytes. The link may be slow: columns hold differences, and nothing that follows from the rest; those of
- * 16 and 32 bits lie byte by byte (first the lowest bytes of all), which deflate makes most of.
+ * wire.h - tiles and curves as bytes. The link may be slow: columns hold differences, and nothing that follows from the rest.
+ * Columns of 16 and 32 bits lie byte by byte (first the lowest bytes of all), which deflates best.
  *
  * Tiles: a head; 16 bits for each tile: its rectangles, VIEW_LEFT_OUT where there was no room for it. Then of all rectangles:
  *   16 gap     from the end of the one before in its tile (of the first: from the tile's edge) to its beginning, in 1/16 pixel, modulo 2^16
  *   16 len     in 1/16 pixel
  *   16 name    place in the names of this reply; 65535: none
  *    8 flags   enum view_rect_flag
- *   16 count   \ only of those without RECT_EXACT: the others are one event each, and filled by it. count: exact below 4096,
+ *   16 count   \ only of rectangles without RECT_EXACT: the others are one event each, and filled by it. count: exact below 4096,
  *    8 filled  / then 1024 steps for each power of two; filled: in 255ths
  * padded to 4 bytes; of all names 32 number, 32 color, 32 offset (one more), not byte by byte, and the texts, padded to 4.
  *

@@ -1,4 +1,4 @@
-/* build.c - the walk over a report, and what of it goes where. */
+/* build.c - the walk over a report, and the lanes of its events. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ static int on_slice(struct view_builder *b, const struct tl_event *e, int source
 	return view_track_slice(b, e, &out);
 }
 
-/* Rates of new calls are added to those of others; what is made of several samples takes the place of what was made before. */
+/* Rates of new calls are added to the earlier rates; values computed from several samples replace the earlier values. */
 static enum view_how how_of(const struct view_builder *b, const struct tl_event *e,
 			    const struct view_lane *lane)
 {
@@ -163,7 +163,7 @@ static int on_end(void *self)
 	return view_states_end(self);
 }
 
-/* What was made of a part gives way to what is made of all; rows, lanes and names have the same numbers in both. */
+/* The index of the whole report replaces the index of its first part; rows, lanes and names have the same numbers in both. */
 static void show(struct view_builder *b)
 {
 	struct view_store *v = b->shown, *first = b->v;
@@ -202,7 +202,7 @@ static int on_progress(void *self, uint64_t done, uint64_t total)
 	return 0;
 }
 
-/* What the program gave its ranges, by name; where one has several, the last counts. */
+/* The colors that the program gave its ranges, by name; the last one of several counts. */
 static void take_colors(struct view_builder *b)
 {
 	static const char sql[] =
@@ -253,7 +253,7 @@ static int64_t run(struct view_builder *b, double part, char *why, size_t len)
 	/* These need a look at the whole of a table. */
 	if (part > 0)
 		options.activities &= ~(TL_ACT_IO | TL_ACT_METRIC | TL_ACT_SAMPLE);
-	/* And these join what is new with what is not. */
+	/* Projected ranges would join new rows with earlier ones. */
 	if (b->live)
 		options.activities &= ~TL_ACT_NVTX_KERNEL;
 	b->published = mono_ns();

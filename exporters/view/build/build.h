@@ -30,7 +30,7 @@ struct view_nest {
 	} at[VIEW_DEPTH_MAX]; /* side by side, as they are looked at */
 };
 
-/* What a track is here; tl_track.of_sink. */
+/* Rows and lanes of a track; tl_track.of_sink. */
 struct view_track {
 	const struct tl_track *track;
 	struct view_row
@@ -64,12 +64,12 @@ struct view_builder {
 	int source[VIEW_SOURCES];
 	uint32_t *near; /* by number of a text below VIEW_NEAR: name + 1 */
 	uint64_t too_deep;
-	int64_t until;            /* of the report: where a first part ends; INT64_MAX */
-	struct view_store *shown; /* what has the first part, until v has as much; NULL: v is it */
-	bool has_all;             /* but for ranges on the GPU, which come last */
-	int64_t now, first,
-		last; /* what readers see of them is in the store, as of the last publication */
-	int64_t published; /* monotonic, ns */
+	int64_t until; /* of the report: where a first part ends; INT64_MAX */
+	struct view_store
+		*shown; /* the store with the first part, until v has as much; NULL: v itself */
+	bool has_all;   /* but for ranges on the GPU, which come last */
+	int64_t now, first, last; /* readers use the store's copies, of the last publication */
+	int64_t published;        /* monotonic, ns */
 	uint32_t publications;
 };
 
@@ -101,5 +101,5 @@ static inline int64_t view_time(const struct view_store *v, int64_t ts)
 struct view_states *view_states_new(const struct view_builder *b, bool has_details);
 void view_states_free(struct view_states *s);
 int view_states_switch(struct view_builder *b, const struct tl_event *e, int source);
-/* What was under way when the recording ended. */
+/* Writes the states that were under way when the recording ended. */
 int view_states_end(struct view_builder *b);

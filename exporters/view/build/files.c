@@ -1,6 +1,6 @@
 /*
- * files.c - rows of files. Which files have most bytes is known after the last call, so that what belongs to rows is sorted by file
- * meanwhile, and becomes lanes then.
+ * files.c - rows of files. The files with most bytes are known only after the last call: until then events are sorted by file,
+ * and become lanes at the end.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "exporters/view/build/build.h"
 
-/* As many have rows, those with most bytes. */
+/* The largest number of files with rows: the files with most bytes. */
 #define VIEW_FILES_MAX 500
 
 struct view_files;

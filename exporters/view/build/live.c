@@ -1,9 +1,9 @@
 /*
- * live.c - new rows into lanes that are there.
+ * live.c - new events into existing lanes.
  *
- * Tables are appended to, mostly in the order of ends. So what a run brings for a row is merged with those events of its lanes that
- * begin at its first one or later, which are taken back (cut.c) and written again: few, but where a long call or range ended, which
- * happens once to each of them.
+ * Tables are appended to, mostly in the order of ends. So the new events of a row are merged with the events of its lanes that
+ * begin at the first new one or later; these are taken back (cut.c) and written again. They are few, but where a long call or
+ * range ended, which happens once to each of them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 #include "exporters/view/index/lane.h"
 #include "exporters/view/build/live.h"
 
-#define ROUNDS 16 /* of which a table with values that depend on those before them is read again */
+#define ROUNDS 16 /* runs to read again, of tables whose values depend on earlier ones */
 
-/* Read besides those of the timeline. */
+/* Tables read in addition to the tables of the timeline. */
 static const char *const more_tables[] = {"SL_COUNTER_SAMPLES", "PMU_EVENTS",
 					  "PMU_EVENT_COUNTERS", "SL_GPU_METRIC_GAPS",
 					  "SL_SCHED_DETAIL",    NULL};
@@ -31,7 +31,7 @@ struct events {
 	size_t cnt, room;
 };
 
-/* What a run brings for a row. */
+/* The new events of a row in a run. */
 struct batch {
 	struct events events;
 	enum view_how how;
@@ -146,7 +146,7 @@ uint64_t view_live_moved(const struct view_live *l)
 	return l->moved;
 }
 
-/* ---- what a run brings ---- */
+/* ---- new events of a run ---- */
 
 static int events_add(struct events *to, const struct view_event *e)
 {
@@ -171,7 +171,7 @@ int view_live_put(struct view_live *l, const struct view_row *row, enum view_how
 struct end {
 	struct view_lane *lane;
 	uint32_t block;
-	int64_t end; /* of what it has in front of that */
+	int64_t end; /* of the events in front of that block */
 	struct events events;
 	bool is_touched;
 };
@@ -203,7 +203,7 @@ static uint32_t blocks_before(struct view_reader *r, int64_t t)
 	return low;
 }
 
-/* What begins at @from or later is moved; what stands before it in its block stays, and is written again. */
+/* Moves the events that begin at @from or later; earlier events of the same block stay, and are written again. */
 static int open_end(struct merge *m, struct view_lane *lane, int64_t from)
 {
 	struct view_reader r;
@@ -251,7 +251,7 @@ static int by_time(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* The first lane that is free: of what nests, as many lanes further in as calls are open. */
+/* Puts an event into the first free lane: a nested event as many lanes further in as events around it are open. */
 static int place(struct merge *m, const struct view_event *e)
 {
 	uint32_t at = 0;

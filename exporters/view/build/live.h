@@ -1,6 +1,6 @@
 /*
- * live.h - a report that grows: what its tables have more than a second ago goes into the lanes that are there, so that each look
- * costs as much as what is new.
+ * live.h - a report that grows: rows added since the last look go into the existing lanes, so that a look costs only as much as
+ * the new rows.
  */
 #pragma once
 
@@ -8,12 +8,12 @@
 
 struct view_live;
 
-/* For a report whose rows up to now are what the next run of the timeline reads: view_live_rows() bounds it. NULL: no memory. */
+/* For a report whose present rows the next run of the timeline reads, bounded by view_live_rows(). NULL: no memory. */
 struct view_live *view_live_new(sqlite3 *db);
 void view_live_free(struct view_live *l);
 /* tl_options.rows */
 bool view_live_rows(void *live, const char *table, int64_t *after, int64_t *upto);
-/* All rows that the tables have now, all at once: the next run reads those that came. 0, -1. */
+/* Takes the present end of all tables at once: the next run reads the rows added since the last call. 0, -1. */
 int view_live_next(struct view_live *l, sqlite3 *db);
 /* How many of them there are. */
 int64_t view_live_new_rows(const struct view_live *l);
@@ -22,9 +22,9 @@ bool view_live_has_doubled(const struct view_live *l);
 
 /* From the sink: events of the run, each for a row. 0, -1: no memory. */
 enum view_how {
-	VIEW_ADDED,   /* to what is there, wherever it begins */
-	VIEW_INSTEAD, /* of what is there from the first of them on */
-	VIEW_ON_TOP,  /* of a counter: its values are added to those that are there */
+	VIEW_ADDED,   /* to the present events, at any time */
+	VIEW_INSTEAD, /* of the present events from the first new one on */
+	VIEW_ON_TOP,  /* of a counter: its values are added to the present values */
 };
 int view_live_put(struct view_live *l, const struct view_row *row, enum view_how how,
 		  const struct view_event *e);

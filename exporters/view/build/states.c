@@ -1,7 +1,7 @@
 /*
- * states.c - context switches as intervals: what a thread was in, and which thread a CPU ran.
+ * states.c - context switches as intervals: the state of a thread, and the thread that a CPU ran.
  *
- * Since when a thread was runnable before it got a CPU is in SL_SCHED_DETAIL, which is read along by time.
+ * The time at which a thread became runnable before it got a CPU is in SL_SCHED_DETAIL, read in parallel by time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ struct detail {
 struct view_states {
 	uint32_t names[STATES];
 	sqlite3_stmt *stmt;
-	struct detail *now; /* those of the time that was reached */
+	struct detail *now; /* the details of the current time */
 	size_t now_cnt, now_room;
 	struct detail ahead;
 	bool has_ahead;
@@ -85,7 +85,7 @@ void view_states_free(struct view_states *s)
 	free(s);
 }
 
-/* What more is known of the switch at @ts; NULL: nothing. */
+/* The row of SL_SCHED_DETAIL for the switch at @ts; NULL: none. */
 static const struct detail *detail_of(struct view_states *s, int64_t ts, int64_t tid)
 {
 	if (s->now_cnt > 0 && s->now[0].start != ts)
@@ -137,7 +137,7 @@ static int put(struct view_builder *b, struct view_lane *lane, int64_t from, int
 		       : view_lane_put(b->v, lane, &e);
 }
 
-/* What a lane ended with when the rows before the new ones had been read; what is put instead begins there. */
+/* Resumes the open interval at the end of a lane; the interval that replaces it has the same start. */
 static void resume(struct view_builder *b, struct view_track *t, const struct view_lane *lane)
 {
 	struct view_event e[VIEW_BLOCK];
@@ -163,7 +163,7 @@ static void resume(struct view_builder *b, struct view_track *t, const struct vi
 			t->state = (uint32_t)i;
 }
 
-/* A thread's interval up to @to; where it woke at @wakeup, what follows is waiting for a CPU. */
+/* A thread's interval up to @to; the part after a wake-up at @wakeup is a wait for a CPU. */
 static int close_state(struct view_builder *b, struct view_track *t, int64_t to, int64_t wakeup,
 		       int source)
 {
@@ -196,7 +196,7 @@ static uint32_t thread_name(struct view_builder *b, struct view_track *t)
 	return t->name;
 }
 
-/* What the CPU ran up to @ts. */
+/* The interval of the CPU's thread up to @ts. */
 static int close_cpu(struct view_builder *b, struct view_track *cpu, int64_t ts, int source)
 {
 	int rc = 0;

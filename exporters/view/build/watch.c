@@ -1,6 +1,6 @@
 /*
- * watch.c - the index of a report: the side file that is there, or one that is made; then whether the report is still the same, or
- * grows.
+ * watch.c - the index of a report: the side file that is there, or one that is made; then whether the report is still the same,
+ * or grows.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "exporters/view/build/live.h"
 
 #define ANOTHER_NS 1000000000
-/* Of a report that grows: with what rows take to be written, less than a second. */
+/* Between two looks at a growing report: with the delay until rows are written, less than a second. */
 #define FOLLOW_NS 400000000
 
 static void fail(struct view_store *v, const char *what)
@@ -166,7 +166,7 @@ static void note_unfinished(struct view_store *v, sqlite3 *db)
 		     "it");
 }
 
-/* Ranges projected onto the GPU need all of what is in them: they follow when the report has twice as much. */
+/* Ranges projected onto the GPU need all work in them: they follow when the report has twice as many rows. */
 static bool has_projected(const struct view_store *v)
 {
 	bool has_stream = false, has_nvtx = false;
@@ -178,7 +178,7 @@ static bool has_projected(const struct view_store *v)
 	return has_stream && has_nvtx;
 }
 
-/* What is new goes into the index that is there. False: the index is to be made anew. */
+/* Adds new rows to the existing index. False: the index is to be made anew. */
 static bool go_on(struct view_store *v, sqlite3 *db, const bool *stop)
 {
 	struct view_builder b = {.v = v,
@@ -202,7 +202,7 @@ static bool go_on(struct view_store *v, sqlite3 *db, const bool *stop)
 	return true;
 }
 
-/* The report as it is now against what is shown; the index anew where that is of use. False: it could not be read. */
+/* Brings the index up to date with the report, or makes it anew where needed. False: the report could not be read. */
 static bool look_again(struct view_store *v, uint64_t *rows, bool is_live, bool is_wanted,
 		       const bool *stop)
 {
@@ -240,7 +240,7 @@ static int watch(const char *path)
 }
 
 /*
- * As long as the report is written to: what came is shown within a second, or as much later as keeps this to a third of a CPU.
+ * As long as the report is written to: shows new rows within a second, or as much later as keeps this thread to a third of a CPU.
  */
 static void follow(struct view_store *v, uint64_t *rows, const bool *stop)
 {
@@ -253,7 +253,7 @@ static void follow(struct view_store *v, uint64_t *rows, const bool *stop)
 		is_live = db_read_has_writer(v->path);
 		if (!look_again(v, rows, is_live, !is_live, stop))
 			is_live = false;
-		/* What other programs have taken of the time is no reason to wait for longer. */
+		/* Only own CPU time counts: time taken by other programs makes no wait longer. */
 		wait = FOLLOW_NS - (mono_ns() - start);
 		cpu = 2 * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu);
 		wait = wait > cpu ? wait : cpu;

@@ -1,6 +1,6 @@
 /*
- * cut.c - taking back the end of a lane, of reports that grow: a call is written when it has ended, after others that began later.
- * The extents stay where they are, and are written again.
+ * cut.c - taking back the end of a lane, of reports that grow: a call is written when it has ended, after others that began
+ * later. The extents stay where they are, and are written again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "collector/base/grow.h"
 #include "exporters/view/index/lane.h"
 
-/* Extent @ref, up to @used, is what is filled next. */
+/* Makes extent @ref, after its first @used bytes, the next to be filled. */
 static int fill_again(struct view_store *v, struct view_lane *lane, struct view_fill *f,
 		      uint32_t level, view_ref ref, uint32_t used)
 {
@@ -84,7 +84,7 @@ static int keep_last(struct view_lane_writer *w, struct view_reader *r, uint32_t
 	return 0;
 }
 
-/* What counts of the blocks that go; where the first of them lies; the extents of the others. */
+/* Subtracts the blocks from @block on from the counts; returns the place of the first, and the extents of the others. */
 static int take_back(struct view_lane *lane, struct view_reader *r, uint32_t block, uint64_t *first,
 		     struct view_refs *others)
 {
@@ -150,7 +150,7 @@ int view_lane_cut(struct view_store *v, struct view_lane *lane, uint32_t block)
 	if (rc == 0)
 		rc = fill_again(v, lane, &w->blocks, VIEW_LEVEL_BLOCKS, first >> 16,
 				(uint32_t)(first & 0xFFFF));
-	/* What was summed up of the stretch is not known without what went. */
+	/* A sum cannot be taken back: the stretch has no totals unless the cut is at its start. */
 	view_totals_begin(&w->sums);
 	w->sums.is_off = block % VIEW_TOTALS_BLOCKS != 0;
 	return rc;

@@ -116,7 +116,7 @@ uint8_t *view_directory_write(const struct view_store *v, size_t *len)
 	return NULL;
 }
 
-/* ---- reading: whatever is there ---- */
+/* ---- reading: the bytes may be damaged ---- */
 
 struct reader {
 	const uint8_t *p, *end;

@@ -211,7 +211,7 @@ static void node_of_nodes(const struct view_lane *lane, const struct view_node *
 		tally_best(&t, n);
 }
 
-/* What the node that is above the last 512 blocks has the place of. */
+/* Writes the totals of the last 512 blocks, with their place in the node above them. */
 static int put_totals(struct view_store *v, struct view_lane *lane, struct view_node *n)
 {
 	struct view_lane_writer *w = lane->w;
@@ -318,7 +318,7 @@ int view_lane_put(struct view_store *v, struct view_lane *lane, struct view_even
 
 	if (!w)
 		return -1;
-	/* Only where the order of time is broken, which nothing of what is written here may depend on. */
+	/* Only where events come out of order: a lane stays in order even then. */
 	if (e->start < w->end) {
 		v->disordered++;
 		e->start = w->end;

@@ -19,14 +19,14 @@ struct view_lane_writer {
 	struct view_fill blocks, totals, nodes[VIEW_LEVELS];
 	struct view_node *last[VIEW_LEVELS]; /* the last eight of each level */
 	struct view_totals sums;             /* of the stretch that is being written */
-	struct view_seen now;                /* what becomes seen next */
+	struct view_seen now;                /* becomes seen with the next publication */
 };
 
 struct view_lane_writer *view_lane_writer_of(struct view_lane *lane);
 /*
- * Takes back what was written from a block on; the store's lock is held, alone, and all has been published. What the blocks had is
- * to be put again. 0, -1: no memory, or damaged.
+ * Takes back the blocks from @block on; the store's lock is held, alone, and all blocks are published. The caller puts the events
+ * of these blocks again. 0, -1: no memory, or damaged.
  */
 int view_lane_cut(struct view_store *v, struct view_lane *lane, uint32_t block);
-/* Writes what is there; the store's lock is held, for this lane's readers see it then. 0, -1. */
+/* Writes all events so far; the store's lock is held, as this lane's readers see them from then on. 0, -1. */
 int view_lane_publish(struct view_store *v, struct view_lane *lane);

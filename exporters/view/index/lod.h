@@ -1,5 +1,5 @@
 /*
- * lod.h - reading lanes: one event, all events of a span, or what a tile shows of them.
+ * lod.h - reading lanes: one event, all events of a span, or the rectangles of a tile.
  *
  * The store's lock is held, shared, from view_reader_begin() to view_reader_end().
  */
@@ -13,7 +13,7 @@ struct view_reader {
 	struct view_page *nodes[VIEW_LEVELS], *blocks;
 	uint32_t extent[VIEW_LEVELS];
 	bool no_rows;    /* rows and sources of events are not wanted */
-	bool is_damaged; /* of the side file: what was asked for is not all there */
+	bool is_damaged; /* of the side file: a requested part is damaged */
 };
 
 /* @lane: a number from outside. False: there is no such lane. */
@@ -25,12 +25,12 @@ bool view_reader_lane(struct view_reader *r, uint32_t lane);
 const struct view_node *view_reader_node(struct view_reader *r, uint32_t level, uint32_t i);
 /* The events of a block; how many, 0: damaged. */
 unsigned view_reader_block(struct view_reader *r, uint32_t i, struct view_event *e);
-/* The same for one that lies in a span as a whole, and in which all has ended: what view_unpack_durations() gives of it. */
+/* The same by view_unpack_durations(), for a block that lies wholly in the span and whose events have all ended. */
 unsigned view_reader_durations(struct view_reader *r, uint32_t i, uint64_t *dur, uint32_t *name);
 /* The first block that ends at @t or later; their number when there is none. */
 uint32_t view_reader_find(struct view_reader *r, int64_t t);
 
-/* Does an event have a part of [@from, @to)? Those without duration do when they start in it. */
+/* Does an event have a part of [@from, @to)? An event without duration does when it starts in it. */
 static inline bool view_overlaps(const struct view_event *e, int64_t from, int64_t to)
 {
 	return e->start < to && (e->end > from || e->start >= from);

@@ -93,7 +93,7 @@ static uint64_t value_of(const struct view_event *e, unsigned i, const struct he
 	switch (column) {
 	case GAP:
 		return i ? (uint64_t)e[i].start - (uint64_t)e[i - 1].end : 0;
-	case DUR: /* Those that are open end where the time does. */
+	case DUR: /* An open event ends with the time: no duration is kept. */
 		return e[i].flags & VIEW_OPEN ? 0 : (uint64_t)e[i].end - (uint64_t)e[i].start;
 	case NAME:
 		return e[i].name - h->name;

@@ -12,7 +12,7 @@
 
 #define VIEW_BLOCK     32
 #define VIEW_BLOCK_MAX 1600 /* bytes, with all columns at their widest */
-/* Times lie between -this and this, as those of the timeline do. */
+/* Times lie between -this and this, as in the timeline. */
 #define VIEW_TIME_MAX (INT64_MAX / 2)
 
 enum view_event_flag {
@@ -37,6 +37,6 @@ size_t view_pack(const struct view_event *e, unsigned cnt, uint8_t *to);
  * @whole, rows and sources are not read, which is faster.
  */
 unsigned view_unpack(const uint8_t *from, size_t len, struct view_event *e, bool whole);
-/* Durations and names alone, of what has ended: where times do not matter, at a third of the cost. */
+/* Durations and names alone, of a block whose events have all ended, at a third of the cost. */
 unsigned view_unpack_durations(const uint8_t *from, size_t len, uint64_t dur[VIEW_BLOCK],
 			       uint32_t name[VIEW_BLOCK]);

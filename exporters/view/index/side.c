@@ -205,7 +205,7 @@ struct view_side *view_side_create(const char *report, bool *is_kept)
 
 		if (path && place == 1)
 			make_folders(path);
-		/* Another process may have the old one open: it keeps what it has. */
+		/* Another process may have the old file open, and keeps it. */
 		if (path)
 			snprintf(name, sizeof(name), "%s.%d.new", path, (int)getpid());
 		fd = path ? open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)
@@ -347,7 +347,7 @@ int view_side_write(struct view_side *s, view_ref ref, uint8_t *data, uint32_t u
 	memcpy(data, &h, sizeof(h));
 	h.crc = view_crc(0, data + 8, used - 8);
 	memcpy(data, &h, sizeof(h));
-	/* The last one makes the file as long as what it has room for. */
+	/* The last extent of the file is written to its full length. */
 	return write_at(s->fd, data, at + len >= s->end ? len : used, at);
 }
 

@@ -30,7 +30,7 @@ struct view_extent_head {
 #define VIEW_LEVEL_BLOCKS UINT32_MAX
 #define VIEW_LEVEL_TOTALS (UINT32_MAX - 1)
 
-/* What a report was when the side file was made. */
+/* The state of a report when the side file was made. */
 struct view_identity {
 	uint64_t size, log_size; /* bytes of the report, and of the log beside it */
 	uint64_t rows;           /* of the numbers of rows of its tables */
@@ -43,7 +43,7 @@ struct view_side;
 /* All of it but rows and activities. 0, or -1: errno. */
 int view_identity_of(const char *path, struct view_identity *id);
 /*
- * A file to write to, beside @report, in the user's cache, or one without a name, as it is for what is not to be kept. NULL:
+ * A file to write to, beside @report, in the user's cache, or without a name, as for an index that is not to be kept. NULL:
  * nowhere is room.
  */
 struct view_side *view_side_create(const char *report, bool *is_kept);
@@ -54,12 +54,12 @@ struct view_side *view_side_open(const char *report, const struct view_identity 
 int view_side_finish(struct view_side *s, const struct view_identity *id, const uint8_t *dir,
 		     size_t len);
 void view_side_close(struct view_side *s);
-/* The length of the file, whose extents may lie anywhere in it: for unit tests of what is given back. */
+/* The length of the file, which may have free extents anywhere: for unit tests of extents given back. */
 uint64_t view_side_bytes(const struct view_side *s);
 
 /* Room for an extent; one writer only. */
 view_ref view_side_room(struct view_side *s, unsigned class);
-/* What is written there next is something else: while no reader has it. @is_free: it may become another's. */
+/* Drops an extent from the cache before it is written anew, while no reader has it. @is_free: others may use its room. */
 void view_side_forget(struct view_side *s, view_ref ref, bool is_free);
 /* @data begins with the head, which gets the checksum here. */
 int view_side_write(struct view_side *s, view_ref ref, uint8_t *data, uint32_t used, uint32_t lane,

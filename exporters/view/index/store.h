@@ -1,9 +1,9 @@
 /*
- * store.h - what a report looks like to the page: rows, each with lanes of events that do not overlap, and their names.
+ * store.h - the index of a report for the page: rows, each with lanes of events that do not overlap, and their names.
  *
  * A lane is blocks of 32 events (pack.h) below an implicit tree: node i of level 0 stands for block i, node i of level n + 1
- * for nodes 8 i to 8 i + 7 of level n. One thread writes (lane.c, build.c); what it has published, others read under the
- * store's lock, shared.
+ * for nodes 8 i to 8 i + 7 of level n. One thread writes (lane.c, build.c); other threads read published blocks
+ * under the store's lock, shared.
  */
 #pragma once
 
@@ -32,7 +32,7 @@ static inline bool view_kind_repeats(enum view_kind kind)
 	return kind == VIEW_FILE;
 }
 
-/* What a block, or eight nodes, have in them. */
+/* The summary of a block, or of eight nodes. */
 struct view_node {
 	int64_t start, end; /* of the first, of the last */
 	union {
@@ -57,7 +57,7 @@ struct view_node {
 	uint32_t cnt;   /* events */
 	uint32_t flags; /* of any of them */
 };
-/* What an event counts for when a name is chosen: also those without duration do. */
+/* The weight of an event when a name is chosen: events without duration count, too. */
 #define VIEW_WEIGHT(ns) ((float)((ns) > 0 ? (ns) : 1))
 
 /* The place of node @i of a level: the extent's number; extents grow, so that short lanes take little. */
@@ -70,12 +70,12 @@ struct view_refs {
 
 #define VIEW_NAME_WORDS 16
 
-/* What readers see. */
+/* The published part of a lane. */
 struct view_seen {
 	uint32_t cnt[VIEW_LEVELS]; /* nodes */
 	struct view_refs refs[VIEW_LEVELS];
 	uint64_t events;
-	int64_t first, last; /* start; end of what has ended */
+	int64_t first, last; /* start; end of the ended events */
 	int64_t busy;
 	double least, most;              /* of counters */
 	uint64_t names[VIEW_NAME_WORDS]; /* which may be in it: bits by view_name_bit() */
@@ -105,7 +105,7 @@ struct view_row {
 	int64_t pid, tid, cpu, device, context, stream;
 	uint32_t *lanes; /* from the outermost to the innermost */
 	uint32_t lane_cnt, lane_room;
-	uint32_t seed_cnt; /* of lanes: those that the store before it had, to be used again */
+	uint32_t seed_cnt; /* of lanes: taken over from the store before, to be used again */
 };
 
 struct view_name {
@@ -124,7 +124,7 @@ enum view_state {
 #define VIEW_SOURCES 32
 
 struct view_store {
-	pthread_rwlock_t lock; /* of all below, but for what only the writer uses */
+	pthread_rwlock_t lock; /* of all below, but for the writer's own fields */
 	char *path;            /* of the report */
 	struct view_side *side;
 	struct view_lane **lanes; /* by id, from 1 on */
@@ -155,7 +155,7 @@ struct view_store {
 
 struct view_store *view_store_new(const char *path);
 void view_store_free(struct view_store *v);
-/* What @from has becomes @v's, and the other way round. */
+/* Swaps the contents of the stores, but for their locks. */
 void view_store_take(struct view_store *v, struct view_store *from);
 
 /* A store of the same report made anew: rows, lanes and names that @from has keep their numbers. NULL: no memory. */
@@ -174,10 +174,10 @@ int view_source_of(struct view_store *v, const char *table);
 int view_lane_put(struct view_store *v, struct view_lane *lane, struct view_event *e);
 int view_lane_value(struct view_store *v, struct view_lane *lane, int64_t ts, bool is_real,
 		    int64_t value, int64_t source);
-/* Writes what is there, and lets readers see it. @last: nothing follows. */
+/* Writes all events so far, and lets readers see them. @last: nothing follows. */
 int view_lanes_publish(struct view_store *v, bool last);
 void view_lane_writer_free(struct view_lane *lane);
 
-/* directory.c: rows, lanes, names to bytes, and back from what may be anything. */
+/* directory.c: rows, lanes, names to bytes, and back from bytes that may be damaged. */
 uint8_t *view_directory_write(const struct view_store *v, size_t *len);
 int view_directory_read(struct view_store *v, const uint8_t *bytes, size_t len);

@@ -1,6 +1,6 @@
 /*
- * tile.c - what a tile shows: events of a pixel or more as they are, of the others one rectangle for those that start in the
- * same pixel, taken from as few nodes as possible.
+ * tile.c - the rectangles of a tile: one for each event of a pixel or more, and one for all shorter events that start in the same
+ * pixel, taken from as few nodes as possible.
  */
 #include <math.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static void add_name(struct bucket *b, uint32_t name, float weight)
 	b->weight[i] += weight;
 }
 
-/* The bucket of what starts at @start. */
+/* The bucket of events that start at @start. */
 static struct bucket *bucket_at(struct tile *t, int64_t start)
 {
 	int64_t px = start < t->from ? -1 : (start - t->from) >> t->k;
@@ -174,7 +174,7 @@ unsigned view_tile(struct view_reader *r, uint32_t k, int64_t index, struct view
 		const struct view_node *n = NULL;
 		unsigned in_block;
 
-		/* One level more than what was last taken is enough to climb by. */
+		/* Levels are climbed one by one: no node higher above the last one is tried. */
 		level = level_at(&t, i, level + 1, &n);
 		if (level >= 0) {
 			add_node(&t, n);
@@ -217,7 +217,7 @@ static double value_of(const struct view_event *e)
 	return real;
 }
 
-/* Up to @px the value is what it was. */
+/* Keeps the value up to @px. */
 static void hold(struct curve *c, int px, float value)
 {
 	for (int i = c->at + 1; i <= px && i < VIEW_TILE_PX; i++)

@@ -32,7 +32,7 @@ static void thin(struct view_total *t)
 	t->step *= 2;
 }
 
-/* Each step-th, of steps that double: what is kept is spread over the whole of the stretch. */
+/* Keeps each step-th duration, of steps that double: the kept ones are spread over the whole stretch. */
 static void keep(struct view_total *t, int64_t dur)
 {
 	if (t->cnt & (t->step - 1))
@@ -104,7 +104,7 @@ void view_totals_free(struct view_totals *s)
 	s->cnt = s->room = 0;
 }
 
-/* ---- reading: whatever is there ---- */
+/* ---- reading: the bytes may be damaged ---- */
 
 static bool get(const uint8_t **p, const uint8_t *end, struct view_total *t)
 {

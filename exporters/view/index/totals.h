@@ -1,6 +1,6 @@
 /*
- * totals.h - what a stretch of a lane holds by name, in the side file: of 512 blocks, those below one node of level 3, which has
- * the place of it. So totals of everything are the sum of a few thousand records and of the edges.
+ * totals.h - sums of a stretch of a lane by name, in the side file. A stretch is the 512 blocks below one node of level 3, which
+ * has the place of the sums. So totals of all events are the sum of a few thousand records and of the edges.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* guard.h - which requests are answered at all: those of the page that this server made, and of no other one. */
+/* guard.h - the requests that are answered: requests of the page that this server made, and of no other page. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@ struct view_heads { /* NULL: not sent */
 	const char *method, *host, *origin, *site, *authorization;
 };
 
-/* 0, or the HTTP status of a refusal with its reason in @why. @token NULL: for what is no secret. */
+/* 0, or the HTTP status of a refusal with its reason in @why. @token NULL: for answers without secrets. */
 int view_guard(const struct view_heads *h, const char *token, const char **why);
 
 /* 32 hexadecimal digits of the kernel's random numbers. -1: there are none. */

@@ -23,7 +23,7 @@ int view_handover(const char *file, view_handover_ready *ready, void *ctx, char 
 #include <unistd.h>
 
 #define SITE "https://ui.perfetto.dev"
-/* What its content security policy lets it read from. */
+/* The only port of 127.0.0.1 that the site's content security policy allows. */
 #define PORT 9001
 
 struct handover {

@@ -1,4 +1,4 @@
-/* http.c - requests in, replies out, in one thread; see workers.h for what is between. */
+/* http.c - requests in, replies out, in one thread; see workers.h for the answering threads. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,7 +188,7 @@ static const char *method_of(struct evhttp_request *req)
 	}
 }
 
-/* The client went away: nothing waits for what workers do for it. */
+/* The client went away: the answers of its jobs are dropped. */
 static void on_close(struct evhttp_connection *c, void *arg)
 {
 	struct http *h = arg;
@@ -316,7 +316,7 @@ static struct bufferevent *on_connection(struct event_base *base, void *arg)
 	struct http *h = arg;
 
 	look(h);
-	/* One, then what the others have sent: the library would go on as long as there are new ones. */
+	/* Accepts one connection, then serves the others: the library would accept as long as there are new ones. */
 	evconnlistener_disable(h->listener);
 	event_active(h->again, EV_TIMEOUT, 0);
 	return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
@@ -406,7 +406,7 @@ int view_http_run(struct view_server *s, const struct view_http_options *o, char
 	h->server = s;
 	/* A browser may drop a connection at any time. */
 	signal(SIGPIPE, SIG_IGN);
-	/* What is too large for a limit on files is an error of the write. */
+	/* A file beyond the limit on sizes is an error of the write. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (set_up(h, &ready) < 0)
 		snprintf(why, len, "the server could not be set up");

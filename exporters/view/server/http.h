@@ -13,7 +13,7 @@ struct view_http_options {
 
 /* False: this program was built without the library. */
 bool view_http_is_built(void);
-/* Until a signal ends it. 0, or -1 after one sentence in @why; 1: a thread is still in an answer, and uses what it was given. */
+/* Until a signal ends it. 0, or -1 after one sentence in @why; 1: a thread is still in an answer, and uses @s. */
 int view_http_run(struct view_server *s, const struct view_http_options *o, char *why, size_t len);
 
 /* The page; @name as in the address. NULL: no such part, or this program was built without it. */

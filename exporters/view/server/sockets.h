@@ -1,9 +1,9 @@
 /*
- * sockets.h - how many connections there are, and how long each has been at it.
+ * sockets.h - limits on the number of connections, and on the time of each.
  *
  * The library's time limits are about silence: a client that sends a byte now and then would keep a connection for ever. So
- * the sockets of this process are looked at, and one that does not get to a request in time is shut down. Those of other users
- * have few places of their own until the token comes over them: of more, the oldest one of the user with most of them goes.
+ * the sockets of this process are listed, and a socket without a request in time is shut down. Sockets of other users have few
+ * places until the token comes over them: beyond these, the oldest socket of the user with most of them is shut down.
  */
 #pragma once
 
@@ -37,7 +37,7 @@ struct view_sockets {
 	int cnt;
 };
 
-/* Looks at what there is, shuts down what took too long. Returns how many connections are left, those of strangers apart. */
+/* Shuts down sockets that took too long. Returns the number of connections left, without connections of strangers. */
 int view_sockets_look(struct view_sockets *s, int64_t now);
 /* The connection of @fd does something else from now on. */
 void view_sockets_note(struct view_sockets *s, int fd, int what, bool is_known, int64_t now);

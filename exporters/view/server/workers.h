@@ -4,7 +4,7 @@
 #include "exporters/view/answers/answer.h"
 
 struct view_job {
-	struct view_request q; /* what it points to is the job's */
+	struct view_request q; /* its texts and bytes belong to the job */
 	struct view_reply a;
 	char *path, *query;
 	uint8_t *body;
@@ -20,5 +20,5 @@ void view_workers_do(struct view_workers *w, struct view_job *job);
 /* NULL: no more are done. */
 struct view_job *view_workers_done(struct view_workers *w);
 void view_job_free(struct view_job *job);
-/* Waits for the threads a short time; what they have done is dropped. False: one still runs, and all is as it was. */
+/* Waits for the threads a short time; all jobs are dropped. False: a thread still runs, and nothing is freed. */
 bool view_workers_free(struct view_workers *w);

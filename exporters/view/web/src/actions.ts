@@ -1,4 +1,4 @@
-/* actions.ts - what can be done with events and spans; keys, the mouse and panes call it. */
+/* actions.ts - actions on events and spans, called by keys, the mouse and panes. */
 import { signal } from "@preact/signals";
 import * as m from "./model";
 import type { End, Event, Row } from "./model";
@@ -350,7 +350,7 @@ export function bookmark(text = ""): void {
 	say("Bookmark set");
 }
 
-/* Lanes of the chosen rows, with all below those that are closed: what a span's tables are about. */
+/* Lanes of the chosen rows, and of all rows below closed ones, for the tables of a span. */
 export function lanesIn(source: number, rows: Set<Row> | null): number[] | null {
 	if (!rows)
 		return [];

@@ -70,7 +70,7 @@ let strip: HTMLCanvasElement | null = null;
 export const mapX = (t: number): number => view.width * (t - limits.t0) / (limits.t1 - limits.t0);
 export const mapT = (x: number): number => limits.t0 + (limits.t1 - limits.t0) * x / view.width;
 
-/* What is drawn of the whole: the busiest rows, one thin line for each. */
+/* Rows in the overview: the busiest ones, one thin line for each. */
 const LINES = 8;
 
 function busiest(): { source: number; lane: number; category: string }[] {

@@ -1,4 +1,4 @@
-/* colours.ts - the colour of each name, ready for pixels; brighter under the pointer, pale beside what is searched for. */
+/* colours.ts - the colour of each name, ready for pixels; brighter under the pointer, pale beside names that match a search. */
 import * as theme from "./theme";
 import { firstRenamed, names } from "./tiles";
 import { mix } from "./raster";
@@ -11,7 +11,7 @@ let hover = "";
 let hit = "";
 let painted = 0;
 
-/* What rows of one kind hold: of a stream by the name. */
+/* The category of events in a kind of row; in a stream by the name of the event. */
 export function categoryOf(kind: string, name: string): string {
 	if (kind === "stream")
 		return /memcpy|peer|htod|dtoh|dtod|copy/i.test(name) ? "gpu_memcpy" : /memset|fill/i.test(name) ? "gpu_memset" : "kernel";

@@ -1,4 +1,4 @@
-/* draw.ts - rows to a canvas: grounds, rasters, names on what is wide enough, counters, what is not indexed, losses. */
+/* draw.ts - rows to a canvas: grounds, rasters, names on wide rectangles, counters, parts not indexed yet, losses. */
 import * as colours from "./colours";
 import * as theme from "./theme";
 import * as m from "./model";
@@ -218,12 +218,13 @@ export function drawRows(sheet: Sheet, canvas: HTMLCanvasElement, all: Placed[],
 
 /* ---- ahead of time ---- */
 
-/* Of a sheet: what is drawn on it. */
+/* The rows drawn on a sheet. */
 export interface Part { rows: Placed[]; top: number; height: number }
 
 /*
- * What is likely next: half a screen to the side that the view moves to. Later, the likeliest first: half a screen to the other side;
- * two levels up, which also stands in for what is not there yet; the rest of a screen to both sides. @way: 1: later, -1: earlier.
+ * Asks for tiles likely next: half a screen to the side that the view moves to. For "later", the likeliest first: half a screen to
+ * the other side; two levels up, which also stands in for missing tiles; the rest of a screen to both sides. @way: 1: later in time,
+ * -1: earlier.
  */
 export function prefetch(priority: tiles.Priority, parts: Part[], way: 1 | -1, dpr: number): void {
 	const { t0, t1 } = shown();
@@ -255,7 +256,7 @@ export function prefetch(priority: tiles.Priority, parts: Part[], way: 1 | -1, d
 		}
 }
 
-/* ---- what lies at a point ---- */
+/* ---- the event at a point ---- */
 
 export interface Hit {
 	row: Row; lane: number; t: number; y: number; height: number;

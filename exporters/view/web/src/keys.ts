@@ -1,4 +1,4 @@
-/* keys.ts - every command once: its words, its keys, what it does. Help and the list of commands are made from it. */
+/* keys.ts - every command once: its words, its keys, its action. Help and the list of commands are made from it. */
 import * as a from "./actions";
 import * as m from "./model";
 import { scrollTo } from "./stage";
@@ -23,7 +23,7 @@ export function startSearch(): void {
 	setTimeout(() => focusInput("search"), 0);
 }
 
-/* Keys are places on the keyboard (KeyboardEvent.code), whatever is printed there. */
+/* Keys are places on the keyboard (KeyboardEvent.code), not the characters printed on them. */
 export const commands: Command[] = [
 	{ group: "View", keys: ["KeyW"], label: "Zoom in at the pointer (Shift: 5×)", run: (e) => zoom(0.8 ** times(e), middle()), repeat: true },
 	{ group: "View", keys: ["KeyS"], label: "Zoom out (Shift: 5×)", run: (e) => zoom(1.25 ** times(e), middle()), repeat: true },
@@ -107,7 +107,7 @@ export function chord(e: KeyboardEvent): string {
 
 const byKey = new Map(commands.flatMap((c) => c.keys.map((k) => [k, c] as const)));
 
-/* What stands on the keys, as far as it is known. */
+/* The usual label of a key. */
 export const keyName = (key: string): string => key.replace(/Key|Digit/, "").replace("BracketRight", "]").replace("BracketLeft", "[").replace("Period", ".")
 	.replace("Comma", ",").replace("Shift+Slash", "?").replace("Slash", "/").replace("Escape", "Esc").replace("ArrowRight", "→").replace("ArrowLeft", "←")
 	.replace("ArrowUp", "↑").replace("ArrowDown", "↓").replace("PageDown", "PgDn").replace("PageUp", "PgUp");
@@ -121,7 +121,7 @@ function typing(e: KeyboardEvent): boolean {
 export function listenKeys(): void {
 	addEventListener("keydown", (e) => {
 		if (typing(e)) {
-			/* Out of the field; what stands there is kept: N goes to the next match. */
+			/* Leaves the field and keeps its text: N goes to the next match. */
 			if (e.code === "Escape" && !m.dialog.value && !e.defaultPrevented) {
 				e.preventDefault();
 				document.querySelector<HTMLElement>(".scroll")?.focus();

@@ -1,4 +1,4 @@
-/* load.ts - the report's rows as a tree, and what becomes of them while it is indexed or grows. */
+/* load.ts - the report's rows as a tree, and their changes while the report is indexed or grows. */
 import { firstReport, get, Refused, type ReportJson, type ReportShort, type RowJson } from "./net";
 import * as m from "./model";
 import type { Row, Source } from "./model";
@@ -45,7 +45,7 @@ const rank = (json: RowJson): number => Math.max(0, ORDER.indexOf(json.kind));
 
 const GPU = /^GPU (\d+)(?:, (process \d+))?: /;
 
-/* The machine's counters of a GPU stand together, above what processes do on it. */
+/* The machine's counters of a GPU stand together, above the rows of processes on it. */
 function gpuOf(json: RowJson, source: number, top: Row[], root: Row | null): Row | null {
 	const n = Number(GPU.exec(json.name)?.[1] ?? NaN);
 
@@ -99,7 +99,7 @@ function place(json: RowJson, source: number, top: Row[], root: Row | null): voi
 	siblings.push(row);
 }
 
-/* How much is open at first: what has most to show, until the screen is full. */
+/* Opens the rows with most events first, until the screen is full. */
 function openFirst(rows: Row[], reports: number): void {
 	let room = reports > 1 ? 34 / reports : 46;
 	const weight = (r: Row): number => r.events + r.kids.reduce((sum, k) => sum + weight(k), 0);
@@ -236,7 +236,7 @@ async function watch(index: number, many: boolean): Promise<void> {
 		try {
 			const news = await get<ReportShort>("live", { r: index, gen: source.generation });
 			const full = news.unchanged === false || news.generation !== source.generation ? await get<ReportJson>("report", { r: index }) : null;
-			/* What is on the screen now: it may have moved while the answers were on their way. */
+			/* The present span of the screen, which may have moved since the request. */
 			const end = limits.t1;
 			const all = showsAll();
 

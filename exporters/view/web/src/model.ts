@@ -1,4 +1,4 @@
-/* model.ts - what is on the screen: the report, its tree of rows, what is selected. Drawing and panes read it. */
+/* model.ts - the state of the screen: the report, its tree of rows, the selection. Drawing and panes read it. */
 import { signal, computed } from "@preact/signals";
 import { amount } from "./format";
 import type { EventJson } from "./net";
@@ -12,7 +12,7 @@ export interface Row {
 	level: number;
 	kind: string;
 	name: string;
-	full: string;        /* the name with what is left out of it in the tree */
+	full: string;        /* the name in full: the tree may leave parts out */
 	about: string;       /* pid, tid, device: in small letters behind the name */
 	lanes: number[];     /* the outermost first; of a thread: the one of its states */
 	counter: boolean;
@@ -59,7 +59,7 @@ export interface Source {
 	end: number;
 	offset: number;   /* own time + this = time on the common axis */
 	indexed: number;  /* share that is indexed already */
-	edge: number;     /* own time; what is before is indexed */
+	edge: number;     /* own time; all before it is indexed */
 	live: boolean;
 	generation: number;
 	events: number;
@@ -127,7 +127,7 @@ function matches(row: Row, word: string): boolean {
 	return all.includes(word);
 }
 
-/* What a closed group shows of its children: their outermost lanes, one over the other. */
+/* A closed group shows its children's outermost lanes, one over the other. */
 const SHOWN_CLOSED = 48;
 const IN_OUTLINE = new Set(["stream", "nvtx", "cuda", "library", "osrt", "syscall", "async", "cpu", "gil"]);
 
@@ -162,7 +162,7 @@ export function scaleOf(row: Row): { least: number; most: number } {
 	return { least, most: most > least ? most : least + 1 };
 }
 
-/* As words: what stands below the name. */
+/* The scale as text, below the name. */
 export function scaleText(row: Row): string {
 	const { least, most } = scaleOf(row);
 
@@ -172,8 +172,8 @@ export function scaleText(row: Row): string {
 const ordered = (rows: Row[]): Row[] => [...rows].sort((a, b) => a.order - b.order);
 
 /*
- * Rows that the filter lets through: those that match, what is below them, and the way to them. Each of @words may be about the row
- * or about one above it: those of a thread that are system calls.
+ * Rows that the filter lets through: matching rows, all rows below them, and the way to them. Each of @words may match the row
+ * or a row above it, as the name of a thread and "kind:syscall".
  */
 function kept(row: Row, words: string[], into: Set<Row>): boolean {
 	const left = words.filter((word) => !matches(row, word));
@@ -256,7 +256,7 @@ export function changed(): void {
 	layoutTick.value++;
 }
 
-/* Opens what is above @row, so that it has a place. */
+/* Opens the rows above @row, so that it has a place. */
 export function unfold(row: Row): void {
 	for (let up = row.parent; up; up = up.parent)
 		up.open = true;

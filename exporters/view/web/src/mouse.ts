@@ -143,7 +143,7 @@ async function click(x: number, y: number): Promise<void> {
 	await pick(h.row.source, h.lane, h.slot >= 0 && h.exact ? Math.max(h.t0, Math.min(h.t, h.t1)) : h.t, 3 * view.scale, true);
 }
 
-/* The true times of what is under the pointer, once it rests there. */
+/* Timer for the exact times of the event under the pointer, once it rests there. */
 let resting = 0;
 /* All events of its name light up a moment later: a pointer that only crosses them changes nothing. */
 let lighting = 0;

@@ -39,9 +39,9 @@ export function measureLink(): void {
 
 type Query = Record<string, string | number | undefined>;
 
-/* ---- what is on its way ---- */
+/* ---- requests on their way ---- */
 
-/* Requests without those for tiles and for news of the report; waits of the page before it makes one. */
+/* Requests, but for tiles and news of the report; and waits of the page before it makes a request. */
 let pending = 0;
 let whenDone: () => void = () => {};
 
@@ -53,7 +53,7 @@ export function waitsFor(by: 1 | -1): void {
 		whenDone();
 }
 
-/* What the answer is used for begins before the request counts as done. */
+/* The use of the answer begins before the request counts as done. */
 async function counted<T>(path: string, run: () => Promise<T>): Promise<T> {
 	if (path === "live")
 		return run();
@@ -162,7 +162,7 @@ export interface SqlJson { columns: string[]; rows: unknown[][]; more: boolean; 
 takeToken();
 let early: Promise<ReportJson> | null = get<ReportJson>("report", { r: 0 });
 
-early.catch(() => {}); /* whatever asks for it has the reason */
+early.catch(() => {}); /* the caller of firstReport() gets the error */
 export function firstReport(): Promise<ReportJson> {
 	const first = early ?? get<ReportJson>("report", { r: 0 });
 

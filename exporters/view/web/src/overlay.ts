@@ -1,4 +1,4 @@
-/* overlay.ts - what lies over the rows: the span that is chosen, what is measured, the event that is selected, arrows, marks. */
+/* overlay.ts - the layer over the rows: the chosen span, the measured span, the selected event, arrows, marks. */
 import * as m from "./model";
 import * as theme from "./theme";
 import { dur, point } from "./format";

@@ -2,8 +2,8 @@
  * raster.ts - rectangles of a lane to one line of pixels. The line is scaled to the height of the row when it is drawn,
  * so a frame costs the same for ten rectangles and for sixty thousand.
  *
- * What is a pixel or wider covers whole pixels in its colour. Narrower things share a pixel: it takes the colour of the
- * one that covers most of it, and the more it is covered the stronger. Nothing is ever left out.
+ * A rectangle of a pixel or more covers whole pixels in its colour. Narrower rectangles share a pixel, which takes the colour of the
+ * rectangle that covers most of it, and the more of it is covered the stronger. No rectangle is ever left out.
  */
 import { RECT_AFTER, RECT_EXACT, RECT_INSTANT } from "./flags";
 import type { Tile } from "./tiles";
@@ -47,7 +47,7 @@ export function beginLine(line: Line, lo = 0, hi = line.width): void {
 }
 
 /*
- * One tile: its unit u lies at pixel @from + u * @unit. Only what lies in [@lo, @hi) is drawn: a tile of another zoom level may
+ * One tile: its unit u lies at pixel @from + u * @unit. Only the part in [@lo, @hi) is drawn: a tile of another zoom level may
  * stand in for a part of itself. Of that, only pixels from @first to @end are written: neighbours share the pixel at their edge, so
  * that a part of a line has to be drawn from the tiles on both sides of it, whichever came first.
  */
@@ -80,7 +80,7 @@ export function addTile(line: Line, tile: Tile, from: number, unit: number, lo: 
 			continue;
 		}
 		const p = Math.min(Math.floor(l), line.width - 1);
-		/* What has no length fills its pixel: a sample, a mark. */
+		/* An event without length, as a sample or a mark, fills its pixel. */
 		const weight = tile.flags[i] & RECT_INSTANT && tile.flags[i] & RECT_EXACT ? 1 : Math.max(r - l, 0.02) * (tile.flags[i] & RECT_EXACT ? 1 : Math.max(share, 0.02));
 
 		if (p < first || p >= end || covered[p] < 0)
@@ -101,7 +101,7 @@ export function endLine(line: Line, lo = 0, hi = line.width): void {
 			out[at + p] = mix(heaviestColour[p], page, FAINTEST + (1 - FAINTEST) * Math.min(1, covered[p]));
 }
 
-/* What has not been read yet, or not indexed: slanted lines would need height, so a dotted one. */
+/* A part not read or not indexed yet: slanted lines would need height, so a dotted one. */
 export function pending(line: Line, lo: number, hi: number, colour: number, first: number, end: number): void {
 	for (let p = Math.max(first, Math.floor(lo)); p < Math.min(end, Math.floor(hi)); p++)
 		if (p % 6 < 2)

@@ -83,7 +83,7 @@ export async function savePng(): Promise<void> {
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 
-/* Names as text, what was drawn as a picture inside. */
+/* Names as text, the drawn rows as a picture inside. */
 export function saveSvg(): void {
 	const height = MINIMAP + AXIS + m.pinned.value.height + stage.height, width = stage.gutter + view.width;
 	const { t0, t1 } = shown();

@@ -13,7 +13,7 @@ import { view, shown } from "./view";
 
 /* ---- which tiles ---- */
 
-/* Pixels of tiles are at most as wide as those of the screen. */
+/* Pixels of tiles are at most as wide as pixels of the screen. */
 export const level = (dpr: number, coarser = 0): number => Math.max(0, Math.min(54, Math.floor(Math.log2(view.scale / dpr)) + coarser));
 export const tileSpan = (k: number): number => tiles.PX * 2 ** k;
 
@@ -34,7 +34,7 @@ export const tilesOf = (row: Row, lane: number): tiles.LaneTiles => tiles.laneTi
 /* Each tile that is in sight, with where its first unit lies and how wide a unit is, in pixels of the canvas. */
 type Visit = (tile: tiles.Tile | undefined, from: number, unit: number, lo: number, hi: number) => void;
 
-/* @origin: the time at pixel 0. @asked: what is asked for where it is missing. */
+/* @origin: the time at pixel 0. @asked: the range in which missing tiles are asked for. */
 export function visit(of: tiles.LaneTiles, source: Source, r: Reach, origin: number, dpr: number, asked: Reach | null, f: Visit): void {
 	const toPx = dpr / view.scale;
 	const span = tileSpan(r.k);
@@ -178,7 +178,7 @@ export class Sheet {
 		this.make(strips, dpr, table);
 	}
 
-	/* For what is missing still, in every frame: what is not asked for any more is not waited for either. */
+	/* Asks for missing tiles in every frame: a tile not asked for any more is not waited for either. */
 	private ask(strips: Strip[], dpr: number): void {
 		const { t0, t1 } = shown();
 
@@ -262,7 +262,7 @@ export class Sheet {
 			this.context.putImageData(this.picture!, 0, 0, 0, 0, width, strips.length);
 	}
 
-	/* What is missing is asked for where it is in sight: the line reaches farther. */
+	/* Asks for missing tiles only where they are in sight: the line reaches farther. */
 	private line(strip: Strip, line: Line, dpr: number, table: Uint32Array, r: Reach, left: number, right: number): void {
 		const source = m.sources.value[strip.row.source];
 		const { t0, t1 } = shown();

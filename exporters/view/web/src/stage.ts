@@ -25,7 +25,7 @@ let whole = true;
 let pictured = false;
 let lacking = 0; /* tiles that the last picture had to do without, or with older ones */
 let waiting: (() => void)[] = [];
-let viewed = { key: "", start: 0, way: 1 as 1 | -1, ahead: [] as tiles.Priority[] /* what is not fetched ahead of time yet */ };
+let viewed = { key: "", start: 0, way: 1 as 1 | -1, ahead: [] as tiles.Priority[] /* priorities not fetched ahead of time yet */ };
 
 export function invalidate(all = true): void {
 	whole ||= all;
@@ -94,7 +94,7 @@ function beginView(): void {
 	tiles.beginView();
 }
 
-/* Everything in sight is there: time for what is likely next. */
+/* All tiles in sight are there: time for the tiles likely next. */
 function settle(): void {
 	const parts = [{ ...m.pinned.value, top: 0 }, { rows: m.placed.value.rows, top: stage.scrollTop, height: stage.height }];
 
@@ -110,7 +110,7 @@ function settle(): void {
 		done();
 }
 
-/* For tests: the picture is whole, whatever is fetched ahead of time. */
+/* For tests: the picture is whole, though tiles may still be fetched ahead of time. */
 export const wholePicture = async (): Promise<void> => {
 	do
 		await new Promise((done) => { invalidate(); requestAnimationFrame(done); });
@@ -123,8 +123,8 @@ function drawn(): Promise<void> {
 }
 
 /*
- * For tests: when the picture is drawn of all tiles that it needs, no request is on its way, and none follows from what was drawn:
- * what components do after they are in the page comes a frame later.
+ * For tests: when the picture is drawn of all tiles that it needs, no request is on its way, and none follows from the picture:
+ * effects of components run a frame after they are in the page.
  */
 export async function settled(): Promise<void> {
 	for (let quiet = 0; quiet < 2; quiet++) {

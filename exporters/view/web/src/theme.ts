@@ -138,7 +138,7 @@ export function familyOf(category: string): string {
 	return "other";
 }
 
-/* Without template arguments, addresses, numbers of calls and steps: what is the same function has the same colour. */
+/* Without template arguments, addresses, numbers of calls and steps: the same function has the same colour. */
 function stem(name: string, category: string): string {
 	const short = name.replace(/, \w+ ?= ?.*$|<.*>|\(.*\)|0x[0-9a-f]+/g, "");
 

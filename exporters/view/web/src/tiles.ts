@@ -1,5 +1,5 @@
 /*
- * tiles.ts - what the server has drawn: tiles of 256 pixels of 2^k ns, by lane. Kept until 64 MB are full, the longest
+ * tiles.ts - tiles of the server: 256 pixels of 2^k ns each, by lane. Kept until 64 MB are full, the longest
  * unused go first. While a tile is on its way, one of a coarser or finer level stands in for it.
  */
 import { compress, postBinary, Refused } from "./net";
@@ -15,7 +15,7 @@ export interface Tile extends Rects {
 	final: boolean;
 }
 
-/* What is kept; tests make it small. */
+/* Limits; tests make them small. */
 export const most = { bytes: 64 << 20, names: 20000, batch: 384 /* tiles in a request */, view: 250e3, later: 100e3 /* see ahead() */ };
 const FLIGHTS = 3;
 const REQUEST = 4096; /* tiles that the server takes at once */
@@ -93,7 +93,7 @@ let failed: (why: Refused | null) => void = () => {};
 /* One request that fails is asked again: a server may be busy. Several in a row are shown. */
 let failures = 0;
 const FAILURES = 3;
-/* Of each report: what is indexed, and since when. */
+/* Of each report: the end of its indexed part, and the generation of the index. */
 export const progress: { edge: number; generation: number }[] = [];
 
 /* @g: requests fail; null: they do not any more. */
@@ -117,7 +117,7 @@ export type { LaneTiles };
 /* Grows with each answer. */
 export const arrivals = (): number => taken;
 
-/* What came with the last answers, for those that have drawn the ones before. */
+/* Tiles of the last answers, for sheets that have drawn the answers before. */
 interface Fresh { answer: number; lane: LaneTiles; k: number; index: number }
 let fresh: Fresh[] = [];
 export const arrivedSince = (answer: number): Fresh[] | null => fresh.length && fresh[0].answer > answer + 1 ? null : fresh.filter((f) => f.answer > answer);
@@ -162,14 +162,14 @@ export function forget(source: number): void {
 
 interface Wish { of: LaneTiles; k: number; index: number }
 interface Flight { wishes: Wish[]; keys: Set<string>; stop: AbortController; priority: Priority }
-/* For what is in sight; for what is likely next; for what may be later, which gives way to anything that is in sight. */
+/* Of tiles in sight; likely next; perhaps later, whose requests give way to any for tiles in sight. */
 export type Priority = "now" | "next" | "later";
 
 const wished = new Map<string, Wish>();
 const asked = new Set<string>();
 let flights: Flight[] = [];
 let pausedUntil = 0;
-/* Bytes for this view, without what has not come yet; what heads of a request and its answer take; what things take. */
+/* Bytes of finished requests for this view; of the heads of a request and its answer; of a rectangle and a curve. */
 let paid = 0;
 const HEADS = 1200;
 const worth = { rectangle: 4, curve: 300 };
@@ -208,7 +208,7 @@ export function coarser(of: LaneTiles, k: number, index: number): { tile: Tile; 
 
 export const wishes = (): number => wished.size;
 
-/* What is wished for and not on its way; requests are for tiles or curves of one report. */
+/* Wishes that are not on their way, in groups: a request is for tiles or for curves of one report. */
 function groups(): Wish[][] {
 	const of = new Map<string, Wish[]>();
 
@@ -261,8 +261,8 @@ export function beginView(): void {
 }
 
 /*
- * What is wished for is not in sight yet, the likeliest first. Far from the server it may take what the view has left of most.view
- * bytes, and what may be later most.later: the server stops at as many rectangles as they are worth by the answers before.
+ * Requests tiles that are not in sight yet, the likeliest first. Far from the server they may take the rest of most.view bytes for
+ * this view, at priority "later" most.later: the server stops at as many rectangles as that is worth by the answers before.
  */
 export function ahead(priority: Priority): void {
 	const left = Math.min(most.view - paid, priority === "later" ? most.later : Infinity);
@@ -340,7 +340,7 @@ function keep(w: Wish, tile: Tile): void {
 const ends = (w: Wish): number => (w.index + 1) * PX * 2 ** w.k;
 const EMPTY8 = new Uint8Array(0), EMPTY16 = new Uint16Array(0), EMPTY32 = new Uint32Array(0);
 
-/* Those of @wishes that came. */
+/* Returns the wishes whose tiles came. */
 function takeTiles(wishes: Wish[], bytes: ArrayBuffer, edge: number, sent: number): Wish[] {
 	const answer = readTiles(bytes, wishes.length);
 	const { ids, given, texts } = answer.names;

@@ -1,4 +1,4 @@
-/* wire.ts - what is asked of the server for tiles and curves, and what it answers: exporters/view/answers/wire.h has the columns. */
+/* wire.ts - requests for tiles and curves, and their answers: exporters/view/answers/wire.h has the columns. */
 import { PX_HOLD, PX_STEP, RECT_EXACT } from "./flags";
 import { Refused } from "./net";
 
