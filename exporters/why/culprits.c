@@ -279,7 +279,7 @@ static int collect(struct why *y)
 	return rc;
 }
 
-/* Which culprit each place and process belongs to, after they were joined and sorted. */
+/* Stores the index of the culprit of each place and process, after culprits were joined and sorted. */
 static void number_culprits(struct why *y, const uint32_t *joined)
 {
 	memset(y->culprit_of_place, 0, y->places_cnt * sizeof(*y->culprit_of_place));
@@ -299,7 +299,7 @@ static void number_culprits(struct why *y, const uint32_t *joined)
 
 int why_find_culprits(struct why *y)
 {
-	uint32_t *joined; /* by place: the one that has its time */
+	uint32_t *joined; /* by place: the place that its time was joined to */
 	size_t kept = 0;
 	int rc = SQLITE_NOMEM;
 

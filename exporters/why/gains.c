@@ -10,10 +10,10 @@
 #define CULPRITS 6    /* tried: the ones with most time */
 #define SYNCS    3    /* places of waits for the GPU, likewise */
 #define LEAST    0.01 /* of the time looked at: a culprit with less is not tried */
-#define GOOD     0.02 /* of it: a larger error of the replay without a change makes gains only bounds */
+#define GOOD     0.02 /* likewise: with a larger error of the replay, gains are only bounds */
 #define WIDE     3    /* upper bound by lower: no more than "up to" */
 #define MANY     10   /* pieces */
-#define LEFT     0.45 /* of them: less than half */
+#define LEFT     0.45 /* share of the calls left by GAIN_BATCH: less than half */
 #define UNEVEN   1.4  /* the longest part by the mean */
 #define SURE     0.6
 #define SEVERE   0.10
@@ -145,7 +145,7 @@ static uint32_t cost_of(const struct why_culprit *c)
 
 struct tries {
 	struct replay_edit edits[REPLAY_EDITS];
-	size_t gain[REPLAY_EDITS]; /* whose they are */
+	size_t gain[REPLAY_EDITS]; /* the gain of each edit */
 	size_t cnt;
 };
 
@@ -258,7 +258,7 @@ static bool is_within(const char *inner, const char *outer)
 	return strncmp(inner, outer, len) == 0 && strncmp(inner + len, ".<locals>.<", 11) == 0;
 }
 
-/* Lines that one change would be made at. */
+/* Would one change concern both culprits? */
 static bool is_same_line(const struct why *y, const struct why_culprit *a,
 			 const struct why_culprit *b)
 {
@@ -388,7 +388,7 @@ static int improve(struct why *y, struct replay *first)
 
 /* ---- ranks ---- */
 
-/* Its lower bound holds: it is no "up to", the way to it is recorded, and so is most of the time. */
+/* A lower bound holds if the gain is no "up to", and if the way to the culprit and most of the time are recorded. */
 static bool is_sure(const struct why *y, const struct why_gain *g)
 {
 	return !g->is_up_to && g->sure >= SURE &&

@@ -10,20 +10,20 @@
 
 struct why_gpu {
 	uint32_t device;
-	uint32_t thread; /* that launched most; WHY_NONE: none is known */
+	uint32_t thread; /* the thread that launched most; WHY_NONE: not known */
 	size_t ops, votes;
 	int64_t from, to; /* first launch, last completion; within the wall time */
 	int64_t kernel, copy, latency, launch, host, unknown; /* ns; the sum is to - from */
-	struct walk walk;                                     /* leaves of all of it */
+	struct walk walk;                                     /* leaves of the whole time */
 };
 
 struct why_gpus {
 	WHY_LIST(why_gpu, list); /* in order of device */
 };
 
-/* All that worked in the wall time, without their partition. SQLite's result code; why_gpus_free(), too. */
+/* Lists the GPUs that worked in the wall time, without partitions. SQLite's result code; why_gpus_free() in any case. */
 int why_list_gpus(struct why_gpus *g, const struct why_model *m);
-/* Their partition, each with a walk of its own. SQLite's result code. */
+/* Partitions the time of each GPU, each with a walk of its own. SQLite's result code. */
 int why_find_gpus(struct why_gpus *g, const struct why_model *m);
 void why_gpus_free(struct why_gpus *g);
 

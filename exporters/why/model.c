@@ -153,7 +153,7 @@ uint32_t why_model_root(const struct why_model *m)
 
 /* ---- context switches ---- */
 
-/* Of the same time, the thread leaves last. */
+/* Of switches at the same time, a switch out of a thread comes last. */
 static int by_switch(const void *a, const void *b)
 {
 	const struct why_switch *x = a, *y = b;
@@ -277,7 +277,7 @@ static int read_sampling(struct why_model *m)
 {
 	int rc = SQLITE_OK;
 
-	/* Which nsys does not write. */
+	/* nsys does not write this table. */
 	if (db_read_has(m->db, "META_DATA_CAPTURE"))
 		rc = why_rows(m->db,
 			      "SELECT 1 FROM META_DATA_CAPTURE WHERE name = "

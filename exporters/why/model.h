@@ -18,11 +18,11 @@
 
 struct why_switch {
 	int64_t time;
-	int64_t wakeup; /* of one in: when the thread had become runnable; WHY_NO_TIME: not known */
-	uint32_t waker; /* of one in: number of a thread; WHY_NONE: an interrupt, or not known */
+	int64_t wakeup; /* of a switch in: when the thread was runnable; WHY_NO_TIME: not known */
+	uint32_t waker; /* of a switch in: a thread; WHY_NONE: an interrupt, or not known */
 	bool is_in;
-	bool is_preempted; /* of one out: still runnable */
-	bool is_on_disk;   /* of one out: in a wait that no signal ends, for a device */
+	bool is_preempted; /* of a switch out: still runnable */
+	bool is_on_disk;   /* of a switch out: an uninterruptible wait, for a device */
 };
 
 struct why_call {
@@ -34,7 +34,7 @@ struct why_call {
 /* Name, stack and object of a call, each combination stored once. */
 struct why_what {
 	uint32_t name, stack, object; /* numbers in the model's maps; object: path or peer */
-	uint32_t has_result;          /* it returned something other than 0 */
+	uint32_t has_result;          /* the call returned a value other than 0 */
 };
 
 /* The object of the call that begins at @start: a lock by its address, or a socket by its file. */
@@ -77,14 +77,14 @@ struct why_thread {
 	uint32_t process;
 	int64_t birth; /* first switch, or start of its process */
 	WHY_LIST(why_switch, switches);
-	WHY_LIST(why_call, calls);     /* of libc; not nested in one another */
+	WHY_LIST(why_call, calls);     /* of libc; outermost calls only */
 	WHY_LIST(why_call, gpu);       /* of CUDA and the libraries above it, likewise */
 	WHY_LIST(why_call, system);    /* of the kernel */
 	WHY_LIST(why_sample, samples); /* on a CPU */
 	WHY_LIST(why_sample, offs);    /* stacks with which it left the CPU */
 	WHY_LIST(why_object, objects);
 	WHY_LIST(why_fault, faults);
-	WHY_LIST(why_io, ios); /* that it made */
+	WHY_LIST(why_io, ios); /* requests of the thread */
 };
 
 struct why_process {
@@ -120,7 +120,7 @@ struct why_kind {
 	uint32_t work; /* enum why_work */
 };
 
-/* The call that started it (why_launch_call()), and the outermost one of a library around that. */
+/* The call that started an operation (why_launch_call()), and the outermost library call around it. */
 struct why_launch {
 	uint32_t correlation, thread;
 	uint32_t call;       /* index into the gpu calls of the thread */
@@ -183,7 +183,7 @@ struct why_scope {
 	bool is_all;    /* calls of all processes, wherever the walk begins */
 };
 
-/* Reads it; filters of @db apply. SQLite's result code. */
+/* Reads the model from a report; filters of @db apply. SQLite's result code. */
 int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *scope);
 void why_model_free(struct why_model *m);
 /* The text of error @rc; lack of memory in this program is no error of @db. */
@@ -191,7 +191,7 @@ const char *why_error_text(sqlite3 *db, int rc);
 
 /* The number of a thread, a new one if it has none; WHY_NONE: no memory. */
 uint32_t why_model_thread(struct why_model *m, int64_t tid);
-/* Of one that is there, or WHY_NONE. */
+/* The number of a known thread, or WHY_NONE. */
 uint32_t why_model_find(const struct why_model *m, int64_t tid);
 /* Main thread of the root process; WHY_NONE: none is known. */
 uint32_t why_model_root(const struct why_model *m);
@@ -228,7 +228,7 @@ const struct why_object *why_object_of(const struct why_thread *t, const struct 
 /* May a message sent over socket @file arrive in process @pid at @time, at the socket that a call @waits_on (NULL: any)? */
 bool why_reaches(const struct why_model *m, int64_t file, int64_t time, int64_t pid,
 		 const struct why_object *waits_on);
-/* Of a process, the launch with a correlation id; WHY_NONE: there is none. */
+/* The launch of a process with a correlation id; WHY_NONE: none. */
 uint32_t why_find_launch(const struct why_model *m, uint32_t process, uint32_t correlation);
 /* The index of the first operation that is not over at @time; all before it are over. */
 size_t why_reach(const struct why_model *m, int64_t time);

@@ -224,7 +224,7 @@ static void note_end(struct why_model *m, struct why_launch *l, int64_t end)
 									    : LAUNCH_GOES_ON;
 }
 
-/* Which call started an operation: mostly one soon after that of the operation before. */
+/* Finds the call that started each operation: mostly a call soon after the call of the operation before. */
 static void join_ops(struct why_model *m)
 {
 	size_t next = 0;
@@ -245,7 +245,7 @@ static void join_ops(struct why_model *m)
 	}
 }
 
-/* ---- all of it ---- */
+/* ---- all GPU work ---- */
 
 static int find_reach(struct why_model *m)
 {

@@ -12,7 +12,7 @@ struct names {
 	uint32_t post, waits[3]; /* WHY_NONE: none */
 };
 
-/* That a thread uses an object, in one of the two ways. */
+/* A thread posts, or waits on, an object. */
 struct use {
 	uint32_t process, thread;
 	int64_t object;

@@ -42,7 +42,7 @@ static int count_row(void *model, sqlite3_value **v)
 	return SQLITE_OK;
 }
 
-/* Without a process tree: the thread with most calls and switches. */
+/* The root of a report without a process tree: the thread with most calls and switches. */
 static int find_busiest(struct why_model *m)
 {
 	static const char *const tables[] = {"OSRT_API", "CUPTI_ACTIVITY_KIND_RUNTIME"};

@@ -96,7 +96,7 @@ bool why_reaches(const struct why_model *m, int64_t file, int64_t time, int64_t 
 {
 	size_t low = search_first(i, 0, m->ends_cnt, m->ends[i].file < file);
 
-	/* Its own address is not known. */
+	/* The address of the file itself is not known. */
 	if (low == m->ends_cnt || m->ends[low].file != file)
 		return true;
 	for (; low < m->ends_cnt && m->ends[low].file == file; low++) {

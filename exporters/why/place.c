@@ -1,4 +1,4 @@
-/* place.c - of the frames of a stack, the one that a person would look at. */
+/* place.c - the frame of a stack that a person would look at. */
 #include "exporters/why/place.h"
 
 #include <fnmatch.h>
@@ -132,7 +132,7 @@ enum { /* how good a frame is as a place */
 	RANK_PYTHON,         /* Python's, of the program */
 };
 
-/* Of the current frame. */
+/* The rank of the current frame. */
 static int rank_of(sqlite3_stmt *s)
 {
 	const char *module = text_of(s, 2);

@@ -47,5 +47,5 @@ struct places {
 /* 0, or SQLite's result code. */
 int places_open(struct places *p, sqlite3 *db);
 void places_close(struct places *p);
-/* The place of a stack: @number of it in the caller's map, @id in the report. PLACE_NONE: none, or no memory. */
+/* The place of a stack: @number in the caller's map, @id in the report. PLACE_NONE: none, or no memory. */
 uint32_t places_of(struct places *p, uint32_t number, int64_t id, uint8_t *flags);

@@ -11,13 +11,13 @@ uint32_t reason_of_call(struct walk *w, const struct why_call *c);
 bool reason_is_timed_condition(struct walk *w, const struct why_call *c);
 /* Does this call of CUDA wait for work of the GPU? */
 bool reason_is_gpu_wait(struct walk *w, const struct why_call *c);
-/* Does it copy, perhaps without waiting? */
+/* Does this call of CUDA copy, perhaps without waiting? */
 bool reason_is_gpu_copy(struct walk *w, const struct why_call *c);
-/* A kernel by which ranks exchange data? */
+/* Is @name a kernel by which ranks exchange data? */
 bool reason_is_nccl(struct walk *w, uint32_t name);
-/* A call that opens a file? */
+/* Does a call named @name open a file? */
 bool reason_is_open(struct walk *w, uint32_t name);
-/* A call that makes a process, or waits for one? */
+/* Does a call named @name make a process, or wait for one? */
 bool reason_is_of_processes(struct walk *w, uint32_t name);
 /* CUPTI's names of functions end in the version that they came with: cudaFree_v3020. */
 void reason_cut_version(char *name);

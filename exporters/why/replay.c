@@ -22,7 +22,7 @@ static bool waits_for(const struct track *t, uint32_t by)
 	return t->kind == TRACK_WAIT && t->wake.waker == by;
 }
 
-/* At one time a wait that is over ends before the one that its thread ends then. */
+/* At equal times, births come last, and a waker comes before the thread that waits for it. */
 static bool is_before(const struct run *r, uint32_t a, uint32_t b)
 {
 	const struct track *x = &r->tracks[a], *y = &r->tracks[b];
@@ -131,7 +131,7 @@ static void spend_import(struct run *r, uint32_t thread, uint32_t culprit, int64
 			now[v] += ns;
 }
 
-/* Waits for something outside of the program: several of them go on at the same time. */
+/* Waits for events outside of the program, which go on in parallel. */
 static bool is_outside(uint32_t reason)
 {
 	return reason == WHY_SLEEP || reason == WHY_FILE || reason == WHY_FSYNC ||
@@ -409,7 +409,7 @@ static void end_span(struct run *r, uint32_t thread)
 	}
 }
 
-/* ---- all of it ---- */
+/* ---- the whole replay ---- */
 
 static void begin(struct run *r)
 {

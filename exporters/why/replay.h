@@ -17,7 +17,7 @@ struct replay_edit {
 	uint64_t culprits; /* a bit for each index of why.culprits */
 	double keep;       /* share of their spans that stays */
 	bool only_lines; /* spans at each culprit's own line alone, without the lines joined with it */
-	const double *of_thread; /* the same by thread, instead of @keep; NULL: none */
+	const double *of_thread; /* share by thread, instead of @keep; NULL: none */
 	bool with_imports;       /* the culprits' imports belong to their spans */
 	bool without_cpu_waits;  /* the waits for a CPU that belong to the spans go with them */
 	bool without_tracer;     /* the tracer takes no time */

@@ -35,7 +35,7 @@ static struct owner *find_owner(const struct run *r, uint64_t hash, uint32_t pro
 	return NULL;
 }
 
-/* Of several culprits the one with most time. False: no memory. */
+/* Stores an owner; of several culprits the one with most time is kept. False: no memory. */
 static bool set_owner(struct run *r, const struct owner *like)
 {
 	uint64_t hash = hash_of(like->process, &like->cause);

@@ -92,7 +92,7 @@ static double kept_of_op(const struct run *r, size_t v, uint32_t culprit)
 	return e->keep;
 }
 
-/* Kernels of NCCL that wait for @o: they and it go on when the last of them has begun, at @begin or later. */
+/* Kernels of NCCL that wait for @o: all of these and @o go on when the last one has begun, at @begin or later. */
 static void join_ranks(struct run *r, const struct why_op *o, int64_t begin[REPLAY_EDITS])
 {
 	for (size_t i = 0; i < r->streams_cnt; i++) {
@@ -125,7 +125,7 @@ static const struct stream *waited_for(const struct run *r, const struct why_op 
 	return o->start - at > LATENCY ? last : NULL;
 }
 
-/* One operation, of a call of a thread that is at @at of the recording, and by @now in each edit. */
+/* Queues an operation of a call; its thread is at @at in the recording, and at @now in each edit. */
 static void queue_op(struct run *r, const struct why_op *o, int64_t at, const int64_t *now)
 {
 	struct why_cause cause = walk_cause_of_op(&r->y->walk, o);
@@ -137,7 +137,7 @@ static void queue_op(struct run *r, const struct why_op *o, int64_t at, const in
 
 	if (!s)
 		return;
-	/* It may begin before its call has returned. Of many launches, each has its lag at the same time as the others. */
+	/* An operation may begin before its call has returned. Lags of several launches pass at the same time. */
 	before = waited_for(r, o, s, at);
 	lag = before ? 0 : o->start - at;
 	for (size_t v = 0; v < r->cnt; v++) {
@@ -189,7 +189,7 @@ static bool is_awaited(const struct stream *s, uint32_t process, int64_t end)
 	return s->process == process && s->end <= end + WALK_CLOCKS;
 }
 
-/* When the host saw by edit @v that the stream was done, of which by its own clock it knew at @end at the latest. */
+/* When the host saw by edit @v that the stream was done; by the host's clock it was done by @end. */
 static int64_t seen_at(const struct stream *s, size_t v, int64_t end)
 {
 	return s->now[v] - later(0, s->end - end);
@@ -224,7 +224,7 @@ static void add_sync(struct run *r, uint32_t place, int64_t ns)
 	out->syncs[i].ns += ns;
 }
 
-/* When, by the recording, the last stream was done that the call waited for; before it began: none was awaited. */
+/* When, by the recording, the last stream that the call waited for was done; a time before the call: it waited for none. */
 static int64_t done_at(const struct run *r, uint32_t process, int64_t end)
 {
 	int64_t done = r->y->from;

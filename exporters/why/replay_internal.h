@@ -30,9 +30,9 @@ struct track {
 struct stream {
 	uint32_t process, device, stream;
 	int64_t end;      /* recorded, of the operations launched so far */
-	bool brings_back; /* a copy to the host is part of it, since the process last waited */
+	bool brings_back; /* the stream had a copy to the host since the process last waited */
 	int64_t now[REPLAY_EDITS];
-	/* Its last operation is a kernel of NCCL that waits for this one of another rank; NULL: it is not. */
+	/* The kernel of another rank that the last operation, a kernel of NCCL, waits for; NULL: none. */
 	const struct why_op *waits_for;
 	int64_t begin[REPLAY_EDITS],
 		rest; /* of that kernel; its remaining time once all ranks have begun */
@@ -70,12 +70,12 @@ struct run {
 bool replay_prepare(struct run *r);
 void replay_release(struct run *r);
 uint32_t replay_culprit(struct run *r, uint32_t process, const struct why_cause *cause);
-/* Of the line alone. */
+/* The culprit of the line alone. */
 uint32_t replay_of_line(struct run *r, const struct why_cause *cause);
 
 /* replay_wake.c: did a wait in a call of a GPU's library end when another thread of the process gave a lock back there? */
 bool replay_is_inner(struct run *r, uint32_t thread, const struct track *k);
-/* Did it end because the waker ended the process? */
+/* Did a wait end because the waker ended the process? */
 bool replay_is_end(const struct run *r, uint32_t thread, const struct track *k);
 /* Did a poll end by an event from outside of the recording: input, a signal? Or did it never end? */
 bool replay_is_event(const struct run *r, uint32_t thread, const struct track *k);
@@ -84,14 +84,14 @@ bool replay_is_event(const struct run *r, uint32_t thread, const struct track *k
 void replay_job_begins(struct run *r, uint32_t thread, uint32_t by);
 /* @thread begins to wait, for ever if @is_last. */
 void replay_job_pauses(struct run *r, uint32_t thread, bool is_last);
-/* When, by edit @v, the jobs were done that others did for @thread while it waited; INT64_MIN: none. */
+/* When, by edit @v, the jobs of other threads for @thread during its wait were done; INT64_MIN: no jobs. */
 int64_t replay_jobs_done(const struct run *r, uint32_t thread, size_t v);
 
 /* replay_gpu.c */
 bool replay_prepare_gpu(struct run *r);
-/* A call that waits for the GPU, or gives it work. */
+/* Does a call wait for the GPU, or give it work? */
 bool replay_is_gpu_call(struct run *r, uint32_t thread, const struct why_call *c);
-/* The call of the GPU's that is over now gives it work. */
+/* The GPU call that ends now launches its work. */
 void replay_launch(struct run *r, uint32_t thread);
 void replay_end_gpu_wait(struct run *r, uint32_t thread);
 /* When all GPU work of the focus thread's process is done. */

@@ -84,7 +84,7 @@ static struct why_excess excess_of(struct piece *list, size_t cnt, const bool *i
 	return e;
 }
 
-/* Which steps are slow, by index. */
+/* Marks the slow steps, by index. */
 static bool find_slow(struct why_steps *s, const struct why_focus *f, bool *is_slow)
 {
 	struct why_span *sorted = calloc(f->spans_cnt, sizeof(*sorted));

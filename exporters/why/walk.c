@@ -16,7 +16,7 @@
 #define SAMPLE_FAR 20000000 /* ns: a sample stands for no more time before it */
 #define FAULT_RUN  1000000  /* ns on a CPU at most between a wait for a page and its fault */
 #define SEND_SLACK 20000    /* ns between the end of a call that sends and the wake-up by it */
-#define SEND_TRIES 64       /* messages looked through for the one that ended a wait */
+#define SEND_TRIES 64       /* messages looked through for the end of a wait */
 
 /* ---- causes ---- */
 
@@ -403,7 +403,7 @@ static void states(struct walk *w, const struct at *at, int64_t from, int64_t to
 		if (!t->switches[0].is_in) {
 			run(w, at, from, end);
 		} else {
-			/* It was new, and waited for its first CPU. */
+			/* A new thread, which waited for its first CPU. */
 			int64_t ready = later(from, earlier(t->birth, end));
 
 			walk_leaf(w, at, &unknown, ready - from, 0);

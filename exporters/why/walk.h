@@ -24,21 +24,21 @@ struct why_cause {
 /* How a leaf was reached: a thread waited, and the next hop is the thread that ended the wait. */
 struct why_hop {
 	uint32_t parent; /* 0: the focus thread itself */
-	uint32_t thread; /* that waited */
+	uint32_t thread; /* the waiting thread */
 	struct why_cause cause;
 };
 
 struct why_leaf {
 	struct why_cause cause;
-	uint32_t process; /* whose thread it was */
+	uint32_t process; /* of the thread */
 	uint32_t hop;     /* the last wait on the way to it; 0: the focus thread's own time */
 	uint32_t thread;  /* one of the threads with this leaf */
 	int64_t ns;
 	int64_t cnt;    /* pieces */
-	int64_t calls;  /* that begin in it, on a CPU */
+	int64_t calls;  /* calls that begin in the leaf, on a CPU */
 	int64_t itself; /* of ns: compiled code of the place itself computes, and calls nothing */
 	double sure; /* of 0..1: share of ns that was reached over measured edges and has a measured reason */
-	uint32_t piece; /* the last one of it, + 1 */
+	uint32_t piece; /* its last piece, + 1 */
 	uint32_t
 		disk; /* number of an object: the block device that had @disk_ns of it; WHY_NONE: several */
 	int64_t disk_ns;
@@ -55,13 +55,13 @@ struct why_wake {
 	struct why_cause cause;
 	double sure;      /* of the cause */
 	double edge_sure; /* of the waker */
-	int64_t woken;    /* when the thread had become runnable; INT64_MAX: it never came back */
-	uint32_t waker;   /* whose doing the wait is; WHY_NONE: a timer's, or not known */
+	int64_t woken;    /* when the thread had become runnable; INT64_MAX: never */
+	uint32_t waker;   /* the thread that the wait is due to; WHY_NONE: a timer, or not known */
 };
 
 typedef void walk_span(void *ctx, const struct why_cause *cause, int64_t ns);
 
-/* Of each leaf, in the order of time. */
+/* Called for each leaf, in the order of time. */
 typedef void walk_seen(void *ctx, uint32_t thread, const struct why_cause *cause, int64_t ns);
 
 struct walk {
@@ -92,7 +92,7 @@ int walk_open(struct walk *w, const struct why_model *m);
 void walk_cover(struct walk *w, uint32_t thread, int64_t from, int64_t to);
 /* SQLite's result code, after all spans. */
 int walk_end(const struct walk *w);
-/* Of the wait that begins with switch @i of @thread. */
+/* Finds the end of the wait that begins with switch @i of @thread. */
 void walk_wake(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake);
 /* Calls @span for each part of @thread's own time in [@from, @to), in order; no wait is followed. After walk_open(). */
 void walk_own(struct walk *w, uint32_t thread, int64_t from, int64_t to, walk_span *span,

@@ -44,7 +44,7 @@ void walk_at(struct walk *w, struct at at, int64_t from, int64_t to);
 /* gpu.c: the work of a GPU for a process (WHY_NONE: for all); in its idle time, the walk of the thread that launches. */
 void walk_device(struct walk *w, struct at at, uint32_t process, uint32_t device, int64_t from,
 		 int64_t to);
-/* walk_ranks.c: the kernel of NCCL of the same collective that began last; NULL: @o is it, or it is alone, or none of NCCL's. */
+/* walk_ranks.c: the last kernel to begin of @o's NCCL collective; NULL: @o itself is the last, is alone, or is none of NCCL. */
 const struct why_op *walk_late_op(struct walk *w, const struct why_op *o);
 /*
  * walk_ranks.c: adds the leaves of the late rank for the part of [@from, @to), in which a kernel of NCCL ran, before that rank
@@ -60,7 +60,7 @@ int64_t walk_disk_ns(const struct walk *w, uint32_t thread, uint32_t reason, int
 		     int64_t to);
 void walk_disk_find(struct walk *w, uint32_t thread, uint32_t reason, int64_t from, int64_t to);
 void walk_disk_add(struct walk *w, uint32_t *disk, int64_t *ns);
-/* walk_gil.c: of the threads of the same process, the one that runs while @thread waits for the GIL; WHY_NONE: none does. */
+/* walk_gil.c: the thread of the same process that runs while @thread waits for the GIL; WHY_NONE: none. */
 uint32_t walk_gil_holder(const struct why_model *m, uint32_t thread, int64_t from, int64_t to);
 /*
  * walk_uneven.c: in [@from, @to) kernels of a process ran in several streams, of which one went on alone, from the time returned

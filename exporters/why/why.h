@@ -41,7 +41,7 @@ struct why_culprit {
 	struct why_part part; /* the one with most time */
 	double sure;          /* as of parts */
 	int64_t itself; /* of ns: compiled code of the line itself computes, and calls nothing */
-	bool is_of_processes; /* they are made at this line, or waited for */
+	bool is_of_processes; /* processes are made at this line, or waited for */
 };
 
 struct why {
@@ -50,20 +50,20 @@ struct why {
 	uint32_t focus;        /* a thread; WHY_NONE: the report has none */
 	int64_t from, to;      /* bounds of the explained time, ns */
 	int64_t ns;            /* the explained time: shares are relative to it */
-	struct why_focus time; /* the spans of it */
+	struct why_focus time; /* the spans of that time */
 	struct why_steps steps;
 	struct why_focus noticed; /* steps that were not asked for */
 	struct why_gpus gpus;
-	const struct why_gpu *gpu; /* of which this is the answer; NULL: of a thread */
+	const struct why_gpu *gpu; /* the GPU that is explained; NULL: a thread is */
 	WHY_LIST(why_part, parts); /* most time first */
 	WHY_LIST(why_culprit,
 		 culprits); /* most time first; without start-up and leaves without a place */
 	uint32_t *culprit_of_place, *culprit_of_process; /* index + 1; 0: none */
-	bool *imports_again; /* by place: a line that imports the same again and again */
+	bool *imports_again; /* by place: does the line import the same module again and again? */
 	size_t places_cnt;
 	WHY_LIST(why_gain, gains); /* notes last, the largest lower bound first */
 	int64_t replay_error;      /* ns, of the replay that changes nothing */
-	bool has_replay;           /* that one is right: gains are more than bounds */
+	bool has_replay;           /* the replay is exact enough: gains are more than bounds */
 	int64_t of_reason[WHY_REASON_CNT];
 	uint32_t order[WHY_REASON_CNT]; /* reasons, most time first */
 };
@@ -83,11 +83,11 @@ uint32_t why_line_of(const struct why *y, const struct why_leaf *l, uint32_t *pr
 bool why_is_blamed(const struct why *y, const struct why_cause *cause, uint32_t line);
 /* Does the way to @hop have a wait at @line for a child process? */
 bool why_is_in_child(const struct why *y, uint32_t hop, uint32_t line);
-/* The index of its culprit; WHY_NONE: none. */
+/* The index of the culprit of a leaf; WHY_NONE: none. */
 uint32_t why_culprit_of(const struct why *y, const struct why_leaf *l);
 /* gains.c. SQLite's result code. */
 int why_find_gains(struct why *y);
-/* Its time without waits for a CPU, which may be due to other programs, and without the kernels that a GPU is there for. */
+/* A culprit's time without waits for a CPU, which may be due to other programs, and without kernels, the purpose of a GPU. */
 int64_t why_weight(const struct why_culprit *c);
 /* The reason with most time, other than waiting for a CPU. */
 uint32_t why_main_reason(const struct why_culprit *c);

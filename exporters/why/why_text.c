@@ -139,7 +139,7 @@ static void put_culprit(FILE *out, const struct why *y, const struct why_culprit
 	putc('\n', out);
 }
 
-/* Of which part of the wall time the shares are, if not of all. */
+/* The part of the wall time that the shares are relative to, if not all. */
 static void put_spans(FILE *out, const struct why *y)
 {
 	const struct why_focus *f = &y->time;
