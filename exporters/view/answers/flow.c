@@ -1,5 +1,5 @@
 /*
- * flow.c - /v1/flow: from a call to the work that it started on a GPU and back; from the thread that woke another to that one.
+ * flow.c - /v1/flow: from a call to the work that it started on a GPU and back; from a waking thread to the thread it woke.
  *
  * Tables have no index by correlation id, but ids ascend about as rows do: a bisection by rowid finds the neighbourhood, and
  * only where nothing is there all rows are looked at.
@@ -131,7 +131,7 @@ static unsigned near_rows_with(struct flow *f, const char *table, int64_t proces
 	return rows_with(f, table, process, correlation, near - NEAR, near + NEAR, ends, room);
 }
 
-/* Of one table or of all that work on GPUs is in. */
+/* Finds rows with a correlation id in @cnt tables. */
 static unsigned find_rows(struct flow *f, const char *const *tables, size_t cnt, int64_t process,
 			  int64_t correlation, struct end *ends)
 {
@@ -216,7 +216,7 @@ static void details(struct flow *f, const char *which, int64_t thread, int64_t f
 	sqlite3_free(sql);
 }
 
-/* When the thread got a CPU again after it left one at a row. */
+/* When the thread got a CPU again after the switch at @here. */
 static int64_t in_after(struct flow *f, const struct view_place *here)
 {
 	struct view_place next = *here;

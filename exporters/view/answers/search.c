@@ -20,7 +20,7 @@ struct search {
 	bool found;
 	struct view_place best;
 	uint64_t total;
-	uint32_t lane, row; /* that are looked through now */
+	uint32_t lane, row; /* the searched ones */
 };
 
 static bool has(const char *text, size_t len, const char *part, size_t want)
@@ -36,7 +36,7 @@ static bool has(const char *text, size_t len, const char *part, size_t want)
 	return false;
 }
 
-/* Which names are meant. */
+/* Chooses the names that match @q. */
 static bool choose(struct search *s, char *q)
 {
 	size_t len;

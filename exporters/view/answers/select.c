@@ -83,7 +83,7 @@ static void choose_next(struct select *s, struct group *g, uint64_t after)
 	g->next = skip < 1e15 ? after + 1 + (uint64_t)skip : UINT64_MAX;
 }
 
-/* Of more than can be kept, each has the same chance to be among them. */
+/* Keeps durations; beyond the limit each has the same chance to be among the kept ones. */
 static void keep(struct select *s, struct group *g, int64_t dur)
 {
 	if (g->next == 0 && (s->kept < KEPT_MAX || g->kept_cnt < view_sample_min)) {
@@ -111,7 +111,7 @@ static inline void add(struct select *s, struct group *g, int64_t dur)
 	g->min = dur < g->min ? dur : g->min;
 	g->max = dur > g->max ? dur : g->max;
 	g->squares += (unsigned __int128)dur * (uint64_t)dur;
-	/* Of most that come when a name has its sample, none is kept. */
+	/* Most durations are not kept once a name has its sample. */
 	if (g->cnt >= g->next)
 		keep(s, g, dur);
 }
@@ -286,7 +286,7 @@ static uint32_t bits_of(float dur)
 	return bits;
 }
 
-/* The duration with half of the weight on either side: their bits ascend as they do, eight of them at a time. */
+/* The duration with half of the weight on either side, by eight bits at a time, as the bits of durations ascend as they do. */
 static double weighed_median(const struct weighed *w, size_t cnt)
 {
 	uint32_t found = 0, mask = 0;
@@ -338,7 +338,7 @@ static int by_total(const void *a, const void *b)
 	return (x->cnt < y->cnt) - (x->cnt > y->cnt);
 }
 
-/* Of the sample: n - 1. In whole numbers, so that nothing is lost where durations are long and alike. */
+/* The deviation of the sample: n - 1. Whole numbers lose nothing where durations are long and alike. */
 static double deviation_of(const struct group *g)
 {
 	unsigned __int128 total = (uint64_t)g->total, mean = total / g->cnt;
@@ -431,7 +431,7 @@ static enum view_kind kind_of(const struct view_reader *r)
 	return r->v->rows[r->lane->row - 1]->kind;
 }
 
-/* Of each lane in turn, so that the writer need not wait for all; counters go to the reply at once. */
+/* Looks at one lane; lane by lane, so that the writer need not wait for all. Counters go to the reply at once. */
 static void look_at(struct select *s, uint32_t lane, bool is_all, struct writer *counters)
 {
 	struct view_reader r = {.v = s->v};

@@ -16,7 +16,7 @@ bool view_find_at(struct view_store *v, uint32_t lane, int64_t t, int64_t far,
 /* The first that starts after @t, @dir 1, or the last that starts before it, -1. */
 bool view_find_next(struct view_store *v, uint32_t lane, int64_t t, int dir,
 		    struct view_place *place);
-/* The one of that name that starts at @t. */
+/* The event with @name that starts at @t. */
 bool view_find_named(struct view_store *v, uint32_t lane, int64_t t, uint32_t name,
 		     struct view_place *place);
 /* The event of row @rowid of @table, which starts at @t of the report. */

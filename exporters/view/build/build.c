@@ -55,7 +55,7 @@ static uint32_t name_of(struct view_builder *b, const struct tl_text *text)
 	return *known - 1;
 }
 
-/* Of new rows: as long as there are not too many files. */
+/* Adds a new event to the row of its file; beyond the limit of files, events have no row. */
 static int put_file(struct view_builder *b, int64_t path, const struct view_event *e)
 {
 	struct view_row *row = view_file_row(b->v, b->db, path);
@@ -250,7 +250,7 @@ static int64_t run(struct view_builder *b, double part, char *why, size_t len)
 	int64_t events = -1;
 	bool is_whole = part <= 0 && !b->live, ok;
 
-	/* These need a look at the whole of a table. */
+	/* Rates, metrics and samples need all rows of a table. */
 	if (part > 0)
 		options.activities &= ~(TL_ACT_IO | TL_ACT_METRIC | TL_ACT_SAMPLE);
 	/* Projected ranges would join new rows with earlier ones. */
@@ -342,7 +342,7 @@ static int64_t number_of(sqlite3 *db, const char *sql, const char *table, int64_
 	return number;
 }
 
-/* Which part of the rows is about view_first_part events, and up to when all tables are in it; 0: the report is small. */
+/* The share of rows with about view_first_part events; *@until: up to when it has all tables. 0: the report is small. */
 static double part_of(sqlite3 *db, int64_t *until)
 {
 	double all = 0, part;
@@ -361,7 +361,7 @@ static double part_of(sqlite3 *db, int64_t *until)
 		int64_t start = number_of(db, "SELECT start FROM main.\"%w\" WHERE rowid = %lld",
 					  d->table, (int64_t)((double)rows * part));
 
-		/* Of short tables there may be none. */
+		/* The share of a short table may have no row. */
 		if (start != INT64_MIN && (double)rows * part >= 100 && start < *until)
 			*until = start;
 	}

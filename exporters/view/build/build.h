@@ -58,16 +58,14 @@ struct view_builder {
 	struct view_states *states;
 	struct view_files *files; /* NULL: of a part of the report */
 	struct view_live *bounds; /* of a report that grows: the rows that are read; NULL: all */
-	struct view_live
-		*live; /* the same where they are new ones; NULL: lanes are written at once */
+	struct view_live *live;   /* set for a run of new rows; NULL: lanes are written at once */
 	const char *table[VIEW_SOURCES]; /* found last, and their numbers */
 	int source[VIEW_SOURCES];
 	uint32_t *near; /* by number of a text below VIEW_NEAR: name + 1 */
 	uint64_t too_deep;
-	int64_t until; /* of the report: where a first part ends; INT64_MAX */
-	struct view_store
-		*shown; /* the store with the first part, until v has as much; NULL: v itself */
-	bool has_all;   /* but for ranges on the GPU, which come last */
+	int64_t until;            /* of the report: where a first part ends; INT64_MAX */
+	struct view_store *shown; /* has the first part, until v has as much; NULL: v itself */
+	bool has_all;             /* but for ranges on the GPU, which come last */
 	int64_t now, first, last; /* readers use the store's copies, of the last publication */
 	int64_t published;        /* monotonic, ns */
 	uint32_t publications;
@@ -76,7 +74,7 @@ struct view_builder {
 /* build.c: all of a report into a new store, and into v->side; rows that are new into one that is there. 0, -1: @why. */
 int view_walk(struct view_builder *b, char *why, size_t len);
 int view_walk_on(struct view_builder *b, char *why, size_t len);
-/* Of a large report, a first part. True: @v shows it. */
+/* Indexes a first part of a large report. True: @v shows it. */
 bool view_show_part(struct view_store *v, sqlite3 *db, const bool *stop);
 
 /* tracks.c; NULL, -1: no memory */

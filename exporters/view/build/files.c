@@ -12,7 +12,7 @@
 
 #define NAME_MAX_BYTES 1000
 
-/* Of a record; the first three give the order. */
+/* Words of a record in the sorter; the first three give the order. */
 enum word {
 	W_FILE,
 	W_START,
@@ -125,7 +125,7 @@ struct view_row *view_file_row(struct view_store *v, sqlite3 *db, int64_t path)
 		text = (const char *)sqlite3_column_text(stmt, 0);
 		len = sqlite3_column_bytes(stmt, 0);
 	}
-	/* Of long ones the end. */
+	/* The end of a long path counts. */
 	if (text && len > NAME_MAX_BYTES) {
 		text += len - NAME_MAX_BYTES;
 		len = NAME_MAX_BYTES;

@@ -43,7 +43,7 @@ struct view_live {
 	struct batch *batches; /* by id of the row */
 	uint32_t batch_cnt;
 	uint64_t moved;
-	int64_t first_rows; /* when it was made */
+	int64_t first_rows; /* of the report when the index was made */
 };
 
 /* ---- which rows are new ---- */
@@ -390,7 +390,7 @@ int view_live_take(struct view_live *l, struct view_store *v)
 
 		if (rc == 0 && x->events.cnt > 0 && id <= v->row_cnt)
 			rc = take_row(l, v, id);
-		/* Of a busy row the room is used again. */
+		/* The room is kept for the next run. */
 		x->events.cnt = 0;
 	}
 	return rc;

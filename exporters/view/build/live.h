@@ -15,9 +15,9 @@ void view_live_free(struct view_live *l);
 bool view_live_rows(void *live, const char *table, int64_t *after, int64_t *upto);
 /* Takes the present end of all tables at once: the next run reads the rows added since the last call. 0, -1. */
 int view_live_next(struct view_live *l, sqlite3 *db);
-/* How many of them there are. */
+/* The number of new rows. */
 int64_t view_live_new_rows(const struct view_live *l);
-/* Is that as many as there were when the index was made? */
+/* Has the report twice as many rows as when the index was made? */
 bool view_live_has_doubled(const struct view_live *l);
 
 /* From the sink: events of the run, each for a row. 0, -1: no memory. */

@@ -159,7 +159,7 @@ static struct view_row *row_of(struct view_builder *b, const struct tl_track *t)
 	return r;
 }
 
-/* Of a row that has one lane. */
+/* The lane of a row that has one lane. */
 static struct view_lane *only_lane(struct view_builder *b, struct view_row *row)
 {
 	if (b->live && row->lane_cnt > 0)
@@ -196,7 +196,7 @@ void view_tracks_free(struct view_builder *b)
 
 /* ---- events ---- */
 
-/* Of a thread's, process's or the machine's track; the other kinds of tracks are rows themselves. */
+/* The kind of an event on the track of a thread, a process or the machine; other tracks are rows themselves. */
 static enum view_kind kind_of(const struct tl_event *e)
 {
 	enum view_kind of_track = kind_of_track(e->track);

@@ -262,7 +262,7 @@ static void follow(struct view_store *v, uint64_t *rows, const bool *stop)
 		close(fd);
 }
 
-/* Of a finished report: whether it is still there, and its index whole. */
+/* Checks that a finished report still exists, and that its index is whole. */
 static void guard(struct view_store *v, struct view_identity id, const bool *stop)
 {
 	while (pause_ns(ANOTHER_NS, stop)) {

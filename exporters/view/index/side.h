@@ -40,14 +40,14 @@ struct view_identity {
 
 struct view_side;
 
-/* All of it but rows and activities. 0, or -1: errno. */
+/* Fills in an identity but for rows and activities. 0, or -1: errno. */
 int view_identity_of(const char *path, struct view_identity *id);
 /*
  * A file to write to, beside @report, in the user's cache, or without a name, as for an index that is not to be kept. NULL:
  * nowhere is room.
  */
 struct view_side *view_side_create(const char *report, bool *is_kept);
-/* An earlier one that is whole and of this report; its directory in @dir (malloc'd). NULL: there is none. */
+/* An earlier side file, whole and of this report; its directory in @dir (malloc'd). NULL: none. */
 struct view_side *view_side_open(const char *report, const struct view_identity *id, uint8_t **dir,
 				 size_t *len);
 /* The file becomes one that others may open. */

@@ -78,7 +78,7 @@ struct view_seen {
 	int64_t first, last; /* start; end of the ended events */
 	int64_t busy;
 	double least, most;              /* of counters */
-	uint64_t names[VIEW_NAME_WORDS]; /* which may be in it: bits by view_name_bit() */
+	uint64_t names[VIEW_NAME_WORDS]; /* names that may occur: bits by view_name_bit() */
 };
 
 static inline uint32_t view_name_bit(uint32_t name)
@@ -148,7 +148,7 @@ struct view_store {
 	struct map by_key, name_of_id, name_of_text;
 	uint64_t disordered;
 	uint32_t file_cnt; /* rows of files */
-	/* Of a report that grows: which of its rows are here (build/live.h). */
+	/* Of a growing report: the rows that are indexed (build/live.h). */
 	struct view_live *live;
 	void (*free_live)(struct view_live *live);
 };
@@ -166,7 +166,7 @@ struct view_row *view_row_add(struct view_store *v, enum view_kind kind, uint32_
 			      const char *key, const char *name, size_t len);
 struct view_row *view_row_find(struct view_store *v, const char *key);
 struct view_lane *view_lane_add(struct view_store *v, struct view_row *row);
-/* By its id where it has one; by its bytes. UINT32_MAX: no memory. */
+/* The number of a name, by its id where it has one, else by its bytes. UINT32_MAX: no memory. */
 uint32_t view_name_of(struct view_store *v, const struct tl_text *text);
 int view_source_of(struct view_store *v, const char *table);
 

@@ -153,7 +153,7 @@ bool view_reader_totals(struct view_reader *r, uint32_t i,
 	if (!n || n->where == 0)
 		return false;
 	page = view_page_get(r->v->side, n->where >> 16, at + 1, r->lane->id, VIEW_LEVEL_TOTALS);
-	/* All of it is looked at before any of it counts. */
+	/* All records are checked before the first is counted. */
 	ok = page && at >= VIEW_EXTENT_HEAD &&
 	     each_of(r, page->data + at, page->data + page->used, NULL, NULL);
 	if (ok)

@@ -11,20 +11,20 @@
 /* A stretch with more names has no totals: they would take too much beside its events. */
 #define VIEW_TOTALS_NAMES 200
 #define VIEW_TOTALS_KEPT  24
-/* Of a stretch with more names than this, each has half as many. */
+/* In a stretch with more names than this, each name keeps half as many durations. */
 #define VIEW_TOTALS_FEW 80
-/* Of a stretch with a longer event there are none: so nothing in a record can overflow. */
+/* A stretch with a longer event has no totals: so no sum in a record can overflow. */
 #define VIEW_TOTALS_NS (INT64_C(1) << 48)
 
 /* A selection of more events than this is summed up of totals. Tests make it small. */
 extern uint64_t view_exact_most;
-/* Of more durations than can be kept, each name has as many as this; of totals, which are many, some more. */
+/* Beyond the limit on durations, each name keeps this many; with totals, which are many, some more. */
 extern size_t view_sample_min;
 
 struct view_total {
 	uint32_t name, cnt;
 	int64_t total, min, max;
-	uint64_t squares[2]; /* the sum of them: its lower and its upper half */
+	uint64_t squares[2]; /* the sum of squares: its lower and its upper half */
 	uint32_t kept_cnt;   /* durations that stand for all: each step-th of them */
 	uint32_t step;
 	float kept[VIEW_TOTALS_KEPT];
@@ -32,7 +32,7 @@ struct view_total {
 
 #define VIEW_TOTALS_SLOTS 512
 
-/* Of the stretch that is being written. */
+/* Totals of the stretch that is being written. */
 struct view_totals {
 	struct view_total *t;
 	uint32_t cnt, room;
@@ -49,6 +49,6 @@ void view_totals_add(struct view_totals *s, const struct view_event *e, unsigned
 size_t view_totals_pack(struct view_totals *s, uint8_t *to);
 void view_totals_free(struct view_totals *s);
 
-/* The records of stretch @i of a reader's lane, if it has some: all of them, or, where false is returned, none. */
+/* Calls @each for all totals of stretch @i of a reader's lane. False: for none, as there are none, or damaged ones. */
 bool view_reader_totals(struct view_reader *r, uint32_t i,
 			void (*each)(void *ctx, const struct view_total *t), void *ctx);

@@ -53,7 +53,7 @@ struct http {
 	struct view_workers *workers;
 	struct view_sockets sockets;
 	bool is_full;
-	struct view_job *active[ACTIVE]; /* of whose connections the library may dispose */
+	struct view_job *active[ACTIVE]; /* jobs whose connections the library may free */
 	char token[VIEW_TOKEN_LEN + 1];
 };
 

@@ -81,7 +81,7 @@ const fetchEvent = async (source: number, lane: number, t: number, more: { dt?: 
 	}
 };
 
-/* Without selecting it; a failure is silent. */
+/* Fetches an event without selecting it; a failure is silent. */
 export const peek = (source: number, lane: number, t: number, dt: number): Promise<Event | null> =>
 	fetchEvent(source, lane, t, { dt: Math.ceil(dt) }).catch(() => null);
 

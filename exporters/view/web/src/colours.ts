@@ -113,5 +113,5 @@ export function searched(text: string): void {
 export const version = (): number => painted;
 export const cssOf = (slot: number): string => theme.css(theme.unpack(table()[slot]));
 export const inkOf = (slot: number): string => theme.inkOn(theme.unpack(table()[slot]));
-/* Of a name in a table of the page, as it is on the timeline. */
+/* The colour of a name in a table of the page, as on the timeline. */
 export const swatch = (name: string, kind: string): string => theme.css(theme.nameColour(name, categoryOf(kind, name), theme.dark.value));

@@ -167,7 +167,7 @@ export class Sheet {
 			this.ask(strips, dpr);
 			return;
 		}
-		/* Of a view that moves, more than is in sight. */
+		/* While the view moves, more than the part in sight is drawn. */
 		const more = this.scale === view.scale ? (t1 - t0) / 2 : 0;
 
 		this.key = key;
@@ -191,7 +191,7 @@ export class Sheet {
 		}
 	}
 
-	/* The parts that came since. False: make all of it. */
+	/* Draws the parts that came since. False: all has to be drawn anew. */
 	private addNew(strips: Strip[], dpr: number, table: Uint32Array): boolean {
 		if (this.answer === tiles.arrivals())
 			return true;
