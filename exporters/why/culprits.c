@@ -1,4 +1,4 @@
-/* culprits.c - which lines of the program the time is due to. */
+/* culprits.c - the lines of the program that take the time. */
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,7 +223,7 @@ static void join_functions(struct why *y, uint32_t *joined)
 	}
 }
 
-/* Calls of CUDA have stacks where they were asked for. */
+/* Calls of CUDA have stacks only with the option that records them. */
 static bool lacks_stack(const struct why *y, const struct why_leaf *l)
 {
 	return !y->model.has_gpu_stacks && l->cause.reason >= WHY_GPU &&

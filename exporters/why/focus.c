@@ -364,7 +364,7 @@ int why_notice_steps(struct why_focus *f, const struct why_model *m)
 	int rc;
 
 	*f = (struct why_focus){.thread = why_model_root(m), .is_steps = true};
-	/* To search among more takes longer than all of the answer. */
+	/* A search among more ranges takes longer than the whole answer. */
 	if (!db_read_has(m->db, "NVTX_EVENTS") || has_more(m->db, NOTICED_MAX))
 		return SQLITE_OK;
 	rc = search(f, m, steps_sql, NULL, 0, &seen);

@@ -1,4 +1,4 @@
-/* focus.h - whose time is to be explained, and which: a thread, its NVTX ranges, its steps. */
+/* focus.h - the thread and the part of its time to be explained: all, NVTX ranges, steps. */
 #pragma once
 
 #include "exporters/why/model.h"

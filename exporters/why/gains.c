@@ -67,7 +67,7 @@ static struct replay_sum sum_of(const struct why *y, const struct replay *r,
 	return sum;
 }
 
-/* A thread that waits for much less than the longest has no part in it: it starts the others, or waits for them. */
+/* A thread that waits for much less than the longest has no part in the work: it starts the other threads, or waits for them. */
 static bool has_part(const struct replay_sum *s, const struct shape *of)
 {
 	return s->waits && 50 * s->waits >= of->longest;
@@ -94,7 +94,7 @@ static struct shape shape_of(const struct why *y, const struct replay *r, const 
 	return s;
 }
 
-/* Did another thread than its own wait for it, and for a lock? */
+/* Did a thread wait for a lock on the way to the culprit? */
 static bool is_behind_lock(const struct why *y, const struct why_culprit *c)
 {
 	for (uint32_t hop = c->part.hop; hop; hop = y->walk.hops[hop].parent)
@@ -172,7 +172,7 @@ static bool is_whole(const struct why *y, const struct why_gain *g)
 	return function && strcmp(function, "main") == 0;
 }
 
-/* Many calls that cost by themselves: fewer and larger ones are the fix, of which some are left. */
+/* Many calls, each with a cost of its own: the fix is fewer and larger calls. */
 static bool is_many(const struct why_culprit *c)
 {
 	uint32_t reason = cost_of(c);
@@ -365,7 +365,7 @@ static int improve(struct why *y, struct replay *first)
 		enum gain_action action = choose(y, first, g, &keep, by_thread);
 		const struct why_culprit *c = &y->culprits[g->culprit];
 
-		/* The walk knows how long one stream went on alone that could have been shared out. */
+		/* The walk has the time in which one stream went on alone, with work that could have been shared out. */
 		if (cost_of(c) == WHY_GPU_UNEVEN) {
 			g->action = GAIN_LEVEL;
 			g->lower = g->upper = c->of_reason[WHY_GPU_UNEVEN];
@@ -398,7 +398,7 @@ static bool is_sure(const struct why *y, const struct why_gain *g)
 static void judge(const struct why *y, struct why_gain *g)
 {
 	double all = (double)y->ns;
-	/* To do without is no fix that the recording can know to be possible; nor is a wait, unless nothing needs it. */
+	/* The recording does not show that removal is possible; nor that a wait can go, unless no result of it is needed. */
 	bool keeps_work =
 		g->action != GAIN_REMOVE && g->action != GAIN_BATCH && g->culprit != WHY_NONE;
 

@@ -15,7 +15,7 @@ enum gain_action {
 	GAIN_UNLOCK,   /* likewise; others waited for a lock meanwhile */
 	GAIN_TOGETHER, /* waits of several threads or processes, one after the other: all at once */
 	GAIN_LEVEL,    /* threads that do the same get equal parts */
-	GAIN_SYNC,     /* calls that wait for the GPU do not */
+	GAIN_SYNC,     /* calls that wait for the GPU no longer wait */
 	GAIN_BATCH,    /* many calls, each with a cost of its own: fewer, each for more */
 };
 

@@ -52,7 +52,7 @@ static void leaf(struct walk *w, struct at at, const struct why_op *o, uint32_t 
 	walk_leaf(w, &at, &cause, ns, reason == WHY_UNKNOWN ? 0 : SURE);
 }
 
-/* Nothing ran in [@from, @to); @o did next. */
+/* The idle time [@from, @to) before operation @o. */
 static void idle(struct walk *w, struct at at, const struct why_op *o, int64_t from, int64_t to)
 {
 	const struct why_launch *l;
@@ -79,7 +79,7 @@ static void idle(struct walk *w, struct at at, const struct why_op *o, int64_t f
 void walk_device(struct walk *w, struct at at, uint32_t process, uint32_t device, int64_t from,
 		 int64_t to)
 {
-	/* The GPU that is asked for, or one that another waits for. */
+	/* The requested GPU, or a GPU that another one waits for. */
 	uint32_t kernel = process == WHY_NONE ? WHY_GPU_KERNEL : WHY_GPU;
 	uint32_t copy = process == WHY_NONE ? WHY_GPU_ONLY : WHY_GPU_COPY;
 	struct gpu_sweep s;

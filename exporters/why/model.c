@@ -108,7 +108,7 @@ static bool is_last(const void *list, size_t cnt, size_t size, size_t i, int64_t
 
 size_t why_last(const void *list, size_t cnt, size_t size, int64_t time)
 {
-	/* Most searches of a list go on where the one before ended. An entry of another list is no harm: it is looked at. */
+	/* Most searches of a list go on where the search before ended. An entry of another list does no harm, as entries are checked. */
 	static __thread size_t hints[64];
 	size_t *hint = &hints[((uintptr_t)list >> 4 ^ (uintptr_t)list >> 12) % 64];
 	size_t low;
@@ -231,7 +231,7 @@ static int read_switches(struct why_model *m)
 	return rc;
 }
 
-/* A thread begins when it first wanted a CPU; without switches, with its process. */
+/* A thread begins when it first needs a CPU; without switches, with its process. */
 static void find_births(struct why_model *m)
 {
 	for (size_t i = 0; i < m->threads_cnt; i++) {
@@ -252,7 +252,7 @@ static bool lost_row(struct why_model *m, sqlite3_stmt *stmt)
 	return true;
 }
 
-/* ---- samples that are not there ---- */
+/* ---- missing samples ---- */
 
 static bool taken_row(struct why_model *m, sqlite3_stmt *stmt)
 {

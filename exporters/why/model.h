@@ -45,7 +45,7 @@ struct why_object {
 	bool is_lock;   /* a semaphore that a thread both waits on and posts */
 };
 
-/* An end of a connection: the file there; file and process at the other end, and when that is closed. */
+/* An end of a connection: its file; file and process at the other end, and the time when that end is closed. */
 struct why_end {
 	int64_t file, other, pid, until;
 };
@@ -55,7 +55,7 @@ struct why_sample {
 	uint32_t stack;
 };
 
-/* A page was read for the thread, and was there at @time. */
+/* A page fault of the thread, over at @time. */
 struct why_fault {
 	int64_t time;
 	uint32_t stack, object; /* the file; WHY_NONE: not known */
@@ -141,7 +141,7 @@ struct why_device {
 	uint32_t ordinal, gpu;
 };
 
-/* A message to a peer: a wait for one on another thread may have ended by it. */
+/* A message to a peer, which may have ended a wait of another thread. */
 struct why_send {
 	int64_t start, end;
 	uint32_t thread, object;
@@ -206,7 +206,7 @@ static inline const struct why_kind *why_kind(const struct why_model *m, const s
 	return (const struct why_kind *)tuples_at(&m->kinds, o->kind);
 }
 
-/* No copy or fill, which others may run beside. */
+/* Is the operation a kernel or a graph? Other operations may run beside a copy or a fill. */
 static inline bool why_computes(const struct why_model *m, const struct why_op *o)
 {
 	uint32_t work = why_kind(m, o)->work;

@@ -217,7 +217,7 @@ static bool any_row(struct why_model *m, sqlite3_stmt *stmt)
 	return true;
 }
 
-/* Calls that send to a peer. Before calls are read: a message leads to a process whose calls are needed, then. */
+/* Calls that send to a peer, read before all other calls: a message leads to a process whose calls are needed. */
 int why_read_sends(struct why_model *m)
 {
 	int rc = why_rows(m->db, "SELECT EXISTS (" PEERS ") AS any WHERE any", any_row, m);

@@ -166,7 +166,7 @@ static bool note_launches(struct why_model *m, uint32_t thread)
 
 	for (size_t i = 0; i < t->gpu_cnt; i++) {
 		bool is_outermost = why_is_outermost(list, i, kept);
-		/* The last one that never returned gets the rest of the time, but as a launch none. */
+		/* The last call, if it never returned, has the rest of the time; as a launch it has no length. */
 		bool is_inner = !is_outermost || list[i].end == list[i].start;
 		struct why_launch l = {.correlation = list[i].correlation,
 				       .thread = thread,

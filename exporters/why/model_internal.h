@@ -18,7 +18,7 @@ void why_sort(void *list, size_t cnt, size_t size, int (*order)(const void *, co
 int64_t why_time(sqlite3_value *time);
 uint32_t why_model_process(struct why_model *m, int64_t pid);
 
-/* model_near.c: the root, and which processes' calls are read. */
+/* model_near.c: the root, and the processes whose calls are read. */
 int why_find_near(struct why_model *m, const struct why_scope *scope);
 /* As sweep_rows(); only rows of processes whose calls are read, by @id, a globalTid or globalPid. @from has a WHERE. */
 int why_near_rows(struct why_model *m, const char *columns, const char *from, const char *id,
@@ -26,7 +26,7 @@ int why_near_rows(struct why_model *m, const char *columns, const char *from, co
 
 /* model_objects.c: after the threads are known. */
 int why_read_objects(struct why_model *m);
-/* model_locks.c: after their calls are. */
+/* model_locks.c: after the calls are read. */
 int why_find_locks(struct why_model *m);
 /* model_calls.c: messages; calls, samples. */
 int why_read_sends(struct why_model *m);

@@ -87,12 +87,12 @@ static int find_root(struct why_model *m)
 	}
 	if (!root)
 		return find_busiest(m);
-	/* Of a process without switches, no thread is known yet: its main thread has its number. */
+	/* A process without switches has no known thread yet; its main thread has its number. */
 	m->root = why_model_thread(m, root->pid << 24 | (root->pid & 0xffffff));
 	return m->root == WHY_NONE ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-/* ---- which processes belong together ---- */
+/* ---- groups of processes ---- */
 
 static uint32_t group_of(uint32_t *group, uint32_t process)
 {

@@ -27,7 +27,7 @@ static int object_row(void *model, sqlite3_value **v)
 	return SQLITE_OK;
 }
 
-/* fileAccessId, that of the other end, pid and end of life there */
+/* fileAccessId, fileAccessId of the other end, pid and end of life there */
 static bool end_row(struct why_model *m, sqlite3_stmt *stmt)
 {
 	struct why_end e = {sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
@@ -49,7 +49,7 @@ static int by_start(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* An IPv4 address that an IPv6 socket has is that address. */
+/* An IPv4 address mapped into IPv6 stands for the IPv4 address. */
 #define PLAIN(text)                                                                              \
 	"CASE WHEN " text " LIKE 'tcp6:[::ffff:%' THEN 'tcp:' || replace(substr(" text ", 14), " \
 	"']', '') ELSE " text " END"

@@ -9,11 +9,11 @@
 enum {
 	WHY_IO = 100,  /* the object decides */
 	WHY_GPU_WAIT,  /* a call of CUDA that waits for the GPU */
-	WHY_GPU_MAYBE, /* a copy that is asynchronous by name: of pageable memory it is not */
+	WHY_GPU_MAYBE, /* a copy asynchronous by name, but synchronous for pageable memory */
 	WHY_GPU_OTHER,
 	WHY_NCCL_KERNEL,
 	WHY_CONDITION, /* a condition with a time limit: QUEUE, or the GIL */
-	WHY_OPEN,      /* of a file, which it may wait for */
+	WHY_OPEN,      /* of a file; the call may wait for it */
 	WHY_FORK,      /* makes a process, and does not wait for it */
 	WHY_OTHER,     /* no known name */
 };

@@ -14,7 +14,7 @@ static int64_t *now_of(struct run *r, uint32_t thread)
 	return &r->now[(size_t)thread * r->cnt];
 }
 
-/* ---- which thread comes next ---- */
+/* ---- the next thread ---- */
 
 /* Does the thread wait for thread @by? */
 static bool waits_for(const struct track *t, uint32_t by)
@@ -121,7 +121,7 @@ static void spend_tracer(struct run *r, uint32_t thread, int64_t ns)
 		now[v] += r->edits[v].without_tracer ? 0 : ns;
 }
 
-/* @ns of an import by @culprit: most are made once, at the start. */
+/* @ns of an import by @culprit: most imports are made once, at the start. */
 static void spend_import(struct run *r, uint32_t thread, uint32_t culprit, int64_t ns)
 {
 	int64_t *now = now_of(r, thread);
@@ -339,7 +339,7 @@ static void end_wait(struct run *r, uint32_t thread)
 	k->cause.reason = WHY_NO_CPU;
 }
 
-/* Runnable, after a wait: where there is no wait any more, neither is this. */
+/* Runnable after a wait: an edit without the wait has no time for this either. */
 static void end_back(struct run *r, uint32_t thread)
 {
 	struct track *k = &r->tracks[thread];

@@ -42,7 +42,7 @@ struct replay {
 	struct replay_sum {
 		int64_t ns, waits, first, last, cnt;
 	} * sums;
-	size_t culprits; /* so many have sums */
+	size_t culprits; /* the number of culprits with sums */
 	/* Where the focus thread waited for its GPU in calls that bring nothing back; by place, malloc'd. */
 	WHY_LIST(replay_sync, syncs);
 };

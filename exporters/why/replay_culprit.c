@@ -1,4 +1,4 @@
-/* replay_culprit.c - which culprit a span of any thread belongs to, on the way of the focus thread or not. */
+/* replay_culprit.c - the culprit of a span of any thread, on the way of the focus thread or not. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "exporters/why/reason.h"
 #include "exporters/why/replay_internal.h"
 
-/* Spans without a line of the program's are due to the line that waits for them: one for each process and cause. */
+/* Spans without a line of the program belong to the line that waits for them: one line for each process and cause. */
 struct owner {
 	struct why_cause cause;
 	uint32_t process, culprit, line;
@@ -105,7 +105,7 @@ uint32_t replay_of_line(struct run *r, const struct why_cause *cause)
 	return of_place(r, cause->place);
 }
 
-/* A process is made at one line and waited for at another: to do without it is one change. */
+/* A process is made at one line and waited for at another: its removal is one change. */
 static void join_process(struct run *r, uint32_t culprit, bool is_of_it)
 {
 	if (r->is_joined && r->y->culprits[culprit].is_of_processes)

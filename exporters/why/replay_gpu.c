@@ -1,4 +1,4 @@
-/* replay_gpu.c - work of GPUs: it begins when its launch and the work before it in its stream allow. */
+/* replay_gpu.c - GPU work: an operation begins after its launch and after the operation before it in its stream. */
 #include <stdlib.h>
 #include <string.h>
 

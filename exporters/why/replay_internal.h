@@ -22,7 +22,7 @@ struct track {
 	enum track_kind kind;
 	bool is_birth, is_inner; /* is_inner: replay_is_inner() of the last wait */
 	bool is_asking;          /* the last wait is part of the job */
-	uint32_t works_for;      /* the thread whose job it does; WHY_NONE: not known */
+	uint32_t works_for;      /* the thread that its job is for; WHY_NONE: not known */
 	int64_t done_at;         /* recorded: the last job of its own was done */
 };
 
@@ -46,7 +46,7 @@ struct run {
 	int64_t *now,
 		*begun, /* by thread and edit; begun: where the waker was when a wait for a lock began */
 		*done, /* when the jobs that the thread gave were done, likewise */
-		*polled; /* waits that ended by a time limit, since one did not: fewer if that had come earlier */
+		*polled; /* ns of waits that ended by a time limit, in a row: fewer if the awaited event comes earlier */
 	struct track *tracks;
 	uint32_t *heap; /* threads, by the ends of their spans */
 	size_t heap_cnt;

@@ -6,7 +6,7 @@
  */
 #include "exporters/why/replay_internal.h"
 
-/* A wait for a lock is part of a job, and so is one for another job that @thread gave. */
+/* A wait for a lock is part of a job, and so is a wait for a job that @thread gave to another thread. */
 static bool is_within_job(const struct run *r, uint32_t thread, const struct why_wake *wake)
 {
 	return r->tracks[thread].is_inner || wake->cause.reason == WHY_LOCK ||

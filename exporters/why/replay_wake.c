@@ -1,9 +1,9 @@
-/* replay_wake.c - waits that end in an order which nothing in the program asks for. */
+/* replay_wake.c - waits that end in an order that the program does not require. */
 #include "exporters/why/reason.h"
 #include "exporters/why/replay_internal.h"
 #include "exporters/why/walk_internal.h"
 
-#define LAST_RUN 10000000 /* ns: a thread that comes back only to end is on a CPU for no longer */
+#define LAST_RUN 10000000 /* ns on a CPU at most of a thread that comes back only to end */
 
 /* The call of libc that contains @time, or NULL. */
 static const struct why_call *call_at(const struct why_thread *t, int64_t time)

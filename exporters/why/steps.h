@@ -6,7 +6,7 @@
 
 #define STEPS_SHOWN 5
 
-/* A part in one step takes @slow ns in the mean of the slow steps, @median in that of all. */
+/* The time of a part in a step: the mean of the slow steps, the median of all. */
 struct why_excess {
 	uint32_t part; /* index into the parts */
 	int64_t median, slow;
@@ -15,7 +15,7 @@ struct why_excess {
 struct why_steps {
 	size_t cnt; /* 0: none */
 	int64_t median, min, max;
-	int64_t slow_ns;             /* a slow one in the mean */
+	int64_t slow_ns;             /* the mean of the slow steps */
 	WHY_LIST(why_excess, parts); /* the largest difference first */
 	WHY_LIST(why_span, slow);    /* the tenth of the steps that took longest, in order */
 };

@@ -1,4 +1,4 @@
-/* tracks.c - leaves of the walk as slices: equal ones that follow one another are one. */
+/* tracks.c - leaves of the walk as slices: equal leaves in a row are one slice. */
 #include "exporters/why/tracks.h"
 
 #include <stdlib.h>
@@ -242,7 +242,7 @@ int why_tracks_make(struct why_tracks *t, sqlite3 *db, const struct db_filter *f
 	return rc == SQLITE_OK ? 0 : -1;
 }
 
-/* Texts that were made for a kind; the others belong to the walk. */
+/* Frees the texts made for a kind; all others belong to the walk. */
 static void free_kind(struct tl_made_kind *k)
 {
 	static const char *const made[] = {"call", "object", "thread"};

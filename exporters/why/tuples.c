@@ -1,4 +1,4 @@
-/* tuples.c - nothing is ever taken out. */
+/* tuples.c - a set that only grows. */
 #include "exporters/why/tuples.h"
 
 #include "collector/base/grow.h"

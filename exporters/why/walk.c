@@ -187,7 +187,7 @@ static void compute(struct walk *w, const struct at *at, int64_t from, int64_t t
 	}
 }
 
-/* On a CPU in a call: it is due to @cause but where a sample shows the tracer, or CUPTI. */
+/* Time on a CPU in a call belongs to @cause, but for samples in the tracer or in CUPTI. */
 static void in_call(struct walk *w, const struct at *at, const struct why_cause *cause,
 		    const struct why_call *c, int64_t from, int64_t to)
 {
@@ -319,7 +319,7 @@ static void wait(struct walk *w, const struct at *at, size_t i, int64_t from, in
 		walk_leaf(w, at, &cause, to - woken, wake.sure);
 		return;
 	}
-	/* The waker cannot be blamed for the time before it was there. */
+	/* Time before the birth of the waker is not due to the waker. */
 	begin = earlier(woken, later(from, w->m->threads[wake.waker].birth));
 	walk_leaf(w, at, &cause, begin - from, wake.sure);
 	next.sure *= wake.edge_sure;

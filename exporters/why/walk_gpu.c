@@ -20,7 +20,7 @@ struct why_cause walk_cause_of_op(struct walk *w, const struct why_op *o)
 	what = why_what(m, why_launch_call(m, l));
 	if (cause.name == WHY_NONE)
 		cause.name = what->name;
-	/* A library's call may have the stack. */
+	/* The stack may be recorded with the library's call. */
 	if (what->stack == WHY_NONE)
 		what = why_what(m, &m->threads[l->thread].gpu[l->call]);
 	cause.place = walk_place(w, what->stack, &flags);

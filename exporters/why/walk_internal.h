@@ -63,8 +63,8 @@ void walk_disk_add(struct walk *w, uint32_t *disk, int64_t *ns);
 /* walk_gil.c: the thread of the same process that runs while @thread waits for the GIL; WHY_NONE: none. */
 uint32_t walk_gil_holder(const struct why_model *m, uint32_t thread, int64_t from, int64_t to);
 /*
- * walk_uneven.c: in [@from, @to) kernels of a process ran in several streams, of which one went on alone, from the time returned
- * until *@until: as long as it would not have, had each stream had the same share. INT64_MAX: no such time.
+ * walk_uneven.c: the time from which, in [@from, @to), one of several streams of a process went on alone until *@until: the part
+ * that equal shares for all streams would have saved. INT64_MAX: no such time.
  */
 int64_t walk_uneven_from(const struct why_model *m, uint32_t process, int64_t from, int64_t to,
 			 int64_t *until);

@@ -1,4 +1,4 @@
-/* walk_uneven.c - streams of which one works on when the others are done. */
+/* walk_uneven.c - a stream that works on when the other streams are done. */
 #include <stdlib.h>
 
 #include "exporters/why/walk_internal.h"

@@ -1,4 +1,4 @@
-/* why.c - the walk over a report, its leaves put together. */
+/* why.c - the walk over a report, and the sums of its leaves. */
 #include "exporters/why/why.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void add_to(struct why_part *p, const struct why_leaf *l)
 	p->thread = l->thread;
 }
 
-/* Children of the same program that did the same are one part: "gcc, 60 times". */
+/* Child processes of the same program with the same cause are one part: "gcc, 60 times". */
 static bool is_same(const struct why *y, const struct why_part *p, const struct why_leaf *l)
 {
 	const char *a = y->model.processes[p->process].exe;
@@ -146,7 +146,7 @@ static int answer(struct why *y)
 	return rc == SQLITE_OK ? why_find_gains(y) : rc;
 }
 
-/* The GPU that was asked for, and if nothing narrower was, the time between its first launch and its last completion. */
+/* The requested GPU, and without a narrower request, the time between its first launch and its last completion. */
 static int focus_gpu(struct why *y, const struct why_ask *ask, char *text, size_t len)
 {
 	const struct why_gpus *g = &y->gpus;

@@ -77,9 +77,9 @@ void why_free(struct why *y);
 
 /* culprits.c. SQLite's result code. */
 int why_find_culprits(struct why *y);
-/* The line that a leaf is due to: its own, else that of the nearest wait on the way to it which has one. */
+/* The line that a leaf is due to: its own line, else the line of the nearest wait on the way to it that has one. */
 uint32_t why_line_of(const struct why *y, const struct why_leaf *l, uint32_t *process);
-/* Time that belongs to a line: an import does where it is made again and again, at the start it does not. */
+/* Does the time belong to the line? An import that is made again and again does, an import at the start does not. */
 bool why_is_blamed(const struct why *y, const struct why_cause *cause, uint32_t line);
 /* Does the way to @hop have a wait at @line for a child process? */
 bool why_is_in_child(const struct why *y, uint32_t hop, uint32_t line);

@@ -8,7 +8,7 @@
 
 #define GAINS_MAX 4
 #define MOSTLY    0.5  /* of the time looked at */
-#define LEAST     0.01 /* of the time looked at: a gain that cannot be more has no line */
+#define LEAST     0.01 /* of the time looked at: a gain with a smaller upper bound has no line */
 
 /* The sentence for the action of a gain. */
 static void put_action(FILE *out, const struct why *y, const struct why_gain *g)

@@ -1,4 +1,4 @@
-/* why_gpu_text.c - GPUs, for people. */
+/* why_gpu_text.c - the lines on GPUs. */
 #include <string.h>
 
 #include "exporters/text/cell.h"

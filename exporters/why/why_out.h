@@ -29,5 +29,5 @@ void why_put_json_gains(struct writer *w, const struct why *y);
 void why_put_notes(FILE *out, const struct why *y);
 /* Does the @r-th of the reasons, most time first, have a line? Then all before it have one. */
 bool why_shows_reason(const struct why *y, unsigned r);
-/* The part of a reason with most time, if that has a line, too. */
+/* The part of a reason with most time; NULL: the part has no line. */
 const struct why_part *why_shown_part(const struct why *y, uint32_t reason);
