@@ -12,6 +12,6 @@ struct view_span {
 	char table[32];
 };
 
-/* {"from": n, "to": n, "lanes": [n, ...], "table": "word"}, in any order; others are left out. False: it is none. */
+/* {"from": n, "to": n, "lanes": [n, ...], "table": "word"}, in any order; other members are ignored. False: no such object. */
 bool view_body_span(const uint8_t *body, size_t len, struct view_span *s);
 void view_span_free(struct view_span *s);

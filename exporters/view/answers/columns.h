@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The text of a value of that column; malloc'd, NULL: none. */
+/* The text of a value of @column; malloc'd, NULL: none. */
 char *view_column_text(sqlite3 *db, const char *table, const char *column, sqlite3_value *value);
 /* A text of StringIds; malloc'd, NULL: none. */
 char *view_string(sqlite3 *db, int64_t id);

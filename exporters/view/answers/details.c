@@ -1,4 +1,4 @@
-/* details.c - /v1/event: one event with all that the report has on it. */
+/* details.c - /v1/event: one event with all its values in the report. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

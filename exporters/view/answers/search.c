@@ -1,4 +1,4 @@
-/* search.c - /v1/search: the next event whose name has a text in it, and how many there are. */
+/* search.c - /v1/search: the next event whose name contains a text, and the number of such events. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 struct search {
 	struct view_store *v;
 	uint8_t *wanted;                /* by number of a name: 1 */
-	uint64_t bits[VIEW_NAME_WORDS]; /* of these */
+	uint64_t bits[VIEW_NAME_WORDS]; /* of the wanted names */
 	uint32_t name_cnt;
 	uint64_t *count; /* by number of a name */
 	bool *lanes;     /* by id; NULL: all */

@@ -27,7 +27,7 @@ struct group {
 	unsigned __int128 squares;
 	int64_t *kept; /* durations; a sample of them where there are more */
 	size_t kept_cnt, kept_room;
-	uint64_t next; /* number of the next one that is kept; 0: all are */
+	uint64_t next; /* number of the next duration that is kept; 0: all are */
 	double chance;
 	uint64_t summed; /* of cnt: events of totals, which come after all others */
 	struct weighed *weighed;
@@ -73,7 +73,7 @@ static double random_of(struct select *s)
 	return ((double)(s->random >> 12) + 0.5) / (double)(UINT64_C(1) << 52);
 }
 
-/* How many are passed over, after number @after, until the next one that is kept: Li's algorithm L. */
+/* Chooses the next duration to keep after number @after: Li's algorithm L. */
 static void choose_next(struct select *s, struct group *g, uint64_t after)
 {
 	double skip;
@@ -132,7 +132,7 @@ static int on_event(void *ctx, const struct view_event *e)
 	return 0;
 }
 
-/* A block that lies in the span as a whole. False: no more. */
+/* Adds a block that lies wholly in the span. False: no more. */
 static bool add_block(struct select *s, struct view_reader *r, uint32_t i)
 {
 	uint64_t dur[VIEW_BLOCK];
@@ -197,7 +197,7 @@ static void on_total(void *ctx, const struct view_total *t)
 	weigh(s, g, t);
 }
 
-/* The stretch that begins with a block, where it lies in the span as a whole. How many blocks. */
+/* Adds the stretch that begins with a block, if it lies wholly in the span. Returns the number of blocks. */
 static uint32_t add_totals(struct select *s, struct view_reader *r, uint32_t i)
 {
 	const struct view_node *n;

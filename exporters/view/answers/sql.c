@@ -1,4 +1,4 @@
-/* sql.c - /v1/sql and /v1/schema: any question to the report, and nothing but questions. */
+/* sql.c - /v1/sql and /v1/schema: any query of the report, but no change. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,7 +127,7 @@ void view_answer_sql(struct view_request *q, struct view_reply *a)
 		return;
 	}
 	sql = strndup((const char *)q->body, q->len);
-	/* A handle of its own, which goes afterwards: nothing that the statement does to it stays. */
+	/* A handle of its own, closed afterwards: no setting by the statement stays. */
 	db = sql ? db_read_open(q->store->path, why, sizeof(why)) : NULL;
 	if (!db) {
 		free(sql);

@@ -21,7 +21,7 @@ struct wanted { /* of the request: a tile and @more that follow it */
 /* Each tile of a request, in its order. */
 struct tour {
 	const uint8_t *at, *end;
-	struct wanted w; /* w.more: how many there still are after this one */
+	struct wanted w; /* w.more: the number of tiles still to come */
 	bool is_open;
 	uint32_t cnt;
 };
@@ -81,7 +81,7 @@ static bool has_lane(struct view_reader *r, uint32_t lane)
 	return (r->lane && r->lane->id == lane) || view_reader_lane(r, lane);
 }
 
-/* @most: of rectangles; tiles for which they are used up are left out. */
+/* @most: rectangles in the answer; further tiles are left out. */
 static void fill(struct view_columns *c, struct tour *t, struct view_reader *r, int64_t most)
 {
 	struct view_rect rects[VIEW_TILE_MAX];

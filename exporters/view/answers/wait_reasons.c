@@ -98,7 +98,7 @@ static void put_parts(struct writer *b, const struct why *y, int64_t ns)
 	free(l);
 }
 
-/* The span that is asked about, and whose it is. */
+/* The requested span, and its thread. */
 static bool span_of(struct view_request *q, int64_t *thread, int64_t *from, int64_t *to)
 {
 	struct view_store *v = q->store;
@@ -112,7 +112,7 @@ static bool span_of(struct view_request *q, int64_t *thread, int64_t *from, int6
 			*from = place.e.start;
 			*to = place.e.end;
 			row = place.row;
-		} else { /* a gap is a thing, too */
+		} else { /* a gap counts as an event, too */
 			struct view_place before, after;
 			bool has_before = view_find_next(v, (uint32_t)lane, t, -1, &before);
 
@@ -210,7 +210,7 @@ void view_answer_why(struct view_request *q, struct view_reply *a)
 		view_refuse(a, 404, "there is no thread's time to explain");
 		return;
 	}
-	/* The walk keeps things in the model: one at a time. */
+	/* A walk changes the model: one walk at a time. */
 	pthread_mutex_lock(&q->report->why_lock);
 	w = model_of(q, a);
 	if (w)

@@ -13,7 +13,7 @@ struct view_place {
 /* The event of a lane that is, or is nearest to, @t, not farther than @far. */
 bool view_find_at(struct view_store *v, uint32_t lane, int64_t t, int64_t far,
 		  struct view_place *place);
-/* The first that starts after @t, @dir 1, or the last that starts before it, -1. */
+/* The first event that starts after @t, @dir 1, or the last event that starts before @t, -1. */
 bool view_find_next(struct view_store *v, uint32_t lane, int64_t t, int dir,
 		    struct view_place *place);
 /* The event with @name that starts at @t. */

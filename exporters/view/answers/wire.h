@@ -23,17 +23,17 @@
 /* On the wire; web/build.sh makes flags.ts of the lines below. */
 enum view_px {
 	PX_HOLD, /* least, most and last are the last value of the pixel before */
-	PX_STEP, /* a last value; from the one before to it are the least and the most, or it is all three where none was before */
+	PX_STEP, /* a last value; with the value before, if any, it also makes the least and the most */
 	PX_ALL,
 };
 
 struct view_columns;
 
-/* NULL: no memory. @tiles: how many there will be. */
+/* NULL: no memory. @tiles: the number of tiles to be added. */
 struct view_columns *view_columns_new(uint32_t tiles);
 void view_columns_free(struct view_columns *c);
 uint32_t view_columns_rects(const struct view_columns *c);
-/* The rectangles of tile @i. @names: how many the store has; a damaged file may name others. */
+/* The rectangles of tile @i. @names: the number of names in the store; a damaged file may have larger numbers. */
 void view_columns_add(struct view_columns *c, uint32_t i, const struct view_rect *r, unsigned cnt,
 		      int64_t from, int64_t to, uint32_t k, uint32_t names);
 void view_columns_leave_out(struct view_columns *c, uint32_t i);

@@ -3,10 +3,10 @@
 
 #include "exporters/view/index/store.h"
 
-/* Events that are shown first of a report with ten times as many. Tests make it small. */
+/* Events in the first part of a report with ten times as many. Tests make it small. */
 extern int64_t view_first_part;
 /*
- * Takes the side file where it is of this report; else walks the report and makes it, with @v growing meanwhile. @stop: set
+ * Takes the side file if it is of this report; else walks the report and makes the file, with @v growing meanwhile. @stop: set
  * to end early. 0, or -1 after v->state and v->message are set.
  */
 int view_build(struct view_store *v, const bool *stop);
@@ -71,7 +71,7 @@ struct view_builder {
 	uint32_t publications;
 };
 
-/* build.c: all of a report into a new store, and into v->side; rows that are new into one that is there. 0, -1: @why. */
+/* build.c: a whole report into a new store, and into v->side; new rows into an existing store. 0, -1: @why. */
 int view_walk(struct view_builder *b, char *why, size_t len);
 int view_walk_on(struct view_builder *b, char *why, size_t len);
 /* Indexes a first part of a large report. True: @v shows it. */
@@ -95,7 +95,7 @@ static inline int64_t view_time(const struct view_store *v, int64_t ts)
 }
 
 /* states.c */
-/* @has_details: false where no more than switches is wanted. */
+/* @has_details: false if only switches are wanted. */
 struct view_states *view_states_new(const struct view_builder *b, bool has_details);
 void view_states_free(struct view_states *s);
 int view_states_switch(struct view_builder *b, const struct tl_event *e, int source);

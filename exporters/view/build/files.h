@@ -1,4 +1,4 @@
-/* files.h - calls by the file they work on: once more, in a row for each. */
+/* files.h - a row for each file, with the calls that work on it. */
 #pragma once
 
 #include "exporters/view/build/build.h"
@@ -9,10 +9,10 @@
 struct view_files;
 struct view_files *view_files_new(void);
 void view_files_free(struct view_files *f);
-/* An event as it went to its lane; of calls that work on no file nothing is kept. 0, -1. */
+/* Takes an event as it went to its lane; calls without a file are dropped. 0, -1. */
 int view_files_add(struct view_files *f, const struct tl_event *e, const struct view_event *of);
-/* After the last: the rows. 0, -1. */
+/* Makes the rows, after the last event. 0, -1. */
 int view_files_end(struct view_files *f, struct view_builder *b);
 
-/* The row of a file, with the group above it. NULL: no memory, or, where it is not there yet, there are enough. */
+/* The row of a file, with the group above it. NULL: no memory, or no further row is allowed. */
 struct view_row *view_file_row(struct view_store *v, sqlite3 *db, int64_t path);

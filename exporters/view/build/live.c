@@ -46,7 +46,7 @@ struct view_live {
 	int64_t first_rows; /* of the report when the index was made */
 };
 
-/* ---- which rows are new ---- */
+/* ---- new rows ---- */
 
 struct view_live *view_live_new(sqlite3 *db)
 {
@@ -184,7 +184,7 @@ struct merge {
 	struct events moved;
 };
 
-/* How many blocks begin before @t. */
+/* The number of blocks that begin before @t. */
 static uint32_t blocks_before(struct view_reader *r, int64_t t)
 {
 	uint32_t low = 0, high = r->lane->seen.cnt[0];

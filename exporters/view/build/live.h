@@ -20,7 +20,7 @@ int64_t view_live_new_rows(const struct view_live *l);
 /* Has the report twice as many rows as when the index was made? */
 bool view_live_has_doubled(const struct view_live *l);
 
-/* From the sink: events of the run, each for a row. 0, -1: no memory. */
+/* The way in which events of a run join a row; view_live_put() is called by the sink. 0, -1: no memory. */
 enum view_how {
 	VIEW_ADDED,   /* to the present events, at any time */
 	VIEW_INSTEAD, /* of the present events from the first new one on */
@@ -28,7 +28,7 @@ enum view_how {
 };
 int view_live_put(struct view_live *l, const struct view_row *row, enum view_how how,
 		  const struct view_event *e);
-/* After the run: into the lanes. 0, -1: the index is of no use any more. */
+/* Writes the events into the lanes, after the run. 0, -1: the index cannot be used any more. */
 int view_live_take(struct view_live *l, struct view_store *v);
-/* Events that were written again because others began before them. */
+/* The number of events that were written again because new events began before them. */
 uint64_t view_live_moved(const struct view_live *l);

@@ -5,7 +5,7 @@
 
 #include "exporters/view/build/live.h"
 
-/* The globalPid or machine that the parent is of; -1: there is none. */
+/* The globalPid or machine of the parent; -1: none. */
 static long long of_parent(const struct tl_track *t)
 {
 	return t->parent ? (long long)t->parent->global : -1;

@@ -1,6 +1,5 @@
 /*
- * watch.c - the index of a report: the side file that is there, or one that is made; then whether the report is still the same,
- * or grows.
+ * watch.c - the index of a report: an existing side file, or a new one; then checks whether the report stays the same, or grows.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,7 +31,7 @@ static void fail(struct view_store *v, const char *what)
 	pthread_rwlock_unlock(&v->lock);
 }
 
-/* Numbers of the last rows: a report that grew is another one. */
+/* A hash of the last row numbers of all tables: it changes when a report grows. */
 static uint64_t rows_of(sqlite3 *db)
 {
 	uint64_t hash = 1;
@@ -60,7 +59,7 @@ static void ready(struct view_store *v, enum view_state state)
 	pthread_rwlock_unlock(&v->lock);
 }
 
-/* The earlier side file, if it is one of this report. */
+/* Takes the earlier side file, if it is of this report. */
 static int take(struct view_store *v, const struct view_identity *id)
 {
 	struct view_store *found = view_store_new(v->path);
@@ -133,7 +132,7 @@ static bool pause_ns(int64_t ns, const bool *stop)
 	return true;
 }
 
-/* The index anew, of the report as it is now; rows, lanes and names keep their numbers. */
+/* Makes the index anew, of the present report; rows, lanes and names keep their numbers. */
 static void renew(struct view_store *v, sqlite3 *db, const struct view_identity *id, bool is_live,
 		  const bool *stop)
 {
@@ -156,7 +155,7 @@ static void note(struct view_store *v, const char *what)
 	pthread_rwlock_unlock(&v->lock);
 }
 
-/* No collector writes it, and none has finished it. */
+/* Notes a report that no collector writes, and that none has finished. */
 static void note_unfinished(struct view_store *v, sqlite3 *db)
 {
 	if (db_read_is_unfinished(db))

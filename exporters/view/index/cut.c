@@ -55,13 +55,13 @@ static int cut_level(struct view_store *v, struct view_lane *lane, uint32_t leve
 	if (at > 0)
 		return fill_again(v, lane, f, level, refs->ref[extent],
 				  VIEW_EXTENT_HEAD + at * (uint32_t)sizeof(struct view_node));
-	/* The next one begins an extent. */
+	/* The next node begins an extent. */
 	f->used = f->room;
 	f->is_dirty = false;
 	return 0;
 }
 
-/* How many nodes of a level are whole. */
+/* The number of whole nodes of a level. */
 static uint32_t nodes_above(uint32_t blocks, uint32_t level)
 {
 	return (uint32_t)((uint64_t)blocks >> (3 * level));
@@ -139,7 +139,7 @@ int view_lane_cut(struct view_store *v, struct view_lane *lane, uint32_t block)
 	}
 	if (rc == 0)
 		rc = take_back(lane, &r, block, &first, &others);
-	/* Gives its pages back, which are to be forgotten. */
+	/* Puts back the pages of the reader, which are to be forgotten. */
 	view_reader_lane(&r, 0);
 	while (others.cnt > 0)
 		view_side_forget(v->side, others.ref[--others.cnt], true);

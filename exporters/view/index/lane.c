@@ -54,7 +54,7 @@ static int fill_room(struct view_store *v, struct view_lane *lane, struct view_f
 	if (f->data && flush(v, lane, f, level) < 0)
 		return -1;
 	class = f->made < class_max(level) ? f->made : class_max(level);
-	/* Blocks and totals do not all fit the smallest. */
+	/* Some blocks and totals do not fit the smallest extent. */
 	while (len > view_class_bytes[class] - VIEW_EXTENT_HEAD)
 		class ++;
 	if (!f->data || f->room < view_class_bytes[class]) {

@@ -23,7 +23,7 @@ void view_reader_end(struct view_reader *r);
 bool view_reader_lane(struct view_reader *r, uint32_t lane);
 
 const struct view_node *view_reader_node(struct view_reader *r, uint32_t level, uint32_t i);
-/* The events of a block; how many, 0: damaged. */
+/* Reads the events of a block. Returns their number, 0: damaged. */
 unsigned view_reader_block(struct view_reader *r, uint32_t i, struct view_event *e);
 /* The same by view_unpack_durations(), for a block that lies wholly in the span and whose events have all ended. */
 unsigned view_reader_durations(struct view_reader *r, uint32_t i, uint64_t *dur, uint32_t *name);
@@ -65,7 +65,7 @@ struct view_rect {
 	uint8_t flags;
 };
 
-/* Into @rects, of VIEW_TILE_MAX: how many. */
+/* Writes the rectangles to @rects, of VIEW_TILE_MAX. Returns their number. */
 unsigned view_tile(struct view_reader *r, uint32_t k, int64_t index, struct view_rect *rects);
 /* Of a counter: each array has VIEW_TILE_PX values. */
 void view_tile_counter(struct view_reader *r, uint32_t k, int64_t index, float *least, float *most,

@@ -408,7 +408,7 @@ void view_side_forget(struct view_side *s, view_ref ref, bool is_free)
 	struct view_page *p;
 
 	pthread_mutex_lock(&s->lock);
-	/* Two threads that read it at once have left two. */
+	/* Two threads that read the extent at once have left two pages. */
 	do {
 		for (p = s->slots[slot_of(ref)]; p && p->ref != ref; p = p->next)
 			;
@@ -486,7 +486,7 @@ struct view_page *view_page_get(struct view_side *s, view_ref ref, uint32_t used
 	}
 	pthread_mutex_lock(&s->lock);
 	made->pins = 1;
-	/* Another thread may have read it, too: the later one is found first. */
+	/* Another thread may have read the extent, too: the later page is found first. */
 	made->next = s->slots[slot_of(ref)];
 	s->slots[slot_of(ref)] = made;
 	list_newest(s, made);

@@ -50,7 +50,7 @@ struct view_side *view_side_create(const char *report, bool *is_kept);
 /* An earlier side file, whole and of this report; its directory in @dir (malloc'd). NULL: none. */
 struct view_side *view_side_open(const char *report, const struct view_identity *id, uint8_t **dir,
 				 size_t *len);
-/* The file becomes one that others may open. */
+/* Makes the file available to other processes. */
 int view_side_finish(struct view_side *s, const struct view_identity *id, const uint8_t *dir,
 		     size_t len);
 void view_side_close(struct view_side *s);

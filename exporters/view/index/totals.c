@@ -23,7 +23,7 @@ static struct view_total *total_of(struct view_totals *s, uint32_t name)
 	return &s->t[s->cnt++];
 }
 
-/* Every other one goes. */
+/* Drops every other duration. */
 static void thin(struct view_total *t)
 {
 	t->kept_cnt = (t->kept_cnt + 1) / 2;

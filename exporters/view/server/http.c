@@ -416,7 +416,7 @@ int view_http_run(struct view_server *s, const struct view_http_options *o, char
 	else
 		rc = serve(h, o, ready, port);
 	__atomic_store_n(&s->stop, true, __ATOMIC_RELAXED);
-	/* Requests that workers still have are the library's: it goes after them. */
+	/* The library owns requests that workers still have: it is freed after them. */
 	if (!view_workers_free(h->workers))
 		return 1;
 	memset(h->active, 0, sizeof(h->active));

@@ -66,7 +66,7 @@ static int strangers_of(const struct view_sockets *s, uid_t uid)
 	return cnt;
 }
 
-/* The connection that has to go for others: entries are in the order of their begin. */
+/* The connection to shut down for others: entries are in the order of their begin. */
 static struct view_socket *oldest_of_most(struct view_sockets *s)
 {
 	struct view_socket *oldest = NULL;

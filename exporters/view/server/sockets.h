@@ -39,5 +39,5 @@ struct view_sockets {
 
 /* Shuts down sockets that took too long. Returns the number of connections left, without connections of strangers. */
 int view_sockets_look(struct view_sockets *s, int64_t now);
-/* The connection of @fd does something else from now on. */
+/* Notes a new state of the connection of @fd. */
 void view_sockets_note(struct view_sockets *s, int fd, int what, bool is_known, int64_t now);

@@ -17,7 +17,7 @@ struct view_workers;
 /* Jobs that are done are taken from @ready, a file descriptor that then can be read. */
 struct view_workers *view_workers_new(int *ready);
 void view_workers_do(struct view_workers *w, struct view_job *job);
-/* NULL: no more are done. */
+/* NULL: no more jobs are done. */
 struct view_job *view_workers_done(struct view_workers *w);
 void view_job_free(struct view_job *job);
 /* Waits for the threads a short time; all jobs are dropped. False: a thread still runs, and nothing is freed. */

@@ -85,7 +85,7 @@ const fetchEvent = async (source: number, lane: number, t: number, more: { dt?: 
 export const peek = (source: number, lane: number, t: number, dt: number): Promise<Event | null> =>
 	fetchEvent(source, lane, t, { dt: Math.ceil(dt) }).catch(() => null);
 
-/* Between two events there is a gap, a thing like any other: it can be measured and has a reason. */
+/* A gap between two events is an event like any other: it can be measured and has a reason. */
 async function gapAt(source: number, lane: number, t: number): Promise<Event> {
 	const [before, after] = await Promise.all([fetchEvent(source, lane, t, { dir: -1 }), fetchEvent(source, lane, t, { dir: 1 })]);
 	const s = m.sources.value[source];

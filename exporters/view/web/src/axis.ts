@@ -90,7 +90,7 @@ let chosen: ReturnType<typeof busiest> = [];
 let chosenFor = -1;
 let stripKey = "";
 
-/* One line for each of the chosen rows; made again when there is more to see in them. */
+/* One line for each of the chosen rows; made again when more of these rows is indexed. */
 function makeStrip(width: number, dpr: number): HTMLCanvasElement {
 	const table = colours.table();
 	const key = `${width} ${m.layoutTick.value} ${tiles.arrivals()} ${colours.version()} ${limits.t0} ${limits.t1} ${m.sources.value.map((s) => `${s.generation} ${s.offset}`)}`;

@@ -52,7 +52,7 @@ function label(c: CanvasRenderingContext2D, strip: Strip, it: Label): void {
 
 interface Step { x: number; wide: number; high: number; low: number }
 
-/* Runs of pixels that have values: between them nothing is known. */
+/* Runs of pixels with values; pixels between runs have none. */
 function runsOf(row: Row, dpr: number): Step[][] {
 	const source = m.sources.value[row.source];
 	const { t0, t1 } = shown();
@@ -99,7 +99,7 @@ function drawCounter(c: CanvasRenderingContext2D, p: Placed, y: number, dpr: num
 		c.fill();
 		c.fillStyle = paint.counterEdge;
 		run.forEach(({ x, wide, high, low }, i) => {
-			/* From where the pixel before ended. */
+			/* From the end of the pixel before. */
 			const top = yOf(Math.max(high, run[i - 1]?.low ?? high)), bottom = yOf(Math.min(low, run[i - 1]?.high ?? low));
 
 			c.fillRect(x, top - 0.5, wide + 0.2, Math.max(1, bottom - top + 1));

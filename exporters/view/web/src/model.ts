@@ -6,7 +6,7 @@ import type { EventJson } from "./net";
 export interface Row {
 	key: string;         /* the same in every run of the page: for the address */
 	id: number;          /* the server's; -1: a group of the page's own */
-	source: number;      /* which report */
+	source: number;      /* number of the report */
 	parent: Row | null;
 	kids: Row[];
 	level: number;

@@ -145,7 +145,7 @@ async function click(x: number, y: number): Promise<void> {
 
 /* Timer for the exact times of the event under the pointer, once it rests there. */
 let resting = 0;
-/* All events of its name light up a moment later: a pointer that only crosses them changes nothing. */
+/* Timer after which all events of the same name light up: a pointer that only crosses events changes nothing. */
 let lighting = 0;
 
 function askExact(h: Hit): void {

@@ -17,14 +17,14 @@ function takeToken(): void {
 
 	token = given ?? kept(() => sessionStorage.getItem(STORE)) ?? "";
 	if (given) {
-		/* A browser may take a while for it: the first request goes first. */
+		/* A browser may take a while to write to storage: the first request is sent before. */
 		setTimeout(() => kept(() => sessionStorage.setItem(STORE, given)), 0);
 		parts.delete("t");
 		history.replaceState(null, "", location.pathname + (parts.size ? "#" + parts : ""));
 	}
 }
 
-/* How far away the server is: times of small requests, and how fast bytes come. */
+/* The distance of the server: times of small requests, and bytes per second. */
 export const link = { rtt: 0, rate: Infinity };
 export const compress = (): boolean => link.rtt > 8 || link.rate < 20e6 / 1000;
 

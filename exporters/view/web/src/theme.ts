@@ -62,7 +62,7 @@ export function contrast(a: Colour, b: Colour): number {
 
 	return (x + 0.05) / (y + 0.05);
 }
-/* Black or white, whichever reads better: at least 4.5:1 on any colour. */
+/* The more legible of black and white: at least 4.5:1 on any colour. */
 export const inkOn = (c: Colour): string => luminance(c) > 0.179 ? "#000" : "#fff";
 
 /* ---- families ---- */

@@ -96,7 +96,7 @@ const FAILURES = 3;
 /* Of each report: the end of its indexed part, and the generation of the index. */
 export const progress: { edge: number; generation: number }[] = [];
 
-/* @g: requests fail; null: they do not any more. */
+/* @g is called when requests fail; with null when they succeed again. */
 export function onTiles(f: () => void, g: (why: Refused | null) => void): void {
 	arrived = f;
 	failed = g;
@@ -178,7 +178,7 @@ export const requests = { count: 0, bytes: 0, aborted: 0, last: 0 };
 
 const wishKey = (w: Wish): string => `${w.of.source} ${w.of.lane} ${w.k} ${w.index}`;
 
-/* The tile, where it is there; if not, or if it is old by now, it is asked for with the next flush(). */
+/* The tile, if it came; a missing or old tile is asked for with the next flush(). */
 export function tileAt(of: LaneTiles, k: number, index: number, ask: boolean): Tile | undefined {
 	const tile = of.levels[k]?.get(index);
 

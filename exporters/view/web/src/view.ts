@@ -1,4 +1,4 @@
-/* view.ts - which span of time is on the screen, and the way back to earlier ones. No drawing here. */
+/* view.ts - the span of time on the screen, and the way back to earlier spans. No drawing here. */
 
 export interface Span { t0: number; t1: number }
 
