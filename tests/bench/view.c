@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "exporters/view/server/route.h"
 #include "exporters/view/build/build.h"
 #include "exporters/view/index/lod.h"
 #include "exporters/view/answers/answer.h"
