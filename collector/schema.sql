@@ -1,7 +1,7 @@
 -- schema.sql - every table that a report can hold; part of the binary, read by db_schema.c.
 --
 -- Names, order, types and NOT NULL of columns follow the export schema 3.28.1 of Nsight Systems, so
--- that tools made for it read the reports; what it has no table for stands in tables named SL_*.
+-- that tools made for it read the reports; other data are in tables named SL_*.
 -- The file runs as it is in the sqlite3 shell. Rules when changing it:
 --   * "-- @table NAME WHEN [batch PREFIX [text=TEXT] | row[:...]]" starts the section of one table. WHEN: always = in every report,
 --     lazy = made with its first row, live = the same, and dropped when a report is finished,
@@ -21,13 +21,13 @@
 -- @table StringIds always
 CREATE TABLE StringIds (
     -- Every text that occurs more than once: function names, paths, thread names.
-    id    INTEGER NOT NULL PRIMARY KEY, -- what other tables hold; 0 is the empty text
+    id    INTEGER NOT NULL PRIMARY KEY, -- number in other tables; 0 is the empty text
     value TEXT    NOT NULL              -- the text, UTF-8; bytes that were none stand as \xNN
 );
 
 -- @table META_DATA_CAPTURE always row
 CREATE TABLE META_DATA_CAPTURE (
-    -- What was asked for: settings of the recording. A name may occur several times.
+    -- Settings of the recording, as requested. A name may occur several times.
     name  TEXT NOT NULL, -- setting
     value TEXT           -- its value
 );
@@ -41,7 +41,7 @@ CREATE TABLE META_DATA_EXPORT (
 
 -- @table TARGET_INFO_SESSION_START_TIME always
 CREATE TABLE TARGET_INFO_SESSION_START_TIME (
-    -- One row: what the clocks showed at session time 0.
+    -- One row: readings of the clocks at session time 0.
     utcEpochNs           INTEGER, -- Unix time, ns
     utcTime              TEXT,    -- the same as text, UTC, without zone
     localTime            TEXT,    -- the same as text, local time of the traced machine
@@ -51,11 +51,11 @@ CREATE TABLE TARGET_INFO_SESSION_START_TIME (
 
 -- @table ANALYSIS_DETAILS always
 CREATE TABLE ANALYSIS_DETAILS (
-    -- One row: what span of time the report covers so far.
+    -- One row: the span of time that the report covers so far.
     globalVid INTEGER NOT NULL, -- packed id of the machine
     duration  INTEGER NOT NULL, -- stopTime - startTime, ns
     startTime INTEGER NOT NULL, -- CLOCK_MONOTONIC at session time 0, ns
-    stopTime  INTEGER NOT NULL  -- CLOCK_MONOTONIC at the end of what is recorded, ns
+    stopTime  INTEGER NOT NULL  -- CLOCK_MONOTONIC at the end of the recording, ns
 );
 
 -- @table TARGET_INFO_SYSTEM_ENV lazy row
@@ -85,7 +85,7 @@ CREATE TABLE PROCESSES (
     globalPid INTEGER, -- packed id
     pid       INTEGER, -- plain pid, in the collector's PID namespace; from 8388608 on: none, the process was in another one
                        -- and had ended before its pid was found
-    name      TEXT     -- what it was last started as, if that is a link to its file; else the file's name
+    name      TEXT     -- the link to its file by which it was last started; else the file's name
 );
 
 -- @table ThreadNames lazy row:replace:rowid
@@ -105,7 +105,7 @@ CREATE TABLE OSRT_API (
     eventClass   INTEGER NOT NULL, -- -> ENUM_NSYS_EVENT_CLASS.id, always 27
     globalTid    INTEGER,          -- packed id of the calling thread
     nameId       INTEGER NOT NULL, -- -> StringIds.id, name of the function
-    returnValue  INTEGER NOT NULL, -- what the function returned
+    returnValue  INTEGER NOT NULL, -- value that the function returned
     nestingLevel INTEGER,          -- 0 = called by the program, 1 = by a traced function of level 0, ...
     callchainId  INTEGER NOT NULL, -- 0: none
     argumentsId  INTEGER NOT NULL, -- 0: none
@@ -138,7 +138,7 @@ CREATE TABLE OSRT_FILE_ACCESS_DESCRIPTORS (
     fileAccessId INTEGER NOT NULL, -- unique in the report
     processId    INTEGER NOT NULL, -- plain pid of the process that opened it
     openedAt     INTEGER NOT NULL, -- ns; 0: inherited, received, or open before the session
-    closedAt     INTEGER NOT NULL, -- ns; 0: still open at the end of what is recorded
+    closedAt     INTEGER NOT NULL, -- ns; 0: still open at the end of the recording
     filePath     TEXT    NOT NULL  -- path, peer address of a socket, or the link in /proc/PID/fd
 );
 
@@ -167,13 +167,13 @@ CREATE TABLE PROFILER_OVERHEAD (
     start        INTEGER NOT NULL, -- ns
     end          INTEGER NOT NULL, -- ns
     globalTid    INTEGER,          -- packed id of the thread
-    nameId       INTEGER NOT NULL, -- -> StringIds.id, what it was doing
+    nameId       INTEGER NOT NULL, -- -> StringIds.id, its activity
     overheadType INTEGER NOT NULL  -- -> ENUM_CUPTI_OVERHEAD_TYPE.id
 );
 
 -- @table SL_SCHED_DETAIL lazy batch SCHD
 CREATE TABLE SL_SCHED_DETAIL (
-    -- What SCHED_EVENTS has no column for; joins its rows by (start, globalTid).
+    -- Data that SCHED_EVENTS has no column for; joins its rows by (start, globalTid).
     start      INTEGER NOT NULL, -- ns
     globalTid  INTEGER,          -- packed id of the thread
     preempted  INTEGER,          -- where it stops: 1 still runnable, 0 it blocked; NULL unknown
@@ -184,7 +184,7 @@ CREATE TABLE SL_SCHED_DETAIL (
 
 -- @table SL_OSRT_LOCKS lazy batch LOCK
 CREATE TABLE SL_OSRT_LOCKS (
-    -- What OSRT_API has no column for, of calls on locks that had to wait, on semaphores, condition variables and barriers;
+    -- Data that OSRT_API has no column for, of calls on locks that had to wait, on semaphores, condition variables and barriers;
     -- joins its rows by (start, globalTid). Semaphores serve as locks where the thread that waits on one also posts it.
     start     INTEGER NOT NULL, -- entry, ns
     globalTid INTEGER,          -- packed id of the calling thread
@@ -242,7 +242,7 @@ CREATE TABLE SYSCALL (
     globalTid   INTEGER,          -- packed id of the calling thread
     nameId      INTEGER NOT NULL, -- -> StringIds.id, name of the system call
     callchainId INTEGER NOT NULL, -- 0: none
-    returnValue INTEGER,          -- what the kernel returned; -errno of a failed call
+    returnValue INTEGER,          -- value that the kernel returned; -errno of a failed call
     errnum      INTEGER           -- errno of a failed call; NULL: it succeeded
 );
 
@@ -262,7 +262,7 @@ CREATE TABLE SL_SYSCALL_TOTALS (
 
 -- @table COMPOSITE_EVENTS lazy batch SAMPLE
 CREATE TABLE COMPOSITE_EVENTS (
-    -- CPU samples (--sample): what a thread was doing at one moment of its CPU time. And with --off-cpu-threshold: where
+    -- CPU samples (--sample): the activity of a thread at one moment of its CPU time. And with --off-cpu-threshold: where
     -- it was when it went off-CPU by itself, if that lasted so long. The stack is in SL_STACKS, and in SAMPLING_CALLCHAINS.
     id          INTEGER NOT NULL PRIMARY KEY, -- number of the sample
     start       INTEGER NOT NULL,             -- ns; where cpuCycles is 0, when it went off-CPU, as in SCHED_EVENTS
@@ -288,8 +288,8 @@ CREATE TABLE SL_PAGE_FAULTS (
 
 -- @table SL_BLOCK_IO lazy batch BLOCK
 CREATE TABLE SL_BLOCK_IO (
-    -- Requests to block devices that threads of the process tree made, and the kernel's own (which write back what programs
-    -- have written, and keep journals); with --cpuctxsw=system-wide, of all. Those that began and were done while it was recorded, in
+    -- Requests to block devices that threads of the process tree made, and the kernel's own (which write back data of programs,
+    -- and keep journals); with --cpuctxsw=system-wide, of all. Those that began and were done while it was recorded, in
     -- the order in which they were done. Devices that are made of others (device mapper, md) are seen in those.
     start     INTEGER NOT NULL, -- ns, it was made
     issued    INTEGER,          -- ns, the device's driver got it; NULL: never, as a write that only waits for a flush
@@ -307,7 +307,7 @@ CREATE TABLE SL_BLOCK_IO (
 -- @table PMU_EVENTS lazy batch PMU
 CREATE TABLE PMU_EVENTS (
     -- Event counters (--cpu-core-events, --os-events): a CPU between two readings. There is no row where all of them were 0.
-    -- What was counted is in PMU_EVENT_COUNTERS, of what in PMU_EVENT_REQUESTS.
+    -- The counts are in PMU_EVENT_COUNTERS, the events in PMU_EVENT_REQUESTS.
     start      INTEGER NOT NULL, -- ns, the reading before
     end        INTEGER NOT NULL, -- ns, this one
     globalVm   INTEGER NOT NULL, -- 1 << 48: this machine
@@ -332,9 +332,9 @@ CREATE TABLE PMU_EVENT_REQUESTS (
     source      INTEGER NOT NULL,             -- -> ENUM_PMU_EVENT_SOURCE.id
     unit_type   INTEGER NOT NULL,             -- -> ENUM_PMU_UNIT_TYPE.id, always 1: counted per CPU
     event_name  TEXT,                         -- name of the event
-    description TEXT,                         -- what happens then
+    description TEXT,                         -- description of the event
     systemWide  INTEGER,                      -- 1: all threads; 0: threads of the process tree alone
-    userOnly    INTEGER                       -- 1: without what happened in the kernel
+    userOnly    INTEGER                       -- 1: without events in the kernel
 );
 
 -- @table OSRT_CALLCHAINS lazy batch CHAIN
@@ -401,7 +401,7 @@ CREATE VIEW SAMPLING_CALLCHAINS AS
 -- @table SL_STACKS lazy batch STACKS
 CREATE TABLE SL_STACKS (
     -- Every distinct stack of calls and samples, once, one row per frame. Complete when the report is finished.
-    id      INTEGER NOT NULL, -- what callchainId of calls and COMPOSITE_EVENTS.stackId hold
+    id      INTEGER NOT NULL, -- number in callchainId of calls and in COMPOSITE_EVENTS.stackId
     depth   INTEGER NOT NULL, -- 0: where the thread was, 1: its caller, ...
     frameId INTEGER NOT NULL, -- -> SL_FRAMES.id
     PRIMARY KEY (id, depth)
@@ -471,7 +471,7 @@ CREATE TABLE SL_LOST_EVENTS (
     start     INTEGER NOT NULL, -- first loss, ns
     end       INTEGER NOT NULL, -- last loss, ns
     globalTid INTEGER,          -- thread that lost them; NULL: not known
-    what      TEXT    NOT NULL, -- what was lost, and why
+    what      TEXT    NOT NULL, -- kind of the lost events, and the reason
     count     INTEGER NOT NULL  -- how many events
 );
 
@@ -482,7 +482,7 @@ CREATE TABLE SL_CLOCK_SNAPSHOTS (
     monotonic INTEGER NOT NULL, -- CLOCK_MONOTONIC, ns
     realtime  INTEGER NOT NULL, -- CLOCK_REALTIME, ns since 1970
     boottime  INTEGER NOT NULL, -- CLOCK_BOOTTIME, ns: counts on while the machine sleeps
-    -- What the kernel knows of realtime (adjtimex); NULL: it did not answer.
+    -- The kernel's state of realtime (adjtimex); NULL: it did not answer.
     isSynchronized INTEGER,     -- 1: NTP or PTP keeps it
     errorNs        INTEGER,     -- estimated error, ns
     maxErrorNs     INTEGER      -- bound of the error, ns
@@ -504,13 +504,13 @@ CREATE TABLE SL_PROCESS_TREE (
 
 -- @table CUPTI_ACTIVITY_KIND_RUNTIME lazy batch RT
 CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (
-    -- Calls into the CUDA runtime and the driver, one row for each that the program (or a library of it) made: what
-    -- such a call calls in turn has no row. Arguments: SL_GPU_ARGUMENTS, by correlationId.
+    -- Calls into the CUDA runtime and the driver, one row for each that the program (or a library of it) made:
+    -- calls made by such a call have no row. Arguments: SL_GPU_ARGUMENTS, by correlationId.
     start         INTEGER NOT NULL, -- entry, ns
     end           INTEGER NOT NULL, -- return, ns; of a call that never returned: equal to start
     eventClass    INTEGER NOT NULL, -- -> ENUM_NSYS_EVENT_CLASS.id: 0 runtime, 1 driver
     globalTid     INTEGER,          -- packed id of the calling thread
-    correlationId INTEGER,          -- what it started on the GPU carries the same; unique in the report
+    correlationId INTEGER,          -- work that it started on the GPU has the same; unique in the report
     nameId        INTEGER NOT NULL, -- -> StringIds.id, name of the function; with _v7000 appended where CUPTI reported it
     returnValue   INTEGER NOT NULL, -- cudaError_t or CUresult; 0: success
     callchainId   INTEGER           -- NULL: none
@@ -598,7 +598,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (
     streamId       INTEGER NOT NULL, -- TARGET_INFO_CUDA_STREAM.streamId
     correlationId  INTEGER,          -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId
     globalPid      INTEGER,          -- packed id of the process
-    value          INTEGER NOT NULL, -- what the memory was filled with
+    value          INTEGER NOT NULL, -- value that the memory was filled with
     bytes          INTEGER NOT NULL, -- bytes filled
     graphNodeId    INTEGER,          -- -> CUDA_GRAPH_NODE_EVENTS.graphNodeId; NULL: not in a graph
     memKind        INTEGER           -- -> ENUM_CUDA_MEM_KIND.id
@@ -672,7 +672,7 @@ CREATE TABLE CUDA_GRAPH_EVENTS (
     nameId          INTEGER NOT NULL, -- -> StringIds.id
     graphId         INTEGER,          -- unique in the process
     originalGraphId INTEGER,          -- graph it is a copy of; NULL: none
-    graphExecId     INTEGER           -- what can be launched; NULL: none
+    graphExecId     INTEGER           -- graph that can be launched; NULL: none
 );
 
 -- @table CUPTI_ACTIVITY_KIND_OVERHEAD lazy batch OVH
@@ -683,13 +683,13 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_OVERHEAD (
     eventClass    INTEGER NOT NULL, -- -> ENUM_NSYS_EVENT_CLASS.id, always 103
     globalTid     INTEGER,          -- packed id of the thread; of the process where CUPTI names none
     correlationId INTEGER,          -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId; NULL: none
-    nameId        INTEGER,          -- -> StringIds.id, what for
+    nameId        INTEGER,          -- -> StringIds.id, its reason
     overheadType  INTEGER NOT NULL  -- -> ENUM_CUPTI_OVERHEAD_TYPE.id
 );
 
 -- @table CUPTI_ACTIVITY_KIND_JIT lazy row
 CREATE TABLE CUPTI_ACTIVITY_KIND_JIT (
-    -- What the compiler of the driver did.
+    -- Work of the driver's compiler.
     start                     INTEGER NOT NULL, -- ns
     end                       INTEGER NOT NULL, -- ns
     eventClass                INTEGER NOT NULL, -- -> ENUM_NSYS_EVENT_CLASS.id, always 102
@@ -845,7 +845,7 @@ CREATE TABLE SL_RANK_VARIABLES (
 
 -- @table SL_RANK_PROCESSES lazy
 CREATE TABLE SL_RANK_PROCESSES (
-    -- Which process is of which rank, in what 'sightline ranks fetch' has cut out of reports: rows are shown in this order.
+    -- The rank of each process, in a report that 'sightline ranks fetch' has cut out of others: rows are shown in this order.
     globalPid INTEGER NOT NULL, -- packed id
     rank      INTEGER NOT NULL, -- of the process, or of the one that started it
     host      TEXT              -- the machine's name; NULL: not known
@@ -853,7 +853,7 @@ CREATE TABLE SL_RANK_PROCESSES (
 
 -- @table SL_RANK_CPUS lazy
 CREATE TABLE SL_RANK_CPUS (
-    -- The CPUs of each host, in what 'sightline ranks fetch' has made of reports of several: all have numbers of their own.
+    -- The CPUs of each host, in a report that 'sightline ranks fetch' has made of those of several: all have numbers of their own.
     host     TEXT,             -- the machine's name; NULL: not known
     firstCpu INTEGER NOT NULL, -- here the number of its CPU 0
     cpus     INTEGER NOT NULL  -- so many numbers from there on
@@ -877,10 +877,10 @@ CREATE TABLE SL_NCCL_COMMUNICATORS (
 
 -- @table SL_GPU_ARGUMENTS lazy batch ARG
 CREATE TABLE SL_GPU_ARGUMENTS (
-    -- What was kept of the arguments of calls into GPU libraries, one row each.
+    -- Arguments of calls into GPU libraries that were kept, one row each.
     callId   INTEGER NOT NULL, -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId, or callId of the other tables of calls
     position INTEGER NOT NULL, -- 0, 1, ...: the order of those that were kept (a call may have several of a role)
-    role     INTEGER NOT NULL, -- -> ENUM_SL_GPU_ROLE.id: what it is
+    role     INTEGER NOT NULL, -- -> ENUM_SL_GPU_ROLE.id: meaning of the argument
     value    INTEGER NOT NULL  -- number, address or handle
 );
 
@@ -998,7 +998,7 @@ CREATE TABLE GPU_METRICS (
 
 -- @table SL_GPU_METRIC_SETS lazy row:replace
 CREATE TABLE SL_GPU_METRIC_SETS (
-    -- What was sampled on a GPU from when on. A GPU whose source or rate changed has several rows, in order of time.
+    -- Metrics sampled on a GPU, and since when. A GPU whose source or rate changed has several rows, in order of time.
     id           INTEGER NOT NULL PRIMARY KEY, -- number of the row
     typeId       INTEGER NOT NULL,             -- GPU, as in GPU_METRICS
     start        INTEGER NOT NULL,             -- ns
@@ -1025,13 +1025,13 @@ CREATE TABLE SL_GPU_METRIC_GAPS (
 CREATE TABLE SL_COUNTERS (
     -- Curves in SL_COUNTER_SAMPLES: of GPUs (NVML) and of the machine.
     id        INTEGER NOT NULL PRIMARY KEY, -- counterId there
-    scope     TEXT    NOT NULL,             -- of what: gpu, process, host, core, package, disk, nic, cgroup, link
+    scope     TEXT    NOT NULL,             -- kind of its object: gpu, process, host, core, package, disk, nic, cgroup, link
     scopeId   INTEGER,                      -- gpu: TARGET_INFO_GPU.id; process: globalPid; core, package, link: number; NULL: scopeName has it
     scopeName TEXT,                         -- name of the GPU, disk, interface, cgroup; NULL: none
-    gpuId     INTEGER,                      -- -> TARGET_INFO_GPU.id, of what belongs to a GPU; NULL: nothing of a GPU
-    name      TEXT    NOT NULL,             -- what: 'Power', 'Memory Used'
+    gpuId     INTEGER,                      -- -> TARGET_INFO_GPU.id; NULL: its object does not belong to a GPU
+    name      TEXT    NOT NULL,             -- name of the counter: 'Power', 'Memory Used'
     unit      TEXT    NOT NULL,             -- %, W, J, Hz, B, ns, C or a count
-    isSum     INTEGER NOT NULL              -- 1: a value is what came together since the sample before; 0: it is a level at its time
+    isSum     INTEGER NOT NULL              -- 1: a value is the increment since the sample before; 0: it is a level at its time
 );
 
 -- @table SL_COUNTER_SAMPLES lazy batch COUNTER
@@ -1070,7 +1070,7 @@ CREATE TABLE SL_PENDING_GPU (
 -- @table SL_LIVE_SESSION live row:replace
 CREATE TABLE SL_LIVE_SESSION (
     -- Only while the report grows, about once a second: the recording as a whole. SL_LIVE_* hold sums since the
-    -- report began, of what the rows hold one by one; the difference of two readings is what happened in between.
+    -- report began, of the figures in the rows; the difference of two readings is the activity in between.
     id        INTEGER PRIMARY KEY, -- 1
     changed   INTEGER NOT NULL,    -- number of the last round of writing; rows of SL_LIVE_* that changed in it carry it
     since     INTEGER NOT NULL,    -- when the sums began, ns
@@ -1118,7 +1118,7 @@ CREATE INDEX SL_LIVE_CALLS_changed ON SL_LIVE_CALLS(changed);
 
 -- @table SL_LIVE_FILES live row:replace:length
 CREATE TABLE SL_LIVE_FILES (
-    -- Only while the report grows: sums by process and path. Past a few thousand files what is new is summed up
+    -- Only while the report grows: sums by process and path. Past a few thousand files, new ones are summed up
     -- by folder.
     id           INTEGER PRIMARY KEY, -- number in all of SL_LIVE_*
     changed      INTEGER NOT NULL,    -- in which round (SL_LIVE_SESSION.changed)
@@ -1149,12 +1149,12 @@ CREATE TABLE SL_LIVE_GPUS (
 
 -- @table NVTX_EVENTS lazy
 CREATE TABLE NVTX_EVENTS (
-    -- What programs mark with NVTX: ranges, marks, domains, categories, names of threads. eventType 33 category,
+    -- NVTX events of programs: ranges, marks, domains, categories, names of threads. eventType 33 category,
     -- 34 mark, 39 thread name, 59 push/pop range, 60 start/end range, 75 domain created, 76 domain destroyed.
     start        INTEGER NOT NULL,            -- ns
     end          INTEGER,                     -- ns; NULL: no range, or one that was never closed
     eventType    INTEGER NOT NULL,            -- -> ENUM_NSYS_EVENT_TYPE.id
-    rangeId      INTEGER,                     -- of start/end ranges: what the program got; unique in the process
+    rangeId      INTEGER,                     -- of start/end ranges: the number that the program got; unique in the process
     category     INTEGER,                     -- named by the row with eventType 33 of this domain and process
     color        INTEGER,                     -- ARGB
     text         TEXT,                        -- message, or the name that is given
@@ -1178,7 +1178,7 @@ CREATE TABLE NVTX_EVENTS (
 CREATE TABLE NVTX_PAYLOAD_SCHEMAS (
     -- Layouts of extended payloads. The same (domainId, schemaId) may occur in several processes.
     domainId    INTEGER, -- domain it was registered in
-    schemaId    INTEGER, -- what the program calls it
+    schemaId    INTEGER, -- number that the program gave it
     name        TEXT,    -- given by the program
     type        INTEGER, -- 1 static, 2 dynamic, 3 union, 4 union with a selector inside
     flags       INTEGER, -- as registered
@@ -1205,7 +1205,7 @@ CREATE TABLE NVTX_PAYLOAD_SCHEMA_ENTRIES (
 CREATE TABLE NVTX_PAYLOAD_ENUMS (
     -- Enumerations that occur in extended payloads.
     domainId   INTEGER, -- domain it was registered in
-    schemaId   INTEGER, -- what the program calls it
+    schemaId   INTEGER, -- number that the program gave it
     name       TEXT,    -- given by the program
     numEntries INTEGER, -- rows in NVTX_PAYLOAD_ENUM_ENTRIES
     size       INTEGER  -- bytes
@@ -1264,8 +1264,8 @@ CREATE TABLE SL_CAPTURES (
 
 -- @table SL_NVTX_CLIPPED lazy
 CREATE TABLE SL_NVTX_CLIPPED (
-    -- Ranges of NVTX_EVENTS that began before, or ended after, what was recorded: there they are cut to it; here is when
-    -- they really were.
+    -- Ranges of NVTX_EVENTS that began before, or ended after, the recorded time: there they are cut to it; here are
+    -- their true times.
     eventId INTEGER PRIMARY KEY, -- -> NVTX_EVENTS.eventId
     start   INTEGER NOT NULL,    -- ns, session axis: negative where it began before the recording
     end     INTEGER              -- ns; NULL: it was open when recording ended
@@ -1505,7 +1505,7 @@ INSERT INTO ENUM_CUDA_MEMPOOL_TYPE VALUES
 
 -- @table ENUM_CUDA_MEMPOOL_OPER always
 CREATE TABLE ENUM_CUDA_MEMPOOL_OPER (
-    -- What happened to a CUDA memory pool.
+    -- Operations on a CUDA memory pool.
     id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
     name  TEXT,                         -- symbol
     label TEXT                          -- text for people
