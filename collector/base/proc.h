@@ -36,7 +36,7 @@ bool users_have_mapped(uint64_t device, uint64_t inode);
 /* The kernel's letter for its state ('R', 'T', 'Z', ...), 0 when there is no such process. */
 #define PROC_STATE_UNKNOWN '?' /* there is one, but no descriptor to read its state by */
 char proc_state(uint32_t pid);
-/* Its parent, 0 unknown. */
+/* Returns the process's parent, 0 unknown. */
 uint32_t proc_parent(uint32_t pid);
 struct proc_origin {
 	uint32_t parent;

@@ -1,5 +1,5 @@
 /* title.h - the command that ps shows. */
 #pragma once
 
-/* Of a fork, which has its parent's: @title in its place, and no environment. */
+/* Replaces the title that a fork has from its parent by @title, and drops its environment. */
 void title_set(const char *title);

@@ -114,7 +114,7 @@ static size_t quoted_length(const char *at)
 	return 0;
 }
 
-/* Of "[...]", "{...}", "(...)"; to the end of the text where none closes it. */
+/* Length of "[...]", "{...}", "(...)"; to the end of the text where no bracket closes it. */
 static size_t bracket_length(const char *at)
 {
 	size_t len = 0, depth = 0;

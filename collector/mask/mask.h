@@ -10,7 +10,7 @@ enum mask_mode {
 	MASK_NONE
 };
 
-/* Of this process, for all that follows. */
+/* Mode of this process, for all later arguments. */
 void mask_set(enum mask_mode mode);
 enum mask_mode mask_now(void);
 /* "secrets", "all", "none" */

@@ -88,7 +88,7 @@ static const struct {
 	{DOTTED, 17, "eyJ SG."},                            /* JSON Web Tokens, SendGrid */
 };
 
-/* Of programs, or of a subcommand ("docker login"). The first that fits counts. */
+/* Options of programs, or of a subcommand ("docker login"). The first row that fits counts. */
 static const struct secret_option options[] = {
 	{"mysql mysqldump mysqladmin mysqlimport mysqlshow mysqlcheck mysqlsh mysqlslap "
 	 "mysqlbinlog mariadb "

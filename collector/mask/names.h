@@ -15,7 +15,7 @@ enum secret {
 enum secret secret_of_name(const char *name, size_t len);
 /* "--ask-pass": the argument behind it is not its value. */
 bool secret_is_switch(const char *name, size_t len);
-/* Of a WEAK name, no secret: true, off, none, 2048. */
+/* True: a value of a WEAK name that is no secret: true, off, none, 2048. */
 bool secret_value_is_plain(const char *value, size_t len);
 /* PWD=/home/x, of the shell. */
 bool secret_value_is_folder(const char *name, size_t len, const char *value);

@@ -67,7 +67,7 @@ int event_options_read(struct event_options *o, const struct event_words *w, boo
 	rc = event_choose(&choice, o->core, o->os, true, why, sizeof(why));
 	if (!rc)
 		return 0;
-	/* They are defaults, not asked for: their lack is no error. */
+	/* Default events are not asked for: their lack is no error. */
 	if (!core && !os) {
 		sl_warn("%s: no events are counted: without --os-events and --cpu-core-events it "
 			"would be instructions, and %s",

@@ -6,7 +6,7 @@
 
 #include "collector/base/message.h"
 
-/* Of the options that were checked last. */
+/* Functions of the options that were checked last. */
 static struct python_functions functions;
 
 bool python_is_dotted(const char *text, size_t len)

@@ -407,7 +407,7 @@ static void remember(struct trigger *t, int64_t ns)
 	t->sorted[at] = *slot = ns;
 }
 
-/* Of those before; 0: too few. */
+/* Median of the durations before; 0: too few. */
 static int64_t median(const struct trigger *t)
 {
 	size_t cnt = t->seen < TRIGGER_MEDIAN ? (size_t)t->seen : TRIGGER_MEDIAN;
