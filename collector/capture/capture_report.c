@@ -417,7 +417,7 @@ void capture_report_end(struct collector *c)
 	pump_commit(c);
 	path = make_session_db(c, &next);
 	if (!path) {
-		/* It is completed when the session ends; nothing more goes into it. */
+		/* The report is completed when the session ends; no more rows go into it. */
 		p->is_cancelled = false;
 		p->is_stuck = true;
 		return;
@@ -431,7 +431,7 @@ void capture_report_end(struct collector *c)
 	p->has_begun = false;
 	c->report.is_session = true;
 	begin_counting(c);
-	/* Its sums are in the old database; threads that end from here on add to none. */
+	/* The capture's sums are in the old database; threads that end from here on add to none. */
 	live_begin(&c->arenas, c->recording.sched, c->clocks.now);
 	if (p->is_cancelled)
 		db_unlink(report);

@@ -39,7 +39,7 @@ struct gpu {
 	uint64_t busy_to; /* end of the latest work counted */
 	struct piece *piece;
 	size_t pieces, cap;
-	/* Of each trigger: ns of work in each part, and which part that is. */
+	/* Per trigger: ns of work in each part, and the number of that part. */
 	uint64_t busy[TRIGGER_MAX][PARTS], part[TRIGGER_MAX][PARTS];
 	uint64_t fired[TRIGGER_MAX]; /* the window that fired last ended then */
 };

@@ -284,7 +284,7 @@ static void keep(struct trigger_watch *w, const struct open_range *range)
 	struct open_range **slot = range_at(w, range->who, range->which), *r = *slot, *next;
 
 	if (!r) {
-		/* Of threads that ended inside of them, mostly. */
+		/* Open ranges are mostly of threads that ended inside of them. */
 		if (w->open_cnt == OPEN_MAX) {
 			forget_ranges(w);
 			slot = range_at(w, range->who, range->which);
@@ -385,7 +385,7 @@ static void on_end(const struct at *at, const struct call *c)
 		ended(at, *slot, r.ticks - (*slot)->ticks);
 		drop(at->w, slot);
 	} else if (!is_pop && by_domain(at, (uint32_t)c->data.payload[0]) != KNOWN) {
-		/* Its start may lie in a ring that is read later. */
+		/* The range's start may lie in a ring that is read later. */
 		keep(at->w, &r);
 	}
 }

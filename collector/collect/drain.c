@@ -219,7 +219,7 @@ static uint64_t read_to(const struct arenas *as)
 
 	if (as->flight.hold && as->flight.hold < to)
 		to = as->flight.hold;
-	/* Of the report that follows. */
+	/* Later records are of the report that follows. */
 	if (as->report.windows && as->report.windows->hold < to)
 		to = as->report.windows->hold;
 	return to;
@@ -419,7 +419,7 @@ bool drain_is_idle(const struct arenas *as)
 	return true;
 }
 
-/* Its totals belong to a report that does not exist yet. */
+/* True: the slot's totals belong to a report that does not exist yet. */
 static bool is_of_next(const struct arenas *as, const struct sl_slot *slot)
 {
 	uint32_t epoch = __atomic_load_n(&slot->epoch, __ATOMIC_ACQUIRE) & ~SL_EPOCH_CHANGES;

@@ -136,7 +136,7 @@ static void write_files(struct arenas *as, struct thread *t, const struct sl_slo
 	}
 }
 
-/* Those of a chunk, from @first on; pages that do not exist are not read, as in agg_sum(). */
+/* Totals by file of a chunk, from @first on; pages that do not exist are not read, as in agg_sum(). */
 static void chunk_files(struct arenas *as, struct thread *t, const struct sl_slot *slot,
 			uint32_t epoch, const struct sl_file_total *all, unsigned first,
 			unsigned end)
@@ -188,7 +188,7 @@ void drain_thread_totals(struct arenas *as, struct arena *a, uint32_t idx, struc
 	live_thread(as, t, when == DRAIN_THREAD_ENDS);
 }
 
-/* Of records that are no calls. */
+/* Losses of records that are no calls. */
 static void other_losses(struct arenas *as, struct thread *t, const struct sl_slot *slot)
 {
 	for (unsigned kind = 0; kind < SL_LOST_KINDS; kind++) {

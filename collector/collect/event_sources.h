@@ -3,7 +3,7 @@
 
 #include "collector/source/recording.h"
 
-/* Those of a collection. */
+/* Event sources of a collection. */
 extern const struct event_sources event_sources;
 
 /* The members of struct event_source, each for all sources. */

@@ -199,7 +199,7 @@ static bool turn_away(struct collector *c)
 
 /* ---- other users' processes: root's session accepts connections of all users, but only of its tree ---- */
 
-/* Its hello is there as a rule: then the connection needs no place in the loop. */
+/* The hello has usually arrived: then the connection needs no place in the loop. */
 static void welcome(struct collector *c, int sock)
 {
 	struct hello h;
@@ -284,7 +284,7 @@ void intake_accept(struct collector *c)
 			       (sock = hello_accept(c->session.listen_fd)) >= 0)
 				on_connection(c, sock);
 		} while (cnt < ACCEPTS_MAX && turn_away(c));
-		/* Of one process, the hello of an image comes before that of the next, though its connection was silent before. */
+		/* The hello of a process's image comes before the next image's, though its connection was silent before. */
 		hear_silent(c);
 	}
 	c->arenas.accepts++;

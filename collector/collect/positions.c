@@ -293,7 +293,7 @@ void positions_lost(struct arenas *as)
 				t->txn.dead_first_ns = t->txn.first_ns;
 			t->txn.dead_last_ns = t->txn.last_ns;
 			t->txn.dead_rows += t->txn.rows;
-			/* Its end is written again, with the loss. */
+			/* The thread's end is written again, with the loss. */
 			t->flags.is_over = false;
 			t->written.agg_sum = 0;
 		}

@@ -60,7 +60,7 @@ int state_counters(struct arenas *as)
 	return clock_map_add(as->clock, s.ticks, s.ns + as->clock->zero);
 }
 
-/* Of the processes that the state names, those that have the ring mapped are still there: they and theirs are waited for. */
+/* Processes named by the state that have the ring mapped are still there: they and their children are waited for. */
 static void load_images(struct arenas *as, struct arena *a, const struct saved_arena *head)
 {
 	const struct saved_image *s = (const struct saved_image *)(head + 1);

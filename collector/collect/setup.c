@@ -114,7 +114,7 @@ static void hand_over_spool(struct collector *c)
 	}
 }
 
-/* It sends nothing: it has ended. */
+/* The keeper sends nothing: an event means its end. */
 static void on_keeper(void *ctx, int fd)
 {
 	struct collector *c = ctx;

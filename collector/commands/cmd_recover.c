@@ -102,7 +102,7 @@ static int connect_keeper(const char *dir)
 	int fd;
 
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%.96s/keeper", dir);
-	/* It notices the death at once, but may need a moment to be there. */
+	/* The keeper notices the death at once, but may need a moment to listen. */
 	for (int i = 0; i < 40; i++) {
 		fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 		if (fd < 0)

@@ -27,7 +27,7 @@ static bool is_of_this_terminal(const struct session_info *s)
 		return true;
 	if (proc_origin((uint32_t)s->at.pid, &collector) && collector.terminal)
 		return collector.terminal == own.terminal;
-	/* It is in the background, or was begun without a terminal itself. */
+	/* The session is in the background, or was begun without a terminal. */
 	if (!s->root_runs || (!own.terminal && strcmp(s->kind, "attach") == 0))
 		return true;
 	return proc_origin(s->root, &root) && root.terminal == own.terminal;

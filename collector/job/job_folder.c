@@ -70,7 +70,7 @@ static int all_jobs(struct job_folder *f, const char *dataset, bool make)
 	snprintf(f->all, sizeof(f->all), JOB_FOLDER);
 	if (dir < 0)
 		return -errno;
-	/* Of all users of the dataset, as /tmp is. */
+	/* The folder is for all users of the dataset, as /tmp is. */
 	all = folder_in(dir, f->all, make, 01777);
 	if (all != -ENOENT && (all < 0 || !is_safe(dir, all))) {
 		snprintf(f->all, sizeof(f->all), JOB_FOLDER "-%u", (unsigned)geteuid());

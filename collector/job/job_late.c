@@ -76,7 +76,7 @@ bool job_late_find(struct job_late *l, const struct job_limit *limit,
 	size_t room = 0;
 	bool found = false;
 
-	/* They began anew: torchrun restarts all ranks together. */
+	/* The ranks began anew: torchrun restarts all of them together. */
 	if (most < l->step)
 		l->step = 0;
 	if (first <= l->step)
@@ -96,7 +96,7 @@ bool job_late_find(struct job_late *l, const struct job_limit *limit,
 		if (n < 2)
 			continue;
 		qsort(all, n, sizeof(*all), by_own);
-		/* Of an even number the lower one, so that one of two can be late. */
+		/* The lower median of an even number, so that one of two ranks can be late. */
 		found = is_over(limit, all[n - 1].own, all[(n - 1) / 2].own);
 		if (found)
 			explain(&all[n - 1], step, all[(n - 1) / 2].own, n, why, why_len);

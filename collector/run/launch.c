@@ -210,7 +210,7 @@ int launch_go(struct launch *l, const char *session_dir)
 	if (!err && write(l->go, session, strlen(session)) < 0 && errno != EPIPE)
 		err = -errno;
 	close(l->go);
-	/* Its end closes with the exec. */
+	/* The child's end closes with the exec. */
 	do
 		n = read(l->failed, &err, sizeof(err));
 	while (n < 0 && errno == EINTR);

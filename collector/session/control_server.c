@@ -287,7 +287,7 @@ static void on_listen(struct control *k)
 			continue;
 		}
 		k->client[i] = (struct control_client){.fd = sock, .since_ms = mono_ms()};
-		/* Its question usually is there already. */
+		/* The client's question has usually arrived. */
 		on_client(k, i);
 	}
 }

@@ -59,7 +59,7 @@ void control_answer(struct control *k, int client, int status, const char *text)
 void control_keep(struct control *k, int client, int waits_for, const char *what);
 /* Sends two words to all clients that wait for @waits_for; they go on waiting. */
 void control_tell(struct control *k, int waits_for, const char *what, const char *text);
-/* Its socket, for the caller to answer and close; it is no client any more. */
+/* Returns the client's socket, for the caller to answer and close; it is no client any more. */
 int control_take(struct control *k, int client);
 /* Answers all that wait for it (@what NULL: any object). Returns their number. */
 int control_answer_kept(struct control *k, int waits_for, const char *what, int status,

@@ -36,7 +36,7 @@ int hello_silent_late(struct hello_silent *s);
 
 /* A connection of the listening socket, non-blocking. -1: none waits. */
 int hello_accept(int listen_fd);
-/* Its other side, as the kernel knows it. False: not a process of this PID namespace. */
+/* The socket's other side, by the kernel. False: not a process of this PID namespace. */
 bool hello_sender(int sock, uint32_t *pid, uint32_t *uid);
 /* Receives from @sock: 1 a hello, 0 nothing yet, -1 hung up, or garbage, -2 no room for the descriptor of the hello. */
 int hello_receive(int sock, struct hello *hello);

@@ -85,7 +85,7 @@ static bool has_copies(int fd)
 	return found;
 }
 
-/* Those in memory; the others are files already. 0, or the first error. */
+/* Writes segments in memory; others are files already. 0, or the first error. */
 static int write_spool(const struct keeper *k, int folder)
 {
 	int first = 0;

@@ -318,7 +318,7 @@ static void put_module(void *to, const struct db_module *m)
 	    {m->build_id, m->build_id_len});
 }
 
-/* It comes with each of its frames. */
+/* Looks up a code object, which is offered with each of its frames. */
 static bool has_code(struct flight_store *q, const struct db_code *c)
 {
 	int64_t *there = db_map_get(&q->codes, c->id);
