@@ -53,7 +53,7 @@ struct meta {
 	const char *bytes; /* in shared memory */
 };
 
-/* Those of stacks: SL_META_CHAIN to CODE_LINES. Pointers into shared memory: copy before use. */
+/* Descriptions of stacks: SL_META_CHAIN to CODE_LINES. Pointers into shared memory: copy before use. */
 struct stack_meta {
 	uint32_t id; /* CHAIN, STACK: of the stack; CODE, CODE_LINES: of the code */
 	uint32_t cnt;

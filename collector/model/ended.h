@@ -11,7 +11,7 @@
 struct db;
 struct proc;
 
-/* Those so far; -1: not known. */
+/* OOM kills so far; -1: not known. */
 int64_t ended_oom_kills(void);
 /* @p has ended at @ns with wait status @status. @oom_kills: the count when it was last looked at. */
 void ended_note(struct db *db, const struct proc *p, int64_t ns, int status, int64_t *oom_kills);

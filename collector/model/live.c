@@ -148,7 +148,7 @@ static bool has_room(struct live_files *f)
 	return true;
 }
 
-/* Its place, 0: it has none, and there are @most already. */
+/* Returns the file's place, 0: it has none, and there are @most files already. */
 static uint32_t file_at(struct live *l, struct live_file *key, uint32_t most)
 {
 	struct live_files *f = &l->files;

@@ -112,7 +112,7 @@ static struct live_short *seen_of(struct live_thread_calls *c, uint64_t hook)
 {
 	uint32_t at = c->seen_cnt;
 
-	/* They come in the order of hooks, once a second. */
+	/* Short calls come in the order of hooks, once a second. */
 	while (at > 0 && c->seen[at - 1].hook > hook)
 		at--;
 	if (at > 0 && c->seen[at - 1].hook == hook)

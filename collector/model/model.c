@@ -196,7 +196,7 @@ void model_image_free(struct model *m, struct image *im)
 void model_image_end(struct model *m, struct image *im, int64_t ns)
 {
 	(void)m;
-	/* Its files are closed once its last records have been read (drain.c). */
+	/* The image's files are closed once its last records have been read (drain.c). */
 	im->end_ns = ns;
 	if (im->proc->image == im)
 		im->proc->image = NULL;
@@ -309,7 +309,7 @@ static void tell_image(struct model *m, struct proc *p, int64_t ns, int kind, bo
 
 	db_image(m->db, &image);
 	p->flags.is_known = true;
-	/* Its exit may have been read before its last image was. */
+	/* The exit of a process may be read before its last image. */
 	if (p->flags.is_gone)
 		db_process_ended(m->db, image.global_pid, p->life.end_ns, p->life.status);
 	if (exe)
@@ -329,7 +329,7 @@ static void tell_fork(struct model *m, struct proc *p)
 		exe = was_before ? parent->exe : parent->old.exe;
 		command = was_before ? parent->command : parent->old.command;
 		p->flags.is_traced = p->flags.is_traced || (parent->flags.is_traced && was_before);
-		/* It has the parent's memory, and may write its first record any time. */
+		/* The child has the parent's memory, and may write its first record any time. */
 		if (!p->homes.now)
 			p->homes.now = was_before ? parent->homes.now : parent->homes.old;
 	}
@@ -337,7 +337,7 @@ static void tell_fork(struct model *m, struct proc *p)
 	tell_image(m, p, p->life.start_ns, 1, p->flags.is_traced, exe, command);
 }
 
-/* Of "exe\0arg0\0arg1\0" the arguments in one line, masked; malloc'd, NULL none. @text holds @len bytes and a NUL. */
+/* Returns the arguments of "exe\0arg0\0arg1\0" in one line, masked; malloc'd, NULL none. @text holds @len bytes and a NUL. */
 static char *command_of(const char *text, uint32_t len)
 {
 	size_t exe = strlen(text) + 1;
@@ -370,7 +370,7 @@ static void tell_start(struct model *m, struct proc *p, int64_t ns, const char *
 
 	if (p->flags.is_forked)
 		tell_fork(m, p);
-	/* Its own is the last one before it: images are read in the order of their times. */
+	/* The image's own exec is the last one before it: images are read in the order of their times. */
 	while (execs_are_before(p, ns, 2))
 		tell_untraced(m, p);
 	is_first = p->pid == m->root.pid && !p->flags.is_known;

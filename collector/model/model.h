@@ -168,7 +168,7 @@ void model_admit(struct model *m, struct proc *p, bool is_descendant);
 struct image *model_image_new(struct model *m, struct arena *arena, uint32_t number, struct proc *p,
 			      uint32_t ns_pid, int64_t ns);
 void model_image_free(struct model *m, struct image *im);
-/* It will write no more: exec or exit. Closes its files. */
+/* Ends an image by exec or exit: it writes no more. Closes its files. */
 void model_image_end(struct model *m, struct image *im, int64_t ns);
 static inline bool model_image_is_over(const struct image *im)
 {

@@ -201,7 +201,7 @@ sl_ref spool_take(struct spool *s)
 	return 0;
 }
 
-/* Of segments without a chunk, one stays for the next burst. */
+/* Frees segments without a chunk, but one for the next burst. */
 static void shrink(struct spool *s, uint32_t index)
 {
 	for (uint32_t i = 0; i < index; i++)

@@ -172,7 +172,7 @@ static void write_space(struct arenas *as, struct arena *a, uint32_t number)
 	}
 }
 
-/* Those of a space of the report that were learned after it was written, perhaps ahead of their records. */
+/* Writes modules of a space that were learned after it was written, perhaps ahead of their records. */
 static void write_new_modules(struct arenas *as, const struct arena *a, uint32_t number,
 			      struct space *sp)
 {
@@ -521,7 +521,7 @@ static void load_module(void *to, const struct db_module *m)
 	memcpy(bytes, m->build_id, m->build_id_len);
 	memcpy(bytes + m->build_id_len, m->path, len);
 	learn_module(l->a, (uint32_t)m->space, ticks_of(l, m->since), &told);
-	/* It is in the report. */
+	/* The module is in the report. */
 	if ((sp = space_of(l->a, (uint32_t)m->space)))
 		sp->unwritten = sp->last;
 }

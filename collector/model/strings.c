@@ -49,7 +49,7 @@ const char *string_find(const struct arena *a, uint32_t id)
 	return page < s->pages && s->page[page] ? s->page[page][id % STRINGS_PAGE] : NULL;
 }
 
-/* Of each text of the page: id, length, bytes. */
+/* Saves id, length and bytes of each text of the page. */
 static int save_page(struct db *db, const struct arena *a, uint32_t page)
 {
 	char *const *text = a->strings.page[page];
@@ -134,7 +134,7 @@ static void restore(struct arenas *as, struct arena *a)
 		load_page(a, blob, len);
 		free(blob);
 	}
-	/* They are in the file already. */
+	/* The texts are in the file already. */
 	memset(a->strings.is_new, 0, sizeof(a->strings.is_new));
 	a->strings.has_new = false;
 }

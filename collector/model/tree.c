@@ -196,7 +196,7 @@ static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm,
 	exe = command = NULL;
 	if (!e->is_hidden)
 		find_program(pid, e, &exe, &command);
-	/* It has exited: for the first program the command line is known, for others the name. */
+	/* The process has exited: of the first program the command line is known, of others the name. */
 	if (!command && is_start && m->root.command)
 		command = strdup(m->root.command);
 	if (!exe)

@@ -441,7 +441,7 @@ void gpu_streams_drop(struct arenas *as, const struct arena *a);
 
 /* ---- gpu_names.c ---- */
 
-/* Of kernel @string; NULL: the string is not known. @force: then "[unknown]". */
+/* Returns the name of kernel @string; NULL: the string is not known. @force: "[unknown]" in that case. */
 const struct gpu_name *gpu_name(struct arenas *as, struct arena *a, uint32_t string, bool force);
 /* Hashes of a name: without version and twin; and also without the parts that CUPTI leaves out. */
 uint32_t gpu_hash(const char *name);

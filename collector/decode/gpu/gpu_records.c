@@ -155,7 +155,7 @@ static void flushed(struct arenas *as, struct gpu_process *p, const struct sl_gp
 
 	if (f->is_last && until > p->lent.reported_all_at)
 		p->lent.reported_all_at = until;
-	/* Of several threads, so in any order. An exec that fails comes after a last flush, too. */
+	/* Several threads report flushes, so in any order. An exec that fails comes after a last flush, too. */
 	if (tick >= p->lent.flushed_tick) {
 		p->lent.flushed_tick = tick;
 		p->has_reported_all = f->is_last && until >= p->lent.back_at;

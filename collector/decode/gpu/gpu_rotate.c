@@ -38,7 +38,7 @@ void gpu_shift(struct arena *a, int64_t by)
 		for (unsigned i = 0; i < GPU_THREADS; i++)
 			for (struct gpu_thread *th = p->threads.at[i]; th; th = th->next) {
 				shift(&th->used_at, by);
-				/* Its rows are in another report. */
+				/* The thread's rows are in another report. */
 				th->written_cnt = 0;
 			}
 		gpu_lent_graphs_shift(p, by);

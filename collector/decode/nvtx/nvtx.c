@@ -150,7 +150,7 @@ static void on_pop(struct arenas *as, struct thread *t, const struct call *c)
 	if (level != SL_NVTX_LEVEL_UNKNOWN)
 		close_above(as, a, s, level + 1);
 	if (!s->cnt) {
-		/* Its push was read by a previous collector, or is of the parent, before a fork. */
+		/* The push was read by a previous collector, or is of the parent, before a fork. */
 		nvtx_end_left(as, NVTX_PUSH_POP, t, (uint32_t)first, ns);
 		return;
 	}
@@ -517,7 +517,7 @@ static void leave_one(void *to, struct nvtx_event *e, int type, int64_t global_t
 {
 	struct closing *l = to;
 
-	/* It began since: it belongs to the next report. */
+	/* A range that began since belongs to the next report. */
 	if (e->start < l->ns)
 		nvtx_leave(l->as, l->arena, e, type, global_tid, l->ns);
 }

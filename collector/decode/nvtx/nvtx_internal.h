@@ -114,7 +114,7 @@ bool nvtx_end_left(struct arenas *as, int type, const struct thread *t, int64_t 
 
 /* ---- nvtx_sought.c ---- */
 
-/* Of a range that no capture holds: is it nearly the one that would have begun one? */
+/* Notes a range outside of captures if it nearly matches the range that begins one. */
 void nvtx_sought(struct sought_range *s, const struct arena *a, const struct nvtx_event *e);
 
 /* ---- nvtx_gil.c ---- */

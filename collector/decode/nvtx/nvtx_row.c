@@ -44,7 +44,7 @@ static int64_t text_id(struct arenas *as, struct arena *a, uint32_t string)
 		return n->texts.page[page][i] - 1;
 	text = string_find(a, string);
 	if (!text && !n->looked) {
-		/* It may be in the ring of the thread that registered it, which was not read so far yet. */
+		/* The string may be in the ring of the thread that registered it, which was not read so far yet. */
 		ring_prescan(a);
 		text = string_find(a, string);
 		n->looked = !text;
