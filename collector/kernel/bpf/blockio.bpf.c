@@ -41,7 +41,7 @@ struct {
 	__type(key, __u64);
 	__type(value, struct block_record);
 } requests SEC(".maps");
-/* Its size is set before loading. */
+/* The ring's size is set before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);

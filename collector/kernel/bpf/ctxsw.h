@@ -107,7 +107,7 @@ struct rec_life {
 };
 _Static_assert(sizeof(struct rec_life) == 48, "rec_life");
 
-/* Of a record in the map "lives", with the header that the kernel adds. */
+/* Bytes of a record in the map "lives", with the header that the kernel adds. */
 #define CTXSW_LIFE_BYTES(bytes) (((bytes) + 7) / 8 * 8 + 8)
 
 /* Behind the struct rec_life of an EXEC: the path of the executable, cut to this length. */

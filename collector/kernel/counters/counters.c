@@ -432,7 +432,7 @@ static void write_values(struct counters *cs, struct db *db, const struct interv
 		bool is_core = cs->choice.event[i].kind == EVENT_CORE;
 		int64_t *r;
 
-		/* Its turn did not come: nothing is known. */
+		/* The event's turn did not come: its count is unknown. */
 		if (is_core && !c->per_cent)
 			continue;
 		r = db_row(db, DB_PMU_EVENT_COUNTERS);

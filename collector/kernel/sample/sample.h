@@ -61,14 +61,14 @@ struct sample_losses {
 	uint64_t lost;      /* the kernel had no room */
 	uint64_t throttled; /* it takes no more in a tick of its clock */
 	uint64_t ended;     /* of threads that had no id any more */
-	/* Of page faults: there was no room; the program that samples them was not run. */
+	/* Samples of page faults lost: without room; without a run of the program that takes them. */
 	uint64_t faults_full, faults_missed;
 	uint64_t truncated; /* the stack is deeper than the memory that came along */
 	uint64_t broken;    /* callers could not be found otherwise */
 	uint64_t python;    /* Python's frames are missing: there was no room for them */
 	uint64_t
 		nameless; /* frames of Python without a name, of samples and of threads without a CPU */
-	/* Of threads without a CPU: written; the ring was full; there were too many; as above. */
+	/* Threads without a CPU: written; lost to a full ring; to too many threads; the other two as above. */
 	uint64_t away, away_full, away_crowd, away_truncated, away_broken;
 };
 
@@ -101,7 +101,7 @@ void sample_record(struct sample *s, bool on);
 /* How full the fullest ring is, in per cent. */
 unsigned sample_fill(const struct sample *s);
 struct sample_losses sample_losses(const struct sample *s);
-/* Of a Python that was met and is not known, once: 0x030f for 3.15; 0: none; or that it has no name. */
+/* Returns the version of an unknown Python that was met, once: 0x030f for 3.15; 0: none; or SAMPLE_PYTHON_NAMELESS. */
 #define SAMPLE_PYTHON_NAMELESS 1u
 uint32_t sample_unknown_python(struct sample *s);
 /* Whether there are processes in which Python could not be looked for, once. */

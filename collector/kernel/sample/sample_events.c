@@ -427,7 +427,7 @@ struct sample_events *sample_events_open(const struct sample_ask *ask,
 	return NULL;
 }
 
-/* Those that were inherited do the same. */
+/* Inherited events do the same. */
 static void say_pause(struct sample_events *es)
 {
 	unsigned long what = es->is_paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE;
@@ -458,7 +458,7 @@ static void say_again(struct sample_events *es)
 void sample_events_stop(struct sample_events *es)
 {
 	es->again_ns = 0;
-	/* Those that were inherited stop with the one that they are from. */
+	/* Inherited events stop with their parent event. */
 	for (size_t i = 0; i < es->event_cnt; i++)
 		ioctl(es->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }

@@ -60,7 +60,7 @@ struct sample_events_losses {
 /* NULL: unavailable; @why as sample_open(). */
 struct sample_events *sample_events_open(const struct sample_ask *ask,
 					 struct sample_program program, char *why, size_t why_len);
-/* Of CPUs: then records of all processes come. */
+/* True: the events are per CPU, and records of all processes come. */
 bool sample_events_of_cpus(const struct sample_events *es);
 void sample_events_close(struct sample_events *es);
 /* All threads of @pid. @at_exec: it will exec, nothing before counts. 0 or -errno; -ESRCH: it is gone. */

@@ -325,7 +325,7 @@ void sample_offcpu_waiting(struct sample_offcpu *so, uint64_t now,
 
 	while (r && !bpf_map_get_next_key(map, last, &tid)) {
 		last = &tid;
-		/* Its kernel part is asked for when it comes back: that of the last time stands there. */
+		/* The kernel part is filled in when the thread comes back: until then the last wait's stands there. */
 		if (bpf_map_lookup_elem(map, &tid, r) || !r->out_ns || r->out_ns > now ||
 		    now - r->out_ns < so->threshold_ns)
 			continue;

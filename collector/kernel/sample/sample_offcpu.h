@@ -32,7 +32,7 @@ const struct offcpu_record *sample_offcpu_next(struct sample_offcpu *so, uint64_
 /* Gives the ring's room back. */
 void sample_offcpu_done(struct sample_offcpu *so);
 
-/* Those that have been without a CPU for long enough at @now, and still are: as if they had come back then. */
+/* Takes threads that have been without a CPU for long enough at @now, and still are, as if they had come back then. */
 void sample_offcpu_waiting(struct sample_offcpu *so, uint64_t now,
 			   void (*take)(void *to, const struct offcpu_record *record), void *to);
 

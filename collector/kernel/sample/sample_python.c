@@ -370,7 +370,7 @@ void sample_python_mapped(struct sample_python *sp, const struct sample_mapped *
 	if (!in || !in->has_python)
 		return;
 	look_into(sp, p);
-	/* It is being loaded just now: samples that come ask again. */
+	/* Python is being loaded just now: later samples ask again. */
 	if (!p->from.at.version)
 		tell_kernel(sp, p, 0);
 }

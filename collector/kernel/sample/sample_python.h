@@ -49,7 +49,10 @@ struct sample_python_of {
 	uint32_t cpu, pid, tid;
 	uint64_t ns;
 };
-/* Its frames, as preload/wire/frame.h has them, and @sink knows their names. How many; 0: it was not in Python. */
+/*
+ * Gets the sample's frames, in the form of preload/wire/frame.h; @sink gets their names. Returns
+ * their number; 0: the thread was not in Python.
+ */
 unsigned sample_python_frames(struct sample_python *sp, const struct sample_sink *sink,
 			      const struct sample_python_of *sample, uint64_t *frames);
 /* The same of a thread that left its CPU; @bytes at @record, as bpf/pysample.h has it. */

@@ -119,7 +119,7 @@ static bool read_memory(struct pyfind *found, uint64_t address, void *to, size_t
 	return false;
 }
 
-/* Of 3.13 and later it is the second word. */
+/* From 3.13 on, the version is the second word. */
 static uint32_t version_in(const uint64_t *runtime)
 {
 	return memcmp(runtime, "xdebugpy", 8) == 0 ? (uint32_t)runtime[1] : 0;

@@ -149,7 +149,7 @@ void sample_spaces_execed(struct sample_spaces *ss, uint32_t pid)
 		s->is_fresh = true;
 }
 
-/* Those that ended long ago go. */
+/* Frees spaces that ended long ago. */
 static void purge(struct sample_spaces *ss, uint64_t now)
 {
 	ss->purged_ns = now;

@@ -4,7 +4,7 @@
 #include "collector/kernel/sched/sched.h"
 #include "collector/source/recording.h"
 
-/* Of this report, as last noted; of those before. */
+/* Lost events of this report, as last noted; of reports before. */
 struct lost_events {
 	uint64_t now, before;
 };
@@ -51,7 +51,7 @@ static int follow(void *self, const struct source_process *p)
 	struct sched_source *s = self;
 	int err = sched_follow(s->sched, (pid_t)p->pid);
 
-	/* Of processes that run, the caller has the message. */
+	/* For running processes, the caller has the message. */
 	if (err && !p->is_running)
 		recording_say(s->recording, SAY_WARNING,
 			      "no context switches: following process %u failed: %s", p->pid,

@@ -389,7 +389,7 @@ static struct sched_thread *holder_of(struct sched *s, unsigned cpu)
 	return t && (t->flags & THREAD_IN) && t->cpu == cpu ? t : NULL;
 }
 
-/* They stay where they are: only their rows end. */
+/* Threads stay in their states: only their rows end. */
 void track_off(struct sched *s, uint64_t ns)
 {
 	for (unsigned cpu = 0; cpu < s->cpu.cnt; cpu++) {
