@@ -198,7 +198,7 @@ static void stop_watching(struct health *h)
 	h->process.socket = h->process.timer = -1;
 }
 
-/* It has closed its socket, or is to be killed: the rest of its frames is taken. Its wait status. */
+/* Takes the last frames of sl-gpu, which has closed its socket, or is to be killed. Returns its wait status. */
 static int take_leave(struct health *h, bool kill_it)
 {
 	int status = 0;
@@ -222,7 +222,7 @@ static void on_end(struct health *h)
 	struct timespec pause = {.tv_nsec = 1000000};
 	int status;
 
-	/* Its exit follows; if not, it is not waited for. */
+	/* The exit of sl-gpu follows; if not, it is not waited for. */
 	for (int i = 0; i < 50 && h->process.pid; i++) {
 		siginfo_t info = {0};
 
@@ -274,7 +274,7 @@ static unsigned silence(struct health *h, unsigned ms)
 		    h->process.beat[i].silent_ms > most)
 			most = h->process.beat[i].silent_ms;
 	}
-	/* It does not even begin. */
+	/* Counts the time in which sl-gpu does not even begin. */
 	h->process.mute_ms = threads && h->process.has_hello ? 0 : h->process.mute_ms + ms;
 	return h->process.mute_ms > HELLO_MS ? h->process.mute_ms : most;
 }

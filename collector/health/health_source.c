@@ -45,7 +45,7 @@ static void say(void *self, int severity, const char *text)
 
 static const char name[] = "CUDA_VISIBLE_DEVICES=";
 
-/* Of a process that runs, as it was when that was started. */
+/* The variable of a running process, as it was at its start. */
 static char *visible_to(uint32_t pid)
 {
 	char path[64], *line = NULL, *found = NULL;

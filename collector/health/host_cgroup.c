@@ -242,7 +242,7 @@ static void add_field(const char *word, const char *key, uint64_t *sum)
 		figure_count(sum, n);
 }
 
-/* Of all disks; one that goes away takes its sums along, so they may fall. */
+/* Adds the sums of all disks; a disk that goes away takes its sums along, so the total may fall. */
 static void read_io(struct host *h, struct open_file *one, const struct cgroup_file *what,
 		    const struct host_scope *scope)
 {

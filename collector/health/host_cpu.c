@@ -137,7 +137,7 @@ const struct host_source host_cpu = {.name = "processors",
 
 /* ---- clocks ---- */
 
-/* Of groups of processors that share a clock, at most CLOCKS_MOST of them: a reading may wake a processor. */
+/* Clocks of groups of processors that share one, at most CLOCKS_MOST groups: a reading may wake a processor. */
 struct clocks {
 	struct {
 		struct host_file file;

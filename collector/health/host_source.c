@@ -59,7 +59,7 @@ static int follow(void *self, const struct source_process *p)
 {
 	struct host_source *s = self;
 
-	/* They are of the program's first process. */
+	/* The cgroup's counters are of the program's first process. */
 	if (s->host && !p->is_running)
 		host_follow(s->host, (pid_t)p->pid);
 	return 0;

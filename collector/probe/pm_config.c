@@ -86,7 +86,7 @@ static int spelling_of(const struct trial *t, const struct pm_metric *m, int at,
 	return -1;
 }
 
-/* Those that the chip has. */
+/* Keeps metrics that the chip has. */
 static void keep_known(const struct trial *t, struct pm_config *c, int *spelled)
 {
 	for (unsigned i = 0; i < c->wants->cnt; i++) {
@@ -113,7 +113,7 @@ static void leave_out(struct pm_config *c, unsigned at)
 	c->cnt--;
 }
 
-/* Those that fit one pass with all before them. fits: as many from the beginning on do. */
+/* Keeps metrics that fit one pass with all before them. fits: number of metrics from the beginning on that do. */
 static void keep_fitting(const struct trial *t, struct pm_config *c, int *spelled)
 {
 	unsigned fits = 0;

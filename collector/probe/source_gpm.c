@@ -142,7 +142,7 @@ static unsigned evaluate(struct gpm *g)
 	return n->gpm_metrics(&g->get);
 }
 
-/* Those that the first sample has; others are not asked for again. */
+/* Describes metrics of the first sample; others are not asked for again. */
 static bool describe(struct gpm *g, struct source_why *why)
 {
 	struct probe_name name[METRICS] = {0};
