@@ -87,12 +87,12 @@ size_t db_pending(const struct db *db); /* rows waiting in all batches */
  * Bytes that are no UTF-8, and NUL, are stored escaped (\xNN): as in all texts of the report.
  */
 int64_t db_string(struct db *db, const char *text, size_t len);
-/* Its id if it is interned, else DB_NULL. */
+/* Returns the id of an interned text, else DB_NULL. */
 int64_t db_string_known(struct db *db, const char *text, size_t len);
 /* Calls of db_string() whose text found no room: it got that of "[no room for the text]". */
 uint64_t db_strings_lost(const struct db *db);
 
-/* Its text as it is stored, until the report is closed; NULL: no such id. */
+/* Returns the stored text of @id, valid until the report is closed; NULL: no such id. */
 const char *db_string_text(const struct db *db, int64_t id, uint32_t *len);
 
 int db_process(struct db *db, int64_t global_pid, int64_t pid,

@@ -199,7 +199,7 @@ int db_resume(struct db *db)
 		err = db_counters_load(db);
 	if (!err)
 		err = db_stacks_load(db);
-	/* Its sums were in memory: they begin anew. */
+	/* The sums of the last collector were in memory: they begin anew. */
 	if (!err)
 		err = db_schema_drop_live(db, true);
 	if (!err)

@@ -197,7 +197,7 @@ struct db_prefetch; /* NULL: no stacks yet */
 struct db_module;
 struct symbols;
 
-/* Its process; 0: not known. */
+/* Returns the space's process; 0: not known. */
 uint32_t db_space_pid(const struct db *db, int64_t space);
 void db_prefetch_space(struct db *db, int64_t space, int64_t parent);
 void db_prefetch_module(struct db *db, const struct db_module *m);
@@ -284,7 +284,7 @@ void db_ballast_drop(struct db *db);
 /* ---- db_place.c ---- */
 
 void db_unlink_logs(const char *path); /* db_open.c */
-/* Those that it has open, where the report's path names another file: those of another report stay. */
+/* Removes the open logs where the report's path names another file: logs of another report stay. */
 void db_unlink_own_logs(const struct db *db);
 bool db_is_in_place(const struct db *db);
 /* Remembers how long the file and its log are: only their writer changes that. */

@@ -223,11 +223,11 @@ int db_place_end(struct db *db, struct db_fate *fate)
 	bool is_settled = settle(db);
 	int err;
 
-	/* It would remove the log by a name that is not the report's any more. */
+	/* SQLite would remove the log by a name that is not the report's any more. */
 	sqlite3_db_config(db->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
 	fate->path = db_is_removed(db) ? NULL : kernels_path(db);
 	if (is_settled && !db_is_read(db)) {
-		/* Its file may have another name, by a hard link. */
+		/* The report's file may have another name, by a hard link. */
 		leave_log_mode(db->file.lock);
 		if (fate->path)
 			db_unlink_logs(fate->path);

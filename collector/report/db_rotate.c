@@ -43,11 +43,11 @@ static const struct {
 	{"TARGET_INFO_CUDA_DEVICE", NULL, {0}},
 	{"TARGET_INFO_CUDA_CONTEXT_INFO", NULL, {0}},
 	{"TARGET_INFO_CUDA_STREAM", NULL, {0}},
-	/* Of samplers that go on. */
+	/* Rows of samplers that go on. */
 	{"TARGET_INFO_GPU_METRICS", NULL, {0}},
 	{"SL_GPU_METRIC_SETS", NULL, {"start"}},
 	{"SL_COUNTERS", NULL, {0}},
-	/* Of graphs that were made before, and run now. */
+	/* Rows of graphs that were made before, and run now. */
 	{"CUDA_GRAPH_NODE_EVENTS", NULL, {"start", "end"}},
 	{"CUDA_GRAPH_EVENTS", NULL, {"start", "end"}},
 	{"SL_STATE", "key <> ''", {0}},
@@ -72,7 +72,7 @@ static const struct {
 };
 #define AHEAD_CNT (sizeof(AHEAD) / sizeof(AHEAD[0]))
 
-/* Of processes that had ended before the report began, only those remain that others descend from. */
+/* Deletes processes that had ended before the report began, except ancestors of others. */
 static const char prune[] =
 	"DELETE FROM main.SL_PROCESS_TREE WHERE end < %lld AND globalPid NOT IN ("
 	"WITH RECURSIVE kept(pid) AS (SELECT globalPid FROM main.SL_PROCESS_TREE "
@@ -236,7 +236,7 @@ struct db *db_next(struct db *old, const struct db_open *how, unsigned also, cha
 	char *sql;
 	int err;
 
-	/* It is attached by its path. */
+	/* The old report is attached by its path. */
 	if (!db_is_in_place(old)) {
 		snprintf(why, why_len, "%s: was removed, replaced or moved while it was written",
 			 old->path);

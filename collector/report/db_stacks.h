@@ -55,7 +55,7 @@ enum db_stack_kind {
 bool db_has_stack(const struct db *db, int64_t id);
 bool db_has_space(const struct db *db, int64_t space);
 
-/* Of an unfinished report, everything with ids from @first to @last. Texts and frames are valid during the call. */
+/* Callbacks for the rows of an unfinished report with ids from @first to @last. Texts and frames are valid during the call. */
 struct db_stacks_reader {
 	void *to;
 	void (*space)(void *to, int64_t space, int64_t parent, int64_t global_pid);
