@@ -112,7 +112,7 @@ size_t stack_merge(const struct stack_part *native, size_t natives, const struct
 		loops += is_loop(native, natives, i);
 		extra += may_be_loop(native, natives, i);
 	}
-	/* Those that are in doubt count only as far as loops are missing. */
+	/* Doubtful loops count only as far as loops are missing. */
 	if (is_cut || want <= loops)
 		extra = 0;
 	else if (extra > want - loops)

@@ -489,7 +489,7 @@ static bool has_address(struct symbols_dwarf *d, Dwarf_Die *die, uint64_t addres
 	return false;
 }
 
-/* Those that were inlined at @address, the outermost first. */
+/* Finds functions inlined at @address, the outermost first. */
 static size_t find_inlined(struct symbols_dwarf *d, Dwarf_Die *function, uint64_t address,
 			   Dwarf_Die *list, size_t most)
 {

@@ -32,7 +32,7 @@ static bool has_dwarf(const struct elf_image *e)
 
 /* ---- the file itself ---- */
 
-/* It has no file; ours is that of every process, as long as the build id is the same. */
+/* The vDSO has no file; ours is that of every process, as long as the build id is the same. */
 static bool open_vdso(struct elf_image *e)
 {
 	uint8_t *at = (uint8_t *)getauxval(AT_SYSINFO_EHDR);

@@ -18,7 +18,7 @@ struct symbols_kernel {
 	size_t cnt;
 };
 
-/* Of names for one place the first of the file comes last, and is the one that is found. */
+/* The first name of a place in the file is sorted last, and is found. */
 static int by_address(const void *a, const void *b)
 {
 	const struct entry *one = a, *other = b;

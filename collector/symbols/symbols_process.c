@@ -14,7 +14,7 @@
 #include "collector/base/plain_file.h"
 #include "collector/base/proc.h"
 
-/* It may have been removed, or replaced, since it was called @path. */
+/* True: @now is @path; the file may have been removed or replaced since. */
 static bool is_called(const char *now, const char *path)
 {
 	size_t len = strlen(path);

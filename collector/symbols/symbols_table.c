@@ -30,7 +30,7 @@ static size_t underscores(const char *name)
 	return strncmp(name, "_Z", 2) == 0 ? 0 : strspn(name, "_");
 }
 
-/* Of several names for one function the last is the one to show: "read" rather than "__read" and "__GI___libc_read". */
+/* The last of several names for a function is shown: "read" rather than "__read" and "__GI___libc_read". */
 static int compare(const void *one, const void *other)
 {
 	const struct symbols_entry *a = one, *b = other;
