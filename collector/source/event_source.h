@@ -26,7 +26,7 @@ enum {
 struct source_process {
 	uint32_t pid;
 	bool is_child;   /* of the collector: it waits, and will exec */
-	bool is_running; /* one of those that `attach` names, or a descendant */
+	bool is_running; /* a process that `attach` names, or a descendant */
 };
 
 struct event_source {

@@ -113,12 +113,12 @@ void recording_say(struct recording *r, int severity, const char *format, ...)
 /* Writes a warning; about a recording that is on only by default (@is_default), information, and not on stderr. */
 void recording_say_asked(struct recording *r, bool is_default, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Both, for those that have the arguments. */
+/* Both functions with a va_list. */
 void recording_vsay(struct recording *r, int severity, bool is_quiet, const char *format,
 		    va_list ap);
 /* A number in META_DATA_CAPTURE. */
 void recording_number(struct recording *r, const char *name, int64_t value);
-/* The report lacks @cnt of @what. */
+/* Notes the loss of @cnt @what. */
 void recording_lost(struct recording *r, const char *what, uint64_t cnt);
 /* @rows are in the report. */
 void recording_wrote(struct recording *r, enum row_kind kind, const struct event_rows *rows);

@@ -59,7 +59,7 @@ struct offcpu_shared shared;
 MAPPED_RECORDS(struct ctxsw_ring) rings SEC(".maps");
 MAPPED_RECORDS(struct rec_switch) switches SEC(".maps");
 /* The sizes of these three are set before loading, like those of pywalk.h's maps. */
-struct { /* threads that have been without a CPU; those that end go */
+struct { /* threads that have been without a CPU; removed when they end */
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, OFFCPU_THREADS);
 	__uint(key_size, sizeof(__u32));

@@ -32,7 +32,7 @@ struct pid {
 struct thread_struct___py {
 	unsigned long fsbase;
 } __attribute__((preserve_access_index));
-struct task_struct___py { /* besides those that others have of it */
+struct task_struct___py { /* fields that other files do not declare */
 	struct task_struct___py *group_leader;
 	struct pid *thread_pid;
 	__u64 start_time;

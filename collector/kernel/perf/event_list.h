@@ -1,9 +1,10 @@
 /*
  * event_list.h - countable events: those of the CPU's own counters (its PMU), and of the kernel.
  *
- * Those that every kernel knows by name have fixed numbers; those that the CPU's driver lists in sysfs follow, with numbers
- * that hold for this machine. Whether one works here is asked of the kernel when it matters: in a virtual machine there is
- * mostly no PMU, and perf_event_paranoid or a container may refuse all.
+ * Events that every kernel knows by name have fixed numbers; events that the CPU's driver lists in
+ * sysfs follow, with numbers that hold for this machine. Whether one works here is asked of the
+ * kernel when it matters: in a virtual machine there is mostly no PMU, and perf_event_paranoid or a
+ * container may refuse all.
  */
 #pragma once
 

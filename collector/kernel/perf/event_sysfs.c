@@ -140,7 +140,7 @@ static int add_pmu(struct event_list *l, const char *pmu, const char *pmu_name, 
 	return err;
 }
 
-/* PMUs of CPUs: "cpu", and where there are several sorts of cores those that say which CPUs they are. */
+/* PMUs of CPUs: "cpu", and with several sorts of cores the PMUs that list their CPUs. */
 int event_sysfs_add(struct event_list *l, const char *sysfs)
 {
 	struct dirent **folders;

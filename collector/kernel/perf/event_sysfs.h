@@ -6,5 +6,5 @@
 
 #include "collector/kernel/perf/event_list.h"
 
-/* Adds those of the CPUs' own PMUs, in the order of their names, but for names that are there. 0 or -ENOMEM. */
+/* Adds events of the CPUs' own PMUs, in the order of their names, except names already in the list. 0 or -ENOMEM. */
 int event_sysfs_add(struct event_list *l, const char *sysfs);

@@ -63,7 +63,7 @@ int perf_rings_join(struct perf_rings *rs, unsigned cpu, int fd);
 void perf_rings_look(struct perf_rings *rs);
 const struct perf_event_header *perf_rings_first(struct perf_rings *rs, unsigned cpu);
 void perf_rings_take(struct perf_rings *rs, unsigned cpu);
-/* Gives the room of those that were taken back. */
+/* Gives back the room of taken records. */
 void perf_rings_done(struct perf_rings *rs);
 /* How full the fullest is, in per cent. */
 unsigned perf_rings_fill(const struct perf_rings *rs);

@@ -23,7 +23,7 @@
 #define RING_LEAST   ((size_t)4 << 12)
 #define STACK_COMMON 16384u /* bytes that nearly all stacks fit into */
 #define DEEP_LEAST   64u    /* so many samples with more than that fit, or they bring less along */
-#define STACKS_LEAST 16u    /* the same of those with less */
+#define STACKS_LEAST 16u    /* the same for samples with less of the stack */
 #define SECOND_NS    1000000000u
 #define AGAIN_NS     2000000u /* so long a process may take to start another */
 #define SAMPLE_TYPE                                                                                \

@@ -5,7 +5,7 @@
 
 #if defined(__x86_64__)
 #define WORD      8
-#define INIT_MOST 64u  /* bytes of _init and _fini: those who add calls to them add few */
+#define INIT_MOST 64u  /* bytes of _init and _fini, to which a program adds few calls */
 #define LEAF_MOST 128u /* of each of crtbegin.o's functions */
 
 static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa}, take[] = {0x48, 0x83, 0xec, 0x08},

@@ -43,7 +43,7 @@ static bool is_kept(const struct sample_stacks *st, const struct sample_stack *s
 	return s->number && st->round - s->round <= ROUNDS_KEPT;
 }
 
-/* Room for more: of those that are too old, or else in twice as much. */
+/* Makes room: drops stacks that are too old, or else doubles the table. */
 static bool make_room(struct sample_stacks *st)
 {
 	struct sample_stacks grown = *st;

@@ -25,8 +25,8 @@ struct walk {
 	struct sample_jit jit;
 	uint64_t low; /* address of user->stack */
 	struct sl_regs regs;
-	bool is_past; /* something behind the piece that we have was asked for */
-	bool is_full; /* all registers are followed, not only those that nearly all frames need */
+	bool is_past;    /* something behind the piece that we have was asked for */
+	bool is_full;    /* all registers are followed, not only the common ones */
 	bool is_lacking; /* a frame needs registers that were not */
 };
 

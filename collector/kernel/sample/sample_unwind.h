@@ -10,7 +10,7 @@
 #include "collector/kernel/sample/sample_spaces.h"
 
 #if defined(__x86_64__)
-#define SAMPLE_REGS    UINT64_C(0xff0fff) /* those that perf has on 64 bits */
+#define SAMPLE_REGS    UINT64_C(0xff0fff) /* registers that perf has on 64 bits */
 #define SAMPLE_REG_CNT 20u
 #define SAMPLE_REG_PC  8u
 #elif defined(__aarch64__)

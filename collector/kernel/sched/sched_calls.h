@@ -13,7 +13,7 @@ uint64_t calls_take(struct sched *s, struct calls *c, unsigned cpu);
 void calls_end(struct calls *c);
 /* Recording begins or ends. */
 void calls_record(struct calls *c, bool on, uint64_t ns);
-/* Sums of calls too short for a record, of the window being delivered; all of them (@over) or those that are due. */
+/* Sums of calls too short for a record, of the window being delivered; all sums (@over) or sums that are due. */
 void calls_tell_sums(struct sched *s, struct calls *c, bool over);
 unsigned calls_fill(const struct calls *c);
 uint64_t calls_lost(const struct calls *c);

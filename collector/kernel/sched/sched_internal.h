@@ -111,8 +111,7 @@ struct sched {
 		uint64_t mended;  /* rows put in for missing ones */
 	} missing;
 	struct {
-		struct sched_thread
-			*counted; /* those with rows since sched_sums() was called last */
+		struct sched_thread *counted; /* threads with rows since the last sched_sums() */
 		struct sched_thread *chunks[SCHED_KEY_LIMIT / SCHED_CHUNK];
 	} threads;
 };
