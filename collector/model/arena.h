@@ -64,7 +64,7 @@ struct thread {
 	} files;
 	struct live_thread_calls live;
 	struct {
-		/* Rows of the open transaction, in case it fails; and those that failed. */
+		/* Rows of the open transaction, in case it fails; and rows that failed. */
 		uint64_t rows, dead_rows;
 		int64_t first_ns, last_ns, dead_first_ns, dead_last_ns;
 	} txn;

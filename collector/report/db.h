@@ -133,7 +133,7 @@ struct db_image {
 int db_image(struct db *db, const struct db_image *image);
 /* Ends the last image. @exit_status: wait status, -1 unknown. -ENOENT: no image of that process. */
 int db_process_ended(struct db *db, int64_t global_pid, int64_t end_ns, int exit_status);
-/* Images that end before they begin, or have no end, among those that are committed. 0 or -errno. */
+/* Images that end before they begin, or have no end, among committed ones. 0 or -errno. */
 struct db_tree_faults {
 	int64_t backward, endless;
 };

@@ -69,7 +69,7 @@ struct db_schema {
 		bool section[DB_TABLES_MAX];
 	} exists,          /* the table is there, for this transaction */
 		committed; /* the same as of the last commit */
-	bool is_made;      /* those of every report are committed */
+	bool is_made;      /* tables of every report are committed */
 };
 
 /* The file of a report without events (scripts/schema_image.c). */

@@ -71,7 +71,7 @@ static void ask(const char *hex, int out, pid_t us)
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	setpgid(0, 0); /* Ctrl-C is for those that wait for it */
+	setpgid(0, 0); /* Ctrl-C is for the callers that wait for it */
 	/* The child has our descriptors, locks of reports among them. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != us)

@@ -107,7 +107,7 @@ int64_t gpu_number_used(struct arenas *as, const struct sl_gpu_device *d, const 
 	if (id >= 0 && r->gpus.used >> id & 1)
 		return id;
 	gpu_place_find(r->gpus.folders ? r->gpus.folders : FOLDERS, uuid, place);
-	/* A part of a GPU has no folder: its number is above those that have one. */
+	/* A part of a GPU has no folder: its number is above those of GPUs with a folder. */
 	return gpu_number(as, d->uuid,
 			  place->bus[0] ? place->index
 			  : place->cnt  ? place->cnt

@@ -3,7 +3,7 @@
  * as the rows. The rings have given these records up, so they could not be read again.
  *
  * Two streams of chunks in SL_PENDING_GPU, a chunk of each per commit, deleted from the oldest on:
- *   records  those that have come to wait since the last commit, numbered, and the numbers of those that have their rows
+ *   records  new waiting records since the last commit, numbered, and the numbers of records that have their rows
  *            meanwhile. Records that outlast their chunk are appended anew.
  *   facts    about rows of calls that late records refer to: correlation ids that lead to a row, and which call it was.
  * More records than CHUNK_MAX in a commit are not logged but counted, so that recover reports how many are lost.

@@ -125,7 +125,7 @@ static int64_t peer_or_null(uint32_t value)
 	return value == SL_GPU_NONE ? DB_NULL : value;
 }
 
-/* Kinds of overhead: 0 unknown, 1 compiler, n << 16 the others; also texts for those that nsys has no number for. */
+/* Kinds of overhead: 0 unknown, 1 compiler, n << 16 the others; also texts for kinds without a number of nsys. */
 static int64_t overhead_kind(uint32_t cupti, const char **text)
 {
 	static const char *const texts[] = {"Unknown",
