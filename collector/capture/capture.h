@@ -126,7 +126,7 @@ struct capture_clients {
 struct capture_reports {
 	char *first;                      /* name of the first one */
 	struct capture_finish *finishing; /* oldest first */
-	char **list;                      /* those that are complete, for the user */
+	char **list;                      /* complete reports, for the user */
 	size_t cnt;
 	bool is_missing;                       /* one is not whole under its name */
 	void (*on_begin)(struct collector *c); /* recording has begun; NULL: not called */

@@ -18,7 +18,7 @@ void pump_snapshot(struct collector *c);
 /* The same, and writes all clocks into the report. */
 void pump_clocks(struct collector *c);
 
-/* Takes events of all sources, but the youngest. Returns how many, of those that do not go into the report by themselves. */
+/* Takes events of all sources, but the youngest. Returns the number of events that do not go into the report by themselves. */
 int pump_poll(struct collector *c);
 /* Takes all records up to this moment. */
 void pump_drain(struct collector *c);

@@ -163,7 +163,7 @@ static bool read_packet(struct profile_options *o, struct start *s, char *why, s
 
 /* ---- the collection ---- */
 
-/* Signals that may be meant for a capture, and those that ask a daemon to end. */
+/* Signals that may be meant for a capture, and signals that ask a daemon to end. */
 static void take_signals(struct collector *c)
 {
 	sigset_t set;

@@ -35,7 +35,7 @@
 /* Values per second of all GPUs together that a report takes at a bearable cost; more where the user asks for a rate. */
 #define ROWS_DEFAULT 200000
 #define ROWS_ASKED   1000000
-#define FD_LEAST     10 /* the collector's descriptors are above those that sl-gpu gets */
+#define FD_LEAST     10 /* the collector's descriptors are above sl-gpu's */
 
 void health_say(struct health *h, int severity, const char *format, ...)
 {

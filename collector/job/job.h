@@ -110,7 +110,7 @@ void job_remove(const struct job_folder *f, const char *dataset, const char *run
 char *job_read(const struct job_folder *f, int dir, const char *name);
 /* Aside, then renamed. 0 or -errno. */
 int job_write(int dir, const char *name, const char *text);
-/* Names in a folder without those that begin with a dot, sorted; malloc'd, each too. */
+/* Names in a folder that do not begin with a dot, sorted; malloc'd, each too. */
 size_t job_list(int dir, char ***names);
 void job_list_free(char **names, size_t cnt);
 /* The folder of all jobs, to list it; -1: errno. */

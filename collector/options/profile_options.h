@@ -115,8 +115,8 @@ int profile_options_parse_for(struct profile_options *options, enum option_side 
 int profile_options_send(void (*take)(void *to, const char *word), void *to);
 
 /*
- * More options, over those that were parsed before in this process: @words end with NULL, and are copied. On trouble
- * (-SL_EXIT_USAGE) all is as it was, without a message: the sender has checked them.
+ * Parses more options, over earlier ones of this process: @words end with NULL, and are copied. On
+ * trouble (-SL_EXIT_USAGE) all is as it was, without a message: the sender has checked them.
  */
 int profile_options_add(struct profile_options *options, enum option_side side, char **words);
 

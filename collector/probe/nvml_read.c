@@ -213,7 +213,7 @@ static bool is_lost(unsigned ret)
 	return ret == NVML_GPU_IS_LOST || ret == NVML_RESET_REQUIRED || ret == NVML_UNINITIALIZED;
 }
 
-/* Keeps those that the GPU has, of a name that several have the first. */
+/* Keeps counters that the GPU has, and of several with one name the first. */
 static void keep(struct nvml_reader *r, enum tier tier, struct reading *reading)
 {
 	struct tier_state *t = &r->tier[tier];

@@ -105,7 +105,7 @@ static bool read_text(const char *path, char *text, size_t size)
 	return n > 0;
 }
 
-/* Is the thread inside read() of the terminal? Those that poll() for keys have set modes of their own. */
+/* Is the thread inside read() of the terminal? Programs that poll() for keys have set modes of their own. */
 static bool thread_reads(pid_t pid, const char *tid, dev_t tty)
 {
 	char path[80], text[160];

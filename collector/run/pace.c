@@ -24,8 +24,8 @@
 #define FULL_FILL  75u /* per cent of the spool */
 #define DEFER_BYTES \
 	(UINT64_C(128) << 20) /* of the spool; then rows are made until half of it is left */
-#define MANY_NEW    64u /* arenas since rows were made last: those of short processes take memory */
-#define TICK_CHUNKS 32u /* in the spool, where a processor is free */
+#define MANY_NEW    64u /* arenas since rows were made last: arenas of short processes take memory */
+#define TICK_CHUNKS 32u         /* in the spool, where a processor is free */
 #define FREE_NS     200000000ll /* longest time between two ticks */
 #define DEFER_NS    500000000ll
 #define WATCHED_NS  5000000000ll /* so long after a query another one may come */

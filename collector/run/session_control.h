@@ -39,7 +39,7 @@ struct session_control {
 	bool has_shut_down;  /* by a command: */
 	int kill_signal;     /* its --kill */
 	uint32_t report_cnt; /* complete ones */
-	char *reports; /* paths of those that no `stop` has been answered with, a line each; malloc'd */
+	char *reports; /* paths of reports that no `stop` has been answered with, a line each; malloc'd */
 	uint32_t refused;     /* connections refused when a note was made of them */
 	struct hotkey hotkey; /* of the collector's terminal, if it has one */
 	int hotkey_fd;        /* the hotkey's descriptor in the loop, -1 */

@@ -25,7 +25,7 @@ void flight_ages_add(struct flight_ages *ages, uint64_t ticks, uint64_t bytes);
 /* The time by which @bytes of those from @first on are freed; the last one if all are not enough; 0: none. */
 uint64_t flight_ages_pick(struct flight_ages *ages, size_t first, uint64_t bytes);
 
-/* Bytes of the chunks of all threads; in *@fixed those that cannot be freed while the threads live. */
+/* Bytes of the chunks of all threads; *@fixed: bytes that cannot be freed while the threads live. */
 uint64_t flight_used(const struct arenas *as, uint64_t *fixed);
 
 /* Whether an arena is about to run out of chunks or slots. */
