@@ -105,7 +105,7 @@ long long findings_run(struct analysis *a, const struct report *rule, const stru
 int findings_add(struct findings *fs, const struct finding *f);
 
 /*
- * Bounds of the largest gain in a report, by replaying it (exporters/why/gains.h): the upper bound, and the lower one where
+ * Bounds of the largest gain in a report, by replaying it (exporters/why/answer/gains.h): the upper bound, and the lower one where
  * that is sure.
  */
 struct gain_limit {

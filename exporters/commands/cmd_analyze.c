@@ -10,7 +10,7 @@
 #include "collector/base/commands.h"
 #include "exporters/analyze/analyze.h"
 #include "exporters/read/db_read.h"
-#include "exporters/why/why.h"
+#include "exporters/why/answer/why.h"
 
 static const char usage[] = "sightline analyze [options] REPORT.sqlite...";
 static const char examples[] =

@@ -6,7 +6,7 @@
 #include "collector/base/options.h"
 #include "exporters/read/db_filter.h"
 #include "exporters/formats/export.h"
-#include "exporters/why/tracks.h"
+#include "exporters/why/answer/tracks.h"
 
 #define EXPORT_WHY 2048
 

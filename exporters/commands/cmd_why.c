@@ -6,7 +6,7 @@
 #include "collector/base/options.h"
 #include "exporters/read/db_filter.h"
 #include "exporters/read/db_read.h"
-#include "exporters/why/why.h"
+#include "exporters/why/answer/why.h"
 
 #define WHY_TEXT 2048
 

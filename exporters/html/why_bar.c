@@ -8,7 +8,7 @@
 #include "exporters/html/html_text.h"
 #include "exporters/html/page.h"
 #include "exporters/read/db_read.h"
-#include "exporters/why/why.h"
+#include "exporters/why/answer/why.h"
 #include "exporters/why/why_out.h"
 
 #define GPUS_MAX 8
@@ -24,7 +24,7 @@
 
 static const char *const class_of[WHY_REASON_CNT] = {
 #define REASON(id, text, part, colour) [WHY_##id] = COLOUR_##colour,
-#include "exporters/why/reasons.def"
+#include "exporters/why/walk/reasons.def"
 };
 
 /* One piece of a bar; returns where the next begins. */

@@ -9,8 +9,8 @@
 #include "collector/base/grow.h"
 #include "collector/base/search.h"
 #include "exporters/ranks/rollup_internal.h"
-#include "exporters/why/reason.h"
-#include "exporters/why/walk.h"
+#include "exporters/why/walk/reason.h"
+#include "exporters/why/walk/walk.h"
 
 /* ---- which ---- */
 
@@ -174,7 +174,7 @@ enum part {
 
 static const uint8_t part_of[WHY_REASON_CNT] = {
 #define REASON(id, text, part, colour) [WHY_##id] = PART_##part,
-#include "exporters/why/reasons.def"
+#include "exporters/why/walk/reasons.def"
 };
 
 struct thread_step {

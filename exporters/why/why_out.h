@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "exporters/why/why.h"
+#include "exporters/why/answer/why.h"
 
 struct writer;
 

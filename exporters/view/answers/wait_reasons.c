@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "exporters/view/answers/where.h"
-#include "exporters/why/why.h"
+#include "exporters/why/answer/why.h"
 
 #define PARTS_MAX 50
 

@@ -1,7 +1,7 @@
 /* why_focus.c - whose time is explained, and which: threads, ranges, steps; what slow steps do more; the walk as a track. */
 #include "tests/unit/why/why_test.h"
 
-#include "exporters/why/tracks.h"
+#include "exporters/why/answer/tracks.h"
 
 /* The main thread computes at line 1 until 100; thread 101 at line 2. */
 static void two_threads(void)

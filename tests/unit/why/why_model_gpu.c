@@ -2,7 +2,7 @@
 #include "tests/unit/why/why_test.h"
 #include "tests/unit/why/why_model_test.h"
 
-#include "exporters/why/gpu_sweep.h"
+#include "exporters/why/model/gpu_sweep.h"
 
 static uint32_t process_number(int pid)
 {

@@ -1,5 +1,5 @@
 /* why_reasons.c - each function of the hook tables has the reason of its class, each kind of file its own; names of CUDA's calls. */
-#include "exporters/why/walk.h"
+#include "exporters/why/walk/walk.h"
 
 /* Of a call on nothing: a descriptor of unknown origin is one of a file, a condition with a time limit one of a queue. */
 #define WANT_NONE      WHY_BLOCKED

@@ -1,7 +1,7 @@
 /* why_replay_test.h - one edit of a recording, replayed. After why_test.h. */
 #pragma once
 
-#include "exporters/why/replay.h"
+#include "exporters/why/answer/replay.h"
 
 /* The culprit at a line of the program; the test fails if there is none. */
 static inline uint32_t culprit_at(int line)

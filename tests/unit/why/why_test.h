@@ -14,9 +14,9 @@
 
 #include "collector/base/embed.h"
 #include "exporters/read/db_read.h"
-#include "exporters/why/reason.h"
-#include "exporters/why/walk_internal.h"
-#include "exporters/why/why.h"
+#include "exporters/why/walk/reason.h"
+#include "exporters/why/walk/walk_parts.h"
+#include "exporters/why/answer/why.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "exporters/why/tuples.h"
+#include "exporters/why/model/tuples.h"
 
 #include <string.h>
 

@@ -1,0 +1,348 @@
+/* culprits.c - the lines of the program that take the time. */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "exporters/why/walk/reason.h"
+#include "exporters/why/answer/why.h"
+
+#define AGAIN 5 /* times that the same file is opened */
+
+static bool is_own(const struct why *y, uint32_t place)
+{
+	return place != PLACE_NONE && y->walk.places.list[place].is_own;
+}
+
+uint32_t why_line_of(const struct why *y, const struct why_leaf *l, uint32_t *process)
+{
+	const struct walk *w = &y->walk;
+
+	*process = l->process;
+	if (is_own(y, l->cause.place))
+		return l->cause.place;
+	for (uint32_t hop = l->hop; hop; hop = w->hops[hop].parent)
+		if (is_own(y, w->hops[hop].cause.place)) {
+			*process = w->m->threads[w->hops[hop].thread].process;
+			return w->hops[hop].cause.place;
+		}
+	return l->cause.place;
+}
+
+bool why_is_blamed(const struct why *y, const struct why_cause *cause, uint32_t line)
+{
+	if (cause->reason == WHY_IMPORT)
+		return line < y->places_cnt && y->imports_again[line];
+	return cause->reason != WHY_UNKNOWN && cause->reason != WHY_TRACER;
+}
+
+static bool is_code(const struct why *y, uint32_t object)
+{
+	static const char *const names[] = {"*.py", "*.pyc", "*.so", "*.so.*"};
+	char *path = why_string(y, &y->model.objects, object);
+	bool yes = false;
+
+	for (size_t i = 0; path && i < sizeof(names) / sizeof(*names); i++)
+		yes |= fnmatch(names[i], path, 0) == 0;
+	free(path);
+	return yes;
+}
+
+/* How often a process opens a file, counted over all lines: a short call has no stack of its own. */
+struct opened {
+	uint32_t process, object;
+	int64_t times;
+};
+
+static int by_file(const void *a, const void *b)
+{
+	const struct opened *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return (x->object > y->object) - (x->object < y->object);
+}
+
+/* Sorted, each once; @list has room for all leaves. */
+static size_t count_opened(struct why *y, struct opened *list)
+{
+	size_t cnt = 0, kept = 0;
+
+	for (size_t i = 0; i < y->walk.leaves_cnt; i++) {
+		const struct why_leaf *l = &y->walk.leaves[i];
+
+		if (l->calls && l->cause.object != WHY_NONE &&
+		    reason_is_open(&y->walk, l->cause.name))
+			list[cnt++] = (struct opened){l->process, l->cause.object, l->calls};
+	}
+	qsort(list, cnt, sizeof(*list), by_file);
+	for (size_t i = 0; i < cnt; i++) {
+		if (kept && by_file(&list[kept - 1], &list[i]) == 0)
+			list[kept - 1].times += list[i].times;
+		else
+			list[kept++] = list[i];
+	}
+	return kept;
+}
+
+/* A module is imported once, mostly at the start; a line that imports a file which is opened many times is a culprit. */
+static bool find_imports(struct why *y)
+{
+	struct opened *list = malloc((y->walk.leaves_cnt + 1) * sizeof(*list));
+	size_t cnt = list ? count_opened(y, list) : 0;
+
+	for (size_t i = 0; i < y->walk.leaves_cnt && list; i++) {
+		const struct why_leaf *l = &y->walk.leaves[i];
+		struct opened key = {.process = l->process, .object = l->cause.object}, *all;
+
+		if (l->cause.reason != WHY_IMPORT || !is_own(y, l->cause.place))
+			continue;
+		all = bsearch(&key, list, cnt, sizeof(*list), by_file);
+		if (all && all->times >= AGAIN && is_code(y, key.object))
+			y->imports_again[l->cause.place] = true;
+	}
+	free(list);
+	return list != NULL;
+}
+
+static void add_to(struct why_culprit *c, const struct why_leaf *l)
+{
+	c->sure = (c->sure * (double)c->ns + l->sure * (double)l->ns) / (double)(c->ns + l->ns);
+	c->ns += l->ns;
+	c->itself += l->itself;
+	c->of_reason[l->cause.reason] += l->ns;
+	/* A wait for a CPU explains least. */
+	if (l->ns <= c->part_ns && c->part.cause.reason != WHY_NO_CPU)
+		return;
+	if (l->cause.reason == WHY_NO_CPU && c->part_ns)
+		return;
+	c->part_ns = l->ns;
+	c->part = (struct why_part){.cause = l->cause,
+				    .process = l->process,
+				    .thread = l->thread,
+				    .hop = l->hop,
+				    .ns = l->ns,
+				    .cnt = l->cnt,
+				    .disk = l->disk,
+				    .disk_ns = l->disk_ns,
+				    .sure = l->sure};
+}
+
+static void merge(struct why_culprit *to, struct why_culprit *from)
+{
+	to->sure = (to->sure * (double)to->ns + from->sure * (double)from->ns) /
+		   (double)(to->ns + from->ns);
+	to->ns += from->ns;
+	to->itself += from->itself;
+	for (unsigned r = 0; r < WHY_REASON_CNT; r++)
+		to->of_reason[r] += from->of_reason[r];
+	from->ns = 0;
+}
+
+int64_t why_weight(const struct why_culprit *c)
+{
+	return c->ns - c->of_reason[WHY_NO_CPU] - c->of_reason[WHY_GPU] -
+	       c->of_reason[WHY_GPU_KERNEL];
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct why_culprit *x = a, *y = b;
+
+	if (why_weight(x) != why_weight(y))
+		return why_weight(x) < why_weight(y) ? 1 : -1;
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return (x->place > y->place) - (x->place < y->place);
+}
+
+static bool computes(const struct why_culprit *c)
+{
+	return 2 * (c->of_reason[WHY_COMPUTE] + c->of_reason[WHY_KERNEL] +
+		    c->of_reason[WHY_NO_CPU]) >=
+	       c->ns;
+}
+
+static bool same_function(const struct place *a, const struct place *b)
+{
+	return a->file && b->file && a->function && b->function &&
+	       strcmp(a->function, b->function) == 0 && strcmp(a->file, b->file) == 0;
+}
+
+/* A module is no loop, though one may stand there. */
+static bool is_module(const struct place *p)
+{
+	return p->function && strcmp(p->function, "<module>") == 0;
+}
+
+bool why_is_in_child(const struct why *y, uint32_t hop, uint32_t line)
+{
+	for (; hop; hop = y->walk.hops[hop].parent)
+		if (y->walk.hops[hop].cause.reason == WHY_CHILD &&
+		    y->walk.hops[hop].cause.place == line)
+			return true;
+	return false;
+}
+
+static bool imports(const struct why_culprit *c)
+{
+	return why_main_reason(c) == WHY_IMPORT;
+}
+
+/*
+ * Do two lines of a function count as one culprit? Both import, or both compute; lines of a module itself must also make
+ * processes or wait for processes, as processes are made at one line and waited for at another.
+ */
+static bool belong_together(const struct why *y, const struct why_culprit *a,
+			    const struct why_culprit *b)
+{
+	const struct place *x = &y->walk.places.list[a->place];
+
+	return same_function(x, &y->walk.places.list[b->place]) &&
+	       ((imports(a) && imports(b)) ||
+		(computes(a) && computes(b) &&
+		 (!is_module(x) || (a->is_of_processes && b->is_of_processes))));
+}
+
+/* The samples of a loop are spread over its lines: the first line, which has most of them, gets the time of the other lines. */
+static void join_functions(struct why *y, uint32_t *joined)
+{
+	size_t cnt = y->culprits_cnt < 256 ? y->culprits_cnt : 256;
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (!y->culprits[i].ns)
+			continue;
+		for (size_t k = i + 1; k < cnt; k++) {
+			struct why_culprit *from = &y->culprits[k];
+
+			if (!from->ns || !belong_together(y, &y->culprits[i], from))
+				continue;
+			merge(&y->culprits[i], from);
+			joined[from->place] = y->culprits[i].place;
+		}
+	}
+}
+
+/* Calls of CUDA have stacks only with the option that records them. */
+static bool lacks_stack(const struct why *y, const struct why_leaf *l)
+{
+	return !y->model.has_gpu_stacks && l->cause.reason >= WHY_GPU &&
+	       l->cause.reason <= WHY_GPU_CALL;
+}
+
+/*
+ * The culprit that a leaf belongs to: its line's. A leaf without a line goes to its process, but with samples to no culprit: it
+ * is the start of a program or of its interpreter. NULL: none; *@rc: not SQLITE_OK: no memory.
+ */
+static struct why_culprit *culprit_of(struct why *y, const struct why_leaf *l, int *rc)
+{
+	uint32_t process, place = why_line_of(y, l, &process),
+			  *number = &y->culprit_of_place[place];
+
+	if (place == PLACE_NONE) {
+		if (y->model.has_samples && !lacks_stack(y, l))
+			return NULL;
+		number = &y->culprit_of_process[process];
+	}
+	if (!*number) {
+		if (!grow(&y->culprits, y->culprits_cnt, &y->culprits_room, sizeof(*y->culprits))) {
+			*rc = SQLITE_NOMEM;
+			return NULL;
+		}
+		y->culprits[y->culprits_cnt++] =
+			(struct why_culprit){.place = place, .process = process};
+		*number = (uint32_t)y->culprits_cnt;
+	}
+	return &y->culprits[*number - 1];
+}
+
+static int collect(struct why *y)
+{
+	const struct walk *w = &y->walk;
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < w->leaves_cnt; i++) {
+		const struct why_leaf *l = &w->leaves[i];
+		uint32_t process, line = why_line_of(y, l, &process);
+		struct why_culprit *c =
+			why_is_blamed(y, &l->cause, line) ? culprit_of(y, l, &rc) : NULL;
+
+		if (c)
+			add_to(c, l);
+	}
+	for (size_t i = 0; i < y->culprits_cnt; i++) {
+		struct why_culprit *c = &y->culprits[i];
+
+		c->is_of_processes = reason_is_of_processes(&y->walk, c->part.cause.name) ||
+				     why_is_in_child(y, c->part.hop, c->place);
+	}
+	return rc;
+}
+
+/* Stores the index of the culprit of each place and process, after culprits were joined and sorted. */
+static void number_culprits(struct why *y, const uint32_t *joined)
+{
+	memset(y->culprit_of_place, 0, y->places_cnt * sizeof(*y->culprit_of_place));
+	memset(y->culprit_of_process, 0, y->model.processes_cnt * sizeof(*y->culprit_of_process));
+	for (size_t i = 0; i < y->culprits_cnt; i++) {
+		const struct why_culprit *c = &y->culprits[i];
+
+		if (c->place == PLACE_NONE)
+			y->culprit_of_process[c->process] = (uint32_t)i + 1;
+		else
+			y->culprit_of_place[c->place] = (uint32_t)i + 1;
+	}
+	for (size_t i = 0; i < y->places_cnt; i++)
+		if (joined[i])
+			y->culprit_of_place[i] = y->culprit_of_place[joined[i]];
+}
+
+int why_find_culprits(struct why *y)
+{
+	uint32_t *joined; /* by place: the place that its time was joined to */
+	size_t kept = 0;
+	int rc = SQLITE_NOMEM;
+
+	y->places_cnt = y->walk.places.cnt;
+	y->culprit_of_place = calloc(y->places_cnt + 1, sizeof(*y->culprit_of_place));
+	y->culprit_of_process = calloc(y->model.processes_cnt + 1, sizeof(*y->culprit_of_process));
+	joined = calloc(y->places_cnt + 1, sizeof(*joined));
+	y->imports_again = calloc(y->places_cnt + 1, sizeof(*y->imports_again));
+	if (y->culprit_of_place && y->culprit_of_process && joined && y->imports_again &&
+	    find_imports(y))
+		rc = collect(y);
+	if (rc == SQLITE_OK && y->culprits_cnt) {
+		qsort(y->culprits, y->culprits_cnt, sizeof(*y->culprits), by_weight);
+		join_functions(y, joined);
+		qsort(y->culprits, y->culprits_cnt, sizeof(*y->culprits), by_weight);
+	}
+	for (size_t i = 0; i < y->culprits_cnt; i++)
+		if (y->culprits[i].ns)
+			y->culprits[kept++] = y->culprits[i];
+	y->culprits_cnt = kept;
+	if (rc == SQLITE_OK)
+		number_culprits(y, joined);
+	free(joined);
+	return rc;
+}
+
+uint32_t why_culprit_of(const struct why *y, const struct why_leaf *l)
+{
+	uint32_t process, place = why_line_of(y, l, &process), number;
+
+	if (!why_is_blamed(y, &l->cause, place) || place >= y->places_cnt)
+		return WHY_NONE;
+	number = place == PLACE_NONE ? y->culprit_of_process[process] : y->culprit_of_place[place];
+	return number ? number - 1 : WHY_NONE;
+}
+
+uint32_t why_main_reason(const struct why_culprit *c)
+{
+	uint32_t best = WHY_NO_CPU;
+
+	for (uint32_t r = 0; r < WHY_REASON_CNT; r++)
+		if (r != WHY_NO_CPU && c->of_reason[r] &&
+		    (best == WHY_NO_CPU || c->of_reason[r] > c->of_reason[best]))
+			best = r;
+	return best;
+}

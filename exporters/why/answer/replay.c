@@ -1,0 +1,518 @@
+/* replay.c - one pass over all threads at once, by the ends of their spans. */
+#include "exporters/why/answer/replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "exporters/why/walk/reason.h"
+#include "exporters/why/answer/replay_internal.h"
+#include "exporters/why/walk/walk_parts.h"
+
+static int64_t *now_of(struct run *r, uint32_t thread)
+{
+	return &r->now[(size_t)thread * r->cnt];
+}
+
+/* ---- the next thread ---- */
+
+/* Does the thread wait for thread @by? */
+static bool waits_for(const struct track *t, uint32_t by)
+{
+	return t->kind == TRACK_WAIT && t->wake.waker == by;
+}
+
+/* At equal times, births come last, and a waker comes before the thread that waits for it. */
+static bool is_before(const struct run *r, uint32_t a, uint32_t b)
+{
+	const struct track *x = &r->tracks[a], *y = &r->tracks[b];
+	bool is_last = waits_for(x, b);
+
+	return x->end != y->end             ? x->end < y->end
+	       : x->is_birth != y->is_birth ? !x->is_birth
+	       : is_last != waits_for(y, a) ? !is_last
+					    : a < b;
+}
+
+static void push(struct run *r, uint32_t thread)
+{
+	size_t i = r->heap_cnt++;
+
+	for (; i && is_before(r, thread, r->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		r->heap[i] = r->heap[(i - 1) / 2];
+	r->heap[i] = thread;
+}
+
+static uint32_t pop(struct run *r)
+{
+	uint32_t first = r->heap[0], last = r->heap[--r->heap_cnt];
+	size_t i = 0;
+
+	for (size_t k; (k = 2 * i + 1) < r->heap_cnt; i = k) {
+		if (k + 1 < r->heap_cnt && is_before(r, r->heap[k + 1], r->heap[k]))
+			k++;
+		if (!is_before(r, r->heap[k], last))
+			break;
+		r->heap[i] = r->heap[k];
+	}
+	r->heap[i] = last;
+	return first;
+}
+
+/* ---- spans ---- */
+
+static double kept(const struct run *r, const struct replay_edit *e, uint32_t culprit,
+		   uint32_t thread)
+{
+	if (culprit == REPLAY_ANY || (e->only_lines && r->is_joined) ||
+	    !(e->culprits >> culprit & 1))
+		return 1;
+	return e->of_thread ? e->of_thread[thread] : e->keep;
+}
+
+static void add_sum(struct run *r, uint32_t culprit, uint32_t thread, int64_t from, int64_t ns,
+		    bool is_wait)
+{
+	struct replay_sum *s;
+
+	if (culprit >= r->out->culprits)
+		return;
+	s = &r->out->sums[culprit * r->y->model.threads_cnt + thread];
+	if (!s->cnt++)
+		s->first = from;
+	s->last = from + ns;
+	s->ns += ns;
+	s->waits += is_wait ? ns : 0;
+}
+
+/* @ns of @culprit, from @from on. */
+static void spend(struct run *r, uint32_t thread, uint32_t culprit, int64_t from, int64_t ns,
+		  bool is_wait)
+{
+	int64_t *now = now_of(r, thread);
+
+	add_sum(r, culprit, thread, from, ns, is_wait);
+	for (size_t v = 0; v < r->cnt; v++) {
+		double share = kept(r, &r->edits[v], culprit, thread);
+
+		now[v] += share == 1 ? ns : (int64_t)(share * (double)ns);
+	}
+}
+
+/* @ns without a CPU: they stay, or go with the span of their culprit. */
+static void spend_no_cpu(struct run *r, uint32_t thread, uint32_t culprit, int64_t ns)
+{
+	int64_t *now = now_of(r, thread);
+
+	for (size_t v = 0; v < r->cnt; v++) {
+		const struct replay_edit *e = &r->edits[v];
+		double share = e->without_cpu_waits ? kept(r, e, culprit, thread) : 1;
+
+		now[v] += share == 1 ? ns : (int64_t)(share * (double)ns);
+	}
+}
+
+/* @ns of the tracer. */
+static void spend_tracer(struct run *r, uint32_t thread, int64_t ns)
+{
+	int64_t *now = now_of(r, thread);
+
+	for (size_t v = 0; v < r->cnt; v++)
+		now[v] += r->edits[v].without_tracer ? 0 : ns;
+}
+
+/* @ns of an import by @culprit: most imports are made once, at the start. */
+static void spend_import(struct run *r, uint32_t thread, uint32_t culprit, int64_t ns)
+{
+	int64_t *now = now_of(r, thread);
+
+	for (size_t v = 0; v < r->cnt; v++)
+		if (!r->edits[v].with_imports || kept(r, &r->edits[v], culprit, thread) == 1)
+			now[v] += ns;
+}
+
+/* Waits for events outside of the program, which go on in parallel. */
+static bool is_outside(uint32_t reason)
+{
+	return reason == WHY_SLEEP || reason == WHY_FILE || reason == WHY_FSYNC ||
+	       reason == WHY_SOCKET || reason == WHY_SOCKET_ANY || reason == WHY_PIPE ||
+	       reason == WHY_POLL || reason == WHY_SIGNAL;
+}
+
+static void own_span(void *ctx, const struct why_cause *cause, int64_t ns)
+{
+	struct run *r = ctx;
+	uint32_t culprit = replay_culprit(r, r->y->model.threads[r->own].process, cause);
+
+	if (cause->reason == WHY_TRACER)
+		spend_tracer(r, r->own, ns);
+	else if (cause->reason == WHY_IMPORT && culprit == REPLAY_ANY)
+		spend_import(r, r->own, replay_of_line(r, cause), ns);
+	else if (cause->reason == WHY_NO_CPU)
+		spend_no_cpu(r, r->own, culprit, ns);
+	else
+		spend(r, r->own, culprit, r->own_at, ns, false);
+	r->own_at += ns;
+}
+
+/* Adds @thread's own time up to @time. */
+static void go_on(struct run *r, uint32_t thread, int64_t time)
+{
+	struct track *t = &r->tracks[thread];
+
+	if (time <= t->at)
+		return;
+	r->own = thread;
+	r->own_at = t->at;
+	walk_own(&r->y->walk, thread, t->at, time, own_span, r);
+	/* The time that walk_own() has no span for. */
+	for (size_t v = 0; v < r->cnt; v++)
+		now_of(r, thread)[v] += time - r->own_at;
+	t->at = time;
+}
+
+/* When, by edit @v, @thread would have come to where it was at @time; first let it go there. */
+static void come_to(struct run *r, uint32_t thread, int64_t time)
+{
+	struct track *t = &r->tracks[thread];
+
+	if (t->kind == TRACK_OWN && !t->is_birth)
+		go_on(r, thread, earlier(time, t->end));
+	/* The caller depends on this time: earlier polls are not taken back any more. */
+	memset(&r->polled[(size_t)thread * r->cnt], 0, r->cnt * sizeof(*r->polled));
+}
+
+static int64_t when(struct run *r, uint32_t thread, int64_t time, size_t v)
+{
+	const struct track *t = &r->tracks[thread];
+
+	return t->is_birth ? time : now_of(r, thread)[v] + (time - t->at);
+}
+
+/* ---- the next span of a thread ---- */
+
+/* The first call of the GPU's that is not over at @time, and that waits for the GPU or gives it work. */
+static const struct why_call *next_gpu_call(struct run *r, uint32_t thread, int64_t time)
+{
+	const struct why_thread *t = &r->y->model.threads[thread];
+	struct track *k = &r->tracks[thread];
+
+	while (k->gpu < t->gpu_cnt &&
+	       (t->gpu[k->gpu].end <= time || !replay_is_gpu_call(r, thread, &t->gpu[k->gpu])))
+		k->gpu++;
+	return k->gpu < t->gpu_cnt ? &t->gpu[k->gpu] : NULL;
+}
+
+static bool is_contended(const struct why_cause *c)
+{
+	return c->reason == WHY_LOCK || c->reason == WHY_GIL;
+}
+
+static void begin_wait(struct run *r, uint32_t thread, int64_t end)
+{
+	struct track *k = &r->tracks[thread];
+
+	k->kind = TRACK_WAIT;
+	k->wait = k->i;
+	walk_wake(&r->y->walk, thread, k->i, &k->wake);
+	k->end = later(k->at, earlier(k->wake.woken, end));
+	k->is_inner = replay_is_inner(r, thread, k);
+	replay_job_pauses(r, thread, k->i + 1 == r->y->model.threads[thread].switches_cnt);
+	if (k->wake.waker == WHY_NONE || (!k->is_inner && !is_contended(&k->wake.cause)))
+		return;
+	come_to(r, k->wake.waker, k->at);
+	for (size_t v = 0; v < r->cnt; v++)
+		r->begun[(size_t)thread * r->cnt + v] = when(r, k->wake.waker, k->at, v);
+}
+
+/* The begin or end of a span that the focus thread comes to next. */
+static int64_t next_border(const struct run *r)
+{
+	const struct why_focus *f = &r->y->time;
+	const struct why_span *s = &f->spans[r->focus.passed / 2];
+
+	return r->focus.passed == 2 * f->spans_cnt ? INT64_MAX
+	       : r->focus.passed % 2               ? s->end
+						   : s->start;
+}
+
+/* The next span of a thread; false: it has come to the end. */
+static bool next_span(struct run *r, uint32_t thread)
+{
+	const struct why_thread *t = &r->y->model.threads[thread];
+	struct track *k = &r->tracks[thread];
+	const struct why_call *c = next_gpu_call(r, thread, k->at);
+	int64_t end = r->y->to;
+	bool is_out, is_back;
+
+	if (k->at >= r->y->to)
+		return false;
+	while (k->i + 1 < t->switches_cnt && t->switches[k->i + 1].time <= k->at)
+		k->i++;
+	if (t->switches[k->i].time > k->at)
+		end = earlier(end, t->switches[k->i].time);
+	else if (k->i + 1 < t->switches_cnt)
+		end = earlier(end, t->switches[k->i + 1].time);
+	is_out = t->switches[k->i].time <= k->at && !t->switches[k->i].is_in;
+	is_back = k->kind == TRACK_WAIT && k->wait == k->i;
+	if (c && c->start <= k->at && reason_is_gpu_wait(&r->y->walk, c)) {
+		k->kind = TRACK_GPU;
+		k->end = earlier(c->end, r->y->to);
+	} else if (is_out && !t->switches[k->i].is_preempted && !is_back) {
+		begin_wait(r, thread, end);
+	} else {
+		if (c)
+			end = earlier(end, c->start > k->at && reason_is_gpu_wait(&r->y->walk, c)
+						   ? c->start
+						   : c->end);
+		k->kind = is_back ? TRACK_BACK : TRACK_OWN;
+		k->end = end;
+		if (!is_back && thread == r->y->focus)
+			k->end = earlier(end, later(next_border(r), k->at));
+	}
+	return true;
+}
+
+/* ---- the end of a span ---- */
+
+/* A wait that another thread could have ended, and a time limit did. */
+static bool is_poll(const struct why_wake *w)
+{
+	return w->waker == WHY_NONE &&
+	       (w->cause.reason == WHY_QUEUE || w->cause.reason == WHY_POLL);
+}
+
+/* ... or a sleep: the thread may wait for the work of other threads. */
+static bool is_timed(const struct why_wake *w)
+{
+	return w->cause.reason == WHY_SLEEP || is_poll(w);
+}
+
+static void end_wait(struct run *r, uint32_t thread)
+{
+	struct track *k = &r->tracks[thread];
+	int64_t *now = now_of(r, thread), *begun = &r->begun[(size_t)thread * r->cnt];
+	int64_t *polled = &r->polled[(size_t)thread * r->cnt];
+	uint32_t process = r->y->model.threads[thread].process, waker = k->wake.waker;
+	uint32_t culprit = replay_culprit(r, process, &k->wake.cause);
+	bool is_end = replay_is_end(r, thread, k), is_event = replay_is_event(r, thread, k);
+
+	k->waited = 0;
+	if (waker == WHY_NONE)
+		add_sum(r, culprit, thread, k->at, k->end - k->at,
+			is_outside(k->wake.cause.reason));
+	else
+		come_to(r, waker, k->end);
+	for (size_t v = 0; v < r->cnt; v++) {
+		const struct replay_edit *e = &r->edits[v];
+		int64_t then;
+		bool waits;
+
+		if (waker == WHY_NONE) {
+			double share = kept(r, e, culprit, thread);
+
+			then = now[v] + (share == 1 ? k->end - k->at
+						    : (int64_t)(share * (double)(k->end - k->at)));
+			if (share < 1 && e->keeps_jobs && is_timed(&k->wake))
+				then = later(then,
+					     is_event ? k->end : replay_jobs_done(r, thread, v));
+			waits = share > 0.5;
+			polled[v] = is_poll(&k->wake) ? polled[v] + then - now[v] : 0;
+		} else {
+			then = when(r, waker, k->end, v);
+			/* Nothing in the program asks for an order in which a GPU's driver gives its locks. */
+			if (k->is_inner || (is_contended(&k->wake.cause) && !e->keeps_order))
+				then = now[v] + later(0, then - begun[v]);
+			else
+				now[v] -= is_end ? later(0, now[v] - then) : polled[v];
+			polled[v] = 0;
+			waits = then > now[v] || k->end == k->at;
+		}
+		now[v] = later(now[v], then);
+		if (waits)
+			k->waited |= UINT32_C(1) << v;
+	}
+	if (waker != WHY_NONE)
+		replay_job_begins(r, thread, waker);
+	k->at = k->end;
+	k->cause = k->wake.cause;
+	k->cause.reason = WHY_NO_CPU;
+}
+
+/* Runnable after a wait: an edit without the wait has no time for this either. */
+static void end_back(struct run *r, uint32_t thread)
+{
+	struct track *k = &r->tracks[thread];
+	uint32_t culprit = replay_culprit(r, r->y->model.threads[thread].process, &k->cause);
+	int64_t *now = now_of(r, thread), ns = k->end - k->at;
+
+	for (size_t v = 0; v < r->cnt; v++) {
+		const struct replay_edit *e = &r->edits[v];
+
+		if (k->waited & UINT32_C(1) << v)
+			now[v] += e->without_cpu_waits
+					  ? (int64_t)(kept(r, e, culprit, thread) * (double)ns)
+					  : ns;
+	}
+	k->at = k->end;
+}
+
+/* A thread begins when its parent has come to the time of its birth. */
+static void be_born(struct run *r, uint32_t thread)
+{
+	const struct why_model *m = &r->y->model;
+	const struct why_thread *t = &m->threads[thread];
+	struct track *k = &r->tracks[thread];
+	uint32_t parent = t->switches[0].is_in ? t->switches[0].waker : WHY_NONE;
+	int64_t *now = now_of(r, thread);
+
+	if (parent == WHY_NONE || parent == thread || !m->threads[parent].switches_cnt) {
+		long number = id_map_find(&m->pids, m->processes[t->process].parent);
+
+		parent = m->processes[t->process].main_thread;
+		if (parent == thread)
+			parent = number < 0 ? WHY_NONE : m->processes[number].main_thread;
+	}
+	if (parent != WHY_NONE && parent != thread && m->threads[parent].switches_cnt)
+		come_to(r, parent, k->end);
+	else
+		parent = WHY_NONE;
+	if (parent != WHY_NONE)
+		replay_job_begins(r, thread, parent);
+	for (size_t v = 0; v < r->cnt; v++)
+		now[v] = parent == WHY_NONE ? k->end : when(r, parent, k->end, v);
+	k->is_birth = false;
+	k->at = k->end;
+}
+
+static void end_span(struct run *r, uint32_t thread)
+{
+	struct track *k = &r->tracks[thread];
+
+	if (k->is_birth) {
+		be_born(r, thread);
+		return;
+	}
+	switch (k->kind) {
+	case TRACK_WAIT:
+		end_wait(r, thread);
+		break;
+	case TRACK_BACK:
+		end_back(r, thread);
+		break;
+	case TRACK_GPU:
+		replay_end_gpu_wait(r, thread);
+		break;
+	default:
+		go_on(r, thread, k->end);
+		replay_launch(r, thread);
+	}
+}
+
+/* ---- the whole replay ---- */
+
+static void begin(struct run *r)
+{
+	const struct why_model *m = &r->y->model;
+
+	for (uint32_t i = 0; i < m->threads_cnt; i++) {
+		const struct why_thread *t = &m->threads[i];
+		struct track *k = &r->tracks[i];
+
+		*k = (struct track){.at = r->y->from,
+				    .end = r->y->from,
+				    .is_birth = true,
+				    .works_for = WHY_NONE,
+				    .done_at = INT64_MIN};
+		if (!t->switches_cnt || t->birth >= r->y->to)
+			continue;
+		for (size_t v = 0; v < r->cnt; v++)
+			now_of(r, i)[v] = r->y->from;
+		if (t->birth > r->y->from && i != r->y->focus)
+			k->end = t->birth;
+		else
+			k->is_birth = false;
+		if (k->is_birth || next_span(r, i))
+			push(r, i);
+	}
+}
+
+/* The focus thread is at @at; its time since the last call of this function went on evenly. */
+static void pass_spans(struct run *r, int64_t at)
+{
+	uint32_t thread = r->y->focus;
+
+	for (int64_t time; (time = next_border(r)) <= at; r->focus.passed++) {
+		bool is_end = r->focus.passed % 2;
+
+		for (size_t v = 0; v < r->cnt; v++) {
+			int64_t then = later(r->focus.now[v], when(r, thread, time, v));
+
+			r->focus.sum[v] += is_end ? then : -then;
+		}
+	}
+	for (size_t v = 0; v < r->cnt; v++)
+		r->focus.now[v] = when(r, thread, at, v);
+}
+
+static void end(struct run *r)
+{
+	const struct why *y = r->y;
+
+	pass_spans(r, y->to);
+	for (size_t v = 0; v < r->cnt; v++) {
+		int64_t thread = when(r, y->focus, y->to, v), gpu = replay_gpu_end(r, v);
+
+		r->out->end[v] = y->gpu                  ? gpu
+				 : y->time.spans_cnt > 1 ? y->from + r->focus.sum[v]
+							 : later(thread, gpu);
+	}
+}
+
+int replay_run(struct why *y, struct replay *out)
+{
+	struct run r = {.y = y, .out = out, .edits = out->edits, .cnt = out->cnt};
+	size_t threads = y->model.threads_cnt;
+	int rc = SQLITE_NOMEM;
+
+	out->sums = calloc(out->culprits * threads + 1, sizeof(*out->sums));
+	r.now = calloc(threads * out->cnt + 1, sizeof(*r.now));
+	r.begun = calloc(threads * out->cnt + 1, sizeof(*r.begun));
+	r.done = calloc(threads * out->cnt + 1, sizeof(*r.done));
+	r.polled = calloc(threads * out->cnt + 1, sizeof(*r.polled));
+	r.tracks = calloc(threads + 1, sizeof(*r.tracks));
+	r.heap = calloc(threads + 1, sizeof(*r.heap));
+	if (!out->sums || !r.now || !r.begun || !r.done || !r.polled || !r.tracks || !r.heap ||
+	    !replay_prepare(&r))
+		goto out;
+	begin(&r);
+	pass_spans(&r, y->from);
+	while (r.heap_cnt) {
+		uint32_t thread = pop(&r);
+
+		end_span(&r, thread);
+		if (thread == y->focus)
+			pass_spans(&r, r.tracks[thread].at);
+		if (next_span(&r, thread))
+			push(&r, thread);
+	}
+	end(&r);
+	rc = r.is_short ? SQLITE_NOMEM : SQLITE_OK;
+out:
+	replay_release(&r);
+	free(r.now);
+	free(r.begun);
+	free(r.done);
+	free(r.polled);
+	free(r.tracks);
+	free(r.heap);
+	return rc;
+}
+
+void replay_free(struct replay *r)
+{
+	free(r->sums);
+	free(r->syncs);
+	r->sums = NULL;
+	r->syncs = NULL;
+}

@@ -1,0 +1,379 @@
+/* model.c - threads, processes and the context switches of each thread. */
+#include "exporters/why/model/model_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/search.h"
+#include "exporters/read/sql_rows.h"
+#include "exporters/sql/sweeps.h"
+
+struct model_rows {
+	struct why_model *m;
+	why_row *row;
+};
+
+static int model_row(void *ctx, sqlite3_stmt *stmt)
+{
+	const struct model_rows *r = ctx;
+
+	return r->row(r->m, stmt) ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+int why_rows(sqlite3 *db, const char *sql, why_row *row, struct why_model *m)
+{
+	return sql_rows(db, sql, model_row, &(struct model_rows){m, row});
+}
+
+void why_sort(void *list, size_t cnt, size_t size, int (*order)(const void *, const void *))
+{
+	const char *at = list;
+
+	for (size_t i = 1; i < cnt; i++)
+		if (order(at + (i - 1) * size, at + i * size) > 0) {
+			qsort(list, cnt, size, order);
+			return;
+		}
+}
+
+int64_t why_time(sqlite3_value *time)
+{
+	return wall_time(sqlite3_value_int64(time));
+}
+
+uint32_t why_number(struct id_map *map, sqlite3_value *id)
+{
+	long number;
+
+	if (sqlite3_value_type(id) == SQLITE_NULL)
+		return WHY_NONE;
+	number = id_map_add(map, sqlite3_value_int64(id));
+	return number < 0 ? WHY_NONE : (uint32_t)number;
+}
+
+uint32_t why_model_process(struct why_model *m, int64_t pid)
+{
+	long number = id_map_find(&m->pids, pid);
+
+	if (number >= 0)
+		return (uint32_t)number;
+	number = id_map_add(&m->pids, pid);
+	if (number < 0 ||
+	    !grow(&m->processes, m->processes_cnt, &m->processes_room, sizeof(*m->processes)))
+		return WHY_NONE;
+	m->processes[m->processes_cnt++] = (struct why_process){
+		.pid = pid, .start = WHY_NO_TIME, .end = INT64_MAX, .main_thread = WHY_NONE};
+	return (uint32_t)number;
+}
+
+uint32_t why_model_find(const struct why_model *m, int64_t tid)
+{
+	long number = id_map_find(&m->tids, tid);
+
+	return number < 0 ? WHY_NONE : (uint32_t)number;
+}
+
+uint32_t why_model_thread(struct why_model *m, int64_t tid)
+{
+	uint32_t number = why_model_find(m, tid), process;
+
+	if (number != WHY_NONE)
+		return number;
+	process = why_model_process(m, tid >> 24);
+	if (process == WHY_NONE || id_map_add(&m->tids, tid) < 0 ||
+	    !grow(&m->threads, m->threads_cnt, &m->threads_room, sizeof(*m->threads)))
+		return WHY_NONE;
+	number = (uint32_t)m->threads_cnt++;
+	m->threads[number] =
+		(struct why_thread){.tid = tid, .process = process, .birth = WHY_NO_TIME};
+	if ((tid & 0xffffff) == (tid >> 24 & 0xffffff))
+		m->processes[process].main_thread = number;
+	return number;
+}
+
+static int64_t time_at(const void *list, size_t size, size_t i)
+{
+	int64_t at;
+
+	memcpy(&at, (const char *)list + i * size, sizeof(at));
+	return at;
+}
+
+/* Whether @i is the last at most @time. */
+static bool is_last(const void *list, size_t cnt, size_t size, size_t i, int64_t time)
+{
+	return i < cnt && time_at(list, size, i) <= time &&
+	       (i + 1 == cnt || time_at(list, size, i + 1) > time);
+}
+
+size_t why_last(const void *list, size_t cnt, size_t size, int64_t time)
+{
+	/* Most searches of a list go on where the search before ended. An entry of another list does no harm, as entries are checked. */
+	static __thread size_t hints[64];
+	size_t *hint = &hints[((uintptr_t)list >> 4 ^ (uintptr_t)list >> 12) % 64];
+	size_t low;
+
+	for (size_t i = *hint; i < *hint + 3; i++)
+		if (is_last(list, cnt, size, i, time))
+			return *hint = i;
+	low = search_first(i, 0, cnt, time_at(list, size, i) <= time);
+	*hint = low ? low - 1 : 0;
+	return low ? low - 1 : cnt;
+}
+
+/* ---- processes ---- */
+
+/* globalPid, parentGlobalPid, start, end, traced, exe: an image; the last image of a process gives its name. */
+static bool image_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	uint32_t number = why_model_process(m, sqlite3_column_int64(stmt, 0) >> 24);
+	const char *exe = (const char *)sqlite3_column_text(stmt, 5);
+	struct why_process *p;
+
+	if (number == WHY_NONE)
+		return false;
+	p = &m->processes[number];
+	p->parent = sqlite3_column_int64(stmt, 1) >> 24;
+	if (p->start == WHY_NO_TIME)
+		p->start = wall_time(sqlite3_column_int64(stmt, 2));
+	p->end = sqlite3_column_type(stmt, 3) == SQLITE_NULL ? INT64_MAX
+							     : sqlite3_column_int64(stmt, 3);
+	p->traced |= sqlite3_column_int(stmt, 4) != 0;
+	if (exe) {
+		free(p->exe);
+		p->exe = strdup(exe);
+	}
+	return !exe || p->exe;
+}
+
+uint32_t why_model_root(const struct why_model *m)
+{
+	return m->root;
+}
+
+/* ---- context switches ---- */
+
+/* Of switches at the same time, a switch out of a thread comes last. */
+static int by_switch(const void *a, const void *b)
+{
+	const struct why_switch *x = a, *y = b;
+
+	return x->time != y->time ? (x->time > y->time) - (x->time < y->time)
+				  : (int)y->is_in - (int)x->is_in;
+}
+
+/* globalTid, start, isSchedIn, threadState */
+static int switch_row(void *model, sqlite3_value **v)
+{
+	struct why_model *m = model;
+	uint32_t number = why_model_thread(m, sqlite3_value_int64(v[0]));
+	struct why_thread *t = number == WHY_NONE ? NULL : &m->threads[number];
+	int state = sqlite3_value_int(v[3]); /* ENUM_SAMPLING_THREAD_STATE */
+	struct why_switch s = {
+		.time = why_time(v[1]),
+		.wakeup = WHY_NO_TIME,
+		.waker = WHY_NONE,
+		.is_in = sqlite3_value_int(v[2]) != 0,
+		.is_preempted = state == 1,
+		.is_on_disk = state == 3,
+	};
+
+	if (!t || !grow(&t->switches, t->switches_cnt, &t->switches_room, sizeof(s)))
+		return SQLITE_NOMEM;
+	t->switches[t->switches_cnt++] = s;
+	return SQLITE_OK;
+}
+
+/* globalTid, start, preempted, wakeupTime, wakerTid: joins the switch by thread, time and direction. */
+static int detail_row(void *model, sqlite3_value **v)
+{
+	struct why_model *m = model;
+	uint32_t number = why_model_find(m, sqlite3_value_int64(v[0]));
+	int64_t time = why_time(v[1]);
+	bool is_out = sqlite3_value_type(v[2]) != SQLITE_NULL;
+	struct why_thread *t;
+	size_t i;
+
+	if (number == WHY_NONE)
+		return SQLITE_OK;
+	t = &m->threads[number];
+	i = why_last(t->switches, t->switches_cnt, sizeof(*t->switches), time);
+	for (; i < t->switches_cnt && t->switches[i].time == time; i--) {
+		struct why_switch *s = &t->switches[i];
+
+		if (s->is_in == is_out)
+			continue;
+		if (is_out)
+			s->is_preempted = sqlite3_value_int(v[2]) != 0;
+		if (sqlite3_value_type(v[3]) != SQLITE_NULL)
+			s->wakeup = why_time(v[3]);
+		/* A waker outside of the recording has no number. */
+		if (sqlite3_value_type(v[4]) != SQLITE_NULL)
+			s->waker = why_model_find(m, sqlite3_value_int64(v[4]));
+		break;
+	}
+	return SQLITE_OK;
+}
+
+static int read_switches(struct why_model *m)
+{
+	int rc;
+
+	m->has_switches = db_read_has(m->db, "SCHED_EVENTS");
+	rc = sweep_rows(m->db, "globalTid, start, isSchedIn, threadState",
+			"SCHED_EVENTS WHERE globalTid IS NOT NULL", switch_row, m);
+	for (size_t i = 0; i < m->threads_cnt; i++)
+		why_sort(m->threads[i].switches, m->threads[i].switches_cnt,
+			 sizeof(struct why_switch), by_switch);
+	if (rc == SQLITE_OK)
+		rc = sweep_rows(m->db, "globalTid, start, preempted, wakeupTime, wakerTid",
+				"SL_SCHED_DETAIL WHERE globalTid IS NOT NULL", detail_row, m);
+	return rc;
+}
+
+/* A thread begins when it first needs a CPU; without switches, with its process. */
+static void find_births(struct why_model *m)
+{
+	for (size_t i = 0; i < m->threads_cnt; i++) {
+		struct why_thread *t = &m->threads[i];
+		const struct why_switch *first = t->switches;
+
+		if (!t->switches_cnt)
+			t->birth = m->processes[t->process].start;
+		else
+			t->birth = first->is_in && first->wakeup != WHY_NO_TIME ? first->wakeup
+										: first->time;
+	}
+}
+
+static bool lost_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	m->lost = sqlite3_column_int64(stmt, 0);
+	return true;
+}
+
+/* ---- missing samples ---- */
+
+static bool taken_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	(void)stmt;
+	m->samples.taken = true;
+	return true;
+}
+
+/* whether it is of Python's frames, text */
+static bool refused_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	char **text = sqlite3_column_int(stmt, 0) ? &m->samples.no_python : &m->samples.refused;
+	const char *got = (const char *)sqlite3_column_text(stmt, 1);
+
+	if (*text || !got)
+		return true;
+	*text = strdup(got);
+	return *text != NULL;
+}
+
+static int read_sampling(struct why_model *m)
+{
+	int rc = SQLITE_OK;
+
+	/* nsys does not write this table. */
+	if (db_read_has(m->db, "META_DATA_CAPTURE"))
+		rc = why_rows(m->db,
+			      "SELECT 1 FROM META_DATA_CAPTURE WHERE name = "
+			      "'LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY'",
+			      taken_row, m);
+	if (rc == SQLITE_OK && db_read_has(m->db, "DIAGNOSTIC_EVENT"))
+		rc = why_rows(m->db,
+			      "SELECT text LIKE 'Python''s%', "
+			      "iif(text LIKE 'no CPU samples: %', substr(text, 17), text) "
+			      "FROM DIAGNOSTIC_EVENT WHERE text LIKE 'no CPU samples: %' "
+			      "OR text LIKE 'Python''s frames in samples need %'",
+			      refused_row, m);
+	return rc;
+}
+
+int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *scope)
+{
+	int rc;
+
+	memset(m, 0, sizeof(*m));
+	m->db = db;
+	m->root = WHY_NONE;
+	m->whats.width = sizeof(struct why_what) / sizeof(uint32_t);
+	m->kinds.width = sizeof(struct why_kind) / sizeof(uint32_t);
+	rc = sweeps_register(db);
+	if (scope->wall)
+		m->wall = *scope->wall;
+	else if (rc == SQLITE_OK)
+		rc = wall_read(db, scope->filter, &m->wall);
+	if (rc == SQLITE_OK)
+		rc = why_rows(db,
+			      "SELECT globalPid, parentGlobalPid, start, end, traced, exe "
+			      "FROM SL_PROCESS_TREE ORDER BY start",
+			      image_row, m);
+	if (rc == SQLITE_OK)
+		rc = read_switches(m);
+	if (rc == SQLITE_OK)
+		rc = why_read_sends(m);
+	if (rc == SQLITE_OK)
+		rc = why_find_near(m, scope);
+	if (rc == SQLITE_OK)
+		rc = why_read_calls(m);
+	if (rc == SQLITE_OK)
+		rc = why_read_gpu(m);
+	if (rc == SQLITE_OK)
+		rc = why_read_objects(m);
+	if (rc == SQLITE_OK)
+		rc = read_sampling(m);
+	if (rc == SQLITE_OK)
+		rc = why_rows(db,
+			      "SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS "
+			      "WHERE what NOT LIKE 'callers in stacks%'",
+			      lost_row, m);
+	find_births(m);
+	return rc;
+}
+
+const char *why_error_text(sqlite3 *db, int rc)
+{
+	return rc == SQLITE_NOMEM ? sqlite3_errstr(rc) : sqlite3_errmsg(db);
+}
+
+void why_model_free(struct why_model *m)
+{
+	for (size_t i = 0; i < m->threads_cnt; i++) {
+		struct why_thread *t = &m->threads[i];
+
+		free(t->switches);
+		free(t->calls);
+		free(t->gpu);
+		free(t->system);
+		free(t->samples);
+		free(t->offs);
+		free(t->objects);
+		free(t->faults);
+		free(t->ios);
+	}
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		free(m->processes[i].exe);
+	free(m->samples.refused);
+	free(m->samples.no_python);
+	free(m->threads);
+	free(m->processes);
+	free(m->ops);
+	free(m->reach);
+	free(m->launches);
+	free(m->inner);
+	tuples_free(&m->whats);
+	tuples_free(&m->kinds);
+	free(m->devices);
+	free(m->sends);
+	free(m->ends);
+	free(m->ios);
+	id_map_free(&m->tids);
+	id_map_free(&m->pids);
+	id_map_free(&m->stacks);
+	id_map_free(&m->names);
+	id_map_free(&m->objects);
+}

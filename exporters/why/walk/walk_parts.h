@@ -1,0 +1,70 @@
+/* walk_parts.h - between the files of the walk. */
+#pragma once
+
+#include "exporters/why/walk/walk.h"
+
+#define SURE    1.0
+#define MATCHED 0.7
+#define GUESSED 0.4
+
+#define DEPTH_MAX 64
+#define WALK_HOPS 65536u
+
+#define WALK_CLOCKS 20000 /* ns by which the clocks of a GPU and of the host may differ */
+
+/* Where the walk is. */
+struct at {
+	uint32_t thread, hop;
+	unsigned depth;
+	double sure;
+};
+
+static inline int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline int64_t earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* walk_table.c: @ns more of a leaf; NULL: none is kept. */
+struct why_leaf *walk_leaf(struct walk *w, const struct at *at, const struct why_cause *cause,
+			   int64_t ns, double sure);
+/* The number of a hop from @at, whose thread waits. Beyond WALK_HOPS, the way to a leaf is cut short. */
+uint32_t walk_hop(struct walk *w, const struct at *at, const struct why_cause *cause);
+/* The place of a stack by its number in the model. */
+uint32_t walk_place(struct walk *w, uint32_t stack, uint8_t *flags);
+/* [@from, @to) of a thread by its states alone: no work of a GPU is looked at. */
+void walk_states(struct walk *w, const struct at *at, int64_t from, int64_t to);
+/* walk_gpu.c: the cause of a wait for an operation; all of [@from, @to). */
+struct why_cause walk_cause_of_op(struct walk *w, const struct why_op *o);
+void walk_at(struct walk *w, struct at at, int64_t from, int64_t to);
+/* gpu.c: the work of a GPU for a process (WHY_NONE: for all); in its idle time, the walk of the thread that launches. */
+void walk_device(struct walk *w, struct at at, uint32_t process, uint32_t device, int64_t from,
+		 int64_t to);
+/* walk_ranks.c: the last kernel to begin of @o's NCCL collective; NULL: @o itself is the last, is alone, or is none of NCCL. */
+const struct why_op *walk_late_op(struct walk *w, const struct why_op *o);
+/*
+ * walk_ranks.c: adds the leaves of the late rank for the part of [@from, @to), in which a kernel of NCCL ran, before that rank
+ * began. Returns the end of the part; @from: no rank was late.
+ */
+int64_t walk_late_rank(struct walk *w, const struct at *at, const struct why_op *o, int64_t from,
+		       int64_t to);
+/*
+ * walk_disk.c: walk_disk_ns() returns the time that requests to block devices took of a wait [@from, @to) of @thread;
+ * walk_disk_find() keeps it for the next leaf; walk_disk_add() adds it to a leaf.
+ */
+int64_t walk_disk_ns(const struct walk *w, uint32_t thread, uint32_t reason, int64_t from,
+		     int64_t to);
+void walk_disk_find(struct walk *w, uint32_t thread, uint32_t reason, int64_t from, int64_t to);
+void walk_disk_add(struct walk *w, uint32_t *disk, int64_t *ns);
+/* walk_gil.c: the thread of the same process that runs while @thread waits for the GIL; WHY_NONE: none. */
+uint32_t walk_gil_holder(const struct why_model *m, uint32_t thread, int64_t from, int64_t to);
+/*
+ * walk_uneven.c: the time from which, in [@from, @to), one of several streams of a process went on alone until *@until: the part
+ * that equal shares for all streams would have saved. INT64_MAX: no such time.
+ */
+int64_t walk_uneven_from(const struct why_model *m, uint32_t process, int64_t from, int64_t to,
+			 int64_t *until);
