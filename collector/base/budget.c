@@ -2,8 +2,16 @@
 #include "collector/base/budget.h"
 
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdio.h>
 #include <unistd.h>
+
+#include "collector/base/now.h"
+
+#define TRIM_NS   1000000000 /* between two calls of malloc_trim() */
+#define TRIM_FROM (BUDGET_MEMORY / 4 * 3)
 
 /* Of the main thread; the thread that reads symbols looks at them. */
 static uint64_t kept, noted;
@@ -80,7 +88,7 @@ uint64_t budget_without_symbols(uint64_t memory)
 	return memory > part ? memory - part : 0;
 }
 
-uint64_t budget_memory(void)
+static uint64_t own_memory(void)
 {
 	static int fd = -2;
 	unsigned long long pages, resident, shared;
@@ -96,4 +104,24 @@ uint64_t budget_memory(void)
 	if (sscanf(text, "%llu %llu %llu", &pages, &resident, &shared) != 3 || shared > resident)
 		return 0;
 	return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* A burst of processes leaves memory that is free and still malloc()'s: while it counts, further ones find no place. */
+uint64_t budget_memory(void)
+{
+	uint64_t memory = own_memory();
+#ifdef __GLIBC__
+	static int64_t trimmed_at;
+	int64_t now;
+
+	if (memory <= TRIM_FROM)
+		return memory;
+	now = mono_ns();
+	if (now - __atomic_load_n(&trimmed_at, __ATOMIC_RELAXED) < TRIM_NS)
+		return memory;
+	__atomic_store_n(&trimmed_at, now, __ATOMIC_RELAXED);
+	malloc_trim(0);
+	memory = own_memory();
+#endif
+	return memory;
 }

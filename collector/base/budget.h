@@ -27,7 +27,10 @@ void budget_give(size_t bytes);
 /* The main thread keeps @bytes more (or less) under a bound of another kind: no symbols, see below. */
 void budget_note(int64_t bytes);
 
-/* Memory of this process that is its own (no shared memory, so no rings); 0: not known. One read of a file in /proc. */
+/*
+ * Memory of this process that is its own (no shared memory, so no rings); 0: not known. One read of a file in /proc. Above three quarters
+ * of BUDGET_MEMORY, free memory is given back to the kernel first, once a second.
+ */
 uint64_t budget_memory(void);
 
 /*
