@@ -273,16 +273,6 @@ static int place(struct merge *m, const struct view_event *e)
 
 /* ---- counters ---- */
 
-static double value_of(const struct view_event *e)
-{
-	double real;
-
-	if (!(e->flags & VIEW_REAL))
-		return (double)e->row;
-	memcpy(&real, &e->row, sizeof(real));
-	return real;
-}
-
 static void set_value(struct view_event *e, const struct view_event *a, const struct view_event *b)
 {
 	double sum;
@@ -291,7 +281,7 @@ static void set_value(struct view_event *e, const struct view_event *a, const st
 		e->row = (int64_t)((a ? (uint64_t)a->row : 0) + (b ? (uint64_t)b->row : 0));
 		return;
 	}
-	sum = (a ? value_of(a) : 0) + (b ? value_of(b) : 0);
+	sum = (a ? view_event_value(a) : 0) + (b ? view_event_value(b) : 0);
 	memcpy(&e->row, &sum, sizeof(sum));
 }
 

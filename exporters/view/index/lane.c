@@ -126,16 +126,6 @@ static void tally_best(const struct tally *t, struct view_node *n)
 	}
 }
 
-static double value_of(const struct view_event *e)
-{
-	double real;
-
-	if (!(e->flags & VIEW_REAL))
-		return (double)e->row;
-	memcpy(&real, &e->row, sizeof(real));
-	return real;
-}
-
 static int64_t sum_of(int64_t a, int64_t b)
 {
 	int64_t sum;
@@ -154,15 +144,15 @@ static void node_of_block(const struct view_lane *lane, const struct view_event 
 	n->end = e[cnt - 1].end;
 	n->cnt = cnt;
 	if (lane->is_counter) {
-		n->least = n->most = value_of(&e[0]);
-		n->last = value_of(&e[cnt - 1]);
+		n->least = n->most = view_event_value(&e[0]);
+		n->last = view_event_value(&e[cnt - 1]);
 	}
 	for (unsigned i = 0; i < cnt; i++) {
 		int64_t dur = e[i].end - e[i].start;
 
 		n->flags |= e[i].flags;
 		if (lane->is_counter) {
-			double value = value_of(&e[i]);
+			double value = view_event_value(&e[i]);
 
 			/* NaN: a gap, which is no value. */
 			n->least = fmin(n->least, value);
@@ -342,7 +332,7 @@ int view_lane_value(struct view_store *v, struct view_lane *lane, int64_t ts, bo
 			       .row = value,
 			       .source = (uint8_t)source,
 			       .flags = is_real ? VIEW_REAL : 0};
-	double real = value_of(&e);
+	double real = view_event_value(&e);
 	struct view_seen *now;
 	bool is_first;
 

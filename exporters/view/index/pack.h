@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define VIEW_BLOCK     32
 #define VIEW_BLOCK_MAX 1600 /* bytes, with all columns at their widest */
@@ -29,6 +30,17 @@ struct view_event {
 	uint8_t source;
 	uint8_t flags;
 };
+
+/* The value of an event of a counter's lane. */
+static inline double view_event_value(const struct view_event *e)
+{
+	double real;
+
+	if (!(e->flags & VIEW_REAL))
+		return (double)e->row;
+	memcpy(&real, &e->row, sizeof(real));
+	return real;
+}
 
 /* Bytes written to @to, which has room for VIEW_BLOCK_MAX. @cnt: 1 to VIEW_BLOCK, without overlap. */
 size_t view_pack(const struct view_event *e, unsigned cnt, uint8_t *to);

@@ -207,16 +207,6 @@ struct curve {
 	int at; /* px of the last value; -1: before the tile */
 };
 
-static double value_of(const struct view_event *e)
-{
-	double real;
-
-	if (!(e->flags & VIEW_REAL))
-		return (double)e->row;
-	memcpy(&real, &e->row, sizeof(real));
-	return real;
-}
-
 /* Keeps the value up to @px. */
 static void hold(struct curve *c, int px, float value)
 {
@@ -301,7 +291,7 @@ void view_tile_counter(struct view_reader *r, uint32_t k, int64_t index, float *
 		in_block = view_reader_block(r, i++, e);
 		done = in_block == 0;
 		for (unsigned j = 0; j < in_block && !done; j++) {
-			float v = (float)value_of(&e[j]);
+			float v = (float)view_event_value(&e[j]);
 
 			done = e[j].start >= t.to;
 			if (!done)
