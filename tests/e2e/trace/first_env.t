@@ -7,9 +7,9 @@ echo "it's" >it
 cat=$(command -v cat)
 
 over() { [ -z "$(ls -A "$SIGHTLINE_SESSIONS")" ]; }
-# Programs of a report with their opens of "it".
+# Programs of a report by their names, with their opens of "it": in order of names, as folders sort by where the checkout is.
 programs() { q "$1" "SELECT exe, (SELECT count(*) FROM call WHERE path LIKE '%/it' AND name LIKE 'open%'
-	AND pid = t.globalPid >> 24 & 0xffffff) FROM SL_PROCESS_TREE t WHERE kind <> 1 AND (exe LIKE '%/cat' OR exe LIKE '%/first_env') ORDER BY 1, 2" | sed 's,^.*/,,' | tr '\n' ' '; }
+	AND pid = t.globalPid >> 24 & 0xffffff) FROM SL_PROCESS_TREE t WHERE kind <> 1 AND (exe LIKE '%/cat' OR exe LIKE '%/first_env')" | sed 's,^.*/,,' | sort | tr '\n' ' '; }
 tree() { # NAME WANT PROGRAM...
 	name=$1 want=$2
 	shift 2
