@@ -7,16 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t db_unhex(const char *hex, uint8_t *to, size_t room)
-{
-	size_t n = 0;
-	unsigned byte;
-
-	for (; hex && n < room && sscanf(hex, "%2x", &byte) == 1 && hex[1]; hex += 2)
-		to[n++] = (uint8_t)byte;
-	return n;
-}
-
 uint8_t *db_room(uint8_t **buf, size_t len, size_t *cap, size_t bytes)
 {
 	size_t want = *cap ? *cap : 4096;

@@ -306,3 +306,13 @@ const char *db_clean(struct db *db, const char *text, size_t len, size_t *clean_
 	*clean_len = out;
 	return db->scratch.text;
 }
+
+size_t db_unhex(const char *hex, uint8_t *to, size_t room)
+{
+	size_t n = 0;
+	unsigned byte;
+
+	for (; hex && n < room && sscanf(hex, "%2x", &byte) == 1 && hex[1]; hex += 2)
+		to[n++] = (uint8_t)byte;
+	return n;
+}

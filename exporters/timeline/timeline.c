@@ -8,8 +8,6 @@
 #include "exporters/read/db_read.h"
 #include "exporters/timeline/tl_internal.h"
 
-#define PROGRESS_EVERY 16384
-
 const struct tl_activity_name tl_activities[] = {
 	{"kernel", TL_ACT_KERNEL, "kernels and CUDA graphs on the GPU"},
 	{"memcpy", TL_ACT_GPU_MEM, "copies and fills on the GPU; also memset, gpu-mem"},
@@ -73,28 +71,6 @@ uint32_t tl_activities_parse(const char *list, char *why, size_t why_len)
 }
 
 /* ---- one run ---- */
-
-int tl_emit(struct tl_run *r, struct tl_event *e)
-{
-	if (r->projector && tl_projector_event(r->projector, e) < 0)
-		return -1;
-	if (__builtin_add_overflow(e->ts, r->opt->shift, &e->ts))
-		e->ts = r->opt->shift < 0 ? INT64_MIN : INT64_MAX;
-	e->ts = e->ts > TL_TIME_MAX ? TL_TIME_MAX : e->ts < -TL_TIME_MAX ? -TL_TIME_MAX : e->ts;
-	if (e->dur > TL_TIME_MAX - e->ts)
-		e->dur = TL_TIME_MAX - e->ts;
-	r->events++;
-	if (r->events % PROGRESS_EVERY == 0 && r->opt->progress &&
-	    r->opt->progress(r->opt->of_progress, r->events, r->total) < 0) {
-		r->stopped = true;
-		return -1;
-	}
-	if (r->sink->event(r->self, e) < 0) {
-		r->stopped = true;
-		return -1;
-	}
-	return 0;
-}
 
 static int open_made(struct tl_run *r)
 {

@@ -16,10 +16,6 @@
 
 static const char variable[] = "NVTX_INJECTION64_PATH";
 
-bool sl_nvtx_chained, sl_nvtx_silent;
-nvtx_function sl_nvtx_chain[NVTX_MODULE_CNT][NVTX_MODULE_SLOTS];
-intptr_t sl_nvtx_chain_ext[NVTX_EXT_SLOTS];
-
 static bool is_traced(void)
 {
 	const struct sl_session *s = sl_global.session;

@@ -14,6 +14,9 @@
 
 /* ---- handles ---- */
 
+bool sl_nvtx_chained;
+nvtx_function sl_nvtx_chain[NVTX_MODULE_CNT][NVTX_MODULE_SLOTS];
+
 struct alias {
 	struct alias *next;
 	const void *handle;

@@ -1,6 +1,8 @@
 /* nvtx_payload.c - NVTX's payload extension: schemas of binary payloads, and events with payloads. */
 #include "preload/nvtx/nvtx.h"
 
+intptr_t sl_nvtx_chain_ext[NVTX_EXT_SLOTS];
+
 /* As NVTX defines them; fields of newer versions are ignored. */
 struct entry {
 	uint64_t flags, type;

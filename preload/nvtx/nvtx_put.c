@@ -7,6 +7,8 @@
 #include "preload/base/valgrind.h"
 #include "preload/wire/sys.h"
 
+bool sl_nvtx_silent;
+
 /* ---- texts ---- */
 
 struct sl_nvtx_text sl_nvtx_chars(const char *s)

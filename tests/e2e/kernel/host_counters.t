@@ -64,6 +64,7 @@ launched=$!
 check 'the session is there' wait_for 20 sh -c "'$BIN' sessions list -p false | grep -q host"
 has_samples() { [ "$(counters "$1" "name = 'Memory Free'")" -gt 5 ]; }
 "$BIN" start --session=host --host-counters=20 -f true -o first 2>err
+is "$? $(cat err)" '0 ' 'a start with counters is accepted'
 check 'a start with counters has samples' wait_for 20 has_samples first.sqlite
 "$BIN" stop --session=host 2>>err
 "$BIN" start --session=host -f true -o second 2>>err
