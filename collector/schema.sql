@@ -812,10 +812,12 @@ CREATE TABLE SL_FUNCTIONS (
                                                -- stat (asks about it, or lists it); NULL: none
     waits        TEXT,                         -- what a call that blocks waits for: object (the file, pipe or socket behind its
                                                -- descriptor decides), file, open, disk, socket, accept, lock, queue, condition, barrier,
-                                               -- join, child, fork, sleep, poll, signal, load, memory, none; NULL: of a GPU library
+                                               -- join, child, fork, create, sleep, poll, signal, load, memory, none; NULL: of a GPU library
     sends        INTEGER,                      -- 1: it can end a wait of the peer of its descriptor; 0: it cannot; NULL: of a GPU library
-    returnsBytes INTEGER                       -- 1: its result is the number of bytes that it moved, or an error below 0; 0: it is not;
+    returnsBytes INTEGER,                      -- 1: its result is the number of bytes that it moved, or an error below 0; 0: it is not;
                                                -- NULL: of a GPU library
+    copies       INTEGER                       -- 1: it reads one descriptor, whose file its row has, and writes to another; 0: it does
+                                               -- not; NULL: of a GPU library
 );
 
 -- @table SL_LIBRARY_API lazy batch LIB

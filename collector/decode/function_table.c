@@ -42,6 +42,7 @@ static void write_libc_function(struct db *db, const char *name, unsigned op, un
 			       .waits = waits_for[waits],
 			       .sends = ops[op].sends,
 			       .returnsBytes = returns_bytes,
+			       .copies = op == SL_OP_COPY,
 		       });
 }
 
@@ -63,7 +64,11 @@ static void write_gpu_functions(struct db *db)
 			library++;
 		write_function(db, line.name, libraries[library],
 			       (struct db_row_SL_FUNCTIONS){
-				       .io = DB_NULL, .sends = DB_NULL, .returnsBytes = DB_NULL});
+				       .io = DB_NULL,
+				       .sends = DB_NULL,
+				       .returnsBytes = DB_NULL,
+				       .copies = DB_NULL,
+			       });
 	}
 }
 

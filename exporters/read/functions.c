@@ -144,7 +144,8 @@ bool function_kind(const char *name, struct function_kind *kind)
 	if (!f)
 		return false;
 	*kind = (struct function_kind){ops[f->op].file, waits_for[f->waits], ops[f->op].io,
-				       f->is_stdio,     ops[f->op].sends,    f->returns_bytes};
+				       f->is_stdio,     ops[f->op].sends,    f->returns_bytes,
+				       f->op == OP_COPY};
 	return true;
 }
 
@@ -173,6 +174,8 @@ static void column_of(sqlite3_context *ctx, int cnt, sqlite3_value **args)
 		sqlite3_result_int(ctx, kind.sends);
 	else if (strcmp(column, "returnsBytes") == 0)
 		sqlite3_result_int(ctx, kind.returns_bytes);
+	else if (strcmp(column, "copies") == 0)
+		sqlite3_result_int(ctx, kind.copies);
 	else if (strcmp(column, "isStdio") == 0)
 		sqlite3_result_int(ctx, kind.is_stdio);
 	else if (strcmp(column, "io") == 0 && kind.io != IO_NONE)
@@ -189,12 +192,13 @@ static const char view[] =
 	"iif(f.waits IS NULL, sl_function(value, 'file'), f.file) AS file, "
 	"iif(f.waits IS NULL, sl_function(value, 'waits'), f.waits) AS waits, "
 	"iif(f.waits IS NULL, sl_function(value, 'sends'), f.sends) AS sends, "
-	"iif(f.waits IS NULL, sl_function(value, 'returnsBytes'), f.returnsBytes) AS returnsBytes "
+	"iif(f.waits IS NULL, sl_function(value, 'returnsBytes'), f.returnsBytes) AS returnsBytes, "
+	"iif(f.copies IS NULL, sl_function(value, 'copies'), f.copies) AS copies "
 	"FROM SL_FUNCTIONS AS f LEFT JOIN StringIds ON id = nameId "
 	"UNION ALL "
 	"SELECT id, NULL, sl_function(value, 'io'), sl_function(value, 'isStdio'), "
 	"sl_function(value, 'file'), sl_function(value, 'waits'), sl_function(value, 'sends'), "
-	"sl_function(value, 'returnsBytes') "
+	"sl_function(value, 'returnsBytes'), sl_function(value, 'copies') "
 	"FROM StringIds WHERE NOT EXISTS (SELECT 1 FROM SL_FUNCTIONS WHERE waits IS NOT NULL) "
 	"AND sl_function(value, 'waits') IS NOT NULL AND id NOT IN (SELECT nameId FROM "
 	"SL_FUNCTIONS)";

@@ -92,11 +92,8 @@ static const struct pattern os_patterns[] = {
 	{DISK, "sync", NULL},       {0, NULL, NULL},
 };
 
-/* A function that makes a thread is no kind of wait, and no operation on a file. */
 static const char os_names[] =
-	"SELECT nameId, CASE WHEN file = 'sync' THEN file WHEN value IN ('pthread_create', "
-	"'thrd_create') THEN 'create' ELSE waits END FROM SL_FUNCTION_KINDS JOIN StringIds ON id = "
-	"nameId ORDER BY nameId";
+	"SELECT nameId, iif(file = 'sync', file, waits) FROM SL_FUNCTION_KINDS ORDER BY nameId";
 
 /* ---- names ---- */
 

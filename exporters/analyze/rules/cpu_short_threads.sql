@@ -16,7 +16,7 @@
 -- column: Thread Name = its name
 CREATE TEMP TABLE maker AS
 WITH create_id AS MATERIALIZED (
-	SELECT id FROM StringIds WHERE value IN ('pthread_create', 'thrd_create')
+	SELECT nameId FROM SL_FUNCTION_KINDS WHERE waits = 'create'
 ), part AS (
 	SELECT globalTid, count(*) AS n, sum(end - start) AS ns FROM os_calls
 	WHERE what = 'create' AND end >= start GROUP BY 1

@@ -36,7 +36,7 @@ WITH
 ,
 -- include: osrt_short
 , copies AS (
-	SELECT id AS nameId FROM StringIds WHERE value IN ('sendfile', 'sendfile64', 'copy_file_range', 'splice', 'tee')
+	SELECT nameId FROM SL_FUNCTION_KINDS WHERE copies
 ), part AS (
 	SELECT filePath AS path, eventType AS type, stdio, count(*) AS n, sum(endedAt - startedAt) AS time,
 		total(bytesProcessed) AS bytes

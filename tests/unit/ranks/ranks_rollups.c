@@ -155,7 +155,7 @@ static void functions_of_the_report_decide_what_reads(void **state)
 	roll_sql(RANKS
 		 "INSERT INTO libc VALUES(7, 7, 0, 10, 'read', '/data/set/a', 100), (7, 7, 0, "
 		 "20, 'my_own_read', '/data/set/a', 200);"
-		 "INSERT INTO SL_FUNCTIONS SELECT id, 1, 3, 0, 'read', 'object', 0, 1 FROM "
+		 "INSERT INTO SL_FUNCTIONS SELECT id, 1, 3, 0, 'read', 'object', 0, 1, 0 FROM "
 		 "StringIds WHERE value = "
 		 "'my_own_read'");
 	assert_files("0 20 /data/set /data/set/a read 1 200 20 20\n");

@@ -39,14 +39,15 @@ static sqlite3 *report(const char *sql)
 	return db;
 }
 
-/* Rows of SL_FUNCTION_KINDS, "name io stdio file waits sends bytes", one per line, in alphabetical order; NULL: -. */
+/* Rows of SL_FUNCTION_KINDS, "name io stdio file waits sends bytes copies", one per line, in alphabetical order; NULL: -. */
 static void assert_kinds(const char *sql, const char *want)
 {
 	static const char select[] =
 		"SELECT group_concat(line, '; ') FROM (SELECT value || ' ' || coalesce(io, '-') || "
 		"' ' || coalesce(isStdio, '-') || ' ' || coalesce(file, '-') || ' ' || "
 		"coalesce(waits, '-') || ' ' || coalesce(sends, '-') || ' ' || "
-		"coalesce(returnsBytes, '-') AS line FROM SL_FUNCTION_KINDS JOIN StringIds ON id = "
+		"coalesce(returnsBytes, '-') || ' ' || coalesce(copies, '-') AS line FROM "
+		"SL_FUNCTION_KINDS JOIN StringIds ON id = "
 		"nameId ORDER BY value)";
 	sqlite3 *db = report(sql);
 	sqlite3_stmt *stmt = NULL;
@@ -64,17 +65,19 @@ static void assert_kinds(const char *sql, const char *want)
 #define NAMES                                                                                    \
 	"INSERT INTO StringIds VALUES(1, 'read'), (2, '__pwrite64_chk'), (3, 'fflush'), (4, "    \
 	"'/read'), (5, 'libc'), (6, 'pthread_mutex_lock'), (7, 'cudaMalloc'), (8, 'shutdown'), " \
-	"(9, '__connect'), (11, 'reads');"
-#define BY_NAME                                                                        \
-	"__connect 1 0 - socket 1 0; __pwrite64_chk 4 0 write object 1 1; fflush 4 1 " \
-	"flush object 1 0; pthread_mutex_lock - 0 - lock 0 0; "
+	"(9, '__connect'), (11, 'reads'), (12, 'sendfile');"
+#define BY_NAME                                                                            \
+	"__connect 1 0 - socket 1 0 0; __pwrite64_chk 4 0 write object 1 1 0; fflush 4 1 " \
+	"flush object 1 0 0; pthread_mutex_lock - 0 - lock 0 0 0; "
 
 static void without_a_table_names_decide(void **state)
 {
 	(void)state;
 	assert_kinds(NAMES "DROP TABLE SL_FUNCTIONS",
-		     BY_NAME "read 3 0 read object 0 1; shutdown - 0 - none 1 0");
-	assert_kinds(NAMES, BY_NAME "read 3 0 read object 0 1; shutdown - 0 - none 1 0");
+		     BY_NAME "read 3 0 read object 0 1 0; sendfile 3 0 read object 1 1 1; shutdown "
+			     "- 0 - none 1 0 0");
+	assert_kinds(NAMES, BY_NAME "read 3 0 read object 0 1 0; sendfile 3 0 read object 1 1 1; "
+				    "shutdown - 0 - none 1 0 0");
 }
 
 static void table_of_an_older_version_decides_what_it_can(void **state)
@@ -84,21 +87,22 @@ static void table_of_an_older_version_decides_what_it_can(void **state)
 		NAMES "DROP TABLE SL_FUNCTIONS; CREATE TABLE SL_FUNCTIONS(nameId INTEGER "
 		      "PRIMARY KEY, library, io, isStdio); INSERT INTO SL_FUNCTIONS VALUES(1, "
 		      "5, 4, 1), (7, 5, NULL, 0)",
-		"__connect 1 0 - socket 1 0; __pwrite64_chk 4 0 write object 1 1; cudaMalloc - 0 - "
-		"- - -; "
-		"fflush 4 1 flush object 1 0; pthread_mutex_lock - 0 - lock 0 0; read 4 1 read "
-		"object 0 1; shutdown - 0 - none 1 0");
+		"__connect 1 0 - socket 1 0 0; __pwrite64_chk 4 0 write object 1 1 0; cudaMalloc - "
+		"0 "
+		"- - - - -; fflush 4 1 flush object 1 0 0; pthread_mutex_lock - 0 - lock 0 0 0; "
+		"read 4 1 read object 0 1 0; sendfile 3 0 read object 1 1 1; shutdown - 0 - none 1 "
+		"0 0");
 }
 
 static void complete_table_decides_alone(void **state)
 {
 	(void)state;
-	assert_kinds(NAMES "INSERT INTO SL_FUNCTIONS VALUES(1, 5, 4, 1, 'sync', 'poll', 1, 0)",
-		     "read 4 1 sync poll 1 0");
+	assert_kinds(NAMES "INSERT INTO SL_FUNCTIONS VALUES(1, 5, 4, 1, 'sync', 'poll', 1, 0, 1)",
+		     "read 4 1 sync poll 1 0 1");
 	/* Merged of reports of both versions. */
-	assert_kinds(NAMES "INSERT INTO SL_FUNCTIONS VALUES(1, 5, 4, 1, 'sync', 'poll', 1, 0), "
-			   "(8, 5, NULL, 0, NULL, NULL, NULL, NULL)",
-		     "read 4 1 sync poll 1 0; shutdown - 0 - none 1 0");
+	assert_kinds(NAMES "INSERT INTO SL_FUNCTIONS VALUES(1, 5, 4, 1, 'sync', 'poll', 1, 0, 1), "
+			   "(8, 5, NULL, 0, NULL, NULL, NULL, NULL, NULL)",
+		     "read 4 1 sync poll 1 0 1; shutdown - 0 - none 1 0 0");
 }
 
 static void names_that_are_none(void **state)
@@ -154,6 +158,7 @@ static void each_hook_has_a_class_that_fits_its_operation(void **state)
 		may = classes_of(&k);
 		if (may && !is_one_of(k.waits, may))
 			fail_msg("%s: %s waits for %s", sl_hook_name(i), k.file, k.waits);
+		assert_int_equal(k.copies, hook->op == SL_OP_COPY);
 		if (k.returns_bytes && k.io != SL_IO_READ && k.io != SL_IO_WRITE &&
 		    strcmp(sl_hook_name(i), "getrandom") != 0)
 			fail_msg("%s moves no bytes", sl_hook_name(i));

@@ -30,7 +30,7 @@ static int make(void **state)
 		return -1;
 	run("CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
 	    "CREATE TABLE SL_FUNCTIONS(nameId, library, io, isStdio, file, waits, sends, "
-	    "returnsBytes);"
+	    "returnsBytes, copies);"
 	    "INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'ncclAllReduce'), (4, "
 	    "'cudaLaunchKernel_v7000'), (5, 'cudaMalloc');"
 	    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, globalPid, deviceId, contextId, "

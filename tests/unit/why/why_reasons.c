@@ -16,6 +16,7 @@
 #define WANT_JOIN      WHY_JOIN
 #define WANT_CHILD     WHY_CHILD
 #define WANT_FORK      WHY_BLOCKED
+#define WANT_CREATE    WHY_BLOCKED
 #define WANT_SLEEP     WHY_SLEEP
 #define WANT_POLL      WHY_POLL
 #define WANT_SIGNAL    WHY_SIGNAL
@@ -83,7 +84,7 @@ static void report_decides_before_the_tables(void **state)
 	call(MAIN, "sleep", 7, 8, NULL);
 	sql("INSERT INTO SL_FUNCTIONS SELECT id, 1, NULL, 0, NULL, CASE value WHEN 'read' THEN "
 	    "'sleep' "
-	    "WHEN 'my_own_lock' THEN 'lock' END, 0, 0 FROM StringIds WHERE value IN "
+	    "WHEN 'my_own_lock' THEN 'lock' END, 0, 0, 0 FROM StringIds WHERE value IN "
 	    "('my_own_lock', "
 	    "'read', 'fgets')");
 	ask();
