@@ -14,3 +14,10 @@ sqlite3_stmt *sql_first(sqlite3 *db, const char *sql);
 sqlite3_stmt *sql_first_of(sqlite3 *db, const char *sql, int64_t id);
 /* The first column of the first row; @otherwise where there is none, or NULL. */
 int64_t sql_number(sqlite3 *db, const char *sql, int64_t otherwise);
+
+/*
+ * Calls @row with the @columns of each row of @from, a table and any further text that may follow FROM: as an aggregate
+ * function, sl_read(), which takes half the time that stepping from row to row does. SQLite's result code, @row's among them.
+ */
+int sql_values(sqlite3 *db, const char *columns, const char *from,
+	       int (*row)(void *ctx, sqlite3_value **values), void *ctx);

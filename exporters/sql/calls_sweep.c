@@ -288,7 +288,7 @@ static int read_calls(sqlite3 *db, struct pass *p, const char *names, const char
 	if (rc == SQLITE_OK)
 		rc = sql_rows(db, names, name_row, p);
 	if (rc == SQLITE_OK)
-		rc = sweep_rows(db, columns, table, call_row, p);
+		rc = sql_values(db, columns, table, call_row, p);
 	if (rc == SQLITE_OK)
 		rc = write_callers(db, p, table);
 	return rc == SQLITE_OK ? show(p, shown) : rc;

@@ -210,7 +210,7 @@ static int run(sqlite3 *db, struct pass *p, const struct sweeps *s, struct rows 
 			  name_row, p);
 
 	if (rc == SQLITE_OK)
-		rc = sweep_rows(db,
+		rc = sql_values(db,
 				"globalPid, deviceId, contextId, greenContextId, streamId, "
 				"start, end, bytes, copyKind, srcKind, dstKind, srcDeviceId, "
 				"dstDeviceId, correlationId",

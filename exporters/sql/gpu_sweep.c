@@ -283,7 +283,7 @@ static int read_ops(struct pass *p)
 
 	for (p->what = 0; p->what < 4 && rc == SQLITE_OK; p->what++) {
 		p->span = SWEEP_SPAN_NONE;
-		rc = sweep_rows(p->db, tables[p->what].columns, tables[p->what].table, op_row, p);
+		rc = sql_values(p->db, tables[p->what].columns, tables[p->what].table, op_row, p);
 		if (rc == SQLITE_OK)
 			rc = sweep_span_write(p->db, tables[p->what].table, &p->span, false);
 	}

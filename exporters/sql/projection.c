@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "exporters/sql/spill.h"
+#include "exporters/events/spill.h"
 
 static const char read_work[] =
 	"SELECT globalPid, correlationId, start, end FROM CUPTI_ACTIVITY_KIND_KERNEL "

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "exporters/sql/spill.h"
+#include "exporters/events/spill.h"
 
 size_t texts_bytes_max = 4 << 20;
 #define IN_FILE (INT64_C(1) << 62)

@@ -11,7 +11,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/search.h"
-#include "exporters/sql/spill.h"
+#include "exporters/events/spill.h"
 
 #define BLOCK 256 /* records */
 

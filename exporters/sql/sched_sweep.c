@@ -189,13 +189,13 @@ static int read_all(struct pass *p)
 			      "NOT NULL AND (traced = 1 OR kind <> 0) ORDER BY 1",
 			      pid_row, p);
 	if (rc == SQLITE_OK)
-		rc = sweep_rows(
+		rc = sql_values(
 			p->db, "globalTid, start, isSchedIn, threadState, cpu",
 			"SCHED_EVENTS WHERE globalTid IS NOT NULL AND start IS NOT NULL AND "
 			"isSchedIn IS NOT NULL",
 			switch_row, p);
 	if (rc == SQLITE_OK)
-		rc = sweep_rows(p->db, "globalTid, start, preempted, wakeupTime",
+		rc = sql_values(p->db, "globalTid, start, preempted, wakeupTime",
 				"SL_SCHED_DETAIL WHERE globalTid IS NOT NULL AND start IS NOT NULL",
 				detail_row, p);
 	return rc;

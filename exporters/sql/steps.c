@@ -313,7 +313,7 @@ int steps_read(struct steps *s)
 		rc = sqlite3_prepare_v2(s->db, "SELECT value FROM StringIds WHERE id = ?1", -1,
 					&s->by.by_id, NULL);
 	if (rc == SQLITE_OK)
-		rc = sweep_rows(s->db, "eventType, globalTid, domainId, start, end, text, textId",
+		rc = sql_values(s->db, "eventType, globalTid, domainId, start, end, text, textId",
 				"NVTX_EVENTS WHERE eventType IN (59, 60)", range_row, s);
 	if (rc == SQLITE_OK && s->names.file && fflush(s->names.file) != 0)
 		rc = SQLITE_FULL;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "exporters/sql/range_texts.h"
-#include "exporters/sql/sorter.h"
+#include "exporters/events/sorter.h"
 #include "exporters/sql/steps.h"
 
 /* A range that may be a step. */

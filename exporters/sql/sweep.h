@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "exporters/sql/sorter.h"
+#include "exporters/events/sorter.h"
 
 enum range {
 	A_TID, /* in this order they are swept */

@@ -93,12 +93,5 @@ void sweep_span_add(struct sweep_span *s, struct sweep_id start, struct sweep_id
 /* A row of event_spans. @of_calls: a start may be the last, of a call that never returned. SQLite's result code. */
 int sweep_span_write(sqlite3 *db, const char *table, const struct sweep_span *s, bool of_calls);
 
-/*
- * Calls @row with the @columns of each row of @from, a table and any further text that may follow FROM: as an aggregate
- * function, which takes half the time that stepping from row to row does. SQLite's result code, @row's among them.
- */
-int sweep_rows(sqlite3 *db, const char *columns, const char *from,
-	       int (*row)(void *ctx, sqlite3_value **values), void *ctx);
-
 /* Runs @stmt, which gives no rows, and resets it. */
 int sweep_insert(sqlite3_stmt *stmt);

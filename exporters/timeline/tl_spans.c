@@ -6,7 +6,7 @@
 
 #include "collector/base/grow.h"
 #include "exporters/sql/range_texts.h"
-#include "exporters/sql/sorter.h"
+#include "exporters/events/sorter.h"
 #include "exporters/timeline/tl_internal.h"
 
 /* Words of a record; the first three give the order. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
-#include "exporters/sql/sorter.h"
+#include "exporters/events/sorter.h"
 #include "exporters/view/build/files.h"
 
 #define NAME_MAX_BYTES 1000

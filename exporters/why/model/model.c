@@ -220,13 +220,13 @@ static int read_switches(struct why_model *m)
 	int rc;
 
 	m->has_switches = db_read_has(m->db, "SCHED_EVENTS");
-	rc = sweep_rows(m->db, "globalTid, start, isSchedIn, threadState",
+	rc = sql_values(m->db, "globalTid, start, isSchedIn, threadState",
 			"SCHED_EVENTS WHERE globalTid IS NOT NULL", switch_row, m);
 	for (size_t i = 0; i < m->threads_cnt; i++)
 		why_sort(m->threads[i].switches, m->threads[i].switches_cnt,
 			 sizeof(struct why_switch), by_switch);
 	if (rc == SQLITE_OK)
-		rc = sweep_rows(m->db, "globalTid, start, preempted, wakeupTime, wakerTid",
+		rc = sql_values(m->db, "globalTid, start, preempted, wakeupTime, wakerTid",
 				"SL_SCHED_DETAIL WHERE globalTid IS NOT NULL", detail_row, m);
 	return rc;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "exporters/read/db_read.h"
-#include "exporters/sql/sweeps.h"
+#include "exporters/read/sql_rows.h"
 
 enum { /* SL_CHAIN_CALLS.source */
 	OF_LIBC = 1,
@@ -224,7 +224,7 @@ int why_read_sends(struct why_model *m)
 
 	if (rc != SQLITE_OK || !m->has_peers)
 		return rc;
-	rc = sweep_rows(
+	rc = sql_values(
 		m->db, "globalTid, start, end, pathId, fileAccessId",
 		"OSRT_API WHERE pathId IN (" PEERS
 		") AND nameId IN (SELECT nameId FROM SL_FUNCTION_KINDS WHERE sends) AND globalTid "
@@ -267,7 +267,7 @@ static int read_ios(struct why_model *m)
 			       io_row);
 
 	if (rc == SQLITE_OK)
-		rc = sweep_rows(m->db, columns, kernel_ios, io_row, m);
+		rc = sql_values(m->db, columns, kernel_ios, io_row, m);
 	sort_ios(m->ios, m->ios_cnt);
 	return rc;
 }

@@ -4,7 +4,7 @@
 #include "collector/base/grow.h"
 #include "exporters/why/model/model.h"
 
-/* Handles a row of many (sweep_rows()). SQLite's result code. */
+/* Handles a row of many (sql_values()). SQLite's result code. */
 typedef int why_values(void *model, sqlite3_value **v);
 /* Handles a row of few; false: no memory. */
 typedef bool why_row(struct why_model *m, sqlite3_stmt *stmt);
@@ -20,7 +20,7 @@ uint32_t why_model_process(struct why_model *m, int64_t pid);
 
 /* model_near.c: the root, and the processes whose calls are read. */
 int why_find_near(struct why_model *m, const struct why_scope *scope);
-/* As sweep_rows(); only rows of processes whose calls are read, by @id, a globalTid or globalPid. @from has a WHERE. */
+/* As sql_values(); only rows of processes whose calls are read, by @id, a globalTid or globalPid. @from has a WHERE. */
 int why_near_rows(struct why_model *m, const char *columns, const char *from, const char *id,
 		  why_values *row);
 

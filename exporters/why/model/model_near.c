@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/sql/sweeps.h"
+#include "exporters/read/sql_rows.h"
 
 #define LIST_MAX 64 /* processes: beyond, the calls of all are read */
 
@@ -57,7 +57,7 @@ static int find_busiest(struct why_model *m)
 			 is ? "temp.thread_calls WHERE name = '%s'"
 			    : "%s WHERE globalTid IS NOT NULL",
 			 tables[i]);
-		rc = sweep_rows(m->db, is ? "globalTid, n" : "globalTid, 1", from, count_row, m);
+		rc = sql_values(m->db, is ? "globalTid, n" : "globalTid, 1", from, count_row, m);
 	}
 	for (uint32_t i = 0; i < m->threads_cnt; i++) {
 		struct why_thread *t = &m->threads[i];
@@ -209,7 +209,7 @@ int why_near_rows(struct why_model *m, const char *columns, const char *from, co
 		  why_values *row)
 {
 	char *text = near_from(m, from, id);
-	int rc = text ? sweep_rows(m->db, columns, text, row, m) : SQLITE_NOMEM;
+	int rc = text ? sql_values(m->db, columns, text, row, m) : SQLITE_NOMEM;
 
 	sqlite3_free(text);
 	return rc;

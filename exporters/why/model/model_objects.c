@@ -5,7 +5,7 @@
 
 #include "collector/base/search.h"
 #include "exporters/read/db_read.h"
-#include "exporters/sql/sweeps.h"
+#include "exporters/read/sql_rows.h"
 
 /* globalTid, start, object, ownerTid */
 static int object_row(void *model, sqlite3_value **v)
@@ -68,12 +68,12 @@ int why_read_objects(struct why_model *m)
 	int rc = SQLITE_OK;
 
 	if (db_read_has(m->db, "SL_OSRT_LOCKS"))
-		rc = sweep_rows(m->db, "globalTid, start, object, ownerTid", "SL_OSRT_LOCKS",
+		rc = sql_values(m->db, "globalTid, start, object, ownerTid", "SL_OSRT_LOCKS",
 				object_row, m);
 	if (rc == SQLITE_OK && db_read_has(m->db, "SL_SOCKETS"))
 		rc = why_rows(m->db, ends_sql, end_row, m);
 	if (rc == SQLITE_OK && m->ends_cnt)
-		rc = sweep_rows(m->db, "globalTid, start, fileAccessId, NULL",
+		rc = sql_values(m->db, "globalTid, start, fileAccessId, NULL",
 				"OSRT_API WHERE fileAccessId IN (SELECT fileAccessId FROM "
 				"SL_SOCKETS)",
 				object_row, m);

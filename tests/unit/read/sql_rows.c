@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "exporters/read/sql_rows.h"
@@ -73,9 +74,32 @@ static void a_number_that_is_not_there_is_the_other_one(void **state)
 	assert_int_equal(sql_number(db, "SELECT b FROM t", -1), -1);
 }
 
+static int add_value(void *ctx, sqlite3_value **v)
+{
+	int64_t *sum = ctx;
+
+	*sum += sqlite3_value_int64(v[0]) * sqlite3_value_int64(v[1]);
+	return *sum < 14 ? SQLITE_OK : SQLITE_FULL;
+}
+
+static void values_come_from_each_row_and_its_columns(void **state)
+{
+	int64_t sum = -1;
+
+	(void)state;
+	assert_int_equal(sql_values(db, "a, 2", "t WHERE a > 1", add_value, &sum), SQLITE_OK);
+	assert_int_equal(sum, 9);
+	assert_int_equal(sql_values(db, "a, a", "t WHERE a > 1", add_value, &sum), SQLITE_FULL);
+	assert_int_equal(sum, 22);
+	assert_int_equal(sql_values(db, "b", "t", add_value, &sum), SQLITE_ERROR);
+	assert_non_null(strstr(sqlite3_errmsg(db), "no such column"));
+	assert_int_equal(sqlite3_exec(db, "SELECT sl_read(1, 2)", NULL, NULL, NULL), SQLITE_MISUSE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_come_from_each_row_and_its_columns),
 		cmocka_unit_test(rows_end_where_the_callback_says_so),
 		cmocka_unit_test(a_statement_stands_on_its_first_row),
 		cmocka_unit_test(a_number_that_is_not_there_is_the_other_one),

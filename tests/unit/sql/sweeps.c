@@ -11,7 +11,7 @@
 #include "collector/base/embed.h"
 #include "exporters/sql/functions.h"
 #include "exporters/sql/rows.h"
-#include "exporters/sql/sorter.h"
+#include "exporters/events/sorter.h"
 
 static sqlite3 *db;
 

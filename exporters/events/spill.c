@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "exporters/sql/spill.h"
+#include "exporters/events/spill.h"
 
 FILE *spill_file(void)
 {

@@ -10,7 +10,7 @@
 #include <sqlite3.h>
 #include <cmocka.h>
 
-#include "exporters/sql/sorter.h"
+#include "exporters/events/sorter.h"
 
 enum shape {
 	SORTED,

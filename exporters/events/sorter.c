@@ -1,7 +1,7 @@
 /*
  * sorter.c - merge sort that uses runs that are in order already, as most recorded rows are.
  */
-#include "exporters/sql/sorter.h"
+#include "exporters/events/sorter.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporters/sql/spill.h"
+#include "exporters/events/spill.h"
 
 #define BUF_BYTES (64 << 10) /* more does not make reading faster */
 
