@@ -128,5 +128,7 @@ int sweeps_register(sqlite3 *db)
 		rc = sqlite3_create_function(db, functions[i].name, 0,
 					     SQLITE_UTF8 | SQLITE_DIRECTONLY, s, functions[i].run,
 					     NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = thread_states_register(db);
 	return rc == SQLITE_OK ? steps_register(db) : rc;
 }

@@ -45,6 +45,8 @@ enum {
 
 /* Once per connection, however often it is called. SQLite's result code. */
 int sweeps_register(sqlite3 *db);
+/* sl_thread_states: once per connection, with sweeps_register(). SQLite's result code. */
+int thread_states_register(sqlite3 *db);
 
 /* Fill the tables. @rows: how many events there were. SQLite's result codes. */
 int cuda_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows);

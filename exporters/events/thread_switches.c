@@ -1,0 +1,179 @@
+/* thread_switches.c - the one meaning of a row of SCHED_EVENTS and of SL_SCHED_DETAIL. */
+#include "exporters/events/thread_switches.h"
+
+#include <stdlib.h>
+
+#include "collector/base/grow.h"
+#include "exporters/read/sql_rows.h"
+
+enum thread_state_kind thread_state_of(int64_t label)
+{
+	static const enum thread_state_kind kinds[] = {
+		THREAD_OFF_CPU,  /* Unknown */
+		THREAD_RUNNABLE, /* Running: it could have gone on */
+		THREAD_SLEEPING, /* Interruptible */
+		THREAD_BLOCKED,  /* Uninterruptible */
+		THREAD_STOPPED,  /* Stopped */
+		THREAD_ENDED,    /* Terminated */
+		THREAD_OFF_CPU,  /* Unscheduled */
+		THREAD_SLEEPING, /* Waiting */
+	};
+
+	return label >= 0 && label < (int64_t)(sizeof(kinds) / sizeof(*kinds)) ? kinds[label]
+									       : THREAD_OFF_CPU;
+}
+
+void thread_switch_complete(struct thread_switch *s, const struct thread_detail *d)
+{
+	if (s->is_in) {
+		s->wakeup = d->wakeup;
+		s->waker = d->waker;
+	} else if (d->is_preempted) {
+		s->state = THREAD_RUNNABLE;
+	} else if (s->state == THREAD_RUNNABLE) {
+		s->state = THREAD_OFF_CPU;
+	}
+}
+
+/* ---- all rows ---- */
+
+static int64_t number(sqlite3_value *v)
+{
+	return sqlite3_value_type(v) == SQLITE_NULL ? THREAD_NONE : sqlite3_value_int64(v);
+}
+
+struct switch_reader {
+	int (*row)(void *ctx, const struct thread_switch *s);
+	void *ctx;
+};
+
+/* globalTid, start, isSchedIn, threadState, cpu */
+static int switch_row(void *ctx, sqlite3_value **v)
+{
+	const struct switch_reader *r = ctx;
+	bool is_in = sqlite3_value_int(v[2]) != 0;
+
+	return r->row(r->ctx, &(struct thread_switch){
+				      .tid = sqlite3_value_int64(v[0]),
+				      .time = sqlite3_value_int64(v[1]),
+				      .cpu = number(v[4]),
+				      .wakeup = THREAD_NONE,
+				      .waker = THREAD_NONE,
+				      .state = is_in ? THREAD_RUNNING
+						     : thread_state_of(sqlite3_value_int64(v[3])),
+				      .is_in = is_in,
+			      });
+}
+
+int thread_switch_rows(sqlite3 *db, int (*row)(void *ctx, const struct thread_switch *s), void *ctx)
+{
+	return sql_values(db, "globalTid, start, isSchedIn, threadState, cpu",
+			  "SCHED_EVENTS WHERE globalTid IS NOT NULL AND start IS NOT NULL AND "
+			  "isSchedIn IS NOT NULL",
+			  switch_row, &(struct switch_reader){row, ctx});
+}
+
+struct detail_reader {
+	int (*row)(void *ctx, const struct thread_detail *d);
+	void *ctx;
+};
+
+/* globalTid, start, preempted, wakeupTime, wakerTid */
+static int detail_row(void *ctx, sqlite3_value **v)
+{
+	const struct detail_reader *r = ctx;
+
+	return r->row(r->ctx, &(struct thread_detail){
+				      .tid = sqlite3_value_int64(v[0]),
+				      .time = sqlite3_value_int64(v[1]),
+				      .is_in = sqlite3_value_type(v[2]) == SQLITE_NULL,
+				      .is_preempted = sqlite3_value_int(v[2]) != 0,
+				      .wakeup = number(v[3]),
+				      .waker = number(v[4]),
+			      });
+}
+
+int thread_detail_rows(sqlite3 *db, int (*row)(void *ctx, const struct thread_detail *d), void *ctx)
+{
+	return sql_values(db, "globalTid, start, preempted, wakeupTime, wakerTid",
+			  "SL_SCHED_DETAIL WHERE globalTid IS NOT NULL AND start IS NOT NULL",
+			  detail_row, &(struct detail_reader){row, ctx});
+}
+
+/* ---- beside switches ---- */
+
+struct thread_details {
+	sqlite3_stmt *stmt;
+	struct thread_detail *now; /* of the current time */
+	size_t now_cnt, now_room;
+	struct thread_detail ahead;
+	bool has_ahead;
+};
+
+static int64_t column(sqlite3_stmt *stmt, int col)
+{
+	return sqlite3_column_type(stmt, col) == SQLITE_NULL ? THREAD_NONE
+							     : sqlite3_column_int64(stmt, col);
+}
+
+static void read_ahead(struct thread_details *s)
+{
+	s->has_ahead = sqlite3_step(s->stmt) == SQLITE_ROW;
+	if (!s->has_ahead)
+		return;
+	s->ahead = (struct thread_detail){
+		.tid = column(s->stmt, 0),
+		.time = sqlite3_column_int64(s->stmt, 1),
+		.is_in = sqlite3_column_type(s->stmt, 2) == SQLITE_NULL,
+		.is_preempted = sqlite3_column_int(s->stmt, 2) != 0,
+		.wakeup = column(s->stmt, 3),
+		.waker = column(s->stmt, 4),
+		.priority = column(s->stmt, 5),
+	};
+}
+
+struct thread_details *thread_details_open(sqlite3 *db, int64_t after, bool in_order)
+{
+	static const char sql[] = "SELECT globalTid, start, preempted, wakeupTime, wakerTid, "
+				  "priority FROM SL_SCHED_DETAIL WHERE rowid > ?1";
+	static const char sorted[] =
+		"SELECT globalTid, start, preempted, wakeupTime, wakerTid, priority "
+		"FROM SL_SCHED_DETAIL WHERE rowid > ?1 ORDER BY start";
+	struct thread_details *s = calloc(1, sizeof(*s));
+	int rc = s ? sqlite3_prepare_v2(db, in_order ? sql : sorted, -1, &s->stmt, NULL)
+		   : SQLITE_NOMEM;
+
+	if (rc != SQLITE_OK) {
+		free(s);
+		return NULL;
+	}
+	sqlite3_bind_int64(s->stmt, 1, after);
+	read_ahead(s);
+	return s;
+}
+
+const struct thread_detail *thread_details_at(struct thread_details *s, int64_t time, int64_t tid,
+					      bool is_in)
+{
+	if (s->now_cnt > 0 && s->now[0].time != time)
+		s->now_cnt = 0;
+	for (; s->has_ahead && s->ahead.time <= time; read_ahead(s)) {
+		if (s->ahead.time < time ||
+		    !grow(&s->now, s->now_cnt, &s->now_room, sizeof(*s->now)))
+			continue;
+		s->now[s->now_cnt++] = s->ahead;
+	}
+	for (size_t i = 0; i < s->now_cnt; i++)
+		if (s->now[i].tid == tid && s->now[i].is_in == is_in)
+			return &s->now[i];
+	return NULL;
+}
+
+void thread_details_free(struct thread_details *s)
+{
+	if (!s)
+		return;
+	sqlite3_finalize(s->stmt);
+	free(s->now);
+	free(s);
+}
