@@ -12,6 +12,7 @@
 #include "collector/base/message.h"
 #include "collector/base/options.h"
 #include "collector/options/output_name.h"
+#include "collector/run/own_preload.h"
 
 #define CMD(name, function, summary) {#name, function, summary},
 static const struct cmd cmds[] = {
@@ -134,6 +135,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : "";
 	const struct cmd *c;
 
+	own_preload_leave(argv);
 	commands_register(cmds);
 	if (argc > 0 && is_called(argv[0], "nsys"))
 		output_name_as_nsys();

@@ -84,6 +84,7 @@ mkdir tmp
 is "$? $(wc -l <log) $(ls tmp | wc -l)" '1 1 0' 'parquet fails where files may not grow' || diag <log
 # ---- an allocation fails, once, at 60 places: the export is as it should be, or there is none and one line of error ----
 no_memory=$PROG/lib/no_memory.so
+export SIGHTLINE_PRELOADED=$no_memory # the command stays in it
 NO_MEMORY_FD=3 LD_PRELOAD=$no_memory ex -o whole --tables='OSRT_API,StringIds,META.*,TARGET.*' small.sqlite 3>cnt
 is $? 0 'the test library counts allocations'
 step=$(($(cat cnt) / 60)) failed=0

@@ -130,7 +130,7 @@ finish
 check 'two sessions: both are gone at the end' none
 # Many that want one name: one gets it, also when it takes long until that one can be seen to have it.
 for i in 1 2 3 4 5 6; do
-	(LD_PRELOAD=$PROG/lib/slow_listen.so sl launch --session-new=only sh -c 'while [ ! -e race.go ]; do sleep 0.05; done' >/dev/null 2>"race.$i"; echo $? >"race.$i.status") &
+	(SIGHTLINE_PRELOADED='' LD_PRELOAD=$PROG/lib/slow_listen.so sl launch --session-new=only sh -c 'while [ ! -e race.go ]; do sleep 0.05; done' >/dev/null 2>"race.$i"; echo $? >"race.$i.status") &
 done
 wait_for 60 sh -c '[ "$(cat race.*.status | wc -l)" -ge 5 ]'
 : >race.go

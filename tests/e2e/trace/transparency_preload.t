@@ -50,6 +50,25 @@ t = [threading.Thread(target=f) for _ in range(8)]
 		is "$(cat got)" done "threads of Python work with $name, $order"
 	done
 done
+# The command is started in a preload: the traced program runs in it, the command does not.
+in_preload() { # NAME LIBRARY
+	LD_PRELOAD=$2 profile in_preload --osrt-threshold=0 "$PROG/procs" child >got 2>err
+	is "$?" 7 "profile started in $1: the program ends with status 7"
+	is "$(q "$R" "SELECT count(*) FROM call WHERE name = 'open' AND path = '/etc/passwd'")" 1 "profile started in $1: the call of the program is recorded"
+	LD_PRELOAD=$2 profile in_preload cat /proc/self/maps /proc/self/environ >got 2>err
+	is "$?$(grep -c SIGHTLINE_PRELOADED got)" 00 "profile started in $1: the program has no variable of the command"
+	check "profile started in $1: the program is in the preload" grep -q "$(basename "$(realpath "$2")")" got
+}
+in_preload 'a preload without descriptors and memory' "$PROG/lib/narrow.so"
+for name in libsocket_wrapper.so libefence.so.0; do
+	path=$(lib $name)
+	if [ "$path" ]; then in_preload $name "$path"; else skip "profile started in $name: the program ends with status 7" 'not installed'; fi
+done
+LD_PRELOAD=$PROG/lib/other.so SIGHTLINE_OUTPUT=$W/of_command.sqlite profile in_other env >got 2>err
+is "$(grep ^LD_PRELOAD got)" "LD_PRELOAD=$SHIM:$PROG/lib/other.so" 'profile started in a preload: LD_PRELOAD of the program has both'
+LD_PRELOAD=$SHIM SIGHTLINE_OUTPUT=$W/of_command.sqlite "$BIN" --version >got 2>err
+check 'the command itself can be traced' test "$(q "$W/of_command.sqlite" "SELECT count(*) FROM SL_PROCESS_TREE WHERE traced AND exe LIKE '%/sightline'")" = 1
+
 if [ -x "$PROG/asan" ] && "$PROG/asan" >plain.out 2>&1; then
 	asan=$(ldd "$PROG/asan" | sed -n 's/.*=> \(.*libasan[^ ]*\) .*/\1/p')
 	profile a "$PROG/asan" >got 2>err
