@@ -33,7 +33,6 @@ struct db_prefetch {
 	struct db_map parent;    /* of a space */
 	struct prefetch_module *module;
 	uint32_t modules, module_cap;
-	bool has_kernel;
 };
 
 static struct db_prefetch *prefetch_of(struct db *db)
@@ -103,19 +102,37 @@ static const struct prefetch_module *module_at(const struct db_prefetch *p, int6
 	return NULL;
 }
 
-static void look_up(struct db_prefetch *p, int64_t space, uint64_t address)
+/* How often the address was tried; NULL: it is not tried again. */
+static int64_t *tries_of(struct db_prefetch *p, int64_t space, uint64_t address)
 {
 	uint64_t key = (uint64_t)space * 0x9e3779b97f4a7c15u ^ address;
 	int64_t *tries =
 		p->addresses.cnt < ADDRESSES_MAX ? db_map_get(&p->addresses, (int64_t)key) : NULL;
+
+	return tries && *tries < TRIES_MAX ? tries : NULL;
+}
+
+static void look_up(struct db_prefetch *p, int64_t space, uint64_t address)
+{
+	int64_t *tries = tries_of(p, space, address);
 	const struct prefetch_module *m;
 
-	if (!tries || *tries == TRIES_MAX)
+	if (!tries)
 		return;
 	m = module_at(p, space, address);
 	*tries = m ? TRIES_MAX : *tries + 1;
 	if (m)
 		symbols_prefetch(p->symbols, m->file, address - m->bias);
+}
+
+static void look_up_kernel(struct db_prefetch *p, uint64_t address)
+{
+	int64_t *tries = tries_of(p, 0, address);
+
+	if (!tries)
+		return;
+	*tries = TRIES_MAX;
+	symbols_prefetch(p->symbols, NULL, address);
 }
 
 void db_prefetch_stack(struct db *db, int64_t space, const uint64_t *frames, size_t cnt)
@@ -125,16 +142,15 @@ void db_prefetch_stack(struct db *db, int64_t space, const uint64_t *frames, siz
 	if (!p || !p->symbols)
 		return;
 	for (size_t i = 0; i < cnt; i++) {
+		/* In the call, not after it. */
+		uint64_t address = sl_frame_address(frames[i]) - !(frames[i] & SL_FRAME_EXACT);
+
 		if (frames[i] & (SL_FRAME_PYTHON | SL_FRAME_REMARK))
 			continue;
-		if (frames[i] & SL_FRAME_KERNEL) {
-			if (!p->has_kernel)
-				symbols_prefetch(p->symbols, NULL, 0);
-			p->has_kernel = true;
-		} else { /* in the call, not after it */
-			look_up(p, space,
-				sl_frame_address(frames[i]) - !(frames[i] & SL_FRAME_EXACT));
-		}
+		if (frames[i] & SL_FRAME_KERNEL)
+			look_up_kernel(p, address);
+		else
+			look_up(p, space, address);
 	}
 }
 

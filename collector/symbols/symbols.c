@@ -326,11 +326,20 @@ static void module_open(struct symbols *s, struct symbols_module *m)
 	m->is_broken = !bus_error_try(open_files, &o);
 }
 
-void symbols_kernel_read(struct symbols *s)
+static bool find_in_kernel(struct symbols *s, uint64_t address, const char **function,
+			   const char **module)
 {
 	if (!s->has_kernel)
 		s->kernel = symbols_kernel_open();
 	s->has_kernel = true;
+	return symbols_kernel_find(s, s->kernel, address, function, module);
+}
+
+void symbols_kernel_know(struct symbols *s, uint64_t address)
+{
+	const char *function, *module;
+
+	find_in_kernel(s, address, &function, &module);
 }
 
 struct symbols_reader **symbols_reader(struct symbols *s)
@@ -514,9 +523,8 @@ bool symbols_kernel(struct symbols *s, uint64_t address, struct symbols_frame *f
 {
 	const char *function;
 
-	symbols_kernel_read(s);
 	*module = "[kernel.kallsyms]";
-	if (!symbols_kernel_find(s->kernel, address, &function, module))
+	if (!find_in_kernel(s, address, &function, module))
 		return false;
 	*frame = (struct symbols_frame){.function = function};
 	return true;

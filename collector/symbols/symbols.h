@@ -38,7 +38,7 @@ struct symbols_mapped {
 void symbols_mapped(struct symbols *s, struct symbols_module *m, const struct symbols_mapped *by);
 
 /*
- * Queues an address for a thread, which opens the module's files and looks it up (@m NULL: reads the kernel's symbols). A
+ * Queues an address for a thread, which opens the module's files and looks it up (@m NULL: in the kernel). A
  * full queue drops it: symbols_at() finds it then. Between the first call and symbols_settle() nothing else may be called
  * but symbols_module(), symbols_mapped() of a new module, and symbols_close().
  *

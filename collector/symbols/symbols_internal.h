@@ -11,6 +11,7 @@
  *   symbols_dwarf.c   debug information (libdw)
  *   symbols_jit.c     code made at run time
  *   symbols_kernel.c  the kernel's
+ *   kernel_asker.c    the same, by asking the kernel
  */
 #pragma once
 
@@ -28,7 +29,7 @@ bool symbols_is_interpreter(const char *symbol);
 
 /* Once each; later calls do nothing. */
 void symbols_know(struct symbols *s, struct symbols_module *m, uint64_t address);
-void symbols_kernel_read(struct symbols *s);
+void symbols_kernel_know(struct symbols *s, uint64_t address);
 
 /* State of a session's debuginfod server; changed while a thread asks one, and so read and written by __atomic_. */
 struct symbols_server {
@@ -117,8 +118,11 @@ bool symbols_jit_find(struct symbols_jit *j, uint64_t address, int64_t mono_ns,
 /* ---- symbols_kernel.c ---- */
 
 struct symbols_kernel;
-struct symbols_kernel *symbols_kernel_open(void); /* NULL: no memory, or addresses are hidden */
+struct symbols_kernel *symbols_kernel_open(void); /* NULL: no memory */
 void symbols_kernel_close(struct symbols_kernel *k);
-/* *@module is set only when it is one of the kernel's modules. */
-bool symbols_kernel_find(const struct symbols_kernel *k, uint64_t address, const char **function,
-			 const char **module);
+/*
+ * False: no name, or addresses are hidden. *@module is set only when it is one of the kernel's modules. An answer stays:
+ * code that BPF programs had is found after their end, if it was asked for before.
+ */
+bool symbols_kernel_find(struct symbols *s, struct symbols_kernel *k, uint64_t address,
+			 const char **function, const char **module);

@@ -1,7 +1,12 @@
 /*
- * symbols_kernel.c - functions of the kernel that runs, and of its modules: /proc/kallsyms.
+ * symbols_kernel.c - functions of the kernel that runs, and of its modules: the kernel answers for each address
+ * (kernel_asker.h); /proc/kallsyms where it may not, or has no answer.
  */
 #include "collector/symbols/symbols_internal.h"
+
+#include "collector/base/grow.h"
+#include "collector/base/map.h"
+#include "collector/symbols/kernel_asker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +17,25 @@ struct entry {
 	const char *name, *module; /* module NULL: of the kernel itself */
 };
 
-struct symbols_kernel {
+#define ASKED_MOST 8192u /* questions that take less time than reading the table */
+
+struct table {
 	char *text;
 	struct entry *entry;
 	size_t cnt;
+};
+
+struct found {
+	const char *function, *module; /* function NULL: no name; module NULL: the kernel itself */
+};
+
+struct symbols_kernel {
+	struct kernel_asker *asker; /* NULL: the table answers */
+	struct table table;
+	bool has_table;    /* was tried */
+	struct map number; /* of an address: index of its answer */
+	struct found *found;
+	size_t cnt, cap;
 };
 
 /* The first name of a place in the file is sorted last, and is found. */
@@ -68,61 +88,124 @@ static bool parse(char *line, struct entry *s)
 	return true;
 }
 
-struct symbols_kernel *symbols_kernel_open(void)
+static void table_read(struct table *t)
 {
-	struct symbols_kernel *k = calloc(1, sizeof(*k));
 	size_t cap = 0;
 	char *save = NULL;
 
-	if (!k)
-		return NULL;
-	k->text = whole_file("/proc/kallsyms");
-	for (char *line = k->text ? strtok_r(k->text, "\n", &save) : NULL; line;
+	t->text = whole_file("/proc/kallsyms");
+	for (char *line = t->text ? strtok_r(t->text, "\n", &save) : NULL; line;
 	     line = strtok_r(NULL, "\n", &save)) {
-		if (k->cnt == cap) {
+		if (t->cnt == cap) {
 			struct entry *grown =
-				realloc(k->entry, (cap = cap * 2 + 65536) * sizeof(*grown));
+				realloc(t->entry, (cap = cap * 2 + 65536) * sizeof(*grown));
 
 			if (!grown)
 				break;
-			k->entry = grown;
+			t->entry = grown;
 		}
-		k->cnt += parse(line, &k->entry[k->cnt]);
+		t->cnt += parse(line, &t->entry[t->cnt]);
 	}
-	if (k->cnt) {
-		qsort(k->entry, k->cnt, sizeof(*k->entry), by_address);
-		return k;
-	}
-	symbols_kernel_close(k);
-	return NULL;
+	if (t->cnt)
+		qsort(t->entry, t->cnt, sizeof(*t->entry), by_address);
 }
 
-void symbols_kernel_close(struct symbols_kernel *k)
+static bool table_find(const struct table *t, uint64_t address, struct found *found)
 {
-	if (!k)
-		return;
-	free(k->entry);
-	free(k->text);
-	free(k);
-}
-
-bool symbols_kernel_find(const struct symbols_kernel *k, uint64_t address, const char **function,
-			 const char **module)
-{
-	size_t low = 0, high = k ? k->cnt : 0;
+	size_t low = 0, high = t->cnt;
 
 	while (low < high) {
 		size_t mid = (low + high) / 2;
 
-		if (k->entry[mid].at <= address)
+		if (t->entry[mid].at <= address)
 			low = mid + 1;
 		else
 			high = mid;
 	}
 	if (!low)
 		return false;
-	*function = k->entry[low - 1].name;
-	if (k->entry[low - 1].module)
-		*module = k->entry[low - 1].module;
+	found->function = t->entry[low - 1].name;
+	found->module = t->entry[low - 1].module;
+	return true;
+}
+
+struct symbols_kernel *symbols_kernel_open(void)
+{
+	struct symbols_kernel *k = calloc(1, sizeof(*k));
+
+	if (k)
+		k->asker = kernel_asker_open();
+	return k;
+}
+
+void symbols_kernel_close(struct symbols_kernel *k)
+{
+	if (!k)
+		return;
+	kernel_asker_close(k->asker);
+	free(k->table.entry);
+	free(k->table.text);
+	map_free(&k->number);
+	free(k->found);
+	free(k);
+}
+
+static bool ask(struct symbols *s, const struct symbols_kernel *k, uint64_t address,
+		struct found *found)
+{
+	char text[KERNEL_TEXT_BYTES];
+	const char *function, *module;
+
+	if (!k->asker || k->cnt >= ASKED_MOST || !kernel_asker_ask(k->asker, address, text) ||
+	    kernel_answer_parse(text, &function, &module) != KERNEL_NAMED)
+		return false;
+	found->function = symbols_text(s, function);
+	found->module = module ? symbols_text(s, module) : NULL;
+	return found->function && (found->module || !module);
+}
+
+static void look_up(struct symbols *s, struct symbols_kernel *k, uint64_t address,
+		    struct found *found)
+{
+	*found = (struct found){NULL, NULL};
+	if (ask(s, k, address, found))
+		return;
+	if (!k->has_table)
+		table_read(&k->table);
+	k->has_table = true;
+	table_find(&k->table, address, found);
+}
+
+/* An answer that finds no room is looked up again. */
+static void keep(struct symbols_kernel *k, uint64_t address, const struct found *found)
+{
+	uint64_t *number;
+
+	if (k->cnt >= ASKED_MOST || !grow(&k->found, k->cnt, &k->cap, sizeof(*k->found)))
+		return;
+	number = map_at(&k->number, address, true);
+	if (!number)
+		return;
+	*number = k->cnt;
+	k->found[k->cnt++] = *found;
+}
+
+bool symbols_kernel_find(struct symbols *s, struct symbols_kernel *k, uint64_t address,
+			 const char **function, const char **module)
+{
+	const uint64_t *number = k ? map_at(&k->number, address, false) : NULL;
+	struct found found = {NULL, NULL};
+
+	if (number) {
+		found = k->found[*number];
+	} else if (k) {
+		look_up(s, k, address, &found);
+		keep(k, address, &found);
+	}
+	if (!found.function)
+		return false;
+	*function = found.function;
+	if (found.module)
+		*module = found.module;
 	return true;
 }

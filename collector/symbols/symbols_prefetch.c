@@ -27,7 +27,7 @@ struct symbols_reader {
 	unsigned first, cnt;
 	/* A ring: an address that does not fit is looked up on request. */
 	struct waiting {
-		struct symbols_module *module;
+		struct symbols_module *module; /* NULL: of the kernel */
 		uint64_t address;
 	} waiting[WAITING_MAX];
 };
@@ -60,7 +60,7 @@ static void *run(void *of)
 		if (w.module)
 			symbols_know(r->symbols, w.module, w.address);
 		else
-			symbols_kernel_read(r->symbols);
+			symbols_kernel_know(r->symbols, w.address);
 		budget_symbols_end();
 		pthread_mutex_lock(&r->lock);
 	}

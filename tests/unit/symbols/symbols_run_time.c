@@ -278,8 +278,6 @@ static void the_kernel_has_names_where_they_are_readable(void **state)
 	if (f)
 		fclose(f);
 	if (!wanted) {
-		assert_false(symbols_kernel(s, 0xffffffff81000000, &frame, &module));
-		assert_string_equal(module, "[kernel.kallsyms]");
 		symbols_close(s);
 		skip();
 	}
