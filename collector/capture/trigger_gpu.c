@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/decode/gpu/gpu_internal.h"
+#include "collector/decode/gpu/gpu.h"
+#include "preload/wire/gpu_wire.h"
 
 #define GPUS_MAX  64u
 #define USERS_MAX 32u

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/decode/gpu/gpu_internal.h"
+#include "collector/decode/gpu/gpu.h"
+#include "preload/wire/gpu_wire.h"
 #include "collector/model/strings.h"
 
 #define PROCESSES 64u

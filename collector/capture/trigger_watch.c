@@ -14,7 +14,8 @@
 #include "collector/base/grow.h"
 #include "collector/base/now.h"
 #include "collector/capture/trigger_late.h"
-#include "collector/decode/gpu/gpu_internal.h"
+#include "collector/decode/gpu/gpu.h"
+#include "preload/wire/gpu_wire.h"
 #include "collector/model/strings.h"
 #include "preload/wire/nvtx_wire.h"
 

@@ -13,7 +13,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "preload/unwind/cfi_internal.h"
+#include "preload/unwind/cfi.h"
 
 #define LOOP       "_PyEval_EvalFrameDefault"
 #define PARTS      8u
@@ -111,13 +111,13 @@ static unsigned jumps_back(const struct code *c, const struct part *part, uint64
 	return cnt;
 }
 
-static void count(struct part *parts, const struct cfi_fde *fde)
+static void count(struct part *parts, uint64_t begin, uint64_t end)
 {
 	for (unsigned i = 0; i < PARTS; i++) {
-		if (parts[i].end && parts[i].begin != fde->begin)
+		if (parts[i].end && parts[i].begin != begin)
 			continue;
-		parts[i].begin = fde->begin;
-		parts[i].end = fde->end;
+		parts[i].begin = begin;
+		parts[i].end = end;
 		parts[i].jumps++;
 		return;
 	}
@@ -140,14 +140,12 @@ bool symbols_loop_part(const struct symbols_table *t, const struct elf_image *e,
 	if (!loop || !e->at || !open_code(e, loop->at, &c) || loop->size > c.high - loop->at)
 		return false;
 	for (uint64_t i = 0; i + JUMP_BYTES <= loop->size; i += STEP) {
-		uint64_t to = target(&c, loop->at + i);
-		struct cfi_cie cie;
-		struct cfi_fde fde;
+		uint64_t to = target(&c, loop->at + i), begin, end;
 
 		if (to - loop->at >= loop->size && to - c.low < c.high - c.low &&
-		    !symbols_table_find(t, to) && cfi_entry(&c.frames, to, &cie, &fde) &&
-		    fde.begin != to && !symbols_table_find(t, fde.begin))
-			count(parts, &fde);
+		    !symbols_table_find(t, to) && sl_cfi_range(&c.frames, to, &begin, &end) &&
+		    begin != to && !symbols_table_find(t, begin))
+			count(parts, begin, end);
 	}
 	for (unsigned i = 1; i < PARTS; i++)
 		if (parts[i].jumps > most->jumps)

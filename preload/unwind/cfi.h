@@ -50,6 +50,9 @@ _Static_assert(sizeof(struct sl_row) == 16, "sl_row");
 /* The row for the instruction at @pc. False (and SL_ROW_NONE): none, or the table is invalid. */
 bool sl_cfi_row(const struct sl_cfi *table, uint64_t pc, struct sl_row *row);
 
+/* The addresses that the entry for the instruction at @pc covers. False: none, or the table is invalid. */
+bool sl_cfi_range(const struct sl_cfi *table, uint64_t pc, uint64_t *begin, uint64_t *end);
+
 /* Registers by DWARF number. */
 #define SL_REG_CNT 32u
 enum {

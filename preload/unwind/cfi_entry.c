@@ -295,3 +295,15 @@ bool cfi_entry(const struct sl_cfi *t, uint64_t pc, struct cfi_cie *c, struct cf
 	return read_fde(t, t->header + (uint64_t)cfi_signed(&in, 4), c, f) && pc >= f->begin &&
 	       pc < f->end;
 }
+
+bool sl_cfi_range(const struct sl_cfi *table, uint64_t pc, uint64_t *begin, uint64_t *end)
+{
+	struct cfi_cie cie;
+	struct cfi_fde fde;
+
+	if (!cfi_entry(table, pc, &cie, &fde))
+		return false;
+	*begin = fde.begin;
+	*end = fde.end;
+	return true;
+}

@@ -28,6 +28,7 @@
 #pragma once
 
 #include "collector/model/arena.h"
+#include "preload/wire/gpu.h"
 
 extern const struct record_family gpu_records;
 
@@ -61,3 +62,20 @@ void gpu_release(struct arenas *as, struct arena *a);
 /* Logs waiting records in the open transaction, for recover; reads them back. */
 int gpu_save(struct arenas *as, struct arena *a);
 void gpu_restore(struct arenas *as, struct arena *a);
+
+struct gpu_function {
+	const char *name;
+	uint8_t library; /* enum sl_gpu_library */
+	uint8_t uses;
+	uint8_t role[SL_GPU_ARGS];
+	bool is_pointer[SL_GPU_ARGS];
+	bool is_count; /* returns bytes, or an error below 0 */
+	bool starts_work;
+	uint8_t of_graph; /* enum gpu_of_graph */
+	uint32_t canon;
+};
+/* @number below SL_GPU_FUNCTION_CNT. */
+const struct gpu_function *gpu_function(unsigned number);
+
+/* Bytes of the payload of a record of the kind (enum sl_gpu_record); 0: no record of work. */
+size_t gpu_work_size(unsigned kind);

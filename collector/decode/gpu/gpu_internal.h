@@ -240,17 +240,6 @@ struct gpu_arena {
 	} match;
 };
 
-struct gpu_function {
-	const char *name;
-	uint8_t library; /* enum sl_gpu_library */
-	uint8_t uses;
-	uint8_t role[SL_GPU_ARGS];
-	bool is_pointer[SL_GPU_ARGS];
-	bool is_count; /* returns bytes, or an error below 0 */
-	bool starts_work;
-	uint8_t of_graph; /* enum gpu_of_graph */
-	uint32_t canon;
-};
 enum gpu_of_graph {
 	GPU_OF_NO_GRAPH,
 	GPU_GRAPH_INSTANTIATED,
@@ -319,7 +308,6 @@ bool gpu_is_written(struct gpu_process *p, struct gpu_thread *th, const struct g
 
 /* ---- gpu_calls.c ---- */
 
-const struct gpu_function *gpu_function(unsigned number);
 /* Whether this call of runtime or driver has no row (last error, version, ...). */
 bool gpu_is_skipped(const char *name);
 void gpu_remember(struct gpu_process *p, struct gpu_thread *th, const struct gpu_written *w);
@@ -374,8 +362,6 @@ void gpu_lent_graphs_release(struct gpu_process *p);
 
 /* ---- gpu_work.c ---- */
 
-/* Bytes of the payload, 0: no such record. */
-size_t gpu_work_size(unsigned kind);
 /* When it was over (session time), and whether the texts it names are known. */
 int64_t gpu_work_end(const struct arenas *as, unsigned kind, const void *payload);
 /* The correlation id of work, which outlasts its call; false: of something else. */

@@ -15,7 +15,7 @@
 #include "collector/kernel/sample/sample_spaces.h"
 #include "collector/kernel/sample/sample_tree.h"
 #include "collector/kernel/sample/sample_unwind.h"
-#include "collector/kernel/sched/sched_internal.h"
+#include "collector/kernel/sched/sched.h"
 #include "collector/base/capture_window.h"
 #include "collector/base/now.h"
 #include "preload/wire/frame.h"

@@ -17,7 +17,7 @@
 #include "collector/base/privilege.h"
 #include "collector/kernel/perf/perf_rings.h"
 #include "collector/kernel/sample/sample_unwind.h"
-#include "collector/kernel/sched/sched_internal.h"
+#include "collector/kernel/sched/sched.h"
 
 #define RING_QUIET   ((size_t)256 << 10) /* of each where no samples are taken */
 #define RING_LEAST   ((size_t)4 << 12)

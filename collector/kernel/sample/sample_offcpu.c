@@ -23,7 +23,7 @@ struct sample_offcpu_tuning sample_offcpu_tuning;
 #include <bpf/libbpf.h>
 
 #include "collector/kernel/sample/sample_python.h"
-#include "collector/kernel/sched/sched_internal.h"
+#include "collector/kernel/sched/sched.h"
 #include "collector/kernel/sched/sched_load.h"
 
 #pragma GCC diagnostic push

@@ -25,7 +25,7 @@
 #include "collector/kernel/sample/sample_python_code.h"
 #include "collector/kernel/sample/sample_python_frames.h"
 #include "collector/kernel/sample/sample_python_find.h"
-#include "collector/kernel/sched/sched_internal.h"
+#include "collector/kernel/sched/sched.h"
 #include "collector/kernel/sched/sched_load.h"
 
 #pragma GCC diagnostic push

@@ -188,3 +188,6 @@ void sched_close(struct sched *s);
 
 /* For `status -e`: does this backend work here? 0, or -errno and a sentence plus, in @fix, the command that would enable it. */
 int sched_probe(enum sched_backend backend, char *why, size_t why_len, char *fix, size_t fix_len);
+
+/* SCHED_STATE_* of the kernel's bits. */
+uint8_t sched_state(uint32_t bits);

@@ -172,6 +172,3 @@ void sched_edges_free(struct sched *s);
  */
 void sched_merge(struct sched *s, uint64_t *next_ns, unsigned cnt, uint64_t horizon_ns,
 		 uint64_t (*take)(struct sched *s, unsigned stream));
-
-/* SCHED_STATE_* of the kernel's bits. */
-uint8_t sched_state(uint32_t bits);
