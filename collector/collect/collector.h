@@ -46,7 +46,7 @@ struct intake {
 	void (*on_capture)(struct collector *c, int sock, const struct hello *h);
 };
 
-/* How long records may wait before they become rows: run/pace.c. */
+/* How long records may wait before they become rows: run/drain_pacing.c. */
 struct pace {
 	int uptime;           /* /proc/uptime, -1 none */
 	unsigned free_looks;  /* consecutive reads of it with a free CPU */

@@ -3,7 +3,7 @@
  */
 #include "collector/run/collect.h"
 #include "collector/base/now.h"
-#include "collector/run/pace.h"
+#include "collector/run/drain_pacing.h"
 
 #include <errno.h>
 #include <fcntl.h>

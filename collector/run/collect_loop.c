@@ -19,7 +19,7 @@
 #include "collector/collect/intake.h"
 #include "collector/collect/pump.h"
 #include "collector/run/launch.h"
-#include "collector/run/pace.h"
+#include "collector/run/drain_pacing.h"
 #include "collector/run/session_control.h"
 
 #define BUSY_ROWS 20000u

@@ -10,7 +10,7 @@
 #include "exporters/read/sql_rows.h"
 #include "exporters/commands/cmd_ranks.h"
 #include "exporters/ranks/manifests.h"
-#include "exporters/ranks/ranked.h"
+#include "exporters/ranks/rank_of_file.h"
 #include "exporters/ranks/rollup.h"
 
 #define WHY_TEXT 2048

@@ -7,7 +7,7 @@
 #include "collector/base/message.h"
 #include "collector/base/options.h"
 #include "exporters/commands/cmd_ranks.h"
-#include "exporters/ranks/choose.h"
+#include "exporters/ranks/run_choice.h"
 #include "exporters/sql/report.h"
 
 static const char usage[] = "sightline ranks ask QUESTION -d DATASET [options]";

@@ -9,7 +9,7 @@
 #include "collector/base/options.h"
 #include "exporters/commands/cmd_ranks.h"
 #include "exporters/ranks/ask.h"
-#include "exporters/ranks/choose.h"
+#include "exporters/ranks/run_choice.h"
 #include "exporters/ranks/clock.h"
 #include "exporters/ranks/dataset.h"
 

@@ -6,7 +6,7 @@
 #include "collector/base/message.h"
 #include "collector/base/options.h"
 #include "exporters/commands/cmd_ranks.h"
-#include "exporters/ranks/choose.h"
+#include "exporters/ranks/run_choice.h"
 #include "exporters/ranks/fetch.h"
 
 #define WHY_TEXT 2048

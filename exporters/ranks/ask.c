@@ -7,7 +7,7 @@
 
 #include "collector/base/embed.h"
 #include "exporters/ranks/dataset.h"
-#include "exporters/ranks/older.h"
+#include "exporters/ranks/superseded_rows.h"
 
 #define FOLDER "ranks/questions/"
 

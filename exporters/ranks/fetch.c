@@ -16,7 +16,7 @@
 #include "collector/base/saturate.h"
 #include "exporters/formats/target.h"
 #include "exporters/ranks/dataset.h"
-#include "exporters/ranks/label.h"
+#include "exporters/ranks/rank_labels.h"
 #include "exporters/ranks/manifests.h"
 #include "exporters/ranks/merge.h"
 #include "exporters/ranks/rollup.h"

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "exporters/ranks/ranked.h"
+#include "exporters/ranks/rank_of_file.h"
 #include "exporters/read/db_filter.h"
 
 struct fetch {

@@ -10,7 +10,7 @@
 
 #include "collector/base/saturate.h"
 #include "exporters/formats/slice.h"
-#include "exporters/ranks/label.h"
+#include "exporters/ranks/rank_labels.h"
 #include "exporters/read/foreign_schema.h"
 #include "exporters/read/sql_rows.h"
 

@@ -15,7 +15,7 @@
 #include "exporters/timeline/timeline.h"
 #include "exporters/timeline/tl_tables.h"
 #include "exporters/view/index/pack.h"
-#include "exporters/view/index/side.h"
+#include "exporters/view/index/index_file.h"
 
 #define VIEW_FAN    8
 #define VIEW_LEVELS 12

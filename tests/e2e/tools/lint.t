@@ -25,7 +25,7 @@ planted() { # NAME STEP FILE TEXT: the line of TEXT at the end of FILE turns STE
 	lint 0 "$1: green without it" "$2"
 }
 floors=floors_link_cycles_and_folder_readmes
-planted 'an upward include' $floors collector/base/budget.h '#include "collector/run/pace.h"'
+planted 'an upward include' $floors collector/base/budget.h '#include "collector/run/drain_pacing.h"'
 planted 'a private header of another folder' $floors collector/base/budget.h '#include "preload/unwind/cfi_internal.h"'
 base=hashes_escapes_and_clocks_stand_in_base
 planted 'a hash of its own' $base exporters/text/format.h 'static inline unsigned planted(unsigned x) { return x * 0x9E3779B1u >> 20; }'

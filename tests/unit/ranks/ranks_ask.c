@@ -2,7 +2,7 @@
 #include "ranks_test.h"
 
 #include "exporters/ranks/ask.h"
-#include "exporters/ranks/older.h"
+#include "exporters/ranks/superseded_rows.h"
 
 static char *script;
 

@@ -1,4 +1,4 @@
-/* view_side.c - the side file: whole, cut off, damaged, of another report; and where it is put. */
+/* view_index_file.c - the side file: whole, cut off, damaged, of another report; and where it is put. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

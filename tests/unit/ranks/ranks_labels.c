@@ -1,8 +1,8 @@
-/* ranks_label.c - names of processes with their ranks, and the rank of a report by its file's name or the command line. */
+/* ranks_labels.c - names of processes with their ranks, and the rank of a report by its file's name or the command line. */
 #include "ranks_test.h"
 
-#include "exporters/ranks/label.h"
-#include "exporters/ranks/ranked.h"
+#include "exporters/ranks/rank_labels.h"
+#include "exporters/ranks/rank_of_file.h"
 
 /* ---- label ---- */
 
@@ -267,5 +267,5 @@ int main(void)
 		TEST(name_of_2000_characters),
 	};
 
-	return cmocka_run_group_tests_name("ranks_label", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("ranks_labels", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* label.h - in a report that is a part of others: which process is which rank, for readers and for the order of rows. */
+/* rank_labels.h - in a report that is a part of others: which process is which rank, for readers and for the order of rows. */
 #pragma once
 
 #include <stddef.h>

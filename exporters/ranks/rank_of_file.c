@@ -1,5 +1,5 @@
-/* ranked.c - reads REPORT=RANK and patterns of file names. */
-#include "exporters/ranks/ranked.h"
+/* rank_of_file.c - reads REPORT=RANK and patterns of file names. */
+#include "exporters/ranks/rank_of_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

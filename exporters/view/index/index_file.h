@@ -1,5 +1,5 @@
 /*
- * side.h - the side file, REPORT.view: extents of lanes, each with a checksum and its own place, and a directory at the end.
+ * index_file.h - the side file, REPORT.view: extents of lanes, each with a checksum and its own place, and a directory at the end.
  *
  * It is written once, by the process that builds it, and only appended to; another process takes it only when its directory
  * is there, whole, and of this report. Readers take extents through a cache of bounded size, which checks them.

@@ -1,8 +1,8 @@
-/* ranks_older.c - rows that newer ones have replaced, and which run and engine a question is about. */
+/* ranks_superseded_rows.c - rows that newer ones have replaced, and which run and engine a question is about. */
 #include "ranks_test.h"
 
 #include "collector/base/message.h"
-#include "exporters/ranks/choose.h"
+#include "exporters/ranks/run_choice.h"
 
 /* ---- older ---- */
 
@@ -356,5 +356,5 @@ int main(void)
 		ENGINE_TEST(engine_that_is_not_there_is_not_started),
 	};
 
-	return cmocka_run_group_tests_name("ranks_older", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("ranks_superseded_rows", tests, NULL, NULL);
 }

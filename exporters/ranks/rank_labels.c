@@ -1,5 +1,5 @@
-/* label.c - names of processes with their ranks. */
-#include "exporters/ranks/label.h"
+/* rank_labels.c - names of processes with their ranks. */
+#include "exporters/ranks/rank_labels.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /*
- * pace.c - when the rings are looked at, and whether their records become rows at once.
+ * drain_pacing.c - when the rings are looked at, and whether their records become rows at once.
  *
  * A look copies full chunks into the spool (collect/move.c), which takes a tenth of the time that rows take. Where the program
  * has all processors, that is all that happens until one is free or the program has ended, as long as the spool has room:
  * each row would cost the program time. With a free one, rows are made beside it.
  */
-#include "collector/run/pace.h"
+#include "collector/run/drain_pacing.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* side.c - the file, its extents and the cache of them. */
+/* index_file.c - the file, its extents and the cache of them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include "collector/base/grow.h"
 #include "collector/base/hash.h"
 #include "collector/base/plain_file.h"
-#include "exporters/view/index/side.h"
+#include "exporters/view/index/index_file.h"
 
 #define FILE_MAGIC   "SLVIEW01"
 #define EXTENT_MAGIC 0x54584C53u /* "SLXT" */

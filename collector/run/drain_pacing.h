@@ -1,4 +1,4 @@
-/* pace.h - when the rings are looked at, and whether their records become rows at once or wait in the spool. */
+/* drain_pacing.h - when the rings are looked at, and whether their records become rows at once or wait in the spool. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,11 +1,11 @@
-/* choose.h - the default run and engine of a question. */
+/* run_choice.h - the default run and engine of a question. */
 #pragma once
 
 #include <limits.h>
 
 #include "exporters/ranks/ask.h"
 #include "exporters/ranks/manifests.h"
-#include "exporters/ranks/older.h"
+#include "exporters/ranks/superseded_rows.h"
 
 struct chosen {
 	char run[256];

@@ -1,5 +1,5 @@
 /*
- * older.h - rows that newer ones have replaced: of a rank that is in the reports of several nodes (a node was replaced while the
+ * superseded_rows.h - rows that newer ones have replaced: of a rank that is in the reports of several nodes (a node was replaced while the
  * job went on), the newest count, and of a rank that was started again in place, the last start.
  */
 #pragma once

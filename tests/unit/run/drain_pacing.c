@@ -1,4 +1,4 @@
-/* pace.c - when the rings are looked at, and whether records become rows at once. Times are hours away, so that no machine is too slow. */
+/* drain_pacing.c - when the rings are looked at, and whether records become rows at once. Times are hours away, so that no machine is too slow. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "collector/base/now.h"
-#include "collector/run/pace.h"
+#include "collector/run/drain_pacing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -461,5 +461,5 @@ int main(void)
 		TEST(flight_recorder_rests_between_looks),
 	};
 
-	return cmocka_run_group_tests_name("pace", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("drain_pacing", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* choose.c - the newest run, the engine that is there. */
-#include "exporters/ranks/choose.h"
+/* run_choice.c - the newest run, the engine that is there. */
+#include "exporters/ranks/run_choice.h"
 
 #include <stdio.h>
 #include <stdlib.h>

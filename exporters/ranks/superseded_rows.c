@@ -1,5 +1,5 @@
-/* older.c - which rows newer ones have replaced, as conditions of SQL that DuckDB and Spark both know. */
-#include "exporters/ranks/older.h"
+/* superseded_rows.c - which rows newer ones have replaced, as conditions of SQL that DuckDB and Spark both know. */
+#include "exporters/ranks/superseded_rows.h"
 
 #include <string.h>
 

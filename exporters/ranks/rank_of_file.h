@@ -1,5 +1,5 @@
 /*
- * ranked.h - the rank of a report that does not show it, such as an export of nsys: from the command line, or from its file's name.
+ * rank_of_file.h - the rank of a report that does not show it, such as an export of nsys: from the command line, or from its file's name.
  */
 #pragma once
 
