@@ -44,6 +44,14 @@ KEEP_LOOPS := $(or $(call knows_flag,-fno-tree-loop-distribute-patterns),$(call 
 PRELOAD_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -fexceptions \
 	$(KEEP_LOOPS) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0
 
+# A program's stack may be misaligned, as assembly and JITs leave it, which functions of libc do not mind: code without SSE
+# does not, either. Functions that take floating point numbers need SSE; these align their stack, which costs instructions.
+FLOATING_OBJ := $(addprefix $(B)/preload/,libc/wrap_printf.o nvtx/nvtx_counter.o)
+ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
+$(filter-out $(FLOATING_OBJ),$(PRELOAD_OBJ)): PRELOAD_FLAGS += -mno-sse
+$(FLOATING_OBJ): PRELOAD_FLAGS += -mstackrealign
+endif
+
 # Wrappers run on stacks of handlers and coroutines: what needs more than a little is in the ring or in the thread's memory. The
 # largest frames are the unwinder's, which looks first whether there is room (sl_unwind_has_room()). libtrace-cuda.so runs
 # where CUPTI does, which needs more.

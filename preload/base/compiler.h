@@ -17,3 +17,13 @@
 
 /* The compiler must not move ring writes out of the busy section; the CPU needs no fence for that. */
 #define sl_barrier() __asm__ volatile("" ::: "memory")
+
+/*
+ * For a function that calls a function of libc which the program has not called: libc may want its stack aligned, as the ABI
+ * has it, and that of the program, which this library's code does not mind (-mno-sse), may not be.
+ */
+#ifdef __x86_64__
+#define SL_ALIGNS_STACK __attribute__((force_align_arg_pointer, noinline))
+#else
+#define SL_ALIGNS_STACK
+#endif

@@ -78,12 +78,13 @@ const char *sl_glibc_version(void)
 	return LIBC(version, "gnu_get_libc_version") ? libc.version() : NULL;
 }
 
-OWN int dl_iterate_phdr(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg)
+OWN SL_ALIGNS_STACK int dl_iterate_phdr(int (*visit)(struct dl_phdr_info *, size_t, void *),
+					void *arg)
 {
 	return LIBC(iterate, "dl_iterate_phdr") ? libc.iterate(visit, arg) : 0;
 }
 
-OWN unsigned long getauxval(unsigned long type)
+OWN SL_ALIGNS_STACK unsigned long getauxval(unsigned long type)
 {
 	return LIBC(auxval, "getauxval") ? libc.auxval(type) : 0;
 }
@@ -93,13 +94,13 @@ OWN pthread_t pthread_self(void)
 	return LIBC(self, "pthread_self") ? libc.self() : 0;
 }
 
-OWN int dirfd(DIR *dir)
+OWN SL_ALIGNS_STACK int dirfd(DIR *dir)
 {
 	return LIBC(dirfd, "dirfd") ? libc.dirfd(dir) : -1;
 }
 
 OWN int __cxa_atexit(void (*function)(void *), void *arg, void *dso);
-OWN int __cxa_atexit(void (*function)(void *), void *arg, void *dso)
+OWN SL_ALIGNS_STACK int __cxa_atexit(void (*function)(void *), void *arg, void *dso)
 {
 	return LIBC(at_exit, "__cxa_atexit") ? libc.at_exit(function, arg, dso) : -1;
 }

@@ -17,6 +17,7 @@
 
 #include <string.h>
 
+#include "preload/base/compiler.h"
 #include "preload/base/resolve.h"
 
 void *sl_real[SL_HOOK_CNT];
@@ -81,12 +82,18 @@ bool sl_object_open(struct sl_object *o, const struct dl_phdr_info *info)
 	return sl_object_of(o, info->dlpi_addr, dyn);
 }
 
+/* Of a function with several versions, by the processor. */
+static SL_ALIGNS_STACK void *choose(void *(*resolver)(void))
+{
+	return resolver();
+}
+
 static void *symbol_address(const struct sl_object *o, const ElfW(Sym) * sym)
 {
 	void *p = (void *)(o->base + sym->st_value);
 
 	if (ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC)
-		p = ((void *(*)(void))p)();
+		p = choose((void *(*)(void))p);
 	return p;
 }
 

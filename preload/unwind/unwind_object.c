@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "preload/base/compiler.h"
 #include "preload/base/object.h"
 #include "preload/base/table.h"
 
@@ -143,6 +144,11 @@ static bool in_vdso(uint64_t pc, struct unwind_object *o)
 	return read_headers(o, p, cnt, pc);
 }
 
+static SL_ALIGNS_STACK bool ask_loader(uint64_t pc, struct found_object *found)
+{
+	return loader_find((void *)pc, found) == 0;
+}
+
 bool unwind_object(uint64_t pc, struct unwind_object *o)
 {
 	struct found_object found;
@@ -153,7 +159,7 @@ bool unwind_object(uint64_t pc, struct unwind_object *o)
 		return true;
 	if (!loader_find)
 		return by_list(pc, o);
-	if (loader_find((void *)pc, &found) != 0)
+	if (!ask_loader(pc, &found))
 		return false;
 	p = headers_at((uint64_t)found.map_start, &cnt);
 	if (!p) /* moved by a tool that changed the file */

@@ -1,5 +1,6 @@
 /*
  * small_stack measure WHEN           prints for each call how many bytes of stack it needs: "NAME BYTES"
+ * small_stack measure WHEN shifted [NAME]  the same, or of one call, on a stack that is not aligned to 16 bytes, as assembly may leave it
  * small_stack try WHEN EXTRA <NEEDS  makes each call on a stack that ends BYTES + EXTRA below it, and prints those that overflow
  *
  * WHEN: "warm" repeats a call; "thread" makes it the first of a thread, "process" the first of a forked process; the stack is
@@ -266,14 +267,32 @@ static const struct {
 
 static ucontext_t back, there;
 static void (*current)(void);
+static bool is_shifted;
 static struct result {
 	long need, top; /* bytes of the stack below and above the frame that makes the call */
 } * result;
 
+/* As a function that has pushed one register too few or too many. */
+static void call_shifted(void (*call)(void))
+{
+#ifdef __x86_64__
+	__asm__ volatile("sub $136, %%rsp\n\tcall *%0\n\tadd $136, %%rsp"
+			 : "+r"(call)
+			 :
+			 : "memory", "cc", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10",
+			   "r11");
+#else
+	call();
+#endif
+}
+
 static __attribute__((noinline)) void on_stack(void)
 {
 	result->top = (long)__builtin_frame_address(0);
-	current();
+	if (is_shifted)
+		call_shifted(current);
+	else
+		current();
 	sink = 0; /* no jump in place of the call */
 }
 
@@ -416,11 +435,15 @@ static void set_up(void)
 	signal(SIGURG, SIG_IGN);
 }
 
-static void measure(const char *when)
+/* @only: NULL for all calls. */
+static void measure(const char *when, const char *only)
 {
 	for (unsigned i = 0; i < CNT; i++) {
-		int status = in_child(i, when, STACK);
+		int status;
 
+		if (only && strcmp(calls[i].name, only) != 0)
+			continue;
+		status = in_child(i, when, STACK);
 		if (status)
 			printf("%s failed with status %#x\n", calls[i].name, (unsigned)status);
 		else
@@ -452,8 +475,9 @@ int main(int argc, char **argv)
 		return 2;
 	list_in = stdin;
 	set_up();
+	is_shifted = argc > 3 && strcmp(argv[3], "shifted") == 0;
 	if (strcmp(argv[1], "measure") == 0)
-		measure(argv[2]);
+		measure(argv[2], argc > 4 ? argv[4] : NULL);
 	else
 		return try(argv[2], argc > 3 ? atol(argv[3]) : 0);
 	return 0;

@@ -89,7 +89,11 @@ static void others(const char *a)
 	note_err("fopen", 0, errno, NIL, NIL, NIL, "/nonexistent/x");
 	f = open_memstream(&mem, &len);
 	note("fwrite", (long)fwrite(buf, 1, n7, f), ANY, 7, NIL, NOPATH);
+	/* Floating point numbers are in registers of their own. */
+	note("fprintf", fprintf(f, "%.2f %g", n64 / 4.0 + 0.25, n7 / 2.0), ANY, ANY, NIL, NOPATH);
 	note("fclose", fclose(f), ANY, NIL, NIL, NOPATH);
+	if (strcmp(mem + 7, "16.25 3.5") != 0)
+		raw_puts(2, "fprintf is wrong\n");
 	free(mem);
 	note("puts", puts("to standard output"), 1, 19, NIL, ANYPATH);
 	note("printf", printf("%d\n", n64), 1, ANY, NIL, ANYPATH);

@@ -5,7 +5,7 @@
 command -v git >/dev/null || skip_all 'git is not installed (package git)'
 
 mkdir tree
-(cd "$TOP" && tar cf - scripts collector/base exporters/text preload/base CONTRIBUTING.md README.md .clang-format) | tar xf - -C tree
+(cd "$TOP" && tar cf - scripts collector/base exporters/text preload/base CONTRIBUTING.md README.md Makefile .clang-format) | tar xf - -C tree
 mkdir tree/build
 (cd "$B" && tar cf - collector/base/*.o exporters/text/*.o preload/base/*.o) | tar xf - -C tree/build
 cd tree || exit 1
@@ -34,6 +34,7 @@ planted 'a clock of its own' $base exporters/text/format.h 'static inline void p
 planted 'a word of the dialect' words_of_comments_and_commit_subjects collector/base/budget.h '/* What somebody told the reader. */'
 planted 'a line comment' comments_are_not_line_comments collector/base/budget.h '	// as in C++'
 planted 'an include of sqlite3.h in another room' sqlite3_h_is_included_in_four_rooms collector/base/budget.h '#include <sqlite3.h>'
+planted 'a floating point argument in the shim' floating_point_arguments_of_the_shim_are_taken_with_sse preload/base/table.c 'long planted(double value) { return (long)value; }'
 opens=calls_that_open_files_are_listed_with_reasons
 planted 'a call of open() in another file' $opens collector/base/budget.h 'static int planted(const char *path) { return open(path, 0); }'
 planted 'a call of sqlite3_exec() in another file' $opens exporters/text/format.h 'static int planted(sqlite3 *db) { return sqlite3_exec(db, "", 0, 0, 0); }'

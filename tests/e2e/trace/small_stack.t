@@ -1,5 +1,5 @@
 #!/bin/sh
-# Calls on small stacks, of handlers and coroutines: how much more stack they need while they are traced.
+# Calls on small stacks, of handlers and coroutines: how much more stack they need while they are traced; on misaligned ones.
 . tests/lib.sh
 
 PROGRAM=$PROG/small_stack
@@ -33,6 +33,15 @@ for when in warm thread process handler; do
 	is "$(wc -l <"$W/traced.$when") $(grep -c failed "$W/traced.$when")" "$(wc -l <"$W/plain.$when") 0" "$when: each call is made, traced"
 	is "$(paste -d ' ' "$W/plain.$when" "$W/traced.$when" | awk '$5 - $2 > 768 { print $1 ": " $5 - $2 " bytes" }')" '' \
 		"$when: no call needs more than 768 bytes for the tracer"
+done
+
+# On a stack that is not aligned to 16 bytes, as assembly and JITs may leave it: most functions of the C library do not mind.
+for when in warm thread process handler; do
+	"$PROGRAM" measure $when shifted >"$W/plain.shifted"
+	check "$when: calls are made on a misaligned stack, untraced" test "$(grep -vc failed "$W/plain.shifted")" -gt 300
+	profile a$when --osrt-threshold=0 --osrt-backtrace-threshold=0 "$PROGRAM" measure $when shifted >"$W/traced.shifted" 2>err
+	is "$?$(awk 'FNR == NR { bad[$1] = / failed /; next } / failed / && !bad[$1]' "$W/plain.shifted" "$W/traced.shifted")" 0 \
+		"$when: no call fails on a misaligned stack that does not untraced"
 done
 
 # On a stack that ends so many bytes below what the program needs, with stacks of all calls, and with the default options.
