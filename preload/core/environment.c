@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +23,33 @@ static bool starts(const char *s, const char *prefix)
 	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
+/* The loader's: where argc, argv and the environment are. */
+extern void *__libc_stack_end __attribute__((weak));
+extern struct r_debug _r_debug __attribute__((weak));
+
+char **sl_environ(void)
+{
+	char **at;
+
+	if (environ)
+		return environ;
+	/* Only when all objects are relocated does the loader call its list consistent. */
+	if (!&__libc_stack_end || !&_r_debug || !_r_debug.r_version ||
+	    _r_debug.r_state != RT_CONSISTENT)
+		return NULL;
+	/* Not by argc, which is that of the loader where this was run as a program. */
+	for (at = (char **)__libc_stack_end + 1; *at; at++)
+		;
+	return at + 1;
+}
+
 int sl_env_find(const char *name)
 {
 	size_t len = strlen(name);
+	char **env = sl_environ();
 
-	for (int i = 0; environ && environ[i]; i++)
-		if (strncmp(environ[i], name, len) == 0 && environ[i][len] == '=')
+	for (int i = 0; env && env[i]; i++)
+		if (strncmp(env[i], name, len) == 0 && env[i][len] == '=')
 			return i;
 	return -1;
 }
@@ -300,7 +322,8 @@ void sl_env_publish_session(const char *entry)
 	char **all;
 	long m;
 
-	if (sl_env_find(SL_SESSION_ENV) >= 0)
+	/* What is set before the C library is initialized, this overwrites. */
+	if (!environ || sl_env_find(SL_SESSION_ENV) >= 0)
 		return;
 	while (environ && environ[cnt])
 		cnt++;

@@ -11,7 +11,12 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Index of @name in environ, or -1. */
+/*
+ * The environment of this process: environ, or the one on its first stack as long as the C library, which sets environ, is not
+ * initialized: in functions of a program's .preinit_array. NULL: none yet, the loader is at work (IFUNC resolvers).
+ */
+char **sl_environ(void);
+/* Index of @name in it, or -1. */
 int sl_env_find(const char *name);
 
 /* How an environment has to be rewritten for a new program. */

@@ -56,10 +56,10 @@ static size_t make_variables(const void *what, char *to, size_t room)
 
 		if (at < 0)
 			continue;
-		len = strnlen(environ[at], name + VALUE_MAX);
+		len = strnlen(sl_environ()[at], name + VALUE_MAX);
 		if (n + len + 1 > room)
 			return room < SL_MADE_BYTES ? SL_MADE_CUT : n;
-		memcpy(to + n, environ[at], len);
+		memcpy(to + n, sl_environ()[at], len);
 		n += len;
 		to[n++] = 0;
 	}

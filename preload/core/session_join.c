@@ -336,7 +336,7 @@ static const char *session_variable(const char **why)
 
 	*why = NULL;
 	if (i >= 0)
-		return strchr(environ[i], '=') + 1;
+		return strchr(sl_environ()[i], '=') + 1;
 	of_parent = sl_session_of_parent();
 	if (of_parent)
 		return of_parent;
@@ -430,8 +430,8 @@ bool sl_process_start(void)
 {
 	uint32_t expected = START_NOT_YET;
 
-	/* libc sets environ first; before that (in IFUNC resolvers) nothing can be started. */
-	if (!environ)
+	/* Before that, in IFUNC resolvers, nothing can be started. */
+	if (!sl_environ())
 		return false;
 	if (!__atomic_compare_exchange_n(&start_state, &expected, START_RUNNING, 0,
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
@@ -553,6 +553,8 @@ static void constructor(int argc, char **argv)
 			if (sl_global.path && path_buffer[0])
 				sl_env_absolute_preload(path_buffer, sl_global.path);
 		}
+	} else if (start_state == START_FAILED && sl_global.root) {
+		sl_env_publish_session(no_session);
 	}
 	sl_env_drop_runtime();
 	if (sl_env_find(SL_CLEAN_ENV) >= 0)

@@ -39,7 +39,7 @@ static const char *find_collector(const char *own_path)
 	const char *slash;
 
 	if (i >= 0)
-		return strchr(environ[i], '=') + 1;
+		return strchr(sl_environ()[i], '=') + 1;
 	slash = own_path ? strrchr(own_path, '/') : NULL;
 	if (!slash || (size_t)(slash - own_path) + 32 > sizeof(collector_path))
 		return NULL;
@@ -57,7 +57,7 @@ static unsigned collector_environment(char **out, unsigned room)
 {
 	unsigned n = 0;
 
-	for (char **e = environ; *e && n + 1 < room; e++)
+	for (char **e = sl_environ(); *e && n + 1 < room; e++)
 		if (strncmp(*e, "LD_PRELOAD=", 11) != 0 && strncmp(*e, "LD_AUDIT=", 9) != 0)
 			out[n++] = *e;
 	out[n] = NULL;

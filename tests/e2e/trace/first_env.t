@@ -4,6 +4,7 @@
 . tests/lib.sh
 
 echo "it's" >it
+readelf -lW "$PROG/first_env" >interpreter
 cat=$(command -v cat)
 
 over() { [ -z "$(ls -A "$SIGHTLINE_SESSIONS")" ]; }
@@ -33,6 +34,21 @@ tree shell 'cat|1 cat|1 first_env|0 first_env|0 ' sh -c '"$0" "$1" it; "$0" "$1"
 SIGHTLINE_OUTPUT=$W/taken.sqlite LD_PRELOAD=$SHIM "$PROG/first_env" "$PROG/first_env" "$cat" it >got 2>err
 is "$(cat got) $(grep -c 'not tracing' err)" "it's 1" 'a root process that is not traced: its children run, without a message'
 rm taken.sqlite
+
+# Calls of a program's .preinit_array, before the C library is initialized: environ is not set then.
+echo e >early
+early() { # NAME
+	is "$(q "$R" "SELECT name FROM call WHERE path LIKE '%/early' ORDER BY start" | tr '\n' ' ')" 'open read close ' "$1: calls before the constructors are recorded, once"
+}
+profile early --osrt-threshold=0 "$PROG/first_env" "$cat" it >got 2>err
+is "$? $(cat got)" "0 it's" 'profile: the program with calls before the constructors runs'
+early profile
+SIGHTLINE_OPTIONS=--osrt-threshold=0 bare early_bare "$PROG/first_env" "$cat" it >got 2>err
+is "$? $(cat got err)" "0 it's" 'bare: the program with calls before the constructors runs'
+check 'bare: the session with calls before the constructors ends' wait_for 20 over
+early bare
+SIGHTLINE_OPTIONS=--osrt-threshold=0 bare early_loader "$(sed -n 's/.*interpreter: \(.*\)]/\1/p' interpreter)" "$PROG/first_env" "$cat" it >got 2>err
+is "$? $(cat got err)" "0 it's" 'bare, the loader as a program: the program with calls before the constructors runs'
 
 # Beside a live session.
 SIGHTLINE_OUTPUT=$W/other.sqlite LD_PRELOAD=$SHIM sh -c 'echo >ready; while [ ! -e stop ]; do sleep 0.02; done' &
