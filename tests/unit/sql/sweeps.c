@@ -46,7 +46,7 @@ static int make(void **state)
 	    "correlationId);"
 	    "CREATE TABLE OSRT_API(start, end, globalTid, nameId, returnValue, pathId);"
 	    "CREATE TABLE SCHED_EVENTS(start, isSchedIn, globalTid, threadState, cpu);"
-	    "CREATE TABLE SL_SCHED_DETAIL(start, globalTid, preempted, wakeupTime);"
+	    "CREATE TABLE SL_SCHED_DETAIL(start, globalTid, preempted, wakeupTime, wakerTid);"
 	    "CREATE TABLE SL_PROCESS_TREE(globalPid, traced, kind);"
 	    "CREATE TEMP TABLE wall AS SELECT 0 AS start, 1000 AS end, 1000 AS ns");
 	return 0;
@@ -370,7 +370,8 @@ static const char switches[] =
 	", 1), (100, 1, " T1 ", NULL), (260, 1, " T1 ", NULL),"
 	" (300, 0, " T1 ", 2), (400, 1, " T1 ", NULL), (500, 0, " T1 ", 3), (620, 1, " T1 ", NULL),"
 	" (150, 1, " T2 ", NULL), (450, 0, " T2 ", 2), (700, 0, " T2 ", 2);"
-	"INSERT INTO SL_SCHED_DETAIL VALUES (400, " T1 ", NULL, 350)";
+	"INSERT INTO SL_SCHED_DETAIL(start, globalTid, preempted, wakeupTime) VALUES (400, " T1
+	", NULL, 350)";
 
 static void a_sweep_of_switches_has_the_times_of_threads(void **state)
 {
@@ -390,18 +391,30 @@ static void a_sweep_of_switches_has_the_times_of_threads(void **state)
 static void details_of_switches_count_more_than_states(void **state)
 {
 	(void)state;
-	/* what is known of a switch counts more than the state; a wakeup that is not in the sleep does not */
+	/* a detail counts more than the state; a wakeup before the sleep leaves none of it */
 	run("INSERT INTO SCHED_EVENTS(start, isSchedIn, globalTid, threadState) VALUES (0, 1, " T1
 	    ", NULL), (10, 0, " T1 ", 1), (30, 1, " T1 ", NULL),"
 	    " (40, 0, " T1 ", 2), (70, 1, " T1 ", NULL), (80, 0, " T1 ", 2), (90, 1, " T1
 	    ", NULL), (95, 0, " T1 ", 2);"
-	    "INSERT INTO SL_SCHED_DETAIL VALUES (10, " T1 ", 0, NULL), (40, " T1
-	    ", 1, NULL), (90, " T1 ", NULL, 20)");
+	    "INSERT INTO SL_SCHED_DETAIL(start, globalTid, preempted, wakeupTime) VALUES (10, " T1
+	    ", 0, NULL), (40, " T1 ", 1, NULL), (90, " T1 ", NULL, 20)");
 	step("sched_sweep");
 	assert_string_equal(
 		rows("SELECT runs, ran, waited, preempted, first, last FROM sched_threads"),
-		"4 35 30 1 0 95\n");
-	assert_string_equal(rows("SELECT * FROM sched_level ORDER BY 1, 2"), "1 0 30\n1 1 35\n");
+		"4 35 40 1 0 95\n");
+	assert_string_equal(rows("SELECT * FROM sched_level ORDER BY 1, 2"), "1 0 40\n1 1 35\n");
+}
+
+static void a_new_thread_waits_since_its_wakeup(void **state)
+{
+	(void)state;
+	run("INSERT INTO SCHED_EVENTS(start, isSchedIn, globalTid) VALUES (50, 1, " T1
+	    "), (60, 0, " T1
+	    "); INSERT INTO SL_SCHED_DETAIL(start, globalTid, wakeupTime) VALUES (50, " T1 ", 20)");
+	step("sched_sweep");
+	assert_string_equal(rows("SELECT ran, waited, first, last FROM sched_threads"),
+			    "10 30 20 60\n");
+	assert_string_equal(rows("SELECT * FROM sched_level ORDER BY 1, 2"), "1 0 30\n1 1 10\n");
 }
 
 /* Of a machine that was recorded as a whole: the traced processes. */
@@ -570,6 +583,7 @@ int main(void)
 						drop),
 		cmocka_unit_test_setup_teardown(details_of_switches_count_more_than_states, make,
 						drop),
+		cmocka_unit_test_setup_teardown(a_new_thread_waits_since_its_wakeup, make, drop),
 		cmocka_unit_test_setup_teardown(only_traced_processes_are_swept, make, drop),
 		cmocka_unit_test_setup_teardown(random_reports_are_swept_as_by_slow_sql, make,
 						drop),

@@ -1,7 +1,6 @@
--- The states of threads between context switches: ran on a CPU, waited able to run but without a CPU, or slept. Where wakeups
--- were not recorded, waiting after a sleep counts as part of it. Spans whose end was not seen are left out, save the last run
--- of a thread. Of a machine that was recorded as a whole: the traced processes and their children. One pass fills these
--- tables.
+-- The states of threads between context switches (sl_thread_states): ran on a CPU, waited able to run but without a CPU, or slept.
+-- Where wakeups were not recorded, waiting after a sleep counts as part of it. States whose end was not seen are left out, save
+-- the last run of a thread. One pass fills these tables.
 -- sched_threads(globalTid, runs, ran, waited, preempted, first, last): for each thread how often it ran, for how long; how
 -- long it waited, and how often because it had to give up the CPU; when it first ran or waited, and when it last did.
 -- sched_level(threads, running, ns): for how long so many threads were able to run, and so many of them ran.
