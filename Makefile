@@ -88,7 +88,9 @@ LIBS := $(if $(STATIC_SQLITE),$(STATIC_SQLITE),-lsqlite3)
 ifeq ($(HAVE_BPF),1)
 BASE += -DSL_HAVE_BPF=1
 SKEL := $(BPF_SRC:collector/kernel/bpf/%.bpf.c=$(B)/bpf/%.skel.h)
-LIBS += $(call static_or,bpf) $(call static_or,elf) $(call static_or,z)
+# collector/kernel/bpf/kernel_types_load.c takes the place of two of its functions.
+BPF_WRAP := -Wl,--wrap=btf__load_vmlinux_btf,--wrap=bpf_prog_load
+LIBS += $(BPF_WRAP) $(call static_or,bpf) $(call static_or,elf) $(call static_or,z)
 endif
 # Compression of exports, where there is a library for it.
 has_header = $(shell printf '\043include <$(1)>\n' | $(CC) -E -x c - >/dev/null 2>&1 && echo 1)
@@ -281,6 +283,11 @@ $(B)/bpf/%.bpf.o: collector/kernel/bpf/%.bpf.c $(wildcard collector/kernel/bpf/*
 		-I. -I/usr/include/$(MULTIARCH) -Wall -Werror -c -o $@ $<
 $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $* >$@
+
+$(B)/bpf/kernel_names.h: scripts/kernel-names $(BPF_SRC:collector/kernel/bpf/%.c=$(B)/bpf/%.o)
+	$(call say,GEN,$@)
+	$(Q)sh scripts/kernel-names "$(BPFTOOL)" $(filter %.o,$^) >$@.new && mv $@.new $@
+$(B)/collector/kernel/bpf/kernel_types_load.o: $(if $(HAVE_BPF),$(B)/bpf/kernel_names.h)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 -include exporters/html/Makefile.inc

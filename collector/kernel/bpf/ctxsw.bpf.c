@@ -190,8 +190,8 @@ static __always_inline void note_waker(struct wake *w)
 		return;
 #ifdef __TARGET_ARCH_x86
 	/* A cast costs nothing; asking for the task and its registers costs as much as the clock. */
-	const struct pt_regs *regs = bpf_rdonly_cast((void *)(stack + shared.regs_offset),
-						     bpf_core_type_id_kernel(struct pt_regs));
+	const struct pt_regs *regs =
+		bpf_rdonly_cast((void *)(stack + shared.regs_offset), config.regs_type);
 
 	if ((long)regs->orig_ax == -1)
 		return;

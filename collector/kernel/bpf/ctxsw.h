@@ -159,4 +159,5 @@ struct ctxsw_config {
 	ctxsw_u8 state_argument; /* sched_switch passes the state as its fourth argument (5.18) */
 	ctxsw_u8 slot_shift;     /* log2 of records per CPU */
 	ctxsw_u8 own_only;       /* of programs that the user may not trace: CTXSW_LIFE */
+	ctxsw_u32 regs_type;     /* the kernel's BTF id of struct pt_regs; not in ctxsw_old.bpf.c */
 };

@@ -16,6 +16,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "collector/kernel/bpf/kernel_types.h"
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wsign-compare"
@@ -110,6 +112,7 @@ int ctxsw_load(struct ctxsw_loaded *l, const struct ctxsw_ask *ask, char *log, s
 		if (version < ways[i].since)
 			continue;
 		config.state_argument = ways[i].state_argument;
+		config.regs_type = ways[i].old ? 0 : kernel_types_struct("pt_regs");
 		err = load_object(l, ask, &config, ways[i].old);
 		/* Without the permission for one object, the others fail, too. */
 		if (!err || err == -EPERM || err == -ENOMEM)
