@@ -24,9 +24,13 @@ planted() { # NAME STEP FILE TEXT: the line of TEXT at the end of FILE turns STE
 	cp "$W/kept" "$3"
 	lint 0 "$1: green without it" "$2"
 }
-floors=floors_link_cycles_and_folder_readmes
-planted 'an upward include' $floors collector/base/budget.h '#include "collector/run/drain_pacing.h"'
-planted 'a private header of another folder' $floors collector/base/budget.h '#include "preload/unwind/cfi_internal.h"'
+layers=layers_link_cycles_and_folder_readmes
+planted 'an upward include' $layers collector/base/budget.h '#include "collector/run/drain_pacing.h"'
+mkdir preload/unwind
+echo '#include "preload/base/compiler.h"' | tee preload/unwind/planted.h >preload/unwind/README.md
+planted 'an include that closes a circle of folders' $layers preload/base/compiler.h '#include "preload/unwind/planted.h"'
+rm -r preload/unwind
+planted 'a private header of another folder' $layers collector/base/budget.h '#include "preload/unwind/cfi_internal.h"'
 base=hashes_escapes_and_clocks_stand_in_base
 planted 'a hash of its own' $base exporters/text/format.h 'static inline unsigned planted(unsigned x) { return x * 0x9E3779B1u >> 20; }'
 planted 'an escaper of its own' $base exporters/text/format.h 'static inline void planted(FILE *out) { fprintf(out, "\\u%04x", 7); }'
