@@ -154,8 +154,9 @@ EXTENSION_SRC := $(addprefix exporters/sql/,$(addsuffix .c,calls_sweep copies_sw
 EXTENSION_SRC += $(sort $(wildcard exporters/events/*.c)) $(addprefix exporters/read/,functions.c id_map.c sql_rows.c)
 EXTENSION_OBJ := $(EXTENSION_SRC:exporters/%.c=$(B)/extension/%.o)
 
-# What was compiled with other flags, or before a library was there (`make deps`), is compiled anew.
-FLAGS := $(CC) $(filter-out -I$(B)/gen,$(BASE)) $(CFLAGS)
+# What was compiled or linked with other flags, or before a library was there (`make deps`), is made anew; flags of single
+# files are in this one.
+FLAGS := $(CC) $(filter-out -I$(B)/gen,$(BASE)) $(CFLAGS) $(LDFLAGS) $(LIBS) $(shell cksum Makefile)
 ifneq ($(filter-out clean help,$(or $(MAKECMDGOALS),all)),)
 ifneq ($(file <$(B)/flags),$(FLAGS))
 $(shell mkdir -p $(B))
@@ -163,6 +164,7 @@ $(file >$(B)/flags,$(FLAGS))
 endif
 endif
 $(PRELOAD_OBJ) $(CUPTI_OBJ) $(LIB_OBJ) $(PROBE_OBJ) $(EXTENSION_OBJ) $(B)/collector/main.o: $(B)/flags
+$(addprefix $(B)/,sightline sl-gpu libtrace.so libtrace-cuda.so libsightline_sql.so): $(B)/flags
 $(B)/flags: ;
 
 .DELETE_ON_ERROR:
@@ -209,11 +211,11 @@ $(B)/preload/%.o: preload/%.c
 
 $(B)/sightline: $(B)/collector/main.o $(B)/libsightline.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter-out $(B)/flags,$^) $(LIBS)
 
 $(B)/libsightline_sql.so: $(EXTENSION_OBJ)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -shared $(if $(findstring -fsanitize,$(CFLAGS)),,-Wl$(comma)-z$(comma)defs) $(LDFLAGS) -o $@ $^ -lm
+	$(Q)$(CC) $(CFLAGS) -shared $(if $(findstring -fsanitize,$(CFLAGS)),,-Wl$(comma)-z$(comma)defs) $(LDFLAGS) -o $@ $(EXTENSION_OBJ) -lm
 $(B)/extension/%.o: exporters/%.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
