@@ -133,6 +133,14 @@ static uint32_t innermost_pid(const char *path)
 	return pid;
 }
 
+uint32_t proc_innermost(uint32_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/%u/status", proc_root(), pid);
+	return innermost_pid(path);
+}
+
 /* The lowest number above @after. */
 static uint32_t search(const char *dir, const char *ns_of, uint32_t ns_id, uint32_t after)
 {

@@ -21,6 +21,9 @@ uint32_t pidns_next(uint32_t after, uint32_t ns_pid);
 /* Our number of thread @ns_tid of our process @pid; 0: not found. */
 uint32_t pidns_thread(uint32_t pid, uint32_t ns_tid);
 
+/* The number that process @pid (our view) has in its own namespace; 0: it is gone. */
+uint32_t proc_innermost(uint32_t pid);
+
 /* Fields of /proc: the process's executable and command line (mask.h). malloc'd, NULL when it is gone. */
 char *proc_exe(uint32_t pid);
 char *proc_command_line(uint32_t pid);

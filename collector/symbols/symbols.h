@@ -64,6 +64,11 @@ size_t symbols_at(struct symbols *s, struct symbols_module *m, uint64_t address,
  */
 bool symbols_jit(struct symbols *s, int64_t pid, uint64_t address, int64_t mono_ns,
 		 struct symbols_frame *frame);
+/*
+ * Opens the map of a process that runs code made at run time, if it is another file than that of its number in this process's
+ * /tmp; 64 of them stay open. False: it is not there yet, and the caller may try again.
+ */
+bool symbols_jit_keep(int64_t pid);
 /* Files of this user count: traced processes run as that user. */
 void symbols_jit_trust(uid_t user);
 

@@ -9,7 +9,7 @@
  *   symbols_table.c   symbol tables
  *   symbols_cpython_loop.c    the part of CPython's loop that has no name
  *   symbols_dwarf.c   debug information (libdw)
- *   symbols_jit.c     code made at run time
+ *   symbols_jit.c     code made at run time; symbols_jit_kept.c: of processes in other namespaces
  *   symbols_kernel.c  the kernel's
  *   kernel_asker.c    the same, by asking the kernel
  */
@@ -114,6 +114,11 @@ struct symbols_jit *symbols_jit_open(int64_t pid, size_t *room,
 void symbols_jit_close(struct symbols_jit *j);
 bool symbols_jit_find(struct symbols_jit *j, uint64_t address, int64_t mono_ns,
 		      struct symbols_frame *frame);
+
+/* ---- symbols_jit_kept.c ---- */
+
+/* A descriptor of the process's map of its own (symbols_jit_keep()), at its begin, for the caller to close; -1: there is none. */
+int symbols_jit_kept(int64_t pid);
 
 /* ---- symbols_kernel.c ---- */
 

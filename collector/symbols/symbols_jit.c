@@ -5,6 +5,8 @@
  * Memory is used again: of several functions at one address the right one is the youngest that was there by then. A map
  * has no times; later lines count more.
  *
+ * A process of another mount or PID namespace has its map elsewhere: symbols_jit_kept.c.
+ *
  * Any user may put a file under these names. So links are not followed, the owner counts, as with
  * perf; memory and steps are bounded; and the file is copied: a text parsed twice is the same
  * twice, and its end stays where it is.
@@ -108,18 +110,15 @@ static bool read_whole(int fd, uint8_t *to, size_t size, const struct symbols_se
 	return true;
 }
 
-static bool read_file(struct symbols_jit *j, const char *path, int64_t pid,
+/* Closes @fd, of a plain file with @st. */
+static bool read_open(struct symbols_jit *j, int fd, const struct stat *st, int64_t pid,
 		      const struct symbols_server *server)
 {
 	struct content c = {0};
-	struct stat st;
-	int fd = plain_file_open(path, false, &st);
 
-	if (fd < 0)
-		return false;
-	if (j->files < sizeof(j->file) / sizeof(j->file[0]) && st.st_size > 0 &&
-	    (uint64_t)st.st_size <= *j->room && is_trusted(st.st_uid, pid)) {
-		c.size = (size_t)st.st_size;
+	if (j->files < sizeof(j->file) / sizeof(j->file[0]) && st->st_size > 0 &&
+	    (uint64_t)st->st_size <= *j->room && is_trusted(st->st_uid, pid)) {
+		c.size = (size_t)st->st_size;
 		c.at = malloc(c.size);
 	}
 	if (c.at && !read_whole(fd, c.at, c.size, server)) {
@@ -132,6 +131,30 @@ static bool read_file(struct symbols_jit *j, const char *path, int64_t pid,
 	*j->room -= c.size;
 	j->file[j->files++] = c;
 	return true;
+}
+
+static bool read_file(struct symbols_jit *j, const char *path, int64_t pid,
+		      const struct symbols_server *server)
+{
+	struct stat st;
+	int fd = plain_file_open(path, false, &st);
+
+	return fd >= 0 && read_open(j, fd, &st, pid, server);
+}
+
+/* Of a process in another namespace: a file here by its number is another's. */
+static bool read_kept(struct symbols_jit *j, int64_t pid, const struct symbols_server *server)
+{
+	struct stat st;
+	int fd;
+
+	symbols_jit_keep(pid);
+	fd = symbols_jit_kept(pid);
+	if (fd >= 0 && fstat(fd, &st) < 0) {
+		close(fd);
+		return false;
+	}
+	return fd >= 0 && read_open(j, fd, &st, pid, server);
 }
 
 static void add(struct symbols_jit *j, const struct function *f)
@@ -327,7 +350,7 @@ struct symbols_jit *symbols_jit_open(int64_t pid, size_t *room, const struct sym
 	j->room = room;
 	j->move_steps = MOVE_STEPS;
 	snprintf(path, sizeof(path), "/tmp/perf-%lld.map", (long long)pid);
-	if (read_file(j, path, pid, server))
+	if (read_kept(j, pid, server) || read_file(j, path, pid, server))
 		read_map(j, &j->file[j->files - 1]);
 	snprintf(path, sizeof(path), "/tmp/jit-%lld.dump", (long long)pid);
 	read_dumps(j, path, pid, server);

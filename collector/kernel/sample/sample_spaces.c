@@ -19,12 +19,14 @@
 #include "collector/kernel/sample/sample_stacks.h"
 #include "collector/base/now.h"
 #include "collector/base/proc.h"
+#include "collector/symbols/symbols.h"
 #include "preload/wire/frame.h"
 
-#define BUCKETS   256u
-#define ANONYMOUS "[anonymous]"
-#define REREAD_NS UINT64_C(100000000)
-#define LATE_NS   UINT64_C(5000000000)
+#define BUCKETS     256u
+#define ANONYMOUS   "[anonymous]"
+#define REREAD_NS   UINT64_C(100000000)
+#define LATE_NS     UINT64_C(5000000000)
+#define JIT_WAIT_NS UINT64_C(50000000) /* doubled each time */
 
 struct sample_space {
 	struct sample_space *next;
@@ -34,7 +36,8 @@ struct sample_space {
 	uint32_t told_to;        /* report that has it */
 	uint64_t read_ns, ended_ns;
 	struct sample_ranges *code, *data; /* mappings that can be run; others */
-	bool is_fresh;                     /* after an exec, nothing of it seen yet */
+	uint64_t jit_due, jit_wait; /* when the map of code made at run time is sought again */
+	bool is_fresh;              /* after an exec, nothing of it seen yet */
 };
 
 struct path {
@@ -358,6 +361,19 @@ const struct sample_range *sample_space_find(struct sample_spaces *ss, struct sa
 		return r;
 	read_maps(ss, s, s->code ? ns : 0);
 	return sample_ranges_find(s->code, address);
+}
+
+void sample_space_jit(struct sample_space *s)
+{
+	uint64_t now;
+
+	if (s->jit_due == UINT64_MAX || s->ended_ns)
+		return;
+	now = (uint64_t)mono_ns();
+	if (now < s->jit_due)
+		return;
+	s->jit_wait = s->jit_wait ? s->jit_wait * 2 : JIT_WAIT_NS;
+	s->jit_due = symbols_jit_keep(s->pid) ? UINT64_MAX : now + s->jit_wait;
 }
 
 /* Code and data may have followed each other there: the younger is there now. */

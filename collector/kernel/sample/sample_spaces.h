@@ -40,6 +40,8 @@ struct sample_space *sample_space_get(struct sample_spaces *ss, uint32_t pid, ui
 /* Which code lies at @address; NULL: none that is known. Valid until the next call of any function here. */
 const struct sample_range *sample_space_find(struct sample_spaces *ss, struct sample_space *s,
 					     uint64_t address, uint64_t ns);
+/* A sample of the process is in code without tables, as JITs make it: the list of code made at run time may have to be opened before the process ends. */
+void sample_space_jit(struct sample_space *s);
 /* Finds the mapping at @address; false: unknown. */
 bool sample_space_page(struct sample_spaces *ss, struct sample_space *s, uint64_t address,
 		       uint64_t ns, struct sample_page *page);

@@ -166,6 +166,8 @@ static enum sl_remark step(struct walk *w, struct sample_files *files, const str
 
 	*is_exact = false;
 	*by_pointer = !r || !r->file || !sample_file_row(files, r->file, address, &row);
+	if (*by_pointer)
+		sample_space_jit(w->jit.space);
 	if (r && !r->file && sample_jit_caller(&w->jit, &w->regs))
 		return SL_REMARK_NONE;
 	if (*by_pointer)

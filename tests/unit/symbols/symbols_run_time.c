@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,6 +51,84 @@ static void a_map_names_code_made_at_run_time(void **state)
 		symbols_jit(s, getpid(), 0x7f0000005000, 5, &frame)); /* not written to its end */
 	assert_false(symbols_jit(s, 1 << 30, 0x7f0000001010, 5, &frame));
 	symbols_close(s);
+	unlink(path);
+}
+
+/* A process in a root of its own, which has written its map there; -1: not permitted. */
+static pid_t start_apart(const char *root, int *until)
+{
+	int go[2], ready[2];
+	char byte, path[64];
+	pid_t pid;
+
+	assert_int_equal(pipe(go) | pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		FILE *f;
+
+		close(go[1]);
+		if (chroot(root) != 0 && (unshare(CLONE_NEWUSER) != 0 || chroot(root) != 0))
+			_exit(1);
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+		f = fopen(path, "we");
+		if (!f || fputs("7f0000001000 100 apart\n", f) < 0 || fclose(f) != 0)
+			_exit(1);
+		if (write(ready[1], "", 1) == 1 && read(go[0], &byte, 1) < 0)
+			_exit(1);
+		_exit(0);
+	}
+	close(go[0]);
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1)
+		pid = -1;
+	close(ready[0]);
+	*until = go[1];
+	return pid;
+}
+
+static void the_map_of_a_process_in_another_root_outlives_it(void **state)
+{
+	char root[] = "/tmp/symbols.XXXXXX", path[64];
+	struct symbols *s = symbols_open();
+	struct symbols_frame frame;
+	int until;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	snprintf(path, sizeof(path), "%s/tmp", root);
+	assert_int_equal(mkdir(path, 0777), 0);
+	pid = start_apart(root, &until);
+	if (pid > 0) {
+		assert_true(symbols_jit_keep(pid));
+		assert_true(symbols_jit_keep(pid)); /* in place of the first */
+		close(until);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+		assert_true(symbols_jit(s, pid, 0x7f0000001010, 5, &frame));
+		assert_string_equal(frame.function, "apart");
+		snprintf(path, sizeof(path), "%s/tmp/perf-%d.map", root, (int)pid);
+		unlink(path);
+	}
+	symbols_close(s);
+	snprintf(path, sizeof(path), "%s/tmp", root);
+	rmdir(path);
+	rmdir(root);
+	if (pid < 0)
+		skip();
+}
+
+static void a_map_in_the_same_root_is_not_kept(void **state)
+{
+	char path[64];
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	unlink(path);
+	assert_false(symbols_jit_keep(getpid())); /* not there yet */
+	fclose(fopen(path, "we"));
+	assert_true(symbols_jit_keep(getpid()));
+	assert_int_equal(symbols_jit_kept(getpid()), -1);
+	assert_true(symbols_jit_keep(1 << 30)); /* no such process */
 	unlink(path);
 }
 
@@ -292,6 +372,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_map_names_code_made_at_run_time),
+		cmocka_unit_test(the_map_of_a_process_in_another_root_outlives_it),
+		cmocka_unit_test(a_map_in_the_same_root_is_not_kept),
 		cmocka_unit_test(a_dump_names_code_by_time),
 		cmocka_unit_test(a_map_of_strangers_is_left_alone),
 		cmocka_unit_test(a_dump_takes_bounded_time),
