@@ -19,26 +19,12 @@
 -- column: Tid = thread
 -- column: Process = name of the process
 -- column: Thread Name = last name of the thread
-WITH event AS (
-	SELECT e.globalTid, e.start, e.cpu, e.isSchedIn, d.wakeupTime, coalesce(d.preempted, e.threadState = 1) AS preempted
-	FROM SCHED_EVENTS AS e LEFT JOIN SL_SCHED_DETAIL AS d
-		ON d.start = e.start AND d.globalTid = e.globalTid
-			AND (e.isSchedIn = 1) = (d.preempted IS NULL)
-), span AS (
-	-- every row with the one before it
-	SELECT globalTid, start, cpu, isSchedIn, wakeupTime,
-		lag(isSchedIn) OVER thread AS was_in,
-		lag(start) OVER thread AS gone,
-		lag(preempted) OVER thread AS was_preempted
-	FROM event
-	WINDOW thread AS (PARTITION BY globalTid ORDER BY start, isSchedIn DESC)
-), wait AS MATERIALIZED (
-	SELECT globalTid, iif(coalesce(:cpu, 0), cpu, NULL) AS cpu, iif(coalesce(:cpu, 0), NULL, globalTid) AS thread,
-		(was_in = 0 AND was_preempted = 1) IS TRUE AS preempted,
-		CASE WHEN was_in = 0 AND was_preempted = 1 THEN start - gone
-			WHEN wakeupTime IS NOT NULL THEN start - max(wakeupTime, coalesce(gone, wakeupTime)) END AS ns
-	FROM span
-	WHERE isSchedIn AND was_in IS NOT 1 AND (was_in = 0 OR wakeupTime IS NOT NULL)
+WITH wait AS MATERIALIZED (
+	-- a wait that is over, and whose part without a CPU is not known, has no ns
+	SELECT iif(coalesce(:cpu, 0), cpu, NULL) AS cpu, iif(coalesce(:cpu, 0), NULL, globalTid) AS thread,
+		preempted, iif(state = 'runnable', end - start, NULL) AS ns
+	FROM sl_thread_states
+	WHERE NOT open AND end IS NOT NULL AND (state = 'runnable' OR state <> 'running' AND wakeupTime IS NULL)
 ), ranked AS (
 	SELECT cpu, thread, ns, row_number() OVER (PARTITION BY cpu, thread ORDER BY ns) AS nr, count(*) OVER (PARTITION BY cpu, thread) AS n
 	FROM wait

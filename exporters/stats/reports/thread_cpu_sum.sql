@@ -9,7 +9,7 @@
 -- column: Preempted = times it lost the CPU while it could have gone on
 -- column: Blocked = times it gave the CPU up to wait
 -- column: Blocked Time (ns) = time it waited for something, until it was woken; with the Run Wait where wakeups were not recorded
--- column: Run Wait (ns) = time it was runnable but had no CPU; empty where wakeups were not recorded
+-- column: Run Wait (ns) = time it was runnable but had no CPU, from its birth on; empty where wakeups were not recorded
 -- column: Avg Run (ns) = mean time on a CPU without a break
 -- column: Max Run (ns) = longest time on a CPU without a break
 -- column: CPUs = how many different CPUs it ran on
@@ -20,41 +20,18 @@
 WITH bounds AS MATERIALIZED (
 	SELECT max(coalesce((SELECT max(duration) FROM ANALYSIS_DETAILS), 0), max(start)) AS stop
 	FROM SCHED_EVENTS
-), event AS (
-	-- every row with its columns of SL_SCHED_DETAIL, then with the row that follows it
-	SELECT e.globalTid, e.start, e.cpu, e.isSchedIn, e.threadState, d.preempted, d.wakeupTime
-	FROM SCHED_EVENTS AS e LEFT JOIN SL_SCHED_DETAIL AS d
-		ON d.start = e.start AND d.globalTid = e.globalTid
-			AND (e.isSchedIn = 1) = (d.preempted IS NULL)
-), span AS (
-	SELECT globalTid, start, cpu, isSchedIn,
-		coalesce(preempted, threadState = 1) AS preempted, threadState,
-		lead(start) OVER thread AS next_start,
-		lead(isSchedIn) OVER thread AS next_in,
-		lead(wakeupTime) OVER thread AS wakeup
-	FROM event
-	WINDOW thread AS (PARTITION BY globalTid ORDER BY start, isSchedIn DESC)
-), piece AS (
-	SELECT globalTid, isSchedIn, cpu, preempted, threadState,
-		CASE WHEN isSchedIn AND next_in IS NOT 1 THEN coalesce(next_start, stop) - start END AS ran,
-		CASE WHEN NOT isSchedIn AND next_in = 1 THEN next_start - start END AS off,
-		CASE WHEN NOT isSchedIn AND next_in = 1 THEN
-			CASE WHEN preempted = 1 THEN next_start - start
-				WHEN wakeup IS NOT NULL THEN next_start - max(wakeup, start) END
-		END AS waited
-	FROM span, bounds
 ), thread AS (
 	SELECT globalTid,
-		coalesce(sum(ran), 0) AS cpu_time,
-		count(*) FILTER (WHERE isSchedIn) AS runs,
-		count(*) FILTER (WHERE NOT isSchedIn AND preempted = 1) AS preempted,
-		count(*) FILTER (WHERE NOT isSchedIn AND preempted IS NOT 1 AND threadState IS NOT 5) AS blocked,
-		coalesce(sum(off), 0) - coalesce(sum(waited), 0) AS blocked_time,
-		sum(waited) AS waited,
-		max(ran) AS longest,
-		avg(ran) AS mean,
-		count(DISTINCT cpu) AS cpus
-	FROM piece
+		coalesce(sum(end - start) FILTER (WHERE state = 'running'), 0) AS cpu_time,
+		count(*) FILTER (WHERE state = 'running') AS runs,
+		count(*) FILTER (WHERE preempted) AS preempted,
+		count(*) FILTER (WHERE state NOT IN ('running', 'runnable', 'ended')) AS blocked,
+		coalesce(sum(end - start) FILTER (WHERE state NOT IN ('running', 'runnable') AND NOT open), 0) AS blocked_time,
+		sum(end - start) FILTER (WHERE state = 'runnable' AND NOT open) AS waited,
+		max(end - start) FILTER (WHERE state = 'running') AS longest,
+		avg(end - start) FILTER (WHERE state = 'running') AS mean,
+		count(DISTINCT iif(state = 'running', cpu, lastCpu)) AS cpus
+	FROM sl_thread_states
 	GROUP BY globalTid
 )
 SELECT

@@ -31,6 +31,14 @@ for r in osrt_sum osrt_exact_sum osrt_trace file_access_sum thread_cpu_sum run_q
 	golden ours $r $r
 done
 golden files file_access_sum file_access_sum-recorded
+# The first run of a thread ends the wait since its wake-up.
+cat "$TOP/collector/schema.sql" "$TOP/tests/golden/export/sched.sql" | sqlite3 -bail sched.sqlite || exit 1
+is "$(st -q -f csv -r thread_cpu_sum sched.sqlite | cut -d, -f7,12)" "Run Wait (ns),Tid
+600,100
+1000,101" 'waits for a CPU in thread_cpu_sum begin with the wake-up of a new thread'
+is "$(st -q -f csv -r run_queue_sum sched.sqlite | cut -d, -f1,13)" "Run Wait (ns),Tid
+1000,101
+600,100" 'waits for a CPU in run_queue_sum begin with the wake-up of a new thread'
 for r in osrt_sum thread_cpu_sum syscall_sum cuda_api_sum cuda_gpu_kern_sum cuda_gpu_kern_sum:base cuda_gpu_mem_time_sum \
 	cuda_gpu_mem_size_sum nvtx_sum; do
 	golden nsys34 $r "nsys34-$(echo $r | tr : -)"
