@@ -10,6 +10,7 @@
 #include "exporters/compare/compare.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/wall.h"
+#include "exporters/sql/functions.h"
 #include "exporters/sql/query.h"
 #include "exporters/sql/report.h"
 
@@ -263,6 +264,8 @@ int compare_read(const struct comparison *c, struct compare_run *run, char *why,
 		return -1;
 	}
 	rc = wall_table(db, &c->filter, &wall);
+	if (rc == SQLITE_OK)
+		rc = sql_functions(db, NULL);
 	if (rc != SQLITE_OK)
 		snprintf(why, why_len, "%s: %s", run->path, sqlite3_errmsg(db));
 	run->items = calloc(c->kind_cnt + 1, sizeof(struct compare_item *));
