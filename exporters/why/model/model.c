@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/base/search.h"
+#include "exporters/events/thread_switches.h"
 #include "exporters/read/sql_rows.h"
 #include "exporters/sql/sweeps.h"
 
@@ -162,35 +163,31 @@ static int by_switch(const void *a, const void *b)
 				  : (int)y->is_in - (int)x->is_in;
 }
 
-/* globalTid, start, isSchedIn, threadState */
-static int switch_row(void *model, sqlite3_value **v)
+static int take_switch(void *model, const struct thread_switch *w)
 {
 	struct why_model *m = model;
-	uint32_t number = why_model_thread(m, sqlite3_value_int64(v[0]));
+	uint32_t number = why_model_thread(m, w->tid);
 	struct why_thread *t = number == WHY_NONE ? NULL : &m->threads[number];
-	int state = sqlite3_value_int(v[3]); /* ENUM_SAMPLING_THREAD_STATE */
-	struct why_switch s = {
-		.time = why_time(v[1]),
+
+	if (!t || !grow(&t->switches, t->switches_cnt, &t->switches_room, sizeof(*t->switches)))
+		return SQLITE_NOMEM;
+	t->switches[t->switches_cnt++] = (struct why_switch){
+		.time = wall_time(w->time),
 		.wakeup = WHY_NO_TIME,
 		.waker = WHY_NONE,
-		.is_in = sqlite3_value_int(v[2]) != 0,
-		.is_preempted = state == 1,
-		.is_on_disk = state == 3,
+		.is_in = w->is_in,
+		.is_preempted = w->state == THREAD_RUNNABLE,
+		.is_on_disk = w->state == THREAD_BLOCKED,
 	};
-
-	if (!t || !grow(&t->switches, t->switches_cnt, &t->switches_room, sizeof(s)))
-		return SQLITE_NOMEM;
-	t->switches[t->switches_cnt++] = s;
 	return SQLITE_OK;
 }
 
-/* globalTid, start, preempted, wakeupTime, wakerTid: joins the switch by thread, time and direction. */
-static int detail_row(void *model, sqlite3_value **v)
+/* It joins the switch by thread, time and direction. */
+static int take_detail(void *model, const struct thread_detail *d)
 {
 	struct why_model *m = model;
-	uint32_t number = why_model_find(m, sqlite3_value_int64(v[0]));
-	int64_t time = why_time(v[1]);
-	bool is_out = sqlite3_value_type(v[2]) != SQLITE_NULL;
+	uint32_t number = why_model_find(m, d->tid);
+	int64_t time = wall_time(d->time);
 	struct why_thread *t;
 	size_t i;
 
@@ -201,34 +198,34 @@ static int detail_row(void *model, sqlite3_value **v)
 	for (; i < t->switches_cnt && t->switches[i].time == time; i--) {
 		struct why_switch *s = &t->switches[i];
 
-		if (s->is_in == is_out)
+		if (s->is_in != d->is_in)
 			continue;
-		if (is_out)
-			s->is_preempted = sqlite3_value_int(v[2]) != 0;
-		if (sqlite3_value_type(v[3]) != SQLITE_NULL)
-			s->wakeup = why_time(v[3]);
+		if (!d->is_in)
+			s->is_preempted = d->is_preempted;
+		if (d->wakeup != THREAD_NONE)
+			s->wakeup = wall_time(d->wakeup);
 		/* A waker outside of the recording has no number. */
-		if (sqlite3_value_type(v[4]) != SQLITE_NULL)
-			s->waker = why_model_find(m, sqlite3_value_int64(v[4]));
+		if (d->waker != THREAD_NONE)
+			s->waker = why_model_find(m, d->waker);
 		break;
 	}
 	return SQLITE_OK;
 }
 
+/*
+ * Not by thread_states_open(): the model keeps all switches in memory by thread anyway, and a waker's number is known only
+ * when all threads are, so sorted rows would be gone through twice.
+ */
 static int read_switches(struct why_model *m)
 {
 	int rc;
 
 	m->has_switches = db_read_has(m->db, "SCHED_EVENTS");
-	rc = sql_values(m->db, "globalTid, start, isSchedIn, threadState",
-			"SCHED_EVENTS WHERE globalTid IS NOT NULL", switch_row, m);
+	rc = thread_switch_rows(m->db, take_switch, m);
 	for (size_t i = 0; i < m->threads_cnt; i++)
 		why_sort(m->threads[i].switches, m->threads[i].switches_cnt,
 			 sizeof(struct why_switch), by_switch);
-	if (rc == SQLITE_OK)
-		rc = sql_values(m->db, "globalTid, start, preempted, wakeupTime, wakerTid",
-				"SL_SCHED_DETAIL WHERE globalTid IS NOT NULL", detail_row, m);
-	return rc;
+	return rc == SQLITE_OK ? thread_detail_rows(m->db, take_detail, m) : rc;
 }
 
 /* A thread begins when it first needs a CPU; without switches, with its process. */
