@@ -1,5 +1,6 @@
 /* functions.c - adds the SQL functions to a connection. */
 #include "exporters/sql/functions.h"
+#include "exporters/events/gpu_work.h"
 #include "exporters/read/functions.h"
 #include "exporters/sql/hist.h"
 #include "exporters/sql/modules.h"
@@ -17,5 +18,7 @@ int sql_functions(sqlite3 *db, const struct percentiles *p)
 		rc = functions_register(db);
 	if (rc == SQLITE_OK)
 		rc = modules_register(db);
+	if (rc == SQLITE_OK)
+		rc = gpu_work_register(db);
 	return rc == SQLITE_OK ? sweeps_register(db) : rc;
 }

@@ -1,0 +1,40 @@
+/*
+ * gpu_work.h - the work of GPUs, of all kinds: kernels, copies, fills, graphs.
+ *
+ *   SL_GPU_WORK(kind, globalPid, deviceId, contextId, greenContextId, streamId, start, end, correlationId, graphNodeId,
+ *               shortName, demangledName, mangledName, copyKind, bytes, srcKind, dstKind)
+ *
+ * is a view of all tables of gpu_work.def, in their order; kind: 'kernel', 'memcpy', 'memset', 'graph'; columns that a kind or the
+ * report does not have are NULL; srcKind of a fill: the kind of memory that is filled. start and end are nanoseconds of the
+ * report's clock; end is NULL or before start where it was not recorded.
+ *
+ * Readers of millions of rows take one table after the other: its rows are the same, without the cost of a union.
+ */
+#pragma once
+
+#include <sqlite3.h>
+
+enum gpu_work_kind {
+#define GPU_WORK(kind, name, table, columns) GPU_WORK_##kind,
+#include "exporters/events/gpu_work.def"
+#undef GPU_WORK
+	GPU_WORK_KINDS
+};
+
+/* Names of the tables, for messages and for readers of a row by its number. */
+extern const char *const gpu_work_tables[GPU_WORK_KINDS];
+
+/*
+ * "(SELECT ...)", the rows of one kind with the columns of SL_GPU_WORK, as text for FROM, for sqlite3_free(); without rows where the
+ * report has no such table. NULL: no memory.
+ */
+char *gpu_work_of(sqlite3 *db, enum gpu_work_kind kind);
+
+/*
+ * Calls @row with the @columns of each row of a kind; @where: what may follow FROM, or "". SQLite's result code, @row's among them.
+ */
+int gpu_work_values(sqlite3 *db, enum gpu_work_kind kind, const char *columns, const char *where,
+		    int (*row)(void *ctx, sqlite3_value **values), void *ctx);
+
+/* Adds the view SL_GPU_WORK, once per connection. SQLite's result code. */
+int gpu_work_register(sqlite3 *db);
