@@ -154,18 +154,22 @@ EXTENSION_SRC := $(addprefix exporters/sql/,$(addsuffix .c,calls_sweep copies_sw
 EXTENSION_SRC += $(sort $(wildcard exporters/events/*.c)) $(addprefix exporters/read/,functions.c id_map.c sql_rows.c)
 EXTENSION_OBJ := $(EXTENSION_SRC:exporters/%.c=$(B)/extension/%.o)
 
-# What was compiled or linked with other flags, or before a library was there (`make deps`), is made anew; flags of single
-# files are in this one.
-FLAGS := $(CC) $(filter-out -I$(B)/gen,$(BASE)) $(CFLAGS) $(LDFLAGS) $(LIBS) $(shell cksum Makefile)
+# What was compiled or linked with other flags, or before a library was there (`make deps`), is made anew: flags of all files,
+# and what else there is, those of single files among them.
+FLAGS := $(CC) $(filter-out -I$(B)/gen,$(BASE)) $(CFLAGS)
+FLAGS_ELSE := $(LDFLAGS) $(LIBS) $(shell cksum <Makefile)
 ifneq ($(filter-out clean help,$(or $(MAKECMDGOALS),all)),)
-ifneq ($(file <$(B)/flags),$(FLAGS))
 $(shell mkdir -p $(B))
+ifneq ($(file <$(B)/flags),$(FLAGS))
 $(file >$(B)/flags,$(FLAGS))
 endif
+ifneq ($(file <$(B)/flags-else),$(FLAGS_ELSE))
+$(file >$(B)/flags-else,$(FLAGS_ELSE))
 endif
-$(PRELOAD_OBJ) $(CUPTI_OBJ) $(LIB_OBJ) $(PROBE_OBJ) $(EXTENSION_OBJ) $(B)/collector/main.o: $(B)/flags
-$(addprefix $(B)/,sightline sl-gpu libtrace.so libtrace-cuda.so libsightline_sql.so): $(B)/flags
-$(B)/flags: ;
+endif
+$(PRELOAD_OBJ) $(CUPTI_OBJ) $(LIB_OBJ) $(PROBE_OBJ) $(EXTENSION_OBJ) $(B)/collector/main.o: $(B)/flags $(B)/flags-else
+$(addprefix $(B)/,sightline sl-gpu libtrace.so libtrace-cuda.so libsightline_sql.so): $(B)/flags $(B)/flags-else
+$(B)/flags $(B)/flags-else: ;
 
 .DELETE_ON_ERROR:
 .PRECIOUS: $(B)/%.o $(B)/bpf/%.bpf.o
@@ -211,7 +215,7 @@ $(B)/preload/%.o: preload/%.c
 
 $(B)/sightline: $(B)/collector/main.o $(B)/libsightline.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter-out $(B)/flags,$^) $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter-out $(B)/flags%,$^) $(LIBS)
 
 $(B)/libsightline_sql.so: $(EXTENSION_OBJ)
 	$(call say,LD,$@)

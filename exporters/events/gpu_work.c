@@ -65,7 +65,7 @@ static void find_column(const char *of, const char *name, char column[32])
 	}
 }
 
-/* Adds the columns @names, which the table calls as @of says. */
+/* Adds the columns @names, which the table calls by the rule @of. */
 static void add_columns(sqlite3_str *sql, sqlite3 *db, const char *names, const char *of,
 			const char *table)
 {
