@@ -107,7 +107,7 @@ struct thread_details {
 	struct thread_detail *now; /* of the current time */
 	size_t now_cnt, now_room;
 	struct thread_detail ahead;
-	bool has_ahead;
+	bool has_ahead, failed;
 };
 
 static int64_t column(sqlite3_stmt *stmt, int col)
@@ -118,7 +118,10 @@ static int64_t column(sqlite3_stmt *stmt, int col)
 
 static void read_ahead(struct thread_details *s)
 {
-	s->has_ahead = sqlite3_step(s->stmt) == SQLITE_ROW;
+	int rc = sqlite3_step(s->stmt);
+
+	s->has_ahead = rc == SQLITE_ROW;
+	s->failed |= rc != SQLITE_ROW && rc != SQLITE_DONE;
 	if (!s->has_ahead)
 		return;
 	s->ahead = (struct thread_detail){
@@ -134,20 +137,20 @@ static void read_ahead(struct thread_details *s)
 
 struct thread_details *thread_details_open(sqlite3 *db, int64_t after, bool in_order)
 {
-	static const char sql[] = "SELECT globalTid, start, preempted, wakeupTime, wakerTid, "
-				  "priority FROM SL_SCHED_DETAIL WHERE rowid > ?1";
-	static const char sorted[] =
-		"SELECT globalTid, start, preempted, wakeupTime, wakerTid, priority "
-		"FROM SL_SCHED_DETAIL WHERE rowid > ?1 ORDER BY start";
 	struct thread_details *s = calloc(1, sizeof(*s));
-	int rc = s ? sqlite3_prepare_v2(db, in_order ? sql : sorted, -1, &s->stmt, NULL)
-		   : SQLITE_NOMEM;
+	char *sql = sqlite3_mprintf(
+		"SELECT globalTid, start, preempted, wakeupTime, wakerTid, priority "
+		"FROM SL_SCHED_DETAIL%s%s",
+		after == INT64_MIN ? "" : " WHERE rowid > ?1", in_order ? "" : " ORDER BY start");
+	int rc = s && sql ? sqlite3_prepare_v2(db, sql, -1, &s->stmt, NULL) : SQLITE_NOMEM;
 
+	sqlite3_free(sql);
 	if (rc != SQLITE_OK) {
 		free(s);
 		return NULL;
 	}
-	sqlite3_bind_int64(s->stmt, 1, after);
+	if (after != INT64_MIN)
+		sqlite3_bind_int64(s->stmt, 1, after);
 	read_ahead(s);
 	return s;
 }
@@ -155,18 +158,27 @@ struct thread_details *thread_details_open(sqlite3 *db, int64_t after, bool in_o
 const struct thread_detail *thread_details_at(struct thread_details *s, int64_t time, int64_t tid,
 					      bool is_in)
 {
+	if (!s)
+		return NULL;
 	if (s->now_cnt > 0 && s->now[0].time != time)
 		s->now_cnt = 0;
 	for (; s->has_ahead && s->ahead.time <= time; read_ahead(s)) {
-		if (s->ahead.time < time ||
-		    !grow(&s->now, s->now_cnt, &s->now_room, sizeof(*s->now)))
+		if (s->ahead.time < time)
 			continue;
-		s->now[s->now_cnt++] = s->ahead;
+		if (grow(&s->now, s->now_cnt, &s->now_room, sizeof(*s->now)))
+			s->now[s->now_cnt++] = s->ahead;
+		else
+			s->failed = true;
 	}
 	for (size_t i = 0; i < s->now_cnt; i++)
 		if (s->now[i].tid == tid && s->now[i].is_in == is_in)
 			return &s->now[i];
 	return NULL;
+}
+
+bool thread_details_failed(const struct thread_details *s)
+{
+	return s && s->failed;
 }
 
 void thread_details_free(struct thread_details *s)

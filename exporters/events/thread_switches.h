@@ -49,9 +49,14 @@ int thread_detail_rows(sqlite3 *db, int (*row)(void *ctx, const struct thread_de
 
 struct thread_details;
 
-/* Details with a rowid above @after. @in_order: the table is in the order of time. NULL: no memory, or no such table. */
+/*
+ * Details with a rowid above @after; INT64_MIN: all, of a filtered report, too. @in_order: the table is in the order of time.
+ * NULL: no memory, or no such table.
+ */
 struct thread_details *thread_details_open(sqlite3 *db, int64_t after, bool in_order);
-/* The detail of a switch; @time is at least that of the call before. NULL: it has none. */
+/* The detail of a switch; @time is at least that of the call before. NULL: it has none, as have all where @s is NULL. */
 const struct thread_detail *thread_details_at(struct thread_details *s, int64_t time, int64_t tid,
 					      bool is_in);
+/* Whether rows were not read: an error of the file, or no memory. */
+bool thread_details_failed(const struct thread_details *s);
 void thread_details_free(struct thread_details *s);

@@ -3,13 +3,12 @@
  * threads and fills its tables sched and thread_state.
  *
  * The report has a row when a thread gets a CPU and one when it leaves it; a switch holds both at once, per CPU.
- * Where no recorded thread follows, the CPU is shown as idle. Wake-ups come from SL_SCHED_DETAIL, which is
- * read alongside, in the same order.
+ * Where no recorded thread follows, the CPU is shown as idle. Wake-ups come from SL_SCHED_DETAIL, read beside the switches.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collector/base/grow.h"
+#include "exporters/events/thread_switches.h"
 #include "exporters/formats/perfetto.h"
 #include "exporters/timeline/timeline.h"
 #include "exporters/timeline/tl_tables.h"
@@ -73,81 +72,21 @@ struct cpu {
 	char name[COMMS][COMM_SIZE]; /* of them: tracks are gone when the last packet is written */
 };
 
-struct detail { /* a row of SL_SCHED_DETAIL */
-	int64_t start, tid;
-	int preempted;         /* -1: not known */
-	int64_t wakeup, waker; /* -1: not known */
-	int64_t priority;
-};
-
 struct pf_sched {
 	struct cpu *cpu[CPUS_MAX];
-	sqlite3_stmt *stmt; /* the details, by time */
-	struct detail *now; /* those of the time that we are at */
-	size_t now_cnt, now_max;
-	struct detail ahead; /* the next one */
-	bool has_ahead;
+	struct thread_details *details;
 };
-
-/* ---- details ---- */
-
-static int64_t column(sqlite3_stmt *stmt, int col)
-{
-	return sqlite3_column_type(stmt, col) == SQLITE_NULL ? -1 : sqlite3_column_int64(stmt, col);
-}
-
-static void read_ahead(struct pf_sched *s)
-{
-	s->has_ahead = sqlite3_step(s->stmt) == SQLITE_ROW;
-	if (!s->has_ahead)
-		return;
-	s->ahead = (struct detail){
-		.start = sqlite3_column_int64(s->stmt, 0),
-		.tid = column(s->stmt, 1),
-		.preempted = (int)column(s->stmt, 2),
-		.wakeup = sqlite3_column_type(s->stmt, 3) == SQLITE_NULL
-				  ? INT64_MIN
-				  : sqlite3_column_int64(s->stmt, 3),
-		.waker = column(s->stmt, 4),
-		.priority = column(s->stmt, 5),
-	};
-}
 
 struct pf_sched *pf_sched_new(struct perfetto *pf)
 {
-	static const char sql[] = "SELECT start, globalTid, preempted, wakeupTime, wakerTid, "
-				  "priority FROM SL_SCHED_DETAIL";
-	static const char sorted[] = "SELECT start, globalTid, preempted, wakeupTime, wakerTid, "
-				     "priority FROM SL_SCHED_DETAIL ORDER BY start";
 	struct pf_sched *s = calloc(1, sizeof(*s));
 	bool in_order = tl_in_order(pf->job->db, "SL_SCHED_DETAIL", "start", NULL) == 1;
 
-	if (s && sqlite3_prepare_v2(pf->job->db, in_order ? sql : sorted, -1, &s->stmt, NULL) ==
-			 SQLITE_OK)
-		read_ahead(s);
-	return s;
-}
-
-/* The details of the thread's switch at @ts of the report; NULL: none. */
-static const struct detail *detail_of(struct perfetto *pf, int64_t ts, int64_t tid)
-{
-	struct pf_sched *s = pf->sched;
-
-	if (s->now_cnt > 0 && s->now[0].start != ts)
-		s->now_cnt = 0;
-	for (; s->has_ahead && s->ahead.start <= ts; read_ahead(s)) {
-		if (s->ahead.start < ts)
-			continue;
-		if (!grow(&s->now, s->now_cnt, &s->now_max, sizeof(*s->now))) {
-			pf->failed = true;
-			return NULL;
-		}
-		s->now[s->now_cnt++] = s->ahead;
+	if (s && !(s->details = thread_details_open(pf->job->db, INT64_MIN, in_order))) {
+		free(s);
+		return NULL;
 	}
-	for (size_t i = 0; i < s->now_cnt; i++)
-		if (s->now[i].tid == tid)
-			return &s->now[i];
-	return NULL;
+	return s;
 }
 
 /* ---- packets ---- */
@@ -254,7 +193,7 @@ static void settle(struct perfetto *pf, int64_t number)
 	c->out = NULL;
 }
 
-static void put_waking(struct perfetto *pf, const struct tl_event *e, const struct detail *d)
+static void put_waking(struct perfetto *pf, const struct tl_event *e, const struct thread_detail *d)
 {
 	struct proto *m = &pf->packet;
 	size_t bundle = open_bundle(pf, e->cpu), event, waking;
@@ -275,18 +214,20 @@ static void put_waking(struct perfetto *pf, const struct tl_event *e, const stru
 	pf_send(pf);
 }
 
-static int state_of(const struct tl_event *e, const struct detail *d)
+static int state_of(const struct tl_event *e, const struct thread_detail *d)
 {
-	if (d && d->preempted == 1)
-		return PREEMPTED;
-	switch (e->state) { /* ENUM_SAMPLING_THREAD_STATE */
-	case 1:
-		return RUNNABLE;
-	case 3:
+	struct thread_switch left = {.state = thread_state_of(e->state)};
+
+	if (d)
+		thread_switch_complete(&left, d);
+	switch (left.state) {
+	case THREAD_RUNNABLE:
+		return d && d->is_preempted ? PREEMPTED : RUNNABLE;
+	case THREAD_BLOCKED:
 		return UNINTERRUPTIBLE;
-	case 4:
+	case THREAD_STOPPED:
 		return STOPPED;
-	case 5:
+	case THREAD_ENDED:
 		return DEAD;
 	default: /* older reports lack it; most threads that leave a CPU wait for something */
 		return INTERRUPTIBLE;
@@ -317,16 +258,18 @@ static void leave(struct cpu *c, const struct tl_event *e, int state)
 void pf_sched_event(struct perfetto *pf, const struct tl_event *e)
 {
 	struct cpu *c = cpu_of(pf, e->cpu);
-	const struct detail *d;
+	const struct thread_detail *d;
 
 	if (!c)
 		return;
-	d = detail_of(pf, e->ts - pf->job->opt.shift, e->track->global);
+	d = thread_details_at(pf->sched->details, e->ts - pf->job->opt.shift, e->track->global,
+			      e->sched_in);
+	pf->failed |= thread_details_failed(pf->sched->details);
 	if (!e->sched_in) {
 		leave(c, e, state_of(e, d));
 		return;
 	}
-	if (d && d->wakeup != INT64_MIN && d->wakeup <= d->start &&
+	if (d && d->wakeup != THREAD_NONE && d->wakeup <= d->time &&
 	    d->wakeup + pf->job->opt.shift + pf->base >= 0)
 		put_waking(pf, e, d);
 	int priority = d && d->priority >= 0 ? (int)d->priority : PRIORITY;
@@ -360,7 +303,6 @@ void pf_sched_free(struct pf_sched *s)
 		return;
 	for (size_t i = 0; i < CPUS_MAX; i++)
 		free(s->cpu[i]);
-	sqlite3_finalize(s->stmt);
-	free(s->now);
+	thread_details_free(s->details);
 	free(s);
 }

@@ -546,7 +546,24 @@ static void details_are_found_in_the_order_of_time(void **state)
 	assert_non_null(thread_details_at(d, 30, 0x1000001, false));
 	thread_details_free(d);
 	thread_details_free(NULL);
-	run("DROP TABLE SL_SCHED_DETAIL");
+	assert_null(thread_details_at(NULL, 20, 0x1000001, true));
+	/* a filter is a view, which has no rowids */
+	run("CREATE TEMP VIEW SL_SCHED_DETAIL AS SELECT * FROM main.SL_SCHED_DETAIL WHERE start > "
+	    "10");
+	d = thread_details_open(db, INT64_MIN, false);
+	assert_null(thread_details_at(d, 10, 0x1000001, true));
+	assert_non_null(thread_details_at(d, 20, 0x1000001, true));
+	assert_false(thread_details_failed(d));
+	thread_details_free(d);
+	run("DROP VIEW SL_SCHED_DETAIL; CREATE TEMP VIEW SL_SCHED_DETAIL AS SELECT abs(start - 30 "
+	    "+ "
+	    "-9223372036854775808) AS start, globalTid, preempted, wakeupTime, wakerTid, priority "
+	    "FROM main.SL_SCHED_DETAIL WHERE start >= 30");
+	d = thread_details_open(db, INT64_MIN, true);
+	assert_null(thread_details_at(d, 10, 0x1000001, true));
+	assert_true(thread_details_failed(d));
+	thread_details_free(d);
+	run("DROP VIEW SL_SCHED_DETAIL; DROP TABLE SL_SCHED_DETAIL");
 	assert_null(thread_details_open(db, 4, true));
 }
 
