@@ -7,118 +7,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/grow.h"
+#include "exporters/events/thread_switches.h"
 #include "exporters/view/build/live.h"
 #include "exporters/view/index/lod.h"
 
-enum state {
-	RUNNING,
-	RUNNABLE,
-	SLEEPING,
-	BLOCKED,
-	STOPPED,
-	ENDED,
-	OFF_CPU,
-	STATES
-};
-static const char *const texts[STATES] = {
-	"running", "runnable", "sleeping", "blocked (uninterruptible)",
-	"stopped", "ended",    "off CPU"};
-
-struct detail {
-	int64_t start, tid, wakeup;
-	bool is_preempted;
+static const char *const texts[THREAD_STATE_CNT] = {
+	[THREAD_RUNNING] = "running",   [THREAD_RUNNABLE] = "runnable",
+	[THREAD_SLEEPING] = "sleeping", [THREAD_BLOCKED] = "blocked (uninterruptible)",
+	[THREAD_STOPPED] = "stopped",   [THREAD_ENDED] = "ended",
+	[THREAD_OFF_CPU] = "off CPU",
 };
 
 struct view_states {
-	uint32_t names[STATES];
-	sqlite3_stmt *stmt;
-	struct detail *now; /* the details of the current time */
-	size_t now_cnt, now_room;
-	struct detail ahead;
-	bool has_ahead;
+	uint32_t names[THREAD_STATE_CNT];
+	struct thread_details *details; /* NULL: not of this part */
 };
-
-static void read_ahead(struct view_states *s)
-{
-	s->has_ahead = sqlite3_step(s->stmt) == SQLITE_ROW;
-	if (!s->has_ahead)
-		return;
-	s->ahead.start = sqlite3_column_int64(s->stmt, 0);
-	s->ahead.tid = sqlite3_column_int64(s->stmt, 1);
-	s->ahead.is_preempted = sqlite3_column_int(s->stmt, 2) == 1;
-	if (!tl_number(s->stmt, 3, &s->ahead.wakeup))
-		s->ahead.wakeup = INT64_MIN;
-}
 
 struct view_states *view_states_new(const struct view_builder *b, bool has_details)
 {
-	static const char sql[] = "SELECT start, globalTid, preempted, wakeupTime FROM "
-				  "SL_SCHED_DETAIL WHERE rowid > ?1%s";
 	struct view_states *s = calloc(1, sizeof(*s));
 	int64_t after = INT64_MIN, upto;
-	char text[160];
 	bool is_sorted;
 
 	if (!s)
 		return NULL;
-	for (int i = 0; i < STATES; i++)
+	for (int i = 0; i < THREAD_STATE_CNT; i++)
 		s->names[i] = view_name_of(b->v, &(struct tl_text){0, texts[i], strlen(texts[i])});
 	if (!has_details)
 		return s;
 	if (b->live)
 		view_live_rows(b->live, "SL_SCHED_DETAIL", &after, &upto);
 	is_sorted = !b->live && tl_in_order(b->db, "SL_SCHED_DETAIL", "start", NULL) == 1;
-	snprintf(text, sizeof(text), sql, is_sorted ? "" : " ORDER BY start");
-	if (sqlite3_prepare_v2(b->db, text, -1, &s->stmt, NULL) == SQLITE_OK &&
-	    sqlite3_bind_int64(s->stmt, 1, after) == SQLITE_OK)
-		read_ahead(s);
+	s->details = thread_details_open(b->db, after, is_sorted);
 	return s;
 }
 
 void view_states_free(struct view_states *s)
 {
-	if (!s)
-		return;
-	sqlite3_finalize(s->stmt);
-	free(s->now);
+	if (s)
+		thread_details_free(s->details);
 	free(s);
-}
-
-/* The row of SL_SCHED_DETAIL for the switch at @ts; NULL: none. */
-static const struct detail *detail_of(struct view_states *s, int64_t ts, int64_t tid)
-{
-	if (s->now_cnt > 0 && s->now[0].start != ts)
-		s->now_cnt = 0;
-	for (; s->has_ahead && s->ahead.start <= ts; read_ahead(s)) {
-		if (s->ahead.start < ts ||
-		    !grow(&s->now, s->now_cnt, &s->now_room, sizeof(*s->now)))
-			continue;
-		s->now[s->now_cnt++] = s->ahead;
-	}
-	for (size_t i = 0; i < s->now_cnt; i++)
-		if (s->now[i].tid == tid)
-			return &s->now[i];
-	return NULL;
-}
-
-static enum state state_of(int label)
-{
-	switch (label) { /* ENUM_SAMPLING_THREAD_STATE */
-	case 1:
-		return RUNNABLE; /* it left the CPU, and still could run */
-	case 2:
-	case 7:
-		return SLEEPING;
-	case 3:
-		return BLOCKED;
-	case 4:
-		return STOPPED;
-	case 5:
-		return ENDED;
-	default:
-		return OFF_CPU;
-	}
 }
 
 static int put(struct view_builder *b, struct view_lane *lane, int64_t from, int64_t to,
@@ -158,12 +86,12 @@ static void resume(struct view_builder *b, struct view_track *t, const struct vi
 	t->row = e[cnt - 1].row;
 	t->is_known = true;
 	t->runs = e[cnt - 1].name;
-	for (int i = 0; i < STATES; i++)
+	for (int i = 0; i < THREAD_STATE_CNT; i++)
 		if (b->states->names[i] == e[cnt - 1].name)
 			t->state = (uint32_t)i;
 }
 
-/* A thread's interval up to @to; the part after a wake-up at @wakeup is a wait for a CPU. */
+/* A thread's interval up to @to; the part after a wake-up at @wakeup, THREAD_NONE: none, is a wait for a CPU. */
 static int close_state(struct view_builder *b, struct view_track *t, int64_t to, int64_t wakeup,
 		       int source)
 {
@@ -173,10 +101,14 @@ static int close_state(struct view_builder *b, struct view_track *t, int64_t to,
 
 	if (!t->is_known)
 		return 0;
-	if (t->state != RUNNING && t->state != RUNNABLE && wakeup > t->since && wakeup < to) {
+	if (t->state != THREAD_RUNNING && t->state != THREAD_RUNNABLE && wakeup != THREAD_NONE &&
+	    wakeup < to) {
+		/* The waker may be faster than the switch off the CPU. */
+		if (wakeup < t->since)
+			wakeup = t->since;
 		rc = put(b, lane, t->since, wakeup, s->names[t->state], t->row, source);
 		t->since = wakeup;
-		t->state = RUNNABLE;
+		t->state = THREAD_RUNNABLE;
 	}
 	return rc | put(b, lane, t->since, to, s->names[t->state], t->row, source);
 }
@@ -210,20 +142,27 @@ static int close_cpu(struct view_builder *b, struct view_track *cpu, int64_t ts,
 int view_states_switch(struct view_builder *b, const struct tl_event *e, int source)
 {
 	struct view_track *t = e->track->of_sink, *cpu = e->cpu_track->of_sink;
-	const struct detail *d = detail_of(b->states, e->ts, e->track->global);
-	int64_t ts = view_time(b->v, e->ts);
-	int64_t wakeup = d && d->wakeup != INT64_MIN ? view_time(b->v, d->wakeup) : INT64_MIN;
+	const struct thread_detail *d =
+		thread_details_at(b->states->details, e->ts, e->track->global, e->sched_in);
+	struct thread_switch w = {
+		.wakeup = THREAD_NONE,
+		.state = e->sched_in ? THREAD_RUNNING : thread_state_of(e->state),
+		.is_in = e->sched_in,
+	};
+	int64_t ts = view_time(b->v, e->ts), wakeup = THREAD_NONE;
 	int rc;
 
+	if (d)
+		thread_switch_complete(&w, d);
+	if (w.wakeup != THREAD_NONE)
+		wakeup = view_time(b->v, w.wakeup);
 	resume(b, t, view_track_state_lane(b, t));
 	resume(b, cpu, cpu->lane);
-	rc = close_state(b, t, ts, e->sched_in ? wakeup : INT64_MIN, source);
-	t->state = e->sched_in            ? RUNNING
-		   : d && d->is_preempted ? RUNNABLE
-					  : (uint32_t)state_of(e->state);
+	rc = close_state(b, t, ts, wakeup, source);
+	t->state = w.state;
 	t->since = ts;
 	t->row = e->row;
-	t->is_known = t->state != ENDED;
+	t->is_known = w.state != THREAD_ENDED;
 	if (!e->sched_in && cpu->runs != thread_name(b, t))
 		return rc;
 	rc |= close_cpu(b, cpu, ts, source);
@@ -247,7 +186,7 @@ int view_states_end(struct view_builder *b)
 		if (t->track->kind == TL_CPU)
 			rc |= close_cpu(b, t, until, source);
 		else
-			rc |= close_state(b, t, until, INT64_MIN, source);
+			rc |= close_state(b, t, until, THREAD_NONE, source);
 	}
 	return rc;
 }

@@ -149,7 +149,7 @@ static void switches(int64_t until)
 		} else if (next != on[1 - cpu]) {
 			add(at,
 			    "INSERT INTO SCHED_EVENTS VALUES(%lld, %d, 1, %lld, NULL, NULL); "
-			    "INSERT INTO SL_SCHED_DETAIL VALUES(%lld, %lld, 0, %lld, NULL, 120)",
+			    "INSERT INTO SL_SCHED_DETAIL VALUES(%lld, %lld, NULL, %lld, NULL, 120)",
 			    (long long)at * 1000, cpu, thread(next), (long long)at * 1000,
 			    thread(next), (long long)(at - below(90)) * 1000);
 			on[cpu] = next;
