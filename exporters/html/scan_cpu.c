@@ -1,123 +1,37 @@
 /* scan_cpu.c - which process had how many processors when, from context switches. */
-#include <stdlib.h>
-
-#include "collector/base/grow.h"
-#include "exporters/read/db_read.h"
+#include "exporters/events/thread_states.h"
 #include "exporters/html/scan.h"
+#include "exporters/read/db_read.h"
+#include "exporters/read/wall.h"
 
-struct thread {
-	int64_t since; /* got its CPU */
-	int64_t last;
-	long process;
-	bool runs;
-};
-
-struct pass {
-	struct scan *scan;
-	struct id_map tids;
-	struct thread *threads;
-	size_t room;
-	bool late; /* the rows of a thread are not in the order of time */
-};
-
-static int count_run(struct scan *s, struct process *p, int64_t start, int64_t end)
+static int take(struct scan *s, const struct thread_state *t)
 {
-	p->cpu_ns += (double)(end - start);
-	s->cpu_ns += (double)(end - start);
-	return curve_spread(&p->cpu, &s->axis, start, end, (double)(end - start)) < 0
-		       ? scan_fail(s, 0)
-		       : 0;
+	struct process *p = scan_process(s, t->tid >> 24);
+	int64_t start = wall_time(t->start), end = wall_time(t->end);
+	double ns = (double)(end - start);
+
+	if (!p)
+		return scan_fail(s, 0);
+	s->switches++;
+	if (t->state != THREAD_RUNNING || t->end == THREAD_NONE)
+		return 0;
+	p->cpu_ns += ns;
+	s->cpu_ns += ns;
+	return curve_spread(&p->cpu, &s->axis, start, end, ns) < 0 ? scan_fail(s, 0) : 0;
 }
 
-static struct thread *find_thread(struct pass *p, int64_t gtid)
+static int read_runs(struct scan *s)
 {
-	size_t known = p->tids.cnt;
-	long i = id_map_add(&p->tids, gtid);
+	struct thread_states_options opt = {.runs_only = true, .until = THREAD_NONE};
+	struct thread_states *states;
+	struct thread_state t;
+	int rc = thread_states_open(s->db, &opt, &states), err = 0;
 
-	if (i < 0)
-		return NULL;
-	if (!grow(&p->threads, (size_t)i, &p->room, sizeof(*p->threads)))
-		return NULL;
-	if ((size_t)i == known) {
-		struct process *process = scan_process(p->scan, gtid >> 24);
-
-		if (!process)
-			return NULL;
-		p->threads[i] =
-			(struct thread){.last = INT64_MIN, .process = process - p->scan->processes};
-	}
-	return &p->threads[i];
-}
-
-/* An interval counts when both its ends are there; cpu_sum.sql and thread_cpu_sum.sql say the same. */
-static int take(struct pass *p, int64_t at, bool in, int64_t gtid)
-{
-	struct thread *t = find_thread(p, gtid);
-	int rc = 0;
-
-	if (!t)
-		return scan_fail(p->scan, 0);
-	if (at < t->last || (at == t->last && in && !t->runs))
-		p->late = true;
-	t->last = at;
-	if (!in && t->runs)
-		rc = count_run(p->scan, &p->scan->processes[t->process], t->since, at);
-	t->runs = in;
-	t->since = at;
-	p->scan->switches++;
-	return rc;
-}
-
-static void forget(struct pass *p)
-{
-	struct scan *s = p->scan;
-
-	for (size_t i = 0; i < s->process_cnt; i++) {
-		curve_free(&s->processes[i].cpu);
-		s->processes[i].cpu_ns = 0;
-	}
-	s->cpu_ns = 0;
-	s->switches = 0;
-	p->late = false;
-	for (size_t i = 0; i < p->tids.cnt; i++) {
-		p->threads[i].runs = false;
-		p->threads[i].last = INT64_MIN;
-	}
-}
-
-static int run(struct pass *p, bool sorted)
-{
-	sqlite3_stmt *stmt =
-		scan_prepare(p->scan, sorted ? "SELECT start, isSchedIn, globalTid FROM "
-					       "SCHED_EVENTS WHERE globalTid IS NOT NULL "
-					       "ORDER BY start, isSchedIn DESC"
-					     : "SELECT start, isSchedIn, globalTid FROM "
-					       "SCHED_EVENTS WHERE globalTid IS NOT NULL");
-	int rc, err = 0;
-
-	if (!stmt)
-		return -1;
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && err == 0 && (sorted || !p->late))
-		err = take(p, scan_time(stmt, 0), sqlite3_column_int(stmt, 1) != 0,
-			   sqlite3_column_int64(stmt, 2));
-	sqlite3_finalize(stmt);
-	return err == 0 && rc != SQLITE_DONE && rc != SQLITE_ROW ? scan_fail(p->scan, rc) : err;
-}
-
-/* A thread that runs last runs until the end of the session. */
-static int end_runs(struct pass *p)
-{
-	int64_t stop = p->scan->session_ns;
-	int rc = 0;
-
-	for (size_t i = 0; i < p->tids.cnt; i++)
-		if (p->threads[i].last > stop)
-			stop = p->threads[i].last;
-	for (size_t i = 0; i < p->tids.cnt && rc == 0; i++)
-		if (p->threads[i].runs)
-			rc = count_run(p->scan, &p->scan->processes[p->threads[i].process],
-				       p->threads[i].since, stop);
-	return rc;
+	if (rc == SQLITE_OK)
+		while (err == 0 && (rc = thread_states_next(states, &t)) == SQLITE_ROW)
+			err = take(s, &t);
+	thread_states_free(states);
+	return err == 0 && rc != SQLITE_DONE ? scan_fail(s, rc) : err;
 }
 
 /* How many there are; else how many were seen. */
@@ -139,22 +53,8 @@ static int count_cpus(struct scan *s)
 
 int scan_cpu(struct scan *s)
 {
-	struct pass p = {.scan = s};
-	int rc = 0;
-
 	s->has_cpu = db_read_has(s->db, "SCHED_EVENTS");
-	if (s->has_cpu) {
-		rc = run(&p, false);
-		if (rc == 0 && p.late) {
-			forget(&p);
-			rc = run(&p, true);
-		}
-		if (rc == 0)
-			rc = end_runs(&p);
-	}
-	if (rc == 0)
-		rc = count_cpus(s);
-	id_map_free(&p.tids);
-	free(p.threads);
-	return rc;
+	if (s->has_cpu && read_runs(s) < 0)
+		return -1;
+	return count_cpus(s);
 }
