@@ -14,9 +14,10 @@ W=$(mktemp -d "${TMPDIR:-/tmp}/sightline-test.XXXXXX") || exit 1
 test_cnt=0 fail_cnt=0
 # SIGHTLINE_CLOCK stays: the suite runs with either clock (tsc, monotonic).
 unset LD_PRELOAD SIGHTLINE_SESSION SIGHTLINE_CLEAN SIGHTLINE_OUTPUT SIGHTLINE_OPTIONS SIGHTLINE_COLLECTOR
-SIGHTLINE_SESSIONS=$W/.sessions # no script sees the sessions of another
+SIGHTLINE_SESSIONS=$W/.sessions  # no script sees the sessions of another
+XDG_CACHE_HOME=$W/.cache         # nor the names that another has kept
 PYTHONDONTWRITEBYTECODE=1
-export SIGHTLINE_SESSIONS PYTHONDONTWRITEBYTECODE
+export SIGHTLINE_SESSIONS XDG_CACHE_HOME PYTHONDONTWRITEBYTECODE
 
 at_exit=:
 # The sqlite3 shell with the SQL functions of the reports.

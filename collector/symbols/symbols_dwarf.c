@@ -656,6 +656,11 @@ void symbols_dwarf_close(struct symbols_dwarf *d)
 	free(d);
 }
 
+bool symbols_dwarf_is_alone(const struct symbols_dwarf *d)
+{
+	return !d->alt;
+}
+
 #else /* without libdw: names by symbol tables alone */
 
 struct symbols_dwarf *symbols_dwarf_open(const char *path)
@@ -667,6 +672,12 @@ struct symbols_dwarf *symbols_dwarf_open(const char *path)
 void symbols_dwarf_close(struct symbols_dwarf *d)
 {
 	(void)d;
+}
+
+bool symbols_dwarf_is_alone(const struct symbols_dwarf *d)
+{
+	(void)d;
+	return true;
 }
 
 size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t address,

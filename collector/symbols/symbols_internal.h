@@ -3,6 +3,7 @@
  *
  *   symbols.c         the session: modules, texts, earlier lookups
  *   symbols_prefetch.c   a thread that looks up addresses in advance
+ *   symbols_cache.c   answers of earlier recordings
  *   symbols_file.c    files of a module: which is the right one, where its debug information is
  *   symbols_process.c   files that only the process leads to that has them mapped
  *   symbols_debuginfod.c  debug information from a server
@@ -101,6 +102,7 @@ bool symbols_loop_part(const struct symbols_table *t, const struct elf_image *e,
 struct symbols_dwarf;
 struct symbols_dwarf *symbols_dwarf_open(const char *path); /* NULL: none, or built without */
 void symbols_dwarf_close(struct symbols_dwarf *d);
+bool symbols_dwarf_is_alone(const struct symbols_dwarf *d); /* no part of it is in a file of dwz */
 /* As symbols_at(). *@entry: where the outermost function begins, 0 not known. */
 size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t address,
 			struct symbols_frame *frame, size_t room, uint64_t *entry);
