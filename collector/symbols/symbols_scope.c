@@ -4,8 +4,9 @@
 #if SL_HAVE_LIBDW
 
 #include <dwarf.h>
-#include <stdlib.h>
 #include <string.h>
+
+#define SCOPES_MOST 64
 
 const char *symbols_linkage_name(Dwarf_Die *die)
 {
@@ -42,11 +43,35 @@ static bool is_scope(int tag)
 	       tag == DW_TAG_enumeration_type || tag == DW_TAG_interface_type;
 }
 
+/*
+ * The entries that @die stands in, the outermost first: their number; 0 as well for an entry that is not reached over @most of
+ * them. dwarf_getscopes_die() calls itself for each level of the unit, and so ends the process where a file has enough of those.
+ */
+static int scopes_of(Dwarf_Die *die, Dwarf_Die *scopes, int most)
+{
+	Dwarf_Off target = dwarf_dieoffset(die);
+	Dwarf_Die unit, child, last;
+
+	if (!dwarf_diecu(die, &unit, NULL, NULL))
+		return 0;
+	for (int cnt = 0; cnt < most; scopes[cnt++] = last) {
+		if (dwarf_child(cnt ? &scopes[cnt - 1] : &unit, &child) != 0)
+			return 0;
+		/* Entries are in order, and what is within one stands before its sibling. */
+		do
+			last = child;
+		while (dwarf_siblingof(&last, &child) == 0 && dwarf_dieoffset(&child) <= target);
+		if (dwarf_dieoffset(&last) == target)
+			return cnt;
+	}
+	return 0;
+}
+
 /* "space::Class::name", for functions without a linkage name: inlined constructors, for example. */
 static const char *scoped_name(struct symbols *s, Dwarf_Die *die)
 {
 	const char *name = dwarf_diename(die);
-	Dwarf_Die *scopes = NULL;
+	Dwarf_Die scopes[SCOPES_MOST];
 	char text[1024];
 	size_t len = 0;
 	int cnt;
@@ -54,8 +79,8 @@ static const char *scoped_name(struct symbols *s, Dwarf_Die *die)
 	if (!name)
 		return NULL;
 	declaration(die);
-	cnt = dwarf_getscopes_die(die, &scopes);
-	for (int i = cnt; i-- > 1;) {
+	cnt = scopes_of(die, scopes, SCOPES_MOST);
+	for (int i = 0; i < cnt; i++) {
 		int tag = dwarf_tag(&scopes[i]);
 		const char *scope = is_scope(tag) ? dwarf_diename(&scopes[i]) : NULL;
 
@@ -68,8 +93,6 @@ static const char *scoped_name(struct symbols *s, Dwarf_Die *die)
 			len += 2;
 		}
 	}
-	if (cnt > 0)
-		free(scopes);
 	if (strlen(name) >= sizeof(text) - len)
 		return symbols_text(s, name);
 	memcpy(text + len, name, strlen(name) + 1);

@@ -92,4 +92,24 @@ is "$(chain)" "$whole" 'the same build again: frames have names'
 cp kept nap
 check 'profile of a program whose file is emptied succeeds' profile shrunk sh -c './nap; : >nap'
 check 'the report of a program whose file is emptied is sound' intact "$R"
+
+# An entry of debug information within 400,000 others: more than libdw has stack for, were it asked what the entry stands in.
+cp kept nap
+cat >nest.py <<'END'
+import struct, subprocess
+at = {}
+for line in subprocess.run(['nm', '-S', 'nap'], capture_output=True, text=True, check=True).stdout.splitlines():
+    words = line.split()
+    if len(words) == 4:
+        at[words[3]] = struct.pack('<QQ', int(words[0], 16), int(words[1], 16))
+# 1: a unit of C++; 2: a block with entries of its own; 3: a function, all three with what follows in the lists of attributes
+with open('abbrev', 'wb') as f:
+    f.write(bytes([1, 0x11, 1, 0x13, 0x0b, 0x11, 0x01, 0x12, 0x07, 0, 0, 2, 0x0b, 1, 0, 0, 3, 0x2e, 0, 0x03, 0x08, 0x11, 0x01, 0x12, 0x07, 0, 0, 0]))
+info = struct.pack('<HIB', 4, 0, 8) + bytes([1, 4]) + at['main'] + bytes([2]) * 400000 + bytes(400000) + bytes([3]) + b'nested\0' + at['main'] + b'\0'
+with open('info', 'wb') as f:
+    f.write(struct.pack('<I', len(info)) + info)
+END
+check 'g++ and objcopy build a program with nested entries' sh -c "g++ -O2 -o nap nap.cc && '$PY' nest.py && objcopy --add-section .debug_info=info --add-section .debug_abbrev=abbrev nap nested"
+check 'profile of a program with nested entries succeeds' profile nested ./nested
+is "$(chain)" "$names" 'a program with nested entries: frames have names'
 done_testing
