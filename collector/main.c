@@ -13,6 +13,7 @@
 #include "collector/base/options.h"
 #include "collector/options/output_name.h"
 #include "collector/run/own_preload.h"
+#include "collector/symbols/symbols.h"
 
 #define CMD(name, function, summary) {#name, function, summary},
 static const struct cmd cmds[] = {
@@ -137,6 +138,7 @@ int main(int argc, char **argv)
 
 	own_preload_leave(argv);
 	commands_register(cmds);
+	symbols_apart_by("/proc/self/exe");
 	if (argc > 0 && is_called(argv[0], "nsys"))
 		output_name_as_nsys();
 	if (argc < 2) {

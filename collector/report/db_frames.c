@@ -480,6 +480,23 @@ int db_frames_open(struct db *db, struct db_frames **out)
 	return err ? err : db_spaces_open(db, f->resolve ? f->symbols : NULL, &f->spaces);
 }
 
+void db_frames_note_lost(struct db_frames *f)
+{
+	struct symbols_lost lost;
+	int64_t end = f->db->time.end;
+	char text[512], what[160];
+
+	for (unsigned i = 0; symbols_lost(f->symbols, i, &lost); i++) {
+		snprintf(what, sizeof(what), "symbols of files of other users: %s", lost.why);
+		snprintf(text, sizeof(text),
+			 "Symbols of %" PRIu64 " files of other users were not read: %s"
+			 " (the first: %.200s, of user %u).",
+			 lost.files, lost.why, lost.first, (unsigned)lost.owner);
+		db_diagnostic(f->db, end, 2, 2, text, DB_NULL);
+		db_lost(f->db, end, end, DB_NULL, what, (int64_t)lost.files);
+	}
+}
+
 void db_frames_close(struct db_frames *f)
 {
 	if (!f)

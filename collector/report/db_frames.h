@@ -17,6 +17,8 @@ bool db_frames_wanted(struct db *db);
 /* Reads spaces, modules and code objects of the report, once all are in it. 0 or -errno; to be closed either way. */
 int db_frames_open(struct db *db, struct db_frames **f);
 void db_frames_close(struct db_frames *f);
+/* Files whose symbols could not be read: rows of SL_LOST_EVENTS and messages. */
+void db_frames_note_lost(struct db_frames *f);
 
 /* A frame (preload/wire/frame.h) of a stack: its part of the report's frames. Of no role, and empty: see db_frames_error(). */
 struct db_stack_of {

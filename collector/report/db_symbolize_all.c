@@ -236,6 +236,8 @@ static int finish(struct work *w)
 		err = need_views(w);
 	if (!err)
 		err = add_all(w);
+	if (!err)
+		db_frames_note_lost(w->naming->frames);
 	if (err)
 		row_batch_drop(db);
 	/* An error that is not SQLite's leaves a transaction that must not be committed. */

@@ -1,7 +1,7 @@
 /* elf_image.c - headers, sections and symbols of an ELF file, every offset checked. */
 #include "collector/symbols/elf_image.h"
 
-#include "collector/base/plain_file.h"
+#include "collector/symbols/symbols_owner.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ bool elf_image_memory(struct elf_image *e, void *at, size_t size)
 bool elf_image_open(struct elf_image *e, const char *path)
 {
 	struct stat st;
-	int fd = plain_file_open(path, true, &st);
+	int fd = symbols_owner_open(path, &st);
 	void *at = MAP_FAILED;
 
 	*e = (struct elf_image){0};

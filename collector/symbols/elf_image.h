@@ -13,7 +13,10 @@ struct elf_image {
 	bool is_mapped, is_heap; /* owner of the bytes; neither: the caller's */
 };
 
-/* Maps the file; false (and nothing is to be closed) when it is no 64-bit ELF file of this machine's byte order. */
+/*
+ * Maps the file; false (and nothing is to be closed) when it is no 64-bit ELF file of this machine's byte order, or of another
+ * user (symbols_owner.h).
+ */
 bool elf_image_open(struct elf_image *e, const char *path);
 bool elf_image_memory(struct elf_image *e, void *at, size_t size);
 void elf_image_close(struct elf_image *e);

@@ -13,6 +13,9 @@
 #include <unistd.h>
 
 #include "collector/base/plain_file.h"
+#include "collector/symbols/symbols_answer.h"
+#include "collector/symbols/symbols_apart.h"
+#include "collector/symbols/symbols_owner.h"
 #include "collector/symbols/sigbus_guard.h"
 #include "collector/symbols/symbols_cache.h"
 #include "collector/symbols/demangle.h"
@@ -48,6 +51,10 @@ struct symbols_module {
 		int fd;                   /* descriptor of the file; -1: none */
 	} mapped;
 	bool is_open, is_broken;
+	struct {
+		bool is; /* read by another process: its names are not here */
+		struct symbols_apart_file file;
+	} apart;
 	struct symbols_file file;
 	struct symbols_table table;
 	struct symbols_dwarf *dwarf;
@@ -80,7 +87,8 @@ struct symbols {
 	bool has_cache; /* was tried */
 	struct symbols_server server;
 	struct symbols_reader *reader;
-	unsigned held; /* descriptors of files */
+	struct symbols_apart *apart; /* NULL: no file of another user yet */
+	unsigned held;               /* descriptors of files */
 };
 
 #define HELD_MOST 64
@@ -211,12 +219,19 @@ struct symbols *symbols_open(void)
 	return s;
 }
 
-static void module_free(struct symbols_module *m)
+static void close_files(struct symbols_module *m)
 {
 	symbols_dwarf_close(m->dwarf);
 	symbols_table_free(&m->table);
+	symbols_file_close(&m->file);
+	m->dwarf = NULL;
+	m->file = (struct symbols_file){0};
+}
+
+static void module_free(struct symbols_module *m)
+{
 	if (m->is_open)
-		symbols_file_close(&m->file);
+		close_files(m);
 	if (m->mapped.fd >= 0)
 		close(m->mapped.fd);
 	free(m->frame);
@@ -257,6 +272,7 @@ void symbols_close(struct symbols *s)
 			symbols_jit_close(j->of);
 			free(j);
 		}
+	symbols_apart_free(s->apart);
 	symbols_kernel_close(s->kernel);
 	symbols_cache_close(s->cache);
 	for (struct block *b = s->blocks, *next; b; b = next) {
@@ -265,6 +281,28 @@ void symbols_close(struct symbols *s)
 	}
 	free(s->known);
 	free(s);
+}
+
+struct symbols_module *symbols_module_alone(struct symbols *s, const char *path,
+					    const uint8_t *build_id, size_t build_id_len, int fd)
+{
+	struct symbols_module **bucket = &s->module[hash_text(path) % MODULES],
+			      *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->mapped.fd = fd;
+	m->path = strdup(path);
+	if (!m->path) {
+		free(m);
+		return NULL;
+	}
+	if (build_id_len)
+		memcpy(m->build_id, build_id, build_id_len);
+	m->build_id_len = build_id_len;
+	m->next = *bucket;
+	*bucket = m;
+	return m;
 }
 
 struct symbols_module *symbols_module(struct symbols *s, const char *path, const uint8_t *build_id,
@@ -278,21 +316,7 @@ struct symbols_module *symbols_module(struct symbols *s, const char *path, const
 		if (strcmp(m->path, path) == 0 && m->build_id_len == build_id_len &&
 		    (!build_id_len || memcmp(m->build_id, build_id, build_id_len) == 0))
 			return m;
-	m = calloc(1, sizeof(*m));
-	if (!m)
-		return NULL;
-	m->mapped.fd = -1;
-	m->path = strdup(path);
-	if (!m->path) {
-		free(m);
-		return NULL;
-	}
-	if (build_id_len)
-		memcpy(m->build_id, build_id, build_id_len);
-	m->build_id_len = build_id_len;
-	m->next = *bucket;
-	*bucket = m;
-	return m;
+	return symbols_module_alone(s, path, build_id, build_id_len, -1);
 }
 
 void symbols_mapped(struct symbols *s, struct symbols_module *m, const struct symbols_mapped *by)
@@ -318,11 +342,13 @@ static void open_files(void *of)
 {
 	const struct opening *o = of;
 	struct symbols_module *m = o->module;
+	uid_t owner;
 
 	symbols_file_open(&m->file, m->path, m->mapped.fd, m->build_id, m->build_id_len,
 			  &o->symbols->server);
 	/* The path may be that of another file by now, which only a build id can show. */
-	if (!m->file.image.at && m->path[0] == '/' && m->build_id_len) {
+	if (!m->file.image.at && m->path[0] == '/' && m->build_id_len &&
+	    !symbols_owner_met(&owner)) {
 		int fd = symbols_process_open(&m->mapped.by, m->path);
 
 		if (fd >= 0) {
@@ -334,11 +360,42 @@ static void open_files(void *of)
 					  m->build_id_len, &o->symbols->server);
 		}
 	}
+	if (symbols_owner_met(&owner))
+		return;
 	symbols_table_fill(&m->table, &m->file);
 	if (m->file.debug.at)
 		m->dwarf = symbols_dwarf_open(m->file.debug_path);
 	else if (m->file.image.at && m->file.path[0] == '/')
 		m->dwarf = symbols_dwarf_open(m->file.path);
+}
+
+/* By @fd, or by its path where that is -1. True: it is the file that was mapped. */
+static bool open_apart_from(struct symbols *s, struct symbols_module *m, int fd)
+{
+	if (!s->apart)
+		s->apart = symbols_apart_new();
+	m->is_broken = !s->apart || symbols_apart_open(s->apart, s, &m->apart.file, m->path, fd,
+						       m->build_id, m->build_id_len);
+	return !m->is_broken && m->apart.file.state & SYMBOLS_HAS_IMAGE;
+}
+
+static void open_apart(struct symbols *s, struct symbols_module *m)
+{
+	bool is_here = m->mapped.fd < 0 && !symbols_file_is_gone(m->path), has_image;
+	struct stat st;
+	int fd = is_here ? plain_file_open(m->path, true, &st) : m->mapped.fd;
+
+	has_image = open_apart_from(s, m, fd);
+	if (is_here && fd >= 0)
+		close(fd);
+	if (has_image || m->is_broken || m->path[0] != '/' || !m->build_id_len)
+		return;
+	/* As in open_files(). */
+	fd = symbols_process_open(&m->mapped.by, m->path);
+	if (fd < 0)
+		return;
+	open_apart_from(s, m, fd);
+	close(fd);
 }
 
 /* A file that is being built anew may lose its end: then nothing more is looked up in it. */
@@ -349,7 +406,31 @@ static void module_open(struct symbols *s, struct symbols_module *m)
 	if (m->is_open)
 		return;
 	m->is_open = true;
+	symbols_owner_begin();
 	m->is_broken = !bus_error_try(open_files, &o);
+	m->apart.is = symbols_owner_met(&m->apart.file.owner);
+	if (!m->apart.is)
+		return;
+	close_files(m);
+	open_apart(s, m);
+}
+
+uint32_t symbols_module_state(struct symbols *s, struct symbols_module *m)
+{
+	module_open(s, m);
+	/* All of its files have been mapped, or are none. */
+	if (m->mapped.fd >= 0)
+		close(m->mapped.fd);
+	m->mapped.fd = -1;
+	if (m->is_broken)
+		return 0;
+	return (m->file.image.at ? SYMBOLS_HAS_IMAGE : 0) |
+	       (m->table.cnt || m->dwarf ? SYMBOLS_HAS_NAMES : 0);
+}
+
+bool symbols_lost(const struct symbols *s, unsigned i, struct symbols_lost *lost)
+{
+	return s->apart && symbols_apart_lost(s->apart, i, lost);
 }
 
 static bool find_in_kernel(struct symbols *s, uint64_t address, const char **function,
@@ -415,14 +496,39 @@ static void look_up(void *of)
 				(outer->function && symbols_is_interpreter(outer->function));
 }
 
+static bool has_names(const struct symbols_module *m)
+{
+	return m->apart.is ? m->apart.file.state & SYMBOLS_HAS_NAMES : m->table.cnt || m->dwarf;
+}
+
+static size_t ask_apart(struct symbols *s, struct symbols_module *m, uint64_t address,
+			struct symbols_frame *frame, size_t room)
+{
+	enum symbols_apart_result result = SYMBOLS_APART_ANEW;
+	size_t cnt = 0;
+
+	/* The process that knows the file may have given way to those of other owners. */
+	for (int i = 0; i < 2 && result == SYMBOLS_APART_ANEW && !m->is_broken; i++) {
+		result = symbols_apart_ask(s->apart, s, &m->apart.file, m->path, address, frame,
+					   room, &cnt);
+		if (result == SYMBOLS_APART_ANEW)
+			open_apart(s, m);
+		else
+			m->is_broken = result != SYMBOLS_APART_DONE;
+	}
+	return cnt;
+}
+
 static size_t ask(struct symbols *s, struct symbols_module *m, uint64_t address,
 		  struct symbols_frame *frame, size_t room)
 {
 	struct question q = {s, m, address, frame, room, 0};
 
 	module_open(s, m);
-	if (m->is_broken || (!m->table.cnt && !m->dwarf))
+	if (m->is_broken || !has_names(m))
 		return 0;
+	if (m->apart.is)
+		return ask_apart(s, m, address, frame, room);
 	m->is_broken = !bus_error_try(look_up, &q);
 	return m->is_broken ? 0 : q.cnt;
 }
@@ -497,7 +603,7 @@ static const struct answer *answer(struct symbols *s, struct symbols_module *m, 
 	struct answer *a;
 	size_t cnt;
 
-	if (m->is_broken || (m->is_open && !m->table.cnt && !m->dwarf))
+	if (m->is_broken || (m->is_open && !has_names(m)))
 		return NULL;
 	if (m->answers.cnt * 2 >= m->answers.cap && !grow_answers(m))
 		return NULL;

@@ -72,6 +72,20 @@ bool symbols_jit_keep(int64_t pid);
 /* Files of this user count: traced processes run as that user. */
 void symbols_jit_trust(uid_t user);
 
+/*
+ * From now on files of other users than root and this process's are read by processes that have their owners' rights: by this
+ * program, with the command "symbols" (symbols_serve.h).
+ */
+void symbols_apart_by(const char *program);
+/* Files that such a process could not read, by the reason. */
+struct symbols_lost {
+	const char *why, *first; /* first: the path of one of the files */
+	uid_t owner;             /* of that */
+	uint64_t files;
+};
+/* The @i-th; false: there are no more. */
+bool symbols_lost(const struct symbols *s, unsigned i, struct symbols_lost *lost);
+
 /* In the kernel; @module is set to that of the function, "[kernel.kallsyms]" where it is in none. */
 bool symbols_kernel(struct symbols *s, uint64_t address, struct symbols_frame *frame,
 		    const char **module);

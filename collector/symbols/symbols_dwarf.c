@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "collector/base/grow.h"
-#include "collector/base/plain_file.h"
+#include "collector/symbols/symbols_owner.h"
 
 #define NESTED_MOST 64 /* scopes within each other */
 /*
@@ -570,7 +570,7 @@ size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t add
 static Dwarf *open_file(const char *path, Elf **elf)
 {
 	struct stat st;
-	int fd = plain_file_open(path, true, &st);
+	int fd = symbols_owner_open(path, &st);
 	Dwarf *dw;
 
 	if (fd < 0)

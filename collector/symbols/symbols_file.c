@@ -3,6 +3,7 @@
  * were split off: found by build id or by the name in .gnu_debuglink, in the places where debuggers look.
  */
 #include "collector/symbols/symbols_internal.h"
+#include "collector/symbols/symbols_owner.h"
 
 #include <elf.h>
 #include <limits.h>
@@ -250,10 +251,14 @@ static void open_mini(struct symbols_file *f)
 void symbols_file_open(struct symbols_file *f, const char *path, int held, const uint8_t *build_id,
 		       size_t build_id_len, struct symbols_server *server)
 {
+	uid_t owner;
+
 	*f = (struct symbols_file){.path = strdup(path)};
 	if (!f->path)
 		return;
 	open_mapped(f, held, build_id, build_id_len);
+	if (symbols_owner_met(&owner))
+		return;
 	if (f->path && f->path[0] == '/' && (f->image.at || build_id_len))
 		open_debug(f, build_id, build_id_len, server);
 	if (f->image.at)

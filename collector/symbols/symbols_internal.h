@@ -2,6 +2,10 @@
  * symbols_internal.h - shared by the files of symbols.h.
  *
  *   symbols.c         the session: modules, texts, earlier lookups
+ *   symbols_owner.c   whose files this process reads
+ *   symbols_apart.c   processes that read files of other users
+ *   symbols_serve.c   such a process
+ *   symbols_answer.c  messages between both
  *   symbols_prefetch.c   a thread that looks up addresses in advance
  *   symbols_cache.c   answers of earlier recordings
  *   symbols_file.c    files of a module: which is the right one, where its debug information is
@@ -31,6 +35,12 @@ bool symbols_is_interpreter(const char *symbol);
 /* Once each; later calls do nothing. */
 void symbols_know(struct symbols *s, struct symbols_module *m, uint64_t address);
 void symbols_kernel_know(struct symbols *s, uint64_t address);
+
+/* As symbols_module(), of a file that has the open descriptor @fd (-1: none), which the session closes; known or not. */
+struct symbols_module *symbols_module_alone(struct symbols *s, const char *path,
+					    const uint8_t *build_id, size_t build_id_len, int fd);
+/* Opens its files: SYMBOLS_HAS_... (symbols_answer.h). */
+uint32_t symbols_module_state(struct symbols *s, struct symbols_module *m);
 
 /* State of a session's debuginfod server; changed while a thread asks one, and so read and written by __atomic_. */
 struct symbols_server {

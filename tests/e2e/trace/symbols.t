@@ -112,4 +112,62 @@ END
 check 'g++ and objcopy build a program with nested entries' sh -c "g++ -O2 -o nap nap.cc && '$PY' nest.py && objcopy --add-section .debug_info=info --add-section .debug_abbrev=abbrev nap nested"
 check 'profile of a program with nested entries succeeds' profile nested ./nested
 is "$(chain)" "$names" 'a program with nested entries: frames have names'
+
+# The files of another user are read by a process that has this user's rights, and whose end costs their names alone.
+AS='setpriv --reuid=65534 --regid=65534 --clear-groups'
+if [ "$(id -u)" = 0 ] && $AS true 2>/dev/null; then
+	mkdir theirs
+	cp kept theirs/nap
+	cat >twice.cc <<'END'
+#include <cstdio>
+#include <ctime>
+#include <unistd.h>
+__attribute__((noinline)) int nap(int n)
+{
+	timespec t = {0, 20000000};
+	nanosleep(&t, nullptr);
+	return n + 1;
+}
+__attribute__((noinline)) int later(int n)
+{
+	return nap(n) + 1;
+}
+int main()
+{
+	int n = nap(0);
+	fclose(fopen("first", "w"));
+	while (access("go", F_OK))
+		nap(0);
+	return later(n) - 3;
+}
+END
+	check 'g++ builds a program that goes on when it is told to' g++ -O1 -g -fno-optimize-sibling-calls -o theirs/twice twice.cc
+	chown -R 65534:65534 theirs
+	# shellcheck disable=SC2086
+	check "profile of another user's program succeeds" profile theirs $AS theirs/nap
+	is "$(chain)" "$whole" "another user's program: the stack has the same functions, files and lines"
+	is "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what LIKE 'symbols of%'")" 0 "another user's program: nothing is lost"
+	cd theirs || exit 1
+	# shellcheck disable=SC2086
+	"$BIN" profile -f true -o "$W/killed" $AS ./twice >"$W/out" 2>"$W/err" &
+	job=$!
+	reader() { pgrep -P $job -u 65534 -f '^sightline symbols 65534'; }
+	wait_for 20 reader
+	result $? "another user's program: a process with this user's rights reads its file"
+	# shellcheck disable=SC2086,SC2046
+	$AS kill -KILL $(reader)
+	touch go
+	wait $job
+	is "$? $(cat "$W/err" | grep -vc '^sightline: report: ')" '0 0' 'the user kills the process that reads its files: the run ends with its status'
+	cd ..
+	R=$W/killed.sqlite
+	check 'the user kills the process that reads its files: the report is sound' intact "$R"
+	is "$(q "$R" "SELECT count FROM SL_LOST_EVENTS WHERE what = 'symbols of files of other users: the process that read them ended'")" 1 \
+		'the user kills the process that reads its files: one file is lost, and counted'
+	is "$(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'Symbols of 1 files of other users were not read: % (the first: %/theirs/twice, of user 65534).'")" 1 \
+		'the user kills the process that reads its files: a message names the file'
+	check 'the user kills the process that reads its files: files of root have their names' sh -c "sqlite3 -readonly '$R' \"SELECT value FROM StringIds\" | grep -q '^__libc_start_main'"
+else
+	skip "another user's files" 'needs root'
+fi
 done_testing
