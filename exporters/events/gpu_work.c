@@ -6,16 +6,14 @@
 
 #include "exporters/read/sql_rows.h"
 
-const char *const gpu_work_tables[GPU_WORK_KINDS] = {
-#define GPU_WORK(kind, name, table, columns) #table,
+const struct gpu_work_table gpu_work_tables[GPU_WORK_KINDS] = {
+#define GPU_WORK(kind, name, table, columns) {name, #table},
 #include "exporters/events/gpu_work.def"
 #undef GPU_WORK
 };
 
-static const struct {
-	const char *name, *columns;
-} kinds[GPU_WORK_KINDS] = {
-#define GPU_WORK(kind, name, table, columns) {name, columns},
+static const char *const columns_of[GPU_WORK_KINDS] = {
+#define GPU_WORK(kind, name, table, columns) columns,
 #include "exporters/events/gpu_work.def"
 #undef GPU_WORK
 };
@@ -65,7 +63,7 @@ static void find_column(const char *of, const char *name, char column[32])
 	}
 }
 
-/* Adds the columns @names, which the table calls by the rule @of. */
+/* Adds the columns @names, with the names of @of in the table. */
 static void add_columns(sqlite3_str *sql, sqlite3 *db, const char *names, const char *of,
 			const char *table)
 {
@@ -83,11 +81,12 @@ static void add_columns(sqlite3_str *sql, sqlite3 *db, const char *names, const 
 
 static void add_part(sqlite3_str *sql, sqlite3 *db, enum gpu_work_kind kind)
 {
-	const char *table = has(db, gpu_work_tables[kind], NULL) ? gpu_work_tables[kind] : NULL;
+	const struct gpu_work_table *t = &gpu_work_tables[kind];
+	const char *table = has(db, t->name, NULL) ? t->name : NULL;
 
-	sqlite3_str_appendf(sql, "SELECT '%s' AS kind", kinds[kind].name);
+	sqlite3_str_appendf(sql, "SELECT '%s' AS kind", t->kind);
 	add_columns(sql, db, of_all, of_all, table);
-	add_columns(sql, db, of_some, kinds[kind].columns, table);
+	add_columns(sql, db, of_some, columns_of[kind], table);
 	/* Not of main: a filter puts a view in front of the table. */
 	sqlite3_str_appendf(sql, table ? " FROM %s" : " WHERE 0", table);
 }
@@ -134,7 +133,7 @@ int gpu_work_register(sqlite3 *db)
 	for (unsigned kind = 0; kind < GPU_WORK_KINDS; kind++) {
 		bool is_last = kind == GPU_WORK_KINDS - 1 && *between == 'C';
 
-		if (!is_last && !has(db, gpu_work_tables[kind], NULL))
+		if (!is_last && !has(db, gpu_work_tables[kind].name, NULL))
 			continue;
 		sqlite3_str_appendall(sql, between);
 		add_part(sql, db, kind);

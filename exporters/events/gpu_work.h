@@ -1,14 +1,15 @@
 /*
- * gpu_work.h - the work of GPUs, of all kinds: kernels, copies, fills, graphs.
+ * gpu_work.h - the work of GPUs, of all kinds: kernels, graphs, copies, fills.
  *
  *   SL_GPU_WORK(kind, globalPid, deviceId, contextId, greenContextId, streamId, start, end, correlationId, graphNodeId,
  *               shortName, demangledName, mangledName, copyKind, bytes, srcKind, dstKind)
  *
- * is a view of all tables of gpu_work.def, in their order; kind: 'kernel', 'memcpy', 'memset', 'graph'; columns that a kind or the
+ * is a view of all tables of gpu_work.def, in their order; kind: 'kernel', 'graph', 'memcpy', 'memset'; columns that a kind or the
  * report does not have are NULL; srcKind of a fill: the kind of memory that is filled. start and end are nanoseconds of the
  * report's clock; end is NULL or before start where it was not recorded.
  *
- * Readers of millions of rows take one table after the other: its rows are the same, without the cost of a union.
+ * An aggregate or window function over a union makes SQLite read all columns; (SELECT start, end FROM SL_GPU_WORK LIMIT -1) reads
+ * these two. Readers in C take one table after the other: the same rows, without the cost of a union.
  */
 #pragma once
 
@@ -21,8 +22,10 @@ enum gpu_work_kind {
 	GPU_WORK_KINDS
 };
 
-/* Names of the tables, for messages and for readers of a row by its number. */
-extern const char *const gpu_work_tables[GPU_WORK_KINDS];
+/* By kind: its word in SL_GPU_WORK, and the table, for readers of a row by its number. */
+extern const struct gpu_work_table {
+	const char *kind, *name;
+} gpu_work_tables[GPU_WORK_KINDS];
 
 /*
  * "(SELECT ...)", the rows of one kind with the columns of SL_GPU_WORK, as text for FROM, for sqlite3_free(); without rows where the
