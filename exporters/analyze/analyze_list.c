@@ -88,6 +88,7 @@ static bool is_of_gpu(const struct report *rule)
 	for (unsigned i = 0; report_field(rule->sql, "needs", i, needs, sizeof(needs)); i++)
 		if (strncmp(needs, "CUPTI_", strlen("CUPTI_")) == 0 ||
 		    strncmp(needs, "CUDA_", strlen("CUDA_")) == 0 ||
+		    strncmp(needs, "SL_GPU_WORK", strlen("SL_GPU_WORK")) == 0 ||
 		    strncmp(needs, "GPU_METRICS", strlen("GPU_METRICS")) == 0 ||
 		    strncmp(needs, "SL_COUNTERS.gpuId", strlen("SL_COUNTERS.gpuId")) == 0)
 			return true;

@@ -36,7 +36,7 @@ bool db_read_is_spent(void);
 
 /*
  * True when the file itself has such a table with at least one row; for "TABLE.column", one in which
- * that column is not NULL; for "TABLE.column=text", one in which it is that.
+ * that column is not NULL; for "TABLE.column=text", one in which it is that. Also of SL_GPU_WORK (events/gpu_work.h), and its kind.
  */
 bool db_read_has(sqlite3 *db, const char *what);
 /* Has its collector not finished the report, which it still writes, or was killed at? */

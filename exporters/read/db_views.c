@@ -276,6 +276,25 @@ bool db_read_is_unfinished(sqlite3 *db)
 	return is;
 }
 
+/* As db_read_has(), of SL_GPU_WORK, or SL_GPU_WORK.kind=KIND. */
+static bool has_gpu_work(sqlite3 *db, const char *what)
+{
+	static const struct {
+		const char *kind, *table;
+	} kinds[] = {
+#define GPU_WORK(kind, name, table, columns) {name, #table},
+#include "exporters/events/gpu_work.def"
+#undef GPU_WORK
+	};
+	const char *kind = strchr(what, '=');
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if ((!kind || strcmp(kind + 1, kinds[i].kind) == 0) &&
+		    db_read_has(db, kinds[i].table))
+			return true;
+	return false;
+}
+
 bool db_read_has(sqlite3 *db, const char *what)
 {
 	size_t len = strcspn(what, ".");
@@ -286,6 +305,8 @@ bool db_read_has(sqlite3 *db, const char *what)
 	char *sql;
 
 	snprintf(table, sizeof(table), "%.*s", (int)len, what);
+	if (strcmp(table, "SL_GPU_WORK") == 0)
+		return has_gpu_work(db, what);
 	if (column && value) {
 		snprintf(name, sizeof(name), "%.*s", (int)(value - column), column);
 		column = name;

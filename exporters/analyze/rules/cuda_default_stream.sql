@@ -1,8 +1,8 @@
 -- title: Copies and Kernels in the Default Stream
 -- about: A GPU whose kernels and copies could overlap, but do not, because they go through the default stream, which
 -- about: does one thing at a time and makes other streams wait.
--- needs: CUPTI_ACTIVITY_KIND_KERNEL = CUDA kernel
--- needs: CUPTI_ACTIVITY_KIND_MEMCPY = CUDA memcpy
+-- needs: SL_GPU_WORK.kind=kernel = CUDA kernel
+-- needs: SL_GPU_WORK.kind=memcpy = CUDA memcpy
 -- uses: gpu_cover, gpu_sums
 -- default: 150
 -- arg: share=50, per cent of the GPU's work that must be in the default stream

@@ -1,7 +1,7 @@
 -- title: GPU Waits for Data
 -- about: Times in which a GPU had nothing to do while its process, or one that this had started (a DataLoader's
 -- about: workers), was busy reading files.
--- needs: CUPTI_ACTIVITY_KIND_KERNEL or CUPTI_ACTIVITY_KIND_MEMCPY or CUPTI_ACTIVITY_KIND_GRAPH_TRACE = GPU work
+-- needs: SL_GPU_WORK = GPU work
 -- needs: OSRT_API.pathId or OSRT_FILE_ACCESS_EVENTS = file access
 -- uses: gpu_busy, file_calls, call_places
 -- lines: --osrt-backtrace-threshold=1000

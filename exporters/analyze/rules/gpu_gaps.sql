@@ -1,7 +1,7 @@
 -- title: GPU Gaps
 -- about: Times in which a GPU had nothing to do for a process, between the first and the last thing it
 -- about: did for it. Time that the tracer itself took is left out.
--- needs: CUPTI_ACTIVITY_KIND_KERNEL or CUPTI_ACTIVITY_KIND_MEMCPY or CUPTI_ACTIVITY_KIND_MEMSET or CUPTI_ACTIVITY_KIND_GRAPH_TRACE = GPU work
+-- needs: SL_GPU_WORK = GPU work
 -- uses: gpu_busy
 -- default: 50
 -- arg: gap=500, milliseconds from which on a gap counts

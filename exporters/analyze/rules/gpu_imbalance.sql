@@ -1,7 +1,7 @@
 -- title: Uneven Load of GPUs
 -- about: GPUs (or processes on them, as of an MPI or torchrun job) of which one works far less than another: the others
 -- about: wait for the slowest.
--- needs: CUPTI_ACTIVITY_KIND_KERNEL or CUPTI_ACTIVITY_KIND_GRAPH_TRACE = CUDA kernel
+-- needs: SL_GPU_WORK.kind=kernel or SL_GPU_WORK.kind=graph = CUDA kernel
 -- uses: gpu_load
 -- default: 110
 -- arg: ratio=0.5, least busy by most busy below which the load is uneven

@@ -1,7 +1,7 @@
 -- title: GPU Time Utilization
 -- about: Stretches of time in which a GPU was busy for a process for less than a share of the time. The time from the
 -- about: first to the last thing it did for the process is cut into equal chunks; neighbours that fall below are joined.
--- needs: CUPTI_ACTIVITY_KIND_KERNEL or CUPTI_ACTIVITY_KIND_MEMCPY or CUPTI_ACTIVITY_KIND_MEMSET or CUPTI_ACTIVITY_KIND_GRAPH_TRACE = GPU work
+-- needs: SL_GPU_WORK = GPU work
 -- uses: gpu_busy
 -- default: 60
 -- arg: threshold=50, per cent of the time below which a chunk counts

@@ -4,7 +4,7 @@
 -- about: Ranges without work on the GPU, and those that end on another thread, are left out.
 -- about: A range inside another one of the same name counts twice.
 -- needs: NVTX_EVENTS = NV Tools Extension (NVTX)
--- needs: CUPTI_ACTIVITY_KIND_KERNEL or CUPTI_ACTIVITY_KIND_MEMCPY or CUPTI_ACTIVITY_KIND_MEMSET or CUPTI_ACTIVITY_KIND_GRAPH_TRACE = CUDA GPU
+-- needs: SL_GPU_WORK = CUDA GPU
 -- alias: nvtxgpuprojsum
 -- column: Range = domain:text; the default domain has no name
 -- column: Style = PushPop or StartEnd

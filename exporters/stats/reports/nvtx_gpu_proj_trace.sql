@@ -3,7 +3,7 @@
 -- about: call lies within it, on its thread; it reaches from the first start to the last end on the GPU.
 -- about: Ranges without work on the GPU, and those that end on another thread, are left out.
 -- needs: NVTX_EVENTS = NV Tools Extension (NVTX)
--- needs: CUPTI_ACTIVITY_KIND_KERNEL or CUPTI_ACTIVITY_KIND_MEMCPY or CUPTI_ACTIVITY_KIND_MEMSET or CUPTI_ACTIVITY_KIND_GRAPH_TRACE = CUDA GPU
+-- needs: SL_GPU_WORK = CUDA GPU
 -- alias: nvtxgpuproj
 -- column: Name = domain:text; the default domain has no name
 -- column: Projected Start (ns) = start of the first work on the GPU

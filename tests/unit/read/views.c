@@ -77,11 +77,32 @@ static void a_view_makes_no_huge_values(void **state)
 	unlink(path);
 }
 
+/* Tables without rows do not count. */
+static void needs_name_gpu_work_as_a_whole_or_by_kind(void **state)
+{
+	char why[256] = "";
+	sqlite3 *db;
+
+	(void)state;
+	make("INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET(start, end, deviceId, contextId, streamId) "
+	     "VALUES (1, 2, 0, 1, 7)");
+	db = db_read_open(path, why, sizeof(why));
+	assert_non_null(db);
+	assert_true(db_read_has(db, "SL_GPU_WORK"));
+	assert_true(db_read_has(db, "SL_GPU_WORK.kind=memset"));
+	assert_false(db_read_has(db, "SL_GPU_WORK.kind=kernel"));
+	assert_false(db_read_has(db, "SL_GPU_WORK.kind=memcpy"));
+	assert_false(db_read_has(db, "SL_GPU_WORK.kind=mem"));
+	sqlite3_close(db);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(views_of_the_schema_have_no_limit),
 		cmocka_unit_test(a_view_makes_no_huge_values),
+		cmocka_unit_test(needs_name_gpu_work_as_a_whole_or_by_kind),
 		cmocka_unit_test(an_endless_view_ends),
 	};
 
