@@ -113,10 +113,9 @@ static int find_events(struct scan *s, int64_t *from, int64_t *to)
 	static const struct {
 		const char *table, *start, *end;
 	} events[] = {
-		{"CUPTI_ACTIVITY_KIND_KERNEL", "start", "end"},
-		{"CUPTI_ACTIVITY_KIND_MEMCPY", "start", "end"},
-		{"CUPTI_ACTIVITY_KIND_MEMSET", "start", "end"},
-		{"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "start", "end"},
+#define GPU_WORK(kind, name, table, columns) {#table, "start", "end"},
+#include "exporters/events/gpu_work.def"
+#undef GPU_WORK
 		{"CUPTI_ACTIVITY_KIND_RUNTIME", "start", "end"},
 		{"OSRT_API", "start", "end"},
 		{"SYSCALL", "start", "end"},

@@ -22,10 +22,9 @@ static const struct {
 	const char *table, *span;
 } event_tables[] = {
 	{"CUPTI_ACTIVITY_KIND_RUNTIME", "min(start), max(max(start), max(end))"},
-	{"CUPTI_ACTIVITY_KIND_KERNEL", "min(start), max(end)"},
-	{"CUPTI_ACTIVITY_KIND_MEMCPY", "min(start), max(end)"},
-	{"CUPTI_ACTIVITY_KIND_MEMSET", "min(start), max(end)"},
-	{"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "min(start), max(end)"},
+#define GPU_WORK(kind, name, table, columns) {#table, "min(start), max(end)"},
+#include "exporters/events/gpu_work.def"
+#undef GPU_WORK
 	{"OSRT_API", "min(start), max(max(start), max(end))"},
 	{"SYSCALL", "min(start), max(end)"},
 	/* Marks and ranges; names of domains and categories are no events. */
