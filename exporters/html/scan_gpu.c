@@ -1,65 +1,36 @@
 /*
  * scan_gpu.c - when each GPU was busy, the kinds of its work, and its memory in use.
  *
- * Time in which at least one kernel ran needs rows in the order of their start. Three tables are read
- * side by side, always the one that is after; rows slightly out of order are sorted in a buffer. A row that comes later than
+ * Time in which at least one kernel ran needs rows in the order of their start. The tables are read
+ * side by side, always the one that is behind; rows slightly out of order are sorted in a buffer. A row that comes later than
  * that makes the pass begin again with sorted rows.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/events/gpu_work.h"
 #include "exporters/read/db_read.h"
 #include "exporters/html/scan.h"
 
 #define BUFFER 131072
 
-enum work {
-	KERNEL,
-	GRAPH, /* kernels of a graph that have no rows of their own */
-	COPY,
-	FILL
-};
-
 struct row {
 	int64_t start, end;
 	uint32_t gpu;
-	enum work work;
+	enum gpu_work_kind work;
 };
 
 struct source {
 	sqlite3_stmt *stmt;
-	enum work work;
+	enum gpu_work_kind work;
 	int64_t start;
 	bool more;
 };
 
-#define SOURCE_CNT 4
-static const struct {
-	const char *table, *sql;
-	enum work work;
-} tables[SOURCE_CNT] = {
-	{"CUPTI_ACTIVITY_KIND_KERNEL",
-	 "SELECT start, end, deviceId, globalPid >> 24, 0 FROM CUPTI_ACTIVITY_KIND_KERNEL "
-	 "WHERE end >= start",
-	 KERNEL},
-	{"CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-	 "SELECT start, end, deviceId, globalPid >> 24, 0 FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE "
-	 "WHERE end >= start",
-	 GRAPH},
-	{"CUPTI_ACTIVITY_KIND_MEMCPY",
-	 "SELECT start, end, deviceId, globalPid >> 24, bytes FROM CUPTI_ACTIVITY_KIND_MEMCPY "
-	 "WHERE end >= start",
-	 COPY},
-	{"CUPTI_ACTIVITY_KIND_MEMSET",
-	 "SELECT start, end, deviceId, globalPid >> 24, bytes FROM CUPTI_ACTIVITY_KIND_MEMSET "
-	 "WHERE end >= start",
-	 FILL},
-};
-
 struct pass {
 	struct scan *scan;
-	struct source source[SOURCE_CNT];
+	struct source source[GPU_WORK_KINDS];
 	struct row *rows; /* the buffer */
 	size_t row_cnt;
 	int64_t done; /* rows that start before this have been counted */
@@ -154,7 +125,7 @@ static int64_t fresh(int64_t *start, int64_t end, int64_t *upto)
 static int count_row(struct scan *s, const struct row *r)
 {
 	struct gpu *g = &s->gpus[r->gpu];
-	bool kernel = r->work == KERNEL || r->work == GRAPH;
+	bool kernel = r->work == GPU_WORK_KERNEL || r->work == GPU_WORK_GRAPH;
 	int64_t from = r->start, ns;
 
 	g->busy_ns += (double)fresh(&from, r->end, &g->busy_end);
@@ -207,15 +178,15 @@ static int take(struct pass *p, struct source *from)
 
 	if (gpu < 0 || !process)
 		return scan_fail(s, 0);
-	if (from->work == KERNEL) {
+	if (from->work == GPU_WORK_KERNEL) {
 		histogram_add_125(&s->kernel_time, end - from->start);
 		s->kernel_sum_ns += (double)(end - from->start);
 		process->kernel_ns += (double)(end - from->start);
 		s->gpus[gpu].kernel_cnt++;
-	} else if (from->work == COPY) {
+	} else if (from->work == GPU_WORK_MEMCPY) {
 		s->copy_cnt++;
 		s->copy_bytes += (double)sqlite3_column_int64(from->stmt, 4);
-	} else if (from->work == GRAPH) {
+	} else if (from->work == GPU_WORK_GRAPH) {
 		s->graph_cnt++;
 	}
 	p->rows[p->row_cnt++] = (struct row){from->start, end, (uint32_t)gpu, from->work};
@@ -234,17 +205,21 @@ static int step(struct scan *s, struct source *from)
 
 static int open_sources(struct pass *p, bool sorted)
 {
-	for (size_t i = 0; i < SOURCE_CNT; i++) {
-		char sql[256];
+	for (unsigned i = 0; i < GPU_WORK_KINDS; i++) {
+		struct source *from = &p->source[i];
+		char *part = gpu_work_of(p->scan->db, i);
+		char *sql = part ? sqlite3_mprintf("SELECT start, end, deviceId, globalPid >> 24, "
+						   "bytes FROM %s WHERE end >= start%s",
+						   part, sorted ? " ORDER BY start" : "")
+				 : NULL;
 
-		if (!db_read_has(p->scan->db, tables[i].table))
-			continue;
-		snprintf(sql, sizeof(sql), "%s%s", tables[i].sql, sorted ? " ORDER BY start" : "");
-		p->source[i].work = tables[i].work;
-		p->source[i].stmt = scan_prepare(p->scan, sql);
-		if (!p->source[i].stmt || step(p->scan, &p->source[i]) < 0)
+		from->work = i;
+		from->stmt = sql ? scan_prepare(p->scan, sql) : NULL;
+		sqlite3_free(part);
+		sqlite3_free(sql);
+		if (!from->stmt || step(p->scan, from) < 0)
 			return -1;
-		p->scan->has_gpu_work |= p->source[i].more;
+		p->scan->has_gpu_work |= from->more;
 	}
 	return 0;
 }
@@ -257,7 +232,7 @@ static int run(struct pass *p, bool sorted)
 	while (rc == 0 && !p->late) {
 		struct source *behind = NULL;
 
-		for (size_t i = 0; i < SOURCE_CNT; i++)
+		for (size_t i = 0; i < GPU_WORK_KINDS; i++)
 			if (p->source[i].more && (!behind || p->source[i].start < behind->start))
 				behind = &p->source[i];
 		if (!behind)
@@ -268,7 +243,7 @@ static int run(struct pass *p, bool sorted)
 	}
 	if (rc == 0 && !p->late)
 		rc = drain(p, p->row_cnt);
-	for (size_t i = 0; i < SOURCE_CNT; i++)
+	for (size_t i = 0; i < GPU_WORK_KINDS; i++)
 		sqlite3_finalize(p->source[i].stmt);
 	memset(p->source, 0, sizeof(p->source));
 	return rc;
