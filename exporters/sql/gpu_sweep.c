@@ -12,6 +12,7 @@
 #include "collector/base/hash.h"
 #include "collector/base/search.h"
 #include "collector/base/slots.h"
+#include "exporters/events/gpu_work.h"
 #include "exporters/read/sql_rows.h"
 #include "exporters/sql/sweeps.h"
 
@@ -92,11 +93,6 @@ struct pass {
 	unsigned what; /* of the table that is being read */
 	struct sweep_span span;
 };
-
-static const char *const whats[] = {"kernel", "memcpy", "memset", "graph"};
-#define WHAT_KERNEL 0
-#define WHAT_MEMCPY 1
-#define WHAT_GRAPH  3
 
 /* Figures of damaged reports may be any. */
 static int64_t plus(int64_t a, int64_t b)
@@ -218,11 +214,11 @@ static void see_context(struct gpu *g, struct sweep_id context)
 
 static unsigned kind_of(unsigned what, struct sweep_id detail, bool nccl)
 {
-	unsigned kind = what == WHAT_KERNEL || what == WHAT_GRAPH ? IS_KERNEL : 0;
+	unsigned kind = what == GPU_WORK_KERNEL || what == GPU_WORK_GRAPH ? IS_KERNEL : 0;
 
-	if (what == WHAT_KERNEL && nccl)
+	if (what == GPU_WORK_KERNEL && nccl)
 		kind |= IS_NCCL;
-	if (what == WHAT_MEMCPY && detail.known && detail.value >= 1 && detail.value <= 4)
+	if (what == GPU_WORK_MEMCPY && detail.known && detail.value >= 1 && detail.value <= 4)
 		kind |= IS_HOST_COPY;
 	return kind;
 }
@@ -267,25 +263,20 @@ static int op_row(void *ctx, sqlite3_value **v)
 
 static int read_ops(struct pass *p)
 {
-	static const struct {
-		const char *table, *columns;
-	} tables[] = {
-		{"CUPTI_ACTIVITY_KIND_KERNEL",
-		 "globalPid, deviceId, contextId, streamId, shortName, start, end, NULL"},
-		{"CUPTI_ACTIVITY_KIND_MEMCPY",
-		 "globalPid, deviceId, contextId, streamId, copyKind, start, end, bytes"},
-		{"CUPTI_ACTIVITY_KIND_MEMSET",
-		 "globalPid, deviceId, contextId, streamId, NULL, start, end, bytes"},
-		{"CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-		 "globalPid, deviceId, contextId, streamId, NULL, start, end, NULL"},
-	};
 	int rc = SQLITE_OK;
 
-	for (p->what = 0; p->what < 4 && rc == SQLITE_OK; p->what++) {
+	for (p->what = 0; p->what < GPU_WORK_KINDS && rc == SQLITE_OK; p->what++) {
 		p->span = SWEEP_SPAN_NONE;
-		rc = sql_values(p->db, tables[p->what].columns, tables[p->what].table, op_row, p);
+		rc = gpu_work_values(p->db, p->what,
+				     p->what == GPU_WORK_KERNEL
+					     ? "globalPid, deviceId, contextId, streamId, "
+					       "shortName, start, end, bytes"
+					     : "globalPid, deviceId, contextId, streamId, "
+					       "copyKind, start, end, bytes",
+				     "", op_row, p);
 		if (rc == SQLITE_OK)
-			rc = sweep_span_write(p->db, tables[p->what].table, &p->span, false);
+			rc = sweep_span_write(p->db, gpu_work_tables[p->what].name, &p->span,
+					      false);
 	}
 	return rc;
 }
@@ -505,11 +496,11 @@ static int write_sums(struct pass *p)
 
 	for (size_t i = 0; i < p->sums && rc == SQLITE_OK; i++) {
 		const struct sum *s = &p->sum[i];
-		bool launched = s->what == WHAT_KERNEL && p->gpu[s->gpu].launch >= 0;
+		bool launched = s->what == GPU_WORK_KERNEL && p->gpu[s->gpu].launch >= 0;
 
 		for (int k = 0; k < 4; k++)
 			sweep_bind(stmt, k + 1, s->key[k]);
-		sqlite3_bind_text(stmt, 5, whats[s->what], -1, SQLITE_STATIC);
+		sqlite3_bind_text(stmt, 5, gpu_work_tables[s->what].kind, -1, SQLITE_STATIC);
 		sweep_bind(stmt, 6, s->key[4]);
 		sqlite3_bind_int64(stmt, 7, s->n);
 		sqlite3_bind_int64(stmt, 8, s->ns);
