@@ -2,7 +2,7 @@
  * projection.c - ranges, calls and GPU work are joined by sorting: calls and work by correlation id, then calls and
  * ranges by time (sweep.c), then ranges with work by their stacks.
  */
-#include "exporters/read/sql_rows.h"
+#include "exporters/events/gpu_work.h"
 #include "exporters/sql/projection_internal.h"
 
 #include <fcntl.h>
@@ -13,25 +13,30 @@
 
 #include "exporters/events/spill.h"
 
-static const char read_work[] =
-	"SELECT globalPid, correlationId, start, end FROM CUPTI_ACTIVITY_KIND_KERNEL "
-	"UNION ALL "
-	"SELECT globalPid, correlationId, start, end FROM CUPTI_ACTIVITY_KIND_MEMCPY "
-	"UNION ALL "
-	"SELECT globalPid, correlationId, start, end FROM CUPTI_ACTIVITY_KIND_MEMSET "
-	"UNION ALL "
-	"SELECT globalPid, correlationId, start, end FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
-
 /* ---- reading rows ---- */
 
-static int work_row(void *ctx, sqlite3_stmt *q)
+/* globalPid, correlationId, start, end */
+static int work_row(void *ctx, sqlite3_value **v)
 {
 	struct range_reader *r = ctx;
-	int64_t pid = sqlite3_column_int64(q, 0);
-	int64_t w[4] = {is_none(q, 0, pid) ? r->lone : pid >> 24, sqlite3_column_int64(q, 1),
-			sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3)};
+	bool has_process = sqlite3_value_type(v[0]) != SQLITE_NULL;
+	int64_t w[4] = {has_process ? sqlite3_value_int64(v[0]) >> 24 : r->lone,
+			sqlite3_value_int64(v[1]), sqlite3_value_int64(v[2]),
+			sqlite3_value_int64(v[3])};
 
-	return is_none(q, 1, w[1]) || is_none(q, 3, w[3]) ? SQLITE_OK : sorter_add(r->work, w);
+	if (sqlite3_value_type(v[1]) == SQLITE_NULL || sqlite3_value_type(v[3]) == SQLITE_NULL)
+		return SQLITE_OK;
+	return sorter_add(r->work, w);
+}
+
+static int read_work(sqlite3 *db, struct range_reader *r)
+{
+	int rc = SQLITE_OK;
+
+	for (unsigned kind = 0; kind < GPU_WORK_KINDS && rc == SQLITE_OK; kind++)
+		rc = gpu_work_values(db, kind, "globalPid, correlationId, start, end", "", work_row,
+				     r);
+	return rc;
 }
 
 /* ---- calls with their work ---- */
@@ -125,7 +130,7 @@ static int read_work_of_ranges(sqlite3 *db, struct range_reader *r, struct sorte
 	if (r->ranges && r->calls && r->work && r->timed)
 		rc = read_calls_of(db, r);
 	if (rc == SQLITE_OK)
-		rc = sql_rows(db, read_work, work_row, r);
+		rc = read_work(db, r);
 	if (rc == SQLITE_OK)
 		rc = join_work(r);
 	sorter_free(r->calls);
