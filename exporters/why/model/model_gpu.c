@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collector/base/search.h"
+#include "exporters/events/gpu_work.h"
 #include "exporters/sql/sweeps.h"
 
 #define REACH_OPS 16 /* operations of a block */
@@ -96,30 +97,29 @@ static int merge(struct why_model *m, size_t cnt)
 	return SQLITE_OK;
 }
 
-/* work: enum why_work. Copies from a device or an array to the host: 2, 4. */
-static const struct {
-	const char *table, *name, *work;
-} tables[] = {
-	{"CUPTI_ACTIVITY_KIND_KERNEL", "shortName", "0"},
-	{"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "NULL", "1"},
-	{"CUPTI_ACTIVITY_KIND_MEMCPY", "NULL", "CASE WHEN copyKind IN (2, 4) THEN 3 ELSE 2 END"},
-	{"CUPTI_ACTIVITY_KIND_MEMSET", "NULL", "4"},
-};
-
 /* Tables are in order of time, mostly: merged, so are all operations. */
 static int read_ops(struct why_model *m)
 {
+	/* enum why_work; copies from a device or an array to the host: 2, 4 */
+	static const char *const work[GPU_WORK_KINDS] = {
+		[GPU_WORK_KERNEL] = "0",
+		[GPU_WORK_MEMCPY] = "CASE WHEN copyKind IN (2, 4) THEN 3 ELSE 2 END",
+		[GPU_WORK_MEMSET] = "4",
+		[GPU_WORK_GRAPH] = "1",
+	};
 	int rc = SQLITE_OK;
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && rc == SQLITE_OK; i++) {
+	for (unsigned kind = 0; kind < GPU_WORK_KINDS && rc == SQLITE_OK; kind++) {
+		char columns[160], *part = gpu_work_of(m->db, kind);
+		char *from = part ? sqlite3_mprintf("%s WHERE true", part) : NULL;
 		size_t before = m->ops_cnt;
-		char columns[160], from[64];
 
 		snprintf(columns, sizeof(columns),
-			 "start, end, deviceId, streamId, correlationId, globalPid, %s, %s",
-			 tables[i].name, tables[i].work);
-		snprintf(from, sizeof(from), "%s WHERE true", tables[i].table);
-		rc = why_near_rows(m, columns, from, "globalPid", op_row);
+			 "start, end, deviceId, streamId, correlationId, globalPid, shortName, %s",
+			 work[kind]);
+		rc = from ? why_near_rows(m, columns, from, "globalPid", op_row) : SQLITE_NOMEM;
+		sqlite3_free(part);
+		sqlite3_free(from);
 		if (rc != SQLITE_OK || m->ops_cnt == before)
 			continue;
 		why_sort(m->ops + before, m->ops_cnt - before, sizeof(*m->ops), by_start);
