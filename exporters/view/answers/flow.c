@@ -7,20 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/events/gpu_work.h"
 #include "exporters/view/build/build.h"
 #include "exporters/view/answers/where.h"
 
 #define ARROWS_MAX 256
 #define NEAR       4096 /* rows */
 #define RUNTIME    "CUPTI_ACTIVITY_KIND_RUNTIME"
-
-static const char *const gpu_tables[] = {
-	"CUPTI_ACTIVITY_KIND_KERNEL",
-	"CUPTI_ACTIVITY_KIND_MEMCPY",
-	"CUPTI_ACTIVITY_KIND_MEMSET",
-	"CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-};
-#define GPU_TABLES (sizeof(gpu_tables) / sizeof(gpu_tables[0]))
 
 struct flow {
 	struct view_request *q;
@@ -131,11 +124,15 @@ static unsigned near_rows_with(struct flow *f, const char *table, int64_t proces
 	return rows_with(f, table, process, correlation, near - NEAR, near + NEAR, ends, room);
 }
 
-/* Finds rows with a correlation id in @cnt tables. */
-static unsigned find_rows(struct flow *f, const char *const *tables, size_t cnt, int64_t process,
-			  int64_t correlation, struct end *ends)
+/* Finds the work of a call, or the call of work: rows with its correlation id. */
+static unsigned find_rows(struct flow *f, bool is_call, int64_t process, int64_t correlation,
+			  struct end *ends)
 {
-	unsigned found = 0;
+	const char *tables[GPU_WORK_KINDS] = {RUNTIME};
+	unsigned found = 0, cnt = is_call ? GPU_WORK_KINDS : 1;
+
+	for (unsigned i = 0; is_call && i < cnt; i++)
+		tables[i] = gpu_work_tables[i].name;
 
 	for (size_t i = 0; i < cnt; i++)
 		found += near_rows_with(f, tables[i], process, correlation, ends + found,
@@ -148,7 +145,6 @@ static unsigned find_rows(struct flow *f, const char *const *tables, size_t cnt,
 
 static void launches(struct flow *f, const struct end *self, bool is_call)
 {
-	static const char *const runtime[] = {RUNTIME};
 	struct end ends[ARROWS_MAX + 1];
 	int64_t correlation =
 		number_of(f->db, "SELECT correlationId FROM main.\"%w\" WHERE rowid = ?1",
@@ -162,8 +158,7 @@ static void launches(struct flow *f, const struct end *self, bool is_call)
 
 	if (correlation == INT64_MIN || correlation == 0 || !place_of(f, self, &here))
 		return;
-	cnt = is_call ? find_rows(f, gpu_tables, GPU_TABLES, process, correlation, ends)
-		      : find_rows(f, runtime, 1, process, correlation, ends);
+	cnt = find_rows(f, is_call, process, correlation, ends);
 	for (unsigned i = 0; i < cnt; i++)
 		if (place_of(f, &ends[i], &there))
 			put_arrow(f, "launch", is_call ? &here : &there, is_call ? &there : &here);
@@ -257,8 +252,8 @@ void view_answer_flow(struct view_request *q, struct view_reply *a)
 	struct end self = {.table = table};
 	bool is_gpu = false, is_call = table && strcmp(table, RUNTIME) == 0;
 
-	for (size_t i = 0; table && i < GPU_TABLES; i++)
-		is_gpu |= strcmp(table, gpu_tables[i]) == 0;
+	for (size_t i = 0; table && i < GPU_WORK_KINDS; i++)
+		is_gpu |= strcmp(table, gpu_work_tables[i].name) == 0;
 	if (!table || !view_param_int(q, "rowid", &self.row)) {
 		free(table);
 		view_refuse(a, 400, "a table and a rowid are needed");
