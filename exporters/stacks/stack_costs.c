@@ -5,6 +5,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/hash.h"
+#include "exporters/events/gpu_work.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/io_direction.h"
 #include "exporters/read/sql_rows.h"
@@ -355,28 +356,27 @@ static const char launches[] = "CREATE TEMP TABLE SL_COST_LAUNCH (process INTEGE
 			       "correlationId, globalTid, stack "
 			       "FROM SL_CHAIN_LAUNCHES ORDER BY 1, 2";
 
-#define WORK(name, table)                                                           \
-	"SELECT coalesce(l.globalTid, w.globalPid, 0), start, stack, " name         \
-	", max(end - start, 0) FROM " table                                         \
-	" AS w LEFT JOIN SL_COST_LAUNCH AS l ON l.process = coalesce(w.globalPid, " \
-	"(SELECT min(globalTid) FROM SL_COST_LAUNCH)) >> 24 AND l.correlationId = " \
-	"w.correlationId"
+static const char work[] =
+	"SELECT coalesce(l.globalTid, w.globalPid, 0), start, stack, CASE kind WHEN 'kernel' THEN "
+	"(SELECT value FROM StringIds WHERE id = coalesce(shortName, demangledName)) "
+	"WHEN 'memcpy' THEN '[CUDA memcpy ' || coalesce((SELECT label FROM ENUM_CUDA_MEMCPY_OPER "
+	"WHERE id = copyKind), copyKind, '') || ']' WHEN 'memset' THEN '[CUDA memset]' "
+	"ELSE 'CUDA graph' END, max(end - start, 0) "
+	"FROM %s AS w LEFT JOIN SL_COST_LAUNCH AS l ON l.process = coalesce(w.globalPid, "
+	"(SELECT min(globalTid) FROM SL_COST_LAUNCH)) >> 24 AND l.correlationId = w.correlationId";
 
 static int read_gpu(struct stack_costs *w)
 {
-	static const char *const sql[] = {
-		WORK("(SELECT value FROM StringIds WHERE id = coalesce(shortName, demangledName))",
-		     "CUPTI_ACTIVITY_KIND_KERNEL"),
-		WORK("'CUDA graph'", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"),
-		WORK("'[CUDA memcpy ' || coalesce((SELECT label FROM ENUM_CUDA_MEMCPY_OPER WHERE "
-		     "id = copyKind), copyKind, '') || ']'",
-		     "CUPTI_ACTIVITY_KIND_MEMCPY"),
-		WORK("'[CUDA memset]'", "CUPTI_ACTIVITY_KIND_MEMSET"),
-	};
 	int rc = 0;
 
-	for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]) && rc == 0; i++)
-		rc = each_row(w, COST_GPU, sql[i], on_work);
+	for (unsigned kind = 0; kind < GPU_WORK_KINDS && rc == 0; kind++) {
+		char *part = gpu_work_of(w->db, kind);
+		char *sql = part ? sqlite3_mprintf(work, part) : NULL;
+
+		rc = sql ? each_row(w, COST_GPU, sql, on_work) : stack_costs_fail(w);
+		sqlite3_free(part);
+		sqlite3_free(sql);
+	}
 	return rc;
 }
 
