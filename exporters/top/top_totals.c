@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/events/gpu_work.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/io_direction.h"
 #include "exporters/read/sql_rows.h"
@@ -166,14 +167,8 @@ static void take_file(struct top *t, sqlite3_stmt *s)
 
 /* Kernels, copies and the rest of each device in the order of time. */
 static const char gpu_work[] =
-	"SELECT coalesce(d.gpuId, w.deviceId), g.name, w.start, w.end, w.what, w.bytes FROM ("
-	"SELECT deviceId, globalPid, start, end, 1 AS what, 0 AS bytes FROM "
-	"CUPTI_ACTIVITY_KIND_KERNEL "
-	"UNION ALL SELECT deviceId, globalPid, start, end, 2, bytes FROM "
-	"CUPTI_ACTIVITY_KIND_MEMCPY "
-	"UNION ALL SELECT deviceId, globalPid, start, end, 0, 0 FROM CUPTI_ACTIVITY_KIND_MEMSET "
-	"UNION ALL SELECT deviceId, globalPid, start, end, 0, 0 FROM "
-	"CUPTI_ACTIVITY_KIND_GRAPH_TRACE) w "
+	"SELECT coalesce(d.gpuId, w.deviceId), g.name, w.start, w.end, w.kind = 'kernel', "
+	"w.kind = 'memcpy', iif(w.kind = 'memcpy', w.bytes, 0) FROM SL_GPU_WORK w "
 	"LEFT JOIN TARGET_INFO_CUDA_DEVICE d ON d.cudaId = w.deviceId AND "
 	"d.pid = (w.globalPid >> 24 & 0xffffff) LEFT JOIN TARGET_INFO_GPU g ON g.id = d.gpuId "
 	"ORDER BY 1, w.start";
@@ -181,7 +176,8 @@ static const char gpu_work[] =
 static void take_gpu(struct top *t, sqlite3_stmt *s)
 {
 	int64_t gpu = sqlite3_column_int64(s, 0), start = sqlite3_column_int64(s, 2);
-	int64_t end = sqlite3_column_int64(s, 3), what = sqlite3_column_int64(s, 4);
+	int64_t end = sqlite3_column_int64(s, 3);
+	bool is_kernel = sqlite3_column_int(s, 4);
 	struct top_item *i = top_item(&t->set[TOP_GPU], gpu);
 
 	if (!i)
@@ -189,10 +185,10 @@ static void take_gpu(struct top *t, sqlite3_stmt *s)
 	i->pid = gpu;
 	if (!i->text)
 		i->text = text_of(s, 1);
-	i->now[GPU_KERNELS] += what == 1;
-	i->now[GPU_KERNEL_NS] += what == 1 ? end - start : 0;
-	i->now[GPU_COPIES] += what == 2;
-	i->now[GPU_BYTES] += sqlite3_column_int64(s, 5);
+	i->now[GPU_KERNELS] += is_kernel;
+	i->now[GPU_KERNEL_NS] += is_kernel ? end - start : 0;
+	i->now[GPU_COPIES] += sqlite3_column_int(s, 5);
+	i->now[GPU_BYTES] += sqlite3_column_int64(s, 6);
 	/* Busy up to there. */
 	if (start < i->until)
 		start = i->until;
@@ -264,6 +260,10 @@ int top_read_totals(struct top *t, sqlite3 *db, char *why, size_t why_len)
 	t->has_totals = true;
 	t->before = 0;
 	t->time = one_number(db, "SELECT duration FROM ANALYSIS_DETAILS");
+	if (gpu_work_register(db) != SQLITE_OK) {
+		snprintf(why, why_len, "%s: %s", t->path, sqlite3_errmsg(db));
+		return -1;
+	}
 	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
 		sqlite3_stmt *stmt = NULL;
 		int rc;
