@@ -1,15 +1,11 @@
 -- title: GPU copies and fills
--- needs: CUPTI_ACTIVITY_KIND_MEMCPY or CUPTI_ACTIVITY_KIND_MEMSET = GPU memory
+-- needs: SL_GPU_WORK.kind=memcpy or SL_GPU_WORK.kind=memset = GPU memory
 -- unit: ns
 -- default: 130
 WITH op(name, dur) AS (
-	SELECT 'memcpy ' || coalesce(label, copyKind), end - start
-	FROM CUPTI_ACTIVITY_KIND_MEMCPY LEFT JOIN ENUM_CUDA_MEMCPY_OPER ON id = copyKind
-	WHERE end >= start
-	UNION ALL
-	SELECT 'memset', end - start
-	FROM CUPTI_ACTIVITY_KIND_MEMSET
-	WHERE end >= start
+	SELECT kind || coalesce(' ' || coalesce(label, copyKind), ''), end - start
+	FROM SL_GPU_WORK LEFT JOIN ENUM_CUDA_MEMCPY_OPER ON id = copyKind
+	WHERE kind IN ('memcpy', 'memset') AND end >= start
 )
 SELECT name, NULL, dur, count(*)
 FROM op
