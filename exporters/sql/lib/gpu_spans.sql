@@ -5,12 +5,8 @@
 
 CREATE TEMP TABLE gpu_use AS
 SELECT DISTINCT pid, gpuId
-FROM (
-	SELECT globalPid, deviceId FROM CUPTI_ACTIVITY_KIND_KERNEL
-	UNION SELECT globalPid, deviceId FROM CUPTI_ACTIVITY_KIND_MEMCPY
-	UNION SELECT globalPid, deviceId FROM CUPTI_ACTIVITY_KIND_MEMSET
-	UNION SELECT globalPid, deviceId FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE
-) JOIN TARGET_INFO_CUDA_DEVICE ON pid = (globalPid >> 24 & 0xFFFFFF) AND cudaId = deviceId;
+FROM (SELECT DISTINCT globalPid, deviceId FROM SL_GPU_WORK)
+	JOIN TARGET_INFO_CUDA_DEVICE ON pid = (globalPid >> 24 & 0xFFFFFF) AND cudaId = deviceId;
 
 -- GPUs of which anything was sampled.
 CREATE TEMP TABLE gpu_sampled AS

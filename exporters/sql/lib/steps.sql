@@ -6,20 +6,12 @@
 CREATE TEMP TABLE busy(process INTEGER, start INTEGER, end INTEGER, before INTEGER, PRIMARY KEY (process, start))
 	WITHOUT ROWID;
 INSERT INTO busy
-WITH op AS (
-	SELECT globalPid, start, end FROM CUPTI_ACTIVITY_KIND_KERNEL
-	UNION ALL
-	SELECT globalPid, start, end FROM CUPTI_ACTIVITY_KIND_MEMCPY
-	UNION ALL
-	SELECT globalPid, start, end FROM CUPTI_ACTIVITY_KIND_MEMSET
-	UNION ALL
-	SELECT globalPid, start, end FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE
-), mark AS (
+WITH mark AS (
 	SELECT process, start, end, start > coalesce(max(end) OVER (PARTITION BY process ORDER BY start
 		ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start - 1) AS fresh
 	FROM (SELECT coalesce(globalPid, lone) >> 24 AS process, start, end
-		FROM op CROSS JOIN (SELECT min(tid) AS lone FROM step)
-		WHERE end IS NOT NULL)
+		FROM (SELECT globalPid, start, end FROM SL_GPU_WORK WHERE end IS NOT NULL LIMIT -1)
+			CROSS JOIN (SELECT min(tid) AS lone FROM step))
 	WHERE process IN (SELECT tid >> 24 FROM step)
 ), stretch AS (
 	SELECT process, start, end, sum(fresh) OVER (PARTITION BY process ORDER BY start ROWS UNBOUNDED PRECEDING) AS no
@@ -36,9 +28,7 @@ SELECT no, tid, start, end, end - start AS dur, name, stem,
 			WHERE b.process = s.tid >> 24 AND b.start <= s.end ORDER BY b.start DESC LIMIT 1), 0)
 		- coalesce((SELECT coalesce(before, 0) + min(s.start, b.end) - b.start FROM busy AS b
 			WHERE b.process = s.tid >> 24 AND b.start <= s.start ORDER BY b.start DESC LIMIT 1), 0) END AS busy
-FROM step AS s CROSS JOIN (SELECT EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_KERNEL)
-	OR EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_MEMCPY) OR EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_MEMSET)
-	OR EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE) AS there);
+FROM step AS s CROSS JOIN (SELECT EXISTS (SELECT 1 FROM SL_GPU_WORK) AS there);
 
 -- Median, and the median distance from it, per thread and stem.
 CREATE TEMP TABLE mid AS

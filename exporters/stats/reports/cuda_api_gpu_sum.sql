@@ -1,7 +1,7 @@
 -- title: CUDA Summary (API/Kernels/MemOps)
 -- about: Time of CUDA calls, and of kernels, copies and sets of memory on the GPU. They overlap: the sum is
 -- about: not the time that the program took.
--- needs: CUPTI_ACTIVITY_KIND_RUNTIME or CUPTI_ACTIVITY_KIND_KERNEL or CUPTI_ACTIVITY_KIND_MEMCPY or CUPTI_ACTIVITY_KIND_MEMSET = CUDA trace
+-- needs: CUPTI_ACTIVITY_KIND_RUNTIME or SL_GPU_WORK.kind=kernel or SL_GPU_WORK.kind=memcpy or SL_GPU_WORK.kind=memset = CUDA trace
 -- alias: apigpusum
 -- arg: nvtx-name, put the innermost NVTX push/pop range that the launch was in before the name: range/kernel
 -- arg: base, take the bare function name instead of the whole signature
@@ -32,13 +32,9 @@ WITH hist AS (
 				LEFT JOIN StringIds AS s ON s.id = k.nameId
 			WHERE :nvtx_name AND end IS NOT NULL
 			UNION ALL
-			SELECT 2, copyKind, end - start
-			FROM CUPTI_ACTIVITY_KIND_MEMCPY
-			WHERE end IS NOT NULL
-			UNION ALL
-			SELECT 2, -1, end - start
-			FROM CUPTI_ACTIVITY_KIND_MEMSET
-			WHERE end IS NOT NULL
+			SELECT 2, CASE kind WHEN 'memcpy' THEN copyKind ELSE -1 END, end - start
+			FROM SL_GPU_WORK
+			WHERE kind IN ('memcpy', 'memset') AND end IS NOT NULL
 			UNION ALL
 			SELECT 3, nameId, end - start
 			FROM CUPTI_ACTIVITY_KIND_RUNTIME

@@ -1,6 +1,6 @@
 -- title: CUDA GPU MemOps Summary (by Size)
 -- about: Bytes of copies and sets of GPU memory, per kind. 1 MB is 1,000,000 bytes.
--- needs: CUPTI_ACTIVITY_KIND_MEMCPY or CUPTI_ACTIVITY_KIND_MEMSET = GPU memory
+-- needs: SL_GPU_WORK.kind=memcpy or SL_GPU_WORK.kind=memset = GPU memory
 -- default: 60
 -- alias: gpumemsizesum
 -- column: Total (MB) = bytes of these operations
@@ -13,13 +13,12 @@
 -- column: Operation = kind of copy, or set
 WITH stats AS (
 	SELECT * FROM sl_stats_rows((
-		SELECT sl_stats(kind, size)
+		SELECT sl_stats(what, bytes)
 		FROM (
-			SELECT copyKind AS kind, bytes AS size
-			FROM CUPTI_ACTIVITY_KIND_MEMCPY
-			UNION ALL
-			SELECT -1, bytes
-			FROM CUPTI_ACTIVITY_KIND_MEMSET
+			SELECT CASE kind WHEN 'memcpy' THEN copyKind ELSE -1 END AS what, bytes
+			FROM SL_GPU_WORK
+			WHERE kind IN ('memcpy', 'memset')
+			LIMIT -1
 		)
 	))
 	WHERE key IS NOT NULL

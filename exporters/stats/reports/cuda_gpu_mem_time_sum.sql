@@ -1,6 +1,6 @@
 -- title: CUDA GPU MemOps Summary (by Time)
 -- about: Time of copies and sets of GPU memory, per kind.
--- needs: CUPTI_ACTIVITY_KIND_MEMCPY or CUPTI_ACTIVITY_KIND_MEMSET = GPU memory
+-- needs: SL_GPU_WORK.kind=memcpy or SL_GPU_WORK.kind=memset = GPU memory
 -- default: 50
 -- alias: gpumemtimesum
 -- column: Time (%) = share of the Total Time of all listed rows
@@ -10,15 +10,12 @@
 -- column: Operation = kind of copy, or set
 WITH stats AS (
 	SELECT * FROM sl_stats_rows((
-		SELECT sl_stats(kind, dur)
+		SELECT sl_stats(what, dur)
 		FROM (
-			SELECT copyKind AS kind, end - start AS dur
-			FROM CUPTI_ACTIVITY_KIND_MEMCPY
-			WHERE end IS NOT NULL
-			UNION ALL
-			SELECT -1, end - start
-			FROM CUPTI_ACTIVITY_KIND_MEMSET
-			WHERE end IS NOT NULL
+			SELECT CASE kind WHEN 'memcpy' THEN copyKind ELSE -1 END AS what, end - start AS dur
+			FROM SL_GPU_WORK
+			WHERE kind IN ('memcpy', 'memset') AND end IS NOT NULL
+			LIMIT -1
 		)
 	))
 	WHERE key IS NOT NULL

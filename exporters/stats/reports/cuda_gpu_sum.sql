@@ -1,6 +1,6 @@
 -- title: CUDA GPU Summary (Kernels/MemOps)
 -- about: Time of kernels and of copies and sets of memory on the GPU.
--- needs: CUPTI_ACTIVITY_KIND_KERNEL or CUPTI_ACTIVITY_KIND_MEMCPY or CUPTI_ACTIVITY_KIND_MEMSET = CUDA GPU
+-- needs: SL_GPU_WORK.kind=kernel or SL_GPU_WORK.kind=memcpy or SL_GPU_WORK.kind=memset = CUDA GPU
 -- alias: gpusum
 -- arg: nvtx-name, put the innermost NVTX push/pop range that the launch was in before the name: range/kernel
 -- arg: base, take the bare function name instead of the whole signature
@@ -30,13 +30,9 @@ WITH stats AS (
 				LEFT JOIN StringIds AS s ON s.id = k.nameId
 			WHERE :nvtx_name AND end IS NOT NULL
 			UNION ALL
-			SELECT 4 * copyKind + 2, end - start
-			FROM CUPTI_ACTIVITY_KIND_MEMCPY
-			WHERE end IS NOT NULL
-			UNION ALL
-			SELECT -2, end - start
-			FROM CUPTI_ACTIVITY_KIND_MEMSET
-			WHERE end IS NOT NULL
+			SELECT CASE kind WHEN 'memcpy' THEN 4 * copyKind + 2 ELSE -2 END, end - start
+			FROM SL_GPU_WORK
+			WHERE kind IN ('memcpy', 'memset') AND end IS NOT NULL
 		)
 	))
 	WHERE key IS NOT NULL

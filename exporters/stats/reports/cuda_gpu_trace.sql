@@ -1,6 +1,6 @@
 -- title: CUDA GPU Trace
 -- about: Kernels, copies and sets of memory on the GPU, in order of time. 1 MB is 1,000,000 bytes.
--- needs: CUPTI_ACTIVITY_KIND_KERNEL or CUPTI_ACTIVITY_KIND_MEMCPY or CUPTI_ACTIVITY_KIND_MEMSET = CUDA GPU
+-- needs: SL_GPU_WORK.kind=kernel or SL_GPU_WORK.kind=memcpy or SL_GPU_WORK.kind=memset = CUDA GPU
 -- alias: gputrace
 -- arg: nvtx-name, put the innermost NVTX push/pop range that the launch was in before the name: range/kernel
 -- arg: base, take the bare function name instead of the whole signature
@@ -34,11 +34,7 @@ WITH device AS MATERIALIZED (
 		SELECT max(g.name) FROM TARGET_INFO_CUDA_DEVICE AS d JOIN TARGET_INFO_GPU AS g ON g.id = d.gpuId
 		WHERE d.pid = process AND d.cudaId = deviceId
 	), (SELECT max(g.name) FROM TARGET_INFO_GPU AS g WHERE g.id = deviceId)) AS name
-	FROM (
-		SELECT (globalPid >> 24) & 0xFFFFFF AS process, deviceId FROM CUPTI_ACTIVITY_KIND_KERNEL
-		UNION SELECT (globalPid >> 24) & 0xFFFFFF, deviceId FROM CUPTI_ACTIVITY_KIND_MEMCPY
-		UNION SELECT (globalPid >> 24) & 0xFFFFFF, deviceId FROM CUPTI_ACTIVITY_KIND_MEMSET
-	)
+	FROM (SELECT DISTINCT (globalPid >> 24) & 0xFFFFFF AS process, deviceId FROM SL_GPU_WORK WHERE kind <> 'graph')
 ), op AS (
 	SELECT start, end, correlationId, globalPid, deviceId, contextId, greenContextId, streamId,
 		gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread, staticSharedMemory, dynamicSharedMemory,
@@ -47,12 +43,9 @@ WITH device AS MATERIALIZED (
 	FROM CUPTI_ACTIVITY_KIND_KERNEL
 	UNION ALL
 	SELECT start, end, correlationId, globalPid, deviceId, contextId, greenContextId, streamId,
-		NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, bytes, srcKind, dstKind, 2, copyKind
-	FROM CUPTI_ACTIVITY_KIND_MEMCPY
-	UNION ALL
-	SELECT start, end, correlationId, globalPid, deviceId, contextId, greenContextId, streamId,
-		NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, bytes, memKind, NULL, 3, NULL
-	FROM CUPTI_ACTIVITY_KIND_MEMSET
+		NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, bytes, srcKind, dstKind, iif(kind = 'memcpy', 2, 3), copyKind
+	FROM SL_GPU_WORK
+	WHERE kind IN ('memcpy', 'memset')
 )
 SELECT
 	start AS "Start (ns)",

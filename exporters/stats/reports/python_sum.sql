@@ -65,14 +65,9 @@ WITH
 	FROM SL_CHAIN_CALLS JOIN kind ON kind.id = nameId
 	WHERE source = 1 AND bytes > 0
 	GROUP BY 1, 2
-), work AS (
-	SELECT globalPid, correlationId, end - start AS dur FROM CUPTI_ACTIVITY_KIND_KERNEL
-	UNION ALL SELECT globalPid, correlationId, end - start FROM CUPTI_ACTIVITY_KIND_MEMCPY
-	UNION ALL SELECT globalPid, correlationId, end - start FROM CUPTI_ACTIVITY_KIND_MEMSET
-	UNION ALL SELECT globalPid, correlationId, end - start FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE
 ), launched AS (
-	SELECT stack, count(*) AS ops, sum(dur) AS gpu
-	FROM work AS w LEFT JOIN py_launch AS l ON l.correlationId = w.correlationId
+	SELECT stack, count(*) AS ops, sum(end - start) AS gpu
+	FROM SL_GPU_WORK AS w LEFT JOIN py_launch AS l ON l.correlationId = w.correlationId
 		AND l.process = coalesce(w.globalPid >> 24, (SELECT min(process) FROM py_launch))
 	GROUP BY 1
 ), sampled AS (
