@@ -84,8 +84,8 @@ static void needs_name_gpu_work_as_a_whole_or_by_kind(void **state)
 	sqlite3 *db;
 
 	(void)state;
-	make("INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET(start, end, deviceId, contextId, streamId) "
-	     "VALUES (1, 2, 0, 1, 7)");
+	make("INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET(start, end, deviceId, contextId, streamId, "
+	     "value, bytes, memKind) VALUES (1, 2, 0, 1, 7, 0, 8, 2)");
 	db = db_read_open(path, why, sizeof(why));
 	assert_non_null(db);
 	assert_true(db_read_has(db, "SL_GPU_WORK"));
