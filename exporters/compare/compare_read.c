@@ -8,7 +8,6 @@
 #include "collector/base/options.h"
 #include "collector/base/embed.h"
 #include "exporters/compare/compare.h"
-#include "exporters/events/gpu_work.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/wall.h"
 #include "exporters/sql/functions.h"
@@ -267,8 +266,6 @@ int compare_read(const struct comparison *c, struct compare_run *run, char *why,
 	rc = wall_table(db, &c->filter, &wall);
 	if (rc == SQLITE_OK)
 		rc = sql_functions(db, NULL);
-	if (rc == SQLITE_OK)
-		rc = gpu_work_register(db);
 	if (rc != SQLITE_OK)
 		snprintf(why, why_len, "%s: %s", run->path, sqlite3_errmsg(db));
 	run->items = calloc(c->kind_cnt + 1, sizeof(struct compare_item *));
