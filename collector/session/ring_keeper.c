@@ -218,7 +218,7 @@ static uint32_t slots_of(const struct sl_arena *a)
 	return slots < SL_SLOT_CNT ? slots : SL_SLOT_CNT;
 }
 
-/* Is a thread of the process in a slot? The answer is from memory that the process, of the traced tree, wrote. */
+/* Is a thread of the process in a slot, or the process one that was made for an exec? The answer is from memory that the process, of the traced tree, wrote. */
 static bool arena_names(const struct kept *kept, uint32_t pid)
 {
 	const struct sl_arena *a = map_header(kept);
@@ -228,6 +228,9 @@ static bool arena_names(const struct kept *kept, uint32_t pid)
 		return false;
 	for (uint32_t i = 0; i < slots_of(a) && !found; i++)
 		found = a->slot[i].state != SL_SLOT_FREE && a->slot[i].pid == pid;
+	/* Pairs with note_spawned() of the shim. */
+	for (uint32_t i = 0; i < SL_SPAWNED_CNT && !found; i++)
+		found = __atomic_load_n(&a->spawned[i], __ATOMIC_RELAXED) == pid;
 	unmap_header(a);
 	return found;
 }

@@ -7,6 +7,7 @@
  * this may run in a vfork child, whose allocations would be the parent's.
  */
 #include "preload/core/environment.h"
+#include "preload/core/seccomp.h"
 #include "preload/core/thread_room.h"
 #include "preload/gpu/gpu_engine.h"
 #include "preload/libc/wrap.h"
@@ -63,12 +64,27 @@ static void *env_memory(struct sl_thread_room *room, size_t bytes)
 		env = sl_env_fill(env, &plan, memory ? memory : alloca(env_bytes)); \
 	}
 
+/* Its connection may be looked at when it has ended, and only this arena shows then that it is of the traced tree. */
+static void note_spawned(pid_t pid)
+{
+	struct sl_arena *a = sl_global.arena;
+	uint32_t at;
+
+	if (!a || pid <= 0)
+		return;
+	at = __atomic_fetch_add(&a->spawned_cnt, 1, __ATOMIC_RELAXED);
+	/* Relaxed: pairs with the keeper's read (arena_names()), which needs nothing else of the child. */
+	__atomic_store_n(&a->spawned[at % SL_SPAWNED_CNT], (uint32_t)pid, __ATOMIC_RELAXED);
+}
+
 /* exec does not return: the record is written before, whether or not the gate is open. */
 static bool announce_exec(struct sl_call *call, const char *path)
 {
 	uint64_t zero = 0;
 	bool traced;
 
+	if (sl_tls.cookie == SL_COOKIE_VFORK && !sl_seccomp_kills_getpid())
+		note_spawned((pid_t)sl_getpid());
 	sl_gpu_end(SL_GPU_END_EXEC);
 	traced = sl_enter(call);
 	if (sl_ready())
@@ -163,8 +179,11 @@ SL_WRAPPER(int, execle, (const char *path, const char *arg, ...))
 		TRACED_ENV(envp, .path = path, .dir = AT_FDCWD, .in_path = by_path,      \
 			   .is_moved = fa != NULL)                                       \
 		traced = sl_enter(&call);                                                \
-		rc = real(pid, path, fa, attr, argv, env);                               \
+		pid_t own;                                                               \
+		rc = real(pid ? pid : &own, path, fa, attr, argv, env);                  \
 		drop_room(room);                                                         \
+		if (rc == 0)                                                             \
+			note_spawned(pid ? *pid : own);                                  \
 		if (traced) {                                                            \
 			sl_stop(&call);                                                  \
 			sl_leave_path(&call, SL_H_##name, rc, false, -1, 0, file.path);  \

@@ -92,6 +92,8 @@ struct sl_slot {
 _Static_assert(sizeof(struct sl_slot) == 192, "sl_slot is three cache lines");
 _Static_assert(SL_LOST_KINDS <= 8, "each kind of loss has its count");
 
+#define SL_SPAWNED_CNT 26u /* more than connections that wait for a keeper to look at them */
+
 struct sl_arena {
 	uint64_t magic;
 	uint32_t wire_version, hook_cnt;
@@ -120,6 +122,9 @@ struct sl_arena {
 	uint64_t unslotted_cnt; /* A: calls that found no slot or no first chunk: lost */
 	uint64_t unslotted_first, unslotted_last; /* A: ticks */
 	uint32_t stack_serial;                    /* A: last id of SL_META_STACK given out */
+	/* A: pids of the last children that were made for an exec by vfork() or posix_spawn(), and so have no slot; their
+	 * number so far. A keeper reads them. */
+	uint32_t spawned_cnt, spawned[SL_SPAWNED_CNT];
 
 	_Alignas(64) struct sl_slot slot[SL_SLOT_CNT];
 	sl_ref chunk_link[SL_CHUNK_CNT]; /* A: links of the pool of chunks */

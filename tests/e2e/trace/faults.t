@@ -6,7 +6,7 @@
 fault() { # NAME OF THE FAULT
 	check "every call is a row or counted, and the status is right: $1" "$PY" "$TOP/tests/losses/check-faults" -b "$B" -n 1 "$1"
 }
-for name in keeper root_first strangers locked descriptors removed removed_nfs removed_linked renamed removed_bare replaced linked moved folder_removed cut log_cut index_cut; do
+for name in keeper root_first strangers vforked locked descriptors removed removed_nfs removed_linked renamed removed_bare replaced linked moved folder_removed cut log_cut index_cut; do
 	fault $name
 done
 done_testing
