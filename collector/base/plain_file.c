@@ -29,3 +29,18 @@ int plain_file_open(const char *path, bool follow, struct stat *st)
 	}
 	return fd;
 }
+
+static bool look_at(const char *path, struct statx *x)
+{
+	const int how = AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
+
+	return statx(AT_FDCWD, path, how, STATX_TYPE | STATX_INO, x) == 0 && S_ISREG(x->stx_mode);
+}
+
+bool plain_file_is_same(const char *path, const char *other)
+{
+	struct statx a, b;
+
+	return look_at(path, &a) && look_at(other, &b) && a.stx_ino == b.stx_ino &&
+	       a.stx_dev_major == b.stx_dev_major && a.stx_dev_minor == b.stx_dev_minor;
+}

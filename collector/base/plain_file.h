@@ -10,3 +10,8 @@ struct stat;
  * name a device whose opening has an effect (a watchdog, a tape), or a pipe. @follow: its last part may be a link.
  */
 int plain_file_open(const char *path, bool follow, struct stat *st);
+/*
+ * Whether both paths lead to the same plain file. Nothing is opened or mounted, and no file server is asked anew about a file that
+ * this machine knows.
+ */
+bool plain_file_is_same(const char *path, const char *other);

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "collector/model/arena.h"
 #include "collector/model/ended.h"
 #include "collector/model/execs.h"
+#include "collector/base/plain_file.h"
 #include "collector/base/proc.h"
 
 #define SETTLE_NS 500000000ll
@@ -254,7 +254,6 @@ static const char *started_as(const struct proc *p, const char *exe, const char 
 	const char *own = base_name(exe), *last;
 	size_t len = command ? strcspn(command, " ") : 0;
 	char first[PATH_MAX], path[2 * PATH_MAX];
-	struct stat a, b;
 
 	if (!len || len >= sizeof(first) || *exe != '/')
 		return own;
@@ -271,8 +270,7 @@ static const char *started_as(const struct proc *p, const char *exe, const char 
 	else
 		snprintf(path, sizeof(path), "%s/%u/cwd/%s", proc_root(), p->pid, first);
 	/* Over already: most work where they were started. */
-	if ((stat(path, &a) && stat(first, &a)) || stat(exe, &b) || a.st_dev != b.st_dev ||
-	    a.st_ino != b.st_ino)
+	if (!plain_file_is_same(path, exe) && !plain_file_is_same(first, exe))
 		return own;
 	/* Not snprintf(): gcc 12 does not see at -O1 that it fits. */
 	memcpy(name, last, strlen(last) + 1);

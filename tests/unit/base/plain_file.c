@@ -65,6 +65,27 @@ static void plain_files_open(void **state)
 	assert_false(opens("/none", true));
 }
 
+static void names_of_the_same_plain_file_are_known(void **state)
+{
+	char hard[80], copy[80];
+
+	(void)state;
+	snprintf(hard, sizeof(hard), "%s.hard", file);
+	snprintf(copy, sizeof(copy), "%s.copy", file);
+	assert_int_equal(link(file, hard), 0);
+	close(open(copy, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	assert_true(plain_file_is_same(file, file));
+	assert_true(plain_file_is_same(to_file, file));
+	assert_true(plain_file_is_same(file, hard));
+	assert_false(plain_file_is_same(file, copy));
+	assert_false(plain_file_is_same(file, "/none"));
+	assert_false(plain_file_is_same("/none", file));
+	assert_false(plain_file_is_same("/none", "/none"));
+	assert_false(plain_file_is_same(pipe_name, pipe_name));
+	assert_false(plain_file_is_same(dir, dir));
+	assert_int_equal(unlink(hard) | unlink(copy), 0);
+}
+
 /* The kernel reports each opening of the pipe, as of a device. */
 static void pipes_and_devices_are_not_opened(void **state)
 {
@@ -90,6 +111,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plain_files_open),
+		cmocka_unit_test(names_of_the_same_plain_file_are_known),
 		cmocka_unit_test(pipes_and_devices_are_not_opened),
 	};
 
