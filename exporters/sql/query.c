@@ -285,6 +285,14 @@ static void explain(sqlite3 *db, const struct report *r, int rc, char *why, size
 		 rc == SQLITE_NOMEM ? "out of memory" : sqlite3_errmsg(db), query_more(rc));
 }
 
+/* A statement that runs and attaches a file is VACUUM INTO, which would write it: ATTACH is asked about when it is prepared. */
+static int authorize(void *is_running, int action, const char *a, const char *b, const char *c,
+		     const char *d)
+{
+	(void)a, (void)b, (void)c, (void)d;
+	return action == SQLITE_ATTACH && *(const bool *)is_running ? SQLITE_DENY : SQLITE_OK;
+}
+
 static int run_step(sqlite3_stmt *stmt, const struct query_observer *observer)
 {
 	bool observed = observer && sqlite3_column_count(stmt) > 0 &&
@@ -306,6 +314,7 @@ long long query_observe(sqlite3 *db, const struct report *r, const struct time_u
 {
 	char *text = percentiles_expand(r->sql, r->percent);
 	const char *sql = text;
+	bool is_running = false;
 	long long rows = -1;
 
 	if (!text || sql_functions(db, r->percent) != SQLITE_OK) {
@@ -313,11 +322,13 @@ long long query_observe(sqlite3 *db, const struct report *r, const struct time_u
 		free(text);
 		return -1;
 	}
+	sqlite3_set_authorizer(db, authorize, &is_running);
 	while (more_sql(sql)) {
 		sqlite3_stmt *stmt = NULL;
 		int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, &sql);
 		bool last = !more_sql(sql);
 
+		is_running = true;
 		if (rc == SQLITE_OK && stmt)
 			rc = bind_args(stmt, r->args);
 		if (rc == SQLITE_OK && stmt && last && !format)
@@ -329,11 +340,14 @@ long long query_observe(sqlite3 *db, const struct report *r, const struct time_u
 		if (rc != SQLITE_OK && rc != SQLITE_DONE && rc != SQLITE_ROW) {
 			explain(db, r, rc, why, why_len);
 			sqlite3_finalize(stmt);
+			sqlite3_set_authorizer(db, NULL, NULL);
 			free(text);
 			return -1;
 		}
 		sqlite3_finalize(stmt);
+		is_running = false;
 	}
+	sqlite3_set_authorizer(db, NULL, NULL);
 	free(text);
 	if (rows < 0)
 		snprintf(why, why_len, "%s %s: its last statement gives no table", r->kind->noun,

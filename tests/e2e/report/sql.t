@@ -22,6 +22,10 @@ fails() { # STATUS WHAT-STDERR-HOLDS NAME ARG...
 }
 
 # ---- statements ----
+fails 1 'authorization denied' 'VACUUM INTO' ours.sqlite "VACUUM INTO 'copy.sqlite'"
+check 'VACUUM INTO makes no file' test ! -e copy.sqlite
+is "$(sql ours.sqlite "ATTACH 'none.sqlite' AS other; SELECT count(*) AS x FROM other.StringIds")" 'x
+0' 'another report can be attached'
 is "$(sql ours.sqlite 'SELECT count(*) AS rows FROM OSRT_API')" "rows
 $(sqlite3 ours.sqlite 'SELECT count(*) FROM OSRT_API')" 'sql answers one statement'
 is "$(sql ours.sqlite 'SELECT 1; CREATE TEMP TABLE t AS SELECT 5 AS x; -- more
