@@ -9,12 +9,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A device or a pipe would go for a file: /dev/null for all programs, where root names it. */
+static int check_target(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0 || S_ISREG(st.st_mode))
+		return 0;
+	return S_ISDIR(st.st_mode) ? -EISDIR : -ENOTSUP;
+}
+
+const char *new_file_error(int err)
+{
+	return err == -ENOTSUP ? "it is no plain file" : strerror(-err);
+}
+
 int new_file_open(const char *path, char **temp)
 {
 	mode_t mask = umask(0);
-	int fd, err;
+	int fd, err = check_target(path);
 
 	umask(mask);
+	*temp = NULL;
+	if (err)
+		return err;
 	if (asprintf(temp, "%s.XXXXXX", path) < 0) {
 		*temp = NULL;
 		return -ENOMEM;
@@ -44,8 +62,10 @@ static int to_disk(int fd)
 int new_file_place(const char *temp, const char *path, bool replace)
 {
 	int fd = open(temp, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	int err = fd < 0 ? -errno : to_disk(fd), rc;
+	int err = fd < 0 ? -errno : check_target(path), rc;
 
+	if (!err)
+		err = to_disk(fd);
 	if (fd >= 0)
 		close(fd);
 	if (err)

@@ -9,7 +9,12 @@
  * the file stays where it is, since in its place another user could make a link.
  */
 int new_file_open(const char *path, char **temp);
-/* Puts it under its name; unless @replace never over a file that came up meanwhile: -EEXIST. 0, or -errno: *temp is still there. */
+/*
+ * Puts it under its name; unless @replace never over a file that came up meanwhile: -EEXIST. 0, or -errno: *temp is still there.
+ * Nothing but a plain file, or a link to one, is ever replaced: -EISDIR, -ENOTSUP.
+ */
 int new_file_place(const char *temp, const char *path, bool replace);
+/* The text of such an error. */
+const char *new_file_error(int err);
 /* A file with @text as @name in an open folder, by way of the name @aside, which may be left of an earlier try. 0, or -errno. */
 int new_file_text(int folder, const char *name, const char *aside, const char *text, mode_t mode);

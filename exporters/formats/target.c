@@ -239,7 +239,7 @@ static int to_file(struct task *x)
 	}
 	if (err)
 		snprintf(x->why, x->why_len, "cannot write %s: %s", x->target->name,
-			 strerror(-err));
+			 new_file_error(err));
 	return err ? -1 : 0;
 }
 

@@ -13,6 +13,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/message.h"
+#include "collector/base/new_file.h"
 #include "collector/base/saturate.h"
 #include "exporters/formats/target.h"
 #include "exporters/ranks/dataset.h"
@@ -388,7 +389,7 @@ static int read_origin(struct fetching *x)
 static int write_report(struct fetching *x)
 {
 	char *tmp;
-	int err;
+	int err, placed;
 
 	if (asprintf(&tmp, "%s.part", x->f->output) < 0)
 		return no_memory(x);
@@ -402,8 +403,10 @@ static int write_report(struct fetching *x)
 		if (err)
 			unlink(tmp);
 	}
-	if (!err && rename(tmp, x->f->output) < 0) {
-		snprintf(x->why, x->why_len, "cannot write %s: %s", x->f->output, strerror(errno));
+	placed = err ? 0 : new_file_place(tmp, x->f->output, true);
+	if (placed) {
+		snprintf(x->why, x->why_len, "cannot write %s: %s", x->f->output,
+			 new_file_error(placed));
 		unlink(tmp);
 		err = -1;
 	}

@@ -43,7 +43,7 @@ static int open_aside(struct output *o, char *why, size_t why_len)
 	signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE a write shall fail, so that we tidy up */
 	fd = new_file_open(o->target, &o->temp);
 	if (fd < 0) {
-		snprintf(why, why_len, "cannot write %s: %s", o->target, strerror(-fd));
+		snprintf(why, why_len, "cannot write %s: %s", o->target, new_file_error(fd));
 		return -1;
 	}
 	unfinished = o->temp;
@@ -103,7 +103,7 @@ static int close_file(struct output *o, bool keep, char *why, size_t why_len)
 		saved = -rc;
 	}
 	if (rc < 0)
-		snprintf(why, why_len, "cannot write %s: %s", o->target, strerror(saved));
+		snprintf(why, why_len, "cannot write %s: %s", o->target, new_file_error(-saved));
 	if (rc < 0 || !keep)
 		unlink(o->temp);
 	unfinished = NULL;

@@ -115,6 +115,15 @@ is "$(ls names | tr '\n' ' ')" 'run.csv.d run.json run.sqlite run.txt ' 'names o
 ex -t chrome -o names/run.json small.sqlite 2>log
 is "$? $(cat log)" '1 sightline: export: names/run.json exists already; --force-overwrite=true replaces it' 'export does not replace an existing file'
 check 'export replaces an existing file with -f true' ex -t chrome -f true -o names/run.json small.sqlite
+mkfifo names/pipe && ln -s pipe names/to_pipe
+for name in pipe to_pipe; do
+	for type in chrome sqlite; do
+		ex -t $type -f true -o names/$name small.sqlite 2>log
+		is "$? $(cat log)" "1 sightline: export: small.sqlite: cannot write names/$name: it is no plain file" "export -t $type -f true does not replace what is no plain file: $name"
+	done
+done
+check 'a pipe that export was told to replace is there' test -p names/pipe -a -L names/to_pipe
+rm names/pipe names/to_pipe
 echo mine >names/run.csv.d/mine.txt
 csv_cnt=$(ls names/run.csv.d | wc -l)
 ex -t csv -f true -o names/run.csv.d small.sqlite 2>log

@@ -123,12 +123,44 @@ static void a_text_replaces_the_remains_of_an_earlier_try(void **state)
 	close(fd);
 }
 
+/* Nor is a link to it; a link to a file is. */
+static void only_a_plain_file_is_replaced(void **state)
+{
+	char *temp = write_aside("plain", "text");
+	struct stat st;
+	char *none;
+
+	(void)state;
+	assert_int_equal(mkfifo("pipe", 0600) | symlink("pipe", "to_pipe") | mkdir("sub", 0700), 0);
+	assert_int_equal(symlink("a", "to_a"), 0);
+	assert_int_equal(new_file_open("pipe", &none), -ENOTSUP);
+	assert_null(none);
+	assert_int_equal(new_file_open("to_pipe", &none), -ENOTSUP);
+	assert_int_equal(new_file_open("sub", &none), -EISDIR);
+	assert_int_equal(new_file_place(temp, "pipe", true), -ENOTSUP);
+	assert_int_equal(new_file_place(temp, "to_pipe", true), -ENOTSUP);
+	assert_int_equal(new_file_place(temp, "sub", true), -EISDIR);
+	assert_int_equal(lstat("pipe", &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+	assert_int_equal(lstat("to_pipe", &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_string_equal(new_file_error(-ENOTSUP), "it is no plain file");
+	assert_string_equal(new_file_error(-ENOENT), strerror(ENOENT));
+	assert_int_equal(new_file_place(temp, "to_a", true), 0);
+	assert_holds("to_a", "text");
+	assert_int_equal(lstat("to_a", &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	assert_int_equal(rmdir("sub"), 0);
+	free(temp);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_has_its_name_when_it_is_placed),
 		cmocka_unit_test(another_file_is_replaced_only_where_that_is_asked_for),
 		cmocka_unit_test(a_folder_that_is_not_there_is_an_error_without_a_name),
+		cmocka_unit_test(only_a_plain_file_is_replaced),
 		cmocka_unit_test(a_text_replaces_the_remains_of_an_earlier_try),
 	};
 
