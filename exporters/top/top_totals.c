@@ -12,6 +12,7 @@
 #include "exporters/read/db_read.h"
 #include "exporters/read/io_direction.h"
 #include "exporters/read/sql_rows.h"
+#include "exporters/sql/functions.h"
 
 static char *text_of(sqlite3_stmt *stmt, int column)
 {
@@ -25,13 +26,13 @@ static char *text_of(sqlite3_stmt *stmt, int column)
 
 /* ---- threads ---- */
 
-/* A thread is on a CPU from its ins to its outs; of one that is on at the end, to the end of the recording. */
+/* Off the CPU without the wait of a new thread for its first (lastCpu IS NULL): sums while recording begin with a switch, too. */
 static const char switches[] =
-	"SELECT globalTid, sum(CASE isSchedIn WHEN 1 THEN -start ELSE start END) + "
-	"CASE WHEN sum(CASE isSchedIn WHEN 1 THEN 1 ELSE -1 END) > 0 THEN ?1 ELSE 0 END, "
-	"min(start), "
-	"max(start), sum(CASE isSchedIn WHEN 1 THEN 1 ELSE -1 END) > 0, count(*) "
-	"FROM SCHED_EVENTS WHERE globalTid & 0xffffff000000 GROUP BY globalTid";
+	"SELECT globalTid, coalesce(sum(end - start) FILTER (WHERE state = 'running'), 0), "
+	"coalesce(sum(end - start) FILTER (WHERE state <> 'running' AND NOT open AND lastCpu IS "
+	"NOT NULL), 0), "
+	"count(*) FILTER (WHERE state <> 'runnable' OR preempted) "
+	"FROM sl_thread_states WHERE globalTid & 0xffffff000000 GROUP BY globalTid";
 /* nsys may have rows of their own for where a call began (31) and ended (32): these are no calls. */
 #define IS_CALL "coalesce(eventClass, 27) NOT IN (31, 32)"
 
@@ -65,15 +66,13 @@ static struct top_item *thread_item(struct top *t, sqlite3_stmt *s)
 static void take_switches(struct top *t, sqlite3_stmt *s)
 {
 	struct top_item *i = thread_item(t, s);
-	int64_t cpu = sqlite3_column_int64(s, 1), first = sqlite3_column_int64(s, 2);
-	int64_t last = sqlite3_column_int(s, 4) ? t->time : sqlite3_column_int64(s, 3);
 
 	if (!i)
 		return;
 	i->has_switches = true;
-	i->now[THREAD_CPU] = cpu;
-	i->now[THREAD_OFF] = last - first - cpu;
-	i->now[THREAD_SWITCHES] = sqlite3_column_int64(s, 5);
+	i->now[THREAD_CPU] = sqlite3_column_int64(s, 1);
+	i->now[THREAD_OFF] = sqlite3_column_int64(s, 2);
+	i->now[THREAD_SWITCHES] = sqlite3_column_int64(s, 3);
 }
 
 static void take_thread_calls(struct top *t, sqlite3_stmt *s)
@@ -260,7 +259,7 @@ int top_read_totals(struct top *t, sqlite3 *db, char *why, size_t why_len)
 	t->has_totals = true;
 	t->before = 0;
 	t->time = one_number(db, "SELECT duration FROM ANALYSIS_DETAILS");
-	if (gpu_work_register(db) != SQLITE_OK) {
+	if (sql_functions(db, NULL) != SQLITE_OK) {
 		snprintf(why, why_len, "%s: %s", t->path, sqlite3_errmsg(db));
 		return -1;
 	}
@@ -271,8 +270,6 @@ int top_read_totals(struct top *t, sqlite3 *db, char *why, size_t why_len)
 		if (sources[i].table && !db_read_has(db, sources[i].table))
 			continue;
 		rc = sqlite3_prepare_v2(db, sources[i].sql, -1, &stmt, NULL);
-		if (rc == SQLITE_OK)
-			sqlite3_bind_int64(stmt, 1, t->time);
 		while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 			sources[i].take(t, stmt);
 			rc = SQLITE_OK;
