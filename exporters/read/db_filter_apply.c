@@ -351,7 +351,7 @@ static const char sched_from[] = "(SELECT *, CASE WHEN isSchedIn THEN start ELSE
 				 "CASE WHEN isSchedIn THEN coalesce(lead(start) OVER w, "
 				 "9223372036854775807) ELSE start END AS "
 				 "sl_out FROM main.SCHED_EVENTS WINDOW w AS (PARTITION BY "
-				 "globalTid ORDER BY start, isSchedIn))";
+				 "globalTid ORDER BY start, isSchedIn DESC))";
 
 static int narrow(sqlite3 *db, const struct db_filter *f, const char *table)
 {

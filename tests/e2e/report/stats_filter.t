@@ -42,6 +42,11 @@ keeps nvtx '341200 591000 601500 750000' 'names of domains stay, a range without
 keeps nvtx '597000 598000 750000' 'for ever' --filter-time 8999/1h
 keeps sched '900 1050 1700' 'a time on a CPU that overlaps is there with both its ends' --filter-time 1000/2000
 keeps sched '6000' 'one without an end goes on' --filter-time 7000/8000
+cp f.sqlite short.sqlite && chmod u+w short.sqlite || exit 1
+sqlite3 short.sqlite 'INSERT INTO SCHED_EVENTS VALUES (100,0,1,30<<24|30),(200,0,0,30<<24|30),(2000,0,1,30<<24|30),(2000,0,0,30<<24|30),
+	(5000,0,1,30<<24|30),(5010,0,0,30<<24|30)'
+is "$(st -r ./sched.sql --filter-time 1000/1500 short.sqlite | grep .)" '900 1050' 'a run that ends as it begins does not reach back to the run before'
+is "$(st -r ./sched.sql --filter-time 3500/4500 short.sqlite | grep .)" 'none' 'a run that ends as it begins does not last to the next run'
 keeps metrics 1000 'moments' --filter-time 1000/3000
 keeps files 1 'files' --filter-time 1150/3000
 keeps totals none 'sums of the whole recording cannot be cut' --filter-time 1000/3000
