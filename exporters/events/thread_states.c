@@ -14,7 +14,7 @@
 #include "exporters/read/id_map.h"
 #include "exporters/read/sql_rows.h"
 
-#define SORTERS 32
+#define SORTERS 128
 #define PENDING 3 /* states that one switch ends or begins */
 
 enum { /* words of a record */
@@ -41,6 +41,7 @@ struct thread_states {
 	struct thread_states_options opt;
 	struct id_map pids; /* traced processes; none: all are */
 	struct id_map tids;
+	size_t switched;                /* tids that have switches, before others */
 	struct sorter *sorter[SORTERS]; /* that of a thread: its number modulo SORTERS */
 	const int64_t *head[SORTERS];   /* the next record; NULL: at the end */
 	int64_t last;                   /* time of the last switch */
@@ -127,6 +128,7 @@ static int read_all(struct thread_states *s, sqlite3 *db)
 			      pid_row, s);
 	if (rc == SQLITE_OK)
 		rc = thread_switch_rows(db, add_switch, s);
+	s->switched = s->tids.cnt;
 	if (rc == SQLITE_OK && !s->opt.runs_only)
 		rc = thread_detail_rows(db, add_detail, s);
 	if (rc == SQLITE_OK && s->opt.until == THREAD_NONE)
@@ -212,8 +214,13 @@ static void complete(struct thread_switch *w, const int64_t *detail)
 		thread_switch_complete(w, &d);
 }
 
-/* SQLITE_ROW and a switch, SQLITE_DONE, or an error. */
-static int next_switch(struct thread_states *s, struct thread_switch *w)
+const int64_t *thread_states_threads(const struct thread_states *s, size_t *cnt)
+{
+	*cnt = s->switched;
+	return s->tids.ids;
+}
+
+int thread_switches_next(struct thread_states *s, struct thread_switch *w)
 {
 	int64_t detail[WORDS] = {[TIME] = THREAD_NONE, [PLACE] = -1};
 
@@ -327,7 +334,7 @@ int thread_states_next(struct thread_states *s, struct thread_state *out)
 {
 	while (s->pending_at == s->pending_cnt) {
 		struct thread_switch next;
-		int rc = next_switch(s, &next);
+		int rc = thread_switches_next(s, &next);
 		bool goes_on = rc == SQLITE_ROW && s->has_now && next.tid == s->now.tid;
 
 		if (rc != SQLITE_ROW && (rc != SQLITE_DONE || !s->has_now))

@@ -33,4 +33,8 @@ int thread_states_open(sqlite3 *db, const struct thread_states_options *opt,
 		       struct thread_states **s);
 /* The states in the order of threads, then time: SQLITE_ROW and a state, SQLITE_DONE, or an error. */
 int thread_states_next(struct thread_states *s, struct thread_state *out);
+/* Instead of thread_states_next(): the switches, completed by their details, in the same order. */
+int thread_switches_next(struct thread_states *s, struct thread_switch *out);
+/* Threads that have switches, in the order of their first rows. */
+const int64_t *thread_states_threads(const struct thread_states *s, size_t *cnt);
 void thread_states_free(struct thread_states *s);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "collector/base/search.h"
-#include "exporters/events/thread_switches.h"
+#include "exporters/events/thread_states.h"
 #include "exporters/read/sql_rows.h"
 #include "exporters/sql/sweeps.h"
 
@@ -154,27 +154,15 @@ uint32_t why_model_root(const struct why_model *m)
 
 /* ---- context switches ---- */
 
-/* Of switches at the same time, a switch out of a thread comes last. */
-static int by_switch(const void *a, const void *b)
+static int take_switch(struct why_model *m, struct why_thread *t, const struct thread_switch *w)
 {
-	const struct why_switch *x = a, *y = b;
-
-	return x->time != y->time ? (x->time > y->time) - (x->time < y->time)
-				  : (int)y->is_in - (int)x->is_in;
-}
-
-static int take_switch(void *model, const struct thread_switch *w)
-{
-	struct why_model *m = model;
-	uint32_t number = why_model_thread(m, w->tid);
-	struct why_thread *t = number == WHY_NONE ? NULL : &m->threads[number];
-
-	if (!t || !grow(&t->switches, t->switches_cnt, &t->switches_room, sizeof(*t->switches)))
+	if (!grow(&t->switches, t->switches_cnt, &t->switches_room, sizeof(*t->switches)))
 		return SQLITE_NOMEM;
 	t->switches[t->switches_cnt++] = (struct why_switch){
 		.time = wall_time(w->time),
-		.wakeup = WHY_NO_TIME,
-		.waker = WHY_NONE,
+		.wakeup = w->wakeup == THREAD_NONE ? WHY_NO_TIME : wall_time(w->wakeup),
+		/* A waker outside of the recording has no number. */
+		.waker = w->waker == THREAD_NONE ? WHY_NONE : why_model_find(m, w->waker),
 		.is_in = w->is_in,
 		.is_preempted = w->state == THREAD_RUNNABLE,
 		.is_on_disk = w->state == THREAD_BLOCKED,
@@ -182,50 +170,29 @@ static int take_switch(void *model, const struct thread_switch *w)
 	return SQLITE_OK;
 }
 
-/* It joins the switch by thread, time and direction. */
-static int take_detail(void *model, const struct thread_detail *d)
-{
-	struct why_model *m = model;
-	uint32_t number = why_model_find(m, d->tid);
-	int64_t time = wall_time(d->time);
-	struct why_thread *t;
-	size_t i;
-
-	if (number == WHY_NONE)
-		return SQLITE_OK;
-	t = &m->threads[number];
-	i = why_last(t->switches, t->switches_cnt, sizeof(*t->switches), time);
-	for (; i < t->switches_cnt && t->switches[i].time == time; i--) {
-		struct why_switch *s = &t->switches[i];
-
-		if (s->is_in != d->is_in)
-			continue;
-		if (!d->is_in)
-			s->is_preempted = d->is_preempted;
-		if (d->wakeup != THREAD_NONE)
-			s->wakeup = wall_time(d->wakeup);
-		/* A waker outside of the recording has no number. */
-		if (d->waker != THREAD_NONE)
-			s->waker = why_model_find(m, d->waker);
-		break;
-	}
-	return SQLITE_OK;
-}
-
-/*
- * Not by thread_states_open(): the model keeps all switches in memory by thread anyway, and a waker's number is known only
- * when all threads are, so sorted rows would be gone through twice.
- */
 static int read_switches(struct why_model *m)
 {
-	int rc;
+	struct thread_states_options opt = {.until = 0};
+	struct thread_states *s;
+	struct thread_switch w;
+	struct why_thread *t = NULL;
+	const int64_t *tids;
+	size_t cnt;
+	int rc = thread_states_open(m->db, &opt, &s);
 
 	m->has_switches = db_read_has(m->db, "SCHED_EVENTS");
-	rc = thread_switch_rows(m->db, take_switch, m);
-	for (size_t i = 0; i < m->threads_cnt; i++)
-		why_sort(m->threads[i].switches, m->threads[i].switches_cnt,
-			 sizeof(struct why_switch), by_switch);
-	return rc == SQLITE_OK ? thread_detail_rows(m->db, take_detail, m) : rc;
+	/* Numbers of threads before their switches, which have wakers. */
+	if (rc == SQLITE_OK)
+		tids = thread_states_threads(s, &cnt);
+	for (size_t i = 0; rc == SQLITE_OK && i < cnt; i++)
+		rc = why_model_thread(m, tids[i]) == WHY_NONE ? SQLITE_NOMEM : SQLITE_OK;
+	while (rc == SQLITE_OK && (rc = thread_switches_next(s, &w)) == SQLITE_ROW) {
+		if (!t || t->tid != w.tid)
+			t = &m->threads[why_model_find(m, w.tid)];
+		rc = take_switch(m, t, &w);
+	}
+	thread_states_free(s);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 /* A thread begins when it first needs a CPU; without switches, with its process. */
