@@ -2,7 +2,7 @@
  * cmd_collect.c - a collector in the background: a daemon without a terminal. Three may start it.
  *
  *   libtrace.so (bare preload)   by the environment; answered by one line on --ready-fd: the variable's value, or
- *                                "!" and the reason
+ *                                "!" and the reason; "=" and the value, of a session that was there before
  *   launch, start                by a packet on --ask-fd (daemon.h), answered by one; after `start` the session is idle
  *                                (session_idle.h) until `launch` brings the program
  */
@@ -239,6 +239,21 @@ static int collect(struct start *s, struct profile_options *o)
 	return err ? SL_EXIT_FAIL : 0;
 }
 
+/*
+ * The program's parents have ended and it has not their environment (Go hands on that of its initial stack), but the kernel has
+ * reported its fork to a session: that is its session, too.
+ */
+static bool has_session(const struct start *s)
+{
+	char value[SESSION_VARIABLE_MAX];
+	struct session_entry e;
+
+	if (!session_of_orphan(s->root, &e) || session_variable(e.dir, value, sizeof(value)) < 0)
+		return false;
+	say(s->ready, "=", value);
+	return true;
+}
+
 int cmd_collect(int argc, char **argv)
 {
 	static struct profile_options o;
@@ -256,6 +271,8 @@ int cmd_collect(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	limits_raise_descriptors();
 	if (s.ready >= 0) {
+		if (has_session(&s))
+			return 0;
 		err = read_environment(&o, &s, why, sizeof(why));
 		if (err) {
 			answer(&s, SL_EXIT_FAIL, why);

@@ -19,6 +19,7 @@
 #include "collector/collect/notes.h"
 #include "collector/collect/pump.h"
 #include "collector/capture/flight/flight.h"
+#include "collector/model/identity.h"
 #include "collector/options/output_name.h"
 #include "collector/base/proc.h"
 
@@ -360,12 +361,25 @@ static void do_toggle(struct collector *c, int client, char **word)
 	answer(c, client, 0, "%s", "");
 }
 
+/* For a program in a bare preload that sees no traced process above it. An attached session has no libtrace.so in its processes. */
+static void do_owns(struct collector *c, int client, char **word)
+{
+	uint32_t pid = word[0] ? (uint32_t)strtoul(word[0], NULL, 10) : 0;
+	bool traces = c->session.control->trace && strcmp(c->control->kind, "attach") != 0;
+
+	/* Its fork may not have been read yet. */
+	pump_poll(c);
+	control_answer(&c->control->server, client, 0,
+		       traces && identity_descends(&c->model, pid) ? "1" : "0");
+}
+
 static const struct verb {
 	const char *name;
 	void (*run)(struct collector *c, int client, char **word);
 } verbs[] = {
-	{"status", do_status},     {"start", do_start}, {"stop", do_stop}, {"cancel", do_cancel},
-	{"shutdown", do_shutdown}, {"wait", do_wait},   {"dump", do_dump}, {"toggle", do_toggle},
+	{"status", do_status}, {"start", do_start},       {"stop", do_stop},
+	{"cancel", do_cancel}, {"shutdown", do_shutdown}, {"wait", do_wait},
+	{"dump", do_dump},     {"toggle", do_toggle},     {"owns", do_owns},
 };
 
 static void ask(void *to, int client, int cnt, char **word)

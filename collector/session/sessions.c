@@ -23,10 +23,12 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/message.h"
+#include "collector/base/now.h"
 #include "collector/base/plain_file.h"
 #include "collector/options/output_name.h"
 
-#define STALE_S 60 /* a collector that has not named its session by then died on the way */
+#define ORPHAN_MS 1000 /* a program waits for the answer */
+#define STALE_S   60   /* a collector that has not named its session by then died on the way */
 
 /* ---- one session ---- */
 
@@ -330,6 +332,29 @@ size_t sessions_alive(void)
 		alive++;
 	free(list);
 	return alive;
+}
+
+bool session_of_orphan(uint32_t pid, struct session_entry *found)
+{
+	int64_t until = mono_ms() + ORPHAN_MS;
+	static struct command p;
+	struct session_entry *list = NULL;
+	size_t cnt = sessions_scan(&list, false);
+	char number[16];
+	bool owns = false;
+
+	snprintf(number, sizeof(number), "%u", pid);
+	for (size_t i = 0; i < cnt && list[i].is_alive && !owns && mono_ms() < until; i++) {
+		command_begin(&p);
+		command_add(&p, "owns");
+		command_add(&p, number);
+		owns = command_ask(list[i].dir, list[i].owner, &p, ORPHAN_MS) == 0 &&
+		       strcmp(p.word[1], "1") == 0;
+		if (owns)
+			*found = list[i];
+	}
+	free(list);
+	return owns;
 }
 
 /* ---- names ---- */

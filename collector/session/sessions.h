@@ -60,6 +60,9 @@ void sessions_report_dead(const struct session *own);
 /* How many of this user's sessions are alive. */
 size_t sessions_alive(void);
 
+/* Finds the session of this user whose tree has process @pid, although no process above it is in a session. */
+bool session_of_orphan(uint32_t pid, struct session_entry *found);
+
 /*
  * The one that is meant: by its name, its directory or, with @name NULL, the only live one. 0, or an exit status
  * after one line on stderr that names those there are. @cmd: the command's name.

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "preload/base/compiler.h"
+#include "preload/base/state.h"
 #include "preload/wire/sys.h"
 
 #define READY_FD 3 /* in the collector */
@@ -182,6 +183,11 @@ const char *sl_start_collector(const char *own_path, const char **why)
 	answer[n] = 0;
 	if (answer[0] == '/')
 		return answer;
+	/* A session has this process already. */
+	if (answer[0] == '=') {
+		sl_global.root = 0;
+		return answer + 1;
+	}
 	*why = answer[0] == '!' ? answer + 1 : "the collector did not start";
 	return NULL;
 }

@@ -13,7 +13,7 @@
  * Environment of traced processes:
  *   SIGHTLINE_SESSION    that directory, with its device and inode: programs outlive the session, and others may take
  *                        its name; absent: the session of the nearest traced ancestor, else the constructor starts a
- *                        collector (bare preload)
+ *                        collector (bare preload), which hands over the session whose tree has the process, if one has
  *   SIGHTLINE_CLEAN=1    an exec wrapper added the shim's variables to an environment without them:
  *                        the constructor removes all of them
  * and, read only where a bare preload starts a collector: SIGHTLINE_COLLECTOR (path of the sightline

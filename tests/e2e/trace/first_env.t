@@ -29,6 +29,19 @@ tree status 'cat|0 first_env|0 ' "$PROG/first_env" "$cat" missing
 tree grandchild 'cat|1 first_env|0 first_env|0 first_env|0 ' "$PROG/first_env" "$PROG/first_env" "$PROG/first_env" "$cat" it
 tree shell 'cat|1 cat|1 first_env|0 first_env|0 ' sh -c '"$0" "$1" it; "$0" "$1" it; exit 3' "$PROG/first_env" "$cat"
 
+# A program whose parent has ended before it loads the library has nothing above it that is traced; the kernel has reported its fork.
+if "$BIN" status 2>/dev/null | grep -q '^eBPF *ok'; then
+	SIGHTLINE_OPTIONS=--osrt-threshold=0 SIGHTLINE_OUTPUT=$W/orphan.sqlite LD_PRELOAD=$SHIM "$PROG/first_env" orphan /bin/sh -c '"$0" "$1"; echo >gone' "$cat" it >got 2>err
+	check 'orphan: the program ends' wait_for 20 test -e gone
+	check 'orphan: the session ends' wait_for 20 over
+	is "$(cat got err)" "it's" 'orphan: the output is as without the tracer'
+	is "$(programs "$W/orphan.sqlite")" 'cat|1 first_env|0 ' 'orphan: the report has each program with its calls'
+	is "$(ls ./*.sqlite)" ./orphan.sqlite 'orphan: there is one report'
+	rm -f orphan.sqlite
+else
+	skip 'orphan: the program ends' 'no eBPF here (sightline status)'
+fi
+
 # A session that does not begin is one message, not one of each program.
 : >taken.sqlite
 SIGHTLINE_OUTPUT=$W/taken.sqlite LD_PRELOAD=$SHIM "$PROG/first_env" "$PROG/first_env" "$cat" it >got 2>err
