@@ -21,6 +21,7 @@
 #include <sys/sysmacros.h>
 #include <sys/ioctl.h>
 #include <linux/mount.h>
+#include <time.h>
 #include <unistd.h>
 
 #define COMMAND_MAX 4096
@@ -254,13 +255,49 @@ static int mark_mapped(uint32_t pid, struct mapped_file *files, size_t cnt)
 
 int proc_has_mapped(uint32_t pid, uint64_t device, uint64_t inode)
 {
-	struct mapped_file file = {device, inode, false};
+	struct mapped_file file = {.device = device, .inode = inode};
 	int err = mark_mapped(pid, &file, 1);
 
 	return err < 0 ? err : file.is_used;
 }
 
-void users_find_mapped(struct mapped_file *files, size_t cnt)
+uint64_t proc_age(void)
+{
+	struct timespec t = {0, 0};
+	long ticks = sysconf(_SC_CLK_TCK);
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * (uint64_t)ticks +
+	       (uint64_t)t.tv_nsec / (1000000000u / (uint64_t)ticks);
+}
+
+/* @inode: of its folder. */
+static bool is_elder(struct elders *elders, uint32_t pid, uint64_t inode)
+{
+	uint64_t *known = elders && elders->since ? map_at(&elders->inode, pid, false) : NULL;
+	struct proc_origin o;
+
+	if (!elders || !elders->since)
+		return false;
+	if (known && *known == inode)
+		return true;
+	if (!proc_origin(pid, &o) || o.start >= elders->since)
+		return false;
+	known = map_at(&elders->inode, pid, true);
+	if (known)
+		*known = inode;
+	return true;
+}
+
+static bool is_maker(const struct mapped_file *files, size_t cnt, uint32_t pid)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (files[i].maker == pid)
+			return true;
+	return false;
+}
+
+void users_find_mapped(struct mapped_file *files, size_t cnt, struct elders *elders)
 {
 	DIR *d = cnt ? opendir(proc_root()) : NULL;
 	uint32_t self = (uint32_t)getpid();
@@ -271,7 +308,8 @@ void users_find_mapped(struct mapped_file *files, size_t cnt)
 	while ((e = readdir(d))) {
 		uint32_t pid = (uint32_t)strtoul(e->d_name, NULL, 10);
 
-		if (pid && pid != self)
+		if (pid && pid != self &&
+		    (!is_elder(elders, pid, e->d_ino) || is_maker(files, cnt, pid)))
 			mark_mapped(pid, files, cnt);
 	}
 	closedir(d);
@@ -279,9 +317,9 @@ void users_find_mapped(struct mapped_file *files, size_t cnt)
 
 bool users_have_mapped(uint64_t device, uint64_t inode)
 {
-	struct mapped_file file = {device, inode, false};
+	struct mapped_file file = {.device = device, .inode = inode};
 
-	users_find_mapped(&file, 1);
+	users_find_mapped(&file, 1, NULL);
 	return file.is_used;
 }
 

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/base/map.h"
+
 /*
  * Where /proc of this process's PID namespace is: "/proc", or another place where that shows other pids (a new namespace
  * without a mount of its own); a name that leads nowhere where there is none.
@@ -31,9 +33,25 @@ char *proc_command_line(uint32_t pid);
 struct mapped_file {
 	uint64_t device, inode;
 	bool is_used;
+	uint32_t
+		maker; /* a process that may have it mapped though it is older than the file; 0: none */
 };
-/* Sets is_used of the @cnt files that are mapped. Looks through all of /proc, once: milliseconds. */
-void users_find_mapped(struct mapped_file *files, size_t cnt);
+/*
+ * Processes that began before files were made: only the makers, and what they forked later, can have those mapped. A zeroed
+ * struct knows none, and learns none while @since is 0.
+ */
+struct elders {
+	uint64_t since; /* as struct proc_origin's start */
+	struct map
+		inode; /* of each one's folder in /proc, by its pid: a pid that is used again has another */
+};
+/* The machine's age, as struct proc_origin's start. */
+uint64_t proc_age(void);
+/*
+ * Sets is_used of the @cnt files that are mapped. Looks through all of /proc, once: milliseconds; with @elders, which may be
+ * NULL, from the second time on through younger processes only.
+ */
+void users_find_mapped(struct mapped_file *files, size_t cnt, struct elders *elders);
 /* The same for one file. */
 bool users_have_mapped(uint64_t device, uint64_t inode);
 /* The kernel's letter for its state ('R', 'T', 'Z', ...), 0 when there is no such process. */

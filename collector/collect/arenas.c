@@ -16,10 +16,6 @@
 #include "collector/collect/record_families.h"
 #include "collector/session/ring_file.h"
 
-struct arena_origin {
-	uint32_t id, peer_pid, claimed_pid;
-};
-
 /* @chunk_cnt: that of @m, read once. */
 static bool header_ok(const struct sl_arena *m, uint32_t chunk_cnt, uint64_t bytes,
 		      uint32_t clock_mode)
@@ -64,6 +60,13 @@ static bool map_fd(struct arenas *as, struct arena *a, int fd, bool is_file)
 	return true;
 }
 
+/* A process that may be in another PID namespace marks its slots besides (SL_SLOT_NAMESPACED). */
+static bool is_foreign(const struct arena_origin *from)
+{
+	return from->peer_pid != from->claimed_pid ||
+	       (from->is_hello ? from->pid_ns != 0 : !pidns_is_ours(from->peer_pid));
+}
+
 static struct arena *attach(struct arenas *as, int fd, const struct arena_origin *from,
 			    bool is_file)
 {
@@ -84,7 +87,8 @@ static struct arena *attach(struct arenas *as, int fd, const struct arena_origin
 		as->last_id = a->id;
 	a->mem.born = a->map->born;
 	a->peer.pid = from->peer_pid;
-	a->flags.is_foreign = from->peer_pid != from->claimed_pid || !pidns_is_ours(from->peer_pid);
+	a->peer.pid_ns = from->pid_ns;
+	a->flags.is_foreign = is_foreign(from);
 	if (a->flags.is_foreign)
 		a->peer.parent_pid = proc_parent(from->peer_pid);
 	/* Oldest first: records from before an exec are read before later records, in whatever order the hellos were read. */
@@ -98,13 +102,24 @@ static struct arena *attach(struct arenas *as, int fd, const struct arena_origin
 struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer_pid,
 			   uint32_t claimed_pid)
 {
-	return attach(as, fd, &(struct arena_origin){id, peer_pid, claimed_pid}, false);
+	return attach(
+		as, fd,
+		&(struct arena_origin){.id = id, .peer_pid = peer_pid, .claimed_pid = claimed_pid},
+		false);
+}
+
+struct arena *arena_attach_from(struct arenas *as, int fd, const struct arena_origin *from)
+{
+	return attach(as, fd, from, false);
 }
 
 struct arena *arena_attach_file(struct arenas *as, int fd, uint32_t id, uint32_t peer_pid,
 				uint32_t claimed_pid)
 {
-	return attach(as, fd, &(struct arena_origin){id, peer_pid, claimed_pid}, true);
+	return attach(
+		as, fd,
+		&(struct arena_origin){.id = id, .peer_pid = peer_pid, .claimed_pid = claimed_pid},
+		true);
 }
 
 void arena_thread_free(struct thread *t)

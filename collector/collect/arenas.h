@@ -13,7 +13,14 @@
 
 #include "collector/model/arena.h"
 
+struct arena_origin {
+	uint32_t id, peer_pid, claimed_pid; /* by the kernel; as the process sees itself */
+	uint64_t pid_ns; /* in a hello: its PID namespace where that is another one, else 0 */
+	bool is_hello;
+};
 /* Checks and maps the arena in @fd (which stays the caller's), a memfd that a process sent. NULL: refused. */
+struct arena *arena_attach_from(struct arenas *as, int fd, const struct arena_origin *from);
+/* The same where only the numbers are known. */
 struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer_pid,
 			   uint32_t claimed_pid);
 /* The same of a file that a keeper wrote. */

@@ -540,8 +540,10 @@ static void ask_proc(struct arenas *as, struct arena **asked, size_t cnt)
 	struct mapped_file files[ASKED_MOST];
 
 	for (size_t i = 0; i < cnt; i++)
-		files[i] = (struct mapped_file){asked[i]->mem.device, asked[i]->mem.inode, false};
-	users_find_mapped(files, cnt);
+		files[i] = (struct mapped_file){.device = asked[i]->mem.device,
+						.inode = asked[i]->mem.inode,
+						.maker = asked[i]->peer.pid};
+	users_find_mapped(files, cnt, &as->elders);
 	for (size_t i = 0; i < cnt; i++) {
 		asked[i]->flags.is_over = !files[i].is_used;
 		if (!files[i].is_used)

@@ -24,10 +24,20 @@
 
 static void on_peer(void *ctx, int sock);
 
-struct arena *intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32_t claimed)
+/* Asks the kernel only where much is in use: a look at all rings has just asked, too. */
+static uint64_t memory_of(const struct arenas *as)
 {
-	struct keeper_message m = {
-		.kind = KEEPER_ARENA, .id = id, .peer_pid = pid, .claimed_pid = claimed};
+	return as->memory.all && as->memory.all < BUDGET_MEMORY / 2 && as->last_id % 16
+		       ? as->memory.all
+		       : budget_memory();
+}
+
+struct arena *intake_arena(struct collector *c, int fd, const struct arena_origin *from)
+{
+	struct keeper_message m = {.kind = KEEPER_ARENA,
+				   .id = from->id,
+				   .peer_pid = from->peer_pid,
+				   .claimed_pid = from->claimed_pid};
 	struct arena *a;
 	uint64_t memory;
 	struct stat st;
@@ -37,7 +47,7 @@ struct arena *intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pi
 		c->arenas.lost.unsound++;
 		return NULL;
 	}
-	memory = budget_memory();
+	memory = memory_of(&c->arenas);
 	if (st.st_uid == geteuid())
 		memory = budget_without_symbols(memory);
 	if (memory > BUDGET_MEMORY) {
@@ -47,24 +57,29 @@ struct arena *intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pi
 	/* First: from here on nothing of it is lost if the collector is killed. */
 	if (c->intake.keeper >= 0)
 		keeper_send(c->intake.keeper, &m, fd);
-	a = arena_attach(&c->arenas, fd, id, pid, claimed);
-	if (!a && c->intake.keeper >= 0) {
-		m.kind = KEEPER_GONE;
-		keeper_send(c->intake.keeper, &m, -1);
-	}
+	a = arena_attach_from(&c->arenas, fd, from);
+	if (!a && c->intake.keeper >= 0)
+		keeper_send_gone(c->intake.keeper, &from->id, 1);
 	return a;
 }
 
 void intake_release(struct collector *c)
 {
-	struct keeper_message m = {.kind = KEEPER_GONE};
+	uint32_t ids[KEEPER_GONE_MOST], cnt = 0;
 
+	if (c->intake.keeper < 0)
+		return;
 	for (const struct arena *a = c->arenas.first; a; a = a->next) {
-		if (!a->flags.is_over || c->intake.keeper < 0)
+		if (!a->flags.is_over)
 			continue;
-		m.id = a->id;
-		keeper_send(c->intake.keeper, &m, -1);
+		ids[cnt++] = a->id;
+		if (cnt < KEEPER_GONE_MOST)
+			continue;
+		keeper_send_gone(c->intake.keeper, ids, cnt);
+		cnt = 0;
 	}
+	if (cnt)
+		keeper_send_gone(c->intake.keeper, ids, cnt);
 }
 
 /* One that has just ended may be known to the kernel's events only. */
@@ -136,8 +151,6 @@ static void on_leaving(struct collector *c, int sock)
 /* @got: as hello_receive() has it. */
 static void on_hello(struct collector *c, int sock, int got, struct hello *h)
 {
-	struct arena *a;
-
 	if (got < 0) {
 		c->intake.turned_away += got == -2;
 		close(sock);
@@ -146,9 +159,12 @@ static void on_hello(struct collector *c, int sock, int got, struct hello *h)
 	symbols_jit_trust(h->uid);
 	switch (h->kind) {
 	case SL_HELLO_ARENA:
-		a = intake_arena(c, h->fd, c->arenas.last_id + 1, h->pid, h->claimed);
-		if (a)
-			a->peer.pid_ns = h->pid_ns;
+		intake_arena(c, h->fd,
+			     &(struct arena_origin){.id = c->arenas.last_id + 1,
+						    .peer_pid = h->pid,
+						    .claimed_pid = h->claimed,
+						    .pid_ns = h->pid_ns,
+						    .is_hello = true});
 		close(h->fd);
 		break;
 	case SL_HELLO_FORKED:
@@ -287,7 +303,7 @@ void intake_accept(struct collector *c)
 		/* The hello of a process's image comes before the next image's, though its connection was silent before. */
 		hear_silent(c);
 	}
-	c->arenas.accepts++;
+	c->arenas.ever.accepts++;
 }
 
 static void on_listen(void *ctx, int fd)

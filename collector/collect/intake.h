@@ -10,8 +10,7 @@ void intake_open(struct collector *c);
 /* Accepts every connection that waits. */
 void intake_accept(struct collector *c);
 /* Attaches the arena in @fd, a memfd that stays the caller's: of a hello, or from the keeper. NULL: refused. */
-struct arena *intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pid,
-			   uint32_t claimed);
+struct arena *intake_arena(struct collector *c, int fd, const struct arena_origin *from);
 /* After a commit: the keeper need not hold arenas that are over. */
 void intake_release(struct collector *c);
 /* Lets exiting root processes go on, whose records are committed. */

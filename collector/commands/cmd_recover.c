@@ -333,8 +333,10 @@ static void collect_rings(struct recovery *r)
 		for (size_t i = 0; i < cnt; i++) {
 			if (list[i].m.kind != KEEPER_ARENA)
 				continue;
-			intake_arena(&r->c, list[i].fd, list[i].m.id, list[i].m.peer_pid,
-				     list[i].m.claimed_pid);
+			intake_arena(&r->c, list[i].fd,
+				     &(struct arena_origin){.id = list[i].m.id,
+							    .peer_pid = list[i].m.peer_pid,
+							    .claimed_pid = list[i].m.claimed_pid});
 			resume_arena(r, list[i].m.id);
 			close(list[i].fd);
 		}

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/base/proc.h"
 #include "collector/base/capture_window.h"
 #include "collector/model/model.h"
 #include "collector/model/record_family.h"
@@ -96,7 +97,7 @@ struct forked {
 	bool is_descendant;
 };
 
-/* A process whose hello may still come, since when: struct arenas.accepts. */
+/* A process whose hello may still come, since when: struct arenas.ever.accepts. */
 struct early {
 	uint32_t number, accepts;
 };
@@ -223,9 +224,9 @@ struct arenas {
 		void *ctx;
 	} flight;
 	uint32_t last_id;
-	uint32_t accepts; /* how often all connections that waited were read */
 	struct {
-		int64_t uses; /* threads seen */
+		int64_t uses;     /* threads seen */
+		uint32_t accepts; /* how often all connections that waited were read */
 		uint64_t rows;
 		uint64_t outlived; /* threads with calls after the end of their image */
 	} ever;
@@ -251,6 +252,7 @@ struct arenas {
 		const struct windows *windows; /* NULL: all is kept */
 		uint32_t epoch;                /* number of the report; 0 any */
 	} report;
+	struct elders elders; /* processes that began before the session */
 	struct gpu_report gpu;
 	struct python *python;       /* NULL: not asked for */
 	struct sought_range *sought; /* NULL: no range is waited for */

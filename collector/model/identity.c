@@ -197,9 +197,9 @@ static bool may_come(const struct arenas *as, struct arena *a, uint32_t number)
 	struct early *e = &a->peer.early[number % EARLY_CNT];
 
 	/* Another number's entry is kept for one more reading: each gets its turn. */
-	if (!e->number || (e->number != number && e->accepts != as->accepts))
-		*e = (struct early){number, as->accepts};
-	return e->number != number || e->accepts == as->accepts;
+	if (!e->number || (e->number != number && e->accepts != as->ever.accepts))
+		*e = (struct early){number, as->ever.accepts};
+	return e->number != number || e->accepts == as->ever.accepts;
 }
 
 /*

@@ -225,6 +225,7 @@ int collect_finish(struct collector *c)
 		keeper_send(c->intake.keeper, &done, -1);
 		close(c->intake.keeper);
 	}
+	map_free(&c->arenas.elders.inode);
 	model_release(&c->model);
 	clock_map_release(&c->clocks.map);
 	if (c->intake.reserve_fd >= 0)

@@ -16,6 +16,7 @@
 #include "collector/mask/mask.h"
 #include "collector/base/message.h"
 #include "collector/base/privilege.h"
+#include "collector/base/proc.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/collect/event_sources.h"
 #include "collector/collect/intake.h"
@@ -172,6 +173,7 @@ static void open_model(struct collector *c)
 	c->model.hooks.watch = collect_watch_proc;
 	c->model.hooks.ctx = c;
 	set_arenas(c);
+	c->arenas.elders.since = proc_age();
 }
 
 static bool is_system_wide(const struct profile_options *o)

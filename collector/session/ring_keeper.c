@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,9 +40,15 @@
 #define BACKLOG           16
 #define ARENAS_OF_PROCESS 64 /* that are taken while there is no collector */
 
-int keeper_send(int sock, const struct keeper_message *m, int fd)
+#define SHORT offsetof(struct keeper_message, dir)
+
+_Static_assert(KEEPER_GONE_MOST * sizeof(uint32_t) <= sizeof(((struct keeper_message *)0)->report),
+	       "ids of arenas that are gone stand there");
+
+/* The first @len bytes: what follows is 0. */
+static int send_part(int sock, const struct keeper_message *m, size_t len, int fd)
 {
-	struct iovec iov = {(void *)(uintptr_t)m, sizeof(*m)};
+	struct iovec iov = {(void *)(uintptr_t)m, len};
 	union {
 		char room[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
@@ -58,6 +65,22 @@ int keeper_send(int sock, const struct keeper_message *m, int fd)
 		memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
 	}
 	return sendmsg(sock, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+int keeper_send(int sock, const struct keeper_message *m, int fd)
+{
+	return send_part(sock, m, m->kind == KEEPER_SETUP ? sizeof(*m) : SHORT, fd);
+}
+
+int keeper_send_gone(int sock, const uint32_t *ids, uint32_t cnt)
+{
+	struct keeper_message m = {.kind = KEEPER_GONE, .id = cnt};
+
+	if (cnt > KEEPER_GONE_MOST)
+		return -E2BIG;
+	memcpy(m.report, ids, cnt * sizeof(*ids));
+	return send_part(sock, &m, offsetof(struct keeper_message, report) + cnt * sizeof(*ids),
+			 -1);
 }
 
 ssize_t keeper_receive(int sock, struct keeper_message *m, int *fd)
@@ -83,11 +106,12 @@ ssize_t keeper_receive(int sock, struct keeper_message *m, int *fd)
 	c = CMSG_FIRSTHDR(&msg);
 	if (c && c->cmsg_type == SCM_RIGHTS)
 		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
-	if (n > 0 && n != sizeof(*m)) {
+	if (n > 0 && n < (ssize_t)SHORT) {
 		if (*fd >= 0)
 			close(*fd);
 		return -EPROTO;
 	}
+	memset((char *)m + n, 0, sizeof(*m) - (size_t)n);
 	return n;
 }
 
@@ -110,6 +134,16 @@ static void drop(struct keeper *k, uint32_t id)
 		close(k->kept[i].fd);
 		k->kept[i] = k->kept[--k->cnt];
 		return;
+	}
+}
+
+static void drop_all(struct keeper *k, const struct keeper_message *m)
+{
+	for (uint32_t i = 0; i < m->id && i < KEEPER_GONE_MOST; i++) {
+		uint32_t id;
+
+		memcpy(&id, m->report + i * sizeof(id), sizeof(id));
+		drop(k, id);
 	}
 }
 
@@ -171,7 +205,7 @@ static bool serve_collector(struct keeper *k)
 			fd = -1;
 			break;
 		case KEEPER_GONE:
-			drop(k, m.id);
+			drop_all(k, &m);
 			break;
 		case KEEPER_LISTEN:
 			k->listen_fd = fd;

@@ -42,15 +42,18 @@ enum keeper_kind {
 struct keeper_message {
 	uint32_t kind; /* enum keeper_kind */
 	uint32_t id, peer_pid,
-		claimed_pid; /* ARENA, GONE; SETUP: peer_pid is the first process, claimed_pid 1: it was attached to */
+		claimed_pid; /* ARENA; SETUP: peer_pid is the first process, claimed_pid 1: it was attached to */
 	struct keeper_refused refused; /* DONE */
-	char dir[96];                  /* SETUP */
+	char dir[96];                  /* SETUP: from here on nothing else is sent */
 	char report[3900]; /* SETUP; "": nothing is recorded; with it a descriptor of its folder */
 };
+#define KEEPER_GONE_MOST 512u /* ids in one message */
 
 /* Starts it; the socket that talks to it, or -errno. Call before anything big is in memory. */
 int keeper_start(void);
 /* 0 or -errno. @fd: passed along, -1 none. */
 int keeper_send(int sock, const struct keeper_message *m, int fd);
+/* The arenas of these ids are read, and gone: at most KEEPER_GONE_MOST. 0 or -errno. */
+int keeper_send_gone(int sock, const uint32_t *ids, uint32_t cnt);
 /* As recvmsg(): bytes, 0 at the end, -errno. *fd: -1 when none came. */
 ssize_t keeper_receive(int sock, struct keeper_message *m, int *fd);

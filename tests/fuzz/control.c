@@ -68,7 +68,7 @@ static void keeper(const uint8_t *data, size_t len, unsigned cnt)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
 		abort();
 	send_packet(pair[0], data, len, cnt);
-	if (keeper_receive(pair[1], &m, &fd) == sizeof(m))
+	if (keeper_receive(pair[1], &m, &fd) > 0)
 		kept = strnlen(m.report, sizeof(m.report)) + strnlen(m.dir, sizeof(m.dir));
 	if (fd >= 0)
 		close(fd);

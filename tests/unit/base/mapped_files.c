@@ -28,7 +28,7 @@ static int set_up(void **state)
 		assert_true(fd[i] >= 0);
 		assert_int_equal(ftruncate(fd[i], 4096), 0);
 		assert_int_equal(fstat(fd[i], &st), 0);
-		files[i] = (struct mapped_file){st.st_dev, st.st_ino, false};
+		files[i] = (struct mapped_file){.device = st.st_dev, .inode = st.st_ino};
 	}
 	return 0;
 }
@@ -74,7 +74,7 @@ static void one_look_marks_each_file_that_a_process_has_mapped(void **state)
 	pid_t first = start_user(0), last = start_user(2);
 
 	(void)state;
-	users_find_mapped(files, FILES);
+	users_find_mapped(files, FILES, NULL);
 	stop(first);
 	stop(last);
 	assert_true(files[0].is_used);
@@ -88,7 +88,7 @@ static void a_file_of_another_device_is_not_marked(void **state)
 
 	(void)state;
 	files[1].device++;
-	users_find_mapped(files, FILES);
+	users_find_mapped(files, FILES, NULL);
 	stop(pid);
 	assert_false(files[1].is_used);
 }
@@ -103,6 +103,44 @@ static void the_asking_process_does_not_count(void **state)
 	assert_int_equal(proc_has_mapped((uint32_t)getpid(), files[0].device, files[0].inode), 1);
 	munmap(map, 4096);
 	assert_int_equal(proc_has_mapped((uint32_t)getpid(), files[0].device, files[0].inode), 0);
+}
+
+/* One that is older than the files has none of them, unless it has made it. */
+static void an_older_process_is_not_looked_at_unless_it_is_the_maker(void **state)
+{
+	pid_t older = start_user(0), younger = start_user(1), pid = fork();
+	struct elders elders = {.since = proc_age() + 1000};
+	struct proc_origin o;
+
+	(void)state;
+	if (pid == 0)
+		_exit(0);
+	stop(pid);
+	files[0].maker = (uint32_t)older;
+	for (int look = 0; look < 2; look++) {
+		for (int i = 0; i < FILES; i++)
+			files[i].is_used = false;
+		users_find_mapped(files, FILES, &elders);
+		assert_true(files[0].is_used);
+		assert_false(files[1].is_used);
+	}
+	assert_non_null(map_at(&elders.inode, (uint32_t)younger, false));
+	/* Another process by that number. */
+	*map_at(&elders.inode, (uint32_t)younger, false) += 1;
+	assert_true(proc_origin((uint32_t)younger, &o));
+	elders.since = o.start;
+	users_find_mapped(files, FILES, &elders);
+	assert_true(files[1].is_used);
+	files[0].maker = 0;
+	map_free(&elders.inode);
+	/* Without a time nothing is left out. */
+	elders.since = 0;
+	files[1].is_used = false;
+	users_find_mapped(files, FILES, &elders);
+	assert_true(files[1].is_used);
+	assert_int_equal(elders.inode.cnt, 0);
+	stop(older);
+	stop(younger);
 }
 
 static void a_process_that_is_gone_cannot_be_seen(void **state)
@@ -120,6 +158,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(one_look_marks_each_file_that_a_process_has_mapped,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			an_older_process_is_not_looked_at_unless_it_is_the_maker, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(a_file_of_another_device_is_not_marked, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(the_asking_process_does_not_count, set_up,

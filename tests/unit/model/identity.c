@@ -243,7 +243,7 @@ static void a_process_that_cannot_be_found_holds_nothing(void **state)
 	a = begin(&s, &r, getpid());
 	assert_null(claim(&s, a, 2, 3999999, true, &is_early));
 	assert_true(is_early);
-	s.arenas.accepts++;
+	s.arenas.ever.accepts++;
 	im = claim(&s, a, 2, 3999999, true, &is_early);
 	assert_false(is_early);
 	assert_true(im->proc->pid >= IDENTITY_UNKNOWN);
@@ -268,7 +268,7 @@ static void each_gets_its_turn(void **state)
 
 	(void)state;
 	a = begin(&s, &r, getpid());
-	for (int round = 0; round < 10; round++, s.arenas.accepts++) {
+	for (int round = 0; round < 10; round++, s.arenas.ever.accepts++) {
 		found = 0;
 		for (uint32_t n = 0; n < 4; n++)
 			found += claim(&s, a, 2 + n * EARLY_CNT, 3999990 + n, true, &is_early) !=
