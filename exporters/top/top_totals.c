@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/events/gpu_work.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/io_direction.h"
 #include "exporters/read/sql_rows.h"

@@ -20,7 +20,7 @@
 
 static bool starts(const char *s, const char *prefix)
 {
-	return strncmp(s, prefix, strlen(prefix)) == 0;
+	return s[0] == prefix[0] && strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
 /* The loader's: where argc, argv and the environment are. */
@@ -48,8 +48,9 @@ int sl_env_find(const char *name)
 	size_t len = strlen(name);
 	char **env = sl_environ();
 
+	/* Most differ in the first character. */
 	for (int i = 0; env && env[i]; i++)
-		if (strncmp(env[i], name, len) == 0 && env[i][len] == '=')
+		if (env[i][0] == name[0] && strncmp(env[i], name, len) == 0 && env[i][len] == '=')
 			return i;
 	return -1;
 }

@@ -134,7 +134,8 @@ static bool is_trusted(long sock)
 	       sl_session_is_of(listener.uid);
 }
 
-long sl_session_connect(unsigned limit_ms)
+/* @is_checked: the folder is the session's, as it was just looked at. */
+static long connect_to(unsigned limit_ms, bool is_checked)
 {
 	static const char name[] = "/socket";
 	const char *variable = strchr(sl_global.session_env, '=') + 1;
@@ -149,7 +150,7 @@ long sl_session_connect(unsigned limit_ms)
 	if (len + sizeof(name) > sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
 	/* By its path, as no call takes a folder: when the folder goes in between, the kernel still names the listener. */
-	err = sl_session_check();
+	err = is_checked ? 0 : sl_session_check();
 	if (err < 0)
 		return err;
 	memcpy(addr.sun_path, variable, len);
@@ -167,6 +168,11 @@ long sl_session_connect(unsigned limit_ms)
 		return err;
 	}
 	return fd;
+}
+
+long sl_session_connect(unsigned limit_ms)
+{
+	return connect_to(limit_ms, false);
 }
 
 static uint64_t pid_namespace(void)
@@ -291,7 +297,8 @@ static bool join(void)
 	if (!a)
 		return false;
 	a->born = begun;
-	sock = sl_session_connect(0);
+	/* map_session() has come by the folder. */
+	sock = connect_to(0, true);
 	if (sock >= 0 && is_elsewhere(sock))
 		sl_global.private_pid_ns = 1;
 	sent = sock < 0 ? sock : sl_send_hello(sock, SL_HELLO_ARENA, 0, (int)memfd);

@@ -20,7 +20,7 @@ enum {
 	DYN_MAX = 128,
 	SCRIPTS_MAX = 3,
 };
-#define WINDOW (sizeof(((struct sl_exec_room *)0)->window) / sizeof(Elf64_Dyn))
+#define WINDOW (sizeof(((struct sl_exec_room *)0)->window.of) / sizeof(Elf64_Dyn))
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -42,27 +42,38 @@ static bool is_runtime(const char *name)
 static bool header_at(long fd, struct sl_exec_room *room, unsigned i)
 {
 	Elf64_Phdr *p = &room->part;
+	uint64_t at = room->header.e_phoff + i * sizeof(*p);
 
-	return i < room->header.e_phnum && i < HEADERS_MAX &&
-	       sl_sys4(SYS_pread64, fd, p, sizeof(*p), room->header.e_phoff + i * sizeof(*p)) ==
-		       (long)sizeof(*p);
+	if (i >= room->header.e_phnum || i >= HEADERS_MAX)
+		return false;
+	if (at <= sizeof(room->start.bytes) && at + sizeof(*p) <= (uint64_t)room->start.cnt) {
+		memcpy(p, room->start.bytes + at, sizeof(*p));
+		return true;
+	}
+	return sl_sys4(SYS_pread64, fd, p, sizeof(*p), at) == (long)sizeof(*p);
 }
 
 /* The dynamic entry @i, counted up from 0, of @bytes at @offset; NULL: no more. */
 static const Elf64_Dyn *dyn_at(long fd, struct sl_exec_room *room, uint64_t offset, uint64_t bytes,
 			       unsigned i)
 {
-	Elf64_Dyn *d = room->window;
+	Elf64_Dyn *d = room->window.of;
+	unsigned first = i - i % WINDOW;
+	long got;
 
 	if (i >= DYN_MAX || i >= bytes / sizeof(*d))
 		return NULL;
-	if (i % WINDOW == 0) {
-		memset(d, 0, sizeof(room->window));
-		if (sl_sys4(SYS_pread64, fd, d, sizeof(room->window), offset + i * sizeof(*d)) <
-		    (long)sizeof(*d))
-			return NULL;
+	if (!room->window.cnt || room->window.first != first) {
+		memset(d, 0, sizeof(room->window.of));
+		got = sl_sys4(SYS_pread64, fd, d, sizeof(room->window.of),
+			      offset + first * sizeof(*d));
+		room->window.first = first;
+		room->window.cnt = got > 0 ? (unsigned)got / sizeof(*d) : 0;
 	}
-	d += i % WINDOW;
+	/* What is read in part is no entry. */
+	if (i - first >= room->window.cnt)
+		return NULL;
+	d += i - first;
 	return d->d_tag == DT_NULL ? NULL : d;
 }
 
@@ -73,6 +84,7 @@ static bool find_needed(long fd, struct sl_exec_room *room, char *name)
 		 strings = 0;
 	const Elf64_Dyn *d;
 
+	room->window.cnt = 0;
 	for (unsigned i = 0; (d = dyn_at(fd, room, offset, bytes, i)); i++)
 		if (d->d_tag == DT_STRTAB)
 			address = d->d_un.d_ptr;
@@ -92,13 +104,14 @@ static bool find_needed(long fd, struct sl_exec_room *room, char *name)
 	return false;
 }
 
-static enum sl_exec_needs needs_of_elf(long fd, struct sl_exec_room *room, long got, char *name)
+static enum sl_exec_needs needs_of_elf(long fd, struct sl_exec_room *room, char *name)
 {
 	Elf64_Ehdr *e = &room->header;
+	long got = room->start.cnt;
 
 	if (got < (long)sizeof(Elf32_Ehdr))
 		return SL_EXEC_NOTHING;
-	memcpy(e, room->start, sizeof(*e));
+	memcpy(e, room->start.bytes, sizeof(*e));
 	/* Both classes have the processor at the same place. */
 	if (e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_machine != MACHINE)
 		return SL_EXEC_OTHER;
@@ -174,11 +187,14 @@ enum sl_exec_needs sl_exec_look(const struct sl_exec_file *file, const char *lis
 	long fd = open_exec(file, list, room);
 
 	for (unsigned i = 0; fd >= 0; i++) {
-		long got = sl_sys4(SYS_pread64, fd, room->start, sizeof(room->start), 0);
-		bool is_elf = got > SELFMAG && memcmp(room->start, ELFMAG, SELFMAG) == 0;
-		enum sl_exec_needs needs =
-			is_elf ? needs_of_elf(fd, room, got, name) : SL_EXEC_NOTHING;
-		char *next = got > 2 && !is_elf ? interpreter(room->start, got) : NULL;
+		char *start = room->start.bytes;
+		long got = sl_sys4(SYS_pread64, fd, start, sizeof(room->start.bytes), 0);
+		bool is_elf = got > SELFMAG && memcmp(start, ELFMAG, SELFMAG) == 0;
+		enum sl_exec_needs needs;
+		char *next = got > 2 && !is_elf ? interpreter(start, got) : NULL;
+
+		room->start.cnt = got;
+		needs = is_elf ? needs_of_elf(fd, room, name) : SL_EXEC_NOTHING;
 
 		sl_sys1(SYS_close, fd);
 		if (!next || i == SCRIPTS_MAX)

@@ -21,10 +21,16 @@ struct sl_exec_file {
 /* What sl_exec_look() reads: kept off the stack, which may be a small one, of a handler or of a child made by clone. */
 struct sl_exec_room {
 	char path[4096]; /* of a program that is searched for */
-	char start[128]; /* of the file */
+	struct {
+		char bytes[1024]; /* of the file: with most programs all headers are among them */
+		long cnt;
+	} start;
 	Elf64_Ehdr header;
 	Elf64_Phdr part;
-	Elf64_Dyn window[8]; /* dynamic entries, read a few at a time */
+	struct {
+		Elf64_Dyn of[40]; /* dynamic entries, read a few at a time */
+		unsigned first, cnt;
+	} window;
 };
 
 enum sl_exec_needs {
