@@ -1,0 +1,48 @@
+/*
+ * launches.h - which CUDA call started which work of a GPU.
+ *
+ * Work belongs to the call of its process that has its correlation id. Ids are unique within a process only, and 0 is none. Of
+ * several calls with one id (of the runtime and, below it, of the driver) it is the one that began first. Work that does not say
+ * whose it is, as in reports of before 2022, is of the process with the least number that calls CUDA. A graph's work has the id of the
+ * call that launched the graph. Migrations of unified memory, and work whose call was lost, have no call; most calls have no work.
+ */
+#pragma once
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+#define LAUNCH_NONE INT64_MIN          /* a value that is NULL in the report */
+#define LAUNCH_OPEN (INT64_C(1) << 62) /* the end of a call that did not return */
+
+struct launch_call {
+	int64_t tid, start, end; /* globalTid; ns */
+	int64_t name;            /* nameId, of calls that a reader adds itself */
+};
+
+/* Calls and work that wait for each other: in memory, or in files where they are many. */
+struct launches;
+
+/* Each piece of work has so many @words of its own, at most 4. NULL: no memory. */
+struct launches *launches_new(unsigned words);
+void launches_free(struct launches *l);
+
+/* The functions below return SQLite's result codes, and those of the callbacks. */
+int launches_add_call(struct launches *l, int64_t id, const struct launch_call *call);
+/* @pid: its globalPid, or LAUNCH_NONE: then all calls must have been added. Without an id it has no call. */
+int launches_add_work(struct launches *l, int64_t pid, int64_t id, const int64_t *words);
+
+/* All CUDA calls of the report. */
+int launches_read_calls(struct launches *l, sqlite3 *db);
+/* The work of the kinds whose bits (1 << GPU_WORK_KERNEL ...) are set; after the calls. Its words: @columns of SL_GPU_WORK. */
+int launches_read_work(struct launches *l, sqlite3 *db, unsigned kinds, const char *columns,
+		       const char *where);
+
+struct launch_reader {
+	/* A piece of work and its call. */
+	int (*work)(void *ctx, const struct launch_call *call, const int64_t *words);
+	/* That was all the work of the call; may be NULL. */
+	int (*done)(void *ctx, const struct launch_call *call);
+};
+
+/* Once, after all was added: the work that has a call, in order of process and id; of one id in the order it was added. */
+int launches_join(struct launches *l, const struct launch_reader *reader, void *ctx);
