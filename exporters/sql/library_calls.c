@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "exporters/events/gpu_work.h"
+#include "exporters/events/launches.h"
 #include "exporters/read/sql_rows.h"
 #include "exporters/sql/projection_internal.h"
 
@@ -16,9 +18,6 @@ static const char read_calls[] =
 	"SELECT globalTid, start, end, callId, -1, nameId FROM CUBLAS_EVENTS "
 	"UNION ALL SELECT globalTid, start, end, callId, -2, nameId FROM CUDNN_EVENTS "
 	"UNION ALL SELECT globalTid, start, end, callId, library, nameId FROM SL_LIBRARY_API";
-static const char read_kernels[] =
-	"SELECT globalPid, correlationId, end - start FROM CUPTI_ACTIVITY_KIND_KERNEL "
-	"WHERE graphNodeId IS NULL";
 static const char read_arguments[] = "SELECT callId, role, value FROM SL_GPU_ARGUMENTS "
 				     "WHERE role IN (0, 26, 33, 34, 35, 36, 37)";
 static const char read_name[] =
@@ -77,7 +76,6 @@ struct arguments { /* HIST_NULL: none */
 };
 
 struct library {
-	struct range_reader r;
 	struct sorter *calls, *launches, *counted, *arguments;
 	bool sizes;
 	sqlite3_stmt *read_name;
@@ -117,15 +115,6 @@ static int library_row(void *ctx, sqlite3_stmt *q)
 	return end == HIST_NULL ? SQLITE_OK : sorter_add(l->calls, c);
 }
 
-static int launched_row(void *ctx, sqlite3_stmt *q)
-{
-	const struct library *l = ctx;
-	int64_t pid = value_or(q, 0, HIST_NULL), id = value_or(q, 1, HIST_NULL);
-	const int64_t w[4] = {pid >> 24, id, sqlite3_column_int64(q, 2), 0};
-
-	return pid == HIST_NULL || id == HIST_NULL ? SQLITE_OK : sorter_add(l->r.work, w);
-}
-
 static int argument_row(void *ctx, sqlite3_stmt *q)
 {
 	const struct library *l = ctx;
@@ -135,36 +124,48 @@ static int argument_row(void *ctx, sqlite3_stmt *q)
 	return a[2] == HIST_NULL ? SQLITE_OK : sorter_add(l->arguments, a);
 }
 
-/* Launches with how many kernels they had, and how long these ran, by thread and time. */
-static int join_launches(struct library *l)
+/* ---- launches ---- */
+
+/* The kernels of a call so far. */
+struct launched {
+	struct sorter *launches; /* by thread and time */
+	int64_t kernels, ns;
+};
+
+/* The kernel's time. */
+static int add_kernel(void *ctx, const struct launch_call *call, const int64_t *words)
 {
-	const int64_t *call = NULL, *work = NULL;
-	int rc = sorter_rewind(l->r.calls);
+	struct launched *k = ctx;
+
+	(void)call;
+	k->kernels++;
+	k->ns += words[0] == LAUNCH_NONE ? 0 : words[0];
+	return SQLITE_OK;
+}
+
+static int add_launch(void *ctx, const struct launch_call *call)
+{
+	struct launched *k = ctx;
+	const int64_t launch[4] = {call->tid, call->start, k->kernels, k->ns};
+
+	k->kernels = k->ns = 0;
+	return sorter_add(k->launches, launch);
+}
+
+static int read_launches(sqlite3 *db, struct sorter *launches)
+{
+	static const struct launch_reader reader = {add_kernel, add_launch};
+	struct launched k = {.launches = launches};
+	struct launches *l = launches_new(1);
+	int rc = l ? launches_read_calls(l, db) : SQLITE_NOMEM;
 
 	if (rc == SQLITE_OK)
-		rc = sorter_rewind(l->r.work);
+		rc = launches_read_work(l, db, 1u << GPU_WORK_KERNEL, "end - start",
+					"WHERE graphNodeId IS NULL");
 	if (rc == SQLITE_OK)
-		rc = sweep_next(l->r.calls, &call);
-	if (rc == SQLITE_OK)
-		rc = sweep_next(l->r.work, &work);
-	while (rc == SQLITE_OK && call && work) {
-		int64_t id[2] = {work[0], work[1]}, n = 0, ns = 0;
-
-		for (; rc == SQLITE_OK && work && compare_ids(work, id) == 0;
-		     rc = sweep_next(l->r.work, &work)) {
-			n++;
-			ns += work[2];
-		}
-		for (int order; rc == SQLITE_OK && call && (order = compare_ids(call, id)) <= 0;) {
-			const int64_t launch[4] = {call[2], call[3], n, ns};
-
-			if (order == 0)
-				rc = sorter_add(l->launches, launch);
-			if (rc == SQLITE_OK)
-				rc = sweep_next(l->r.calls, &call);
-		}
-	}
-	return rc == SQLITE_OK ? sorter_rewind(l->launches) : rc;
+		rc = launches_join(l, &reader, &k);
+	launches_free(l);
+	return rc == SQLITE_OK ? sorter_rewind(launches) : rc;
 }
 
 /* ---- launches in calls ---- */
@@ -483,15 +484,8 @@ static int add_keys(sqlite3 *db, const struct library *l)
 
 static int read_all(sqlite3 *db, struct library *l)
 {
-	int rc = read_calls_of(db, &l->r);
+	int rc = read_launches(db, l->launches);
 
-	if (rc == SQLITE_OK)
-		rc = sql_rows(db, read_kernels, launched_row, l);
-	if (rc == SQLITE_OK)
-		rc = join_launches(l);
-	sorter_free(l->r.calls);
-	sorter_free(l->r.work);
-	l->r.calls = l->r.work = NULL;
 	if (rc == SQLITE_OK)
 		rc = sql_rows(db, read_calls, library_row, l);
 	if (rc == SQLITE_OK)
@@ -507,7 +501,6 @@ static int read_all(sqlite3 *db, struct library *l)
 static int count_library(sqlite3 *db, bool sizes, struct hist *stats)
 {
 	struct library l = {
-		.r = {.calls = sorter_new(5, 2), .work = sorter_new(4, 2)},
 		.calls = sorter_new(L_WORDS, L_KEYS),
 		.launches = sorter_new(4, 2),
 		.counted = sorter_new(N_WORDS, N_KEYS),
@@ -517,15 +510,13 @@ static int count_library(sqlite3 *db, bool sizes, struct hist *stats)
 	};
 	int rc = SQLITE_NOMEM;
 
-	if (l.r.calls && l.r.work && l.calls && l.launches && l.counted && l.arguments)
+	if (l.calls && l.launches && l.counted && l.arguments)
 		rc = sqlite3_prepare_v2(db, read_name, -1, &l.read_name, NULL);
 	if (rc == SQLITE_OK)
 		rc = read_all(db, &l);
 	if (rc == SQLITE_OK)
 		rc = add_keys(db, &l);
 	sqlite3_finalize(l.read_name);
-	sorter_free(l.r.calls);
-	sorter_free(l.r.work);
 	sorter_free(l.calls);
 	sorter_free(l.launches);
 	sorter_free(l.counted);

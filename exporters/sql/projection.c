@@ -1,8 +1,8 @@
 /*
- * projection.c - ranges, calls and GPU work are joined by sorting: calls and work by correlation id, then calls and
- * ranges by time (sweep.c), then ranges with work by their stacks.
+ * projection.c - ranges, calls and GPU work are joined by sorting: calls and work by correlation id (launches.c), then calls
+ * and ranges by time (sweep.c), then ranges with work by their stacks.
  */
-#include "exporters/events/gpu_work.h"
+#include "exporters/events/launches.h"
 #include "exporters/sql/projection_internal.h"
 
 #include <fcntl.h>
@@ -13,65 +13,50 @@
 
 #include "exporters/events/spill.h"
 
-/* ---- reading rows ---- */
+/* ---- calls with their work ---- */
 
-/* globalPid, correlationId, start, end */
-static int work_row(void *ctx, sqlite3_value **v)
+struct timed {
+	struct sorter *calls; /* of C_WORDS */
+	int64_t c[C_WORDS];   /* the work of a call so far */
+};
+
+/* start, end */
+static int add_work(void *ctx, const struct launch_call *call, const int64_t *words)
 {
-	struct range_reader *r = ctx;
-	bool has_process = sqlite3_value_type(v[0]) != SQLITE_NULL;
-	int64_t w[4] = {has_process ? sqlite3_value_int64(v[0]) >> 24 : r->lone,
-			sqlite3_value_int64(v[1]), sqlite3_value_int64(v[2]),
-			sqlite3_value_int64(v[3])};
+	int64_t *c = ((struct timed *)ctx)->c;
+	bool is_first = c[C_N]++ == 0;
 
-	if (sqlite3_value_type(v[1]) == SQLITE_NULL || sqlite3_value_type(v[3]) == SQLITE_NULL)
-		return SQLITE_OK;
-	return sorter_add(r->work, w);
+	(void)call;
+	c[C_FIRST] = is_first || words[0] < c[C_FIRST] ? words[0] : c[C_FIRST];
+	c[C_LAST] = is_first || words[1] > c[C_LAST] ? words[1] : c[C_LAST];
+	return SQLITE_OK;
 }
 
-static int read_work(sqlite3 *db, struct range_reader *r)
+static int add_call(void *ctx, const struct launch_call *call)
 {
-	int rc = SQLITE_OK;
+	struct timed *t = ctx;
+	int rc;
 
-	for (unsigned kind = 0; kind < GPU_WORK_KINDS && rc == SQLITE_OK; kind++)
-		rc = gpu_work_values(db, kind, "globalPid, correlationId, start, end", "", work_row,
-				     r);
+	t->c[C_TID] = call->tid;
+	t->c[C_START] = call->start;
+	t->c[C_END] = call->end;
+	rc = sorter_add(t->calls, t->c);
+	t->c[C_N] = 0;
 	return rc;
 }
 
-/* ---- calls with their work ---- */
-
-static int join_work(struct range_reader *r)
+static int read_launches(sqlite3 *db, struct sorter *timed)
 {
-	const int64_t *call = NULL, *work = NULL;
-	int rc = sorter_rewind(r->calls);
+	static const struct launch_reader reader = {add_work, add_call};
+	struct launches *l = launches_new(2);
+	struct timed t = {.calls = timed};
+	int rc = l ? launches_read_calls(l, db) : SQLITE_NOMEM;
 
 	if (rc == SQLITE_OK)
-		rc = sorter_rewind(r->work);
+		rc = launches_read_work(l, db, -1u, "start, end", "WHERE end IS NOT NULL");
 	if (rc == SQLITE_OK)
-		rc = sweep_next(r->calls, &call);
-	if (rc == SQLITE_OK)
-		rc = sweep_next(r->work, &work);
-	while (rc == SQLITE_OK && call && work) {
-		int64_t id[2] = {work[0], work[1]};
-		int64_t c[C_WORDS] = {[C_FIRST] = work[2], [C_LAST] = work[3]};
-
-		for (; rc == SQLITE_OK && work && compare_ids(work, id) == 0;
-		     rc = sweep_next(r->work, &work)) {
-			c[C_N]++;
-			c[C_FIRST] = work[2] < c[C_FIRST] ? work[2] : c[C_FIRST];
-			c[C_LAST] = work[3] > c[C_LAST] ? work[3] : c[C_LAST];
-		}
-		while (rc == SQLITE_OK && call && compare_ids(call, id) <= 0) {
-			c[C_TID] = call[2];
-			c[C_START] = call[3];
-			c[C_END] = call[4];
-			if (compare_ids(call, id) == 0)
-				rc = sorter_add(r->timed, c);
-			if (rc == SQLITE_OK)
-				rc = sweep_next(r->calls, &call);
-		}
-	}
+		rc = launches_join(l, &reader, &t);
+	launches_free(l);
 	return rc;
 }
 
@@ -124,17 +109,9 @@ static int read_work_of_ranges(sqlite3 *db, struct range_reader *r, struct sorte
 	int rc = SQLITE_NOMEM;
 
 	r->ranges = sorter_new(A_WORDS, A_KEYS);
-	r->calls = sorter_new(5, 2);
-	r->work = sorter_new(4, 2);
 	r->timed = sorter_new(C_WORDS, C_KEYS);
-	if (r->ranges && r->calls && r->work && r->timed)
-		rc = read_calls_of(db, r);
-	if (rc == SQLITE_OK)
-		rc = read_work(db, r);
-	if (rc == SQLITE_OK)
-		rc = join_work(r);
-	sorter_free(r->calls);
-	sorter_free(r->work);
+	if (r->ranges && r->timed)
+		rc = read_launches(db, r->timed);
 	if (rc == SQLITE_OK)
 		rc = read_ranges_of(db, r);
 	if (rc == SQLITE_OK)

@@ -94,24 +94,17 @@ static const struct work nothing = {0, INT64_MAX, INT64_MIN};
 struct range_reader {
 	enum projection_of of;
 	struct sorter *ranges; /* of A_WORDS; stacks: of S_WORDS */
-	struct sorter *calls; /* of process, correlation id, thread, start, end: by the first two */
-	struct sorter *work;  /* of process, correlation id and two more */
-	struct sorter *timed; /* calls of C_WORDS */
+	struct sorter *timed;  /* calls of C_WORDS */
 	struct texts *texts;
 	int64_t seq;
-	int64_t lone; /* process of the least thread: of work that does not say whose it is */
-	bool any_call;
 };
 
 /* All return SQLite's result codes. */
-int read_calls_of(sqlite3 *db, struct range_reader *r);
 int read_ranges_of(sqlite3 *db, struct range_reader *r); /* in order */
 int stacked_add(struct sorter *to, const int64_t *range, const struct work *w);
 
 /* Is it NULL? The value is at hand: most are not 0, which spares a look at the type. */
 bool is_none(sqlite3_stmt *q, int col, int64_t value);
-/* Process and correlation id: below 0, 0, above. */
-int compare_ids(const int64_t *a, const int64_t *b);
 
 /* Gives ranges their levels and parents (range_levels.c). */
 int add_levels(struct sorter *stacked, struct projection *to);

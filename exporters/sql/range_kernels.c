@@ -7,11 +7,10 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
-#include "exporters/read/sql_rows.h"
+#include "exporters/events/gpu_work.h"
+#include "exporters/events/launches.h"
 #include "exporters/sql/projection_internal.h"
 
-static const char read_kernels[] =
-	"SELECT globalPid, correlationId, %s, end - start FROM CUPTI_ACTIVITY_KIND_KERNEL";
 static const char add_title[] =
 	"INSERT INTO temp.title(tid, style, name) "
 	"SELECT ?1, ?2, coalesce((SELECT name FROM temp.domain WHERE process = ?1 >> 24 AND "
@@ -32,53 +31,35 @@ struct range_kernels {
 	struct hist *stats;
 };
 
-/* ---- reading rows ---- */
+/* ---- kernels with their calls ---- */
 
-static int kernel_row(void *ctx, sqlite3_stmt *q)
+/* The kernel's name, its time. */
+static int kernel_row(void *ctx, const struct launch_call *call, const int64_t *words)
 {
-	struct range_reader *r = ctx;
-	int64_t pid = sqlite3_column_int64(q, 0);
-	int64_t w[4] = {is_none(q, 0, pid) ? r->lone : pid >> 24, sqlite3_column_int64(q, 1),
-			sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3)};
+	const int64_t c[C_WORDS] = {
+		[C_TID] = call->tid, [C_START] = call->start, [C_END] = call->end,
+		[C_DUR] = words[1],  [C_KERNEL] = words[0],
+	};
 
-	if (is_none(q, 3, w[3]))
-		w[3] = HIST_NULL;
-	return is_none(q, 1, w[1]) || is_none(q, 2, w[2]) ? SQLITE_OK : sorter_add(r->work, w);
+	return sorter_add(ctx, c);
 }
 
-/* A kernel belongs to the first call of its id. */
-static int join_kernels(struct range_reader *r)
+static int read_kernels(sqlite3 *db, const char *column, struct sorter *timed)
 {
-	const int64_t *call = NULL, *work = NULL;
-	int64_t first[5];
-	bool any = false;
-	int rc = sorter_rewind(r->calls);
+	static const struct launch_reader reader = {kernel_row, NULL};
+	char *columns = sqlite3_mprintf("%s, end - start", column);
+	char *where = sqlite3_mprintf("WHERE %s IS NOT NULL", column);
+	struct launches *l = columns && where ? launches_new(2) : NULL;
+	int rc = l ? launches_read_calls(l, db) : SQLITE_NOMEM;
 
 	if (rc == SQLITE_OK)
-		rc = sorter_rewind(r->work);
+		rc = launches_read_work(l, db, 1u << GPU_WORK_KERNEL, columns, where);
 	if (rc == SQLITE_OK)
-		rc = sweep_next(r->calls, &call);
-	if (rc == SQLITE_OK)
-		rc = sweep_next(r->work, &work);
-	while (rc == SQLITE_OK && work) {
-		while (rc == SQLITE_OK && call && compare_ids(call, work) <= 0) {
-			if (!any || compare_ids(call, first) != 0)
-				memcpy(first, call, sizeof(first));
-			any = true;
-			rc = sweep_next(r->calls, &call);
-		}
-		if (rc == SQLITE_OK && any && compare_ids(first, work) == 0) {
-			const int64_t c[C_WORDS] = {
-				[C_TID] = first[2], [C_START] = first[3], [C_END] = first[4],
-				[C_DUR] = work[3],  [C_KERNEL] = work[2],
-			};
-
-			rc = sorter_add(r->timed, c);
-		}
-		if (rc == SQLITE_OK)
-			rc = sweep_next(r->work, &work);
-	}
-	return rc == SQLITE_OK ? sorter_rewind(r->timed) : rc;
+		rc = launches_join(l, &reader, timed);
+	launches_free(l);
+	sqlite3_free(columns);
+	sqlite3_free(where);
+	return rc == SQLITE_OK ? sorter_rewind(timed) : rc;
 }
 
 /* ---- names of ranges ---- */
@@ -185,45 +166,26 @@ static int apply(struct sweep *s, const struct sweep_call *c)
 
 /* ---- all of it ---- */
 
-static int read_all(sqlite3 *db, struct range_kernels *k, const char *column)
-{
-	char *sql = sqlite3_mprintf(read_kernels, column);
-	int rc = sql ? read_calls_of(db, &k->r) : SQLITE_NOMEM;
-
-	if (rc == SQLITE_OK)
-		rc = sql_rows(db, sql, kernel_row, &k->r);
-	sqlite3_free(sql);
-	if (rc == SQLITE_OK)
-		rc = join_kernels(&k->r);
-	sorter_free(k->r.calls);
-	sorter_free(k->r.work);
-	k->r.calls = k->r.work = NULL;
-	return rc == SQLITE_OK ? read_ranges_of(db, &k->r) : rc;
-}
-
 static int count_kernels(sqlite3 *db, const char *column, struct hist *stats)
 {
 	static const struct sweep_way way = {begin, call, apply, NULL};
 	struct range_kernels k = {
-		.r = {.ranges = sorter_new(A_WORDS, A_KEYS),
-		      .calls = sorter_new(5, 2),
-		      .work = sorter_new(4, 2),
-		      .timed = sorter_new(C_WORDS, C_KEYS)},
+		.r = {.ranges = sorter_new(A_WORDS, A_KEYS), .timed = sorter_new(C_WORDS, C_KEYS)},
 		.stats = stats,
 	};
 	int rc = SQLITE_NOMEM;
 
 	k.r.texts = &k.texts;
-	if (k.r.ranges && k.r.calls && k.r.work && k.r.timed)
+	if (k.r.ranges && k.r.timed)
 		rc = sqlite3_prepare_v2(db, add_title, -1, &k.add_title, NULL);
 	if (rc == SQLITE_OK)
-		rc = read_all(db, &k, column);
+		rc = read_kernels(db, column, k.r.timed);
+	if (rc == SQLITE_OK)
+		rc = read_ranges_of(db, &k.r);
 	if (rc == SQLITE_OK)
 		rc = sweep(k.r.ranges, k.r.timed, &way, &k);
 	sqlite3_finalize(k.add_title);
 	sorter_free(k.r.ranges);
-	sorter_free(k.r.calls);
-	sorter_free(k.r.work);
 	sorter_free(k.r.timed);
 	texts_free(&k.texts);
 	hist_pool_free(&k.kinds);

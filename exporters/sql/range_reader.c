@@ -1,4 +1,4 @@
-/* range_reader.c - ranges and CUDA calls out of a report, and ranges in order of their stacks. */
+/* range_reader.c - ranges out of a report, and ranges in order of their stacks. */
 #include <string.h>
 
 #include "exporters/read/sql_rows.h"
@@ -12,8 +12,6 @@ static const char read_ranges[] =
 static const char read_stacks[] =
 	"SELECT eventType, globalTid, coalesce(domainId, 0), start, end, text, textId "
 	"FROM NVTX_EVENTS WHERE eventType = 59";
-static const char read_calls[] =
-	"SELECT globalTid, start, end, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME";
 
 static bool is_null(sqlite3_stmt *q, int col)
 {
@@ -51,32 +49,6 @@ static int range_row(void *ctx, sqlite3_stmt *q)
 	return r->of == STACKS ? stacked_add(r->ranges, a, &nothing) : sorter_add(r->ranges, a);
 }
 
-static int call_row(void *ctx, sqlite3_stmt *q)
-{
-	struct range_reader *r = ctx;
-	int64_t tid = sqlite3_column_int64(q, 0);
-	/* an id, its process, then the call */
-	int64_t c[5] = {tid >> 24, sqlite3_column_int64(q, 3), tid, sqlite3_column_int64(q, 1),
-			sqlite3_column_int64(q, 2)};
-
-	if (is_none(q, 0, tid))
-		return SQLITE_OK;
-	if (!r->any_call || c[0] < r->lone)
-		r->lone = c[0];
-	r->any_call = true;
-	if (is_none(q, 2, c[4]))
-		c[4] = INT64_C(1) << 62;
-	return is_none(q, 3, c[1]) || is_none(q, 1, c[3]) ? SQLITE_OK : sorter_add(r->calls, c);
-}
-
-int compare_ids(const int64_t *a, const int64_t *b)
-{
-	for (int i = 0; i < 2; i++)
-		if (a[i] != b[i])
-			return a[i] < b[i] ? -1 : 1;
-	return 0;
-}
-
 int stacked_add(struct sorter *to, const int64_t *a, const struct work *w)
 {
 	int64_t s[S_WORDS] = {
@@ -98,9 +70,4 @@ int read_ranges_of(sqlite3 *db, struct range_reader *r)
 	if (rc == SQLITE_OK && r->texts->file && fflush(r->texts->file) != 0)
 		rc = SQLITE_FULL;
 	return rc == SQLITE_OK ? sorter_rewind(r->ranges) : rc;
-}
-
-int read_calls_of(sqlite3 *db, struct range_reader *r)
-{
-	return sql_rows(db, read_calls, call_row, r);
 }
