@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/events/launches.h"
 #include "exporters/read/sql_rows.h"
 #include "exporters/sql/projection_internal.h"
 #include "exporters/sql/sweeps.h"
@@ -33,23 +34,15 @@ enum { /* columns of copies; those from the call on are not in the table that is
 	CORRELATION = CALL_START, /* while it is read */
 };
 
-/*
- * Records of the sorters: calls and copies of a process with a correlation id, in the order of their tables; then copies with
- * their calls.
- */
-struct copy_call {
-	int64_t pid, id, nr, start, end, tid, name;
-};
-struct asked {
-	int64_t pid, id, nr;
-};
+/* A copy that has a call, by its number. */
 struct found {
 	int64_t nr, start, end, tid, name;
 };
 
 struct pass {
 	struct rows *copies;
-	struct sorter *calls, *asked, *found;
+	struct launches *launches;
+	struct sorter *found;
 	int64_t *async; /* names of calls that may return before the copy is done, in order */
 	size_t asyncs;
 };
@@ -70,18 +63,14 @@ static int copy_row(void *ctx, sqlite3_value **v)
 {
 	struct pass *p = ctx;
 	int64_t record[COLUMNS];
-	struct asked a = {.nr = (int64_t)rows_cnt(p->copies)};
+	int64_t nr = (int64_t)rows_cnt(p->copies);
+	int rc;
 
 	for (int i = 0; i <= CORRELATION; i++)
 		record[i] = sweep_word(sweep_value(v[i]));
-	a.pid = record[GLOBAL_PID] >> 24;
-	a.id = record[CORRELATION];
-	if (record[GLOBAL_PID] != ROWS_NULL && a.id != ROWS_NULL) {
-		int rc = sorter_add(p->asked, (const int64_t *)&a);
-
-		if (rc != SQLITE_OK)
-			return rc;
-	}
+	rc = launches_add_work(p->launches, record[GLOBAL_PID], record[CORRELATION], &nr);
+	if (rc != SQLITE_OK)
+		return rc;
 	return rows_add(p->copies, record);
 }
 
@@ -96,7 +85,7 @@ static int read_calls(struct pass *p, const struct rows_shown *shown)
 
 		for (size_t k = s->first; s->number == SWEPT_COPY && k < s->last && rc == SQLITE_OK;
 		     k++) {
-			struct copy_call c = {.nr = (int64_t)k};
+			struct launch_call c;
 
 			r = rows_at(s->rows, &at, k);
 			if (!r) {
@@ -107,57 +96,19 @@ static int read_calls(struct pass *p, const struct rows_shown *shown)
 			c.start = r[SWEPT_START];
 			c.end = r[SWEPT_END];
 			c.tid = r[SWEPT_TID];
-			c.id = r[SWEPT_ID];
-			c.pid = c.tid >> 24;
-			if (c.tid != ROWS_NULL && c.id != ROWS_NULL)
-				rc = sorter_add(p->calls, (const int64_t *)&c);
+			if (c.tid != ROWS_NULL)
+				rc = launches_add_call(p->launches, r[SWEPT_ID], &c);
 		}
 	}
 	rows_close(&at);
 	return rc;
 }
 
-/* By process and correlation id: <0, 0, >0. */
-static int compare(const struct copy_call *c, const struct asked *a)
+static int found_row(void *ctx, const struct launch_call *call, const int64_t *nr)
 {
-	if (c->pid != a->pid)
-		return c->pid < a->pid ? -1 : 1;
-	return (c->id > a->id) - (c->id < a->id);
-}
+	const struct found f = {*nr, call->start, call->end, call->tid, call->name};
 
-/* Joins copies with calls: of several calls with the same id the first counts. */
-static int join(struct pass *p)
-{
-	const int64_t *call = NULL, *asked = NULL;
-	struct copy_call last = {.nr = -1};
-	int rc = sorter_rewind(p->calls);
-
-	if (rc == SQLITE_OK)
-		rc = sorter_rewind(p->asked);
-	if (rc == SQLITE_OK)
-		rc = sweep_next(p->calls, &call);
-	if (rc == SQLITE_OK)
-		rc = sweep_next(p->asked, &asked);
-	while (rc == SQLITE_OK && asked) {
-		const struct asked *a = (const void *)asked;
-
-		if (call && compare((const void *)call, a) <= 0) {
-			const struct copy_call *c = (const void *)call;
-
-			if (last.nr < 0 || last.pid != c->pid || last.id != c->id)
-				last = *c;
-			rc = sweep_next(p->calls, &call);
-			continue;
-		}
-		if (last.nr >= 0 && compare(&last, a) == 0) {
-			struct found f = {a->nr, last.start, last.end, last.tid, last.name};
-
-			rc = sorter_add(p->found, (const int64_t *)&f);
-		}
-		if (rc == SQLITE_OK)
-			rc = sweep_next(p->asked, &asked);
-	}
-	return rc == SQLITE_OK ? sorter_rewind(p->found) : rc;
+	return sorter_add(ctx, (const int64_t *)&f);
 }
 
 static bool may_return(const struct pass *p, int64_t name)
@@ -204,11 +155,14 @@ static int put_together(struct pass *p, struct rows *to)
 
 static int run(sqlite3 *db, struct pass *p, const struct sweeps *s, struct rows *to)
 {
+	static const struct launch_reader reader = {found_row, NULL};
 	int rc = sql_rows(db,
 			  "SELECT id FROM StringIds WHERE (value GLOB 'cudaMemcpy*' OR value GLOB "
 			  "'cuMemcpy*') AND value GLOB '*Async*'",
 			  name_row, p);
 
+	if (rc == SQLITE_OK)
+		rc = read_calls(p, &s->cuda_calls);
 	if (rc == SQLITE_OK)
 		rc = sql_values(db,
 				"globalPid, deviceId, contextId, greenContextId, streamId, "
@@ -218,9 +172,9 @@ static int run(sqlite3 *db, struct pass *p, const struct sweeps *s, struct rows 
 	if (rc == SQLITE_OK)
 		rc = rows_end(p->copies);
 	if (rc == SQLITE_OK)
-		rc = read_calls(p, &s->cuda_calls);
+		rc = launches_join(p->launches, &reader, p->found);
 	if (rc == SQLITE_OK)
-		rc = join(p);
+		rc = sorter_rewind(p->found);
 	return rc == SQLITE_OK ? put_together(p, to) : rc;
 }
 
@@ -228,13 +182,12 @@ int copies_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 {
 	struct pass p = {
 		.copies = rows_new(CORRELATION + 1),
-		.calls = sorter_new(sizeof(struct copy_call) / 8, 3),
-		.asked = sorter_new(sizeof(struct asked) / 8, 3),
+		.launches = launches_new(1),
 		.found = sorter_new(sizeof(struct found) / 8, 1),
 	};
 	struct rows *to = rows_new(COLUMNS);
-	int rc = p.copies && p.calls && p.asked && p.found && to ? rows_shown_clear(&s->copies)
-								 : SQLITE_NOMEM;
+	int rc = p.copies && p.launches && p.found && to ? rows_shown_clear(&s->copies)
+							 : SQLITE_NOMEM;
 
 	if (rc == SQLITE_OK)
 		rc = run(db, &p, s, to);
@@ -244,8 +197,7 @@ int copies_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 	if (rc != SQLITE_OK)
 		rows_free(to);
 	rows_free(p.copies);
-	sorter_free(p.calls);
-	sorter_free(p.asked);
+	launches_free(p.launches);
 	sorter_free(p.found);
 	free(p.async);
 	return rc;

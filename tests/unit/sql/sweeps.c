@@ -349,7 +349,7 @@ static void copies_have_the_calls_that_made_them(void **state)
 		step("cuda_calls");
 		step("copies");
 		assert_string_equal(rows("SELECT bytes, callStart, nameId, blocking FROM copies"),
-				    "1 1 11 1\n2 5 10 0\n3 - - -\n4 - - -\n- - - -\n6 1 11 1\n");
+				    "1 1 11 1\n2 5 10 0\n3 - - -\n4 1 11 1\n- - - -\n6 1 11 1\n");
 		assert_string_equal(rows("SELECT start FROM copies WHERE bytes BETWEEN 2 AND 3"),
 				    "10\n5\n");
 	}
