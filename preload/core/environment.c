@@ -245,34 +245,37 @@ void sl_env_untrace(void)
 	static SL_APART char preload[8192];
 	struct sl_exec_file none = {0};
 	struct sl_env_plan p = {0};
+	char **env = sl_environ();
 
-	if (sl_env_plan(environ, &none, &p) &&
-	    sl_env_bytes(environ, &p) - array_bytes(&p) <= sizeof(preload))
-		fill_untraced(environ, &p, environ, preload);
+	if (env && sl_env_plan(env, &none, &p) &&
+	    sl_env_bytes(env, &p) - array_bytes(&p) <= sizeof(preload))
+		fill_untraced(env, &p, env, preload);
 }
 
 /* In place: what follows the first library is behind it, and its name and colon have room for the variable's name. */
 void sl_env_drop_runtime(void)
 {
 	int mark = sl_env_find(SL_RUNTIME_ENV), at = sl_env_find("LD_PRELOAD");
-	char *rest = at >= 0 ? strchr(environ[at], ':') : NULL;
+	char **env = sl_environ(), *rest = at >= 0 ? strchr(env[at], ':') : NULL;
 
 	if (mark < 0)
 		return;
 	if (rest) {
-		environ[at] = rest + 1 - strlen(PRELOAD);
-		memmove(environ[at], PRELOAD, strlen(PRELOAD));
+		env[at] = rest + 1 - strlen(PRELOAD);
+		memmove(env[at], PRELOAD, strlen(PRELOAD));
 	}
-	while ((environ[mark] = environ[mark + 1]))
+	while ((env[mark] = env[mark + 1]))
 		mark++;
 }
 
 void sl_env_clean(void)
 {
 	static SL_APART char rest[4096 + sizeof(PRELOAD)];
-	char **to = environ;
+	char **to = sl_environ();
 
-	for (char **from = environ; *from; from++) {
+	if (!to)
+		return;
+	for (char **from = to; *from; from++) {
 		/* What the exec wrapper added: others are the program's, as SIGHTLINE_CUPTI. */
 		if (starts(*from, SL_SESSION_ENV "=") || starts(*from, SL_CLEAN_ENV "="))
 			continue;
@@ -302,7 +305,7 @@ void sl_env_absolute_preload(const char *own, const char *path)
 	if (i < 0)
 		return;
 	/* Only if this library is the first entry, spelled as a relative path. */
-	list = environ[i] + strlen(PRELOAD);
+	list = sl_environ()[i] + strlen(PRELOAD);
 	len = strcspn(list, ": ");
 	if (strlen(list) + strlen(path) + sizeof(PRELOAD) > sizeof(entry) || len < 4 ||
 	    strlen(own) < len || !strchr(list, '/') ||
@@ -310,7 +313,7 @@ void sl_env_absolute_preload(const char *own, const char *path)
 		return;
 	at = stpcpy(stpcpy(entry, PRELOAD), path);
 	stpcpy(at, list + len);
-	environ[i] = entry;
+	sl_environ()[i] = entry;
 }
 
 /*
