@@ -46,6 +46,7 @@ struct proc {
 		bool is_forked;  /* seen by the kernel, its row not written yet */
 		bool in_tree;    /* shown to be a descendant of the root: identity.h */
 		bool is_counted; /* the end of the session waits for it */
+		bool is_found;   /* in /proc: start_ns is that of a tick of its clock */
 		bool is_guest;   /* ended before it was known: end_ns is not before its end */
 	} flags;
 	struct image *image; /* the traced one, NULL: none */

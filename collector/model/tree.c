@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/model/arena.h"
 #include "collector/model/execs.h"
@@ -100,6 +101,14 @@ static void on_call_sum(void *ctx, const struct sched_call_sum *sum)
 	db_put_SL_SYSCALL_TOTALS(m->db, &total);
 }
 
+/* The process was found in /proc before this event of its fork was read; times there are those of the last tick. */
+static bool is_found_anew(const struct proc *p, int64_t ns)
+{
+	int64_t tick = 1000000000ll / sysconf(_SC_CLK_TCK);
+
+	return p->flags.is_found && ns - p->life.start_ns <= tick + MODEL_SLACK_NS;
+}
+
 static void on_fork(void *ctx, uint64_t mono, uint32_t parent_pid, uint32_t parent_tid,
 		    uint32_t pid, uint32_t tid)
 {
@@ -114,7 +123,13 @@ static void on_fork(void *ctx, uint64_t mono, uint32_t parent_pid, uint32_t pare
 	if (m->wants.keep_all_switches && (!parent || !parent->flags.in_tree))
 		return;
 	p = model_at(m, pid, ns);
-	if (p->flags.has_fork) {
+	if (is_found_anew(p, ns)) {
+		p->flags.is_found = false;
+		if (p->flags.is_known)
+			return;
+		/* Its execs are events, too. */
+		execs_forget(p);
+	} else if (p->flags.has_fork) {
 		/* The exit of the process that had the pid before was not reported. */
 		model_exit(m, p, ns, -1);
 		p = model_get(m, pid, ns);
@@ -135,11 +150,11 @@ void model_found(struct model *m, uint32_t pid, uint32_t parent_pid, int64_t sta
 	struct proc *p = model_get(m, pid, start_ns);
 
 	model_admit(m, p, true);
-	if (p->flags.is_known || p->execs)
+	if (p->flags.is_known || p->flags.has_fork || p->execs)
 		return;
 	p->life.start_ns = start_ns;
 	p->parent_pid = parent_pid;
-	p->flags.has_fork = true;
+	p->flags.has_fork = p->flags.is_found = true;
 	execs_add(p, start_ns, proc_exe(pid), proc_command_line(pid));
 }
 

@@ -250,6 +250,38 @@ static void a_silent_child_keeps_the_arena(void **state)
 	end(&s, &a, &b);
 }
 
+static void process_found_before_the_event_of_its_fork_is_one(void **state)
+{
+	const struct sched_ops *k = &model_sched_ops;
+	uint32_t pid = 0x7ffff0; /* there is none */
+	struct arena a, b;
+	struct side s;
+
+	(void)state;
+	start(&s, &a, &b);
+	image(&s, &a, 1, 100, 1, 2 * MS, "/bin/sh");
+	/* By ticks of 10 ms. */
+	model_found(&s.model, pid, 100, 10 * MS);
+	k->on_fork(&s.model, mono(&s, 19 * MS), 100, 100, pid, pid);
+	k->on_comm(&s.model, mono(&s, 20 * MS), pid, pid, "prog", &(struct sched_exec){0});
+	k->on_exit(&s.model, mono(&s, 30 * MS), pid, pid, 256);
+	/* The other way round. */
+	k->on_fork(&s.model, mono(&s, 19 * MS), 100, 100, pid + 1, pid + 1);
+	model_found(&s.model, pid + 1, 100, 10 * MS);
+	k->on_exit(&s.model, mono(&s, 31 * MS), pid + 1, pid + 1, 0);
+	/* A process that was there, and another one that has its number later. */
+	model_found(&s.model, pid + 2, 100, 10 * MS);
+	k->on_fork(&s.model, mono(&s, 40 * MS), 100, 100, pid + 2, pid + 2);
+	k->on_exit(&s.model, mono(&s, 50 * MS), pid + 2, pid + 2, 0);
+	model_settle(&s.model, 5000 * MS, true);
+	side_commit(&s);
+	assert_string_equal(tree(), "100:1 01 /bin/sh 2- , 8388594:100 00 - 10-40 , 8388592:100 11 "
+				    "/bin/sh 19-20 , 8388593:100 11 /bin/sh 19-31 0, 8388592:100 "
+				    "20 prog 20-30 256, 8388594:100 11 /bin/sh 40-50 0");
+	assert_int_equal(model_statusless(&s.model), 1);
+	end(&s, &a, &b);
+}
+
 static void descriptors_have_one_row_per_life(void **state)
 {
 	struct arena a, b;
@@ -607,6 +639,7 @@ int main(void)
 		TEST(program_of_an_exec_is_that_of_its_event),
 		TEST(each_exec_of_a_chain_has_its_row),
 		TEST(a_silent_child_keeps_the_arena),
+		TEST(process_found_before_the_event_of_its_fork_is_one),
 		TEST(descriptors_have_one_row_per_life),
 		TEST(a_reused_pid_is_another_process),
 		TEST(an_image_that_was_replaced_ends_alone),
