@@ -82,29 +82,39 @@ static int add(struct thread_states *s, const int64_t *record)
 	return sorter_add(*to, record);
 }
 
-static int add_switch(void *ctx, const struct thread_switch *w)
+static int64_t number(sqlite3_value *v)
+{
+	return sqlite3_value_type(v) == SQLITE_NULL ? THREAD_NONE : sqlite3_value_int64(v);
+}
+
+/* globalTid, start, isSchedIn, threadState, cpu */
+static int switch_row(void *ctx, sqlite3_value **v)
 {
 	struct thread_states *s = ctx;
+	bool is_in = sqlite3_value_int(v[2]) != 0;
 	int64_t record[WORDS] = {
-		[TID] = w->tid,
-		[TIME] = w->time,
-		[PLACE] = PLACE_OF(w->is_in ? IN : OUT, w->state),
-		[CPU] = w->cpu,
+		[TID] = sqlite3_value_int64(v[0]),
+		[TIME] = sqlite3_value_int64(v[1]),
+		[PLACE] = is_in ? PLACE_OF(IN, THREAD_RUNNING)
+				: PLACE_OF(OUT, thread_state_of(sqlite3_value_int64(v[3]))),
+		[CPU] = number(v[4]),
 	};
 
-	if (w->time > s->last)
-		s->last = w->time;
+	if (record[TIME] > s->last)
+		s->last = record[TIME];
 	return add(s, record);
 }
 
-static int add_detail(void *ctx, const struct thread_detail *d)
+/* globalTid, start, preempted, wakeupTime, wakerTid */
+static int detail_row(void *ctx, sqlite3_value **v)
 {
+	bool is_in = sqlite3_value_type(v[2]) == SQLITE_NULL;
 	int64_t record[WORDS] = {
-		[TID] = d->tid,
-		[TIME] = d->time,
-		[PLACE] = PLACE_OF(d->is_in ? DETAIL_IN : DETAIL_OUT, d->is_preempted),
-		[WAKEUP] = d->wakeup,
-		[WAKER] = d->waker,
+		[TID] = sqlite3_value_int64(v[0]),
+		[TIME] = sqlite3_value_int64(v[1]),
+		[PLACE] = PLACE_OF(is_in ? DETAIL_IN : DETAIL_OUT, sqlite3_value_int(v[2]) != 0),
+		[WAKEUP] = number(v[3]),
+		[WAKER] = number(v[4]),
 	};
 
 	return add(ctx, record);
@@ -127,10 +137,16 @@ static int read_all(struct thread_states *s, sqlite3 *db)
 			      "NOT NULL AND (traced = 1 OR kind <> 0)",
 			      pid_row, s);
 	if (rc == SQLITE_OK)
-		rc = thread_switch_rows(db, add_switch, s);
+		rc = sql_values(
+			db, "globalTid, start, isSchedIn, threadState, cpu",
+			"SCHED_EVENTS WHERE globalTid IS NOT NULL AND start IS NOT NULL AND "
+			"isSchedIn IS NOT NULL",
+			switch_row, s);
 	s->switched = s->tids.cnt;
-	if (rc == SQLITE_OK && !s->opt.runs_only)
-		rc = thread_detail_rows(db, add_detail, s);
+	if (rc == SQLITE_OK)
+		rc = sql_values(db, "globalTid, start, preempted, wakeupTime, wakerTid",
+				"SL_SCHED_DETAIL WHERE globalTid IS NOT NULL AND start IS NOT NULL",
+				detail_row, s);
 	if (rc == SQLITE_OK && s->opt.until == THREAD_NONE)
 		s->opt.until = end_of_session(db, s->last);
 	return rc;

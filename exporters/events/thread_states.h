@@ -21,7 +21,6 @@ struct thread_state {
 };
 
 struct thread_states_options {
-	bool runs_only; /* without SL_SCHED_DETAIL: waits are not divided */
 	bool traced_only; /* of a machine that was recorded as a whole: the traced processes and their children */
 	int64_t until; /* the end of open states; THREAD_NONE: of the session, or the last switch if that is later */
 };

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "collector/base/grow.h"
-#include "exporters/read/sql_rows.h"
 
 enum thread_state_kind thread_state_of(int64_t label)
 {
@@ -33,71 +32,6 @@ void thread_switch_complete(struct thread_switch *s, const struct thread_detail 
 	} else if (s->state == THREAD_RUNNABLE) {
 		s->state = THREAD_OFF_CPU;
 	}
-}
-
-/* ---- all rows ---- */
-
-static int64_t number(sqlite3_value *v)
-{
-	return sqlite3_value_type(v) == SQLITE_NULL ? THREAD_NONE : sqlite3_value_int64(v);
-}
-
-struct switch_reader {
-	int (*row)(void *ctx, const struct thread_switch *s);
-	void *ctx;
-};
-
-/* globalTid, start, isSchedIn, threadState, cpu */
-static int switch_row(void *ctx, sqlite3_value **v)
-{
-	const struct switch_reader *r = ctx;
-	bool is_in = sqlite3_value_int(v[2]) != 0;
-
-	return r->row(r->ctx, &(struct thread_switch){
-				      .tid = sqlite3_value_int64(v[0]),
-				      .time = sqlite3_value_int64(v[1]),
-				      .cpu = number(v[4]),
-				      .wakeup = THREAD_NONE,
-				      .waker = THREAD_NONE,
-				      .state = is_in ? THREAD_RUNNING
-						     : thread_state_of(sqlite3_value_int64(v[3])),
-				      .is_in = is_in,
-			      });
-}
-
-int thread_switch_rows(sqlite3 *db, int (*row)(void *ctx, const struct thread_switch *s), void *ctx)
-{
-	return sql_values(db, "globalTid, start, isSchedIn, threadState, cpu",
-			  "SCHED_EVENTS WHERE globalTid IS NOT NULL AND start IS NOT NULL AND "
-			  "isSchedIn IS NOT NULL",
-			  switch_row, &(struct switch_reader){row, ctx});
-}
-
-struct detail_reader {
-	int (*row)(void *ctx, const struct thread_detail *d);
-	void *ctx;
-};
-
-/* globalTid, start, preempted, wakeupTime, wakerTid */
-static int detail_row(void *ctx, sqlite3_value **v)
-{
-	const struct detail_reader *r = ctx;
-
-	return r->row(r->ctx, &(struct thread_detail){
-				      .tid = sqlite3_value_int64(v[0]),
-				      .time = sqlite3_value_int64(v[1]),
-				      .is_in = sqlite3_value_type(v[2]) == SQLITE_NULL,
-				      .is_preempted = sqlite3_value_int(v[2]) != 0,
-				      .wakeup = number(v[3]),
-				      .waker = number(v[4]),
-			      });
-}
-
-int thread_detail_rows(sqlite3 *db, int (*row)(void *ctx, const struct thread_detail *d), void *ctx)
-{
-	return sql_values(db, "globalTid, start, preempted, wakeupTime, wakerTid",
-			  "SL_SCHED_DETAIL WHERE globalTid IS NOT NULL AND start IS NOT NULL",
-			  detail_row, &(struct detail_reader){row, ctx});
 }
 
 /* ---- beside switches ---- */

@@ -39,12 +39,6 @@ struct thread_detail {
 /* A detail counts more than the label of its switch. */
 void thread_switch_complete(struct thread_switch *s, const struct thread_detail *d);
 
-/* Rows that have a thread and a time, in the order of their tables. SQLite's result code, @row's among them. */
-int thread_switch_rows(sqlite3 *db, int (*row)(void *ctx, const struct thread_switch *s),
-		       void *ctx);
-int thread_detail_rows(sqlite3 *db, int (*row)(void *ctx, const struct thread_detail *d),
-		       void *ctx);
-
 /* ---- details beside switches that come in the order of time ---- */
 
 struct thread_details;

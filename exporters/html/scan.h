@@ -53,7 +53,6 @@ struct scan {
 	struct id_map pids;
 	bool has_cpu;
 	double cpu_ns;
-	uint64_t switches;
 	int cpu_cnt; /* processors of the machine; 0: not known */
 
 	bool has_io;                          /* there is something to draw */

@@ -12,7 +12,6 @@ static int take(struct scan *s, const struct thread_state *t)
 
 	if (!p)
 		return scan_fail(s, 0);
-	s->switches++;
 	if (t->state != THREAD_RUNNING || t->end == THREAD_NONE)
 		return 0;
 	p->cpu_ns += ns;
@@ -22,7 +21,7 @@ static int take(struct scan *s, const struct thread_state *t)
 
 static int read_runs(struct scan *s)
 {
-	struct thread_states_options opt = {.runs_only = true, .until = THREAD_NONE};
+	struct thread_states_options opt = {.until = THREAD_NONE};
 	struct thread_states *states;
 	struct thread_state t;
 	int rc = thread_states_open(s->db, &opt, &states), err = 0;

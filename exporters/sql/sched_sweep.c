@@ -6,8 +6,10 @@
  */
 #include <stdlib.h>
 
+#include "collector/base/grow.h"
 #include "exporters/events/sorter.h"
 #include "exporters/events/thread_states.h"
+#include "exporters/read/id_map.h"
 #include "exporters/read/sql_rows.h"
 #include "exporters/sql/sweep.h"
 #include "exporters/sql/sweeps.h"
@@ -23,10 +25,6 @@ struct thread {
 	bool any, wanted;
 };
 
-struct level {
-	int64_t threads, running, ns;
-};
-
 struct edge { /* of a sorter: by time */
 	int64_t time, tag;
 };
@@ -34,39 +32,18 @@ struct edge { /* of a sorter: by time */
 
 struct pass {
 	sqlite3 *db;
-	int64_t *cpu;
-	size_t cpus;
+	struct id_map cpus;
 	struct sorter *edges;
 	sqlite3_stmt *threads, *disk;
 	struct thread t;
-	struct level *level;
-	size_t levels;
+	struct id_map levels; /* threads << 32 | running */
+	int64_t *level_ns;
+	size_t level_room;
 };
 
 static int64_t plus(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
-/* Notes a CPU, once. Frequent CPUs are found first. */
-static int see_cpu(struct pass *p, int64_t cpu)
-{
-	int64_t *more;
-	size_t i = 0;
-
-	while (i < p->cpus && p->cpu[i] != cpu)
-		i++;
-	if (i < p->cpus) {
-		p->cpu[i] = p->cpu[i / 2];
-		p->cpu[i / 2] = cpu;
-		return SQLITE_OK;
-	}
-	more = reallocarray(p->cpu, p->cpus + 1, sizeof(*more));
-	if (!more)
-		return SQLITE_NOMEM;
-	p->cpu = more;
-	more[p->cpus++] = cpu;
-	return SQLITE_OK;
 }
 
 static int add_edge(struct pass *p, int64_t time, int wants, int runs)
@@ -133,8 +110,8 @@ static int take(struct pass *p, const struct thread_state *s)
 	int rc = p->t.tid != s->tid ? end_thread(p) : SQLITE_OK;
 
 	p->t.tid = s->tid;
-	if (rc == SQLITE_OK && runs)
-		rc = see_cpu(p, s->cpu);
+	if (runs && id_map_add(&p->cpus, s->cpu) < 0)
+		return SQLITE_NOMEM;
 	if (rc != SQLITE_OK || s->end == THREAD_NONE || (s->is_open && !runs))
 		return rc;
 	p->t.any = true;
@@ -167,26 +144,12 @@ static int go_through(struct pass *p, int64_t *rows)
 
 static int add_level(struct pass *p, int64_t threads, int64_t running, int64_t ns)
 {
-	struct level *l = p->level;
-	size_t i = 0;
+	size_t cnt = p->levels.cnt;
+	long i = id_map_add(&p->levels, threads << 32 | running);
 
-	while (i < p->levels && (l[i].threads != threads || l[i].running != running))
-		i++;
-	if (i == p->levels) {
-		l = reallocarray(l, i + 1, sizeof(*l));
-		if (!l)
-			return SQLITE_NOMEM;
-		p->level = l;
-		l[p->levels++] = (struct level){threads, running, 0};
-	}
-	l[i].ns = plus(l[i].ns, ns);
-	/* frequent levels first */
-	if (i > 0 && l[i].ns > l[i / 2].ns) {
-		struct level swap = l[i];
-
-		l[i] = l[i / 2];
-		l[i / 2] = swap;
-	}
+	if (i < 0 || !grow(&p->level_ns, (size_t)i, &p->level_room, sizeof(*p->level_ns)))
+		return SQLITE_NOMEM;
+	p->level_ns[i] = (size_t)i == cnt ? ns : plus(p->level_ns[i], ns);
 	return SQLITE_OK;
 }
 
@@ -208,30 +171,26 @@ static int levels(struct pass *p)
 	return rc;
 }
 
-static int write_levels(struct pass *p)
+static int write_tables(const struct pass *p)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(p->db, "INSERT INTO temp.sched_level VALUES (?, ?, ?)", -1,
 				    &stmt, NULL);
 
-	for (size_t i = 0; i < p->levels && rc == SQLITE_OK; i++) {
-		sqlite3_bind_int64(stmt, 1, p->level[i].threads);
-		sqlite3_bind_int64(stmt, 2, p->level[i].running);
-		sqlite3_bind_int64(stmt, 3, p->level[i].ns);
+	for (size_t i = 0; i < p->levels.cnt && rc == SQLITE_OK; i++) {
+		sqlite3_bind_int64(stmt, 1, p->levels.ids[i] >> 32);
+		sqlite3_bind_int64(stmt, 2, p->levels.ids[i] & UINT32_MAX);
+		sqlite3_bind_int64(stmt, 3, p->level_ns[i]);
 		rc = sweep_insert(stmt);
 	}
 	sqlite3_finalize(stmt);
-	return rc;
-}
-
-static int write_cpus(const struct pass *p)
-{
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(p->db, "INSERT INTO temp.sched_cpus VALUES (?)", -1, &stmt,
-				    NULL);
-
-	for (size_t i = 0; i < p->cpus && rc == SQLITE_OK; i++) {
-		sweep_bind(stmt, 1, (struct sweep_id){p->cpu[i], p->cpu[i] != ROWS_NULL});
+	stmt = NULL;
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(p->db, "INSERT INTO temp.sched_cpus VALUES (?)", -1, &stmt,
+					NULL);
+	for (size_t i = 0; i < p->cpus.cnt && rc == SQLITE_OK; i++) {
+		sweep_bind(stmt, 1,
+			   (struct sweep_id){p->cpus.ids[i], p->cpus.ids[i] != THREAD_NONE});
 		rc = sweep_insert(stmt);
 	}
 	sqlite3_finalize(stmt);
@@ -259,13 +218,12 @@ int sched_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 	if (rc == SQLITE_OK)
 		rc = levels(&p);
 	if (rc == SQLITE_OK)
-		rc = write_levels(&p);
-	if (rc == SQLITE_OK)
-		rc = write_cpus(&p);
+		rc = write_tables(&p);
 	sqlite3_finalize(p.threads);
 	sqlite3_finalize(p.disk);
 	sorter_free(p.edges);
-	free(p.level);
-	free(p.cpu);
+	id_map_free(&p.cpus);
+	id_map_free(&p.levels);
+	free(p.level_ns);
 	return rc;
 }

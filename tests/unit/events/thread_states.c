@@ -343,10 +343,6 @@ static void options_choose_threads_and_details(void **state)
 					     "2 20..25 sleeping 1<1 woken 25\n"
 					     "2 25..30 runnable 1<1 woken 25\n"
 					     "2 30..30 running open 1<1\n");
-	opt.runs_only = true;
-	assert_string_equal(states_of(&opt), "2 10..20 running 1<-\n"
-					     "2 20..30 sleeping 1<1\n"
-					     "2 30..30 running open 1<1\n");
 }
 
 /* ---- random: against window functions, in much and in little memory ---- */
