@@ -37,89 +37,51 @@ enum column {
 	PATH
 };
 
-/* from xBestIndex to xFilter, one or both */
-#define NUMBERED 1
-#define KINDS    2
-
 struct cursor {
-	sqlite3_vtab_cursor base;
+	struct vtab_cursor base;
 	struct projection p;
-	const int64_t *row; /* NULL: at the end */
+	const int64_t *row;
 	uint32_t *stack;
 	size_t stack_room;
 	char *path;
 	size_t path_room;
 };
 
-static int rows_connect(sqlite3 *db, void *of, int argc, const char *const *argv,
-			sqlite3_vtab **out, char **e)
-{
-	(void)argc, (void)argv, (void)e;
-	return vtab_connect(db, of, "CREATE TABLE x(" NUMBERS ")", out);
-}
-
-static int rows_best(sqlite3_vtab *v, sqlite3_index_info *info)
-{
-	(void)v;
-	info->estimatedCost = 1e7;
-	info->estimatedRows = 100000;
-	if (info->colUsed >> NUMBER != 0)
-		info->idxNum = NUMBERED;
-	if (info->colUsed >> KIND & 1)
-		info->idxNum |= KINDS;
-	if (info->nOrderBy == 1 && info->aOrderBy[0].iColumn == NUMBER && !info->aOrderBy[0].desc)
-		info->orderByConsumed = 1;
-	return SQLITE_OK;
-}
-
-static int rows_open(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
-{
-	(void)v;
-	return vtab_open(sizeof(struct cursor), out);
-}
-static int rows_close(sqlite3_vtab_cursor *base)
+static void rows_end(struct vtab_cursor *base)
 {
 	struct cursor *c = (struct cursor *)base;
 
 	projection_free(&c->p);
 	free(c->stack);
 	free(c->path);
-	return vtab_close(base);
+	c->stack = NULL;
+	c->path = NULL;
+	c->stack_room = c->path_room = 0;
 }
 
-static int rows_next(sqlite3_vtab_cursor *base)
+static int rows_next(struct vtab_cursor *base)
 {
 	struct cursor *c = (struct cursor *)base;
-	int rc = sorter_next(c->p.results, &c->row);
 
-	if (rc == SQLITE_DONE)
-		c->row = NULL;
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+	return sorter_next(c->p.results, &c->row);
 }
-static int rows_filter(sqlite3_vtab_cursor *base, int idx, const char *s, int argc,
-		       sqlite3_value **argv)
-{
-	const struct vtab *v = (struct vtab *)base->pVtab;
-	struct cursor *c = (struct cursor *)base;
-	int rc;
 
-	(void)s, (void)argc, (void)argv;
-	projection_free(&c->p);
-	rc = projection_run(v->db, v->of ? STACKS : WORK, idx & NUMBERED, idx & KINDS, &c->p);
-	if (rc == SQLITE_ERROR) {
-		sqlite3_free(base->pVtab->zErrMsg);
-		base->pVtab->zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(v->db));
-	}
-	return rc == SQLITE_OK ? rows_next(base) : rc;
-}
-static int rows_eof(sqlite3_vtab_cursor *base)
+static int begin(struct vtab_cursor *c, sqlite3 *db, enum projection_of of)
 {
-	return ((struct cursor *)base)->row == NULL;
+	return projection_run(db, of, c->used >> NUMBER != 0, c->used >> KIND & 1,
+			      &((struct cursor *)c)->p);
 }
-static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
+
+static int work_begin(struct vtab_cursor *c, sqlite3 *db, sqlite3_value *const *args)
 {
-	*out = ((struct cursor *)base)->row[R_ID];
-	return SQLITE_OK;
+	(void)args;
+	return begin(c, db, WORK);
+}
+
+static int stacks_begin(struct vtab_cursor *c, sqlite3 *db, sqlite3_value *const *args)
+{
+	(void)args;
+	return begin(c, db, STACKS);
 }
 
 /* ":1:5:7": from the outermost range on. */
@@ -169,7 +131,7 @@ static int give_text(struct cursor *c, sqlite3_context *out)
 	return rc;
 }
 
-static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
+static int rows_column(struct vtab_cursor *base, sqlite3_context *out, int col)
 {
 	static const unsigned char plain[] = {
 		[ID] = R_ID,           [PARENT] = R_PARENT,
@@ -207,26 +169,20 @@ static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
 	}
 }
 
-static const sqlite3_module rows_module = {
-	.xConnect = rows_connect,
-	.xBestIndex = rows_best,
-	.xDisconnect = vtab_disconnect,
-	.xOpen = rows_open,
-	.xClose = rows_close,
-	.xFilter = rows_filter,
-	.xNext = rows_next,
-	.xEof = rows_eof,
-	.xColumn = rows_column,
-	.xRowid = rows_rowid,
-};
+#define TABLE(begins)                                                                      \
+	{                                                                                  \
+		.columns = "CREATE TABLE x(" NUMBERS ")", .order = NUMBER, .order_cnt = 1, \
+		.rows = 100000, .cursor_size = sizeof(struct cursor), .begin = begins,     \
+		.next = rows_next, .column = rows_column, .end = rows_end,                 \
+	}
 
 int projection_register(sqlite3 *db, struct hist_of_db *tables)
 {
-	static char stacks[] = "stacks";
-	int rc = sqlite3_create_module(db, "sl_projection", &rows_module, NULL);
+	static const struct vtab_table work = TABLE(work_begin), stacks = TABLE(stacks_begin);
+	int rc = vtab_register(db, "sl_projection", &work);
 
 	if (rc == SQLITE_OK)
-		rc = sqlite3_create_module(db, "sl_range_stacks", &rows_module, stacks);
+		rc = vtab_register(db, "sl_range_stacks", &stacks);
 	if (rc == SQLITE_OK)
 		rc = range_kernels_register(db, tables);
 	return rc == SQLITE_OK ? library_calls_register(db, tables) : rc;

@@ -10,79 +10,40 @@ enum {
 	START,
 	END,
 	NAME,
-	STEM,
-	RANGE
+	STEM
 };
 
 struct cursor {
-	sqlite3_vtab_cursor base;
+	struct vtab_cursor base;
 	struct steps s;
 	char *range;
-	const int64_t *row; /* NULL: at the end */
-	int64_t no, nr;
+	const int64_t *row;
+	int64_t no;
 	int64_t tid, stem; /* of the row before */
 };
 
-static int rows_connect(sqlite3 *db, void *of, int argc, const char *const *argv,
-			sqlite3_vtab **out, char **e)
-{
-	(void)argc, (void)argv, (void)e;
-	return vtab_connect(db, of,
-			    "CREATE TABLE x(no INTEGER, tid INTEGER, start INTEGER, end INTEGER, "
-			    "name TEXT, stem TEXT, range HIDDEN)",
-			    out);
-}
-
-static int rows_best(sqlite3_vtab *v, sqlite3_index_info *info)
-{
-	(void)v;
-	info->estimatedCost = 1e7;
-	info->estimatedRows = 10000;
-	for (int i = 0; i < info->nConstraint; i++) {
-		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-
-		if (c->iColumn != RANGE || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
-			continue;
-		if (!c->usable)
-			return SQLITE_CONSTRAINT;
-		info->aConstraintUsage[i].argvIndex = 1;
-		info->aConstraintUsage[i].omit = 1;
-	}
-	return SQLITE_OK;
-}
-
-static int rows_open(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
-{
-	(void)v;
-	return vtab_open(sizeof(struct cursor), out);
-}
-
-static int rows_close(sqlite3_vtab_cursor *base)
+static void rows_end(struct vtab_cursor *base)
 {
 	struct cursor *c = (struct cursor *)base;
 
 	steps_free(&c->s);
 	sqlite3_free(c->range);
-	return vtab_close(base);
+	c->range = NULL;
 }
 
-static int rows_next(sqlite3_vtab_cursor *base)
+static int rows_next(struct vtab_cursor *base)
 {
 	struct cursor *c = (struct cursor *)base;
 	int rc = sorter_next(c->s.rows, &c->row);
 
-	if (rc == SQLITE_DONE) {
-		c->row = NULL;
-		return SQLITE_OK;
-	}
 	if (rc != SQLITE_ROW)
 		return rc;
-	if (c->nr++ == 0 || c->row[ST_TID] != c->tid || c->row[ST_STEM] != c->stem)
+	if (base->row == 0 || c->row[ST_TID] != c->tid || c->row[ST_STEM] != c->stem)
 		c->no = 0;
 	c->no++;
 	c->tid = c->row[ST_TID];
 	c->stem = c->row[ST_STEM];
-	return SQLITE_OK;
+	return SQLITE_ROW;
 }
 
 static int find(struct cursor *c, sqlite3 *db, bool is_start_end)
@@ -97,39 +58,17 @@ static int find(struct cursor *c, sqlite3 *db, bool is_start_end)
 	return rc == SQLITE_OK ? steps_choose(&c->s) : rc;
 }
 
-static int rows_filter(sqlite3_vtab_cursor *base, int idx, const char *plan, int argc,
-		       sqlite3_value **argv)
+static int rows_begin(struct vtab_cursor *base, sqlite3 *db, sqlite3_value *const *args)
 {
-	const struct vtab *v = (struct vtab *)base->pVtab;
 	struct cursor *c = (struct cursor *)base;
-	const char *range = argc ? (const char *)sqlite3_value_text(argv[0]) : NULL;
+	const char *range = args[0] ? (const char *)sqlite3_value_text(args[0]) : NULL;
 	int rc;
 
-	(void)idx, (void)plan;
-	sqlite3_free(c->range);
 	c->range = range ? sqlite3_mprintf("%s", range) : NULL;
 	if (range && !c->range)
 		return SQLITE_NOMEM;
-	c->nr = 0;
-	rc = find(c, v->db, false);
-	if (rc == SQLITE_OK && !range && c->s.found.none)
-		rc = find(c, v->db, true);
-	if (rc == SQLITE_ERROR) {
-		sqlite3_free(base->pVtab->zErrMsg);
-		base->pVtab->zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(v->db));
-	}
-	return rc == SQLITE_OK ? rows_next(base) : rc;
-}
-
-static int rows_eof(sqlite3_vtab_cursor *base)
-{
-	return ((struct cursor *)base)->row == NULL;
-}
-
-static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
-{
-	*out = ((struct cursor *)base)->nr;
-	return SQLITE_OK;
+	rc = find(c, db, false);
+	return rc == SQLITE_OK && !range && c->s.found.none ? find(c, db, true) : rc;
 }
 
 static void give_text(const struct cursor *c, sqlite3_context *out, const char *text, size_t len)
@@ -141,7 +80,7 @@ static void give_text(const struct cursor *c, sqlite3_context *out, const char *
 		sqlite3_result_text(out, text, (int)len, SQLITE_TRANSIENT);
 }
 
-static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
+static int rows_column(struct vtab_cursor *base, sqlite3_context *out, int col)
 {
 	struct cursor *c = (struct cursor *)base;
 	const struct text *stem = &c->s.stems.text[c->row[ST_STEM]];
@@ -176,20 +115,20 @@ static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
 	return rc;
 }
 
-static const sqlite3_module rows_module = {
-	.xConnect = rows_connect,
-	.xBestIndex = rows_best,
-	.xDisconnect = vtab_disconnect,
-	.xOpen = rows_open,
-	.xClose = rows_close,
-	.xFilter = rows_filter,
-	.xNext = rows_next,
-	.xEof = rows_eof,
-	.xColumn = rows_column,
-	.xRowid = rows_rowid,
-};
-
 int steps_register(sqlite3 *db)
 {
-	return sqlite3_create_module(db, "sl_steps", &rows_module, NULL);
+	static const struct vtab_table table = {
+		.columns = "CREATE TABLE x(no INTEGER, tid INTEGER, start INTEGER, end INTEGER, "
+			   "name TEXT, stem TEXT, range HIDDEN)",
+		.first_arg = STEM + 1,
+		.arg_cnt = 1,
+		.rows = 10000,
+		.cursor_size = sizeof(struct cursor),
+		.begin = rows_begin,
+		.next = rows_next,
+		.column = rows_column,
+		.end = rows_end,
+	};
+
+	return vtab_register(db, "sl_steps", &table);
 }

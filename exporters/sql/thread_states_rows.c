@@ -16,9 +16,7 @@ enum {
 	WAKEUP,
 	WAKER,
 	PREEMPTED,
-	OPEN,
-	TRACED,
-	UNTIL
+	OPEN
 };
 
 static const char *const names[THREAD_STATE_CNT] = {
@@ -29,108 +27,35 @@ static const char *const names[THREAD_STATE_CNT] = {
 };
 
 struct cursor {
-	sqlite3_vtab_cursor base;
+	struct vtab_cursor base;
 	struct thread_states *states;
 	struct thread_state at;
-	int64_t row; /* 0: at the end */
 };
 
-static int states_connect(sqlite3 *db, void *of, int argc, const char *const *argv,
-			  sqlite3_vtab **out, char **e)
+static void states_end(struct vtab_cursor *c)
 {
-	(void)argc, (void)argv, (void)e;
-	return vtab_connect(db, of,
-			    "CREATE TABLE x(globalTid INTEGER, start INTEGER, end INTEGER, "
-			    "state TEXT, cpu INTEGER, lastCpu INTEGER, wakeupTime INTEGER, "
-			    "wakerTid INTEGER, preempted INTEGER, open INTEGER, traced HIDDEN, "
-			    "until HIDDEN)",
-			    out);
+	thread_states_free(((struct cursor *)c)->states);
+	((struct cursor *)c)->states = NULL;
 }
 
-/* The plan has a bit for each argument. Rows come by thread and start. */
-static int states_best(sqlite3_vtab *v, sqlite3_index_info *info)
+static int states_begin(struct vtab_cursor *c, sqlite3 *db, sqlite3_value *const *args)
 {
-	int argv = 0;
+	struct thread_states_options opt = {
+		.traced_only = args[0] && sqlite3_value_int(args[0]) != 0,
+		.until = args[1] && sqlite3_value_type(args[1]) != SQLITE_NULL
+				 ? sqlite3_value_int64(args[1])
+				 : THREAD_NONE,
+	};
 
-	(void)v;
-	info->estimatedCost = 1e7;
-	info->estimatedRows = 1000000;
-	for (int column = TRACED; column <= UNTIL; column++)
-		for (int i = 0; i < info->nConstraint; i++) {
-			const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-
-			if (c->iColumn != column || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
-				continue;
-			if (!c->usable)
-				return SQLITE_CONSTRAINT;
-			info->aConstraintUsage[i].argvIndex = ++argv;
-			info->aConstraintUsage[i].omit = 1;
-			info->idxNum |= 1 << (column - TRACED);
-			break;
-		}
-	info->orderByConsumed = info->nOrderBy > 0 && info->nOrderBy <= 2;
-	for (int i = 0; i < info->nOrderBy; i++)
-		if (info->aOrderBy[i].iColumn != i || info->aOrderBy[i].desc)
-			info->orderByConsumed = 0;
-	return SQLITE_OK;
+	return thread_states_open(db, &opt, &((struct cursor *)c)->states);
 }
 
-static int states_open(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
+static int states_next(struct vtab_cursor *c)
 {
-	(void)v;
-	return vtab_open(sizeof(struct cursor), out);
+	return thread_states_next(((struct cursor *)c)->states, &((struct cursor *)c)->at);
 }
 
-static int states_close(sqlite3_vtab_cursor *base)
-{
-	thread_states_free(((struct cursor *)base)->states);
-	return vtab_close(base);
-}
-
-static int states_next(sqlite3_vtab_cursor *base)
-{
-	struct cursor *c = (struct cursor *)base;
-	int rc = thread_states_next(c->states, &c->at);
-
-	c->row = rc == SQLITE_ROW ? c->row + 1 : 0;
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-static int states_filter(sqlite3_vtab_cursor *base, int idx, const char *plan, int argc,
-			 sqlite3_value **argv)
-{
-	const struct vtab *v = (struct vtab *)base->pVtab;
-	struct cursor *c = (struct cursor *)base;
-	struct thread_states_options opt = {.until = THREAD_NONE};
-	int rc, at = 0;
-
-	(void)plan, (void)argc;
-	if (idx & 1)
-		opt.traced_only = sqlite3_value_int(argv[at++]) != 0;
-	if (idx & 2 && sqlite3_value_type(argv[at]) != SQLITE_NULL)
-		opt.until = sqlite3_value_int64(argv[at]);
-	thread_states_free(c->states);
-	c->row = 0;
-	rc = thread_states_open(v->db, &opt, &c->states);
-	if (rc == SQLITE_ERROR) {
-		sqlite3_free(base->pVtab->zErrMsg);
-		base->pVtab->zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(v->db));
-	}
-	return rc == SQLITE_OK ? states_next(base) : rc;
-}
-
-static int states_eof(sqlite3_vtab_cursor *base)
-{
-	return ((struct cursor *)base)->row == 0;
-}
-
-static int states_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
-{
-	*out = ((struct cursor *)base)->row;
-	return SQLITE_OK;
-}
-
-static int states_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
+static int states_column(struct vtab_cursor *c, sqlite3_context *out, int col)
 {
 	static const size_t numbers[] = {
 		[GLOBAL_TID] = offsetof(struct thread_state, tid),
@@ -141,7 +66,7 @@ static int states_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int co
 		[WAKEUP] = offsetof(struct thread_state, wakeup),
 		[WAKER] = offsetof(struct thread_state, waker),
 	};
-	const struct thread_state *s = &((struct cursor *)base)->at;
+	const struct thread_state *s = &((struct cursor *)c)->at;
 	int64_t number;
 
 	switch (col) {
@@ -154,9 +79,6 @@ static int states_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int co
 	case OPEN:
 		sqlite3_result_int(out, s->is_open);
 		break;
-	case TRACED:
-	case UNTIL:
-		break;
 	default:
 		memcpy(&number, (const char *)s + numbers[col], sizeof(number));
 		if (number != THREAD_NONE)
@@ -165,20 +87,23 @@ static int states_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int co
 	return SQLITE_OK;
 }
 
-static const sqlite3_module states_module = {
-	.xConnect = states_connect,
-	.xBestIndex = states_best,
-	.xDisconnect = vtab_disconnect,
-	.xOpen = states_open,
-	.xClose = states_close,
-	.xFilter = states_filter,
-	.xNext = states_next,
-	.xEof = states_eof,
-	.xColumn = states_column,
-	.xRowid = states_rowid,
-};
-
 int thread_states_register(sqlite3 *db)
 {
-	return sqlite3_create_module(db, "sl_thread_states", &states_module, NULL);
+	static const struct vtab_table table = {
+		.columns = "CREATE TABLE x(globalTid INTEGER, start INTEGER, end INTEGER, state "
+			   "TEXT, cpu INTEGER, lastCpu INTEGER, wakeupTime INTEGER, wakerTid "
+			   "INTEGER, preempted INTEGER, open INTEGER, traced HIDDEN, until HIDDEN)",
+		.first_arg = OPEN + 1,
+		.arg_cnt = 2,
+		.order = GLOBAL_TID,
+		.order_cnt = 2,
+		.rows = 1000000,
+		.cursor_size = sizeof(struct cursor),
+		.begin = states_begin,
+		.next = states_next,
+		.column = states_column,
+		.end = states_end,
+	};
+
+	return vtab_register(db, "sl_thread_states", &table);
 }
