@@ -5,21 +5,36 @@
 
 #include "collector/base/grow.h"
 
+static const struct {
+	const char *text;
+	enum thread_state_kind kind;
+} labels[] = {
+	{"unknown", THREAD_OFF_CPU},
+	{"running", THREAD_RUNNABLE}, /* it could have gone on */
+	{"interruptible", THREAD_SLEEPING},
+	{"uninterruptible", THREAD_BLOCKED},
+	{"stopped", THREAD_STOPPED},
+	{"terminated", THREAD_ENDED},
+	{"unscheduled", THREAD_OFF_CPU},
+	{"waiting", THREAD_SLEEPING},
+	{"OS runtime", THREAD_OFF_CPU},
+	{"initialized", THREAD_OFF_CPU},
+	{"transition", THREAD_OFF_CPU},
+};
+
+static bool is_label(int64_t label)
+{
+	return label >= 0 && label < (int64_t)(sizeof(labels) / sizeof(*labels));
+}
+
 enum thread_state_kind thread_state_of(int64_t label)
 {
-	static const enum thread_state_kind kinds[] = {
-		THREAD_OFF_CPU,  /* Unknown */
-		THREAD_RUNNABLE, /* Running: it could have gone on */
-		THREAD_SLEEPING, /* Interruptible */
-		THREAD_BLOCKED,  /* Uninterruptible */
-		THREAD_STOPPED,  /* Stopped */
-		THREAD_ENDED,    /* Terminated */
-		THREAD_OFF_CPU,  /* Unscheduled */
-		THREAD_SLEEPING, /* Waiting */
-	};
+	return is_label(label) ? labels[label].kind : THREAD_OFF_CPU;
+}
 
-	return label >= 0 && label < (int64_t)(sizeof(kinds) / sizeof(*kinds)) ? kinds[label]
-									       : THREAD_OFF_CPU;
+const char *thread_label_text(int64_t label)
+{
+	return is_label(label) ? labels[label].text : NULL;
 }
 
 void thread_switch_complete(struct thread_switch *s, const struct thread_detail *d)

@@ -20,6 +20,9 @@ enum thread_state_kind {
 /* The state of a thread that leaves its CPU: @label is one of ENUM_SAMPLING_THREAD_STATE; any other number is no reason. */
 enum thread_state_kind thread_state_of(int64_t label);
 
+/* The label in words; NULL: no such label. */
+const char *thread_label_text(int64_t label);
+
 #define THREAD_NONE INT64_MIN /* a time, CPU or thread that the report lacks */
 
 struct thread_switch {

@@ -13,6 +13,7 @@
 #include "collector/base/grow.h"
 #include "exporters/read/sql_rows.h"
 #include "exporters/text/cell.h"
+#include "exporters/events/thread_switches.h"
 #include "exporters/formats/export.h"
 #include "exporters/formats/json_out.h"
 
@@ -43,10 +44,6 @@ struct chrome {
 	struct stack_costs stacks;
 	bool *used; /* by node of stacks; NULL: there are none */
 };
-
-static const char *const state_name[] = {
-	"unknown",     "running", "interruptible", "uninterruptible", "stopped",   "terminated",
-	"unscheduled", "waiting", "OS runtime",    "initialized",     "transition"};
 
 /* ---- beginnings ---- */
 
@@ -449,9 +446,9 @@ static void ran(struct chrome *c, struct place *cpu, int64_t ts, int state, bool
 	out_text(o, name);
 	number_member(o, "\"pid\":", t->process_pid);
 	number_member(o, ",\"tid\":", t->global & 0xFFFFFF);
-	if (state >= 0 && state < (int)(sizeof(state_name) / sizeof(state_name[0]))) {
+	if (thread_label_text(state)) {
 		out_literal(o, ",\"end state\":\"");
-		out_text(o, state_name[state]);
+		out_text(o, thread_label_text(state));
 		out_literal(o, "\"");
 	}
 	out_literal(o, "}");

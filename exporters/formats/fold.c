@@ -7,6 +7,7 @@
 #include "collector/base/hash.h"
 #include "collector/base/message.h"
 #include "exporters/read/db_read.h"
+#include "exporters/events/thread_switches.h"
 #include "exporters/formats/fold.h"
 #include "exporters/read/intern.h"
 
@@ -163,20 +164,20 @@ static void open_frame(struct fold *f, struct fold_track *t, uint32_t frame, int
 
 static void on_switch(struct fold *f, struct fold_track *t, const struct tl_event *e)
 {
-	static const char *const states[] = {"off CPU",          "off CPU: runnable",
-					     "off CPU: waiting", "off CPU: waiting for I/O",
-					     "off CPU: stopped", "ended"};
-	const char *state = "on CPU";
+	static const char *const names[THREAD_STATE_CNT] = {
+		"on CPU",           "off CPU: runnable",
+		"off CPU: waiting", "off CPU: waiting for I/O",
+		"off CPU: stopped", "ended",
+		"off CPU"};
+	enum thread_state_kind state = e->sched_in ? THREAD_RUNNING : thread_state_of(e->state);
 
 	/* On the CPU twice in a row: when it left in between is not known. */
 	if (t->has_state && !(e->sched_in && t->on_cpu)) {
 		open_frame(f, t, t->state, t->since, e->ts);
 		close_until(f, t, e->ts);
 	}
-	if (!e->sched_in)
-		state = e->state >= 0 && e->state < 6 ? states[e->state] : states[0];
-	t->has_state = e->sched_in || e->state != 5;
-	t->state = frame_of(f, state, strlen(state));
+	t->has_state = state != THREAD_ENDED;
+	t->state = frame_of(f, names[state], strlen(names[state]));
 	t->since = e->ts;
 	t->on_cpu = e->sched_in;
 }

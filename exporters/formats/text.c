@@ -7,13 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "exporters/events/thread_switches.h"
 #include "exporters/text/cell.h"
 #include "exporters/formats/export.h"
 #include "exporters/formats/json_out.h"
-
-static const char *const state_name[] = {
-	"unknown",     "running", "interruptible", "uninterruptible", "stopped",   "terminated",
-	"unscheduled", "waiting", "OS runtime",    "initialized",     "transition"};
 
 static bool printable(const char *text, size_t len)
 {
@@ -187,9 +184,9 @@ static void what(struct out *o, const struct tl_event *e)
 	case TL_SCHED:
 		out_text(o, e->sched_in ? "on CPU " : "off CPU ");
 		json_out_int(o, e->cpu);
-		if (e->state >= 0 && e->state < (int)(sizeof(state_name) / sizeof(state_name[0]))) {
+		if (thread_label_text(e->state)) {
 			out_literal(o, ", ");
-			out_text(o, state_name[e->state]);
+			out_text(o, thread_label_text(e->state));
 		}
 		break;
 	case TL_SAMPLE:

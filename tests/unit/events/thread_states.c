@@ -202,6 +202,15 @@ static void labels_without_a_meaning_are_off_the_cpu(void **state)
 	}
 }
 
+static void labels_have_texts_of_their_own(void **state)
+{
+	(void)state;
+	assert_string_equal(thread_label_text(0), "unknown");
+	assert_string_equal(thread_label_text(10), "transition");
+	assert_null(thread_label_text(11));
+	assert_null(thread_label_text(-1));
+}
+
 static void a_detail_counts_more_than_the_label(void **state)
 {
 	(void)state;
@@ -570,6 +579,7 @@ int main(void)
 		TEST(a_switch_begins_a_state_until_the_next),
 		TEST(rows_out_of_order_give_the_same_states),
 		TEST(labels_without_a_meaning_are_off_the_cpu),
+		TEST(labels_have_texts_of_their_own),
 		TEST(a_detail_counts_more_than_the_label),
 		TEST(wakeups_outside_of_the_wait),
 		TEST(two_switches_at_one_time),
