@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -239,6 +240,14 @@ bool symbols_apart_lost(const struct symbols_apart *a, unsigned i, struct symbol
 
 /* ---- questions ---- */
 
+/* A path may have become a link to a file that its owner may not read: nothing but what is the owner's is handed over. */
+static bool is_of(int fd, uid_t owner)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == owner;
+}
+
 static bool tell(const struct child *c, const struct symbols_request *r, int fd)
 {
 	union {
@@ -333,7 +342,7 @@ enum symbols_apart_result symbols_apart_open(struct symbols_apart *a, struct sym
 		memcpy(r.id, id, id_len);
 	f->number = r.file = c->files++;
 	f->life = c->life;
-	why = ask(a, c, s, &r, fd, &head, NULL, 0);
+	why = ask(a, c, s, &r, is_of(fd, f->owner) ? fd : -1, &head, NULL, 0);
 	if (why) {
 		*vain += mono_ms() - begun;
 		return lose(a, c, f->owner, path, why);

@@ -25,7 +25,10 @@ enum symbols_apart_result {
 struct symbols_apart *symbols_apart_new(void); /* NULL: no memory */
 void symbols_apart_free(struct symbols_apart *a);
 
-/* @fd: a descriptor of the file, -1: the process looks for it at @path itself. It stays open here. @f->owner is set. */
+/*
+ * @fd: a descriptor of the file; -1, or a file that is not the owner's: the process looks for it at @path itself. It stays open
+ * here. @f->owner is set.
+ */
 enum symbols_apart_result symbols_apart_open(struct symbols_apart *a, struct symbols *s,
 					     struct symbols_apart_file *f, const char *path, int fd,
 					     const uint8_t *id, size_t id_len);

@@ -362,6 +362,58 @@ static void an_owner_whose_files_are_lost_waits_no_more(void **state)
 	symbols_apart_vain_ms = 60000;
 }
 
+/* How many descriptors the process gets with the first question, of a file that @held led to when it was mapped. */
+static int handed_over(const char *held)
+{
+	char name[128], command[512], got[128];
+	struct symbols_frame frame[ROOM];
+	struct symbols_module *m;
+	struct symbols *s;
+	int cnt = -1;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "%s/name", dir);
+	snprintf(got, sizeof(got), "%s/got", dir);
+	snprintf(command, sizeof(command),
+		 "exec python3 -c 'import socket\n"
+		 "collector = socket.socket(fileno=0)\n"
+		 "answer = collector.recvmsg(8192, 64)\n"
+		 "open(\"%s\", \"w\").write(str(len(answer[1])))'",
+		 got);
+	use(command);
+	s = symbols_open();
+	assert_int_equal(symlink(held, name), 0);
+	m = symbols_module(s, name, NULL, 0);
+	symbols_mapped(s, m, &(struct symbols_mapped){.pid = 1});
+	assert_int_equal(unlink(name) | symlink(copy_of(OWNER), name), 0);
+	symbols_at(s, m, known_address(), frame, ROOM);
+	symbols_close(s);
+	f = fopen(got, "re");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%d", &cnt), 1);
+	fclose(f);
+	assert_int_equal(unlink(name) | unlink(got), 0);
+	return cnt;
+}
+
+static void files_that_are_not_the_owners_are_not_handed_over(void **state)
+{
+	char own[128], secret[128];
+	FILE *f;
+
+	(void)state;
+	needs_root();
+	if (system("python3 -c 0") != 0)
+		skip();
+	snprintf(own, sizeof(own), "%s", copy_of(OWNER));
+	snprintf(secret, sizeof(secret), "%s/secret", dir);
+	f = fopen(secret, "we");
+	assert_true(f && fputs("of root alone", f) >= 0 && fclose(f) == 0);
+	assert_int_equal(chmod(secret, 0600), 0);
+	assert_int_equal(handed_over(own), 1);
+	assert_int_equal(handed_over(secret), 0);
+}
+
 /* Processes give way to each other, and files are opened again. */
 static void files_of_many_owners_have_their_names(void **state)
 {
@@ -419,6 +471,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_process_that_does_not_answer_loses_its_file),
 		cmocka_unit_test(a_process_that_answers_as_it_likes_loses_its_file),
 		cmocka_unit_test(an_owner_whose_files_are_lost_waits_no_more),
+		cmocka_unit_test(files_that_are_not_the_owners_are_not_handed_over),
 		cmocka_unit_test(files_of_many_owners_have_their_names),
 	};
 
