@@ -79,11 +79,24 @@ char *launch_preload_or_say(void)
 	return preload;
 }
 
+/* ld.so --list PROGRAM */
+static bool lists_libraries(const char *program, char **argv)
+{
+	enum sl_loader_word word = SL_LOADER_OPTION;
+
+	for (; sl_exec_is_loader(program) && argv[0] && argv[1] && word != SL_LOADER_LISTS &&
+	       word != SL_LOADER_END;
+	     argv++)
+		word = word == SL_LOADER_VALUE ? SL_LOADER_OPTION : sl_exec_loader_word(argv[1]);
+	return word == SL_LOADER_LISTS;
+}
+
 /*
  * Sanitizers must come first: their library, libtrace.so, then the variable's old value. Not for a program of another word
- * size or processor, whose loader would say on its standard error that it cannot load the library.
+ * size or processor, whose loader would say on its standard error that it cannot load the library, nor for a loader that lists
+ * libraries.
  */
-static void set_preload(const char *program, const char *library, const char *session)
+static void set_preload(const char *program, char **argv, const char *library, const char *session)
 {
 	struct sl_exec_file file = {.path = program, .dir = AT_FDCWD, .in_path = true};
 	const char *had = getenv(PRELOAD_ENV);
@@ -99,7 +112,7 @@ static void set_preload(const char *program, const char *library, const char *se
 			library);
 		return;
 	}
-	if (needs == SL_EXEC_OTHER)
+	if (needs == SL_EXEC_OTHER || lists_libraries(program, argv))
 		return;
 	if (needs != SL_EXEC_RUNTIME)
 		*sanitizer = 0;
@@ -112,7 +125,7 @@ static void set_preload(const char *program, const char *library, const char *se
 	free(value);
 }
 
-static void set_environment(const struct profile_options *o, const char *program,
+static void set_environment(const struct profile_options *o, const char *program, char **argv,
 			    const char *preload, const char *session)
 {
 	const char *cursor = o->program.env_vars;
@@ -125,7 +138,7 @@ static void set_environment(const struct profile_options *o, const char *program
 	if (!preload || !o->trace)
 		return;
 	setenv(SL_SESSION_ENV, session, 1);
-	set_preload(program, preload, session);
+	set_preload(program, argv, preload, session);
 }
 
 static void hide_output(void)
@@ -150,7 +163,7 @@ static void be_program(int go, int failed, const struct profile_options *o, cons
 		hide_output();
 	if (read(go, session, sizeof(session) - 1) <= 0)
 		_exit(SL_EXIT_FAIL);
-	set_environment(o, program, preload, session);
+	set_environment(o, program, argv, preload, session);
 	execvp(program, argv);
 	err = errno;
 	if (write(failed, &err, sizeof(err)) != sizeof(err))

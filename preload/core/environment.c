@@ -15,8 +15,9 @@
 #include "preload/core/seccomp.h"
 #include "preload/wire/sys.h"
 
-#define ENV_MAX 32768 /* environments with more entries are passed on unchanged */
-#define PRELOAD "LD_PRELOAD="
+#define ENV_MAX      32768 /* environments with more entries are passed on unchanged */
+#define LOADER_WORDS 32    /* arguments of a loader that are looked at */
+#define PRELOAD      "LD_PRELOAD="
 
 static bool starts(const char *s, const char *prefix)
 {
@@ -132,6 +133,24 @@ static void look_at_file(const struct sl_exec_file *file, const char *preload, s
 		p->runtime[0] = 0;
 }
 
+/* ld.so --list PROGRAM, which is what the variable of ldd does, too. */
+static bool lists_libraries(const struct sl_exec_file *file, struct reader *r)
+{
+	char *const *at = file->path && sl_exec_is_loader(file->path) ? file->argv : NULL;
+	enum sl_loader_word word = SL_LOADER_OPTION;
+
+	for (int i = 0; at && i < LOADER_WORDS; i++, at++) {
+		if (!can_read(r, at) || !*at || !can_read_text(r, *at))
+			return false;
+		if (i == 0)
+			continue;
+		word = word == SL_LOADER_VALUE ? SL_LOADER_OPTION : sl_exec_loader_word(*at);
+		if (word == SL_LOADER_LISTS || word == SL_LOADER_END)
+			return word == SL_LOADER_LISTS;
+	}
+	return false;
+}
+
 bool sl_env_plan(char *const envp[], struct sl_exec_file *file, struct sl_env_plan *p)
 {
 	struct reader r = {.is_blind = sl_seccomp_kills_start()};
@@ -154,7 +173,7 @@ bool sl_env_plan(char *const envp[], struct sl_exec_file *file, struct sl_env_pl
 		return p->has_session || p->has_shim;
 	if (p->room && !sl_seccomp_is_on())
 		look_at_file(file, p->has_shim ? envp[p->preload] : NULL, &r, p);
-	p->is_unloaded |= p->is_listed;
+	p->is_unloaded |= p->is_listed || lists_libraries(file, &r);
 	if (p->is_unloaded)
 		return p->has_shim;
 	return !(p->has_session && p->has_shim) || p->runtime[0];

@@ -112,19 +112,21 @@ static bool announce_exec(struct sl_call *call, const char *path)
 	}
 typedef char *const *vec;
 WRAP_EXEC(execve, execve, (const char *path, vec argv, vec envp), (const char *, vec, vec),
-	  (path, argv, env), envp, file.path, .path = path, .dir = AT_FDCWD)
+	  (path, argv, env), envp, file.path, .path = path, .argv = argv, .dir = AT_FDCWD)
 WRAP_EXEC(execv, execve, (const char *path, vec argv), (const char *, vec, vec), (path, argv, env),
-	  environ, file.path, .path = path, .dir = AT_FDCWD)
+	  environ, file.path, .path = path, .argv = argv, .dir = AT_FDCWD)
 WRAP_EXEC(execvpe, execvpe, (const char *path, vec argv, vec envp), (const char *, vec, vec),
-	  (path, argv, env), envp, file.path, .path = path, .dir = AT_FDCWD, .in_path = true)
+	  (path, argv, env), envp, file.path, .path = path, .argv = argv, .dir = AT_FDCWD,
+	  .in_path = true)
 WRAP_EXEC(execvp, execvpe, (const char *path, vec argv), (const char *, vec, vec),
-	  (path, argv, env), environ, file.path, .path = path, .dir = AT_FDCWD, .in_path = true)
+	  (path, argv, env), environ, file.path, .path = path, .argv = argv, .dir = AT_FDCWD,
+	  .in_path = true)
 /* libc refuses it without an environment. */
 WRAP_EXEC(fexecve, fexecve, (int fd, vec argv, vec envp), (int, vec, vec),
 	  (fd, argv, envp ? env : NULL), envp, "fexecve", .dir = fd, .by_fd = true)
 WRAP_EXEC(execveat, execveat, (int dir, const char *path, vec argv, vec envp, int flags),
 	  (int, const char *, vec, vec, int), (dir, path, argv, env, flags), envp, file.path,
-	  .path = path, .dir = dir, .by_fd = flags & AT_EMPTY_PATH)
+	  .path = path, .argv = argv, .dir = dir, .by_fd = flags & AT_EMPTY_PATH)
 
 /* The list forms: collects the arguments in an array on the stack. */
 #define COLLECT_ARGS(first)                                          \
@@ -165,30 +167,30 @@ SL_WRAPPER(int, execle, (const char *path, const char *arg, ...))
 	return sl_w_execve(path, argv, envp);
 }
 
-#define WRAP_SPAWN(name, by_path)                                                        \
-	SL_WRAPPER(int, name,                                                            \
-		   (pid_t * pid, const char *path, const posix_spawn_file_actions_t *fa, \
-		    const posix_spawnattr_t *attr, vec argv, vec envp))                  \
-	{                                                                                \
-		SL_REAL(NUM, int, name,                                                  \
-			(pid_t *, const char *, const posix_spawn_file_actions_t *,      \
-			 const posix_spawnattr_t *, vec, vec));                          \
-		struct sl_call call;                                                     \
-		bool traced;                                                             \
-		int rc;                                                                  \
-		TRACED_ENV(envp, .path = path, .dir = AT_FDCWD, .in_path = by_path,      \
-			   .is_moved = fa != NULL)                                       \
-		traced = sl_enter(&call);                                                \
-		pid_t own;                                                               \
-		rc = real(pid ? pid : &own, path, fa, attr, argv, env);                  \
-		drop_room(room);                                                         \
-		if (rc == 0)                                                             \
-			note_spawned(pid ? *pid : own);                                  \
-		if (traced) {                                                            \
-			sl_stop(&call);                                                  \
-			sl_leave_path(&call, SL_H_##name, rc, false, -1, 0, file.path);  \
-		}                                                                        \
-		return rc;                                                               \
+#define WRAP_SPAWN(name, by_path)                                                                 \
+	SL_WRAPPER(int, name,                                                                     \
+		   (pid_t * pid, const char *path, const posix_spawn_file_actions_t *fa,          \
+		    const posix_spawnattr_t *attr, vec argv, vec envp))                           \
+	{                                                                                         \
+		SL_REAL(NUM, int, name,                                                           \
+			(pid_t *, const char *, const posix_spawn_file_actions_t *,               \
+			 const posix_spawnattr_t *, vec, vec));                                   \
+		struct sl_call call;                                                              \
+		bool traced;                                                                      \
+		int rc;                                                                           \
+		TRACED_ENV(envp, .path = path, .argv = argv, .dir = AT_FDCWD, .in_path = by_path, \
+			   .is_moved = fa != NULL)                                                \
+		traced = sl_enter(&call);                                                         \
+		pid_t own;                                                                        \
+		rc = real(pid ? pid : &own, path, fa, attr, argv, env);                           \
+		drop_room(room);                                                                  \
+		if (rc == 0)                                                                      \
+			note_spawned(pid ? *pid : own);                                           \
+		if (traced) {                                                                     \
+			sl_stop(&call);                                                           \
+			sl_leave_path(&call, SL_H_##name, rc, false, -1, 0, file.path);           \
+		}                                                                                 \
+		return rc;                                                                        \
 	}
 WRAP_SPAWN(posix_spawn, false)
 WRAP_SPAWN(posix_spawnp, true)

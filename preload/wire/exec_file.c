@@ -204,6 +204,29 @@ enum sl_exec_needs sl_exec_look(const struct sl_exec_file *file, const char *lis
 	return SL_EXEC_NOTHING;
 }
 
+bool sl_exec_is_loader(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return strncmp(name, "ld-", 3) == 0 || strcmp(name, "ld.so") == 0;
+}
+
+enum sl_loader_word sl_exec_loader_word(const char *word)
+{
+	static const char with_value[][24] = {
+		"--library-path",         "--inhibit-rpath",    "--audit", "--preload", "--argv0",
+		"--glibc-hwcaps-prepend", "--glibc-hwcaps-mask"};
+
+	if (strncmp(word, "--", 2) != 0)
+		return SL_LOADER_END;
+	if (strcmp(word, "--list") == 0)
+		return SL_LOADER_LISTS;
+	for (size_t i = 0; i < sizeof(with_value) / sizeof(with_value[0]); i++)
+		if (strcmp(word, with_value[i]) == 0)
+			return SL_LOADER_VALUE;
+	return SL_LOADER_OPTION;
+}
+
 bool sl_exec_runtime_is_first(const char *list, const char *name)
 {
 	size_t len = strlen(name);

@@ -9,10 +9,11 @@
 
 /* The file that an exec or spawn names. */
 struct sl_exec_file {
-	const char *path; /* readable, or NULL: unknown */
-	int dir;          /* base of a relative path: a descriptor or AT_FDCWD */
-	bool in_path;     /* without a slash it is searched for in PATH */
-	bool by_fd;       /* it is the descriptor dir */
+	const char *path;  /* readable, or NULL: unknown */
+	int dir;           /* base of a relative path: a descriptor or AT_FDCWD */
+	bool in_path;      /* without a slash it is searched for in PATH */
+	bool by_fd;        /* it is the descriptor dir */
+	char *const *argv; /* its arguments, not read yet; NULL: unknown */
 	bool is_moved; /* the program may start in another directory: only an absolute path is looked at */
 };
 
@@ -45,6 +46,18 @@ enum sl_exec_needs {
  */
 enum sl_exec_needs sl_exec_look(const struct sl_exec_file *file, const char *list,
 				struct sl_exec_room *room, char name[SL_RUNTIME_BYTES]);
+
+/* Whether the program is a dynamic loader, which programs may start with another as its argument. */
+bool sl_exec_is_loader(const char *path);
+/* An argument of it, behind the first. */
+enum sl_loader_word {
+	SL_LOADER_LISTS,  /* it is to list libraries, as ldd does: this one would be in the list */
+	SL_LOADER_OPTION, /* another option: the next argument is one of its own, too, */
+	SL_LOADER_VALUE,  /* or is the value of this one */
+	SL_LOADER_END,    /* the program: what follows are its arguments */
+};
+enum sl_loader_word sl_exec_loader_word(const char *word);
+
 /* Whether LD_PRELOAD's @list begins with @name. */
 bool sl_exec_runtime_is_first(const char *list, const char *name);
 

@@ -114,4 +114,18 @@ ldd /bin/ls >want 2>&1
 profile ldd sh -c 'ldd /bin/ls; LD_TRACE_LOADED_OBJECTS=1 /bin/ls' >got 2>err
 is "$(grep -c libtrace got)" 0 'ldd does not list the library'
 is "$(sed 's/ (0x.*//' got | sort -u)" "$(sed 's/ (0x.*//' want | sort -u)" 'ldd lists what it lists untraced'
+cat >lists.sh <<END
+"$loader" --list /bin/ls
+"$loader" --inhibit-cache --library-path /nowhere --list /bin/ls
+"$loader" /bin/echo --list
+"$loader" --library-path --list /bin/echo an option of the loader as its value
+END
+lists() { sed 's/ (0x.*//' "$1"; }
+sh lists.sh >want 2>&1
+profile lists sh lists.sh >got 2>&1
+is "$(grep -v '^sightline: report' got | lists -)" "$(lists want)" 'ld.so --list lists what it lists untraced'
+is "$(q "$R" "SELECT count(*) FROM SL_PROCESS_TREE WHERE traced AND commandLine LIKE '%ld-linux%/bin/echo%'")" 2 'programs of the loader are traced that have --list as an argument or value'
+"$loader" --list /bin/ls >want 2>&1
+profile list "$loader" --list /bin/ls >got 2>err
+is "$(lists got)" "$(lists want)" 'profile of ld.so --list lists what it lists untraced'
 done_testing
