@@ -15,11 +15,14 @@
 #include "collector/collect/notes.h"
 #include "collector/collect/positions.h"
 #include "collector/collect/pump.h"
+#include "collector/health/host_cgroup_room.h"
 #include "collector/mask/mask.h"
 #include "collector/session/ring_file.h"
 #include "collector/session/ring_keeper.h"
 
-#define KEEPERS_MAX 3u /* after the first */
+#define KEEPERS_MAX  3u /* after the first */
+#define BUFFER_PART  8u /* of the memory that the cgroup leaves: rings of a process, and spool */
+#define BUFFER_LEAST (UINT64_C(4) << 20)
 
 static void read_line(const char *path, char *text, size_t size)
 {
@@ -189,6 +192,14 @@ static void open_folder(void *ctx, struct spool *s)
 	s->folder = s->beside = -1;
 }
 
+uint64_t setup_buffer(uint64_t bytes)
+{
+	uint64_t part = host_cgroup_room("", getpid()) / BUFFER_PART;
+
+	part = part > BUFFER_LEAST ? part : BUFFER_LEAST;
+	return part < bytes ? part : bytes;
+}
+
 void setup_spool(struct collector *c)
 {
 	struct spool *s = malloc(sizeof(*s));
@@ -196,6 +207,8 @@ void setup_spool(struct collector *c)
 	if (!s)
 		return;
 	spool_init(s);
+	s->in_memory =
+		(uint32_t)setup_buffer(SPOOL_IN_MEMORY * SPOOL_SEGMENT_BYTES) / SPOOL_SEGMENT_BYTES;
 	s->on_segment = on_segment;
 	s->open_folder = open_folder;
 	s->ctx = c;

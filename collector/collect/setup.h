@@ -10,6 +10,11 @@ void setup_keeper(struct collector *c);
 void setup_keeper_socket(struct collector *c);
 /* Starts another keeper when this one ends before the collector. */
 void setup_watch_keeper(struct collector *c);
+/*
+ * How much of @bytes for records that wait may be used: little of what the cgroup leaves, as in a container with a limit the program
+ * would be killed for want of memory.
+ */
+uint64_t setup_buffer(uint64_t bytes);
 /* The spool: its segments become known to the keeper, its files are beside the report. */
 void setup_spool(struct collector *c);
 void setup_spool_end(struct collector *c);

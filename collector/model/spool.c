@@ -24,7 +24,7 @@
 
 void spool_init(struct spool *s)
 {
-	*s = (struct spool){.folder = -1, .beside = -1};
+	*s = (struct spool){.folder = -1, .beside = -1, .in_memory = SPOOL_IN_MEMORY};
 	for (uint32_t i = 0; i < SPOOL_SEGMENTS; i++)
 		s->segment[i].fd = -1;
 }
@@ -140,7 +140,7 @@ static bool make_segment(struct spool *s, uint32_t index)
 	bool is_file = index >= SPOOL_IN_MEMORY;
 	int fd;
 
-	if (is_file && (uint64_t)mono_ns() < s->no_file_before)
+	if (is_file ? (uint64_t)mono_ns() < s->no_file_before : index >= s->in_memory)
 		return false;
 	fd = is_file ? make_file(s, index) : make_memfd();
 	if (fd < 0 || !map_segment(&s->segment[index], fd, is_file)) {
@@ -301,7 +301,8 @@ uint64_t spool_bytes(const struct spool *s)
 unsigned spool_fill(const struct spool *s)
 {
 	bool may_have_files = s->folder >= 0 || (s->open_folder && !s->no_file_before);
-	uint32_t most = (may_have_files ? SPOOL_SEGMENTS : SPOOL_IN_MEMORY) * SPOOL_SEGMENT_CHUNKS;
+	uint32_t files = may_have_files ? SPOOL_SEGMENTS - SPOOL_IN_MEMORY : 0,
+		 most = (s->in_memory + files) * SPOOL_SEGMENT_CHUNKS;
 
 	return s->used >= most ? 100 : s->used * 100 / most;
 }

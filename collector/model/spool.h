@@ -43,8 +43,10 @@ struct spool_segment {
 struct spool {
 	struct spool_segment segment[SPOOL_SEGMENTS];
 	uint32_t used; /* chunks, of all segments */
-	int folder;    /* of the files, while there are some; -1: none */
-	int beside;    /* it is in there, by the name; -1: not the spool's to remove */
+	uint32_t
+		in_memory; /* segments that may be in memory, at most SPOOL_IN_MEMORY; the others of those are left out */
+	int folder; /* of the files, while there are some; -1: none */
+	int beside; /* it is in there, by the name; -1: not the spool's to remove */
 	char name[SPOOL_NAME_BYTES];
 	uint64_t no_file_before; /* ns, CLOCK_MONOTONIC: the disk was full */
 	bool has_old;            /* chunks of a collector that died */

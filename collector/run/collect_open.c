@@ -53,9 +53,11 @@ static struct sl_session settings(const struct collect_ask *ask, uint32_t mode,
 		.signal_threshold_ticks = ticks(signal_ns, ticks_per_ns),
 		.on_full = o->rings.on_full,
 		.wait_ms = 1000,
-		.quota_chunks = o->capture.flight_ns ? flight_quota(o)
-						     : (uint32_t)(o->rings.buffer_mib * (1 << 20) /
-								  SL_CHUNK_BYTES),
+		.quota_chunks =
+			o->capture.flight_ns
+				? flight_quota(o)
+				: (uint32_t)(setup_buffer((uint64_t)o->rings.buffer_mib << 20) /
+					     SL_CHUNK_BYTES),
 		.collector_pid = (uint32_t)getpid(),
 		.state = SL_SESSION_ON,
 		.gate = !capture_waits(&o->capture) || o->capture.flight_ns,

@@ -128,4 +128,27 @@ if "$PROG/denied" mremap true 2>/dev/null; then
 else
 	skip 'without mremap: every call is a row' 'no filters here'
 fi
+
+# ---- in a cgroup with little memory, as a container is: records that wait are charged to it, and the program would be killed ----
+if [ -d "$group" ] && { echo $((192 << 20)) >"$group/memory.limit_in_bytes" || echo $((192 << 20)) >"$group/memory.max"; } 2>/dev/null; then
+	# The collector stands still meanwhile: 40 bytes for each call.
+	cat >many.py <<'END'
+import os, signal
+os.kill(os.getppid(), signal.SIGSTOP)
+fd = os.open("data", os.O_RDONLY)
+for i in range(1000000):
+    os.pread(fd, 10, 0)
+os.kill(os.getppid(), signal.SIGCONT)
+END
+	many() { profile many -t osrt --osrt-threshold=0 --on-full=drop --cpuctxsw=none "$PY" -I -S many.py >out 2>err; }
+	many
+	is "$?$(lost)" 00 'without a limit, 40 MB of records wait in the ring'
+	(sh -c 'echo $PPID' >"$group/cgroup.procs" && many)
+	is "$?" 0 'in a cgroup with little memory: the program ends with status 0'
+	check 'in a cgroup with little memory, less may wait' test "$(lost)" -gt 0
+	all=$(($(calls) + $(lost))) # the losses have a few others
+	check "in a cgroup with little memory, each call is a row or is counted ($all)" test "$all" -ge 1000000 -a "$all" -lt 1000100
+else
+	skip 'without a limit, 40 MB of records wait in the ring' 'no cgroup of memory can be made'
+fi
 done_testing

@@ -113,6 +113,20 @@ static void memory_is_bounded(void **state)
 	assert_int_equal(spool_take(spool), SL_CHUNK_CNT + 1 + 300);
 }
 
+static void where_memory_is_scarce_files_begin_earlier(void **state)
+{
+	(void)state;
+	spool->in_memory = 2;
+	for (uint32_t i = 0; i < 2 * SPOOL_SEGMENT_CHUNKS; i++)
+		assert_int_not_equal(spool_take(spool), 0);
+	assert_int_equal(spool_fill(spool), 100);
+	spool->open_folder = open_folder;
+	assert_true(spool_fill(spool) < 10);
+	assert_int_equal(spool_take(spool),
+			 SL_CHUNK_CNT + 1 + SPOOL_IN_MEMORY * SPOOL_SEGMENT_CHUNKS);
+	assert_int_equal(files(), 1);
+}
+
 static void what_does_not_fit_into_memory_is_in_files(void **state)
 {
 	struct stat st;
@@ -357,6 +371,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(memory_is_bounded),
+		TEST(where_memory_is_scarce_files_begin_earlier),
 		TEST(what_does_not_fit_into_memory_is_in_files),
 		TEST(rest_of_a_disk_is_left_to_the_report),
 		TEST(folder_may_have_descriptor_0),
