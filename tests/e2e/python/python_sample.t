@@ -56,7 +56,7 @@ END
 is $? 0 'code that is gone at once: the program ends with status 0'
 is "$(q gone.sqlite "SELECT DISTINCT n.value, m.value FROM COMPOSITE_EVENTS c JOIN SL_STACKS s ON s.id = c.stackId
 	JOIN SL_FRAMES f ON f.id = s.frameId JOIN StringIds n ON n.id = f.symbol LEFT JOIN StringIds m ON m.id = f.file
-	WHERE (f.line BETWEEN 1 AND 4 AND (m.value LIKE 'gone/__.py' ESCAPE '/' OR m.value LIKE 'also%'))
+	WHERE (f.line BETWEEN 1 AND 4 AND (m.value LIKE 'gone/__.py' ESCAPE '/' OR (m.value LIKE 'also%' AND n.value <> '<module>')))
 		OR n.value IN ('[unknown]', '[Broken Python frames]') ORDER BY m.value")" \
 	'also_0|also_0.py
 also_1|also_1.py
