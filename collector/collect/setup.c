@@ -69,7 +69,7 @@ void setup_keeper(struct collector *c)
 		memcpy(m.report, c->report.path, strlen(c->report.path) + 1);
 		folder = db_folder(c->report.db);
 	}
-	session_note_report(c->session.dir, m.report);
+	session_note_report(&c->session, m.report);
 	keeper_send(c->intake.keeper, &m, folder);
 	if (folder >= 0)
 		close(folder);

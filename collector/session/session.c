@@ -20,6 +20,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "collector/base/hash.h"
+
 /*
  * Programs that root traces may change their user and exec: they must still find the session. Others may connect,
  * too; intake.c decides.
@@ -130,13 +132,19 @@ void session_variable_cut(char *value)
 	}
 }
 
-void session_note_report(const char *dir, const char *report)
+void session_note_report(struct session *s, const char *report)
 {
-	int folder = session_folder_open(dir), fd;
+	uint64_t hash = hash_text(report);
 	size_t len = strlen(report);
+	int folder, fd;
 
+	/* Most calls bring what is there. */
+	if (s->noted == hash)
+		return;
+	folder = session_folder_open(s->dir);
 	if (folder < 0)
 		return;
+	s->noted = 0;
 	unlinkat(folder, "report", 0);
 	fd = *report ? openat(folder, "report",
 			      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
@@ -144,7 +152,9 @@ void session_note_report(const char *dir, const char *report)
 	close(folder);
 	if (fd < 0)
 		return;
-	if (write(fd, report, len) != (ssize_t)len)
+	if (write(fd, report, len) == (ssize_t)len)
+		s->noted = hash;
+	else
 		(void)!ftruncate(fd, 0);
 	close(fd);
 }

@@ -19,6 +19,7 @@ struct session {
 	char dir[SESSION_DIR_MAX];
 	struct sl_session *control; /* mapped */
 	int listen_fd;
+	uint64_t noted; /* hash of the report's path in the folder; 0: none */
 };
 
 #define SESSION_VARIABLE_MAX (SESSION_DIR_MAX + 36)
@@ -62,7 +63,7 @@ bool session_can_link(const char *preload);
 void session_remove(struct session *s);
 
 /* Writes into the session's folder which report it writes; "": none. For sessions_report_dead(). */
-void session_note_report(const char *dir, const char *report);
+void session_note_report(struct session *s, const char *report);
 
 /* Removes a session directory with its own files; nothing where session_folder_open() refuses. */
 void session_unlink(const char *dir);
