@@ -24,6 +24,61 @@ struct call_record {
 	struct launch_call call;
 };
 
+/* ---- SQL ---- */
+
+#define CALLS(columns, from)                                                                      \
+	"SELECT globalTid >> 24 AS process, correlationId, start, end, globalTid, nameId" columns \
+	" FROM " from " WHERE correlationId <> 0 AND globalTid IS NOT NULL AND start IS NOT NULL"
+
+/* SL_LAUNCHES: with min() SQLite takes the other columns from the row that has it. */
+static const char views[] =
+	"SAVEPOINT SL_LAUNCHES; CREATE TEMP VIEW IF NOT EXISTS SL_LAUNCH_CALLS AS " CALLS(
+		"",
+		"CUPTI_ACTIVITY_KIND_RUNTIME") ";"
+					       "CREATE TEMP VIEW IF NOT EXISTS SL_LAUNCH_STACKS "
+					       "AS " CALLS(
+						       ", stack",
+						       "SL_CHAIN_LAUNCHES") ";"
+									    "CREATE TEMP VIEW IF "
+									    "NOT EXISTS "
+									    "SL_LAUNCHES AS SELECT "
+									    "w.*, c.start AS "
+									    "callStart, c.end AS "
+									    "callEnd, globalTid, "
+									    "nameId FROM "
+									    "SL_GPU_WORK AS w LEFT "
+									    "JOIN (SELECT process, "
+									    "correlationId, "
+									    "min(start) AS start, "
+									    "end, globalTid, "
+									    "nameId FROM "
+									    "SL_LAUNCH_CALLS GROUP "
+									    "BY "
+									    "1, 2) AS c ON "
+									    "c.correlationId = "
+									    "w.correlationId AND "
+									    "c.process = "
+									    "coalesce(w.globalPid "
+									    ">> "
+									    "24, (SELECT "
+									    "min(globalTid) >> 24 "
+									    "FROM "
+									    "CUPTI_ACTIVITY_KIND_"
+									    "RUNTIME));"
+									    "RELEASE SL_LAUNCHES";
+
+int launches_register(sqlite3 *db)
+{
+	int rc = gpu_work_register(db);
+
+	if (rc != SQLITE_OK ||
+	    sql_number(db, "SELECT 1 FROM temp.sqlite_master WHERE name = 'SL_LAUNCHES'", 0))
+		return rc;
+	return sqlite3_exec(db, views, NULL, NULL, NULL);
+}
+
+/* ---- calls and work ---- */
+
 struct launches *launches_new(unsigned words)
 {
 	struct launches *l = calloc(1, sizeof(*l));

@@ -5,6 +5,15 @@
  * several calls with one id (of the runtime and, below it, of the driver) it is the one that began first. Work that does not say
  * whose it is, as in reports of before 2022, is of the process with the least number that calls CUDA. A graph's work has the id of the
  * call that launched the graph. Migrations of unified memory, and work whose call was lost, have no call; most calls have no work.
+ *
+ *   SL_LAUNCHES(the columns of SL_GPU_WORK, callStart, callEnd, globalTid, nameId)
+ *   SL_LAUNCH_CALLS(process, correlationId, start, end, globalTid, nameId)
+ *   SL_LAUNCH_STACKS(process, correlationId, start, end, globalTid, nameId, stack)
+ *
+ * are the same in SQL: all work with its call, or NULL; the calls that work can belong to; these with their stacks
+ * (read/stack_views.c), also calls that a filter hides: the work that they launched may be shown. A reader that searches calls takes
+ * them in the order of process (globalPid >> 24), correlationId and start into a table with the first two as its key, by INSERT OR
+ * IGNORE: the first to begin stays.
  */
 #pragma once
 
@@ -13,6 +22,9 @@
 
 #define LAUNCH_NONE INT64_MIN          /* a value that is NULL in the report */
 #define LAUNCH_OPEN (INT64_C(1) << 62) /* the end of a call that did not return */
+
+/* Adds these views and SL_GPU_WORK, once per connection. SQLite's result code. */
+int launches_register(sqlite3 *db);
 
 struct launch_call {
 	int64_t tid, start, end; /* globalTid; ns */

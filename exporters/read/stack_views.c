@@ -4,7 +4,7 @@
  *   SL_CHAIN_FRAMES(stack, depth, frame, kind, symbol, module, file, line, inlined, unresolved, ip)
  *   SL_CHAIN_SAMPLES(id, start, till, globalTid, periodic, stack)
  *   SL_CHAIN_CALLS(source, start, end, globalTid, nameId, level, result, correlationId, bytes, pathId, stack)
- *   SL_CHAIN_LAUNCHES(globalTid, correlationId, nameId, stack)
+ *   SL_CHAIN_LAUNCHES(start, end, globalTid, correlationId, nameId, stack)
  *
  * The last has calls of CUDA also where a filter hides them: the launched work may be shown. stack is NULL where there is
  * none. source: 1 libc, 2 CUDA, 3 system calls, 4 libraries above CUDA; a call of these is made up of calls of CUDA, with
@@ -131,7 +131,8 @@ bool db_read_has_samples(sqlite3 *db)
 }
 
 #define LAUNCHES                                                                                  \
-	"CREATE TEMP VIEW SL_CHAIN_LAUNCHES AS SELECT globalTid, correlationId, nameId, %s AS "   \
+	"CREATE TEMP VIEW SL_CHAIN_LAUNCHES AS SELECT start, end, globalTid, correlationId, "     \
+	"nameId, %s AS "                                                                          \
 	"stack FROM %sCUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId IS NOT NULL AND globalTid " \
 	"IS NOT NULL"
 

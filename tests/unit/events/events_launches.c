@@ -11,6 +11,7 @@
 #include "exporters/events/gpu_work.h"
 #include "exporters/events/launches.h"
 #include "exporters/events/sorter.h"
+#include "exporters/read/sql_rows.h"
 
 static sqlite3 *db;
 static char text[2048];
@@ -214,18 +215,23 @@ static void errors_of_the_reader_end_the_join(void **state)
 	assert_string_equal(text, "1000001@10:999 ");
 }
 
+static void many(void)
+{
+	run("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50) "
+	    "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT " T1
+	    " + i % 3 * 0x1000000, i * 13 % 50, i + 60, 1, i * 7 % 20 FROM n;"
+	    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60) "
+	    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT iif(i % 7, " P1
+	    " + i % 3 * 0x1000000, NULL), 100 + i, 200 + i, i * 11 % 23, NULL FROM n");
+}
+
 static void many_launches_go_through_files(void **state)
 {
 	size_t most = sorter_bytes_max;
 	char in_memory[sizeof(text)];
 
 	(void)state;
-	run("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50) "
-	    "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT " T1
-	    " + i % 3 * 0x1000000, i, i + 1, 1, 1 + i * 7 % 20 FROM n;"
-	    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60) "
-	    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT " P1
-	    " + i % 3 * 0x1000000, 100 + i, 200 + i, i * 11 % 23, NULL FROM n");
+	many();
 	assert_int_equal(join(), SQLITE_OK);
 	memcpy(in_memory, text, sizeof(text));
 	text[0] = '\0';
@@ -234,6 +240,59 @@ static void many_launches_go_through_files(void **state)
 	sorter_bytes_max = most;
 	assert_string_equal(text, in_memory);
 	assert_true(strlen(text) > 500);
+}
+
+static int note_text(void *ctx, sqlite3_stmt *stmt)
+{
+	const char *value = (const char *)sqlite3_column_text(stmt, 0);
+
+	(void)ctx;
+	add(value ? value : "-");
+	return SQLITE_OK;
+}
+
+static void sql_has_the_same_rows(void **state)
+{
+	static const struct launch_reader reader = {note_work, NULL};
+	struct launches *l = launches_new(1);
+	char in_c[sizeof(text)];
+
+	(void)state;
+	many();
+	assert_int_equal(launches_read_calls(l, db), SQLITE_OK);
+	assert_int_equal(launches_read_work(l, db, -1u, "start", ""), SQLITE_OK);
+	assert_int_equal(launches_join(l, &reader, NULL), SQLITE_OK);
+	launches_free(l);
+	memcpy(in_c, text, sizeof(text));
+	assert_true(strlen(in_c) > 500);
+	text[0] = '\0';
+	assert_int_equal(launches_register(db), SQLITE_OK);
+	assert_int_equal(launches_register(db), SQLITE_OK);
+	assert_int_equal(
+		sql_rows(db,
+			 "SELECT printf('%x@%d:%d ', globalTid, callStart, start) FROM SL_LAUNCHES "
+			 "WHERE globalTid IS NOT NULL ORDER BY globalTid >> 24, correlationId, "
+			 "start",
+			 note_text, NULL),
+		SQLITE_OK);
+	assert_string_equal(text, in_c);
+}
+
+static void work_without_a_call_has_null_in_sql(void **state)
+{
+	(void)state;
+	run("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (" T1 ", 10, 11, 1, 0), (" T1
+	    ", 20, 21, 5, 7);"
+	    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (" P1 ", 30, 31, 0, NULL), (" P2
+	    ", 40, 41, 7, NULL), (" P1 ", 50, 51, 7, NULL)");
+	assert_int_equal(launches_register(db), SQLITE_OK);
+	assert_int_equal(
+		sql_rows(db,
+			 "SELECT start || ' ' || coalesce(callStart || ' ' || callEnd || "
+			 "' ' || globalTid || ' ' || nameId, '-') || '; ' FROM SL_LAUNCHES",
+			 note_text, NULL),
+		SQLITE_OK);
+	assert_string_equal(text, "30 -; 40 -; 50 20 21 16777217 5; ");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make, drop)
@@ -253,6 +312,8 @@ int main(void)
 		TEST(tables_may_be_missing),
 		TEST(errors_of_the_reader_end_the_join),
 		TEST(many_launches_go_through_files),
+		TEST(sql_has_the_same_rows),
+		TEST(work_without_a_call_has_null_in_sql),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
