@@ -6,7 +6,7 @@ DROP TABLE IF EXISTS temp.mem_place;
 CREATE TEMP TABLE mem_call AS
 SELECT b.globalPid, b.correlationId, c.nameId, c.stack
 FROM (SELECT DISTINCT globalPid, correlationId FROM mem_block WHERE id IN mem_wanted AND correlationId IS NOT NULL) AS b
-	JOIN SL_CHAIN_LAUNCHES AS c ON c.correlationId = b.correlationId AND c.globalTid >> 24 = b.globalPid >> 24
+	JOIN SL_LAUNCH_STACKS AS c ON c.correlationId = b.correlationId AND c.process = b.globalPid >> 24
 GROUP BY 1, 2;
 CREATE TEMP TABLE mem_frame AS
 SELECT f.stack, f.depth, f.symbol, f.module, f.file, f.line, f.unresolved, f.kind = 1 OR NOT coalesce(sl_is_library(m.value), 0) AS own

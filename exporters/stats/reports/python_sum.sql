@@ -46,7 +46,7 @@ FROM (SELECT stack, min(depth), symbol, file, line FROM py_frame GROUP BY stack)
 DROP TABLE IF EXISTS temp.py_launch;
 CREATE TEMP TABLE py_launch (process INTEGER, correlationId INTEGER, stack INTEGER,
 	PRIMARY KEY (process, correlationId)) WITHOUT ROWID;
-INSERT OR IGNORE INTO py_launch SELECT globalTid >> 24, correlationId, stack FROM SL_CHAIN_LAUNCHES ORDER BY 1, 2;
+INSERT OR IGNORE INTO py_launch SELECT process, correlationId, stack FROM SL_LAUNCH_STACKS ORDER BY process, correlationId, start;
 
 DROP TABLE IF EXISTS temp.cost;
 CREATE TEMP TABLE cost (place INTEGER, calls INTEGER, os INTEGER, ops INTEGER, gpu INTEGER, got INTEGER, put INTEGER,
