@@ -6,6 +6,7 @@
 #include "collector/base/grow.h"
 #include "collector/base/hash.h"
 #include "exporters/events/gpu_work.h"
+#include "exporters/events/launches.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/io_direction.h"
 #include "exporters/read/sql_rows.h"
@@ -345,33 +346,35 @@ static int read_away(struct stack_costs *w)
 
 /* ---- launches ---- */
 
-/*
- * The calls that launched something, by process and correlation id: also calls that a filter hides, as the work they launched
- * is shown. Old files do not say whose the work is; then they are of one process.
- */
-static const char launches[] = "CREATE TEMP TABLE SL_COST_LAUNCH (process INTEGER, correlationId "
-			       "INTEGER, globalTid INTEGER, "
-			       "stack INTEGER, PRIMARY KEY (process, correlationId)) WITHOUT ROWID;"
-			       "INSERT OR IGNORE INTO SL_COST_LAUNCH SELECT globalTid >> 24, "
-			       "correlationId, globalTid, stack "
-			       "FROM SL_CHAIN_LAUNCHES ORDER BY 1, 2";
+/* SL_LAUNCH_STACKS, for a search by process and id. */
+static const char launches[] =
+	"CREATE TEMP TABLE SL_COST_LAUNCH (process INTEGER, correlationId INTEGER, globalTid "
+	"INTEGER, stack INTEGER, PRIMARY KEY (process, correlationId)) WITHOUT ROWID;"
+	"INSERT OR IGNORE INTO SL_COST_LAUNCH SELECT process, correlationId, globalTid, stack FROM "
+	"SL_LAUNCH_STACKS ORDER BY process, correlationId, start";
 
+/* %s: the name, the work. */
 static const char work[] =
-	"SELECT coalesce(l.globalTid, w.globalPid, 0), start, stack, CASE kind WHEN 'kernel' THEN "
-	"(SELECT value FROM StringIds WHERE id = coalesce(shortName, demangledName)) "
-	"WHEN 'memcpy' THEN '[CUDA memcpy ' || coalesce((SELECT label FROM ENUM_CUDA_MEMCPY_OPER "
-	"WHERE id = copyKind), copyKind, '') || ']' WHEN 'memset' THEN '[CUDA memset]' "
-	"ELSE 'CUDA graph' END, max(end - start, 0) "
+	"SELECT coalesce(l.globalTid, w.globalPid, 0), start, stack, %s, max(end - start, 0) "
 	"FROM %s AS w LEFT JOIN SL_COST_LAUNCH AS l ON l.process = coalesce(w.globalPid, "
 	"(SELECT min(globalTid) FROM SL_COST_LAUNCH)) >> 24 AND l.correlationId = w.correlationId";
 
 static int read_gpu(struct stack_costs *w)
 {
+	static const char *const names[GPU_WORK_KINDS] = {
+		[GPU_WORK_KERNEL] = "(SELECT value FROM StringIds WHERE id = coalesce(shortName, "
+				    "demangledName))",
+		[GPU_WORK_GRAPH] = "'CUDA graph'",
+		[GPU_WORK_MEMCPY] = "'[CUDA memcpy ' || coalesce((SELECT label FROM "
+				    "ENUM_CUDA_MEMCPY_OPER WHERE id = copyKind), copyKind, '') || "
+				    "']'",
+		[GPU_WORK_MEMSET] = "'[CUDA memset]'",
+	};
 	int rc = 0;
 
 	for (unsigned kind = 0; kind < GPU_WORK_KINDS && rc == 0; kind++) {
 		char *part = gpu_work_of(w->db, kind);
-		char *sql = part ? sqlite3_mprintf(work, part) : NULL;
+		char *sql = part ? sqlite3_mprintf(work, names[kind], part) : NULL;
 
 		rc = sql ? each_row(w, COST_GPU, sql, on_work) : stack_costs_fail(w);
 		sqlite3_free(part);
@@ -447,7 +450,9 @@ int stack_costs_run(struct stack_costs *w, char *why, size_t why_len)
 	if (rc == 0)
 		rc = stack_images_read(w);
 	if (rc == 0 && (w->what & launched))
-		rc = exec(w, drop) < 0 ? -1 : exec(w, launches);
+		rc = launches_register(w->db) != SQLITE_OK ? stack_costs_fail(w)
+		     : exec(w, drop) < 0                   ? -1
+							   : exec(w, launches);
 	if (rc == 0 && (w->what & COST_BIT(COST_CPU)))
 		rc = read_samples(w);
 	if (rc == 0 && (w->what & COST_BIT(COST_OFF_CPU)))
