@@ -1,4 +1,5 @@
 /* ncu.c - runs the parts, one after the other; reads the program's facts; copies. */
+#include "exporters/events/launches.h"
 #include "exporters/ncu/ncu.h"
 
 #include <stdarg.h>
@@ -193,6 +194,10 @@ int ncu_run(struct ncu *n, sqlite3 *db, const char *path, const struct ncu_ask *
 	*n = (struct ncu){.path = path, .db = db, .ask = ask};
 	if (ask->kernel && strncmp(ask->kernel, "[CUDA ", 6) == 0)
 		return read_copies(n, why, why_len);
+	if (launches_register(db) != SQLITE_OK) {
+		snprintf(why, why_len, "%s", sqlite3_errmsg(db));
+		return -1;
+	}
 	if (ncu_find(n, why, why_len) < 0)
 		return -1;
 	if (read_program(n) < 0 || read_beginning(n) < 0 || ncu_notes(n) < 0 || ncu_argv(n) < 0) {

@@ -197,11 +197,11 @@ static const char take_kernels[] =
 	"blockY, blockZ, registersPerThread AS registers, staticSharedMemory AS static, "
 	"dynamicSharedMemory AS dynamic FROM SL_NCU_NAME JOIN CUPTI_ACTIVITY_KIND_KERNEL AS k ON "
 	"coalesce(k.mangledName, k.demangledName) = SL_NCU_NAME.id; "
-	/* A call has one row; where it has two (of the runtime, and of the driver below it), the outer began first. */
-	"CREATE TEMP TABLE SL_NCU_CALL AS SELECT globalTid >> 24 AS process, correlationId, "
-	"min(start) AS start, globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId IN "
-	"(SELECT correlationId FROM SL_NCU_KERNEL) GROUP BY 1, 2; "
-	"CREATE INDEX temp.SL_NCU_CALL_ID ON SL_NCU_CALL(correlationId, process)";
+	"CREATE TEMP TABLE SL_NCU_CALL (process, correlationId, start, globalTid, PRIMARY KEY "
+	"(correlationId, process)) WITHOUT ROWID; "
+	"INSERT OR IGNORE INTO SL_NCU_CALL SELECT process, correlationId, start, globalTid FROM "
+	"SL_LAUNCH_CALLS WHERE correlationId IN (SELECT correlationId FROM SL_NCU_KERNEL) "
+	"ORDER BY process, correlationId, start";
 
 /* Kernels of one call (a graph) count in the order in which they began on the GPU. */
 #define NUMBERED                                                                                 \

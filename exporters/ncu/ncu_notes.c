@@ -52,9 +52,8 @@ static const char collected[] = "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE tex
 				"AND (text LIKE '%not %collected%' "
 				"OR text LIKE '% lost%' OR text LIKE '%dropped%')";
 
-static const char whole_graphs[] = "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE WHERE "
-				   "globalPid >> 24 & 16777215 = ?1 "
-				   "AND start < ?2";
+static const char whole_graphs[] = "SELECT count(*) FROM SL_GPU_WORK WHERE kind = 'graph' "
+				   "AND globalPid >> 24 & 16777215 = ?1 AND start < ?2";
 
 static const char nodes_before[] =
 	"SELECT count(*) FROM SL_NCU_LAUNCH WHERE graphNodeId <> 0 AND nr = ?1 AND skip < ?2";
