@@ -1,4 +1,4 @@
-/* exec_file.c - headers of programs that are about to be executed: files by hand. */
+/* exec_runtime.c - headers of programs that are about to be executed: files by hand. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
