@@ -80,6 +80,27 @@ static bool can_read_text(struct reader *r, const char *text)
 			   : sl_readable_len(&r->text, text, 32 * 4096) != SIZE_MAX;
 }
 
+/* An entry of LD_PRELOAD that is this library, which may be there by another path. Not "libtrace.so.4", another's. */
+static bool is_shim(const char *entry, size_t len)
+{
+	static const char name[] = "/libtrace.so";
+	size_t end = sizeof(name) - 1;
+
+	return (len == strlen(sl_global.path) && memcmp(entry, sl_global.path, len) == 0) ||
+	       (len == end - 1 && memcmp(entry, name + 1, len) == 0) ||
+	       (len >= end && memcmp(entry + len - end, name, end) == 0);
+}
+
+static bool has_shim(const char *list)
+{
+	for (size_t len; *(list += strspn(list, ": ")); list += len) {
+		len = strcspn(list, ": ");
+		if (is_shim(list, len))
+			return true;
+	}
+	return false;
+}
+
 static bool look_at(char *const envp[], struct reader *r, struct sl_env_plan *p)
 {
 	for (; envp; p->cnt++) {
@@ -98,7 +119,7 @@ static bool look_at(char *const envp[], struct reader *r, struct sl_env_plan *p)
 			p->is_listed = true;
 		if (starts(e, PRELOAD)) {
 			p->preload = p->cnt;
-			p->has_shim = strstr(e, sl_global.path) || strstr(e, "libtrace.so");
+			p->has_shim = has_shim(e + strlen(PRELOAD));
 		}
 	}
 	return true;
@@ -203,7 +224,7 @@ static bool put_others(const char *list, char *to)
 			*at++ = ':';
 		memcpy(at, list, len);
 		at[len] = 0;
-		at = strstr(at, "libtrace.so") || !strcmp(at, sl_global.path) ? one : at + len;
+		at = is_shim(list, len) ? one : at + len;
 	}
 	*at = 0;
 	return at > begin;

@@ -50,6 +50,14 @@ t = [threading.Thread(target=f) for _ in range(8)]
 		is "$(cat got)" done "threads of Python work with $name, $order"
 	done
 done
+# Another library whose name begins or ends like that of the tracer.
+for name in libtrace.so.4 mylibtrace.so; do
+	cp "$PROG/lib/other.so" "$name"
+	profile named --osrt-threshold=0 sh -c 'LD_PRELOAD=$0 "$1" child; exit $?' "$W/$name" "$PROG/procs" >got 2>err
+	is "$?" 7 "$name of another: the program ends with status 7"
+	is "$(q "$R" "SELECT count(*) FROM call WHERE name = 'open' AND path = '/etc/passwd'")" 1 "$name of another: the call of the program is recorded"
+done
+
 # The command is started in a preload: the traced program runs in it, the command does not.
 in_preload() { # NAME LIBRARY
 	LD_PRELOAD=$2 profile in_preload --osrt-threshold=0 "$PROG/procs" child >got 2>err
