@@ -157,7 +157,7 @@ static int spilled_file(void)
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 		n = readlink(path, target, sizeof(target) - 1);
 		target[n > 0 ? n : 0] = 0;
-		if (strstr(target, " (deleted)"))
+		if (strstr(target, "/sightline.") && strstr(target, " (deleted)"))
 			return fd;
 	}
 	fail_msg("no file was spilled to");
