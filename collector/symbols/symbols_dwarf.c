@@ -20,11 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "collector/base/grow.h"
-#include "collector/symbols/symbols_owner.h"
 
 #define NESTED_MOST 64 /* scopes within each other */
 /*
@@ -567,24 +564,6 @@ size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t add
 
 /* ---- session ---- */
 
-static Dwarf *open_file(const char *path, Elf **elf)
-{
-	struct stat st;
-	int fd = symbols_owner_open(path, &st);
-	Dwarf *dw;
-
-	if (fd < 0)
-		return NULL;
-	elf_version(EV_CURRENT);
-	*elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	dw = *elf ? dwarf_begin_elf(*elf, DWARF_C_READ, NULL) : NULL;
-	/* Nothing reads from it any more: a program may have more files than we descriptors. */
-	if (*elf)
-		elf_cntl(*elf, ELF_C_FDDONE);
-	close(fd);
-	return dw;
-}
-
 static bool has_build_id(const char *path, const void *id, size_t len)
 {
 	struct elf_image e;
@@ -611,7 +590,8 @@ static bool open_alternate(struct symbols_dwarf *d, const char *path)
 		return !len;
 	snprintf(beside, sizeof(beside), "%.*s%s",
 		 *name == '/' || !slash ? 0 : (int)(slash + 1 - path), path, name);
-	d->alt = has_build_id(beside, id, (size_t)len) ? open_file(beside, &d->alt_elf) : NULL;
+	d->alt = has_build_id(beside, id, (size_t)len) ? symbols_dwarf_file(beside, &d->alt_elf)
+						       : NULL;
 	if (d->alt)
 		dwarf_setalt(d->dw, d->alt);
 	return d->alt;
@@ -622,7 +602,7 @@ struct symbols_dwarf *symbols_dwarf_open(const char *path)
 	struct symbols_dwarf *d = calloc(1, sizeof(*d));
 
 	if (d)
-		d->dw = open_file(path, &d->elf);
+		d->dw = symbols_dwarf_file(path, &d->elf);
 	if (d && d->dw && !open_alternate(d, path)) {
 		symbols_dwarf_close(d);
 		return NULL;

@@ -14,6 +14,7 @@
  *   symbols_table.c   symbol tables
  *   symbols_cpython_loop.c    the part of CPython's loop that has no name
  *   symbols_dwarf.c   debug information (libdw)
+ *   symbols_dwarf_file.c  opens its file
  *   symbols_jit.c     code made at run time; symbols_jit_kept.c: of processes in other namespaces
  *   symbols_kernel.c  the kernel's
  *   kernel_asker.c    the same, by asking the kernel

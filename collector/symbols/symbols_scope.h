@@ -12,4 +12,9 @@ const char *symbols_linkage_name(Dwarf_Die *function);
 /* As a reader knows it, kept by @s; NULL: it has none. */
 const char *symbols_function_name(struct symbols *s, Dwarf_Die *unit, Dwarf_Die *function);
 
+/* ---- symbols_dwarf_file.c ---- */
+
+/* The file's debug information, and its *@elf, both for the caller to end; NULL: no plain file, or none in it (*@elf may be set). */
+Dwarf *symbols_dwarf_file(const char *path, Elf **elf);
+
 #endif
