@@ -11,6 +11,8 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/search.h"
+#include "exporters/events/gpu_work.h"
+#include "exporters/events/launches.h"
 #include "exporters/ranks/rollup_internal.h"
 #include "exporters/read/id_map.h"
 
@@ -35,17 +37,12 @@ struct span {
 struct kernel {
 	int64_t start, end;
 	size_t span;
-	size_t order; /* of its launch */
+	int64_t launched; /* when its call began */
 };
 
 struct comm {
 	int64_t pid, handle, hash, ranks, rank, start, end;
 	int64_t seq; /* collectives so far */
-};
-
-struct launch {
-	int64_t correlation;
-	size_t span, order;
 };
 
 struct collectives {
@@ -56,8 +53,8 @@ struct collectives {
 	size_t spans_cnt, spans_room;
 	struct comm *comms;
 	size_t comms_cnt, comms_room;
-	struct launch *launches;
-	size_t launches_cnt, launches_room;
+	struct launches *launches; /* calls inside of spans, their numbers as names; kernels */
+	bool any_launch;
 	struct kernel *kernels;
 	size_t kernels_cnt, kernels_room;
 	/* While calls are read: of the thread whose calls come now. */
@@ -248,44 +245,22 @@ static int launch_row(void *ctx, sqlite3_stmt *stmt)
 
 	if (span == SIZE_MAX)
 		return SQLITE_OK;
-	if (!grow(&c->launches, c->launches_cnt, &c->launches_room, sizeof(*c->launches)))
-		return SQLITE_NOMEM;
-	c->launches[c->launches_cnt] =
-		(struct launch){sqlite3_column_int64(stmt, 2), span, c->launches_cnt};
-	c->launches_cnt++;
-	return SQLITE_OK;
+	c->any_launch = true;
+	return launches_add_call(c->launches, sqlite3_column_int64(stmt, 2),
+				 &(struct launch_call){sqlite3_column_int64(stmt, 0),
+						       sqlite3_column_int64(stmt, 1), LAUNCH_OPEN,
+						       (int64_t)span});
 }
 
-static int by_correlation(const void *a, const void *b)
-{
-	const struct launch *x = a, *y = b;
-	int order = (x->correlation > y->correlation) - (x->correlation < y->correlation);
-
-	return order ? order : (x->order > y->order) - (x->order < y->order);
-}
-
-/* start, end, correlationId, globalPid */
-static int kernel_row(void *ctx, sqlite3_stmt *stmt)
+/* start, end */
+static int kernel_row(void *ctx, const struct launch_call *call, const int64_t *words)
 {
 	struct collectives *c = ctx;
-	struct launch key = {.correlation = sqlite3_column_int64(stmt, 2)};
-	int64_t pid = sqlite3_column_int64(stmt, 3) >> 24;
-	size_t low =
-		search_first(i, 0, c->launches_cnt, c->launches[i].correlation < key.correlation);
 
-	for (; low < c->launches_cnt && c->launches[low].correlation == key.correlation; low++) {
-		const struct launch *l = &c->launches[low];
-
-		/* Ids are unique within a process only. */
-		if (c->spans[l->span].tid >> 24 != pid)
-			continue;
-		if (!grow(&c->kernels, c->kernels_cnt, &c->kernels_room, sizeof(*c->kernels)))
-			return SQLITE_NOMEM;
-		c->kernels[c->kernels_cnt++] =
-			(struct kernel){sqlite3_column_int64(stmt, 0),
-					sqlite3_column_int64(stmt, 1), l->span, l->order};
-		break;
-	}
+	if (!grow(&c->kernels, c->kernels_cnt, &c->kernels_room, sizeof(*c->kernels)))
+		return SQLITE_NOMEM;
+	c->kernels[c->kernels_cnt++] =
+		(struct kernel){words[0], words[1], (size_t)call->name, call->start};
 	return SQLITE_OK;
 }
 
@@ -295,11 +270,12 @@ static int by_span(const void *a, const void *b)
 
 	if (x->span != y->span)
 		return (x->span > y->span) - (x->span < y->span);
-	return (x->order > y->order) - (x->order < y->order);
+	return (x->launched > y->launched) - (x->launched < y->launched);
 }
 
 static int find_kernels(struct collectives *c)
 {
+	static const struct launch_reader reader = {kernel_row, NULL};
 	/* Threads are followed by others in the order of calls, so spans are in order already. */
 	int rc = rollup_sql(
 		c->r,
@@ -307,14 +283,12 @@ static int find_kernels(struct collectives *c)
 		"correlationId IS NOT NULL AND globalTid >> 24 IN (SELECT pid FROM rank_process)",
 		launch_row, c);
 
-	if (rc != SQLITE_OK || !c->launches_cnt)
+	if (rc != SQLITE_OK || !c->any_launch)
 		return rc;
-	qsort(c->launches, c->launches_cnt, sizeof(*c->launches), by_correlation);
-	rc = rollup_sql(c->r,
-			"SELECT start, end, correlationId, globalPid FROM "
-			"CUPTI_ACTIVITY_KIND_KERNEL WHERE end "
-			">= start AND correlationId IS NOT NULL",
-			kernel_row, c);
+	rc = launches_read_work(c->launches, c->r->db, 1u << GPU_WORK_KERNEL, "start, end",
+				"WHERE end >= start");
+	if (rc == SQLITE_OK)
+		rc = launches_join(c->launches, &reader, c);
 	if (c->kernels_cnt)
 		qsort(c->kernels, c->kernels_cnt, sizeof(*c->kernels), by_span);
 	for (size_t i = 0; i < c->kernels_cnt; i++) {
@@ -422,8 +396,8 @@ static int put_them(struct collectives *c)
 
 int rollup_collectives(struct rollup *r)
 {
-	struct collectives c = {.r = r, .tid = -1};
-	int rc = rollup_sql(r, calls_sql, call_row, &c);
+	struct collectives c = {.r = r, .tid = -1, .launches = launches_new(2)};
+	int rc = c.launches ? rollup_sql(r, calls_sql, call_row, &c) : SQLITE_NOMEM;
 
 	if (rc == SQLITE_OK)
 		rc = rollup_sql(r,
@@ -439,7 +413,7 @@ int rollup_collectives(struct rollup *r)
 	free(c.list);
 	free(c.spans);
 	free(c.comms);
-	free(c.launches);
+	launches_free(c.launches);
 	free(c.kernels);
 	return rc;
 }
