@@ -35,6 +35,7 @@ base=hashes_escapes_and_clocks_stand_in_base
 planted 'a hash of its own' $base exporters/text/format.h 'static inline unsigned planted(unsigned x) { return x * 0x9E3779B1u >> 20; }'
 planted 'an escaper of its own' $base exporters/text/format.h 'static inline void planted(FILE *out) { fprintf(out, "\\u%04x", 7); }'
 planted 'a clock of its own' $base exporters/text/format.h 'static inline void planted(struct timespec *t) { clock_gettime(CLOCK_MONOTONIC, t); }'
+planted 'a second list of GPU work' tables_of_gpu_work_are_listed_once exporters/text/format.h 'static const char *const planted[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMSET"};'
 planted 'a word of the dialect' words_of_comments_and_commit_subjects collector/base/budget.h '/* What somebody told the reader. */'
 planted 'a line comment' comments_are_not_line_comments collector/base/budget.h '	// as in C++'
 planted 'an include of sqlite3.h in another room' sqlite3_h_is_included_in_four_rooms collector/base/budget.h '#include <sqlite3.h>'
