@@ -26,7 +26,7 @@ static int exec(struct ncu *n, const char *sql, char *why, size_t why_len)
 
 /* ---- kernels ---- */
 
-/* All, by name; rank: how well the name fits the pattern, 0 best. */
+/* All that have a name, by which ncu finds them; rank: how well the name fits the pattern, 0 best. */
 static const char all_kernels[] =
 	"WITH total AS (SELECT coalesce(mangledName, demangledName) AS id, min(mangledName) AS "
 	"mangled, min(demangledName) AS demangled, min(shortName) AS short, count(*) AS n, "
@@ -36,7 +36,8 @@ static const char all_kernels[] =
 	"n, ns, CASE WHEN ?1 IN (m.value, d.value) THEN 0 WHEN ?1 = s.value THEN 1 "
 	"WHEN instr(d.value, ?1) OR instr(m.value, ?1) THEN 2 WHEN ?1 IS NULL THEN 0 ELSE 3 END AS "
 	"rank FROM total LEFT JOIN StringIds AS m ON m.id = mangled LEFT JOIN StringIds AS d ON "
-	"d.id = demangled LEFT JOIN StringIds AS s ON s.id = short WHERE total.id IS NOT NULL "
+	"d.id = demangled LEFT JOIN StringIds AS s ON s.id = short WHERE "
+	"coalesce(s.value, d.value, m.value) IS NOT NULL "
 	"ORDER BY rank, ns DESC, total.id";
 
 static int add_kernel(struct ncu *n, sqlite3_stmt *stmt)

@@ -140,6 +140,12 @@ is "$(ncu --kernel '[CUDA memcpy Host-to-Device]' ask.sqlite)" '# ncu profiles k
 is "$(ncu --kernel '[CUDA memcpy Device-to-Device' ask.sqlite | tail -n 1)" \
 	"# each byte is read and written: 2000.00 of the 1000.00 GB/s of the GPU's memory" "a copy within a GPU is compared with the bandwidth of its memory"
 
+# ---- a report that lacks names ----
+sqlite3 names.sqlite <"$TOP/tests/golden/reports/cuda.sql"
+check 'a kernel whose name the report lacks is left out' sh -c '"$1" ncu --top 9 -f json names.sqlite >names.json' - "$BIN"
+sqlite3 names.sqlite "DELETE FROM StringIds"
+is "$(ncu names.sqlite 2>&1)" 'sightline: ncu: names.sqlite: the report has no kernels' 'a report without names has no kernels for ncu'
+
 # ---- wrong use ----
 refused() { # STATUS TEXT OPTION...
 	refused_rc=$1 refused_text=$2
