@@ -1,6 +1,8 @@
 /* tl_flows.c - which calls started GPU work, by ids that are shared by processes, far apart, or nonsense. */
 #include "tl_test.h"
 
+#include "exporters/events/gpu_work.h"
+
 static const struct tl_options calls_and_work = {
 	.activities = TL_ACT_CUDA_API | TL_ACT_KERNEL | TL_ACT_GPU_MEM, .no_args = true};
 
@@ -253,9 +255,29 @@ static void work_of_a_filtered_report_is_what_the_filter_leaves(void **state)
 	sqlite3_close(db);
 }
 
+/* timeline.def has a line for each table of GPU work, and no other table has work of calls. */
+static void tables_that_arrows_lead_to_are_those_of_gpu_work(void **state)
+{
+	unsigned cnt = 0;
+
+	(void)state;
+	for (const struct tl_source_def *d = tl_source_defs; d->table; d++) {
+		unsigned kind = 0;
+
+		if (d->correlation[0] != '<')
+			continue;
+		while (kind < GPU_WORK_KINDS && strcmp(gpu_work_tables[kind].name, d->table) != 0)
+			kind++;
+		assert_true(kind < GPU_WORK_KINDS);
+		cnt++;
+	}
+	assert_int_equal(cnt, GPU_WORK_KINDS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tables_that_arrows_lead_to_are_those_of_gpu_work),
 		cmocka_unit_test(an_arrow_leads_from_a_call_to_work_that_comes_after_it),
 		cmocka_unit_test(a_call_whose_work_is_left_out_has_no_arrow),
 		cmocka_unit_test(an_id_of_two_processes_is_two_arrows),
