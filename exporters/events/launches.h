@@ -3,7 +3,7 @@
  *
  * Work belongs to the call of its process that has its correlation id. Ids are unique within a process only, and 0 is none. Of
  * several calls with one id (of the runtime and, below it, of the driver) it is the one that began first. Work that does not say
- * whose it is, as in reports of before 2022, is of the process with the least number that calls CUDA. A graph's work has the id of the
+ * whose it is, as in old reports, is of the process with the least number that calls CUDA. A graph's work has the id of the
  * call that launched the graph. Migrations of unified memory, and work whose call was lost, have no call; most calls have no work.
  *
  *   SL_LAUNCHES(the columns of SL_GPU_WORK, callStart, callEnd, globalTid, nameId)

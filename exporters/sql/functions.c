@@ -1,6 +1,5 @@
 /* functions.c - adds the SQL functions to a connection. */
 #include "exporters/sql/functions.h"
-#include "exporters/events/launches.h"
 #include "exporters/read/functions.h"
 #include "exporters/sql/hist.h"
 #include "exporters/sql/modules.h"
@@ -18,7 +17,5 @@ int sql_functions(sqlite3 *db, const struct percentiles *p)
 		rc = functions_register(db);
 	if (rc == SQLITE_OK)
 		rc = modules_register(db);
-	if (rc == SQLITE_OK)
-		rc = launches_register(db);
 	return rc == SQLITE_OK ? sweeps_register(db) : rc;
 }

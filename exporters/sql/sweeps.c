@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "exporters/events/launches.h"
 #include "exporters/sql/hist_internal.h"
 #include "exporters/sql/steps.h"
 
@@ -128,6 +129,8 @@ int sweeps_register(sqlite3 *db)
 		rc = sqlite3_create_function(db, functions[i].name, 0,
 					     SQLITE_UTF8 | SQLITE_DIRECTONLY, s, functions[i].run,
 					     NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = launches_register(db);
 	if (rc == SQLITE_OK)
 		rc = thread_states_register(db);
 	return rc == SQLITE_OK ? steps_register(db) : rc;
