@@ -283,18 +283,17 @@ static struct thread_state *put(struct thread_states *s, const struct thread_sta
 	return &s->pending[s->pending_cnt++];
 }
 
-/* Not before @start, where the waker was faster than the switch off the CPU; after @end no wake-up counts. */
-static int64_t woken_at(const struct thread_switch *in, int64_t start)
+/*
+ * The wait for a CPU that the switch @in ends, from the wake-up on: not before @start, as the waker may be faster than the
+ * switch off the CPU. The wait's start; that of the run where no wake-up is known, or a later one.
+ */
+static int64_t put_woken(struct thread_states *s, const struct thread_switch *in, int64_t start,
+			 int64_t last_cpu)
 {
-	if (in->wakeup == THREAD_NONE || in->wakeup > in->time)
-		return THREAD_NONE;
-	return in->wakeup > start ? in->wakeup : start;
-}
+	int64_t woken = in->wakeup > start ? in->wakeup : start;
 
-/* The thread waits for a CPU from a wake-up until the switch @in. */
-static void put_woken(struct thread_states *s, const struct thread_switch *in, int64_t woken,
-		      int64_t last_cpu)
-{
+	if (in->wakeup == THREAD_NONE || in->wakeup > in->time)
+		return in->time;
 	put(s, &(struct thread_state){
 		       .tid = in->tid,
 		       .start = woken,
@@ -305,13 +304,13 @@ static void put_woken(struct thread_states *s, const struct thread_switch *in, i
 		       .waker = in->waker,
 		       .state = THREAD_RUNNABLE,
 	       });
+	return woken;
 }
 
 /* The state from s->now on; @next: the thread's switch after it, NULL: there is none. */
 static void put_states(struct thread_states *s, const struct thread_switch *next)
 {
 	const struct thread_switch *w = &s->now;
-	bool is_wait = !w->is_in && w->state != THREAD_RUNNABLE;
 	struct thread_state *state = put(s, &(struct thread_state){
 						    .tid = w->tid,
 						    .start = w->time,
@@ -323,7 +322,6 @@ static void put_states(struct thread_states *s, const struct thread_switch *next
 						    .state = w->state,
 						    .is_preempted = w->state == THREAD_RUNNABLE,
 					    });
-	int64_t woken;
 
 	if (w->state == THREAD_ENDED)
 		return;
@@ -337,13 +335,12 @@ static void put_states(struct thread_states *s, const struct thread_switch *next
 	if (w->is_in)
 		return;
 	state->cpu = next->cpu;
-	woken = is_wait ? woken_at(next, w->time) : THREAD_NONE;
-	if (woken == THREAD_NONE)
-		return;
-	state->end = woken;
-	state->wakeup = next->wakeup;
-	state->waker = next->waker;
-	put_woken(s, next, woken, w->cpu);
+	if (!state->is_preempted)
+		state->end = put_woken(s, next, w->time, w->cpu);
+	if (s->pending_cnt > 1) {
+		state->wakeup = next->wakeup;
+		state->waker = next->waker;
+	}
 }
 
 int thread_states_next(struct thread_states *s, struct thread_state *out)
@@ -360,12 +357,8 @@ int thread_states_next(struct thread_states *s, struct thread_state *out)
 			put_states(s, goes_on ? &next : NULL);
 		s->last_cpu = goes_on ? s->now.cpu : THREAD_NONE;
 		/* A thread that begins, perhaps with the id of one that ended. */
-		if (rc == SQLITE_ROW && next.is_in && (!goes_on || s->now.state == THREAD_ENDED)) {
-			int64_t woken = woken_at(&next, goes_on ? s->now.time : THREAD_NONE);
-
-			if (woken != THREAD_NONE)
-				put_woken(s, &next, woken, s->last_cpu);
-		}
+		if (rc == SQLITE_ROW && next.is_in && (!goes_on || s->now.state == THREAD_ENDED))
+			put_woken(s, &next, goes_on ? s->now.time : THREAD_NONE, s->last_cpu);
 		s->has_now = rc == SQLITE_ROW;
 		if (s->has_now)
 			s->now = next;
