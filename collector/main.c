@@ -11,6 +11,7 @@
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
+#include "collector/base/plain_file.h"
 #include "collector/options/output_name.h"
 #include "collector/run/own_preload.h"
 #include "collector/symbols/symbols.h"
@@ -139,6 +140,7 @@ int main(int argc, char **argv)
 	own_preload_leave(argv);
 	commands_register(cmds);
 	symbols_apart_by("/proc/self/exe");
+	plain_files_for_sqlite();
 	if (argc > 0 && is_called(argv[0], "nsys"))
 		output_name_as_nsys();
 	if (argc < 2) {

@@ -24,6 +24,13 @@ fails() { # STATUS WHAT-STDERR-HOLDS NAME ARG...
 # ---- statements ----
 fails 1 'authorization denied' 'VACUUM INTO' ours.sqlite "VACUUM INTO 'copy.sqlite'"
 check 'VACUUM INTO makes no file' test ! -e copy.sqlite
+cp ours.sqlite piped.sqlite && mkfifo piped.sqlite-journal
+for command in sql info stats recover; do
+	[ $command != sql ] && set -- || set -- 'VALUES(1)'
+	timeout 600 "$BIN" $command piped.sqlite "$@" >out 2>err </dev/null
+	is "$? $(wc -l <err)" '1 1' "a pipe in the place of a report's journal: $command ends with a message"
+done
+rm piped.sqlite*
 is "$(sql ours.sqlite "ATTACH 'none.sqlite' AS other; SELECT count(*) AS x FROM other.StringIds")" 'x
 0' 'another report can be attached'
 is "$(sql ours.sqlite 'SELECT count(*) AS rows FROM OSRT_API')" "rows

@@ -9,6 +9,7 @@
 #include "collector/symbols/symbols_internal.h"
 
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
@@ -107,11 +108,57 @@ static void pipes_and_devices_are_not_opened(void **state)
 	close(watch);
 }
 
+static int rows(const char *path, int flags)
+{
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *db = NULL;
+	int rc = sqlite3_open_v2(path, &db, flags, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(db, "SELECT count(*) FROM t", -1, &stmt, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(stmt);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return rc;
+}
+
+/* A pipe would be waited for, were it opened. */
+static void sqlite_opens_plain_files_alone(void **state)
+{
+	char path[80], beside[96], to_path[96];
+	sqlite3 *db;
+
+	(void)state;
+	plain_files_for_sqlite();
+	snprintf(path, sizeof(path), "%s.sqlite", file);
+	snprintf(beside, sizeof(beside), "%s-journal", path);
+	snprintf(to_path, sizeof(to_path), "%s.to", path);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "CREATE TABLE t(a); INSERT INTO t VALUES(random())", NULL,
+				      NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(db);
+	assert_int_equal(symlink(path, to_path), 0);
+	assert_int_equal(rows(path, SQLITE_OPEN_READONLY), SQLITE_ROW);
+	assert_int_equal(rows(path, SQLITE_OPEN_READWRITE), SQLITE_ROW);
+	assert_int_equal(rows(to_path, SQLITE_OPEN_READONLY), SQLITE_ROW);
+	assert_int_equal(rows(to_path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOFOLLOW),
+			 SQLITE_CANTOPEN);
+	assert_int_equal(rows(pipe_name, SQLITE_OPEN_READONLY), SQLITE_CANTOPEN);
+	assert_int_equal(rows("/dev/zero", SQLITE_OPEN_READONLY), SQLITE_CANTOPEN);
+	assert_int_equal(mkfifo(beside, 0600), 0);
+	assert_int_not_equal(rows(path, SQLITE_OPEN_READONLY), SQLITE_ROW);
+	assert_int_not_equal(rows(path, SQLITE_OPEN_READWRITE), SQLITE_ROW);
+	assert_int_equal(unlink(beside) | unlink(path) | unlink(to_path), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plain_files_open),
 		cmocka_unit_test(names_of_the_same_plain_file_are_known),
+		cmocka_unit_test(sqlite_opens_plain_files_alone),
 		cmocka_unit_test(pipes_and_devices_are_not_opened),
 	};
 
