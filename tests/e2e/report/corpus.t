@@ -78,7 +78,7 @@ try() { # COMMAND DATABASE: 2 when there is no way to try it
 	top) "$BIN" top --once "$2" && "$BIN" top --once -f json "$2" >out/top.json ;;
 	report) "$BIN" report -o out/r.html "$2" ;;
 	# These read no report, or none that is finished.
-	profile | status | recover | collect | finish | job | help | version | launch | start | stop | cancel | sessions | shutdown | dump | attach) ;;
+	profile | status | recover | collect | symbols | finish | job | help | version | launch | start | stop | cancel | sessions | shutdown | dump | attach) ;;
 	*) return 2 ;;
 	esac
 }
