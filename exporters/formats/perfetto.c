@@ -356,10 +356,13 @@ static int run(struct export_job *job, char *why, size_t why_len)
 	}
 	if (events >= 0) {
 		put_ends(pf, INT64_MAX);
-		pf_sched_end(pf);
+		job->events = (uint64_t)events;
+		if (pf_sched_end(pf) < 0) {
+			snprintf(why, why_len, "SL_SCHED_DETAIL cannot be read");
+			events = -1;
+		}
 		if (!pf->begun)
 			pf_clocks(pf, 0);
-		job->events = (uint64_t)events;
 	}
 	if (!pf || !pf->sched || pf->failed) {
 		snprintf(why, why_len, "out of memory");

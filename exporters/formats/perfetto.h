@@ -117,7 +117,8 @@ void pf_track(struct perfetto *pf, struct tl_track *t);
 /* NULL: no memory. */
 struct pf_sched *pf_sched_new(struct perfetto *pf);
 void pf_sched_event(struct perfetto *pf, const struct tl_event *e);
-void pf_sched_end(struct perfetto *pf); /* writes the remaining rows */
+/* Writes the remaining rows; -1: details of switches could not be read. */
+int pf_sched_end(struct perfetto *pf);
 void pf_sched_free(struct pf_sched *s);
 
 void pf_sample(struct perfetto *pf, const struct tl_event *e);

@@ -264,7 +264,6 @@ void pf_sched_event(struct perfetto *pf, const struct tl_event *e)
 		return;
 	d = thread_details_at(pf->sched->details, e->ts - pf->job->opt.shift, e->track->global,
 			      e->sched_in);
-	pf->failed |= thread_details_failed(pf->sched->details);
 	if (!e->sched_in) {
 		leave(c, e, state_of(e, d));
 		return;
@@ -287,7 +286,7 @@ void pf_sched_event(struct perfetto *pf, const struct tl_event *e)
 	put_switch(pf, e->cpu, e->ts, c->in ? INTERRUPTIBLE : RUNNABLE, e->track, priority);
 }
 
-void pf_sched_end(struct perfetto *pf)
+int pf_sched_end(struct perfetto *pf)
 {
 	for (int64_t i = 0; i < CPUS_MAX; i++) {
 		if (!pf->sched->cpu[i])
@@ -295,6 +294,7 @@ void pf_sched_end(struct perfetto *pf)
 		settle(pf, i);
 		flush_cpu(pf, i);
 	}
+	return thread_details_failed(pf->sched->details) ? -1 : 0;
 }
 
 void pf_sched_free(struct pf_sched *s)

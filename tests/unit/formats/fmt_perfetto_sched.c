@@ -178,6 +178,20 @@ static void shifted_times(void **state)
 		 "6[0,1,0]}");
 }
 
+static void details_that_cannot_be_read(void **state)
+{
+	sqlite3 *db;
+
+	(void)state;
+	fmt_report(SWITCH(1000, 0, 1, T1, NULL) DETAIL(1000, T1, NULL, 900, "NULL", 120));
+	db = fmt_open();
+	fmt_sql(db, "CREATE TEMP VIEW SL_SCHED_DETAIL AS SELECT start, globalTid, preempted, "
+		    "json('[') AS wakeupTime, wakerTid, priority FROM main.SL_SCHED_DETAIL");
+	assert_int_equal(fmt_run_on(db, &exporter_perfetto, &only), -1);
+	assert_string_equal(fmt_why, "SL_SCHED_DETAIL cannot be read");
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 /* ---- batches ---- */
 
 /* A bundle holds 128 switches: of 130 the last two and the idle time begin another, whose times count from 0 again. */
@@ -228,6 +242,7 @@ int main(void)
 		cmocka_unit_test(names_of_threads),
 		cmocka_unit_test(wakeups_stand_alone),
 		cmocka_unit_test(details_of_the_same_moment),
+		cmocka_unit_test(details_that_cannot_be_read),
 		cmocka_unit_test(shifted_times),
 		cmocka_unit_test(more_switches_than_a_bundle_holds),
 		cmocka_unit_test(more_threads_than_a_bundle_names),
