@@ -20,26 +20,28 @@
  * query.)
  */
 static const char tables_sql[] = "CREATE TABLE text(run, node, json);"
-				 "CREATE TABLE bad(run, node, why);"
-				 "CREATE VIEW manifest AS SELECT run, node, json ->> 'job' AS job, "
-				 "json ->> 'start' AS start, json ->> 'end' "
-				 "AS \"end\", json ->> 'lost' AS lost, json ->> 'synchronized' AS "
-				 "synchronized, json ->> 'maxErrorNs' AS "
-				 "maxErrorNs, json ->> 'version' AS version FROM text;"
-				 "CREATE VIEW rank AS SELECT run, node, value ->> 'rank' AS rank, "
-				 "value ->> 'restart' AS restart, value ->> "
-				 "'worldSize' AS worldSize, value ->> 'host' AS host, value ->> "
-				 "'complete' AS complete, value ->> 'lost' AS "
-				 "lost, value ->> 'steps' AS steps, value ->> 'collectives' AS "
-				 "collectives, value ->> 'gpu' AS gpu, value "
-				 "->> 'report' AS report, value ->> 'version' AS version, value "
-				 "->> 'ncclRank' AS ncclRank, value ->> 'source' AS source FROM "
-				 "text, json_each(text.json, '$.ranks') AS e WHERE e.type = "
-				 "'object';"
-				 "CREATE VIEW file AS SELECT run, node, value ->> 'table' AS name, "
-				 "value ->> 'rows' AS rows, value ->> "
-				 "'bytes' AS bytes FROM text, json_each(text.json, '$.files') AS e "
-				 "WHERE e.type = 'object';";
+				 "CREATE TABLE bad(run, node, why);";
+/* Once all are read: a view would go through the whole of a text for each of its ranks. */
+static const char values_sql[] =
+	"CREATE TABLE manifest AS SELECT run, node, json ->> 'job' AS job, "
+	"json ->> 'start' AS start, json ->> 'end' "
+	"AS \"end\", json ->> 'lost' AS lost, json ->> 'synchronized' AS "
+	"synchronized, json ->> 'maxErrorNs' AS "
+	"maxErrorNs, json ->> 'version' AS version FROM text;"
+	"CREATE TABLE rank AS SELECT run, node, value ->> 'rank' AS rank, "
+	"value ->> 'restart' AS restart, value ->> "
+	"'worldSize' AS worldSize, value ->> 'host' AS host, value ->> "
+	"'complete' AS complete, value ->> 'lost' AS "
+	"lost, value ->> 'steps' AS steps, value ->> 'collectives' AS "
+	"collectives, value ->> 'gpu' AS gpu, value "
+	"->> 'report' AS report, value ->> 'version' AS version, value "
+	"->> 'ncclRank' AS ncclRank, value ->> 'source' AS source FROM "
+	"text, json_each(text.json, '$.ranks') AS e WHERE e.type = "
+	"'object';"
+	"CREATE TABLE file AS SELECT run, node, value ->> 'table' AS name, "
+	"value ->> 'rows' AS rows, value ->> "
+	"'bytes' AS bytes FROM text, json_each(text.json, '$.files') AS e "
+	"WHERE e.type = 'object';";
 
 static int bad(sqlite3 *db, const char *run, const char *node, const char *why)
 {
@@ -169,6 +171,8 @@ sqlite3 *manifests_read(const char *folder, const char *run, char *why, size_t w
 		}
 	if (dir)
 		closedir(dir);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, values_sql, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		return db;
 	snprintf(why, why_len, "%s", sqlite3_errmsg(db));

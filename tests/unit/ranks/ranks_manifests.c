@@ -60,6 +60,18 @@ static void manifest_is_a_row_of_each_table(void **state)
 	assert_bad("");
 }
 
+/* A view would read the whole JSON for each rank. */
+static void values_are_taken_from_manifests_once(void **state)
+{
+	(void)state;
+	put_manifest("one", "a", "{\"ranks\": [{\"rank\": 5}]}");
+	read_run(NULL);
+	assert_rows(db,
+		    "SELECT type, group_concat(name) FROM (SELECT * FROM sqlite_schema ORDER BY "
+		    "name) GROUP BY type",
+		    "table bad,file,manifest,rank,text\n");
+}
+
 static void run_alone_is_read_where_it_is_asked_for(void **state)
 {
 	(void)state;
@@ -299,6 +311,7 @@ int main(void)
 		MANIFEST_TEST(folder_that_is_not_there_is_named),
 		MANIFEST_TEST(folder_without_runs_has_empty_tables),
 		MANIFEST_TEST(manifest_is_a_row_of_each_table),
+		MANIFEST_TEST(values_are_taken_from_manifests_once),
 		MANIFEST_TEST(run_alone_is_read_where_it_is_asked_for),
 		MANIFEST_TEST(other_files_are_no_manifests),
 		MANIFEST_TEST(what_is_no_json_is_bad),
