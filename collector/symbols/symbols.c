@@ -5,205 +5,31 @@
  * libdwfl: which file is the right one is ours to say, and libdwfl brings a client of debuginfod that cannot be given
  * a time to be ready in.
  */
-#include "collector/symbols/symbols_internal.h"
+#include "collector/symbols/symbols_session.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/base/hash.h"
 #include "collector/base/plain_file.h"
 #include "collector/symbols/symbols_answer.h"
-#include "collector/symbols/symbols_apart.h"
 #include "collector/symbols/symbols_owner.h"
 #include "collector/symbols/sigbus_guard.h"
-#include "collector/symbols/symbols_cache.h"
-#include "collector/symbols/demangle.h"
-
-#define BLOCK_BYTES 65536u
-#define MODULES     1024u /* buckets */
-#define PIDS        64u
-#define JIT_BYTES   (256u << 20) /* bytes kept of maps and dumps of code made at run time */
-
-struct block {
-	struct block *next;
-	size_t used;
-	char text[];
-};
-
-/* Texts, each once, by their sources. */
-struct known {
-	const char *key, *text;
-};
-
-struct answer {
-	uint64_t address;
-	uint32_t first, cnt; /* in the module's frames; first 0: free */
-};
-
-struct symbols_module {
-	struct symbols_module *next;
-	char *path;
-	uint8_t build_id[64];
-	size_t build_id_len;
-	struct {
-		struct symbols_mapped by; /* pid 0: not known */
-		int fd;                   /* descriptor of the file; -1: none */
-	} mapped;
-	bool is_open, is_broken;
-	struct {
-		bool is; /* read by another process: its names are not here */
-		struct symbols_apart_file file;
-	} apart;
-	struct symbols_file file;
-	struct symbols_table table;
-	struct symbols_dwarf *dwarf;
-	struct symbols_frame *frame; /* of all answers; the first is not used */
-	size_t frames, frame_cap;
-	struct {
-		struct answer *list; /* open addressing */
-		size_t cnt, cap;
-		const struct cached_module *cached; /* of earlier recordings; NULL: none */
-		bool has_asked_cache, has_new;      /* new: not from there */
-	} answers;
-};
-
-struct jit {
-	struct jit *next;
-	int64_t pid;
-	struct symbols_jit *of; /* NULL: nothing there */
-};
-
-struct symbols {
-	struct block *blocks;
-	struct known *known;
-	size_t known_cnt, known_cap;
-	struct symbols_module *module[MODULES];
-	struct jit *jit[PIDS];
-	size_t jit_room; /* in bytes */
-	struct symbols_kernel *kernel;
-	bool has_kernel; /* was tried */
-	struct symbols_cache *cache;
-	bool has_cache; /* was tried */
-	struct symbols_server server;
-	struct symbols_reader *reader;
-	struct symbols_apart *apart; /* NULL: no file of another user yet */
-	unsigned held;               /* descriptors of files */
-};
 
 #define HELD_MOST 64
-/* For later recordings: bytes around an address, and all that are looked at in a file. */
-#define SPAN_MOST 256u
-#define WALK_MOST 8192u
-
-static size_t hash_text(const char *text)
-{
-	uint64_t h = 14695981039346656037u;
-
-	for (; *text; text++)
-		h = (h ^ (uint8_t)*text) * 1099511628211u;
-	return (size_t)(h ^ h >> 32);
-}
 
 /* ---- texts ---- */
 
-static char *keep(struct symbols *s, const char *text)
-{
-	size_t len = strlen(text) + 1, cap = len > BLOCK_BYTES ? len : BLOCK_BYTES;
-	struct block *b = s->blocks;
-	char *copy;
-
-	if (!b || cap - b->used < len || len > BLOCK_BYTES) {
-		b = malloc(sizeof(*b) + cap);
-		if (!b)
-			return NULL;
-		b->used = 0;
-		b->next = s->blocks;
-		s->blocks = b;
-	}
-	copy = b->text + b->used;
-	memcpy(copy, text, len);
-	b->used += len;
-	return copy;
-}
-
-static bool grow_known(struct symbols *s)
-{
-	size_t cap = s->known_cap ? s->known_cap * 2 : 4096;
-	struct known *list = calloc(cap, sizeof(*list));
-
-	if (!list)
-		return false;
-	for (size_t i = 0; i < s->known_cap; i++) {
-		size_t at;
-
-		if (!s->known[i].key)
-			continue;
-		for (at = hash_text(s->known[i].key); list[at &= cap - 1].key; at++)
-			;
-		list[at] = s->known[i];
-	}
-	free(s->known);
-	s->known = list;
-	s->known_cap = cap;
-	return true;
-}
-
-static struct known *known_at(struct symbols *s, const char *key)
-{
-	size_t at;
-
-	if (s->known_cnt * 2 >= s->known_cap && !grow_known(s))
-		return NULL;
-	for (at = hash_text(key); s->known[at &= s->known_cap - 1].key; at++)
-		if (strcmp(s->known[at].key, key) == 0)
-			break;
-	return &s->known[at];
-}
-
 const char *symbols_text(struct symbols *s, const char *text)
 {
-	struct known *k = known_at(s, text);
-
-	if (k && !k->key) {
-		k->key = keep(s, text);
-		s->known_cnt += k->key != NULL;
-	}
-	return k ? k->key : NULL;
+	return symbols_texts_keep(&s->texts, text);
 }
 
 const char *symbols_demangled(struct symbols *s, const char *symbol)
 {
-	struct known *k = known_at(s, symbol);
-	char *name;
-
-	if (!k)
-		return NULL;
-	if (!k->key) {
-		k->key = keep(s, symbol);
-		if (!k->key)
-			return NULL;
-		s->known_cnt++;
-	}
-	if (!k->text) {
-		name = demangle_function(symbol);
-		k->text = name && *name ? keep(s, name) : k->key;
-		free(name);
-	}
-	return k->text;
-}
-
-/*
- * The loop of the interpreter is one function, in parts: the one that is called, and ".cold" or the like. Where it is
- * built of functions that call each other at their ends (3.14), any of them.
- */
-bool symbols_is_interpreter(const char *symbol)
-{
-	static const char loop[] = "_PyEval_EvalFrameDefault", tail[] = "_TAIL_CALL_";
-
-	return (strncmp(symbol, loop, sizeof(loop) - 1) == 0 &&
-		(!symbol[sizeof(loop) - 1] || symbol[sizeof(loop) - 1] == '.')) ||
-	       strncmp(symbol, tail, sizeof(tail) - 1) == 0;
+	return symbols_texts_demangled(&s->texts, symbol);
 }
 
 /* ---- session ---- */
@@ -240,27 +66,17 @@ static void module_free(struct symbols_module *m)
 	free(m);
 }
 
-static struct cached_key key_of(const struct symbols_module *m)
+struct cached_key symbols_key_of(const struct symbols_module *m)
 {
 	return (struct cached_key){m->build_id, m->build_id_len, m->path, m->mapped.fd};
 }
-
-/* Debug information of its own, for a file that its path leads to: what distributions ship. */
-static bool is_kept(const struct symbols_module *m)
-{
-	return m->answers.has_new && m->build_id_len && !m->is_broken && m->dwarf &&
-	       m->file.debug.at && (m->mapped.fd >= 0 || strcmp(m->file.path, m->path) == 0) &&
-	       symbols_dwarf_is_alone(m->dwarf);
-}
-
-static void cache_write(struct symbols *s);
 
 void symbols_close(struct symbols *s)
 {
 	if (!s || symbols_leave(s))
 		return;
 	if (s->cache)
-		cache_write(s);
+		symbols_keep_answers(s);
 	for (unsigned i = 0; i < MODULES; i++)
 		for (struct symbols_module *m = s->module[i], *next; m; m = next) {
 			next = m->next;
@@ -275,11 +91,7 @@ void symbols_close(struct symbols *s)
 	symbols_apart_free(s->apart);
 	symbols_kernel_close(s->kernel);
 	symbols_cache_close(s->cache);
-	for (struct block *b = s->blocks, *next; b; b = next) {
-		next = b->next;
-		free(b);
-	}
-	free(s->known);
+	symbols_texts_free(&s->texts);
 	free(s);
 }
 
@@ -519,8 +331,8 @@ static size_t ask_apart(struct symbols *s, struct symbols_module *m, uint64_t ad
 	return cnt;
 }
 
-static size_t ask(struct symbols *s, struct symbols_module *m, uint64_t address,
-		  struct symbols_frame *frame, size_t room)
+size_t symbols_ask(struct symbols *s, struct symbols_module *m, uint64_t address,
+		   struct symbols_frame *frame, size_t room)
 {
 	struct question q = {s, m, address, frame, room, 0};
 
@@ -582,7 +394,7 @@ static bool keep_frames(struct symbols_module *m, const struct symbols_frame *fr
 static bool is_in_cache(struct symbols *s, struct symbols_module *m, uint64_t address,
 			struct symbols_frame *frame, size_t room, size_t *cnt)
 {
-	struct cached_key key = key_of(m);
+	struct cached_key key = symbols_key_of(m);
 
 	if (!m->build_id_len)
 		return false;
@@ -610,7 +422,7 @@ static const struct answer *answer(struct symbols *s, struct symbols_module *m, 
 	a = &m->answers.list[place(m, address)];
 	if (!a->first) {
 		if (!is_in_cache(s, m, address, found, SYMBOLS_FRAMES_MAX + 1, &cnt)) {
-			cnt = ask(s, m, address, found, SYMBOLS_FRAMES_MAX + 1);
+			cnt = symbols_ask(s, m, address, found, SYMBOLS_FRAMES_MAX + 1);
 			m->answers.has_new = true;
 		}
 		if (!keep_frames(m, found, cnt))
@@ -642,112 +454,6 @@ size_t symbols_at(struct symbols *s, struct symbols_module *m, uint64_t address,
 	cnt = a->cnt < room ? a->cnt : room;
 	memcpy(frame, m->frame + a->first + (a->cnt - cnt), cnt * sizeof(*frame));
 	return cnt;
-}
-
-/* ---- answers for later recordings ---- */
-
-static bool is_equal(const struct symbols_frame *a, const struct symbols_frame *b, size_t cnt)
-{
-	/* Texts are kept once. */
-	for (size_t i = 0; i < cnt; i++)
-		if (a[i].function != b[i].function || a[i].file != b[i].file ||
-		    a[i].line != b[i].line || a[i].is_inlined != b[i].is_inlined ||
-		    a[i].is_interpreter != b[i].is_interpreter)
-			return false;
-	return true;
-}
-
-struct walk { /* through addresses of a file, in order */
-	struct symbols *symbols;
-	struct symbols_module *module;
-	struct cached_span span; /* bytes 0: none */
-	struct symbols_frame frame[SYMBOLS_FRAMES_MAX + 1];
-	size_t cnt, left; /* left: addresses that may still be asked for */
-};
-
-static void put_span(struct walk *w)
-{
-	if (w->span.bytes)
-		symbols_cache_answer(w->symbols->cache, &w->span, w->frame, w->cnt);
-	w->span.bytes = 0;
-}
-
-static void walk_over(struct walk *w, uint64_t address)
-{
-	struct symbols_frame found[SYMBOLS_FRAMES_MAX + 1];
-	size_t cnt = ask(w->symbols, w->module, address, found, SYMBOLS_FRAMES_MAX + 1);
-
-	if (w->span.bytes && w->span.from + w->span.bytes == address && cnt == w->cnt &&
-	    is_equal(found, w->frame, cnt)) {
-		w->span.bytes++;
-		return;
-	}
-	put_span(w);
-	w->span = (struct cached_span){address, 1};
-	memcpy(w->frame, found, cnt * sizeof(*found));
-	w->cnt = cnt;
-}
-
-/* A sample is rarely taken at the same place again, but often near it. */
-static void walk_around(struct walk *w, uint64_t address, uint64_t *done)
-{
-	uint64_t from = address > SPAN_MOST ? address - SPAN_MOST : 0;
-
-	for (uint64_t at = from > *done ? from : *done; at < address + SPAN_MOST && w->left; at++) {
-		w->left--;
-		walk_over(w, at);
-		*done = at + 1;
-	}
-}
-
-static int by_number(const void *a, const void *b)
-{
-	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-
-	return one < other ? -1 : one > other;
-}
-
-/* New ones, in order. */
-static size_t new_addresses(const struct symbols_module *m, uint64_t *list)
-{
-	struct symbols_frame known[SYMBOLS_FRAMES_MAX + 1];
-	size_t new = 0, cnt;
-
-	for (size_t i = 0; i < m->answers.cap; i++) {
-		const struct answer *a = &m->answers.list[i];
-
-		if (a->first &&
-		    !(m->answers.cached && symbols_cache_find(m->answers.cached, a->address, known,
-							      SYMBOLS_FRAMES_MAX + 1, &cnt)))
-			list[new ++] = a->address;
-	}
-	qsort(list, new, sizeof(*list), by_number);
-	return new;
-}
-
-static void cache_module(struct symbols *s, struct symbols_module *m)
-{
-	const struct cached_key key = key_of(m);
-	uint64_t *list = is_kept(m) ? calloc(m->answers.cnt + 1, sizeof(*list)) : NULL, done = 0;
-	struct walk w = {.symbols = s, .module = m, .left = WALK_MOST};
-	size_t cnt;
-
-	if (list && symbols_cache_add(s->cache, &key, m->file.debug_path, m->answers.cached)) {
-		cnt = new_addresses(m, list);
-		for (size_t i = 0; i < cnt; i++)
-			walk_around(&w, list[i], &done);
-		if (!m->is_broken)
-			put_span(&w);
-	}
-	free(list);
-}
-
-static void cache_write(struct symbols *s)
-{
-	for (unsigned i = 0; i < MODULES; i++)
-		for (struct symbols_module *m = s->module[i]; m; m = m->next)
-			cache_module(s, m);
-	symbols_cache_end(s->cache);
 }
 
 /* ---- code without a file ---- */

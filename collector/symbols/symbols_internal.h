@@ -1,13 +1,14 @@
 /*
  * symbols_internal.h - shared by the files of symbols.h.
  *
- *   symbols.c         the session: modules, texts, earlier lookups
+ *   symbols.c         the session: modules, earlier lookups; symbols_session.h
+ *   symbols_texts.c   texts, each once
  *   symbols_owner.c   whose files this process reads
  *   symbols_apart.c   processes that read files of other users
  *   symbols_serve.c   such a process
  *   symbols_answer.c  messages between both
  *   symbols_prefetch.c   a thread that looks up addresses in advance
- *   symbols_cache.c   answers of earlier recordings
+ *   symbols_cache.c   answers of earlier recordings; symbols_kept.c: for later ones
  *   symbols_file.c    files of a module: which is the right one, where its debug information is
  *   symbols_process.c   files that only the process leads to that has them mapped
  *   symbols_debuginfod.c  debug information from a server
