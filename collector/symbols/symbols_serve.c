@@ -69,12 +69,13 @@ static bool set_limit(__rlimit_resource_t what, rlim_t most)
 	return setrlimit(what, &(struct rlimit){most, most}) == 0;
 }
 
+/* Of AddressSanitizer, whose shadow is larger than any limit: NULL where nothing of the program was built with it. */
+extern void __asan_init(void) __attribute__((weak));
+
 static bool set_limits(void)
 {
-#if !defined(__SANITIZE_ADDRESS__) /* whose shadow is larger */
-	if (!set_limit(RLIMIT_DATA, MEMORY) || !set_limit(RLIMIT_AS, SPACE))
+	if (!__asan_init && (!set_limit(RLIMIT_DATA, MEMORY) || !set_limit(RLIMIT_AS, SPACE)))
 		return false;
-#endif
 	return set_limit(RLIMIT_CPU, CPU_S) && set_limit(RLIMIT_STACK, STACK) &&
 	       set_limit(RLIMIT_NOFILE, FILES_MOST) && set_limit(RLIMIT_CORE, 0) &&
 	       set_limit(RLIMIT_FSIZE, 0) && set_limit(RLIMIT_NPROC, 0) &&
