@@ -130,11 +130,9 @@ bool db_read_has_samples(sqlite3 *db)
 	return has;
 }
 
-#define LAUNCHES                                                                                  \
-	"CREATE TEMP VIEW SL_CHAIN_LAUNCHES AS SELECT start, end, globalTid, correlationId, "     \
-	"nameId, %s AS "                                                                          \
-	"stack FROM %sCUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId IS NOT NULL AND globalTid " \
-	"IS NOT NULL"
+#define LAUNCHES                                                                              \
+	"CREATE TEMP VIEW SL_CHAIN_LAUNCHES AS SELECT start, end, globalTid, correlationId, " \
+	"nameId, %s AS stack FROM %sCUPTI_ACTIVITY_KIND_RUNTIME"
 
 int db_read_add_stack_views(sqlite3 *db)
 {
