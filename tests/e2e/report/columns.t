@@ -13,7 +13,7 @@ columns_of() { # REPORT
 }
 # Whether one of the tables that a report is made from can be in a report of Sightline.
 recorded() { # REPORT
-	sed -n 's/^-- needs: \(.*\) = .*/\1/p' "$SOURCES/stats/reports/$1.sql" | sed 's/ or /\n/g' | sed 's/[.=].*//' >needs
+	sed -n 's/^-- needs: \(.*\) = .*/\1/p' "$SOURCES/stats/reports/$1.sql" | sed 's/ or /\n/g' | sed 's/[.=].*//; s/^SL_GPU_WORK$/CUPTI_ACTIVITY_KIND_KERNEL/' >needs
 	sed -n 's/^-- @table \([A-Za-z0-9_]*\).*/\1/p' "$TOP/collector/schema.sql" | grep -qxFf needs
 }
 listed() { grep "^$1 |" "$LIST" | awk -F ' [|] ?' '{ print $2 }'; }
