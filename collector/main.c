@@ -11,7 +11,7 @@
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
-#include "collector/base/plain_file.h"
+#include "collector/report/plain_sqlite.h"
 #include "collector/options/output_name.h"
 #include "collector/run/own_preload.h"
 #include "collector/symbols/symbols.h"

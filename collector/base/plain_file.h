@@ -15,8 +15,3 @@ int plain_file_open(const char *path, bool follow, struct stat *st);
  * this machine knows.
  */
 bool plain_file_is_same(const char *path, const char *other);
-/*
- * From now on SQLite opens plain files alone, of databases and of what lies beside them: a pipe that is called REPORT-journal would
- * hold up each command that reads the report.
- */
-void plain_files_for_sqlite(void);

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "collector/base/plain_file.h"
+#include "collector/report/plain_sqlite.h"
 #include "collector/symbols/symbols_internal.h"
 
 #include <fcntl.h>
