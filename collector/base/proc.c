@@ -426,3 +426,26 @@ int proc_exit_status(uint32_t pid, int pidfd)
 		return -1;
 	return info.exit_code;
 }
+
+uint64_t proc_waited_ns(uint32_t pid)
+{
+	char path[300], text[96];
+	struct dirent *e;
+	uint64_t sum = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/%u/task", proc_root(), pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir))) {
+		unsigned long long ran, waited;
+
+		snprintf(path, sizeof(path), "%s/%u/task/%.20s/schedstat", proc_root(), pid,
+			 e->d_name);
+		if (slurp(path, text, sizeof(text)) > 0 &&
+		    sscanf(text, "%llu %llu", &ran, &waited) == 2)
+			sum += waited;
+	}
+	if (dir)
+		closedir(dir);
+	return sum;
+}

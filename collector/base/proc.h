@@ -57,6 +57,11 @@ bool users_have_mapped(uint64_t device, uint64_t inode);
 /* The kernel's letter for its state ('R', 'T', 'Z', ...), 0 when there is no such process. */
 #define PROC_STATE_UNKNOWN '?' /* there is one, but no descriptor to read its state by */
 char proc_state(uint32_t pid);
+/*
+ * ns for which the threads of process @pid, in sum, were ready to run and had no CPU (proc(5), schedstat); 0: no such process, or
+ * a kernel that does not count. A thread that has ended takes its part along.
+ */
+uint64_t proc_waited_ns(uint32_t pid);
 /* Returns the process's parent, 0 unknown. */
 uint32_t proc_parent(uint32_t pid);
 struct proc_origin {

@@ -25,12 +25,14 @@
 
 #include "collector/base/beside.h"
 #include "collector/base/now.h"
+#include "collector/base/proc.h"
 
 #define RING_METRICS (UINT64_C(32) << 20) /* two seconds of eight GPUs at 10 kHz */
 #define RING_HEALTH  (UINT64_C(1) << 20)
 #define LOOK_MS      250 /* between two looks at sl-gpu */
 #define LOOK_METRICS 100 /* the same where it writes much */
 #define HELLO_MS     5000
+#define DOUBT_MS     500 /* of silence, from which on the time without a CPU is taken off */
 #define END_MS       1000
 /* Values per second of all GPUs together that a report takes at a bearable cost; more where the user asks for a rate. */
 #define ROWS_DEFAULT 200000
@@ -254,6 +256,24 @@ static void on_socket(void *ctx, int fd)
 		on_end(h);
 }
 
+/*
+ * Milliseconds of the @ms since the last look in which a thread of sl-gpu waited for a CPU: a busy machine is no driver that
+ * hangs. Where several threads waited, their sum, which makes the patience longer.
+ */
+static unsigned starved(struct health *h, unsigned ms)
+{
+	uint64_t waited = 0, before = h->process.waited_ns, more;
+	bool is_silent = h->process.mute_ms >= DOUBT_MS;
+
+	for (unsigned i = 0; i < PROBE_THREADS; i++)
+		is_silent |= h->process.beat[i].silent_ms >= DOUBT_MS;
+	if (is_silent)
+		waited = proc_waited_ns((uint32_t)h->process.pid);
+	h->process.waited_ns = waited;
+	more = before && waited > before ? (waited - before) / 1000000 : 0;
+	return more < ms ? (unsigned)more : ms;
+}
+
 /* Milliseconds of silence of the most silent thread beyond its announced limit; 0: none. */
 static unsigned silence(struct health *h, unsigned ms)
 {
@@ -293,7 +313,7 @@ static void on_timer(void *ctx, int fd)
 			on_end(h);
 		return;
 	}
-	silent = silence(h, h->process.look_ms);
+	silent = silence(h, h->process.look_ms - starved(h, h->process.look_ms));
 	if (!silent)
 		return;
 	take_leave(h, true);

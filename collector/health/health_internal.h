@@ -68,6 +68,7 @@ struct health_process {
 	bool is_ready, has_hello;
 	bool is_ending;            /* we have asked for it */
 	unsigned look_ms, mute_ms; /* between two looks; without a hello so far */
+	uint64_t waited_ns; /* proc_waited_ns() at the last look at a silent thread; 0: none */
 	struct {
 		uint32_t count;
 		unsigned silent_ms;
