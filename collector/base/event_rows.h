@@ -3,17 +3,22 @@
 
 #include <stdint.h>
 
-/* Kinds of rows made of the kernel's events and of counters; their names in SL_LOST_EVENTS: recording.c. */
+/* Kinds of rows made of the kernel's events and of counters, with their names in SL_LOST_EVENTS. */
+#define EVENT_ROWS(ROW)                                 \
+	ROW(SWITCH, "context switches")                 \
+	ROW(CALL, "system calls")                       \
+	ROW(SAMPLE, "CPU samples")                      \
+	ROW(OFF_CPU, "stacks of threads without a CPU") \
+	ROW(FAULT, "page faults")                       \
+	ROW(BLOCK, "requests to block devices")         \
+	ROW(COUNTER, "intervals of event counters")     \
+	ROW(HOST, "samples of host counters")           \
+	ROW(GPU, "samples and events of GPUs")
+
 enum row_kind {
-	ROWS_SWITCH,
-	ROWS_CALL,
-	ROWS_SAMPLE,
-	ROWS_OFF_CPU,
-	ROWS_FAULT,
-	ROWS_BLOCK,
-	ROWS_COUNTER,
-	ROWS_HOST,
-	ROWS_GPU,
+#define ROW(kind, name) ROWS_##kind,
+	EVENT_ROWS(ROW)
+#undef ROW
 	ROWS_KINDS
 };
 

@@ -68,16 +68,10 @@ void recording_failed(struct recording *r)
 
 uint64_t recording_lost_rows(struct recording *r, const char *why)
 {
-	static const char *const name[ROWS_KINDS] = {
-		[ROWS_SWITCH] = "context switches",
-		[ROWS_CALL] = "system calls",
-		[ROWS_SAMPLE] = "CPU samples",
-		[ROWS_OFF_CPU] = "stacks of threads without a CPU",
-		[ROWS_FAULT] = "page faults",
-		[ROWS_BLOCK] = "requests to block devices",
-		[ROWS_COUNTER] = "intervals of event counters",
-		[ROWS_HOST] = "samples of host counters",
-		[ROWS_GPU] = "samples and events of GPUs",
+	static const char *const names[] = {
+#define ROW(kind, name) name,
+		EVENT_ROWS(ROW)
+#undef ROW
 	};
 	uint64_t sum = 0;
 
@@ -87,7 +81,7 @@ uint64_t recording_lost_rows(struct recording *r, const char *why)
 
 		if (!dead->cnt)
 			continue;
-		snprintf(what, sizeof(what), "%s: %s", name[kind], why);
+		snprintf(what, sizeof(what), "%s: %s", names[kind], why);
 		db_lost(r->report->db, dead->first, dead->last, DB_NULL, what, (int64_t)dead->cnt);
 		sum += dead->cnt;
 		*dead = (struct event_rows){0};

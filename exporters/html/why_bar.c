@@ -23,7 +23,7 @@
 #define COLOUR_UNKNOWN "unknown"
 
 static const char *const class_of[WHY_REASON_CNT] = {
-#define REASON(id, text, part, colour) [WHY_##id] = COLOUR_##colour,
+#define REASON(id, text, part, colour, ends) [WHY_##id] = COLOUR_##colour,
 #include "exporters/why/walk/reasons.def"
 };
 

@@ -173,7 +173,7 @@ enum part {
 };
 
 static const uint8_t part_of[WHY_REASON_CNT] = {
-#define REASON(id, text, part, colour) [WHY_##id] = PART_##part,
+#define REASON(id, text, part, colour, ends) [WHY_##id] = PART_##part,
 #include "exporters/why/walk/reasons.def"
 };
 

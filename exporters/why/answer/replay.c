@@ -134,9 +134,16 @@ static void spend_import(struct run *r, uint32_t thread, uint32_t culprit, int64
 /* Waits for events outside of the program, which go on in parallel. */
 static bool is_outside(uint32_t reason)
 {
-	return reason == WHY_SLEEP || reason == WHY_FILE || reason == WHY_FSYNC ||
-	       reason == WHY_SOCKET || reason == WHY_SOCKET_ANY || reason == WHY_PIPE ||
-	       reason == WHY_POLL || reason == WHY_SIGNAL;
+	enum {
+		ENDS_INSIDE,
+		ENDS_OUTSIDE
+	};
+	static const uint8_t ends_at[] = {
+#define REASON(id, text, part, colour, ends) [WHY_##id] = ENDS_##ends,
+#include "exporters/why/walk/reasons.def"
+	};
+
+	return ends_at[reason] == ENDS_OUTSIDE;
 }
 
 static void own_span(void *ctx, const struct why_cause *cause, int64_t ns)

@@ -51,7 +51,7 @@ static const struct {
 static const struct {
 	const char *text, *name;
 } reasons[] = {
-#define REASON(id, text, part, colour) {text, #id},
+#define REASON(id, text, part, colour, ends) {text, #id},
 #include "exporters/why/walk/reasons.def"
 };
 

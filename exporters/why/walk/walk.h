@@ -9,7 +9,7 @@
 #include "exporters/why/model/place.h"
 
 enum why_reason {
-#define REASON(id, text, part, colour) WHY_##id,
+#define REASON(id, text, part, colour, ends) WHY_##id,
 #include "exporters/why/walk/reasons.def"
 	WHY_REASON_CNT
 };
