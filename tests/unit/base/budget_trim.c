@@ -17,11 +17,12 @@
 /* The last block is held, so that the heap cannot shrink at its top. */
 static void freed_memory_is_given_back(void **state)
 {
-	char **block = calloc(BLOCKS, sizeof(*block));
+	char **block;
 
 	(void)state;
 	if (BUDGET_MEMORY > (uint64_t)BLOCKS * BYTES)
 		skip(); /* with a sanitizer */
+	block = calloc(BLOCKS, sizeof(*block));
 	assert_non_null(block);
 	for (unsigned i = 0; i < BLOCKS; i++) {
 		block[i] = malloc(BYTES);

@@ -119,6 +119,7 @@ static void begin_with(const char *not_opening)
 
 static void end(void)
 {
+	sources_close(recording);
 	db_abandon(report.db);
 }
 
