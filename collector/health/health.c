@@ -321,7 +321,7 @@ static void on_timer(void *ctx, int fd)
 		h, 2,
 		"GPUs are no longer sampled: sl-gpu gave no sign of life for %.1f s and was ended; "
 		"the recording goes on",
-		silent / 1000.0);
+		silent / 100 / 10.0); /* whole tenths */
 }
 
 static void watch(struct health *h)

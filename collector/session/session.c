@@ -138,7 +138,7 @@ void session_note_report(struct session *s, const char *report)
 	size_t len = strlen(report);
 	int folder, fd;
 
-	/* Most calls bring what is there. */
+	/* Most calls bring the name that is noted already. */
 	if (s->noted == hash)
 		return;
 	folder = session_folder_open(s->dir);

@@ -240,7 +240,7 @@ bool symbols_apart_lost(const struct symbols_apart *a, unsigned i, struct symbol
 
 /* ---- questions ---- */
 
-/* A path may have become a link to a file that its owner may not read: nothing but what is the owner's is handed over. */
+/* A path may have become a link to a file that its owner may not read: a file of another owner is not handed over. */
 static bool is_of(int fd, uid_t owner)
 {
 	struct stat st;

@@ -6,6 +6,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/map.h"
+#include "collector/base/search.h"
 #include "collector/symbols/kernel_asker.h"
 
 #include <stdio.h>
@@ -112,16 +113,8 @@ static void table_read(struct table *t)
 
 static bool table_find(const struct table *t, uint64_t address, struct found *found)
 {
-	size_t low = 0, high = t->cnt;
+	size_t low = search_first(i, 0, t->cnt, t->entry[i].at <= address);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (t->entry[mid].at <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low)
 		return false;
 	found->function = t->entry[low - 1].name;

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/search.h"
+
 #define UNSIZED_MOST 4096u
 
 static bool add(void *to, const struct elf_symbol *s)
@@ -102,16 +104,8 @@ void symbols_table_free(struct symbols_table *t)
 
 const struct symbols_entry *symbols_table_find(const struct symbols_table *t, uint64_t address)
 {
-	size_t low = 0, high = t->cnt;
+	size_t low = search_first(i, 0, t->cnt, t->entry[i].at <= address);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (t->entry[mid].at <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	for (; low && t->entry[low - 1].until > address; low--)
 		if (address - t->entry[low - 1].at < t->entry[low - 1].size)
 			return &t->entry[low - 1];

@@ -99,7 +99,7 @@ static bool is_wanted(const struct making *m, const char *name)
 	       bsearch(name, m->names, m->name_cnt, sizeof(*m->names), by_text);
 }
 
-/* ---- what is written ---- */
+/* ---- types of the result ---- */
 
 static void *room_of(struct making *m, struct bytes *b, uint32_t cnt)
 {

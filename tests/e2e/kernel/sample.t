@@ -361,8 +361,8 @@ sampled alone m 0.25 --backtrace=none
 most 99 '^ [^ ]+ [^ ]+ [^ ]+ 1$' 'the function alone'
 profile none -t none --cpuctxsw=none -s none ./where m 0.05 2>err
 is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name IN ('COMPOSITE_EVENTS', 'SAMPLING_CALLCHAINS', 'SL_STACKS')")" 0 'none: no tables'
-profile window -t none --cpuctxsw=none -s process-tree -d 2 ./where p 2 2>err
-is "$(q "$R" 'SELECT count(*) > 0, max(start) <= (SELECT duration FROM ANALYSIS_DETAILS) FROM COMPOSITE_EVENTS')" '1|1' '--duration: rows lie within'
+profile window -t none --cpuctxsw=none -s process-tree -d 4 ./where p 5 2>err
+is "$(q "$R" 'SELECT count(*) > 20, max(start) <= (SELECT duration FROM ANALYSIS_DETAILS) FROM COMPOSITE_EVENTS')" '1|1' '--duration: rows lie within'
 profile shim -s process-tree ./where t 0.5 2>err
 is $? 3 'samples beside calls and switches: the program runs'
 got=$(q "$R" "SELECT count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = c.symbol WHERE s.value = 'caller'")

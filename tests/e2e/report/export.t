@@ -119,7 +119,7 @@ mkfifo names/pipe && ln -s pipe names/to_pipe
 for name in pipe to_pipe; do
 	for type in chrome sqlite; do
 		ex -t $type -f true -o names/$name small.sqlite 2>log
-		is "$? $(cat log)" "1 sightline: export: small.sqlite: cannot write names/$name: it is no plain file" "export -t $type -f true does not replace what is no plain file: $name"
+		is "$? $(cat log)" "1 sightline: export: small.sqlite: cannot write names/$name: it is no plain file" "export -t $type -f true replaces nothing but a plain file: $name"
 	done
 done
 check 'a pipe that export was told to replace is there' test -p names/pipe -a -L names/to_pipe

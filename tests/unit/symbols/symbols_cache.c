@@ -1,4 +1,4 @@
-/* symbols_cache.c - names kept for later recordings: what is found again, when it counts no more, forged files. */
+/* symbols_cache.c - names kept for later recordings: names found again, changed files, forged files. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
