@@ -27,6 +27,9 @@ static const char of_some[] =
 /* SQLite merges a view of several tables into a query only where a column has the same affinity in all. */
 #define NOTHING "CAST(NULL AS INTEGER)"
 
+/* The process of work that does not say whose it is. */
+#define UNSAID "(SELECT min(globalTid) >> 24 FROM CUPTI_ACTIVITY_KIND_RUNTIME)"
+
 /* Whether the report has the table, or view, and the column; @column NULL: any. */
 static bool has(sqlite3 *db, const char *table, const char *column)
 {
@@ -79,6 +82,15 @@ static void add_columns(sqlite3_str *sql, sqlite3 *db, const char *names, const 
 	}
 }
 
+static void add_process(sqlite3_str *sql, sqlite3 *db, const char *table)
+{
+	bool has_calls = table && has(db, "CUPTI_ACTIVITY_KIND_RUNTIME", "globalTid");
+
+	sqlite3_str_appendf(sql, ", CAST(coalesce(%s, %s) AS INTEGER) AS process",
+			    table && has(db, table, "globalPid") ? "globalPid >> 24" : "NULL",
+			    has_calls ? UNSAID : "NULL");
+}
+
 static void add_part(sqlite3_str *sql, sqlite3 *db, enum gpu_work_kind kind)
 {
 	const struct gpu_work_table *t = &gpu_work_tables[kind];
@@ -87,6 +99,7 @@ static void add_part(sqlite3_str *sql, sqlite3 *db, enum gpu_work_kind kind)
 	sqlite3_str_appendf(sql, "SELECT '%s' AS kind", t->kind);
 	add_columns(sql, db, of_all, of_all, table);
 	add_columns(sql, db, of_some, columns_of[kind], table);
+	add_process(sql, db, table);
 	/* Not of main: a filter puts a view in front of the table. */
 	sqlite3_str_appendf(sql, table ? " FROM %s" : " WHERE 0", table);
 }
@@ -113,10 +126,25 @@ int gpu_work_values(sqlite3 *db, enum gpu_work_kind kind, const char *columns, c
 	return rc;
 }
 
+int64_t gpu_work_unsaid(sqlite3 *db)
+{
+	return sql_number(db, "SELECT " UNSAID, GPU_WORK_NONE);
+}
+
 static bool is_registered(sqlite3 *db)
 {
 	return sql_number(db, "SELECT 1 FROM temp.sqlite_master WHERE name = 'SL_GPU_WORK'", 0) ==
 	       1;
+}
+
+/* A report without kernels has the table as a view that has no rows (read/db_views.c). */
+static void add_kernels(sqlite3_str *sql, sqlite3 *db)
+{
+	const char *table = gpu_work_tables[GPU_WORK_KERNEL].name;
+
+	sqlite3_str_appendall(sql, "; CREATE TEMP VIEW SL_GPU_KERNELS AS SELECT *");
+	add_process(sql, db, has(db, table, NULL) ? table : NULL);
+	sqlite3_str_appendf(sql, " FROM %s", table);
 }
 
 /* Tables that the report lacks have no part, but where it lacks all. */
@@ -139,6 +167,7 @@ int gpu_work_register(sqlite3 *db)
 		add_part(sql, db, kind);
 		between = " UNION ALL ";
 	}
+	add_kernels(sql, db);
 	text = sqlite3_str_finish(sql);
 	rc = text ? sqlite3_exec(db, text, NULL, NULL, NULL) : SQLITE_NOMEM;
 	sqlite3_free(text);

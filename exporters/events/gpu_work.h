@@ -2,10 +2,12 @@
  * gpu_work.h - the work of GPUs, of all kinds: kernels, graphs, copies, fills.
  *
  *   SL_GPU_WORK(kind, globalPid, deviceId, contextId, greenContextId, streamId, start, end, correlationId, graphNodeId,
- *               shortName, demangledName, mangledName, copyKind, bytes, srcKind, dstKind)
+ *               shortName, demangledName, mangledName, copyKind, bytes, srcKind, dstKind, process)
+ *   SL_GPU_KERNELS(the columns of CUPTI_ACTIVITY_KIND_KERNEL, process)
  *
- * is a view of all tables of gpu_work.def, in their order; kind: 'kernel', 'graph', 'memcpy', 'memset'; columns that a kind or the
- * report does not have are NULL; srcKind of a fill: the kind of memory that is filled. start and end are nanoseconds of the
+ * are views: the first of all tables of gpu_work.def, in their order. kind: 'kernel', 'graph', 'memcpy', 'memset'; columns that a kind
+ * or the report does not have are NULL. process: globalPid >> 24; work in old reports does not say whose it is: it is of the process
+ * with the least number that calls CUDA. srcKind of a fill: the kind of memory that is filled. start and end are nanoseconds of the
  * report's clock; end is NULL or before start where it was not recorded.
  *
  * An aggregate or window function over a union makes SQLite read all columns; (SELECT start, end FROM SL_GPU_WORK LIMIT -1) reads
@@ -14,6 +16,7 @@
 #pragma once
 
 #include <sqlite3.h>
+#include <stdint.h>
 
 enum gpu_work_kind {
 #define GPU_WORK(kind, name, table, columns) GPU_WORK_##kind,
@@ -39,5 +42,9 @@ char *gpu_work_of(sqlite3 *db, enum gpu_work_kind kind);
 int gpu_work_values(sqlite3 *db, enum gpu_work_kind kind, const char *columns, const char *where,
 		    int (*row)(void *ctx, sqlite3_value **values), void *ctx);
 
-/* Adds the view SL_GPU_WORK, once per connection. SQLite's result code. */
+/* The process of work that does not say whose it is; GPU_WORK_NONE: no process calls CUDA. */
+#define GPU_WORK_NONE INT64_MIN
+int64_t gpu_work_unsaid(sqlite3 *db);
+
+/* Adds these views, once per connection. SQLite's result code. */
 int gpu_work_register(sqlite3 *db);

@@ -1,7 +1,6 @@
 /* launches.c - calls and work are joined by sorting both by process and correlation id. */
 #include "exporters/events/launches.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,41 +30,17 @@ struct call_record {
 	" FROM " from " WHERE correlationId <> 0 AND globalTid IS NOT NULL AND start IS NOT NULL"
 
 /* SL_LAUNCHES: with min() SQLite takes the other columns from the row that has it. */
+/* clang-format off */
 static const char views[] =
-	"SAVEPOINT SL_LAUNCHES; CREATE TEMP VIEW IF NOT EXISTS SL_LAUNCH_CALLS AS " CALLS(
-		"",
-		"CUPTI_ACTIVITY_KIND_RUNTIME") ";"
-					       "CREATE TEMP VIEW IF NOT EXISTS SL_LAUNCH_STACKS "
-					       "AS " CALLS(
-						       ", stack",
-						       "SL_CHAIN_LAUNCHES") ";"
-									    "CREATE TEMP VIEW IF "
-									    "NOT EXISTS "
-									    "SL_LAUNCHES AS SELECT "
-									    "w.*, c.start AS "
-									    "callStart, c.end AS "
-									    "callEnd, globalTid, "
-									    "nameId FROM "
-									    "SL_GPU_WORK AS w LEFT "
-									    "JOIN (SELECT process, "
-									    "correlationId, "
-									    "min(start) AS start, "
-									    "end, globalTid, "
-									    "nameId FROM "
-									    "SL_LAUNCH_CALLS GROUP "
-									    "BY "
-									    "1, 2) AS c ON "
-									    "c.correlationId = "
-									    "w.correlationId AND "
-									    "c.process = "
-									    "coalesce(w.globalPid "
-									    ">> "
-									    "24, (SELECT "
-									    "min(globalTid) >> 24 "
-									    "FROM "
-									    "CUPTI_ACTIVITY_KIND_"
-									    "RUNTIME));"
-									    "RELEASE SL_LAUNCHES";
+	"SAVEPOINT SL_LAUNCHES;"
+	"CREATE TEMP VIEW IF NOT EXISTS SL_LAUNCH_CALLS AS " CALLS("", "CUPTI_ACTIVITY_KIND_RUNTIME") ";"
+	"CREATE TEMP VIEW IF NOT EXISTS SL_LAUNCH_STACKS AS " CALLS(", stack", "SL_CHAIN_LAUNCHES") ";"
+	"CREATE TEMP VIEW IF NOT EXISTS SL_LAUNCHES AS "
+	"SELECT w.*, c.start AS callStart, c.end AS callEnd, globalTid, nameId FROM SL_GPU_WORK AS w "
+	"LEFT JOIN (SELECT process, correlationId, min(start) AS start, end, globalTid, nameId "
+	"FROM SL_LAUNCH_CALLS GROUP BY 1, 2) AS c ON c.correlationId = w.correlationId AND c.process = w.process;"
+	"RELEASE SL_LAUNCHES";
+/* clang-format on */
 
 int launches_register(sqlite3 *db)
 {
@@ -105,11 +80,6 @@ void launches_free(struct launches *l)
 
 /* ---- adding ---- */
 
-static bool is_id(int64_t id)
-{
-	return id != 0 && id != LAUNCH_NONE;
-}
-
 int launches_add_call(struct launches *l, int64_t id, const struct launch_call *call)
 {
 	const struct call_record c = {call->tid >> 24, id, *call};
@@ -117,7 +87,7 @@ int launches_add_call(struct launches *l, int64_t id, const struct launch_call *
 	if (!l->any_call || c.process < l->least)
 		l->least = c.process;
 	l->any_call = true;
-	return is_id(id) ? sorter_add(l->calls, (const int64_t *)&c) : SQLITE_OK;
+	return launch_is_id(id) ? sorter_add(l->calls, (const int64_t *)&c) : SQLITE_OK;
 }
 
 int launches_add_work(struct launches *l, int64_t pid, int64_t id, const int64_t *words)
@@ -125,7 +95,7 @@ int launches_add_work(struct launches *l, int64_t pid, int64_t id, const int64_t
 	int64_t w[IDS + WORDS_MAX] = {pid == LAUNCH_NONE ? l->least : pid >> 24, id};
 
 	memcpy(w + IDS, words, l->words * sizeof(*words));
-	return is_id(id) ? sorter_add(l->work, w) : SQLITE_OK;
+	return launch_is_id(id) ? sorter_add(l->work, w) : SQLITE_OK;
 }
 
 /* ---- reading a report ---- */

@@ -2,8 +2,8 @@
  * launches.h - which CUDA call started which work of a GPU.
  *
  * Work belongs to the call of its process that has its correlation id. Ids are unique within a process only, and 0 is none. Of
- * several calls with one id (of the runtime and, below it, of the driver) it is the one that began first. Work that does not say
- * whose it is, as in old reports, is of the process with the least number that calls CUDA. A graph's work has the id of the
+ * several calls with one id (of the runtime and, below it, of the driver) it is the one that began first. Work is of the
+ * process that SL_GPU_WORK gives for it. A graph's work has the id of the
  * call that launched the graph. Migrations of unified memory, and work whose call was lost, have no call; most calls have no work.
  *
  *   SL_LAUNCHES(the columns of SL_GPU_WORK, callStart, callEnd, globalTid, nameId)
@@ -18,10 +18,16 @@
 #pragma once
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define LAUNCH_NONE INT64_MIN          /* a value that is NULL in the report */
 #define LAUNCH_OPEN (INT64_C(1) << 62) /* the end of a call that did not return */
+
+static inline bool launch_is_id(int64_t id)
+{
+	return id != 0 && id != LAUNCH_NONE;
+}
 
 /* Adds these views and SL_GPU_WORK, once per connection. SQLite's result code. */
 int launches_register(sqlite3 *db);

@@ -193,10 +193,10 @@ static int read_range(struct ncu *n, char *why, size_t why_len)
 static const char take_kernels[] =
 	"DROP TABLE IF EXISTS temp.SL_NCU_KERNEL; DROP TABLE IF EXISTS temp.SL_NCU_CALL; "
 	"DROP TABLE IF EXISTS temp.SL_NCU_LAUNCH; "
-	"CREATE TEMP TABLE SL_NCU_KERNEL AS SELECT nr, globalPid >> 24 AS process, correlationId, "
+	"CREATE TEMP TABLE SL_NCU_KERNEL AS SELECT nr, process, correlationId, "
 	"start, end, deviceId, streamId, graphNodeId, launchType, gridX, gridY, gridZ, blockX, "
 	"blockY, blockZ, registersPerThread AS registers, staticSharedMemory AS static, "
-	"dynamicSharedMemory AS dynamic FROM SL_NCU_NAME JOIN CUPTI_ACTIVITY_KIND_KERNEL AS k ON "
+	"dynamicSharedMemory AS dynamic FROM SL_NCU_NAME JOIN SL_GPU_KERNELS AS k ON "
 	"coalesce(k.mangledName, k.demangledName) = SL_NCU_NAME.id; "
 	"CREATE TEMP TABLE SL_NCU_CALL (process, correlationId, start, globalTid, PRIMARY KEY "
 	"(correlationId, process)) WITHOUT ROWID; "

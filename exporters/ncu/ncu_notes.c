@@ -31,8 +31,8 @@ static const char without_kernel[] =
 	"CUPTI_ACTIVITY_KIND_RUNTIME WHERE returnValue = 0 AND nameId IN (SELECT id FROM StringIds "
 	"WHERE value GLOB 'cudaLaunchKernel*' OR value GLOB 'cuLaunchKernel*' OR value GLOB "
 	"'cudaLaunchCooperativeKernel*' OR value GLOB 'cuLaunchCooperativeKernel*') AND (globalTid "
-	">> 24, correlationId) NOT IN (SELECT globalPid >> 24, correlationId FROM "
-	"CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId IS NOT NULL AND globalPid IS NOT NULL)";
+	">> 24, correlationId) NOT IN (SELECT process, correlationId FROM SL_GPU_KERNELS WHERE "
+	"correlationId IS NOT NULL AND process IS NOT NULL)";
 
 static const char in_capture[] =
 	"SELECT EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE globalTid >> 24 & 16777215 "

@@ -356,8 +356,8 @@ static const char launches[] =
 /* %s: the name, the work. */
 static const char work[] =
 	"SELECT coalesce(l.globalTid, w.globalPid, 0), start, stack, %s, max(end - start, 0) "
-	"FROM %s AS w LEFT JOIN SL_COST_LAUNCH AS l ON l.process = coalesce(w.globalPid, "
-	"(SELECT min(globalTid) FROM SL_COST_LAUNCH)) >> 24 AND l.correlationId = w.correlationId";
+	"FROM %s AS w LEFT JOIN SL_COST_LAUNCH AS l ON l.process = w.process AND "
+	"l.correlationId = w.correlationId";
 
 static int read_gpu(struct stack_costs *w)
 {

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/events/gpu_work.h"
+#include "exporters/events/launches.h"
 #include "exporters/timeline/tl_internal.h"
 
 #define PAGE_BITS  15
@@ -25,10 +27,11 @@ struct page {
 struct tl_flows {
 	struct map
 		processes; /* globalPid, with the bits of its correlation ids above 32 -> number from 1 */
-	struct map pages;     /* (process, id >> PAGE_BITS) -> struct page * */
-	struct map several;   /* flow -> pieces of work, where more than one */
-	int64_t only_process; /* of GPU work that has none */
-	uint64_t *above;      /* by number of the process: the bits above 32 of its exported ids */
+	struct map pages;   /* (process, id >> PAGE_BITS) -> struct page * */
+	struct map several; /* flow -> pieces of work, where more than one */
+	sqlite3 *db;
+	int64_t unsaid;  /* globalPid of GPU work that has none; TL_NONE: not looked up yet */
+	uint64_t *above; /* by number of the process: the bits above 32 of its exported ids */
 	uint64_t
 		wanted; /* tables, by their places in tl_source_defs, whose work is not known yet */
 	/* Found last: a few processes take turns, and ids of each come in order. */
@@ -65,8 +68,8 @@ static uint64_t flow_of(struct tl_flows *f, int64_t global, int64_t correlation,
 	uint64_t process;
 
 	if (global == TL_NONE)
-		global = f->only_process;
-	if (correlation <= 0 || correlation >> 32 > 0xFFFFFF)
+		global = tl_flows_process(f);
+	if (!launch_is_id(correlation) || correlation < 0 || correlation >> 32 > 0xFFFFFF)
 		return 0;
 	/* Our own ids have a number of the process above the 32 bits that CUPTI counts with. */
 	process = process_of(f, TL_PROCESS_OF(global) | correlation >> 32, add);
@@ -162,20 +165,6 @@ int tl_flows_read(struct tl_flows *f, const struct tl_run *r, const struct tl_so
 	sqlite3_finalize(stmt);
 	tl_flows_have(f, def);
 	return rc;
-}
-
-/* Old databases do not say which process GPU work belongs to; they have one. */
-static void find_process(struct tl_flows *f, sqlite3 *db)
-{
-	sqlite3_stmt *stmt = NULL;
-
-	if (sqlite3_prepare_v2(db,
-			       "SELECT globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE globalTid "
-			       "IS NOT NULL LIMIT 1",
-			       -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW)
-		f->only_process = TL_PROCESS_OF(sqlite3_column_int64(stmt, 0));
-	sqlite3_finalize(stmt);
 }
 
 /* ---- ids as others see them ---- */
@@ -285,7 +274,8 @@ struct tl_flows *tl_flows_new(const struct tl_run *r)
 
 	if (!f)
 		return NULL;
-	find_process(f, r->db);
+	f->db = r->db;
+	f->unsaid = TL_NONE;
 	for (const struct tl_source_def *d = tl_source_defs; d->table; d++)
 		if (d->correlation[0] == '<' && (d->activity & activities) &&
 		    (activities & TL_ACT_CUDA_API) &&
@@ -295,9 +285,14 @@ struct tl_flows *tl_flows_new(const struct tl_run *r)
 	return f;
 }
 
-int64_t tl_flows_process(const struct tl_flows *f)
+int64_t tl_flows_process(struct tl_flows *f)
 {
-	return f->only_process;
+	if (f->unsaid == TL_NONE) {
+		int64_t process = gpu_work_unsaid(f->db);
+
+		f->unsaid = process == GPU_WORK_NONE ? 0 : process << 24;
+	}
+	return f->unsaid;
 }
 
 void tl_flows_free(struct tl_flows *f)
@@ -319,7 +314,7 @@ uint64_t tl_flow_out(struct tl_flows *f, int64_t global, int64_t correlation)
 	uint64_t flow = flow_of(f, global, correlation, false);
 	struct page *page = flow ? page_of(f, flow, false) : NULL;
 
-	if (!page || !test_bit(page->work, flow))
+	if (!page || !test_bit(page->work, flow) || test_bit(page->call, flow))
 		return 0;
 	set_bit(page->call, flow);
 	return outside(f, flow);

@@ -42,9 +42,9 @@ void tl_flows_have(struct tl_flows *f, const struct tl_source_def *def);
 int tl_flows_read(struct tl_flows *f, const struct tl_run *r, const struct tl_source_def *def);
 int tl_flows_settle(struct tl_flows *f);
 /* The globalPid of GPU work that has none. */
-int64_t tl_flows_process(const struct tl_flows *f);
+int64_t tl_flows_process(struct tl_flows *f);
 void tl_flows_free(struct tl_flows *f);
-/* A call: the flow's id if it started work that is exported, else 0. Remembers it. */
+/* A call: the flow's id if it started work that is exported, and no call before it did, else 0. Remembers it. */
 uint64_t tl_flow_out(struct tl_flows *f, int64_t global, int64_t correlation);
 /* GPU work: the flow's id if its call came by, else 0. */
 uint64_t tl_flow_in(struct tl_flows *f, int64_t global, int64_t correlation);

@@ -189,8 +189,10 @@ static int at_nvtx(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 
 static int at_gpu(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 {
-	int64_t process = key_or(s, 0, tl_flows_process(r->flows)), stream = key_or(s, 3, 0);
+	int64_t process = tl_key(s, 0), stream = key_or(s, 3, 0);
 
+	if (process == TL_NONE)
+		process = tl_flows_process(r->flows);
 	if (s->def->place == TL_AT_SYNC)
 		stream = TL_SYNC_STREAM;
 	else

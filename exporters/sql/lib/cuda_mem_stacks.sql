@@ -4,7 +4,7 @@ DROP TABLE IF EXISTS temp.mem_call;
 DROP TABLE IF EXISTS temp.mem_frame;
 DROP TABLE IF EXISTS temp.mem_place;
 CREATE TEMP TABLE mem_call AS
-SELECT b.globalPid, b.correlationId, c.nameId, c.stack
+SELECT b.globalPid, b.correlationId, c.nameId, c.stack, min(c.start)
 FROM (SELECT DISTINCT globalPid, correlationId FROM mem_block WHERE id IN mem_wanted AND correlationId IS NOT NULL) AS b
 	JOIN SL_LAUNCH_STACKS AS c ON c.correlationId = b.correlationId AND c.process = b.globalPid >> 24
 GROUP BY 1, 2;

@@ -23,11 +23,11 @@ CREATE TEMP TABLE launch (process INTEGER, correlationId INTEGER, text,
 INSERT OR IGNORE INTO launch
 SELECT process, correlationId, edge.text
 FROM (
-	SELECT globalTid >> 24 AS process, correlationId, end, (
+	SELECT process, correlationId, start AS begin, end, (
 		SELECT open FROM innermost AS i
 		WHERE i.thread = globalTid AND i.domain = d.domain AND i.at <= start ORDER BY i.at DESC, edge DESC LIMIT 1
 	) AS open
-	FROM CUPTI_ACTIVITY_KIND_RUNTIME, (SELECT DISTINCT thread, domain FROM innermost) AS d
-	WHERE :nvtx_name AND thread = globalTid AND correlationId IS NOT NULL
+	FROM SL_LAUNCH_CALLS, (SELECT DISTINCT thread, domain FROM innermost) AS d
+	WHERE :nvtx_name AND thread = globalTid
 ) AS call JOIN edge ON edge.rowid = open AND edge.end >= call.end
-ORDER BY process, correlationId, at DESC, edge.end, domain;
+ORDER BY process, correlationId, begin, at DESC, edge.end, domain;

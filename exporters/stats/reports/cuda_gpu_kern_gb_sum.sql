@@ -27,8 +27,8 @@ WITH hist AS (
 			SELECT coalesce(l.text || '/', '') || coalesce(s.value, '[unknown ' || k.nameId || ']'),
 				gridX, gridY, gridZ, blockX, blockY, blockZ, end - start
 			FROM (SELECT *, coalesce(CASE WHEN :base THEN shortName WHEN :mangled THEN mangledName END,
-						demangledName) AS nameId FROM CUPTI_ACTIVITY_KIND_KERNEL) AS k
-				LEFT JOIN launch AS l ON l.process = k.globalPid >> 24 AND l.correlationId = k.correlationId
+						demangledName) AS nameId FROM SL_GPU_KERNELS) AS k
+				LEFT JOIN launch AS l ON l.process = k.process AND l.correlationId = k.correlationId
 				LEFT JOIN StringIds AS s ON s.id = k.nameId
 			WHERE :nvtx_name AND end IS NOT NULL
 		)

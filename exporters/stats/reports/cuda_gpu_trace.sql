@@ -39,11 +39,11 @@ WITH device AS MATERIALIZED (
 	SELECT start, end, correlationId, globalPid, deviceId, contextId, greenContextId, streamId,
 		gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread, staticSharedMemory, dynamicSharedMemory,
 		NULL AS bytes, NULL AS srcKind, NULL AS dstKind, 1 AS category,
-		coalesce(CASE WHEN :base THEN shortName WHEN :mangled THEN mangledName END, demangledName) AS name
-	FROM CUPTI_ACTIVITY_KIND_KERNEL
+		coalesce(CASE WHEN :base THEN shortName WHEN :mangled THEN mangledName END, demangledName) AS name, process
+	FROM SL_GPU_KERNELS
 	UNION ALL
 	SELECT start, end, correlationId, globalPid, deviceId, contextId, greenContextId, streamId,
-		NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, bytes, srcKind, dstKind, iif(kind = 'memcpy', 2, 3), copyKind
+		NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, bytes, srcKind, dstKind, iif(kind = 'memcpy', 2, 3), copyKind, process
 	FROM SL_GPU_WORK
 	WHERE kind IN ('memcpy', 'memset')
 )
@@ -76,5 +76,5 @@ FROM op
 	LEFT JOIN ENUM_CUDA_MEM_KIND AS dst ON dst.id = dstKind
 	LEFT JOIN StringIds AS s ON category = 1 AND s.id = op.name
 	LEFT JOIN ENUM_CUDA_MEMCPY_OPER AS o ON category = 2 AND o.id = op.name
-	LEFT JOIN launch AS l ON category = 1 AND l.process = op.globalPid >> 24 AND l.correlationId = op.correlationId
+	LEFT JOIN launch AS l ON category = 1 AND l.process = op.process AND l.correlationId = op.correlationId
 ORDER BY start, op.globalPid, op.deviceId, streamId, category, op.correlationId;

@@ -54,8 +54,8 @@ FROM (
 		coalesce(CASE WHEN :base THEN shortName WHEN :mangled THEN mangledName END, demangledName, -1) AS name,
 		coalesce(text, '') AS text, max(a.end, k.end) - a.start AS t, a.end - a.start AS a,
 		CASE WHEN k.start > a.end THEN k.start - a.end END AS q, k.end - k.start AS k
-	FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
-		JOIN api AS a ON a.process = k.globalPid >> 24 AND a.correlationId = k.correlationId
+	FROM SL_GPU_KERNELS AS k
+		JOIN api AS a ON a.process = k.process AND a.correlationId = k.correlationId
 		JOIN spelling AS s ON s.id = a.nameId
 		LEFT JOIN launch AS l ON l.process = a.process AND l.correlationId = a.correlationId
 	WHERE k.end IS NOT NULL

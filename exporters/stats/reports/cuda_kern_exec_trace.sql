@@ -41,9 +41,9 @@ SELECT
 	coalesce(l.text || '/', '') || coalesce(n.value, '[unknown ' || k.name || ']') AS "Kernel Name"
 FROM (
 	SELECT *, coalesce(CASE WHEN :base THEN shortName WHEN :mangled THEN mangledName END, demangledName) AS name
-	FROM CUPTI_ACTIVITY_KIND_KERNEL
+	FROM SL_GPU_KERNELS
 ) AS k
-	JOIN api AS a ON a.process = k.globalPid >> 24 AND a.correlationId = k.correlationId
+	JOIN api AS a ON a.process = k.process AND a.correlationId = k.correlationId
 	LEFT JOIN launch AS l ON l.process = a.process AND l.correlationId = a.correlationId
 	LEFT JOIN StringIds AS f ON f.id = a.nameId
 	LEFT JOIN StringIds AS n ON n.id = k.name

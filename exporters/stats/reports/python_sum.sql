@@ -67,8 +67,7 @@ WITH
 	GROUP BY 1, 2
 ), launched AS (
 	SELECT stack, count(*) AS ops, sum(end - start) AS gpu
-	FROM SL_GPU_WORK AS w LEFT JOIN py_launch AS l ON l.correlationId = w.correlationId
-		AND l.process = coalesce(w.globalPid >> 24, (SELECT min(process) FROM py_launch))
+	FROM SL_GPU_WORK AS w LEFT JOIN py_launch AS l ON l.correlationId = w.correlationId AND l.process = w.process
 	GROUP BY 1
 ), sampled AS (
 	SELECT stack, count(*) AS n FROM SL_CHAIN_SAMPLES WHERE periodic GROUP BY 1

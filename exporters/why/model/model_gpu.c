@@ -43,7 +43,7 @@ static uint32_t gpu_of(struct why_model *m, uint32_t process, uint32_t ordinal)
 
 /* ---- operations ---- */
 
-/* start, end, deviceId, streamId, correlationId, globalPid, name, work */
+/* start, end, deviceId, streamId, correlationId, process, name, work */
 static int op_row(void *model, sqlite3_value **v)
 {
 	struct why_model *m = model;
@@ -57,7 +57,7 @@ static int op_row(void *model, sqlite3_value **v)
 	k = (struct why_kind){
 		.name = why_number(&m->names, v[6]),
 		.stream = (uint32_t)sqlite3_value_int(v[3]),
-		.process = why_model_process(m, sqlite3_value_int64(v[5]) >> 24),
+		.process = why_model_process(m, sqlite3_value_int64(v[5])),
 		.work = (uint32_t)sqlite3_value_int(v[7]),
 	};
 	if (k.process == WHY_NONE)
@@ -115,7 +115,7 @@ static int read_ops(struct why_model *m)
 		size_t before = m->ops_cnt;
 
 		snprintf(columns, sizeof(columns),
-			 "start, end, deviceId, streamId, correlationId, globalPid, shortName, %s",
+			 "start, end, deviceId, streamId, correlationId, process, shortName, %s",
 			 work[kind]);
 		rc = from ? why_near_rows(m, columns, from, "globalPid", op_row) : SQLITE_NOMEM;
 		sqlite3_free(part);

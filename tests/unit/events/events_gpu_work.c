@@ -86,11 +86,11 @@ static void every_column_of_every_table_is_in_the_view(void **state)
 	make_all();
 	assert_int_equal(gpu_work_register(db), SQLITE_OK);
 	assert_string_equal(rows("SELECT * FROM SL_GPU_WORK"),
-			    "kernel 51 52 53 54 55 56 57 58 59 60 61 62 - - - -; "
-			    "kernel 71 72 73 - 75 76 - 78 - 80 81 82 - - - -; "
-			    "graph 1 2 3 4 5 6 7 8 - - - - - - - -; "
-			    "memcpy 31 32 33 34 35 36 37 38 39 - - - 40 41 42 43; "
-			    "memset 11 12 13 14 15 16 17 18 19 - - - - 20 21 -");
+			    "kernel 51 52 53 54 55 56 57 58 59 60 61 62 - - - - 0; "
+			    "kernel 71 72 73 - 75 76 - 78 - 80 81 82 - - - - 0; "
+			    "graph 1 2 3 4 5 6 7 8 - - - - - - - - 0; "
+			    "memcpy 31 32 33 34 35 36 37 38 39 - - - 40 41 42 43 0; "
+			    "memset 11 12 13 14 15 16 17 18 19 - - - - 20 21 - 0");
 }
 
 static void columns_have_the_names_that_the_header_gives(void **state)
@@ -102,7 +102,7 @@ static void columns_have_the_names_that_the_header_gives(void **state)
 		rows("SELECT group_concat(name, ' ') FROM pragma_table_info('SL_GPU_WORK')"),
 		"kind globalPid deviceId contextId greenContextId streamId start end "
 		"correlationId graphNodeId shortName demangledName mangledName copyKind "
-		"bytes srcKind dstKind");
+		"bytes srcKind dstKind process");
 }
 
 static void tables_that_are_absent_have_no_rows(void **state)
@@ -122,7 +122,24 @@ static void columns_that_are_absent_are_null(void **state)
 	    "INTEGER); INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2, 3)");
 	assert_int_equal(gpu_work_register(db), SQLITE_OK);
 	assert_string_equal(rows("SELECT * FROM SL_GPU_WORK"),
-			    "kernel - - - - - 1 2 - - 3 - - - - - -");
+			    "kernel - - - - - 1 2 - - 3 - - - - - - -");
+}
+
+/* It is of the process with the least number that calls CUDA. */
+static void work_that_does_not_say_whose_it_is_has_a_process(void **state)
+{
+	(void)state;
+	assert_int_equal(gpu_work_unsaid(db), GPU_WORK_NONE);
+	run("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(globalTid INTEGER);"
+	    "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (0x5000001), (NULL), (0x3000009);"
+	    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(globalPid INTEGER, start INTEGER);"
+	    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0x5000000, 1), (NULL, 2);"
+	    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET(start INTEGER);"
+	    "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (3)");
+	assert_int_equal(gpu_work_register(db), SQLITE_OK);
+	assert_string_equal(rows("SELECT start, process FROM SL_GPU_WORK"), "1 5; 2 3; 3 3");
+	assert_string_equal(rows("SELECT * FROM SL_GPU_KERNELS"), "83886080 1 5; - 2 3");
+	assert_int_equal(gpu_work_unsaid(db), 3);
 }
 
 static void a_report_without_any_table_has_an_empty_view(void **state)
@@ -207,6 +224,7 @@ int main(void)
 		TEST(columns_have_the_names_that_the_header_gives),
 		TEST(tables_that_are_absent_have_no_rows),
 		TEST(columns_that_are_absent_are_null),
+		TEST(work_that_does_not_say_whose_it_is_has_a_process),
 		TEST(a_report_without_any_table_has_an_empty_view),
 		TEST(tables_may_be_views_of_the_report),
 		TEST(a_filter_of_a_table_counts_for_the_view),
