@@ -1,19 +1,13 @@
-/*
- * flow.c - /v1/flow: from a call to the work that it started on a GPU and back; from a waking thread to the thread it woke.
- *
- * Tables have no index by correlation id, but ids ascend about as rows do: a bisection by rowid finds the neighbourhood, and
- * only where nothing is there all rows are looked at.
- */
+/* flow.c - /v1/flow: from a call to the work that it started on a GPU and back; from a waking thread to the thread it woke. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "exporters/events/gpu_work.h"
+#include "exporters/events/launch_search.h"
 #include "exporters/view/build/build.h"
 #include "exporters/view/answers/where.h"
 
 #define ARROWS_MAX 256
-#define NEAR       4096 /* rows */
-#define RUNTIME    "CUPTI_ACTIVITY_KIND_RUNTIME"
 
 struct flow {
 	struct view_request *q;
@@ -23,12 +17,7 @@ struct flow {
 	bool more;
 };
 
-struct end {
-	const char *table;
-	int64_t row, start;
-};
-
-static bool place_of(struct flow *f, const struct end *e, struct view_place *p)
+static bool place_of(struct flow *f, const struct launch_row *e, struct view_place *p)
 {
 	return view_find_row(f->q->store, e->table, e->row, e->start, p);
 }
@@ -48,8 +37,6 @@ static void put_arrow(struct flow *f, const char *kind, const struct view_place 
 	json_close(f->b, '}');
 }
 
-/* ---- by correlation id ---- */
-
 static int64_t number_of(sqlite3 *db, const char *sql, const char *table, int64_t a)
 {
 	char *text = sqlite3_mprintf(sql, table);
@@ -57,8 +44,7 @@ static int64_t number_of(sqlite3 *db, const char *sql, const char *table, int64_
 	int64_t number = INT64_MIN;
 
 	if (text && sqlite3_prepare_v2(db, text, -1, &stmt, NULL) == SQLITE_OK) {
-		if (sqlite3_bind_parameter_count(stmt) > 0)
-			sqlite3_bind_int64(stmt, 1, a);
+		sqlite3_bind_int64(stmt, 1, a);
 		if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
 			number = sqlite3_column_int64(stmt, 0);
 	}
@@ -67,98 +53,18 @@ static int64_t number_of(sqlite3 *db, const char *sql, const char *table, int64_
 	return number;
 }
 
-/* About where @column of a table reaches a value. */
-static int64_t near_row(sqlite3 *db, const char *table, const char *column, int64_t value)
+/* ---- launches ---- */
+
+static void launches(struct flow *f, const struct launch_row *self, bool is_call)
 {
-	int64_t low = 1, high = number_of(db, "SELECT max(rowid) FROM main.\"%w\"", table, 0);
-
-	while (low < high) {
-		int64_t mid = low + (high - low) / 2;
-		char *sql = sqlite3_mprintf("SELECT \"%w\" FROM main.\"%%w\" WHERE rowid >= ?1 "
-					    "AND \"%w\" IS NOT NULL ORDER BY rowid LIMIT 1",
-					    column, column);
-		int64_t there = sql ? number_of(db, sql, table, mid) : INT64_MIN;
-
-		sqlite3_free(sql);
-		if (there != INT64_MIN && there < value)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-/* Rows of the process with that id, in rows from @low to @high: how many, at most @room. */
-static unsigned rows_with(struct flow *f, const char *table, int64_t process, int64_t correlation,
-			  int64_t low, int64_t high, struct end *ends, unsigned room)
-{
-	const char *owner = strcmp(table, RUNTIME) == 0 ? "globalTid" : "globalPid";
-	bool has_owner = tl_has_column(f->db, table, owner);
-	char *sql = sqlite3_mprintf(
-		"SELECT rowid, start FROM main.\"%w\" WHERE rowid BETWEEN ?1 AND ?2 AND "
-		"correlationId = ?3 AND (?4 < 0 OR %s IS NULL OR %s >> 24 = ?4 >> 24) LIMIT ?5",
-		table, has_owner ? owner : "NULL", has_owner ? owner : "0");
-	sqlite3_stmt *stmt = NULL;
-	unsigned cnt = 0;
-
-	if (sql && sqlite3_prepare_v2(f->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
-		sqlite3_bind_int64(stmt, 1, low);
-		sqlite3_bind_int64(stmt, 2, high);
-		sqlite3_bind_int64(stmt, 3, correlation);
-		sqlite3_bind_int64(stmt, 4, process);
-		sqlite3_bind_int64(stmt, 5, room);
-		while (cnt < room && sqlite3_step(stmt) == SQLITE_ROW)
-			ends[cnt++] = (struct end){table, sqlite3_column_int64(stmt, 0),
-						   sqlite3_column_int64(stmt, 1)};
-	}
-	sqlite3_finalize(stmt);
-	sqlite3_free(sql);
-	return cnt;
-}
-
-static unsigned near_rows_with(struct flow *f, const char *table, int64_t process,
-			       int64_t correlation, struct end *ends, unsigned room)
-{
-	int64_t near = near_row(f->db, table, "correlationId", correlation);
-
-	return rows_with(f, table, process, correlation, near - NEAR, near + NEAR, ends, room);
-}
-
-/* Finds the work of a call, or the call of work: rows with its correlation id. */
-static unsigned find_rows(struct flow *f, bool is_call, int64_t process, int64_t correlation,
-			  struct end *ends)
-{
-	const char *tables[GPU_WORK_KINDS] = {RUNTIME};
-	unsigned found = 0, cnt = is_call ? GPU_WORK_KINDS : 1;
-
-	for (unsigned i = 0; is_call && i < cnt; i++)
-		tables[i] = gpu_work_tables[i].name;
-
-	for (size_t i = 0; i < cnt; i++)
-		found += near_rows_with(f, tables[i], process, correlation, ends + found,
-					ARROWS_MAX + 1 - found);
-	for (size_t i = 0; found == 0 && i < cnt; i++)
-		found = rows_with(f, tables[i], process, correlation, INT64_MIN, INT64_MAX, ends,
-				  ARROWS_MAX + 1);
-	return found;
-}
-
-static void launches(struct flow *f, const struct end *self, bool is_call)
-{
-	struct end ends[ARROWS_MAX + 1];
-	int64_t correlation =
-		number_of(f->db, "SELECT correlationId FROM main.\"%w\" WHERE rowid = ?1",
-			  self->table, self->row);
-	int64_t process = number_of(f->db,
-				    is_call ? "SELECT globalTid FROM main.\"%w\" WHERE rowid = ?1"
-					    : "SELECT globalPid FROM main.\"%w\" WHERE rowid = ?1",
-				    self->table, self->row);
+	struct launch_row ends[ARROWS_MAX + 1];
 	struct view_place here, there;
 	unsigned cnt;
 
-	if (correlation == INT64_MIN || correlation == 0 || !place_of(f, self, &here))
+	if (!place_of(f, self, &here))
 		return;
-	cnt = find_rows(f, is_call, process, correlation, ends);
+	cnt = is_call ? launch_search_work(f->db, self->row, ends, ARROWS_MAX + 1)
+		      : launch_search_call(f->db, self->table, self->row, ends);
 	for (unsigned i = 0; i < cnt; i++)
 		if (place_of(f, &ends[i], &there))
 			put_arrow(f, "launch", is_call ? &here : &there, is_call ? &there : &here);
@@ -198,8 +104,11 @@ static void details(struct flow *f, const char *which, int64_t thread, int64_t f
 
 	if (sql && sqlite3_prepare_v2(f->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
 		sqlite3_bind_int64(stmt, 1,
-				   near_row(f->db, "SL_SCHED_DETAIL", "start", from) - NEAR);
-		sqlite3_bind_int64(stmt, 2, near_row(f->db, "SL_SCHED_DETAIL", "start", to) + NEAR);
+				   table_row_near(f->db, "SL_SCHED_DETAIL", "start", from) -
+					   TABLE_ROWS_NEAR);
+		sqlite3_bind_int64(stmt, 2,
+				   table_row_near(f->db, "SL_SCHED_DETAIL", "start", to) +
+					   TABLE_ROWS_NEAR);
 		sqlite3_bind_int64(stmt, 3, thread);
 		sqlite3_bind_int64(stmt, 4, from);
 		sqlite3_bind_int64(stmt, 5, to);
@@ -222,7 +131,7 @@ static int64_t in_after(struct flow *f, const struct view_place *here)
 	return INT64_MIN;
 }
 
-static void wakeups(struct flow *f, const struct end *self)
+static void wakeups(struct flow *f, const struct launch_row *self)
 {
 	static const char woken[] = "globalTid = ?3 AND start BETWEEN ?4 AND ?5";
 	static const char woke[] = "wakerTid = ?3 AND wakeupTime >= ?4 AND wakeupTime < ?5";
@@ -249,8 +158,8 @@ void view_answer_flow(struct view_request *q, struct view_reply *a)
 {
 	char *table = view_param_text(q, "table");
 	struct flow f = {.q = q, .b = &a->body};
-	struct end self = {.table = table};
-	bool is_gpu = false, is_call = table && strcmp(table, RUNTIME) == 0;
+	struct launch_row self = {.table = table};
+	bool is_gpu = false, is_call = table && strcmp(table, LAUNCH_CALLS) == 0;
 
 	for (size_t i = 0; table && i < GPU_WORK_KINDS; i++)
 		is_gpu |= strcmp(table, gpu_work_tables[i].name) == 0;
