@@ -394,13 +394,28 @@ static int open_at(struct sample_events *es, bool of_cpus, char *why, size_t why
 	return !err && of_cpus ? watch(es, (uint32_t)-1, false) : err;
 }
 
+/*
+ * A second of samples with common stacks, and DEEP_LEAST of the largest: the kernel clears and maps each page of a ring before the
+ * program starts, for 0.25 ms per MiB. A counter's period says nothing of samples per second.
+ */
+static size_t ring_bytes(const struct sample_ask *ask, unsigned cpus)
+{
+	size_t most = perf_rings_bytes(cpus, RING_LEAST), bytes = RING_QUIET,
+	       second = (size_t)ask->frequency * STACK_COMMON;
+
+	if (ask->period)
+		return most;
+	while (ask->frequency && (bytes < second || bytes < (size_t)DEEP_LEAST * ask->stack_bytes))
+		bytes *= 2;
+	return bytes < most ? bytes : most;
+}
+
 struct sample_events *sample_events_open(const struct sample_ask *ask,
 					 struct sample_program program, char *why, size_t why_len)
 {
 	bool by_tree = ask->scope == SCHED_MODE_TREE && program.is_tree;
 	struct sample_events *es = calloc(1, sizeof(*es));
 	unsigned cpus = perf_cpu_cnt();
-	size_t bytes = perf_rings_bytes(cpus, RING_LEAST);
 	int err;
 
 	if (!es)
@@ -409,9 +424,7 @@ struct sample_events *sample_events_open(const struct sample_ask *ask,
 	es->program = program;
 	es->is_paused = ask->pauses;
 	es->given = -1;
-	err = perf_rings_init(&es->rings, cpus,
-			      !ask->frequency && bytes > RING_QUIET ? RING_QUIET : bytes,
-			      RING_LEAST);
+	err = perf_rings_init(&es->rings, cpus, ring_bytes(ask, cpus), RING_LEAST);
 	es->next_ns = calloc(cpus, sizeof(*es->next_ns));
 	es->own = calloc(1, SAMPLE_TID_MOST / 8 + 1);
 	if (!es->next_ns || !es->own)
