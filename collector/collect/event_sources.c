@@ -27,6 +27,11 @@ const struct event_sources event_sources = {
 		if (HAS(r, i, member))               \
 	CALL(r, i, member, ##__VA_ARGS__)
 
+#define EACH_LATE(r, member, ...)                                            \
+	for (unsigned i = 0; i < EVENT_SOURCES; i++)                         \
+		if (HAS(r, i, member) && (r)->sources->list[i]->can.be_late) \
+	CALL(r, i, member, ##__VA_ARGS__)
+
 static void *open_one(struct recording *r, const struct event_source *source)
 {
 	void *self = calloc(1, source->bytes);
@@ -39,11 +44,25 @@ static void *open_one(struct recording *r, const struct event_source *source)
 	return NULL;
 }
 
+static void open_those(struct recording *r, bool late)
+{
+	for (unsigned i = 0; i < EVENT_SOURCES && r->sources->list[i]; i++) {
+		const struct event_source *source = r->sources->list[i];
+
+		if (source->can.be_late == late &&
+		    (!r->options->capture.flight_ns || source->can.be_held))
+			r->state[i] = open_one(r, source);
+	}
+}
+
 void sources_open(struct recording *r)
 {
-	for (unsigned i = 0; i < EVENT_SOURCES && r->sources->list[i]; i++)
-		if (!r->options->capture.flight_ns || r->sources->list[i]->can_be_held)
-			r->state[i] = open_one(r, r->sources->list[i]);
+	open_those(r, false);
+}
+
+void sources_open_late(struct recording *r)
+{
+	open_those(r, true);
 }
 
 void sources_ready(struct recording *r)
@@ -60,6 +79,17 @@ int sources_follow(struct recording *r, const struct source_process *p)
 		err = err ? err : one;
 	}
 	return err;
+}
+
+void sources_follow_late(struct recording *r, const struct source_process *p)
+{
+	EACH_LATE(r, follow, p);
+}
+
+void sources_begin_late(struct recording *r, int64_t mono)
+{
+	EACH_LATE(r, capture.before_begin);
+	EACH_LATE(r, capture.begin, mono);
 }
 
 void sources_before_begin(struct recording *r)

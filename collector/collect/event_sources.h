@@ -8,6 +8,13 @@ extern const struct event_sources event_sources;
 
 /* The members of struct event_source, each for all sources. */
 void sources_open(struct recording *r);
+/*
+ * In two parts, the first without those that may be opened late (can.be_late). These may be opened while the program runs: then they
+ * follow what there is of it, and record from sources_begin_late() on.
+ */
+void sources_open_late(struct recording *r);
+void sources_follow_late(struct recording *r, const struct source_process *p);
+void sources_begin_late(struct recording *r, int64_t mono);
 void sources_ready(struct recording *r);
 /* Returns -errno of the first that cannot follow a process that runs; the others are not asked then. */
 int sources_follow(struct recording *r, const struct source_process *p);

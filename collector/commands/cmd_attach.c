@@ -172,8 +172,8 @@ static void read_samples(void)
 	ask.o.kernel.sample = ask.sample[0] == 'p'   ? SCHED_MODE_TREE
 			      : ask.sample[0] == 's' ? SCHED_MODE_SYSTEM
 						     : SCHED_MODE_NONE;
-	ask.o.kernel.python_is_default = !ask.has.python_sampling;
-	ask.o.kernel.sample_is_default = false; /* the command is for them, above all */
+	ask.o.kernel.is_default.python = !ask.has.python_sampling;
+	ask.o.kernel.is_default.sample = false; /* the command is for them, above all */
 	ask.o.kernel.sample_hz =
 		ask.python_frequency && !ask.has.frequency ? ask.python_frequency : ask.frequency;
 	if (ask.has.python_sampling && ask.o.kernel.python_sampling &&

@@ -199,7 +199,10 @@ static int open_collection(struct collector *c, struct start *s, struct profile_
 static int collect(struct start *s, struct profile_options *o)
 {
 	static struct collector c;
-	struct collect_ask ask = {.options = o, .is_quiet = true, .root = s->root};
+	struct collect_ask ask = {.options = o,
+				  .is_quiet = true,
+				  .root = s->root,
+				  .is_late = s->ready >= 0 && profile_kernel_is_default(o)};
 	char why[1024] = "", *report = NULL, *preload = launch_preload();
 	int err = 0;
 

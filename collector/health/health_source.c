@@ -196,7 +196,7 @@ static void close_source(void *self)
 
 const struct event_source health_source = {
 	.name = "samples of GPUs",
-	.can_be_held = true,
+	.can.be_held = true,
 	.bytes = sizeof(struct health_source),
 	.open = open_source,
 	.ready = ready,

@@ -142,7 +142,7 @@ static void close_source(void *self)
 
 const struct event_source host_source = {
 	.name = "counters of the machine",
-	.can_be_held = true,
+	.can.be_held = true,
 	.bytes = sizeof(struct host_source),
 	.open = open_source,
 	.follow = follow,

@@ -28,17 +28,18 @@ struct kernel_options {
 	bool syscalls; /* of the tree, seen by the kernel */
 	int64_t syscall_threshold_ns;
 	enum sched_mode sample; /* whose CPU samples */
-	bool sample_is_default; /* no option asks for samples: where they are refused, nothing is printed */
-	int64_t sample_hz;     /* per second of CPU time */
+	int64_t sample_hz;      /* per second of CPU time */
 	int64_t sample_period; /* instead of that: a sample after so many cycles of the CPU; 0: not */
 	int64_t samples_per_stack; /* every so many of a thread's have their stack */
 	bool python_sampling;      /* with Python's frames */
-	bool python_is_default;    /* likewise */
 	int64_t off_cpu_ns; /* threads without a CPU for so long have their stack; -1: none */
 	struct event_options events; /* events to count */
 	int64_t event_ms;            /* so often */
 	int64_t host_hz;    /* counters of the machine are read so often per second; 0: not */
 	enum wish block_io; /* requests to block devices */
+	struct {
+		bool cpuctxsw, sample, python;
+	} is_default; /* no option asks for these: where they are refused, nothing is printed */
 };
 
 struct profile_options {
@@ -99,6 +100,9 @@ enum option_side {
 	OPTIONS_LAUNCH = 2,
 	OPTIONS_START = 4,
 };
+
+/* True: no option asks for events of the kernel, or leaves out a part of them, and nothing waits for a range. */
+bool profile_kernel_is_default(const struct profile_options *options);
 
 /* As opt_parse(): index of the program's name in @argv, -SL_EXIT_USAGE or OPT_HELP_SHOWN. Calls init itself. */
 int profile_options_parse(struct profile_options *options, int argc, char **argv);

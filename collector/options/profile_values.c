@@ -16,7 +16,7 @@
 #include "collector/base/trace_kind.h"
 #include "collector/options/trigger.h"
 
-static const char sample_unsaid[] = "process-tree";
+static const char sample_unsaid[] = "process-tree", cpuctxsw_unsaid[] = "process-tree";
 
 void profile_options_init(struct profile_options *options)
 {
@@ -27,10 +27,9 @@ void profile_options_init(struct profile_options *options)
 		.kernel.cpuctxsw = SCHED_MODE_TREE,
 		.kernel.syscall_threshold_ns = 1000,
 		.kernel.sample = SCHED_MODE_TREE,
-		.kernel.sample_is_default = true,
 		.kernel.sample_hz = SAMPLE_HZ_UNASKED,
 		.kernel.python_sampling = true,
-		.kernel.python_is_default = true,
+		.kernel.is_default = {true, true, true},
 		.kernel.samples_per_stack = 1,
 		.kernel.event_ms = 10,
 		.kernel.off_cpu_ns = -1,
@@ -49,13 +48,23 @@ void profile_options_init(struct profile_options *options)
 	};
 }
 
+bool profile_kernel_is_default(const struct profile_options *options)
+{
+	const struct kernel_options *k = &options->kernel;
+
+	return k->is_default.cpuctxsw && k->is_default.sample && k->is_default.python &&
+	       !k->syscalls && k->off_cpu_ns < 0 && k->events.scope == SCHED_MODE_NONE &&
+	       k->block_io == WISH_AUTO && !capture_waits(&options->capture) &&
+	       !options->capture.flight_ns;
+}
+
 void profile_words_init(struct profile_words *w, enum option_side side)
 {
 	memset(w, 0, sizeof(*w));
 	w->parse.side = side;
 	profile_options_init(&w->o);
 	w->word.trace = "cuda,nvtx,osrt";
-	w->word.cpuctxsw = "process-tree";
+	w->word.cpuctxsw = cpuctxsw_unsaid;
 	w->word.syscall = "none";
 	w->word.sample = sample_unsaid;
 	w->word.wait = "all";
@@ -217,7 +226,7 @@ static void read_frequency(struct profile_words *w)
 	if (w->python_hz)
 		o->kernel.sample_hz = w->python_hz;
 	else
-		o->kernel.sample_hz = o->kernel.sample_is_default ? SAMPLE_HZ_UNASKED : SAMPLE_HZ;
+		o->kernel.sample_hz = o->kernel.is_default.sample ? SAMPLE_HZ_UNASKED : SAMPLE_HZ;
 }
 
 static int read_samples(struct profile_words *w)
@@ -236,9 +245,9 @@ static int read_samples(struct profile_words *w)
 						      : SCHED_MODE_TREE;
 	if (!w->has.python_sampling)
 		o->kernel.python_sampling = true;
-	o->kernel.python_is_default = !w->has.python_sampling;
+	o->kernel.is_default.python = !w->has.python_sampling;
 	asks_python = w->has.python_sampling && o->kernel.python_sampling;
-	o->kernel.sample_is_default = w->word.sample == sample_unsaid && !asks_python &&
+	o->kernel.is_default.sample = w->word.sample == sample_unsaid && !asks_python &&
 				      !w->has.sample_hz && !w->python_hz &&
 				      !o->kernel.sample_period;
 	if (asks_python && o->kernel.sample == SCHED_MODE_NONE && o->kernel.off_cpu_ns < 0)
@@ -296,6 +305,7 @@ int profile_words_settle(struct profile_words *w, const char *cmd, struct profil
 	o->kernel.cpuctxsw = w->word.cpuctxsw[0] == 'p'   ? SCHED_MODE_TREE
 			     : w->word.cpuctxsw[0] == 's' ? SCHED_MODE_SYSTEM
 							  : SCHED_MODE_NONE;
+	o->kernel.is_default.cpuctxsw = w->word.cpuctxsw == cpuctxsw_unsaid;
 	o->kernel.syscalls = w->word.syscall[0] == 'p';
 	if (w->word.syscall[1] == 'i')
 		sl_warn("%s: --syscall=pid-namespace: those of the process tree are recorded",

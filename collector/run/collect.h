@@ -17,6 +17,7 @@ struct collect_ask {
 	const char *preload; /* libtrace.so */
 	uint32_t root;       /* pid of the first process, 0 not known yet */
 	bool is_quiet;
+	bool is_late; /* the program need not wait for sources that may be opened late */
 };
 
 /* @c: all zero; it is big, and most of it is not touched here. 0, or -errno and a sentence in @why. */
@@ -44,6 +45,12 @@ int collect_finish(struct collector *c);
 void collect_end_tree(struct collector *c, int sig);
 /* Gives everything up: the report is removed, too (@keep_report: not). */
 void collect_abandon(struct collector *c, bool keep_report);
+
+/* ---- for collect_loop.c: event sources that are opened late ---- */
+
+void collect_late_begin(struct collector *c);
+void collect_late_tick(struct collector *c);
+void collect_late_end(struct collector *c);
 
 /* ---- for collect_open.c ---- */
 

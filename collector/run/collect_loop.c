@@ -246,6 +246,7 @@ void collect_run(struct collector *c)
 	size_t rows;
 
 	be_modest(c);
+	collect_late_begin(c);
 	while (c->end == RUN_GOES_ON) {
 		loop_wait(&c->loop, wait);
 		pump_now(c);
@@ -257,8 +258,10 @@ void collect_run(struct collector *c)
 		answer_exits(c);
 		check_processes(c);
 		session_control_tick(c);
+		collect_late_tick(c);
 		check_end(c);
 		if (c->clocks.alone_at)
 			wait = 1;
 	}
+	collect_late_end(c);
 }

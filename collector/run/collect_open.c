@@ -220,6 +220,14 @@ static void name_bus_errors(void)
 	sigaction(SIGBUS, &action, NULL);
 }
 
+/* Without eBPF, events are opened for each thread: then the first threads would have none. */
+static bool may_be_late(const struct collector *c, const struct collect_ask *ask)
+{
+	struct sched_maps maps;
+
+	return ask->is_late && sched_maps(c->recording.sched, &maps);
+}
+
 int collect_open(struct collector *c, const struct collect_ask *ask, char *why, size_t why_len)
 {
 	uint32_t mode = clock_mode_detect();
@@ -259,6 +267,10 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	notes_begin(c);
 	python_open(c, ask->preload);
 	sources_open(&c->recording);
+	if (may_be_late(c, ask))
+		c->root.late.due = INT64_MAX;
+	else
+		sources_open_late(&c->recording);
 	c->model.wants.has_kernel_events = c->recording.sched != NULL;
 	c->model.wants.keep_all_switches = ask->options->kernel.cpuctxsw == SCHED_MODE_SYSTEM;
 	sources_ready(&c->recording);

@@ -31,7 +31,10 @@ struct source_process {
 
 struct event_source {
 	const char *name;
-	bool can_be_held; /* the flight recorder can keep its events; else the source is not opened with it */
+	struct {
+		bool be_held; /* the flight recorder can keep its events; else the source is not opened with it */
+		bool be_late; /* it may be opened while the program runs: collect/event_sources.h */
+	} can;
 	size_t bytes; /* of the state; it is all zero when it is opened */
 	/* With the collection, before the program runs. False: there are no events; a note has the reason. */
 	bool (*open)(void *self, struct recording *r);

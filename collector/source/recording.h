@@ -54,6 +54,9 @@ struct root {
 	bool is_gone;
 	bool is_attached;   /* not children of the collector: signals end the collection */
 	bool has_unwatched; /* there are processes without a pidfd */
+	struct {
+		int64_t due; /* CLOCK_MONOTONIC; 0: not any more; INT64_MAX: some time after the loop begins */
+	} late;              /* opening of event sources that may be opened late */
 };
 
 /* A GPU that is sampled, or used by a process. */

@@ -111,6 +111,7 @@ static void close_source(void *self)
 
 const struct event_source block_source = {
 	.name = "requests to block devices",
+	.can.be_late = true,
 	.bytes = sizeof(struct block_source),
 	.open = open_source,
 	.capture = {.begin = begin, .end = end},

@@ -396,7 +396,7 @@ static int open_at(struct sample_events *es, bool of_cpus, char *why, size_t why
 
 /*
  * A second of samples with common stacks, and DEEP_LEAST of the largest: the kernel clears and maps each page of a ring before the
- * program starts, for 0.25 ms per MiB. A counter's period says nothing of samples per second.
+ * program starts, for 0.25 ms per MiB. A counter's period does not give samples per second.
  */
 static size_t ring_bytes(const struct sample_ask *ask, unsigned cpus)
 {

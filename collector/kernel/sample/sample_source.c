@@ -80,7 +80,7 @@ static void say_missing(struct recording *r, bool is_default, const char *why)
 static bool has_descriptors(struct recording *r)
 {
 	const struct kernel_options *o = &r->options->kernel;
-	bool is_asked = !o->sample_is_default || o->off_cpu_ns >= 0;
+	bool is_asked = !o->is_default.sample || o->off_cpu_ns >= 0;
 
 	if (limits_free_descriptors() >=
 	    (is_asked ? SAMPLES_LEAVE : SAMPLES_NEED) + SAMPLES_NEED_PER_CPU * perf_cpu_cnt())
@@ -121,9 +121,9 @@ static void open_samples(struct sample_source *s, struct sample_ask *ask)
 	/* --sampling-period is noted where it works. */
 	if (s->sample && o->sample != SCHED_MODE_NONE && !o->sample_period)
 		recording_number(r, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", o->sample_hz);
-	say_missing(r, o->python_is_default, no_python);
+	say_missing(r, o->is_default.python, no_python);
 	say_missing(r, false, no_off_cpu);
-	say_missing(r, o->sample_is_default && o->off_cpu_ns < 0, why);
+	say_missing(r, o->is_default.sample && o->off_cpu_ns < 0, why);
 }
 
 static bool open_source(void *self, struct recording *r)
@@ -166,7 +166,7 @@ static int follow(void *self, const struct source_process *p)
 			      "no CPU samples of all of process %u: %s%s", p->pid, strerror(-err),
 			      limit);
 	else
-		recording_say_asked(s->recording, o->sample_is_default,
+		recording_say_asked(s->recording, o->is_default.sample,
 				    "no CPU samples: following process %u failed: %s%s", p->pid,
 				    strerror(-err), limit);
 	return 0;
@@ -239,7 +239,7 @@ static void say_python(struct sample_source *s, uint64_t lost)
 {
 	struct recording *r = s->recording;
 	uint32_t version = sample_unknown_python(s->sample);
-	bool is_default = r->options->kernel.python_is_default;
+	bool is_default = r->options->kernel.is_default.python;
 
 	recording_lost(r, "Python's frames of CPU samples: no room", lost);
 	if (version == SAMPLE_PYTHON_NAMELESS)
@@ -271,7 +271,7 @@ static void say_samples(struct sample_source *s)
 	recording_lost(r, "CPU samples: the kernel's buffer was full", lost);
 	if (lost)
 		recording_say_asked(
-			r, r->options->kernel.sample_is_default,
+			r, r->options->kernel.is_default.sample,
 			"%s CPU samples were lost: the kernel's buffer was full; a lower "
 			"--sampling-frequency avoids it",
 			recording_grouped(lost, n));
@@ -289,7 +289,7 @@ static void say_samples(struct sample_source *s)
 	recording_lost(r, "names of Python's frames: the code object was gone before it was read",
 		       now.nameless - before.nameless);
 	/* Code made at run time has neither tables nor, mostly, frame pointers: a note only if it is much. */
-	if ((cut + broken) * 100 > all && !r->options->kernel.sample_is_default)
+	if ((cut + broken) * 100 > all && !r->options->kernel.is_default.sample)
 		recording_say(r, SAY_INFO,
 			      "%s of the CPU samples lack their outer callers (see SL_LOST_EVENTS)",
 			      recording_grouped(cut + broken, n));
@@ -364,7 +364,8 @@ static void close_source(void *self)
 
 const struct event_source sample_source = {
 	.name = "CPU samples",
-	.can_be_held = true,
+	.can.be_late = true,
+	.can.be_held = true,
 	.bytes = sizeof(struct sample_source),
 	.open = open_source,
 	.follow = follow,

@@ -41,7 +41,7 @@ static bool open_source(void *self, struct recording *r)
 	s->recording = r;
 	s->sched = r->sched = sched_open_for(&ask, why, sizeof(why));
 	if (why[0])
-		recording_say_asked(r, asks_samples_alone && o->kernel.sample_is_default, "%s",
+		recording_say_asked(r, asks_samples_alone && o->kernel.is_default.sample, "%s",
 				    why);
 	return s->sched;
 }
@@ -166,7 +166,7 @@ static void close_source(void *self)
 
 const struct event_source sched_source = {
 	.name = "context switches",
-	.can_be_held = true,
+	.can.be_held = true,
 	.bytes = sizeof(struct sched_source),
 	.open = open_source,
 	.follow = follow,

@@ -82,7 +82,7 @@ static unsigned kinds(const void *self)
 		return open_as(self, r, #letter[0]);                               \
 	}                                                                          \
 	static const struct event_source source_##letter = {.name = #letter,       \
-							    .can_be_held = (held), \
+							    .can.be_held = (held), \
 							    .bytes = 1,            \
 							    .open = open_##letter, \
 							    __VA_ARGS__};
@@ -325,6 +325,48 @@ static void digits_are_grouped_by_three(void **state)
 	assert_string_equal(recording_grouped(UINT64_MAX, text), "18,446,744,073,709,551,615");
 }
 
+/* ---- sources that are opened late ---- */
+
+SOURCE(g, true, ALL_MEMBERS)
+static const struct event_source source_h = {.name = "h",
+					     .can.be_late = true,
+					     .can.be_held = true,
+					     .bytes = 1,
+					     .open = open_b,
+					     ALL_MEMBERS};
+
+static void sources_that_may_be_late_are_opened_followed_and_begun_alone(void **state)
+{
+	static const struct event_sources three = {.list = {&source_h, &source_a, &source_g}};
+	const struct source_process p = {.pid = 9, .is_running = true};
+
+	(void)state;
+	begin_with("");
+	sources_close(recording);
+	recording->sources = &three;
+	called();
+	CALLED(sources_open(recording), "ag");
+	CALLED(sources_begin(recording, 1), "ag");
+	CALLED(sources_open_late(recording), "b");
+	CALLED(sources_follow_late(recording, &p), "b");
+	assert_int_equal(given, 9);
+	CALLED(sources_begin_late(recording, 5), "bb");
+	assert_int_equal(given, 5);
+	CALLED(sources_poll(recording, false), "bag");
+	CALLED(sources_close(recording), "gab");
+	db_abandon(report.db);
+}
+
+static void samples_and_block_requests_may_be_late_and_the_process_tree_may_not(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < EVENT_SOURCES && event_sources.list[i]; i++)
+		assert_int_equal(
+			event_sources.list[i]->can.be_late,
+			!strcmp(event_sources.list[i]->name, "CPU samples") ||
+				!strcmp(event_sources.list[i]->name, "requests to block devices"));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
 int main(void)
@@ -340,6 +382,8 @@ int main(void)
 		TEST(rows_of_sources_add_up_until_the_commit),
 		TEST(rows_of_failed_commits_are_lost_by_their_kind),
 		TEST(losses_have_a_row_where_there_are_any),
+		TEST(sources_that_may_be_late_are_opened_followed_and_begun_alone),
+		TEST(samples_and_block_requests_may_be_late_and_the_process_tree_may_not),
 		TEST(digits_are_grouped_by_three),
 	};
 
