@@ -104,6 +104,11 @@ BASE += -DSL_HAVE_ZSTD=1
 STATIC_ZSTD := $(firstword $(wildcard $(shell $(CC) -print-file-name=libzstd.a)))
 PACK_LIBS += $(if $(STATIC_ZSTD),$(STATIC_ZSTD),-lzstd)
 endif
+# Reports of Nsight Systems, whose events are packed by it.
+ifeq ($(call has_header,lz4.h),1)
+BASE += -DSL_HAVE_LZ4=1
+PACK_LIBS += $(call static_or,lz4)
+endif
 LIBS += $(PACK_LIBS)
 # Debug information: functions that were inlined, files and lines in stacks. From the archive, so that the program runs
 # where elfutils is not installed; what it needs of libelf is of its own version. Without: names of functions only.

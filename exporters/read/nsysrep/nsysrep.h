@@ -1,0 +1,28 @@
+/*
+ * nsysrep.h - reports of Nsight Systems as databases.
+ *
+ * The format is internal to NVIDIA's tool: what is known of it was read off public files, and `nsys export` is the reference.
+ * An event or a field that is not known is counted and left out.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NSYSREP_WHY 1024
+
+struct nsysrep_progress {
+	/* Bytes of the file that are read, of @total. Not 0: stop. NULL: no progress. */
+	int (*step)(void *ctx, uint64_t done, uint64_t total);
+	void *ctx;
+};
+
+/* Whether the file at @path begins as such a report. */
+bool nsysrep_is(const char *path);
+/*
+ * Writes the database to @target, which exists and is empty. 0, or -1 after one sentence in @why (NSYSREP_WHY bytes): then @target
+ * is of no use. @notes, of as many bytes: a sentence about what was left out, or "".
+ */
+int nsysrep_convert(const char *path, const char *target, const struct nsysrep_progress *progress,
+		    char *notes, char *why);
