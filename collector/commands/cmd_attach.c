@@ -32,7 +32,8 @@
 #include "collector/session/proc_select.h"
 #include "collector/session/session_list.h"
 
-#define PIDS_MAX 256
+#define PIDS_MAX   256
+#define OFF_CPU_NS 80000
 
 static struct {
 	struct profile_options o;
@@ -87,7 +88,8 @@ static const struct opt opts[] = {
 	{0, "off-cpu-threshold", OPT_STRING, NULL, "NS",
 	 "threads that leave the CPU by themselves, and have none for so\n"
 	 "long, have the stack that they left it with; none, or e.g.\n"
-	 "80000 (default: none). Needs eBPF",
+	 "80000 (default: 80000 beside CPU samples, where eBPF is\n"
+	 "permitted)",
 	 &ask.off_cpu, NULL},
 	{0, "syscall", OPT_ENUM, "process-tree,none", "SCOPE",
 	 "system calls of process-tree or none (default: none). Each\n"
@@ -221,6 +223,11 @@ static int read_options(int argc, char **argv)
 	if (profile_read_off_cpu(ask.off_cpu, &ask.o.kernel.off_cpu_ns, "attach"))
 		return SL_EXIT_USAGE + 1;
 	read_samples();
+	/* A wait has no other stack. */
+	if (!ask.off_cpu && ask.o.kernel.sample == SCHED_MODE_TREE) {
+		ask.o.kernel.is_default.off_cpu = true;
+		ask.o.kernel.off_cpu_ns = OFF_CPU_NS;
+	}
 	rc = health_options_read(&ask.o.cuda.health, &ask.health, false, true, "attach");
 	if (rc)
 		return rc == OPT_HELP_SHOWN ? 1 : -rc + 1;

@@ -38,7 +38,7 @@ struct kernel_options {
 	int64_t host_hz;    /* counters of the machine are read so often per second; 0: not */
 	enum wish block_io; /* requests to block devices */
 	struct {
-		bool cpuctxsw, sample, python;
+		bool cpuctxsw, sample, python, off_cpu;
 	} is_default; /* no option asks for these: where they are refused, nothing is printed */
 };
 

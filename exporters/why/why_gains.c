@@ -16,6 +16,8 @@ static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
 	static const char *const instead[WHY_REASON_CNT] = {
 		[WHY_COMPUTE] = "do without, or compute it once",
 		[WHY_KERNEL] = "do without, or in fewer and larger calls",
+		[WHY_TOUCH] = "keep the memory for use again: one buffer, the allocator's settings "
+			      "(MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_), huge pages",
 		[WHY_FILE] = "do without, or read and write ahead, in larger parts",
 		[WHY_FSYNC] = "less than half as often, or once at the end",
 		[WHY_SOCKET] = "do without, or ask ahead",

@@ -25,7 +25,7 @@ const char *why_sure_text(double sure);
 void why_put_gains(FILE *out, const struct why *y, bool is_brief);
 void why_put_json_gains(struct writer *w, const struct why *y);
 
-/* why_text.c: a line for each missing kind of events, with the reason and the option that records it. */
+/* why_notes.c: a line for each missing kind of events, with the reason and the option that records it. */
 void why_put_notes(FILE *out, const struct why *y);
 /* Does the @r-th of the reasons, most time first, have a line? Then all before it have one. */
 bool why_shows_reason(const struct why *y, unsigned r);

@@ -232,55 +232,6 @@ static void put_head(FILE *out, const struct why *y, const char *report)
 	put_spans(out, y);
 }
 
-static bool has_python(const struct why_model *m)
-{
-	for (size_t i = 0; i < m->processes_cnt; i++) {
-		const char *exe = m->processes[i].exe, *name = exe ? strrchr(exe, '/') : NULL;
-
-		if (exe && strncmp(name ? name + 1 : exe, "python", 6) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* A report holds the reason for missing samples, unless an option turned sampling off. */
-static void put_samples(FILE *out, const struct why_model *m)
-{
-	const char *refused = m->samples.refused, *no_python = m->samples.no_python;
-
-	if (!m->has_samples && !m->samples.taken) {
-		fputs("Not recorded: samples; computing has no lines", out);
-		fputs(refused ? ": " : " (--sample=process-tree)\n", out);
-		if (refused)
-			text_put_people(out, refused);
-		fputs(refused ? "\n" : "", out);
-	} else if (no_python && has_python(m)) {
-		fputs("Not recorded: Python's lines of what computes: ", out);
-		text_put_people(out, no_python);
-		putc('\n', out);
-	}
-}
-
-void why_put_notes(FILE *out, const struct why *y)
-{
-	const struct why_model *m = &y->model;
-
-	if (!m->has_switches)
-		fputs("Not recorded: context switches; computing includes waiting for a CPU, and "
-		      "no waits are followed to what ended them (--cpuctxsw=process-tree)\n",
-		      out);
-	put_samples(out, m);
-	if (!m->has_calls)
-		fputs("Not recorded: calls; waits have no names (--trace=osrt)\n", out);
-	if (m->has_gpu_calls && !m->has_gpu_stacks)
-		fputs("Not recorded: stacks of CUDA calls; what a GPU does has no lines "
-		      "(--cudabacktrace=all)\n",
-		      out);
-	if (m->lost)
-		fprintf(out, "Lost: %lld events; what is said holds for the rest\n",
-			(long long)m->lost);
-}
-
 bool why_shows_reason(const struct why *y, unsigned r)
 {
 	int64_t ns = y->of_reason[y->order[r]];

@@ -122,7 +122,7 @@ static void open_samples(struct sample_source *s, struct sample_ask *ask)
 	if (s->sample && o->sample != SCHED_MODE_NONE && !o->sample_period)
 		recording_number(r, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", o->sample_hz);
 	say_missing(r, o->is_default.python, no_python);
-	say_missing(r, false, no_off_cpu);
+	say_missing(r, o->is_default.off_cpu, no_off_cpu);
 	say_missing(r, o->is_default.sample && o->off_cpu_ns < 0, why);
 }
 

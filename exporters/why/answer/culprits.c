@@ -158,7 +158,7 @@ static int by_weight(const void *a, const void *b)
 
 static bool computes(const struct why_culprit *c)
 {
-	return 2 * (c->of_reason[WHY_COMPUTE] + c->of_reason[WHY_KERNEL] +
+	return 2 * (c->of_reason[WHY_COMPUTE] + c->of_reason[WHY_KERNEL] + c->of_reason[WHY_TOUCH] +
 		    c->of_reason[WHY_NO_CPU]) >=
 	       c->ns;
 }

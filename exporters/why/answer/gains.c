@@ -427,7 +427,7 @@ int why_find_gains(struct why *y)
 	struct replay r = {.culprits = looked_at(y)};
 	int rc;
 
-	if (!y->time.spans_cnt || (y->gpu && y->time.spans_cnt > 1))
+	if (!y->time.spans_cnt || (y->gpu && y->time.spans_cnt > 1) || y->model.has_go)
 		return SQLITE_OK;
 	rc = list_gains(y, r.culprits);
 	/* Without context switches, no record shows which thread waits for which: the upper bound stays the culprit's time. */

@@ -216,6 +216,39 @@ static bool lost_row(struct why_model *m, sqlite3_stmt *stmt)
 	return true;
 }
 
+/* start, end: in order of start */
+static bool loss_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	struct why_loss l = {wall_time(sqlite3_column_int64(stmt, 0)),
+			     wall_time(sqlite3_column_int64(stmt, 1)) + 1};
+	struct why_loss *last = m->losses_cnt ? &m->losses[m->losses_cnt - 1] : NULL;
+
+	if (last && l.start <= last->end) {
+		last->end = l.end > last->end ? l.end : last->end;
+		return true;
+	}
+	if (!grow(&m->losses, m->losses_cnt, &m->losses_room, sizeof(l)))
+		return false;
+	m->losses[m->losses_cnt++] = l;
+	return true;
+}
+
+/* Rows that could not be written have a time; what the kernel skips is spread over the whole recording. */
+static int read_losses(struct why_model *m)
+{
+	int rc = why_rows(m->db,
+			  "SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS "
+			  "WHERE what NOT LIKE 'callers in stacks%'",
+			  lost_row, m);
+
+	if (rc == SQLITE_OK)
+		rc = why_rows(m->db,
+			      "SELECT start, end FROM SL_LOST_EVENTS WHERE what LIKE 'context "
+			      "switches:%' AND start > 0 AND end >= start ORDER BY start",
+			      loss_row, m);
+	return rc;
+}
+
 /* ---- missing samples ---- */
 
 static bool taken_row(struct why_model *m, sqlite3_stmt *stmt)
@@ -237,6 +270,13 @@ static bool refused_row(struct why_model *m, sqlite3_stmt *stmt)
 	return *text != NULL;
 }
 
+static bool go_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	(void)stmt;
+	m->has_go = true;
+	return true;
+}
+
 static int read_sampling(struct why_model *m)
 {
 	int rc = SQLITE_OK;
@@ -254,6 +294,11 @@ static int read_sampling(struct why_model *m)
 			      "FROM DIAGNOSTIC_EVENT WHERE text LIKE 'no CPU samples: %' "
 			      "OR text LIKE 'Python''s frames in samples need %'",
 			      refused_row, m);
+	if (rc == SQLITE_OK && !m->has_calls)
+		rc = why_rows(m->db,
+			      "SELECT 1 FROM StringIds WHERE value IN ('runtime.goexit', "
+			      "'runtime.goexit.abi0', 'runtime.mcall') LIMIT 1",
+			      go_row, m);
 	return rc;
 }
 
@@ -291,10 +336,7 @@ int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *sco
 	if (rc == SQLITE_OK)
 		rc = read_sampling(m);
 	if (rc == SQLITE_OK)
-		rc = why_rows(db,
-			      "SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS "
-			      "WHERE what NOT LIKE 'callers in stacks%'",
-			      lost_row, m);
+		rc = read_losses(m);
 	find_births(m);
 	return rc;
 }
@@ -335,6 +377,7 @@ void why_model_free(struct why_model *m)
 	free(m->sends);
 	free(m->ends);
 	free(m->ios);
+	free(m->losses);
 	id_map_free(&m->tids);
 	id_map_free(&m->pids);
 	id_map_free(&m->stacks);

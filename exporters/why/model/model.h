@@ -31,6 +31,11 @@ struct why_call {
 	uint32_t correlation; /* of a CUDA call: the id of the work it started; 0: none */
 };
 
+/* A time in which context switches were lost. */
+struct why_loss {
+	int64_t start, end;
+};
+
 /* Name, stack and object of a call, each combination stored once. */
 struct why_what {
 	uint32_t name, stack, object; /* numbers in the model's maps; object: path or peer */
@@ -153,6 +158,7 @@ struct why_model {
 	struct wall wall;
 	bool has_switches, has_samples, has_calls, has_peers;
 	bool has_gpu_calls, has_gpu_stacks; /* of calls of CUDA */
+	bool has_go;                        /* a program of Go: its goroutines change threads */
 	struct id_map tids, pids, stacks, names, objects;
 	WHY_LIST(why_thread, threads);
 	WHY_LIST(why_process, processes);
@@ -163,10 +169,11 @@ struct why_model {
 	WHY_LIST(why_launch, launches); /* in order of process, correlation */
 	WHY_LIST(why_call, inner);      /* nested calls of gpu with a correlation id */
 	WHY_LIST(why_device, devices);
-	WHY_LIST(why_send, sends); /* in order of start */
-	WHY_LIST(why_end, ends);   /* in order of file */
-	WHY_LIST(why_io, ios);     /* of the kernel's journals, and flushes */
-	int64_t lost;              /* events that the report counts as lost */
+	WHY_LIST(why_send, sends);  /* in order of start */
+	WHY_LIST(why_end, ends);    /* in order of file */
+	WHY_LIST(why_io, ios);      /* of the kernel's journals, and flushes */
+	int64_t lost;               /* events that the report counts as lost */
+	WHY_LIST(why_loss, losses); /* in order; none overlaps another */
 	struct {
 		bool taken; /* samples were recorded, perhaps none in the part that is read */
 		char *refused,

@@ -9,6 +9,7 @@
 #include "collector/base/grow.h"
 #include "collector/base/hash.h"
 #include "exporters/sql/modules.h"
+#include "exporters/why/model/jit_name.h"
 
 /* Libraries that programs are linked with; there are executables below /usr/lib, too. */
 static bool is_system(const char *module)
@@ -122,15 +123,58 @@ static bool describe(struct place *to, sqlite3_stmt *s, bool is_own)
 	return to->text != NULL;
 }
 
+/* ---- which frame ---- */
+
+#define JIT 3 /* kind of a frame */
+
+static bool describe_jit(struct place *to, sqlite3_stmt *s, bool is_own)
+{
+	const char *symbol = text_of(s, 1), *file = text_of(s, 3);
+	struct jit_name n = jit_name(symbol);
+	int rc;
+
+	free(to->text);
+	free(to->file);
+	free(to->function);
+	*to = (struct place){.is_own = is_own, .line = n.line};
+	to->function = strndup(n.function, (size_t)n.function_len);
+	/* A jitdump has the line of each address, a name at most that of the function. */
+	if (file) {
+		to->file = strdup(file);
+		to->line = sqlite3_column_int(s, 4);
+	} else if (n.file) {
+		to->file = strndup(n.file, (size_t)n.file_len);
+	}
+	if (!to->function || ((file || n.file) && !to->file))
+		return false;
+	if (to->file && to->line)
+		rc = asprintf(&to->text, "%s:%d in %s", base_of(to->file), to->line, to->function);
+	else
+		rc = asprintf(&to->text, "%s in %s", to->function,
+			      to->file ? base_of(to->file) : "[JIT]");
+	if (rc < 0)
+		to->text = NULL;
+	return to->text != NULL;
+}
+
 enum { /* how good a frame is as a place */
 	RANK_NONE,
 	RANK_MODULE,         /* native, without a name */
 	RANK_SYSTEM,         /* native, of a library that the system has */
 	RANK_HEADER,         /* native, of a header that is not the program's */
 	RANK_NATIVE,         /* native, of the program */
-	RANK_PYTHON_LIBRARY, /* Python's, of its library or an installed package */
-	RANK_PYTHON,         /* Python's, of the program */
+	RANK_PYTHON_LIBRARY, /* Python's or made at run time, of a library or an installed package */
+	RANK_PYTHON,         /* likewise, of the program */
 };
+
+static int rank_of_jit(sqlite3_stmt *s)
+{
+	struct jit_name n = jit_name(text_of(s, 1));
+
+	if (sqlite3_column_int(s, 5) == 1 || n.is_nameless)
+		return RANK_NONE;
+	return n.is_library ? RANK_PYTHON_LIBRARY : RANK_PYTHON;
+}
 
 /* The rank of the current frame. */
 static int rank_of(sqlite3_stmt *s)
@@ -143,6 +187,8 @@ static int rank_of(sqlite3_stmt *s)
 		return RANK_NONE;
 	if (kind == 1)
 		return library ? RANK_PYTHON_LIBRARY : RANK_PYTHON;
+	if (kind == JIT)
+		return rank_of_jit(s);
 	if (library)
 		return RANK_NONE;
 	if (sqlite3_column_int(s, 5) == 1)
@@ -177,6 +223,27 @@ static uint8_t flags_of(sqlite3_stmt *s, bool is_first)
 	return flags;
 }
 
+/* How the kernel came to run. */
+struct fault {
+	bool is_fault; /* by a page fault */
+	bool is_other; /* of a page of a file, or one that was swapped out */
+};
+
+static void look_for_fault(struct fault *f, sqlite3_stmt *s)
+{
+	static const char *const faults[] = {"*exc_page_fault", "do_user_addr_fault",
+					     "do_page_fault", "handle_mm_fault", "do_mem_abort"};
+	static const char *const others[] = {"filemap_*",     "do_read_fault",  "do_shared_fault",
+					     "do_cow_fault",  "do_swap_page",   "do_fault",
+					     "do_numa_page*", "*_filemap_fault"};
+	const char *symbol = sqlite3_column_int(s, 0) == 2 ? text_of(s, 1) : NULL;
+
+	for (size_t i = 0; symbol && i < sizeof(faults) / sizeof(*faults); i++)
+		f->is_fault |= fnmatch(faults[i], symbol, 0) == 0;
+	for (size_t i = 0; symbol && i < sizeof(others) / sizeof(*others); i++)
+		f->is_other |= fnmatch(others[i], symbol, 0) == 0;
+}
+
 /* On whose behalf the innermost frames ran, as far as they are known. */
 enum runs_for {
 	FOR_KERNEL, /* nothing yet: all are the kernel's */
@@ -206,9 +273,18 @@ static enum runs_for runs_for(enum runs_for so_far, sqlite3_stmt *s)
 	return FOR_PROGRAM;
 }
 
+static bool describe_frame(struct place *to, sqlite3_stmt *s, int rank)
+{
+	bool is_own = rank == RANK_NATIVE || rank == RANK_PYTHON;
+
+	return sqlite3_column_int(s, 0) == JIT ? describe_jit(to, s, is_own)
+					       : describe(to, s, is_own);
+}
+
 static uint32_t read_place(struct places *p, int64_t id, uint8_t *flags)
 {
 	enum runs_for who = FOR_KERNEL;
+	struct fault fault = {0};
 	struct place best = {0};
 	uint32_t number = PLACE_NONE;
 	bool is_first = true, is_itself = false;
@@ -220,10 +296,11 @@ static uint32_t read_place(struct places *p, int64_t id, uint8_t *flags)
 
 		*flags |= flags_of(p->frames, is_first);
 		who = runs_for(who, p->frames);
+		look_for_fault(&fault, p->frames);
 		/* The compiler makes the code of a header part of the line that uses it. */
 		is_itself |= is_first && (r == RANK_NATIVE || r == RANK_HEADER);
 		is_first = false;
-		if (r > rank && describe(&best, p->frames, r == RANK_NATIVE || r == RANK_PYTHON))
+		if (r > rank && describe_frame(&best, p->frames, r))
 			rank = r;
 	}
 	sqlite3_reset(p->frames);
@@ -231,6 +308,8 @@ static uint32_t read_place(struct places *p, int64_t id, uint8_t *flags)
 		*flags |= PLACE_ITSELF;
 	if (who == FOR_TRACER)
 		*flags |= PLACE_TRACER;
+	if (*flags & PLACE_KERNEL && fault.is_fault && !fault.is_other)
+		*flags |= PLACE_TOUCH;
 	if (best.text)
 		number = intern(p, &best);
 	free(best.text);

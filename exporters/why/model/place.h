@@ -28,6 +28,7 @@ enum {                     /* properties of a stack */
 	PLACE_SLEEP = 32,  /* inside CPython's time.sleep(), which is a select() before 3.11 */
 	PLACE_ITSELF =
 		64, /* the innermost frame is compiled code of the program: it calls nothing */
+	PLACE_TOUCH = 128, /* the kernel makes room for memory that is touched for the first time */
 };
 
 struct places {

@@ -10,149 +10,12 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "exporters/why/walk/reason.h"
 #include "exporters/why/walk/walk_parts.h"
 
-#define SAMPLE_FAR 20000000 /* ns: a sample stands for no more time before it */
-#define FAULT_RUN  1000000  /* ns on a CPU at most between a wait for a page and its fault */
-#define SEND_SLACK 20000    /* ns between the end of a call that sends and the wake-up by it */
-#define SEND_TRIES 64       /* messages looked through for the end of a wait */
-
-/* ---- causes ---- */
-
-static uint32_t place_of(struct walk *w, uint32_t stack, uint8_t *flags)
-{
-	*flags = 0;
-	return stack == WHY_NONE ? PLACE_NONE
-				 : places_of(&w->places, stack, w->m->stacks.ids[stack], flags);
-}
-
-/* The call of @list that contains @time, or NULL. */
-static const struct why_call *call_at(const struct why_call *list, size_t cnt, int64_t time)
-{
-	size_t i = why_last(list, cnt, sizeof(*list), time);
-
-	return i < cnt && list[i].end > time ? &list[i] : NULL;
-}
-
-/* The first call of @list that begins after @time begins then; INT64_MAX: none. */
-static int64_t next_call(const struct why_call *list, size_t cnt, int64_t time)
-{
-	size_t i = why_last(list, cnt, sizeof(*list), time);
-
-	i = i == cnt ? 0 : i + 1;
-	return i < cnt ? list[i].start : INT64_MAX;
-}
-
-/* The sample that stands for the time before it, or the nearest; NULL: none is near. */
-static const struct why_sample *sample_at(const struct why_thread *t, int64_t time)
-{
-	size_t i = why_last(t->samples, t->samples_cnt, sizeof(*t->samples), time);
-	size_t next = i == t->samples_cnt ? 0 : i + 1;
-
-	if (next < t->samples_cnt && t->samples[next].time - time < SAMPLE_FAR)
-		return &t->samples[next];
-	if (i < t->samples_cnt && time - t->samples[i].time < SAMPLE_FAR)
-		return &t->samples[i];
-	return NULL;
-}
-
-/* CPython waits on a condition with a time limit for the GIL, and for nothing else. */
-static bool is_for_gil(struct walk *w, const struct why_call *c, uint8_t flags)
-{
-	return flags & PLACE_GIL || (flags & PLACE_PYTHON && reason_is_timed_condition(w, c));
-}
-
-static struct why_cause cause_of_call(struct walk *w, const struct why_thread *t,
-				      const struct why_call *c, uint32_t reason, int64_t time)
-{
-	const struct why_what *what = why_what(w->m, c);
-	struct why_cause cause = {.reason = reason, .name = what->name, .object = what->object};
-	const struct why_object *object;
-	const struct why_sample *s;
-	uint8_t flags, more = 0;
-
-	cause.place = place_of(w, what->stack, &flags);
-	if (cause.place == PLACE_NONE && (s = sample_at(t, time)))
-		cause.place = place_of(w, s->stack, &more);
-	if ((flags | more) & PLACE_IMPORT)
-		cause.reason = WHY_IMPORT;
-	else if (reason == WHY_QUEUE && is_for_gil(w, c, flags))
-		cause.reason = WHY_GIL;
-	else if (reason == WHY_POLL && flags & PLACE_SLEEP)
-		cause.reason = WHY_SLEEP;
-	else if (reason == WHY_QUEUE && (object = why_object_of(t, c)) && object->is_lock)
-		cause.reason = WHY_LOCK;
-	return cause;
-}
-
-/* The fault in which the thread left the CPU at @time: it has run for hardly any time until it was over. NULL: none. */
-static const struct why_fault *fault_at(const struct why_thread *t, int64_t time)
-{
-	size_t i = t->faults_cnt ? why_last(t->faults, t->faults_cnt, sizeof(*t->faults), time) : 0,
-	       s;
-	const struct why_fault *f;
-	int64_t ran = 0;
-
-	i = i == t->faults_cnt ? 0 : i + 1;
-	if (i >= t->faults_cnt)
-		return NULL;
-	f = &t->faults[i];
-	s = why_last(t->switches, t->switches_cnt, sizeof(*t->switches), time);
-	for (s++; s < t->switches_cnt && t->switches[s].time <= f->time; s++) {
-		int64_t end = s + 1 < t->switches_cnt ? earlier(t->switches[s + 1].time, f->time)
-						      : f->time;
-
-		if (t->switches[s].is_in)
-			ran += end - t->switches[s].time;
-		if (ran > FAULT_RUN)
-			return NULL;
-	}
-	return f;
-}
-
-/* Why the thread left the CPU at @time. */
-static struct why_cause cause_of_wait(struct walk *w, const struct why_thread *t, int64_t time,
-				      bool is_on_disk, double *sure)
-{
-	struct why_cause cause = {WHY_BLOCKED, PLACE_NONE, WHY_NONE, WHY_NONE};
-	const struct why_call *c = call_at(t->gpu, t->gpu_cnt, time);
-	const struct why_fault *f;
-	const struct why_sample *s;
-	uint8_t flags;
-	size_t i;
-
-	*sure = SURE;
-	if (c)
-		return cause_of_call(w, t, c, WHY_GPU_CALL, time);
-	c = call_at(t->calls, t->calls_cnt, time);
-	if (!c)
-		c = call_at(t->system, t->system_cnt, time);
-	if (c) {
-		cause = cause_of_call(w, t, c, reason_of_call(w, c), time);
-		*sure = cause.reason == WHY_BLOCKED ? GUESSED : SURE;
-		return cause;
-	}
-	f = fault_at(t, time);
-	if (f) {
-		cause.reason = WHY_PAGE_IN;
-		cause.place = place_of(w, f->stack, &flags);
-		cause.object = f->object;
-		return cause;
-	}
-	*sure = GUESSED;
-	i = why_last(t->offs, t->offs_cnt, sizeof(*t->offs), time);
-	if (i < t->offs_cnt && t->offs[i].time == time)
-		s = &t->offs[i];
-	else
-		s = sample_at(t, time);
-	if (s)
-		cause.place = place_of(w, s->stack, &flags);
-	/* Outside of any call, only the memory itself makes a thread wait for a device. */
-	if (is_on_disk && t->calls_cnt)
-		cause.reason = WHY_PAGE_IN;
-	return cause;
-}
+#define SEND_SLACK 20000 /* ns between the end of a call that sends and the wake-up by it */
+#define SEND_TRIES 64    /* messages looked through for the end of a wait */
 
 /* ---- running ---- */
 
@@ -164,7 +27,7 @@ static void compute(struct walk *w, const struct at *at, int64_t from, int64_t t
 	i = i == t->samples_cnt ? 0 : i + 1;
 	for (int64_t x = from, end; x < to; x = end, i++) {
 		struct why_cause cause = {WHY_COMPUTE, PLACE_NONE, WHY_NONE, WHY_NONE};
-		const struct why_sample *s = sample_at(t, x);
+		const struct why_sample *s = walk_sample_at(t, x);
 		struct why_leaf *leaf;
 		uint8_t flags = 0;
 
@@ -174,11 +37,13 @@ static void compute(struct walk *w, const struct at *at, int64_t from, int64_t t
 			continue;
 		}
 		if (s)
-			cause.place = place_of(w, s->stack, &flags);
+			cause.place = walk_place(w, s->stack, &flags);
 		if (flags & PLACE_TRACER)
 			cause.reason = WHY_TRACER;
 		else if (flags & PLACE_IMPORT)
 			cause.reason = WHY_IMPORT;
+		else if (flags & PLACE_TOUCH)
+			cause.reason = WHY_TOUCH;
 		else if (flags & PLACE_KERNEL)
 			cause.reason = WHY_KERNEL;
 		leaf = walk_leaf(w, at, &cause, end - x, s ? SURE : GUESSED);
@@ -200,12 +65,12 @@ static void in_call(struct walk *w, const struct at *at, const struct why_cause 
 	tracer.reason = WHY_TRACER;
 	i = i == t->samples_cnt ? 0 : i + 1;
 	for (int64_t x = from, end; x < to; x = end, i++) {
-		const struct why_sample *s = sample_at(t, x);
+		const struct why_sample *s = walk_sample_at(t, x);
 		uint8_t flags = 0;
 
 		end = i < t->samples_cnt ? later(x, earlier(to, t->samples[i].time)) : to;
 		if (s)
-			place_of(w, s->stack, &flags);
+			walk_place(w, s->stack, &flags);
 		if (flags & PLACE_TRACER) {
 			walk_leaf(w, at, cause, x - begin, SURE);
 			walk_leaf(w, at, &tracer, end - x, SURE);
@@ -223,20 +88,20 @@ static void run(struct walk *w, const struct at *at, int64_t from, int64_t to)
 	const struct why_thread *t = &w->m->threads[at->thread];
 
 	for (int64_t x = from, end; x < to; x = end) {
-		const struct why_call *c = call_at(t->gpu, t->gpu_cnt, x);
+		const struct why_call *c = walk_call_at(t->gpu, t->gpu_cnt, x);
 		uint32_t reason = WHY_GPU_CALL;
 		struct why_cause cause;
 
-		if (!c && (c = call_at(t->calls, t->calls_cnt, x)))
+		if (!c && (c = walk_call_at(t->calls, t->calls_cnt, x)))
 			reason = reason_of_call(w, c) == WHY_IMPORT ? WHY_IMPORT : WHY_KERNEL;
 		if (c) {
 			end = earlier(to, c->end);
-			cause = cause_of_call(w, t, c, reason, x);
+			cause = walk_cause_of_run(w, t, c, reason, x);
 			in_call(w, at, &cause, c, x, end);
 			continue;
 		}
-		end = earlier(to, earlier(next_call(t->gpu, t->gpu_cnt, x),
-					  next_call(t->calls, t->calls_cnt, x)));
+		end = earlier(to, earlier(walk_next_call(t->gpu, t->gpu_cnt, x),
+					  walk_next_call(t->calls, t->calls_cnt, x)));
 		compute(w, at, x, end);
 	}
 }
@@ -272,9 +137,9 @@ void walk_wake(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake)
 	int64_t left = t->switches[i].time;
 	const struct why_object *object;
 
-	object = why_object_of(t, call_at(t->calls, t->calls_cnt, left));
+	object = why_object_of(t, walk_call_at(t->calls, t->calls_cnt, left));
 	*wake = (struct why_wake){.waker = back ? back->waker : WHY_NONE, .edge_sure = SURE};
-	wake->cause = cause_of_wait(w, t, left, t->switches[i].is_on_disk, &wake->sure);
+	wake->cause = walk_cause_of_wait(w, t, left, t->switches[i].is_on_disk, &wake->sure);
 	wake->woken = !back                         ? INT64_MAX
 		      : back->wakeup != WHY_NO_TIME ? later(left, back->wakeup)
 						    : back->time;
@@ -345,10 +210,10 @@ static void piece(struct walk *w, const struct at *at, size_t i, int64_t from, i
 	if (s->is_in) {
 		run(w, at, from, to);
 	} else if (s->is_preempted) {
-		if ((c = call_at(t->gpu, t->gpu_cnt, from)))
-			cause.place = place_of(w, why_what(w->m, c)->stack, &flags);
-		if (cause.place == PLACE_NONE && (sample = sample_at(t, from))) {
-			cause.place = place_of(w, sample->stack, &flags);
+		if ((c = walk_call_at(t->gpu, t->gpu_cnt, from)))
+			cause.place = walk_place(w, why_what(w->m, c)->stack, &flags);
+		if (cause.place == PLACE_NONE && (sample = walk_sample_at(t, from))) {
+			cause.place = walk_place(w, sample->stack, &flags);
 			/* In an import, only the program's own line is a place. */
 			if (flags & PLACE_IMPORT && !w->places.list[cause.place].is_own)
 				cause.place = PLACE_NONE;
@@ -359,27 +224,36 @@ static void piece(struct walk *w, const struct at *at, size_t i, int64_t from, i
 	}
 }
 
+/* Until when the state of a thread since its switch at @since is known; @until: until its next switch, @until. */
+static int64_t known_until(const struct why_model *m, int64_t since, int64_t until)
+{
+	size_t i = search_first(k, 0, m->losses_cnt, m->losses[k].end <= since);
+
+	return i < m->losses_cnt ? earlier(until, later(since, m->losses[i].start)) : until;
+}
+
 /* Without context switches: a call that may block is a wait, all else computing. */
 static void guess(struct walk *w, const struct at *at, int64_t from, int64_t to)
 {
 	const struct why_thread *t = &w->m->threads[at->thread];
 
 	for (int64_t x = from, end; x < to; x = end) {
-		const struct why_call *c = call_at(t->gpu, t->gpu_cnt, x);
+		const struct why_call *c = walk_call_at(t->gpu, t->gpu_cnt, x);
 		struct why_cause cause;
+		double sure;
 
 		if (!c)
-			c = call_at(t->calls, t->calls_cnt, x);
+			c = walk_call_at(t->calls, t->calls_cnt, x);
 		if (c) {
 			end = earlier(to, c->end);
-			cause = cause_of_call(w, t, c, reason_of_call(w, c), x);
+			cause = walk_cause_of_call(w, t, c, x, &sure);
 			if (cause.reason == WHY_BLOCKED)
 				cause.reason = WHY_KERNEL;
 			walk_leaf(w, at, &cause, end - x, GUESSED);
 			continue;
 		}
-		end = earlier(to, earlier(next_call(t->gpu, t->gpu_cnt, x),
-					  next_call(t->calls, t->calls_cnt, x)));
+		end = earlier(to, earlier(walk_next_call(t->gpu, t->gpu_cnt, x),
+					  walk_next_call(t->calls, t->calls_cnt, x)));
 		compute(w, at, x, end);
 	}
 }
@@ -401,7 +275,10 @@ static void states(struct walk *w, const struct at *at, int64_t from, int64_t to
 		int64_t end = earlier(to, t->switches[0].time);
 
 		if (!t->switches[0].is_in) {
-			run(w, at, from, end);
+			int64_t known = later(from, known_until(w->m, WHY_NO_TIME, end));
+
+			run(w, at, from, known);
+			walk_leaf(w, at, &unknown, end - known, 0);
 		} else {
 			/* A new thread, which waited for its first CPU. */
 			int64_t ready = later(from, earlier(t->birth, end));
@@ -414,19 +291,16 @@ static void states(struct walk *w, const struct at *at, int64_t from, int64_t to
 	}
 	for (; x < to && i < t->switches_cnt; i++) {
 		int64_t end = i + 1 < t->switches_cnt ? earlier(to, t->switches[i + 1].time) : to;
+		int64_t known = later(x, known_until(w->m, t->switches[i].time, end));
 
-		if (end > x)
-			piece(w, at, i, x, end);
+		if (known > x)
+			piece(w, at, i, x, known);
+		walk_leaf(w, at, &unknown, end - known, 0);
 		x = later(x, end);
 	}
 }
 
 /* ---- for the other files ---- */
-
-uint32_t walk_place(struct walk *w, uint32_t stack, uint8_t *flags)
-{
-	return place_of(w, stack, flags);
-}
 
 void walk_states(struct walk *w, const struct at *at, int64_t from, int64_t to)
 {

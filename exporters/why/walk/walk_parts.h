@@ -34,8 +34,23 @@ struct why_leaf *walk_leaf(struct walk *w, const struct at *at, const struct why
 			   int64_t ns, double sure);
 /* The number of a hop from @at, whose thread waits. Beyond WALK_HOPS, the way to a leaf is cut short. */
 uint32_t walk_hop(struct walk *w, const struct at *at, const struct why_cause *cause);
-/* The place of a stack by its number in the model. */
+/* walk_cause.c: the place of a stack by its number in the model; WHY_NONE: no stack. */
 uint32_t walk_place(struct walk *w, uint32_t stack, uint8_t *flags);
+/* The call of @list that contains @time, or NULL. */
+const struct why_call *walk_call_at(const struct why_call *list, size_t cnt, int64_t time);
+/* The first call of @list that begins after @time begins then; INT64_MAX: none. */
+int64_t walk_next_call(const struct why_call *list, size_t cnt, int64_t time);
+/* The sample that stands for the time before it, or the nearest; NULL: none is near. */
+const struct why_sample *walk_sample_at(const struct why_thread *t, int64_t time);
+/* Of a call on a CPU at @time. */
+struct why_cause walk_cause_of_run(struct walk *w, const struct why_thread *t,
+				   const struct why_call *c, uint32_t reason, int64_t time);
+/* Of a call that waits at @time. */
+struct why_cause walk_cause_of_call(struct walk *w, const struct why_thread *t,
+				    const struct why_call *c, int64_t time, double *sure);
+/* Why the thread left the CPU at @time. */
+struct why_cause walk_cause_of_wait(struct walk *w, const struct why_thread *t, int64_t time,
+				    bool is_on_disk, double *sure);
 /* [@from, @to) of a thread by its states alone: no work of a GPU is looked at. */
 void walk_states(struct walk *w, const struct at *at, int64_t from, int64_t to);
 /* walk_gpu.c: the cause of a wait for an operation; all of [@from, @to). */

@@ -79,7 +79,7 @@ sampled() {
 	T=$!
 	wait_for 20 test -s ready
 	rm -f attach.err
-	"$BIN" attach -p $T -f -o "$name" "$@" 2>attach.err &
+	"$BIN" attach -p $T -f --off-cpu-threshold=none -o "$name" "$@" 2>attach.err &
 	A=$!
 	wait_for 20 grep -q 'attached to' attach.err || return 1
 	echo x >go

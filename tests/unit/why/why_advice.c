@@ -145,13 +145,75 @@ static void notes_on_what_is_missing(void **state)
 		"Not recorded: context switches; computing includes waiting for a CPU, and no "
 		"waits are followed to what ended them (--cpuctxsw=process-tree)\n"
 		"Not recorded: samples; computing has no lines: perf_event_paranoid is 4\n"
-		"Not recorded: calls; waits have no names (--trace=osrt)\n"
+		"Not recorded: calls; waits have no names (--trace=osrt, "
+		"--syscall=process-tree)\n"
 		"Lost: 3 events; what is said holds for the rest\n");
 	text_of(put_json);
 	assert_string_equal(value_of(written, "$.notes[3]"),
 			    "Lost: 3 events; what is said holds for the rest");
 	assert_string_equal(value_of(written, "$.notes[4]"), "null");
 	assert_string_equal(value_of(written, "$.checks.lost"), "3");
+}
+
+/* The option was given, and the program does not use the C library. */
+static void note_on_calls_that_cannot_be_hooked(void **state)
+{
+	(void)state;
+	report(50);
+	runs(MAIN, 0, 50);
+	sample(MAIN, 10, L(1));
+	sql("INSERT INTO META_DATA_CAPTURE VALUES ('CAPTURE_EVENT_TYPE', 'osrt')");
+	ask();
+	assert_string_equal(text_of(put_notes),
+			    "Not recorded: calls of the C library: the program has none that can "
+			    "be hooked; waits have no names (--syscall=process-tree)\n");
+}
+
+/* Goroutines change threads: their wake-ups of each other are not recorded, so no gain is known. */
+static void program_of_go_has_no_gains(void **state)
+{
+	(void)state;
+	report(50);
+	runs(MAIN, 0, 50);
+	sample(MAIN, 1, "runtime.goexit.abi0 /me/a");
+	computes(MAIN, 1, 50, L(1));
+	ask();
+	assert_true(test.y.culprits_cnt > 0);
+	assert_int_equal(test.y.gains_cnt, 0);
+	assert_string_equal(text_of(put_notes),
+			    "Not recorded: what goroutines wait for, and which thread goes on with "
+			    "them: no gain is known (go tool trace; --syscall=process-tree names "
+			    "waits of threads)\n");
+}
+
+/* Java without a perf map: the note has the options for one; with one, there is no note. */
+static void note_on_names_of_run_times(bool has_names)
+{
+	report(50);
+	sql("UPDATE SL_PROCESS_TREE SET exe = '/usr/bin/java'");
+	runs(MAIN, 0, 50);
+	call(MAIN, "read", 10, 20, NULL);
+	sample(MAIN, 5, "?0x1 [anonymous]; f /usr/lib/jvm/libjvm.so");
+	if (has_names)
+		sample(MAIN, 6, "void A.f(int) [JIT]; f /usr/lib/jvm/libjvm.so");
+	ask();
+	assert_string_equal(text_of(put_notes),
+			    has_names ? ""
+				      : "Not recorded: names of Java's compiled methods (java "
+					"-XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "
+					"-XX:+DumpPerfMapAtExit)\n");
+}
+
+static void code_made_at_run_time_without_names_has_a_note(void **state)
+{
+	(void)state;
+	note_on_names_of_run_times(false);
+}
+
+static void code_made_at_run_time_with_names_has_no_note(void **state)
+{
+	(void)state;
+	note_on_names_of_run_times(true);
 }
 
 static void notes_on_pythons_frames_and_cudas_stacks(void **state)
@@ -228,6 +290,10 @@ int main(void)
 		TEXT(advice_by_action_and_reason),
 		TEXT(what_cannot_be_won),
 		TEXT(notes_on_what_is_missing),
+		TEXT(note_on_calls_that_cannot_be_hooked),
+		TEXT(program_of_go_has_no_gains),
+		TEXT(code_made_at_run_time_without_names_has_a_note),
+		TEXT(code_made_at_run_time_with_names_has_no_note),
 		TEXT(notes_on_pythons_frames_and_cudas_stacks),
 		TEXT(line_of_a_gpu),
 		TEXT(more_gpus_than_lines),

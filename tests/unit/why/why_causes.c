@@ -89,6 +89,27 @@ static void frames_tell_what_runs(void **state)
 				     "TRACER at a.py:4 in f 10\n");
 }
 
+/* Page faults: 0-10 of fresh memory, 10-20 of a mapped file, 20-30 while an import runs; 30-40 a call of the kernel. */
+static void first_touch_of_memory_is_no_call_of_the_kernel(void **state)
+{
+	(void)state;
+	report(40);
+	runs(MAIN, 0, 40);
+	sample(MAIN, 10,
+	       "clear_page_erms [kernel.kallsyms]; do_anonymous_page [kernel.kallsyms]; "
+	       "exc_page_fault [kernel.kallsyms]; f /me/a.py:1");
+	sample(MAIN, 20,
+	       "filemap_map_pages [kernel.kallsyms]; exc_page_fault [kernel.kallsyms]; "
+	       "f /me/a.py:2");
+	sample(MAIN, 30, "exc_page_fault [kernel.kallsyms]; " IMPORT);
+	sample(MAIN, 40, "copy [kernel.kallsyms]; f /me/a.py:5");
+	ask();
+	assert_string_equal(parts(), "IMPORT at a.py:3 in f 10\n"
+				     "KERNEL at a.py:2 in f 10\n"
+				     "KERNEL at a.py:5 in f 10\n"
+				     "TOUCH at a.py:1 in f 10\n");
+}
+
 /* Compiled code of the program is innermost from 0 to 10 and from 20 to 40: 30 of the 40 at its line are its own. */
 static void compiled_code_computes_itself(void **state)
 {
@@ -183,8 +204,8 @@ static void call_of_no_length_has_no_time(void **state)
 	assert_string_equal(parts(), "COMPUTE 50\nKERNEL at a.py:2 in f 10\n");
 }
 
-/* A call without a stack is at the line of the sample; with one, at its own. */
-static void call_without_a_stack_has_the_place_of_a_sample(void **state)
+/* On a CPU, a call without a stack is at the line of the sample; a wait is not. */
+static void call_without_a_stack_has_the_place_of_a_sample_on_a_cpu(void **state)
 {
 	(void)state;
 	main_waits();
@@ -194,9 +215,67 @@ static void call_without_a_stack_has_the_place_of_a_sample(void **state)
 	/* 0-8 of the sample; 8-9 and 31-40 are after it, the last more than 20 ms: 8 + 1. In read() 9-10 and 30-31; a wait of 20. */
 	assert_string_equal(parts(), "COMPUTE 9\n"
 				     "COMPUTE at a.py:1 in f 9\n"
-				     "FILE of /data at a.py:1 in f 20\n"
+				     "FILE of /data 20\n"
 				     "KERNEL of /data 1\n"
 				     "KERNEL of /data at a.py:1 in f 1\n");
+}
+
+/* The line of the sample that was taken in the call, before the thread left the CPU, and none of before the call. */
+static void wait_has_the_place_of_a_sample_in_its_call(void **state)
+{
+	(void)state;
+	main_waits();
+	call(MAIN, "read", 9, 31, NULL, .path = "/data");
+	sample(MAIN, 8.999, LINE_1);
+	sample(MAIN, 9.5, LINE_2);
+	ask();
+	assert_string_equal(place_of_part(WHY_FILE), "a.py:2 in f");
+}
+
+/* The sample at the end of the call is none of the call. */
+static void sample_after_a_call_is_none_of_it(void **state)
+{
+	(void)state;
+	main_waits();
+	call(MAIN, "read", 9, 31, NULL, .path = "/data");
+	sample(MAIN, 31, LINE_1);
+	ask();
+	assert_string_equal(place_of_part(WHY_FILE), "");
+}
+
+/* A call of the kernel has no stack of its own: the place is where the thread left the CPU, not the line of a sample. */
+static void wait_in_a_system_call_has_the_stack_with_which_the_thread_left_the_cpu(void **state)
+{
+	(void)state;
+	main_waits();
+	system_call(MAIN, "clock_nanosleep", 9, 31, NULL);
+	sample(MAIN, 9.5, LINE_1);
+	off_sample(MAIN, 10, 30, LINE_2);
+	ask();
+	assert_string_equal(place_of_part(WHY_SLEEP), "a.py:2 in f");
+	assert_near(part_of(WHY_SLEEP)->sure, 1);
+}
+
+static void stack_of_another_wait_is_no_place(void **state)
+{
+	(void)state;
+	main_waits();
+	system_call(MAIN, "clock_nanosleep", 9, 31, NULL);
+	sample(MAIN, 8, LINE_1);
+	off_sample(MAIN, 9.9, 9.95, LINE_2);
+	ask();
+	assert_string_equal(place_of_part(WHY_SLEEP), "");
+}
+
+/* The stack of the call itself counts before that with which the thread left the CPU. */
+static void stack_of_the_call_counts_first(void **state)
+{
+	(void)state;
+	main_waits();
+	call(MAIN, "usleep", 9, 31, LINE_1);
+	off_sample(MAIN, 10, 30, LINE_2);
+	ask();
+	assert_string_equal(place_of_part(WHY_SLEEP), "a.py:1 in f");
 }
 
 /* ---- off the CPU: which call ---- */
@@ -276,16 +355,34 @@ static void unknown_call_is_blocked(void **state)
 	assert_near(part_of(WHY_BLOCKED)->sure, 0.4);
 }
 
-/* The import is in the sample, as the call has no stack. */
-static void sample_tells_that_a_call_imports(void **state)
+/* The import is in samples before and after, as the call has no stack. */
+static void samples_around_a_call_tell_that_it_imports(void **state)
+{
+	(void)state;
+	report(40);
+	runs(MAIN, 0, 10);
+	runs(MAIN, 20, 40);
+	call(MAIN, "read", 10, 20, NULL);
+	sample(MAIN, 9, IMPORT);
+	sample(MAIN, 21, IMPORT);
+	ask();
+	/* 0-10 computing, the wait of 10, and 20-40. */
+	assert_near(of_reason(WHY_IMPORT), 40);
+	for (size_t i = 0; i < test.y.parts_cnt; i++)
+		if (test.y.parts[i].cause.name != WHY_NONE)
+			assert_near(test.y.parts[i].sure, 0.7);
+}
+
+static void sample_before_a_call_does_not_tell_that_it_imports(void **state)
 {
 	(void)state;
 	main_waits();
 	call(MAIN, "read", 10, 30, NULL);
 	sample(MAIN, 9, IMPORT);
+	sample(MAIN, 31, LINE_1);
 	ask();
-	/* 0-10 computing, the wait of 20; from 30 on the sample is too far. */
-	assert_near(of_reason(WHY_IMPORT), 30);
+	assert_near(of_reason(WHY_FILE), 20);
+	assert_string_equal(place_of_part(WHY_FILE), "");
 }
 
 /* A semaphore that the thread waits on and posts, is a lock; one that it waits on alone is a queue. */
@@ -373,7 +470,13 @@ int main(void)
 		TEST(calls_on_a_cpu),
 		TEST(call_of_cuda_counts_before_libcs),
 		TEST(call_of_no_length_has_no_time),
-		TEST(call_without_a_stack_has_the_place_of_a_sample),
+		TEST(call_without_a_stack_has_the_place_of_a_sample_on_a_cpu),
+		TEST(wait_has_the_place_of_a_sample_in_its_call),
+		TEST(sample_after_a_call_is_none_of_it),
+		TEST(wait_in_a_system_call_has_the_stack_with_which_the_thread_left_the_cpu),
+		TEST(stack_of_another_wait_is_no_place),
+		TEST(stack_of_the_call_counts_first),
+		TEST(first_touch_of_memory_is_no_call_of_the_kernel),
 		TEST(wait_in_take_gil_is_for_the_gil),
 		TEST(timed_condition_of_the_interpreter_is_for_the_gil),
 		TEST(condition_without_a_limit_is_not_for_the_gil),
@@ -383,7 +486,8 @@ int main(void)
 		TEST(read_below_time_sleep_is_a_read),
 		TEST(read_of_an_import_imports),
 		TEST(unknown_call_is_blocked),
-		TEST(sample_tells_that_a_call_imports),
+		TEST(samples_around_a_call_tell_that_it_imports),
+		TEST(sample_before_a_call_does_not_tell_that_it_imports),
 		TEST(semaphore_of_one_thread_is_a_lock),
 		TEST(semaphore_of_two_threads_is_a_queue),
 		TEST(wait_is_of_the_call_nearest_to_the_program),

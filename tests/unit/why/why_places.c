@@ -71,6 +71,25 @@ STACK(line_of_python_without_a_function_has_a_mark, "?0x1 /me/a.py:3", "a.py:3 i
 /* One that has no line has its file alone. */
 STACK(line_that_is_not_known, "f /me/a.py:0", "f in a.py (own)", 0)
 
+/* ---- code made at run time ---- */
+
+STACK(method_of_java, "void Ledger.book(int) [JIT]; g /usr/lib/jvm/libjvm.so",
+      "Ledger.book in [JIT] (own)", 0)
+STACK(method_of_java_counts_before_its_library,
+      "char java.lang.String.charAt(int) [JIT]; void Ledger.book(int) [JIT]",
+      "Ledger.book in [JIT] (own)", 0)
+STACK(method_of_java_counts_before_native_code, "f /me/a /me/a.c:3; void Ledger.book(int) [JIT]",
+      "Ledger.book in [JIT] (own)", 0)
+STACK(stub_of_the_run_time_is_no_place, "Interpreter [JIT]; StubRoutines (1) [JIT]; f /me/a",
+      "f in a (own)", 0)
+STACK(line_of_a_jitdump, "int A.f(int) [JIT] /me/A.java:7", "A.java:7 in A.f (own)", 0)
+STACK(function_of_javascript, "JS:*check /me/server.js:5:15 [JIT]", "server.js:5 in check (own)", 0)
+STACK(function_of_javascript_counts_before_its_library,
+      "JS:*emit node:events:505:44 [JIT]; JS:~ /me/server.js:1:1 [JIT]",
+      "server.js:1 in (top level) (own)", 0)
+STACK(function_of_a_package, "JS:^get /me/node_modules/x/y.js:3:1 [JIT]", "y.js:3 in get", 0)
+STACK(function_of_pythons_perf_map, "py::work:/me/a.py [JIT]", "work in a.py (own)", 0)
+
 /* ---- what frames give away ---- */
 
 STACK(import_of_python, "f <frozen importlib._bootstrap>:1; g /me/a.py:3", "a.py:3 in g (own)",
@@ -208,6 +227,15 @@ int main(void)
 		TEST(remark_is_no_place),
 		TEST(line_of_python_without_a_function_has_a_mark),
 		TEST(line_that_is_not_known),
+		TEST(method_of_java),
+		TEST(method_of_java_counts_before_its_library),
+		TEST(method_of_java_counts_before_native_code),
+		TEST(stub_of_the_run_time_is_no_place),
+		TEST(line_of_a_jitdump),
+		TEST(function_of_javascript),
+		TEST(function_of_javascript_counts_before_its_library),
+		TEST(function_of_a_package),
+		TEST(function_of_pythons_perf_map),
 		TEST(import_of_python),
 		TEST(import_of_a_file),
 		TEST(frozen_module_is_no_import),

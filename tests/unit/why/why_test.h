@@ -121,20 +121,23 @@ static inline int text_id(const char *text)
 	return (int)id;
 }
 
-/* A frame: Python's of a file *.py or <...>, the kernel's of [kernel.kallsyms] or a module *.ko, else native; "?x": a symbol that is an address. */
+/* A frame: Python's of a file *.py or <...>, the kernel's of [kernel.kallsyms] or a module *.ko, made at run time of [JIT], else native; "?x": a symbol that is an address. */
 static inline int frame(const char *text, size_t len)
 {
 	char spec[2400], *symbol = spec, *module, *file, *line;
 	int id = ++test.stacks * 10000, kind;
 
 	snprintf(spec, sizeof(spec), "%.*s", (int)len, text);
-	module = strchr(spec, ' ');
+	module = strstr(spec, " [JIT]");
+	if (!module)
+		module = strchr(spec, ' ');
 	assert_non_null(module);
 	*module++ = '\0';
 	line = strrchr(module, ':');
 	if (line)
 		*line++ = '\0';
-	kind = *module == '<' || strstr(module, ".py")                             ? 1
+	kind = strncmp(module, "[JIT]", 5) == 0                                    ? 3
+	       : *module == '<' || strstr(module, ".py")                           ? 1
 	       : strcmp(module, "[kernel.kallsyms]") == 0 || strstr(module, ".ko") ? 2
 										   : 0;
 	file = *module == '<' ? NULL : strchr(module, ' ');
@@ -498,6 +501,14 @@ static inline const struct why_part *part_of(uint32_t reason)
 			return &test.y.parts[i];
 	fail_msg("no part has the reason %s:\n%s", why_reason_name(reason), parts());
 	return NULL;
+}
+
+/* The place of that part; "": none. */
+static inline const char *place_of_part(uint32_t reason)
+{
+	const char *text = test.y.walk.places.list[part_of(reason)->cause.place].text;
+
+	return text ? text : "";
 }
 
 #define assert_near(a, b) assert_true(fabs((double)(a) - (double)(b)) < 1e-6)

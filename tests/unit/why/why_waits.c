@@ -25,9 +25,80 @@ static void off_cpu_stack_of_another_time_is_not_the_place(void **state)
 	sample(MAIN, 9, LINE_1);
 	off_sample(MAIN, 9.5, 9.6, LINE_2);
 	ask();
-	assert_string_equal(parts(), "BLOCKED at a.py:1 in f 20\n"
+	assert_string_equal(parts(), "BLOCKED 20\n"
 				     "COMPUTE 10\n"
 				     "COMPUTE at a.py:1 in f 10\n");
+}
+
+/* Samples of before and after the wait show where the thread computed. */
+static void wait_has_no_place_of_a_cpu_sample(void **state)
+{
+	(void)state;
+	main_waits();
+	sample(MAIN, 9.999, LINE_1);
+	sample(MAIN, 30.001, LINE_2);
+	ask();
+	assert_string_equal(parts(), "BLOCKED 20\n"
+				     "COMPUTE at a.py:1 in f 10\n"
+				     "COMPUTE at a.py:2 in f 10\n");
+}
+
+/* ---- lost switches ---- */
+
+static void lose_switches(double from, double to)
+{
+	sql("INSERT INTO SL_LOST_EVENTS VALUES (%lld, %lld, NULL, 'context switches: no room', 9)",
+	    ns_of(from), ns_of(to) - 1);
+}
+
+/* The rows of 15-25 are lost: of the wait 10-15 is known, and what follows until the next row is not. */
+static void wait_is_not_recorded_from_the_loss_on(void **state)
+{
+	(void)state;
+	main_waits();
+	lose_switches(15, 25);
+	ask();
+	assert_string_equal(parts(), "BLOCKED 5\nCOMPUTE 20\nUNKNOWN 15\n");
+	assert_near(part_of(WHY_UNKNOWN)->sure, 0);
+}
+
+/* After the last row at 30 the thread computes until the loss at 32, which goes on. */
+static void run_is_not_recorded_from_the_loss_on(void **state)
+{
+	(void)state;
+	report(60);
+	runs(MAIN, 0, 10);
+	runs(MAIN, 30, 60, .goes_on = true);
+	lose_switches(32, 45);
+	lose_switches(40, 60);
+	ask();
+	assert_string_equal(parts(), "BLOCKED 20\nCOMPUTE 12\nUNKNOWN 28\n");
+}
+
+/* A thread that leaves a CPU at 20 had one since the beginning, but for the lost time. */
+static void run_before_the_first_switch_ends_with_the_loss(void **state)
+{
+	(void)state;
+	report(40);
+	sql("INSERT INTO SCHED_EVENTS VALUES (%lld, 0, 0, %lld, 2, NULL)", ns_of(20), tid_of(MAIN));
+	runs(MAIN, 30, 40);
+	lose_switches(5, 8);
+	ask();
+	assert_string_equal(parts(), "BLOCKED 10\nCOMPUTE 15\nUNKNOWN 15\n");
+}
+
+/* The kernel skips single switches at any time: their count has no time of its own. */
+static void loss_without_a_time_hides_nothing(void **state)
+{
+	(void)state;
+	main_waits();
+	sql("INSERT INTO SL_LOST_EVENTS VALUES (0, %lld, NULL, 'context switches: lost by the "
+	    "kernel', 2)",
+	    ns_of(40));
+	sql("INSERT INTO SL_LOST_EVENTS VALUES (%lld, %lld, NULL, 'calls: no room', 2)", ns_of(5),
+	    ns_of(40));
+	ask();
+	assert_string_equal(parts(), "BLOCKED 20\nCOMPUTE 20\n");
 }
 
 /* Where nothing is known: neither place nor reason. */
@@ -367,6 +438,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(off_cpu_stack_is_the_place),
 		TEST(off_cpu_stack_of_another_time_is_not_the_place),
+		TEST(wait_has_no_place_of_a_cpu_sample),
+		TEST(wait_is_not_recorded_from_the_loss_on),
+		TEST(run_is_not_recorded_from_the_loss_on),
+		TEST(run_before_the_first_switch_ends_with_the_loss),
+		TEST(loss_without_a_time_hides_nothing),
 		TEST(wait_of_which_nothing_is_known_is_blocked),
 		TEST(uninterruptible_wait_outside_of_calls_is_for_a_page),
 		TEST(uninterruptible_wait_without_calls_is_blocked),
