@@ -128,6 +128,19 @@ static int resume_paused(struct collector *c, const struct capture_ask *ask)
 	return 0;
 }
 
+/*
+ * Totals up to the end of the capture: threads reset them with the first call of the next report. A thread is known only when
+ * the kernel's fork of its process is, which comes later than its calls.
+ */
+static void read_totals(struct collector *c)
+{
+	do {
+		pump_poll(c);
+		pump_drain(c);
+	} while (!pump_knows_processes(c, c->capture->at.ended));
+	drain_totals(&c->arenas, true);
+}
+
 /* The previous report is being completed: new records wait in the rings. */
 static int begin_behind(struct collector *c, const struct capture_ask *ask)
 {
@@ -139,9 +152,7 @@ static int begin_behind(struct collector *c, const struct capture_ask *ask)
 		return -ESHUTDOWN;
 	if (p->next.is_there)
 		return -EBUSY;
-	/* Threads reset their totals with the first call of the next report: read them up to here. */
-	pump_drain(c);
-	drain_totals(&c->arenas, true);
+	read_totals(c);
 	/* pump_drain() accepts connections: another client may have begun it. */
 	if (p->next.is_there)
 		return p->next.to ? -EBUSY : -EALREADY;

@@ -188,6 +188,12 @@ int pump_poll(struct collector *c)
 	return events;
 }
 
+bool pump_knows_processes(const struct collector *c, int64_t mono)
+{
+	return !c->recording.sched || c->model.told_mono >= (uint64_t)mono ||
+	       mono_ns() - mono > 100 * SCHED_SETTLE_NS;
+}
+
 /* Records up to the newest snapshot, of all arenas; bounded, though programs may go on. */
 void pump_drain(struct collector *c)
 {

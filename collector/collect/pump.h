@@ -22,6 +22,11 @@ void pump_clocks(struct collector *c);
 int pump_poll(struct collector *c);
 /* Takes all records up to this moment. */
 void pump_drain(struct collector *c);
+/*
+ * Has every process that began before @mono (CLOCK_MONOTONIC) been reported by the kernel? True also 100 ms after @mono: while one
+ * report gives way to the next, events that are younger than its end wait.
+ */
+bool pump_knows_processes(const struct collector *c, int64_t mono);
 void pump_commit(struct collector *c);
 /* Kernel events and counters in commits that failed: into SL_LOST_EVENTS. */
 void pump_lost_rows(struct collector *c);

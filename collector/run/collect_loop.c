@@ -120,13 +120,6 @@ void collect_watch_proc(void *ctx, struct proc *p)
 		c->root.has_unwatched = true;
 }
 
-/* Which processes there were until @mono is known. While one report gives way to the next, the kernel's events wait. */
-static bool knows_until(const struct collector *c, int64_t mono)
-{
-	return !c->recording.sched || c->model.told_mono >= (uint64_t)mono ||
-	       mono_ns() - mono > 100 * SCHED_SETTLE_NS;
-}
-
 /* Root processes that exit wait until all their records are committed. */
 static void answer_exits(struct collector *c)
 {
@@ -134,7 +127,7 @@ static void answer_exits(struct collector *c)
 
 	if (!c->intake.exit_cnt)
 		return;
-	while (collect_tick(c) >= BUSY_ROWS || !knows_until(c, asked))
+	while (collect_tick(c) >= BUSY_ROWS || !pump_knows_processes(c, asked))
 		;
 	drain_reap(&c->arenas, true);
 	drain_totals(&c->arenas, false);
