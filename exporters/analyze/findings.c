@@ -231,7 +231,7 @@ static int open_db(struct analysis *a, const char *time, const char *nvtx, char 
 		return -1;
 	/* If it fails, so will the rule that needs it. */
 	if (a->all && !time && !nvtx && wall_is_of_events(a->db, &a->shown))
-		run_steps(a, "gpu_sweep, os_calls", why, why_len);
+		run_steps(a, "event_spans", why, why_len);
 	if (wall_table(a->db, &a->shown, &a->wall) != SQLITE_OK) {
 		snprintf(why, why_len, "%s: %s", a->input, sqlite3_errmsg(a->db));
 		return -1;

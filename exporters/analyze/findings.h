@@ -8,7 +8,8 @@
  *   default:  place in the set that runs without -r (a number that no other rule has)
  *   advice:   a remedy; may be repeated
  *   lines:    the option that records stacks of the calls that it is about
- *   uses:     NAME[, ...]: temporary tables made by exporters/analyze/rules/shared/NAME.sql, once for all rules
+ *   uses:     NAME[, ...]: temporary tables made by exporters/analyze/rules/shared/NAME.sql, once for all rules; other relations are
+ *             tables sl_... (exporters/sql/sweeps.h)
  *
  * Its statements run in turn; temporary tables and views it makes are dropped after it.
  *
@@ -78,12 +79,12 @@ struct analysis {
 	char *own_text; /* @own as its arguments say it */
 	struct wall wall;
 	bool all;
-	char *used; /* shared steps that have run: ",io,gpu_busy," */
+	char *used; /* shared steps that have run: ",names,gpu_load," */
 };
 
 /*
  * @filter may be NULL. 0, or -1 after one sentence in @why. @input and @filter must outlive it. @all: all rules will run, so
- * their shared tables are made first, and the wall time comes from the same passes over the events.
+ * the wall time comes from the same passes over the events as their tables.
  */
 int analysis_open(struct analysis *a, const char *input, const struct db_filter *filter, bool all,
 		  char *why, size_t why_len);

@@ -1,9 +1,4 @@
-/*
- * calls_sweep.c - sl_cuda_sweep() and sl_os_sweep(): the calls that rules look for, by kind, and the time that a launch
- * takes.
- *
- * They fill cuda_calls, os_calls, cuda_launch, event_spans and thread_calls (described in analyze/rules/shared/).
- */
+/* calls_sweep.c - passes over the calls of CUDA and of the C library: those that rules look for, by kind, and the time that a launch takes. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,14 +19,14 @@ struct pattern {
 	const char *glob, *not ;
 };
 
-static const char *const cuda_kinds[] = {"launch", "sync", "alloc", "load", "copy", "set", NULL};
+const char *const sweep_cuda_kinds[] = {"launch", "sync", "alloc", "load", "copy", "set", NULL};
 enum {
 	LAUNCH,
 	SYNC,
 	ALLOC,
 	LOAD,
 	COPY = SWEPT_COPY,
-	SET
+	SET = SWEPT_SET
 };
 static const struct pattern cuda_patterns[] = {
 	{LAUNCH, "cudaLaunchKernel*", NULL},
@@ -73,8 +68,8 @@ static const struct pattern cuda_patterns[] = {
 	{0, NULL, NULL},
 };
 
-static const char *const os_kinds[] = {"lock",   "condition", "barrier", "join",
-				       "create", "library",   "sync",    NULL};
+const char *const sweep_os_kinds[] = {"lock",   "condition", "barrier", "join",
+				      "create", "library",   "sync",    NULL};
 enum {
 	LOCK,
 	CONDITION,
@@ -123,7 +118,6 @@ struct pass {
 	struct slots by_tid;   /* callers */
 	size_t callers, callers_room;
 	size_t latest; /* caller */
-	int64_t cnt;
 };
 
 static int name_row(void *ctx, sqlite3_stmt *stmt)
@@ -211,7 +205,6 @@ static int call_row(void *ctx, sqlite3_value **v)
 	int64_t record[KINDS_MAX];
 	struct rows **to;
 
-	p->cnt++;
 	sweep_span_add(&p->span, start, end);
 	if (tid.known && count_call(p, tid.value) != SQLITE_OK)
 		return SQLITE_NOMEM;
@@ -229,69 +222,53 @@ static int call_row(void *ctx, sqlite3_value **v)
 	return rows_add(*to, record);
 }
 
-static int write_launches(sqlite3 *db, const struct pass *p)
+static int show_launches(struct sweeps *to, const struct pass *p)
 {
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(db, "INSERT INTO temp.cuda_launch VALUES (?1, ?2)", -1, &stmt,
-				    NULL);
+	struct rows *rows = rows_new(3);
+	int rc = rows ? SQLITE_OK : SQLITE_NOMEM;
 
-	for (size_t i = 0; i < p->launches && rc == SQLITE_OK; i++) {
-		sqlite3_bind_int64(stmt, 1, p->launch[i].pid);
-		sqlite3_bind_double(stmt, 2, (double)p->launch[i].ns / (double)p->launch[i].n);
-		rc = sweep_insert(stmt);
-	}
-	sqlite3_finalize(stmt);
+	for (size_t i = 0; i < p->launches && rc == SQLITE_OK; i++)
+		rc = rows_add(rows,
+			      (const int64_t[]){p->launch[i].pid, p->launch[i].n, p->launch[i].ns});
+	if (rc == SQLITE_OK)
+		return sweep_show(to, SWEPT_CUDA_LAUNCH, 0, rows);
+	rows_free(rows);
 	return rc;
 }
 
-static int write_callers(sqlite3 *db, const struct pass *p, const char *table)
+static int show_callers(struct sweeps *to, const struct pass *p, unsigned events)
 {
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(db, "INSERT INTO temp.thread_calls VALUES (?, ?, ?)", -1, &stmt,
-				    NULL);
+	struct rows *rows = rows_new(2);
+	int rc = rows ? SQLITE_OK : SQLITE_NOMEM;
 
+	for (size_t i = 0; i < p->callers && rc == SQLITE_OK; i++)
+		rc = rows_add(rows, (const int64_t[]){p->caller[i].tid, p->caller[i].n});
 	if (rc == SQLITE_OK)
-		sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
-	for (size_t i = 0; i < p->callers && rc == SQLITE_OK; i++) {
-		sqlite3_bind_int64(stmt, 2, p->caller[i].tid);
-		sqlite3_bind_int64(stmt, 3, p->caller[i].n);
-		rc = sweep_insert(stmt);
-	}
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_OK ? sweep_span_write(db, table, &p->span, true) : rc;
+		return sweep_show(to, SWEPT_THREADS, events, rows);
+	rows_free(rows);
+	return rc;
 }
 
-static int show(struct pass *p, struct rows_shown *shown)
+static int show(struct sweeps *to, struct pass *p, unsigned events, enum swept_table table)
 {
-	int rc = SQLITE_OK;
+	int rc = show_callers(to, p, events);
 
-	for (unsigned i = 0; i < KINDS_MAX && rc == SQLITE_OK; i++) {
-		struct rows_stretch s = {.number = i, .rows = p->rows[i]};
-
-		if (!s.rows)
-			continue;
-		rc = rows_end(s.rows);
-		s.last = rows_cnt(s.rows);
-		if (rc == SQLITE_OK)
-			rc = rows_shown_add(shown, &s);
-		if (rc == SQLITE_OK)
+	if (rc == SQLITE_OK)
+		rc = sweep_show_span(to, events, &p->span, true);
+	for (unsigned i = 0; i < KINDS_MAX && rc == SQLITE_OK; i++)
+		if (p->rows[i]) {
+			rc = sweep_show(to, table, i, p->rows[i]);
 			p->rows[i] = NULL;
-	}
+		}
 	return rc;
 }
 
 static int read_calls(sqlite3 *db, struct pass *p, const char *names, const char *columns,
-		      const char *table, struct rows_shown *shown)
+		      const char *table)
 {
-	int rc = rows_shown_clear(shown);
+	int rc = sql_rows(db, names, name_row, p);
 
-	if (rc == SQLITE_OK)
-		rc = sql_rows(db, names, name_row, p);
-	if (rc == SQLITE_OK)
-		rc = sql_values(db, columns, table, call_row, p);
-	if (rc == SQLITE_OK)
-		rc = write_callers(db, p, table);
-	return rc == SQLITE_OK ? show(p, shown) : rc;
+	return rc == SQLITE_OK ? sql_values(db, columns, table, call_row, p) : rc;
 }
 
 static void free_pass(struct pass *p)
@@ -304,72 +281,50 @@ static void free_pass(struct pass *p)
 	slots_free(&p->by_tid);
 }
 
-int cuda_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
+int cuda_sweep(struct sweeps *s)
 {
 	struct pass p = {.patterns = cuda_patterns, .words = 5, .span = SWEEP_SPAN_NONE};
-	int rc = read_calls(db, &p,
-			    "SELECT id, value FROM StringIds WHERE value GLOB 'cu*' ORDER BY id",
-			    "nameId, start, end, globalTid, correlationId",
-			    "CUPTI_ACTIVITY_KIND_RUNTIME", &s->cuda_calls);
+	int rc = read_calls(
+		s->db, &p, "SELECT id, value FROM StringIds WHERE value GLOB 'cu*' ORDER BY id",
+		"nameId, start, end, globalTid, correlationId", "CUPTI_ACTIVITY_KIND_RUNTIME");
 
 	if (rc == SQLITE_OK)
-		rc = write_launches(db, &p);
-	*rows = p.cnt;
+		rc = show_launches(s, &p);
+	if (rc == SQLITE_OK)
+		rc = show(s, &p, SWEPT_RUNTIME, SWEPT_CUDA_CALLS);
 	free_pass(&p);
 	return rc;
 }
 
-int os_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
+int os_sweep(struct sweeps *s)
 {
 	struct pass p = {.patterns = os_patterns, .words = 6, .span = SWEEP_SPAN_NONE};
-	int rc = read_calls(db, &p, os_names, "nameId, start, end, globalTid, returnValue, pathId",
-			    "OSRT_API", &s->os_calls);
+	int rc = read_calls(s->db, &p, os_names,
+			    "nameId, start, end, globalTid, returnValue, pathId", "OSRT_API");
 
-	*rows = p.cnt;
+	if (rc == SQLITE_OK)
+		rc = show(s, &p, SWEPT_OSRT, SWEPT_OS_CALLS);
 	free_pass(&p);
 	return rc;
 }
 
-/* ---- the tables ---- */
+/* ---- columns ---- */
 
-/* Columns from the second on are the words after the name, then that. */
-static void give_call(sqlite3_context *out, const struct sweeps *sweeps,
-		      const struct rows_stretch *s, const int64_t *record, int column)
+/* Those from the second on are the words. */
+void sweep_call_column(sqlite3_context *out, const struct sweeps *sweeps,
+		       const struct rows_stretch *s, const int64_t *record, int column)
 {
 	(void)sweeps, (void)s;
 	rows_give(out, record[column - 1]);
 }
 
-struct rows_table cuda_calls_table(struct sweeps *s)
+/* pid, ns */
+void sweep_launch_column(sqlite3_context *out, const struct sweeps *sweeps,
+			 const struct rows_stretch *s, const int64_t *record, int column)
 {
-	return (struct rows_table){
-		.name = "sl_cuda_calls",
-		.columns = "CREATE TABLE x(what TEXT, nameId INTEGER, start INTEGER, end INTEGER, "
-			   "globalTid INTEGER, correlationId INTEGER)",
-		.number = 0,
-		.first = -1,
-		.at = -1,
-		.other = -1,
-		.names = cuda_kinds,
-		.column = give_call,
-		.sweeps = s,
-		.shown = &s->cuda_calls,
-	};
-}
-
-struct rows_table os_calls_table(struct sweeps *s)
-{
-	return (struct rows_table){
-		.name = "sl_os_calls",
-		.columns = "CREATE TABLE x(what TEXT, nameId INTEGER, start INTEGER, end INTEGER, "
-			   "globalTid INTEGER, returnValue INTEGER, pathId INTEGER)",
-		.number = 0,
-		.first = -1,
-		.at = -1,
-		.other = -1,
-		.names = os_kinds,
-		.column = give_call,
-		.sweeps = s,
-		.shown = &s->os_calls,
-	};
+	(void)sweeps, (void)s;
+	if (column == 0)
+		sqlite3_result_int64(out, record[0]);
+	else
+		sqlite3_result_double(out, (double)record[2] / (double)record[1]);
 }

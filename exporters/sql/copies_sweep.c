@@ -1,17 +1,15 @@
-/*
- * copies_sweep.c - sl_copies_sweep(): the copies of GPUs, each with the call that asked for it.
- *
- * Fills copies (described in analyze/rules/shared/copies.sql), after cuda_calls.
- */
+/* copies_sweep.c - the passes over the copies and the fills of GPUs: each with the call that asked for it, of those of sl_cuda_calls. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/events/gpu_work.h"
 #include "exporters/events/launches.h"
 #include "exporters/read/sql_rows.h"
 #include "exporters/sql/projection_internal.h"
 #include "exporters/sql/sweeps.h"
 
-enum { /* columns of copies; those from the call on are not in the table that is read */
+enum { /* columns of sl_copies; those from the call on are not in the table that is read */
 	GLOBAL_PID,
 	DEVICE,
 	CONTEXT,
@@ -39,7 +37,16 @@ struct found {
 	int64_t nr, start, end, tid, name;
 };
 
+/* A table of operations, and the calls that ask for them. */
+struct source {
+	const char *columns;
+	enum gpu_work_kind kind;
+	int64_t calls; /* number in sl_cuda_calls */
+	enum swept_table to;
+};
+
 struct pass {
+	const struct source *source;
 	struct rows *copies;
 	struct launches *launches;
 	struct sorter *found;
@@ -83,8 +90,8 @@ static int read_calls(struct pass *p, const struct rows_shown *shown)
 	for (size_t i = 0; i < shown->cnt; i++) {
 		const struct rows_stretch *s = &shown->list[i];
 
-		for (size_t k = s->first; s->number == SWEPT_COPY && k < s->last && rc == SQLITE_OK;
-		     k++) {
+		for (size_t k = s->first;
+		     s->number == p->source->calls && k < s->last && rc == SQLITE_OK; k++) {
 			struct launch_call c;
 
 			r = rows_at(s->rows, &at, k);
@@ -150,25 +157,24 @@ static int put_together(struct pass *p, struct rows *to)
 			rc = rows_add(to, record);
 	}
 	rows_close(&at);
-	return rc == SQLITE_OK ? rows_end(to) : rc;
+	return rc;
 }
 
-static int run(sqlite3 *db, struct pass *p, const struct sweeps *s, struct rows *to)
+static int run(struct pass *p, const struct sweeps *s, struct rows *to)
 {
 	static const struct launch_reader reader = {found_row, NULL};
-	int rc = sql_rows(db,
+	char from[64];
+	int rc = sql_rows(s->db,
 			  "SELECT id FROM StringIds WHERE (value GLOB 'cudaMemcpy*' OR value GLOB "
 			  "'cuMemcpy*') AND value GLOB '*Async*'",
 			  name_row, p);
 
+	snprintf(from, sizeof(from), "%s WHERE end >= start",
+		 gpu_work_tables[p->source->kind].name);
 	if (rc == SQLITE_OK)
-		rc = read_calls(p, &s->cuda_calls);
+		rc = read_calls(p, &s->shown[SWEPT_CUDA_CALLS]);
 	if (rc == SQLITE_OK)
-		rc = sql_values(db,
-				"globalPid, deviceId, contextId, greenContextId, streamId, "
-				"start, end, bytes, copyKind, srcKind, dstKind, srcDeviceId, "
-				"dstDeviceId, correlationId",
-				"CUPTI_ACTIVITY_KIND_MEMCPY WHERE end >= start", copy_row, p);
+		rc = sql_values(s->db, p->source->columns, from, copy_row, p);
 	if (rc == SQLITE_OK)
 		rc = rows_end(p->copies);
 	if (rc == SQLITE_OK)
@@ -178,23 +184,20 @@ static int run(sqlite3 *db, struct pass *p, const struct sweeps *s, struct rows 
 	return rc == SQLITE_OK ? put_together(p, to) : rc;
 }
 
-int copies_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
+static int sweep_of(struct sweeps *s, const struct source *source)
 {
 	struct pass p = {
+		.source = source,
 		.copies = rows_new(CORRELATION + 1),
 		.launches = launches_new(1),
 		.found = sorter_new(sizeof(struct found) / 8, 1),
 	};
 	struct rows *to = rows_new(COLUMNS);
-	int rc = p.copies && p.launches && p.found && to ? rows_shown_clear(&s->copies)
-							 : SQLITE_NOMEM;
+	int rc = p.copies && p.launches && p.found && to ? run(&p, s, to) : SQLITE_NOMEM;
 
 	if (rc == SQLITE_OK)
-		rc = run(db, &p, s, to);
-	*rows = to ? (int64_t)rows_cnt(to) : 0;
-	if (rc == SQLITE_OK)
-		rc = rows_shown_add(&s->copies, &(struct rows_stretch){0, to, 0, rows_cnt(to)});
-	if (rc != SQLITE_OK)
+		rc = sweep_show(s, source->to, 0, to);
+	else
 		rows_free(to);
 	rows_free(p.copies);
 	launches_free(p.launches);
@@ -203,29 +206,31 @@ int copies_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
 	return rc;
 }
 
-static void give_copy(sqlite3_context *out, const struct sweeps *sweeps,
-		      const struct rows_stretch *s, const int64_t *record, int column)
+int copies_sweep(struct sweeps *s)
 {
-	(void)sweeps, (void)s;
-	rows_give(out, record[column]);
+	static const struct source copies = {
+		"globalPid, deviceId, contextId, greenContextId, streamId, start, end, bytes, "
+		"copyKind, "
+		"srcKind, dstKind, srcDeviceId, dstDeviceId, correlationId",
+		GPU_WORK_MEMCPY, SWEPT_COPY, SWEPT_COPIES};
+
+	return sweep_of(s, &copies);
 }
 
-struct rows_table copies_table(struct sweeps *s)
+int fills_sweep(struct sweeps *s)
 {
-	return (struct rows_table){
-		.name = "sl_copies",
-		.columns = "CREATE TABLE x(globalPid INTEGER, deviceId INTEGER, contextId INTEGER, "
-			   "greenContextId INTEGER, streamId INTEGER, start INTEGER, end INTEGER, "
-			   "bytes INTEGER, kind INTEGER, srcKind INTEGER, dstKind INTEGER, "
-			   "srcDeviceId INTEGER, dstDeviceId INTEGER, callStart INTEGER, callEnd "
-			   "INTEGER, globalTid INTEGER, nameId INTEGER, blocking INTEGER)",
-		.number = -1,
-		.first = -1,
-		.at = -1,
-		.other = BYTES,
-		.other_word = BYTES,
-		.column = give_copy,
-		.sweeps = s,
-		.shown = &s->copies,
-	};
+	static const struct source fills = {"globalPid, deviceId, contextId, greenContextId, "
+					    "streamId, start, end, bytes, memKind, "
+					    "NULL, NULL, NULL, NULL, correlationId",
+					    GPU_WORK_MEMSET, SWEPT_SET, SWEPT_FILLS};
+
+	return sweep_of(s, &fills);
+}
+
+/* The columns of sl_fills are those of sl_copies without the two ends of a copy. */
+void sweep_fill_column(sqlite3_context *out, const struct sweeps *sweeps,
+		       const struct rows_stretch *s, const int64_t *record, int column)
+{
+	rows_give_words(out, sweeps, s, record,
+			column < SRC_KIND ? column : column + CALL_START - SRC_KIND);
 }

@@ -1,8 +1,4 @@
-/*
- * gpu_sweep.c - sl_gpu_sweep(): when GPUs were busy, the union of each kind of operation, sums by stream.
- *
- * Fills gpu_busy, gpu_life, gpu_cover, gpu_sums and event_spans (described in analyze/rules/shared/), after cuda_launch.
- */
+/* gpu_sweep.c - the pass over the work of GPUs: when GPUs were busy, the union of each kind of operation, sums by stream. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +54,8 @@ struct sum {
 	bool has_bytes;
 };
 
+#define SUM_WHAT 4 /* word and column, after as many words of the key */
+
 struct launch {
 	int64_t pid;
 	double ns;
@@ -78,11 +76,10 @@ struct names {
 };
 
 struct pass {
-	sqlite3 *db;
+	struct sweeps *to;
 	struct names nccl;
 	/* Operations of a GPU are nearly in order of time, those of several are not: a sorter for each, as long as they are few. */
 	struct sorter *ops[SORTERS];
-	int64_t rows;
 	struct gpu *gpu;
 	size_t gpus;
 	struct sum *sum;
@@ -253,7 +250,6 @@ static int op_row(void *ctx, sqlite3_value **v)
 	see_context(&p->gpu[s->gpu], s->key[2]);
 	op.gpu = (int64_t)s->gpu;
 	op.ns_kind = op.ns_kind << KIND_BITS | s->kind;
-	p->rows++;
 	if (!p->ops[s->gpu % SORTERS])
 		p->ops[s->gpu % SORTERS] = sorter_new(sizeof(struct op) / 8, OP_KEYS);
 	if (!p->ops[s->gpu % SORTERS])
@@ -267,7 +263,7 @@ static int read_ops(struct pass *p)
 
 	for (p->what = 0; p->what < GPU_WORK_KINDS && rc == SQLITE_OK; p->what++) {
 		p->span = SWEEP_SPAN_NONE;
-		rc = gpu_work_values(p->db, p->what,
+		rc = gpu_work_values(p->to->db, p->what,
 				     p->what == GPU_WORK_KERNEL
 					     ? "globalPid, deviceId, contextId, streamId, "
 					       "shortName, start, end, bytes"
@@ -275,8 +271,7 @@ static int read_ops(struct pass *p)
 					       "copyKind, start, end, bytes",
 				     "", op_row, p);
 		if (rc == SQLITE_OK)
-			rc = sweep_span_write(p->db, gpu_work_tables[p->what].name, &p->span,
-					      false);
+			rc = sweep_show_span(p->to, SWEPT_WORK + p->what, &p->span, false);
 	}
 	return rc;
 }
@@ -379,28 +374,141 @@ static int go_through(struct pass *p, struct sorter *ops, struct rows *busy)
 static int show_busy(struct sweeps *s, const struct pass *p, struct rows *busy)
 {
 	int rc = rows_end(busy);
+	size_t nr = 0;
 
 	free(s->gpu);
 	s->gpu = calloc(p->gpus + 1, sizeof(*s->gpu));
 	rc = s->gpu ? rc : SQLITE_NOMEM;
-	for (size_t nr = 0; nr < p->gpus && rc == SQLITE_OK; nr++) {
+	for (; nr < p->gpus && rc == SQLITE_OK; nr++) {
 		const struct gpu *g = p->gpu;
 
 		while (g->nr != (int64_t)nr)
 			g++;
 		s->gpu[nr] = (struct swept_gpu){sweep_word(g->pid), sweep_word(g->device),
 						sweep_word(context_of(g))};
-		rc = rows_shown_add(&s->busy, &(struct rows_stretch){(int64_t)nr, busy, g->first,
-								     g->first + g->busy});
+		rc = rows_shown_add(
+			&s->shown[SWEPT_GPU_BUSY],
+			&(struct rows_stretch){(int64_t)nr, busy, g->first, g->first + g->busy});
 	}
-	if (s->busy.cnt == 0)
+	if (s->shown[SWEPT_GPU_BUSY].cnt == 0)
 		rows_free(busy);
 	return rc;
 }
 
+static int show_lives(struct pass *p)
+{
+	struct rows *rows = rows_new(6);
+	int rc = rows ? SQLITE_OK : SQLITE_NOMEM;
+
+	for (size_t i = 0; i < p->gpus && rc == SQLITE_OK; i++) {
+		const struct gpu *g = &p->gpu[i];
+
+		rc = rows_add(rows,
+			      (const int64_t[]){g->nr, sweep_word(g->pid), sweep_word(g->device),
+						sweep_word(context_of(g)), g->cover[0].start,
+						g->cover[0].end});
+	}
+	if (rc == SQLITE_OK)
+		return sweep_show(p->to, SWEPT_GPU_LIFE, 0, rows);
+	rows_free(rows);
+	return rc;
+}
+
+static int show_covers(struct pass *p)
+{
+	struct rows *rows = rows_new(8);
+	int rc = rows ? SQLITE_OK : SQLITE_NOMEM;
+
+	for (size_t i = 0; i < p->gpus * COVERS && rc == SQLITE_OK; i++) {
+		const struct gpu *g = &p->gpu[i / COVERS];
+		const struct cover *c = &g->cover[i % COVERS];
+
+		if (c->n)
+			rc = rows_add(rows, (const int64_t[]){i % COVERS, sweep_word(g->pid),
+							      sweep_word(g->device), c->n, c->ns,
+							      c->total, c->start, c->end});
+	}
+	if (rc == SQLITE_OK)
+		return sweep_show(p->to, SWEPT_GPU_COVER, 0, rows);
+	rows_free(rows);
+	return rc;
+}
+
+static int show_sums(struct pass *p)
+{
+	struct rows *rows = rows_new(12);
+	int rc = rows ? SQLITE_OK : SQLITE_NOMEM;
+
+	for (size_t i = 0; i < p->sums && rc == SQLITE_OK; i++) {
+		const struct sum *s = &p->sum[i];
+		bool launched = s->what == GPU_WORK_KERNEL && p->gpu[s->gpu].launch >= 0;
+		int64_t record[12] = {
+			[SUM_WHAT] = s->what,
+			sweep_word(s->key[4]),
+			s->n,
+			s->ns,
+			s->has_bytes ? s->bytes : ROWS_NULL,
+			s->first,
+			s->last,
+			launched ? s->small : ROWS_NULL,
+		};
+
+		for (int k = 0; k < SUM_WHAT; k++)
+			record[k] = sweep_word(s->key[k]);
+		rc = rows_add(rows, record);
+	}
+	if (rc == SQLITE_OK)
+		return sweep_show(p->to, SWEPT_GPU_SUMS, 0, rows);
+	rows_free(rows);
+	return rc;
+}
+
+static int take_launches(struct pass *p)
+{
+	return sql_rows(p->to->db, "SELECT pid, ns FROM sl_cuda_launch", launch_row, p);
+}
+
+int gpu_sweep(struct sweeps *s)
+{
+	struct pass p = {.to = s};
+	struct rows *busy = rows_new(BUSY_WORDS);
+	int rc = busy ? take_launches(&p) : SQLITE_NOMEM;
+
+	if (rc == SQLITE_OK)
+		rc = sql_rows(s->db,
+			      "SELECT id FROM StringIds WHERE value GLOB 'nccl*' ORDER BY id",
+			      name_row, &p.nccl);
+	if (rc == SQLITE_OK)
+		rc = read_ops(&p);
+	number_gpus(&p);
+	for (size_t i = 0; i < SORTERS; i++) {
+		if (rc == SQLITE_OK && p.ops[i])
+			rc = go_through(&p, p.ops[i], busy);
+		sorter_free(p.ops[i]);
+	}
+	if (rc == SQLITE_OK)
+		rc = show_lives(&p);
+	if (rc == SQLITE_OK)
+		rc = show_covers(&p);
+	if (rc == SQLITE_OK)
+		rc = show_sums(&p);
+	if (rc == SQLITE_OK)
+		rc = show_busy(s, &p, busy);
+	else
+		rows_free(busy);
+	free(p.gpu);
+	free(p.sum);
+	slots_free(&p.by_key);
+	free(p.launch);
+	free(p.nccl.id);
+	return rc;
+}
+
+/* ---- columns ---- */
+
 /* gpu, globalPid, deviceId, contextId, start, end, next, idle, busy; at is hidden */
-static void give_busy(sqlite3_context *out, const struct sweeps *sweeps,
-		      const struct rows_stretch *s, const int64_t *record, int column)
+void sweep_busy_column(sqlite3_context *out, const struct sweeps *sweeps,
+		       const struct rows_stretch *s, const int64_t *record, int column)
 {
 	const struct swept_gpu *g = &sweeps->gpu[s->number];
 	const int64_t words[] = {
@@ -419,135 +527,22 @@ static void give_busy(sqlite3_context *out, const struct sweeps *sweeps,
 	rows_give(out, words[column]);
 }
 
-struct rows_table gpu_busy_table(struct sweeps *s)
+/* what, globalPid, deviceId, n, ns, total, start, end */
+void sweep_cover_column(sqlite3_context *out, const struct sweeps *sweeps,
+			const struct rows_stretch *s, const int64_t *record, int column)
 {
-	return (struct rows_table){
-		.name = "sl_gpu_busy",
-		.columns = "CREATE TABLE x(gpu INTEGER, globalPid INTEGER, deviceId INTEGER, "
-			   "contextId INTEGER, start INTEGER, end INTEGER, next INTEGER, idle "
-			   "INTEGER, busy INTEGER, at INTEGER HIDDEN)",
-		.number = 0,
-		.first = 5,
-		.at = 9,
-		.other = 7,
-		.other_word = BUSY_IDLE,
-		.column = give_busy,
-		.sweeps = s,
-		.shown = &s->busy,
-	};
-}
-
-/* ---- writing ---- */
-
-static int write_lives(const struct pass *p)
-{
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(p->db, "INSERT INTO temp.gpu_life VALUES (?, ?, ?, ?, ?, ?)",
-				    -1, &stmt, NULL);
-
-	for (size_t i = 0; i < p->gpus && rc == SQLITE_OK; i++) {
-		const struct gpu *g = &p->gpu[i];
-
-		sqlite3_bind_int64(stmt, 1, g->nr);
-		sweep_bind(stmt, 2, g->pid);
-		sweep_bind(stmt, 3, g->device);
-		sweep_bind(stmt, 4, context_of(g));
-		sqlite3_bind_int64(stmt, 5, g->cover[0].start);
-		sqlite3_bind_int64(stmt, 6, g->cover[0].end);
-		rc = sweep_insert(stmt);
-	}
-	sqlite3_finalize(stmt);
-	return rc;
-}
-
-static int write_covers(struct pass *p)
-{
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(p->db,
-				    "INSERT INTO temp.gpu_cover VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-				    -1, &stmt, NULL);
-
-	for (size_t i = 0; i < p->gpus * COVERS && rc == SQLITE_OK; i++) {
-		const struct gpu *g = &p->gpu[i / COVERS];
-		const struct cover *c = &g->cover[i % COVERS];
-
-		if (c->n == 0)
-			continue;
-		sqlite3_bind_text(stmt, 1, cover_kinds[i % COVERS].name, -1, SQLITE_STATIC);
-		sweep_bind(stmt, 2, g->pid);
-		sweep_bind(stmt, 3, g->device);
-		sqlite3_bind_int64(stmt, 4, c->n);
-		sqlite3_bind_int64(stmt, 5, c->ns);
-		sqlite3_bind_int64(stmt, 6, c->total);
-		sqlite3_bind_int64(stmt, 7, c->start);
-		sqlite3_bind_int64(stmt, 8, c->end);
-		rc = sweep_insert(stmt);
-	}
-	sqlite3_finalize(stmt);
-	return rc;
-}
-
-static int write_sums(struct pass *p)
-{
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(
-		p->db, "INSERT INTO temp.gpu_sums VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", -1,
-		&stmt, NULL);
-
-	for (size_t i = 0; i < p->sums && rc == SQLITE_OK; i++) {
-		const struct sum *s = &p->sum[i];
-		bool launched = s->what == GPU_WORK_KERNEL && p->gpu[s->gpu].launch >= 0;
-
-		for (int k = 0; k < 4; k++)
-			sweep_bind(stmt, k + 1, s->key[k]);
-		sqlite3_bind_text(stmt, 5, gpu_work_tables[s->what].kind, -1, SQLITE_STATIC);
-		sweep_bind(stmt, 6, s->key[4]);
-		sqlite3_bind_int64(stmt, 7, s->n);
-		sqlite3_bind_int64(stmt, 8, s->ns);
-		sweep_bind(stmt, 9, (struct sweep_id){s->bytes, s->has_bytes});
-		sqlite3_bind_int64(stmt, 10, s->first);
-		sqlite3_bind_int64(stmt, 11, s->last);
-		sweep_bind(stmt, 12, (struct sweep_id){s->small, launched});
-		rc = sweep_insert(stmt);
-	}
-	sqlite3_finalize(stmt);
-	return rc;
-}
-
-int gpu_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
-{
-	struct pass p = {.db = db};
-	struct rows *busy = rows_new(BUSY_WORDS);
-	int rc = busy ? rows_shown_clear(&s->busy) : SQLITE_NOMEM;
-
-	if (rc == SQLITE_OK)
-		rc = sql_rows(db, "SELECT id FROM StringIds WHERE value GLOB 'nccl*' ORDER BY id",
-			      name_row, &p.nccl);
-	if (rc == SQLITE_OK)
-		rc = sql_rows(db, "SELECT pid, ns FROM temp.cuda_launch", launch_row, &p);
-	if (rc == SQLITE_OK)
-		rc = read_ops(&p);
-	number_gpus(&p);
-	for (size_t i = 0; i < SORTERS; i++) {
-		if (rc == SQLITE_OK && p.ops[i])
-			rc = go_through(&p, p.ops[i], busy);
-		sorter_free(p.ops[i]);
-	}
-	if (rc == SQLITE_OK)
-		rc = write_lives(&p);
-	if (rc == SQLITE_OK)
-		rc = write_covers(&p);
-	if (rc == SQLITE_OK)
-		rc = write_sums(&p);
-	if (rc == SQLITE_OK)
-		rc = show_busy(s, &p, busy);
+	if (column == 0)
+		sqlite3_result_text(out, cover_kinds[record[0]].name, -1, SQLITE_STATIC);
 	else
-		rows_free(busy);
-	*rows = p.rows;
-	free(p.gpu);
-	free(p.sum);
-	slots_free(&p.by_key);
-	free(p.launch);
-	free(p.nccl.id);
-	return rc;
+		rows_give_words(out, sweeps, s, record, column);
+}
+
+/* globalPid, deviceId, contextId, streamId, what, detail, n, ns, bytes, first, last, small */
+void sweep_sum_column(sqlite3_context *out, const struct sweeps *sweeps,
+		      const struct rows_stretch *s, const int64_t *record, int column)
+{
+	if (column == SUM_WHAT)
+		sqlite3_result_text(out, gpu_work_tables[record[SUM_WHAT]].kind, -1, SQLITE_STATIC);
+	else
+		rows_give_words(out, sweeps, s, record, column);
 }

@@ -19,8 +19,11 @@ enum { /* how a table is read; its arguments in this order */
 	OTHER_HIGH = 16,
 	ARGUMENTS = 5,
 	DOWNWARDS = 32,
-	LAST_AT = 64 /* its argument comes last */
+	LAST_AT = 64,  /* its argument comes after those */
+	WITH_ARG = 128 /* the last */
 };
+
+#define STRETCHES 8 /* about how many a table has */
 
 struct bounds {
 	int64_t low, high; /* both with */
@@ -31,7 +34,7 @@ struct cursor {
 	const struct rows_table *t;
 	struct rows_reader reader;
 	struct bounds first, other;
-	bool by_first, by_other, by_last, down;
+	bool reads, by_first, by_other, by_last, down;
 	int64_t last;                /* the last row whose first word is at most that */
 	size_t stretch, stretch_end; /* to be read */
 	size_t at, end;              /* rows of the stretch: at is read; downwards at - 1 */
@@ -53,11 +56,14 @@ int rows_shown_clear(struct rows_shown *s)
 int rows_shown_add(struct rows_shown *s, const struct rows_stretch *stretch)
 {
 	struct rows_stretch *more = reallocarray(s->list, s->cnt + 1, sizeof(*more));
+	size_t i;
 
 	if (!more)
 		return SQLITE_NOMEM;
 	s->list = more;
-	more[s->cnt++] = *stretch;
+	for (i = s->cnt++; i > 0 && more[i - 1].number > stretch->number; i--)
+		more[i] = more[i - 1];
+	more[i] = *stretch;
 	return SQLITE_OK;
 }
 
@@ -69,8 +75,12 @@ static const struct rows_table *table_of(sqlite3_vtab *v)
 static int table_connect(sqlite3 *db, void *of, int argc, const char *const *argv,
 			 sqlite3_vtab **out, char **why)
 {
+	char *sql = sqlite3_mprintf("CREATE TABLE x(%s)", ((const struct rows_table *)of)->columns);
+	int rc = sql ? vtab_connect(db, of, sql, out) : SQLITE_NOMEM;
+
 	(void)argc, (void)argv, (void)why;
-	return vtab_connect(db, of, ((const struct rows_table *)of)->columns, out);
+	sqlite3_free(sql);
+	return rc;
 }
 
 static unsigned use_of(const struct rows_table *t, int column, unsigned char op)
@@ -110,11 +120,43 @@ static void use_order(const struct rows_table *t, sqlite3_index_info *info)
 		info->idxNum &= ~DOWNWARDS;
 }
 
+/* The constraint that gives a hidden column its value; -1: none, -2: one that cannot be used. */
+static int hidden(const sqlite3_index_info *info, int column)
+{
+	for (int i = 0; column >= 0 && i < info->nConstraint; i++)
+		if (info->aConstraint[i].iColumn == column &&
+		    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ)
+			return info->aConstraint[i].usable ? i : -2;
+	return -1;
+}
+
+static void use_hidden(sqlite3_index_info *info, int constraint, int use, int *argument)
+{
+	if (constraint < 0)
+		return;
+	info->idxNum |= use;
+	info->aConstraintUsage[constraint].argvIndex = ++*argument;
+	info->aConstraintUsage[constraint].omit = 1;
+}
+
+static double rows_expected(const struct rows_table *t, const sqlite3_index_info *info)
+{
+	double cnt = (double)t->rows + 1;
+
+	if (info->idxStr || (info->idxNum & LAST_AT))
+		return 2;
+	if (info->idxNum & OF_NUMBER)
+		cnt = cnt / STRETCHES + 1;
+	if ((info->idxNum & OF_NUMBER) && (info->idxNum & (FIRST_LOW | FIRST_HIGH)))
+		cnt = cnt / 100 + 1;
+	return cnt;
+}
+
 static int table_best(sqlite3_vtab *v, sqlite3_index_info *info)
 {
 	const struct rows_table *t = table_of(v);
-	int of[ARGUMENTS] = {-1, -1, -1, -1, -1}, argument = 0, at = -1;
-	size_t cnt = 1;
+	int of[ARGUMENTS] = {-1, -1, -1, -1, -1}, argument = 0;
+	int at = hidden(info, t->at), arg = hidden(info, t->arg);
 
 	for (int i = 0; i < info->nConstraint; i++) {
 		unsigned use =
@@ -133,13 +175,8 @@ static int table_best(sqlite3_vtab *v, sqlite3_index_info *info)
 					of[k] = i;
 		}
 	}
-	for (int i = 0; t->at >= 0 && i < info->nConstraint; i++)
-		if (info->aConstraint[i].iColumn == t->at &&
-		    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ) {
-			if (!info->aConstraint[i].usable)
-				return SQLITE_CONSTRAINT;
-			at = i;
-		}
+	if (at == -2 || arg == -2)
+		return SQLITE_CONSTRAINT;
 	for (int k = 0; k < ARGUMENTS; k++)
 		if (of[k] >= 0 && !(k == 2 && of[1] == of[2]))
 			info->aConstraintUsage[of[k]].argvIndex = ++argument;
@@ -147,22 +184,11 @@ static int table_best(sqlite3_vtab *v, sqlite3_index_info *info)
 		info->idxNum &= ~FIRST_HIGH;
 		info->idxStr = (char *)(uintptr_t) "=";
 	}
-	if (at >= 0) {
-		info->idxNum |= LAST_AT;
-		info->aConstraintUsage[at].argvIndex = ++argument;
-		info->aConstraintUsage[at].omit = 1;
-	}
+	use_hidden(info, at, LAST_AT, &argument);
+	use_hidden(info, arg, WITH_ARG, &argument);
 	use_order(t, info);
-	for (size_t i = 0; i < t->shown->cnt; i++)
-		cnt += t->shown->list[i].last - t->shown->list[i].first;
-	if (info->idxNum & OF_NUMBER)
-		cnt = cnt / (t->shown->cnt + 1) + 1;
-	if ((info->idxNum & OF_NUMBER) && (info->idxNum & (FIRST_LOW | FIRST_HIGH)))
-		cnt = cnt / 100 + 1;
-	if (info->idxStr || at >= 0)
-		cnt = 2;
-	info->estimatedRows = (sqlite3_int64)cnt;
-	info->estimatedCost = (double)cnt;
+	info->estimatedCost = rows_expected(t, info);
+	info->estimatedRows = (sqlite3_int64)info->estimatedCost;
 	return SQLITE_OK;
 }
 
@@ -170,9 +196,19 @@ static int table_open(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
 {
 	int rc = vtab_open(sizeof(struct cursor), out);
 
-	if (rc == SQLITE_OK) {
+	if (rc == SQLITE_OK)
 		((struct cursor *)*out)->t = table_of(v);
-		table_of(v)->shown->readers++;
+	return rc;
+}
+
+/* Rows are there from the first filter on. */
+static int begin_reading(struct cursor *c, sqlite3_value *arg)
+{
+	int rc = c->t->fill(c->t, arg);
+
+	if (rc == SQLITE_OK && !c->reads) {
+		c->reads = true;
+		c->t->shown->readers++;
 	}
 	return rc;
 }
@@ -182,7 +218,7 @@ static int table_close(sqlite3_vtab_cursor *base)
 	struct cursor *c = (struct cursor *)base;
 
 	rows_close(&c->reader);
-	c->t->shown->readers--;
+	c->t->shown->readers -= c->reads;
 	return vtab_close(base);
 }
 
@@ -271,9 +307,11 @@ static int table_filter(sqlite3_vtab_cursor *base, int use, const char *equal, i
 {
 	struct cursor *c = (struct cursor *)base;
 	const struct rows_shown *shown = c->t->shown;
-	int k = 0;
+	int k = 0, rc;
 
-	(void)argc;
+	rc = begin_reading(c, use & WITH_ARG ? argv[argc - 1] : NULL);
+	if (rc != SQLITE_OK)
+		return vtab_fail(base->pVtab, rc);
 	c->first = c->other = (struct bounds){INT64_MIN, INT64_MAX};
 	c->by_first = use & (FIRST_LOW | FIRST_HIGH);
 	c->by_other = use & (OTHER_LOW | OTHER_HIGH);
@@ -327,13 +365,20 @@ void rows_give(sqlite3_context *out, int64_t word)
 		sqlite3_result_int64(out, word);
 }
 
+void rows_give_words(sqlite3_context *out, const struct sweeps *sweeps,
+		     const struct rows_stretch *s, const int64_t *record, int column)
+{
+	(void)sweeps, (void)s;
+	rows_give(out, record[column]);
+}
+
 static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int column)
 {
 	struct cursor *c = (struct cursor *)base;
 	const struct rows_table *t = c->t;
 	const struct rows_stretch *s = &t->shown->list[c->stretch];
 
-	if (column == t->at)
+	if (column == t->at || column == t->arg)
 		return SQLITE_OK;
 	if (column != t->number)
 		t->column(out, t->sweeps, s, c->record, column);
@@ -353,11 +398,9 @@ static int table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 }
 
 static const sqlite3_module module = {
-	.xCreate = table_connect,
 	.xConnect = table_connect,
 	.xBestIndex = table_best,
 	.xDisconnect = vtab_disconnect,
-	.xDestroy = vtab_disconnect,
 	.xOpen = table_open,
 	.xClose = table_close,
 	.xFilter = table_filter,

@@ -1,9 +1,4 @@
-/*
- * sched_sweep.c - sl_sched_sweep(): the states of threads between context switches, and the number of threads that ran at a
- * time.
- *
- * Fills sched_threads, sched_level, sched_disk and sched_cpus (described in analyze/rules/shared/sched_threads.sql).
- */
+/* sched_sweep.c - the pass over the states of threads: their sums, and the number of threads that ran at a time. */
 #include <stdlib.h>
 
 #include "collector/base/grow.h"
@@ -31,10 +26,9 @@ struct edge { /* of a sorter: by time */
 #define EDGE_KEYS 1
 
 struct pass {
-	sqlite3 *db;
 	struct id_map cpus;
 	struct sorter *edges;
-	sqlite3_stmt *threads, *disk;
+	struct rows *threads, *disk;
 	struct thread t;
 	struct id_map levels; /* threads << 32 | running */
 	int64_t *level_ns;
@@ -80,26 +74,22 @@ static int want(struct pass *p, const struct thread_state *s)
 
 static int on_disk(struct pass *p, const struct thread_state *s)
 {
-	sqlite3_bind_int64(p->disk, 1, s->tid);
-	sqlite3_bind_int64(p->disk, 2, s->start);
-	sqlite3_bind_int64(p->disk, 3, s->end);
-	return sweep_insert(p->disk);
+	return rows_add(p->disk, (const int64_t[]){s->tid, s->start, s->end});
 }
 
 static int end_thread(struct pass *p)
 {
-	int rc = SQLITE_OK;
+	const int64_t record[] = {
+		p->t.tid,
+		p->t.runs,
+		p->t.ran,
+		p->t.waited,
+		p->t.preempted,
+		p->t.wanted ? p->t.first : ROWS_NULL,
+		p->t.wanted ? p->t.last : ROWS_NULL,
+	};
+	int rc = p->t.any ? rows_add(p->threads, record) : SQLITE_OK;
 
-	if (p->t.any) {
-		sqlite3_bind_int64(p->threads, 1, p->t.tid);
-		sqlite3_bind_int64(p->threads, 2, p->t.runs);
-		sqlite3_bind_int64(p->threads, 3, p->t.ran);
-		sqlite3_bind_int64(p->threads, 4, p->t.waited);
-		sqlite3_bind_int64(p->threads, 5, p->t.preempted);
-		sweep_bind(p->threads, 6, (struct sweep_id){p->t.first, p->t.wanted});
-		sweep_bind(p->threads, 7, (struct sweep_id){p->t.last, p->t.wanted});
-		rc = sweep_insert(p->threads);
-	}
 	p->t = (struct thread){0};
 	return rc;
 }
@@ -122,20 +112,15 @@ static int take(struct pass *p, const struct thread_state *s)
 	return SQLITE_OK;
 }
 
-static int go_through(struct pass *p, int64_t *rows)
+static int go_through(struct pass *p, const struct sweeps *sweeps)
 {
-	struct thread_states_options opt = {
-		.traced_only = true,
-		.until = sql_number(p->db, "SELECT end FROM temp.wall", THREAD_NONE),
-	};
+	struct thread_states_options opt = {.traced_only = true, .until = sweeps->until};
 	struct thread_states *states;
 	struct thread_state s;
-	int rc = thread_states_open(p->db, &opt, &states);
+	int rc = thread_states_open(sweeps->db, &opt, &states);
 
-	while (rc == SQLITE_OK && (rc = thread_states_next(states, &s)) == SQLITE_ROW) {
+	while (rc == SQLITE_OK && (rc = thread_states_next(states, &s)) == SQLITE_ROW)
 		rc = take(p, &s);
-		++*rows;
-	}
 	thread_states_free(states);
 	return rc == SQLITE_DONE ? end_thread(p) : rc;
 }
@@ -171,56 +156,68 @@ static int levels(struct pass *p)
 	return rc;
 }
 
-static int write_tables(const struct pass *p)
+static int show_levels(struct sweeps *s, const struct pass *p)
 {
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(p->db, "INSERT INTO temp.sched_level VALUES (?, ?, ?)", -1,
-				    &stmt, NULL);
+	struct rows *rows = rows_new(3);
+	int rc = rows ? SQLITE_OK : SQLITE_NOMEM;
 
-	for (size_t i = 0; i < p->levels.cnt && rc == SQLITE_OK; i++) {
-		sqlite3_bind_int64(stmt, 1, p->levels.ids[i] >> 32);
-		sqlite3_bind_int64(stmt, 2, p->levels.ids[i] & UINT32_MAX);
-		sqlite3_bind_int64(stmt, 3, p->level_ns[i]);
-		rc = sweep_insert(stmt);
-	}
-	sqlite3_finalize(stmt);
-	stmt = NULL;
+	for (size_t i = 0; i < p->levels.cnt && rc == SQLITE_OK; i++)
+		rc = rows_add(rows,
+			      (const int64_t[]){p->levels.ids[i] >> 32,
+						p->levels.ids[i] & UINT32_MAX, p->level_ns[i]});
 	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(p->db, "INSERT INTO temp.sched_cpus VALUES (?)", -1, &stmt,
-					NULL);
-	for (size_t i = 0; i < p->cpus.cnt && rc == SQLITE_OK; i++) {
-		sweep_bind(stmt, 1,
-			   (struct sweep_id){p->cpus.ids[i], p->cpus.ids[i] != THREAD_NONE});
-		rc = sweep_insert(stmt);
-	}
-	sqlite3_finalize(stmt);
+		return sweep_show(s, SWEPT_SCHED_LEVEL, 0, rows);
+	rows_free(rows);
 	return rc;
 }
 
-int sched_sweep(sqlite3 *db, struct sweeps *s, int64_t *rows)
+static int show_cpus(struct sweeps *s, const struct pass *p)
+{
+	struct rows *rows = rows_new(1);
+	int rc = rows ? SQLITE_OK : SQLITE_NOMEM;
+
+	/* THREAD_NONE is ROWS_NULL. */
+	for (size_t i = 0; i < p->cpus.cnt && rc == SQLITE_OK; i++)
+		rc = rows_add(rows, &p->cpus.ids[i]);
+	if (rc == SQLITE_OK)
+		return sweep_show(s, SWEPT_SCHED_CPUS, 0, rows);
+	rows_free(rows);
+	return rc;
+}
+
+/* Takes the rows of threads and of waits for disks. */
+static int show(struct sweeps *s, struct pass *p)
+{
+	int rc = show_levels(s, p);
+
+	if (rc == SQLITE_OK)
+		rc = show_cpus(s, p);
+	if (rc == SQLITE_OK) {
+		rc = sweep_show(s, SWEPT_SCHED_THREADS, 0, p->threads);
+		p->threads = NULL;
+	}
+	if (rc == SQLITE_OK) {
+		rc = sweep_show(s, SWEPT_SCHED_DISK, 0, p->disk);
+		p->disk = NULL;
+	}
+	return rc;
+}
+
+int sched_sweep(struct sweeps *s)
 {
 	struct pass p = {
-		.db = db,
 		.edges = sorter_new(sizeof(struct edge) / 8, EDGE_KEYS),
+		.threads = rows_new(7),
+		.disk = rows_new(3),
 	};
-	int rc = p.edges ? SQLITE_OK : SQLITE_NOMEM;
+	int rc = p.edges && p.threads && p.disk ? go_through(&p, s) : SQLITE_NOMEM;
 
-	(void)s;
-	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(
-			db, "INSERT INTO temp.sched_threads VALUES (?, ?, ?, ?, ?, ?, ?)", -1,
-			&p.threads, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(db, "INSERT INTO temp.sched_disk VALUES (?, ?, ?)", -1,
-					&p.disk, NULL);
-	if (rc == SQLITE_OK)
-		rc = go_through(&p, rows);
 	if (rc == SQLITE_OK)
 		rc = levels(&p);
 	if (rc == SQLITE_OK)
-		rc = write_tables(&p);
-	sqlite3_finalize(p.threads);
-	sqlite3_finalize(p.disk);
+		rc = show(s, &p);
+	rows_free(p.threads);
+	rows_free(p.disk);
 	sorter_free(p.edges);
 	id_map_free(&p.cpus);
 	id_map_free(&p.levels);

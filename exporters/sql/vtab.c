@@ -25,6 +25,15 @@ int vtab_disconnect(sqlite3_vtab *v)
 	return SQLITE_OK;
 }
 
+int vtab_fail(sqlite3_vtab *v, int rc)
+{
+	if (rc == SQLITE_ERROR) {
+		sqlite3_free(v->zErrMsg);
+		v->zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(((struct vtab *)v)->db));
+	}
+	return rc;
+}
+
 int vtab_open(size_t size, sqlite3_vtab_cursor **out)
 {
 	*out = calloc(1, size); /* aligned to 16, as sqlite3_malloc() is not */
@@ -120,11 +129,7 @@ static int table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, i
 	c->row = 0;
 	c->used = (unsigned)plan >> VTAB_ARGS;
 	rc = t->begin(c, db, args);
-	if (rc == SQLITE_ERROR) {
-		sqlite3_free(base->pVtab->zErrMsg);
-		base->pVtab->zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(db));
-	}
-	return rc == SQLITE_OK ? table_next(base) : rc;
+	return rc == SQLITE_OK ? table_next(base) : vtab_fail(base->pVtab, rc);
 }
 
 static int table_eof(sqlite3_vtab_cursor *c)

@@ -14,6 +14,8 @@ struct vtab {
 /* For xConnect: @columns as in CREATE TABLE. */
 int vtab_connect(sqlite3 *db, void *of, const char *columns, sqlite3_vtab **out);
 int vtab_disconnect(sqlite3_vtab *v);
+/* For xFilter: @rc; the connection's message goes with SQLITE_ERROR. */
+int vtab_fail(sqlite3_vtab *v, int rc);
 
 /* For xOpen: a cursor of @size bytes, all 0; free() takes it. */
 int vtab_open(size_t size, sqlite3_vtab_cursor **out);

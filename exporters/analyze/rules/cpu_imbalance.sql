@@ -2,7 +2,7 @@
 -- about: Threads or processes that share a job, and wait for the one that has the most of it: at barriers, in
 -- about: pthread_join, or for processes to end.
 -- needs: SCHED_EVENTS = context switch
--- uses: sched_threads, names, os_calls
+-- uses: sched_threads, names
 -- default: 450
 -- arg: ratio=0.5, CPU time of the least busy to that of the busiest below which a job is badly divided
 -- advice: Divide by cost and not by number of items: smaller pieces that threads fetch when they are ready
@@ -28,7 +28,7 @@ WITH thread AS MATERIALIZED (
 	WHERE first IS NOT NULL
 ), waits AS MATERIALIZED (
 	SELECT globalTid, sum(end - start) AS ns
-	FROM os_calls
+	FROM sl_os_calls
 	WHERE what = 'barrier' AND end >= start
 	GROUP BY 1
 ), child AS (
@@ -74,7 +74,7 @@ WHERE (50 * ran >= busiest OR barrier IS NOT NULL) AND NOT (doubtful AND (meets 
 CREATE TEMP TABLE job AS
 WITH joins AS MATERIALIZED (
 	SELECT globalTid / 0x1000000 AS pid, sum(end - start) AS ns
-	FROM os_calls
+	FROM sl_os_calls
 	WHERE what = 'join' AND nameId IN (SELECT id FROM StringIds WHERE value = 'pthread_join')
 	GROUP BY 1
 )

@@ -1,7 +1,7 @@
 -- title: Short-Lived Threads
 -- about: Threads that are made over and over again, one for each piece of work.
 -- needs: OSRT_API = OS Runtime trace
--- uses: names, os_calls
+-- uses: names
 -- default: 470
 -- arg: count=500, threads that one thread makes, from which on it is looked at
 -- arg: rate=100, threads per second above which there are many
@@ -18,7 +18,7 @@ CREATE TEMP TABLE maker AS
 WITH create_id AS MATERIALIZED (
 	SELECT nameId FROM SL_FUNCTION_KINDS WHERE waits = 'create'
 ), part AS (
-	SELECT globalTid, count(*) AS n, sum(end - start) AS ns FROM os_calls
+	SELECT globalTid, count(*) AS n, sum(end - start) AS ns FROM sl_os_calls
 	WHERE what = 'create' AND end >= start GROUP BY 1
 	UNION ALL
 	SELECT globalTid, count, totalNs FROM SL_OSRT_TOTALS WHERE nameId IN create_id

@@ -3,7 +3,7 @@
 -- about: of a process's first kernel to the end of its last. Most of them wait for the device; those that take from a
 -- about: pool (cudaMallocAsync) do not, and do not count.
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
--- uses: gpu_span, call_places, cuda_calls
+-- uses: gpu_span, call_places
 -- lines: --cudabacktrace=all
 -- default: 70
 -- arg: bad=10, per cent of the loop's time above which it is bad
@@ -23,7 +23,7 @@
 CREATE TEMP TABLE found AS
 SELECT r.globalTid, nameId, count(*) AS n, sum(r.end - r.start) AS ns, max(r.end - r.start) AS longest,
 	max(g.ns) AS loop
-FROM cuda_calls AS r JOIN gpu_span AS g ON g.pid = r.globalTid >> 24
+FROM sl_cuda_calls AS r JOIN gpu_span AS g ON g.pid = r.globalTid >> 24
 WHERE r.what = 'alloc' AND r.start >= g.start AND r.start < g.end AND r.end >= r.start
 GROUP BY r.globalTid, nameId;
 

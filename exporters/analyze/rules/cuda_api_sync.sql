@@ -1,7 +1,7 @@
 -- title: CUDA Synchronization APIs
 -- about: Calls that block the calling thread until all work of a stream, a context or the device is done.
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
--- uses: call_places, cuda_calls
+-- uses: call_places
 -- lines: --cudabacktrace=all
 -- default: 40
 -- advice: Wait for less, later and less often: for an event (cudaEventSynchronize) where the result is needed, and let
@@ -13,7 +13,7 @@
 -- column: API Name = function
 CREATE TEMP TABLE found AS
 SELECT start, end - start AS ns, globalTid, nameId
-FROM cuda_calls
+FROM sl_cuda_calls
 WHERE what = 'sync' AND end >= start
 	AND nameId NOT IN (SELECT id FROM StringIds WHERE value GLOB 'cudaEventSynchronize*' OR value GLOB 'cuEventSynchronize*');
 

@@ -2,7 +2,7 @@
 -- about: Copies that are slow for their size: of memory with gaps between rows (2D, 3D), in pageable memory, over a
 -- about: detour. Measured against the best that copies the same way did.
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY = CUDA memcpy
--- uses: copies, mem_kind
+-- uses: mem_kind
 -- default: 130
 -- arg: size=1000000, bytes from which on a copy is looked at (2D and 3D copies from a sixteenth of that)
 -- arg: efficiency=50, per cent of the bandwidth below which they are slow
@@ -26,7 +26,7 @@ CREATE TEMP TABLE found AS
 WITH big AS MATERIALIZED (
 	SELECT globalPid, deviceId, kind, srcKind, dstKind, nameId, count(*) AS n, sum(bytes) AS bytes, sum(end - start) AS ns,
 		max(1e9 * bytes / (end - start)) AS best
-	FROM copies
+	FROM sl_copies
 	WHERE bytes >= :size / 16 AND kind IN (1, 2, 8, 10) AND end > start
 		AND (bytes >= :size OR nameId IN (SELECT id FROM StringIds WHERE value GLOB '*[23]D*'))
 	GROUP BY 1, 2, 3, 4, 5, 6

@@ -1,7 +1,6 @@
 -- title: Copies that Nothing Hides
 -- about: Time in which a GPU did nothing but copy between its memory and the host's.
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY = CUDA memcpy
--- uses: gpu_cover, gpu_sums
 -- default: 155
 -- arg: share=20, per cent of the wall time from which on it is a finding
 -- advice: Leave on the GPU what is used there again: weights and optimizer states that are offloaded, intermediate
@@ -22,17 +21,17 @@ CREATE TEMP TABLE load AS
 WITH bytes AS (
 	SELECT globalPid, deviceId, sum(bytes) FILTER (WHERE detail IN (1, 3)) AS up,
 		sum(bytes) FILTER (WHERE detail IN (2, 4)) AS down
-	FROM gpu_sums
+	FROM sl_gpu_sums
 	WHERE what = 'memcpy'
 	GROUP BY globalPid, deviceId
 )
 SELECT moved.globalPid, moved.deviceId, moved.n, moved.ns, up, down, busy.ns - coalesce(other.ns, 0) AS exposed,
 	coalesce(kernel.total, 0) AS kernels, (SELECT wall.ns FROM wall) AS wall
-FROM gpu_cover AS moved
-	JOIN gpu_cover AS busy ON busy.what = 'all' AND busy.globalPid IS moved.globalPid AND busy.deviceId = moved.deviceId
-	LEFT JOIN gpu_cover AS other ON other.what = 'not host copy' AND other.globalPid IS moved.globalPid
+FROM sl_gpu_cover AS moved
+	JOIN sl_gpu_cover AS busy ON busy.what = 'all' AND busy.globalPid IS moved.globalPid AND busy.deviceId = moved.deviceId
+	LEFT JOIN sl_gpu_cover AS other ON other.what = 'not host copy' AND other.globalPid IS moved.globalPid
 		AND other.deviceId = moved.deviceId
-	LEFT JOIN gpu_cover AS kernel ON kernel.what = 'kernel' AND kernel.globalPid IS moved.globalPid
+	LEFT JOIN sl_gpu_cover AS kernel ON kernel.what = 'kernel' AND kernel.globalPid IS moved.globalPid
 		AND kernel.deviceId = moved.deviceId
 	LEFT JOIN bytes ON bytes.globalPid IS moved.globalPid AND bytes.deviceId = moved.deviceId
 WHERE moved.what = 'host copy';

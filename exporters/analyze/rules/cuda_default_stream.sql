@@ -3,7 +3,6 @@
 -- about: does one thing at a time and makes other streams wait.
 -- needs: SL_GPU_WORK.kind=kernel = CUDA kernel
 -- needs: SL_GPU_WORK.kind=memcpy = CUDA memcpy
--- uses: gpu_cover, gpu_sums
 -- default: 150
 -- arg: share=50, per cent of the GPU's work that must be in the default stream
 -- advice: Use streams made with cudaStreamNonBlocking, one for the copies of the next step and one for the kernels of
@@ -28,7 +27,7 @@ CREATE TEMP TABLE load AS
 WITH part AS (
 	SELECT globalPid, deviceId, contextId, streamId, sum(CASE WHEN what IN ('kernel', 'graph') THEN ns ELSE 0 END) AS kernels,
 		sum(ns) FILTER (WHERE what = 'memcpy' AND detail IN (1, 2)) AS copies, sum(ns) AS ns
-	FROM gpu_sums
+	FROM sl_gpu_sums
 	GROUP BY 1, 2, 3, 4
 ), whole AS (
 	SELECT globalPid, deviceId, sum(kernels) AS kernels, coalesce(sum(copies), 0) AS copies, sum(ns) AS ns,
@@ -41,7 +40,7 @@ WITH part AS (
 )
 SELECT w.*, busy, w.ns - busy AS overlap, max(0, min(kernels, copies) - (w.ns - busy)) AS could, (SELECT wall.ns FROM wall) AS wall
 FROM whole AS w JOIN (
-	SELECT globalPid AS busyPid, deviceId AS busyDevice, ns AS busy FROM gpu_cover WHERE what = 'all'
+	SELECT globalPid AS busyPid, deviceId AS busyDevice, ns AS busy FROM sl_gpu_cover WHERE what = 'all'
 ) ON busyPid IS globalPid AND busyDevice = deviceId;
 
 SELECT

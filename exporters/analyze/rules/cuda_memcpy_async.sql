@@ -2,7 +2,7 @@
 -- about: Copies that were asked for asynchronously but from or to pageable memory: such a call stages the data and
 -- about: does not return at once.
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY = CUDA memcpy
--- uses: copies, mem_kind, call_places
+-- uses: mem_kind, call_places
 -- lines: --cudabacktrace=all
 -- default: 10
 -- advice: Use pinned memory: cudaMallocHost(), cudaHostRegister(), pin_memory=True in PyTorch.
@@ -19,7 +19,7 @@
 -- column: API Name = call that asked for it
 CREATE TEMP TABLE found AS
 SELECT *, end - start AS ns
-FROM copies
+FROM sl_copies
 WHERE (srcKind = 0 OR dstKind = 0) AND NOT blocking;
 
 -- A thread could go on during the copy, or during the call where that is shorter.

@@ -2,7 +2,7 @@
 -- about: Copies that block the calling thread until they are done. Not those within a device, nor those of up to
 -- about: 64000 bytes to a device, for which the call does not wait.
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY = CUDA memcpy
--- uses: copies, mem_kind, call_places
+-- uses: mem_kind, call_places
 -- lines: --cudabacktrace=all
 -- default: 20
 -- advice: Use cudaMemcpyAsync() with pinned memory in a stream of its own, so that the host and other kernels go on
@@ -20,7 +20,7 @@
 -- column: API Name = call that asked for it
 CREATE TEMP TABLE found AS
 SELECT *, end - start AS ns
-FROM copies
+FROM sl_copies
 WHERE blocking AND NOT (kind = 1 AND bytes <= 64000)
 	AND NOT (kind = 8 AND srcDeviceId IS dstDeviceId);
 

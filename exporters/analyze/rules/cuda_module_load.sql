@@ -2,7 +2,7 @@
 -- about: Calls that load or compile code for the GPU after a process's first kernel has begun, and the time that the
 -- about: driver spent on compiling and loading inside other calls.
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME or CUPTI_ACTIVITY_KIND_OVERHEAD = CUDA trace
--- uses: gpu_span, cuda_calls
+-- uses: gpu_span
 -- default: 140
 -- advice: Load before the loop: a step to warm up, CUDA_MODULE_LOADING=EAGER, compiling for the device's architecture
 -- advice: (-arch, TORCH_CUDA_ARCH_LIST) instead of PTX, a compilation cache that outlives the process.
@@ -16,8 +16,8 @@
 CREATE TEMP TABLE found AS
 WITH load AS (
 	SELECT globalTid, start, end, value AS what
-	FROM cuda_calls JOIN StringIds ON StringIds.id = nameId
-	WHERE cuda_calls.what = 'load'
+	FROM sl_cuda_calls JOIN StringIds ON StringIds.id = nameId
+	WHERE sl_cuda_calls.what = 'load'
 	UNION ALL
 	SELECT globalTid, start, end, CASE overheadType WHEN 2 THEN '[compiling]' WHEN 6 THEN '[loading a module]'
 		ELSE '[loading a function]' END

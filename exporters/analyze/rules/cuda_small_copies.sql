@@ -1,7 +1,6 @@
 -- title: Frequent Small Copies
 -- about: Copies between host and device that are so small that they take far longer than their bytes would.
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY = CUDA memcpy
--- uses: copies
 -- default: 80
 -- arg: size=1000000, bytes below which a copy is small
 -- arg: rate=10, small copies per second above which they are frequent
@@ -24,13 +23,13 @@ CREATE TEMP TABLE found AS
 WITH link AS (
 	-- the best that copies of full size did, each way
 	SELECT globalPid AS linkPid, deviceId AS linkDevice, kind AS linkKind, max(1e9 * bytes / (end - start)) AS speed
-	FROM copies
+	FROM sl_copies
 	WHERE bytes >= :size AND end > start AND kind IN (1, 2)
 	GROUP BY 1, 2, 3
 ), small AS (
 	SELECT globalPid, deviceId, kind, count(*) AS n, sum(bytes) AS bytes,
 		sum(max(end - start, coalesce(callEnd - callStart, 0))) AS ns, max(end) - min(start) AS span
-	FROM copies
+	FROM sl_copies
 	WHERE bytes < :size AND kind IN (1, 2)
 	GROUP BY 1, 2, 3
 )

@@ -2,7 +2,6 @@
 -- about: Kernels that run for less time than it takes to launch one: the GPU waits between them for the next.
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL = CUDA kernel
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
--- uses: gpu_busy, gpu_sums, cuda_launch
 -- default: 100
 -- arg: share=50, per cent of the kernels that must be small
 -- arg: gap=50, microseconds; a pause of the GPU up to so long counts as waiting for a launch
@@ -16,8 +15,8 @@
 -- column: PID = process
 -- column: Kernel = its name
 CREATE TEMP TABLE kernel AS
-SELECT globalPid, detail AS shortName, launch.ns AS launch, sum(n) AS n, sum(small) AS small, sum(gpu_sums.ns) AS ns
-FROM gpu_sums JOIN cuda_launch AS launch ON launch.pid = globalPid >> 24
+SELECT globalPid, detail AS shortName, launch.ns AS launch, sum(n) AS n, sum(small) AS small, sum(sl_gpu_sums.ns) AS ns
+FROM sl_gpu_sums JOIN sl_cuda_launch AS launch ON launch.pid = globalPid >> 24
 WHERE what = 'kernel'
 GROUP BY globalPid, detail;
 
@@ -29,7 +28,7 @@ SELECT
 		|| ' pause|pauses} between kernels.' AS finding
 FROM (
 	SELECT globalPid, deviceId, sum(idle) AS pause, count(*) AS pauses, (SELECT wall.ns FROM wall) AS wall
-	FROM gpu_busy
+	FROM sl_gpu_busy
 	WHERE idle BETWEEN 1 AND :gap * 1000
 	GROUP BY gpu
 ) JOIN (

@@ -2,7 +2,7 @@
 -- about: Calls that wait until the GPU has done everything, so that it has nothing to do until the thread has sent it
 -- about: new work.
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
--- uses: gpu_busy, call_places, cuda_calls
+-- uses: call_places
 -- lines: --cudabacktrace=all
 -- gain: sync
 -- default: 90
@@ -21,15 +21,15 @@
 -- column: API Name = function
 CREATE TEMP TABLE wait AS
 SELECT globalTid, start, end, nameId
-FROM cuda_calls
+FROM sl_cuda_calls
 WHERE what = 'sync' AND end > start AND globalTid IS NOT NULL;
 
 -- A gap is put down to a wait that began before the gap and ended in it: of several, to the last. In which gap a wait
 -- ended, if in any, is found by the last interval that was over by then.
 CREATE TEMP TABLE idle AS
 SELECT b.globalPid, b.deviceId, b.end AS start, idle AS ns, globalTid, nameId, max(w.end) AS time
-FROM wait AS w CROSS JOIN gpu_life AS d ON d.globalPid >> 24 = globalTid >> 24
-	CROSS JOIN gpu_busy AS b ON b.gpu = d.gpu AND b.at = w.end
+FROM wait AS w CROSS JOIN sl_gpu_life AS d ON d.globalPid >> 24 = globalTid >> 24
+	CROSS JOIN sl_gpu_busy AS b ON b.gpu = d.gpu AND b.at = w.end
 WHERE w.start < b.end AND w.end <= b.next
 GROUP BY b.gpu, b.end;
 

@@ -3,7 +3,7 @@
 -- about: workers), was busy reading files.
 -- needs: SL_GPU_WORK = GPU work
 -- needs: OSRT_API.pathId or OSRT_FILE_ACCESS_EVENTS = file access
--- uses: gpu_busy, file_calls, call_places
+-- uses: file_calls, call_places
 -- lines: --osrt-backtrace-threshold=1000
 -- default: 390
 -- alias: dataloader
@@ -21,13 +21,13 @@
 -- column: Folder = where the files are
 CREATE TEMP TABLE idle AS
 SELECT globalPid, deviceId, end AS start, next AS end
-FROM gpu_busy
+FROM sl_gpu_busy
 WHERE next - end >= :gap * 1000;
 
 -- The process that a process works for: itself where it uses a GPU, else the next ancestor that does, else the only one there is.
 CREATE TEMP TABLE master AS
 WITH RECURSIVE gpu AS MATERIALIZED (
-	SELECT DISTINCT globalPid FROM gpu_busy
+	SELECT DISTINCT globalPid FROM sl_gpu_busy
 ), parent AS MATERIALIZED (
 	SELECT globalPid, max(parentGlobalPid) AS parent FROM SL_PROCESS_TREE GROUP BY 1
 ), reader AS MATERIALIZED (
@@ -130,7 +130,7 @@ SELECT
 		|| coalesce(named, '') || coalesce(made_at, '') || '.' AS finding, made_at
 FROM (
 	SELECT globalPid, deviceId, ns AS cost,
-		(SELECT max(end) - min(start) FROM gpu_busy AS b
+		(SELECT max(end) - min(start) FROM sl_gpu_busy AS b
 			WHERE b.globalPid = starved.globalPid AND b.deviceId = starved.deviceId) AS span,
 		(SELECT count(*) FROM fed) AS calls,
 		(SELECT count(DISTINCT path) FROM fed) AS files,

@@ -2,7 +2,7 @@
 -- about: GPUs whose clock is lower in the first seconds of the work than later: measurements of these seconds mislead.
 -- needs: SL_COUNTERS.gpuId = counters of GPUs: --gpu-health=10
 -- default: 176
--- uses: gpu_sums, gpu_device
+-- uses: gpu_device
 -- arg: first=2, seconds from the first kernel on (without CUDA trace from the first sample)
 -- arg: share=90, per cent of the median below which the first seconds are slow
 -- advice: Leave the first seconds out of measurements (--delay, a warm-up), or lock the clocks (nvidia-smi -lgc).
@@ -15,7 +15,7 @@ CREATE TEMP TABLE clock AS
 SELECT c.gpuId, timestamp AS at, value
 FROM SL_COUNTERS AS c JOIN SL_COUNTER_SAMPLES ON counterId = c.id
 WHERE scope = 'gpu' AND name = 'SM Clock' AND value IS NOT NULL
-	AND timestamp >= coalesce((SELECT min(first) FROM gpu_sums JOIN gpu_device USING (globalPid, deviceId)
+	AND timestamp >= coalesce((SELECT min(first) FROM sl_gpu_sums JOIN gpu_device USING (globalPid, deviceId)
 		WHERE what IN ('kernel', 'graph') AND gpu_device.gpuId = c.gpuId), timestamp);
 
 CREATE TEMP TABLE ramp AS

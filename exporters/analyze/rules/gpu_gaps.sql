@@ -2,7 +2,6 @@
 -- about: Times in which a GPU had nothing to do for a process, between the first and the last thing it
 -- about: did for it. Time that the tracer itself took is left out.
 -- needs: SL_GPU_WORK = GPU work
--- uses: gpu_busy
 -- default: 50
 -- arg: gap=500, milliseconds from which on a gap counts
 -- advice: See what the host did meanwhile: sightline stats -r osrt_sum with --filter-time, or the timeline.
@@ -16,14 +15,14 @@
 -- Time that the tracer took from a thread is no fault of the program: it ends a gap, or begins one.
 CREATE TEMP TABLE gap AS
 WITH gpu AS (
-	SELECT globalPid, deviceId, start, end FROM gpu_life
+	SELECT globalPid, deviceId, start, end FROM sl_gpu_life
 ), stretch AS (
 	-- in which there is no such gap
 	SELECT gpu, globalPid, deviceId, contextId, lag(next) OVER (PARTITION BY gpu ORDER BY end) AS start, end
 	FROM (
-		SELECT gpu, globalPid, deviceId, contextId, next, end FROM gpu_busy WHERE idle > :gap * 1000000
+		SELECT gpu, globalPid, deviceId, contextId, next, end FROM sl_gpu_busy WHERE idle > :gap * 1000000
 		UNION ALL
-		SELECT gpu, globalPid, deviceId, contextId, NULL, end FROM gpu_life
+		SELECT gpu, globalPid, deviceId, contextId, NULL, end FROM sl_gpu_life
 	)
 ), used AS (
 	SELECT s.globalPid, s.deviceId, contextId, coalesce(s.start, gpu.start) AS start, s.end

@@ -3,7 +3,7 @@
 -- about: longer than running.
 -- needs: GPU_METRICS = GPU metrics: --gpu-metrics-devices=all
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL = CUDA kernel
--- uses: gpu_sums, gpu_device, metric_load
+-- uses: gpu_device, metric_load
 -- default: 170
 -- arg: active=40, per cent; SMs Active below that, on average while the GPU worked
 -- arg: short=10, microseconds; kernels below that are short
@@ -46,7 +46,7 @@ SELECT
 	sum(ns) AS "Total Time (ns)",
 	gpuId AS "GPU",
 	coalesce(value, '[unknown ' || detail || ']') AS "Kernel"
-FROM gpu_sums JOIN gpu_device USING (globalPid, deviceId) LEFT JOIN StringIds ON id = detail
+FROM sl_gpu_sums JOIN gpu_device USING (globalPid, deviceId) LEFT JOIN StringIds ON id = detail
 WHERE what = 'kernel' AND gpuId IN (SELECT gpuId FROM idle)
 GROUP BY gpuId, detail
 HAVING sum(ns) < 1000 * :short * sum(n)

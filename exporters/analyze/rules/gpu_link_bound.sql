@@ -2,7 +2,7 @@
 -- about: GPUs whose PCIe or NVLink connection carries most of what it can, on average while they worked: copies and collectives wait
 -- about: for it.
 -- needs: GPU_METRICS = GPU metrics: --gpu-metrics-devices=all
--- uses: gpu_sums, gpu_device, metric_load
+-- uses: gpu_device, metric_load
 -- default: 174
 -- arg: share=60, per cent of what the link can carry in one direction
 -- advice: Send less (narrower types, no copies that repeat), keep data on the GPU, or overlap copies with work; between GPUs see

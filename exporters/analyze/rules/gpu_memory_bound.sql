@@ -1,7 +1,7 @@
 -- title: Memory Bound GPU
 -- about: GPUs whose memory is at its limit: more arithmetic would cost nothing, less traffic is what helps.
 -- needs: GPU_METRICS = GPU metrics: --gpu-metrics-devices=all
--- uses: gpu_sums, gpu_device, metric_load
+-- uses: gpu_device, metric_load
 -- default: 173
 -- arg: share=75, per cent of the memory's bandwidth, read and written, on average while the GPU worked
 -- advice: Move fewer bytes: fuse kernels that read what others have just written, use narrower types, keep data in caches and

@@ -2,7 +2,7 @@
 -- about: GPUs that are at work nearly all the time, with few of their multiprocessors (SMs): kernels whose grids have fewer blocks
 -- about: than the GPU has SMs leave the rest of it idle.
 -- needs: GPU_METRICS = GPU metrics: --gpu-metrics-devices=all
--- uses: gpu_sums, gpu_device, metric_load
+-- uses: gpu_device, metric_load
 -- default: 171
 -- arg: busy=80, per cent; GR Active above that, on average while the GPU worked
 -- arg: active=50, per cent; SMs Active below that

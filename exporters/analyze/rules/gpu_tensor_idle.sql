@@ -3,7 +3,7 @@
 -- about: take, or in shapes that they cannot.
 -- needs: GPU_METRICS = GPU metrics: --gpu-metrics-devices=all
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL = CUDA kernel
--- uses: gpu_sums, gpu_device, metric_load
+-- uses: gpu_device, metric_load
 -- default: 172
 -- arg: active=10, per cent; Tensor Active below that, on average while the GPU worked
 -- arg: share=30, per cent of the kernels' time that multiplications of matrices must take
@@ -17,7 +17,7 @@
 CREATE TEMP TABLE by_name AS
 SELECT gpuId, detail, coalesce(value, '') AS name, sum(n) AS n, sum(ns) AS ns,
 	value LIKE '%gemm%' OR value LIKE '%nvjet%' OR value LIKE '%xmma%' OR value LIKE '%matmul%' OR value LIKE '%cutlass%kernel%' AS multiplies
-FROM gpu_sums JOIN gpu_device USING (globalPid, deviceId) LEFT JOIN StringIds ON id = detail
+FROM sl_gpu_sums JOIN gpu_device USING (globalPid, deviceId) LEFT JOIN StringIds ON id = detail
 WHERE what = 'kernel'
 GROUP BY gpuId, detail;
 

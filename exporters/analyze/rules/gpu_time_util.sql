@@ -2,7 +2,6 @@
 -- about: Stretches of time in which a GPU was busy for a process for less than a share of the time. The time from the
 -- about: first to the last thing it did for the process is cut into equal chunks; neighbours that fall below are joined.
 -- needs: SL_GPU_WORK = GPU work
--- uses: gpu_busy
 -- default: 60
 -- arg: threshold=50, per cent of the time below which a chunk counts
 -- arg: chunks=30, how many, 1 to 1000
@@ -18,7 +17,7 @@
 CREATE TEMP TABLE chunk AS
 WITH RECURSIVE whole AS (
 	SELECT *, max((end - start + max(1, min(1000, :chunks)) - 1) / max(1, min(1000, :chunks)), 1) AS size
-	FROM gpu_life
+	FROM sl_gpu_life
 ), number AS (
 	SELECT gpu, globalPid, deviceId, contextId, start, end, size, 0 AS nr FROM whole
 	UNION ALL
@@ -29,11 +28,11 @@ WITH RECURSIVE whole AS (
 )
 -- busy time up to the end of the chunk, without the busy time up to its start
 SELECT globalPid, deviceId, contextId, nr, start, end,
-	coalesce((SELECT busy FROM gpu_busy AS b WHERE b.gpu = cut.gpu AND b.end <= cut.end ORDER BY b.end DESC LIMIT 1), 0)
-	+ coalesce((SELECT max(0, cut.end - b.start) FROM gpu_busy AS b
+	coalesce((SELECT busy FROM sl_gpu_busy AS b WHERE b.gpu = cut.gpu AND b.end <= cut.end ORDER BY b.end DESC LIMIT 1), 0)
+	+ coalesce((SELECT max(0, cut.end - b.start) FROM sl_gpu_busy AS b
 		WHERE b.gpu = cut.gpu AND b.end > cut.end ORDER BY b.end LIMIT 1), 0)
-	- coalesce((SELECT busy FROM gpu_busy AS b WHERE b.gpu = cut.gpu AND b.end <= cut.start ORDER BY b.end DESC LIMIT 1), 0)
-	- coalesce((SELECT max(0, cut.start - b.start) FROM gpu_busy AS b
+	- coalesce((SELECT busy FROM sl_gpu_busy AS b WHERE b.gpu = cut.gpu AND b.end <= cut.start ORDER BY b.end DESC LIMIT 1), 0)
+	- coalesce((SELECT max(0, cut.start - b.start) FROM sl_gpu_busy AS b
 		WHERE b.gpu = cut.gpu AND b.end > cut.start ORDER BY b.end LIMIT 1), 0) AS ns
 FROM cut;
 

@@ -1,7 +1,7 @@
 -- title: Frequent Syncs
 -- about: Threads that wait for the disk again and again: fsync and its like in a loop.
 -- needs: OSRT_API or OSRT_FILE_ACCESS_EVENTS = OS Runtime trace
--- uses: file_calls, names, call_places, os_calls
+-- uses: file_calls, names, call_places
 -- lines: --osrt-backtrace-threshold=1000
 -- default: 410
 -- arg: calls=20, syncs of a thread from which on they are looked at
@@ -25,7 +25,7 @@ WHERE what = 'sync'
 UNION ALL
 -- calls that name no file
 SELECT globalTid, nameId, NULL, start, end
-FROM os_calls
+FROM sl_os_calls
 WHERE what = 'sync' AND nameId IN (SELECT id FROM io_functions WHERE what = 'sync') AND pathId IS NULL AND end >= start;
 
 CREATE TEMP TABLE thread AS

@@ -2,7 +2,7 @@
 -- about: Time in which a thread opens libraries (dlopen), which is most of what importing a Python module with native code
 -- about: takes: reading them, resolving their symbols, running what they do at their start.
 -- needs: OSRT_API = OS Runtime trace
--- uses: names, call_places, os_calls
+-- uses: names, call_places
 -- default: 480
 -- arg: time=10, seconds from which on it is a finding
 -- arg: share=10, per cent of the wall time from which on it is a finding
@@ -18,7 +18,7 @@
 CREATE TEMP TABLE loaded AS
 SELECT globalTid, end - start AS length, max(0, end - max(start, coalesce(max(end) OVER (PARTITION BY globalTid
 	ORDER BY start, end DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start))) AS ns
-FROM os_calls
+FROM sl_os_calls
 WHERE what = 'library' AND end > start;
 
 SELECT

@@ -3,7 +3,7 @@
 -- about: workers to start, or, without workers, for the files themselves. From the stacks of long calls. Where the process
 -- about: uses a GPU, that may be busy meanwhile with what it was given before: then rules data_loading and gpu_gaps show what is lost.
 -- needs: SL_STACKS or OSRT_CALLCHAINS = stacks
--- uses: gpu_cover, names, call_places
+-- uses: names, call_places
 -- lines: --osrt-backtrace-threshold=1000
 -- default: 380
 -- advice: More workers (num_workers, up to the CPUs there are), persistent_workers=True where epochs are short, a larger
@@ -60,7 +60,7 @@ SELECT
 FROM (
 	SELECT globalTid, sum(ns) AS ns, count(*) AS n, (SELECT ns FROM wall) AS wall,
 		(SELECT name FROM thread_names AS t WHERE t.globalTid = l.globalTid) AS name,
-		globalTid / 0x1000000 * 0x1000000 IN (SELECT globalPid FROM gpu_cover) AS gpu,
+		globalTid / 0x1000000 * 0x1000000 IN (SELECT globalPid FROM sl_gpu_cover) AS gpu,
 		(SELECT iif(2 * sum(m.ns) >= (SELECT sum(ns) FROM loading AS a WHERE a.globalTid = l.globalTid),
 				'; most at ', '; the largest known part at ') || place FROM loading AS m JOIN loading_place USING (stack)
 			WHERE m.globalTid = l.globalTid GROUP BY place ORDER BY sum(m.ns) DESC, place LIMIT 1) AS made_at

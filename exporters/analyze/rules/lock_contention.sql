@@ -2,7 +2,7 @@
 -- about: Threads that waited for mutexes, read-write locks and locked files that others held. The holder of a lock is
 -- about: known from context switches: the thread that woke the one that waited.
 -- needs: OSRT_API = OS Runtime trace
--- uses: names, call_places, os_calls
+-- uses: names, call_places
 -- lines: --osrt-backtrace-threshold=1000
 -- default: 430
 -- advice: Hold the lock for less: compute, allocate and do I/O before taking it. Split it (one for each
@@ -20,7 +20,7 @@
 -- column: Function = function that waited
 CREATE TEMP TABLE lock_wait AS
 SELECT globalTid, start, end, nameId
-FROM os_calls
+FROM sl_os_calls
 WHERE what = 'lock' AND end > start;
 
 -- In the order of threads and time: of the wakeups before a moment, the last one has the highest rowid.

@@ -1,7 +1,6 @@
 -- title: Communication that Nothing Hides
 -- about: Time in which a GPU ran nothing but NCCL kernels.
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL = CUDA kernel
--- uses: gpu_cover
 -- default: 160
 -- advice: Start the communication of what is ready while the rest is computed (DDP's buckets, FSDP's prefetch); a rank
 -- advice: that arrives late makes the others wait in such kernels: see rule gpu_imbalance.
@@ -16,9 +15,9 @@
 CREATE TEMP TABLE load AS
 SELECT nccl.globalPid, nccl.deviceId, nccl.n, nccl.ns, busy.ns - coalesce(other.ns, 0) AS exposed,
 	(SELECT wall.ns FROM wall) AS wall
-FROM gpu_cover AS nccl
-	JOIN gpu_cover AS busy ON busy.what = 'all' AND busy.globalPid IS nccl.globalPid AND busy.deviceId = nccl.deviceId
-	LEFT JOIN gpu_cover AS other ON other.what = 'not nccl' AND other.globalPid IS nccl.globalPid
+FROM sl_gpu_cover AS nccl
+	JOIN sl_gpu_cover AS busy ON busy.what = 'all' AND busy.globalPid IS nccl.globalPid AND busy.deviceId = nccl.deviceId
+	LEFT JOIN sl_gpu_cover AS other ON other.what = 'not nccl' AND other.globalPid IS nccl.globalPid
 		AND other.deviceId = nccl.deviceId
 WHERE nccl.what = 'nccl';
 

@@ -3,7 +3,7 @@
 -- about: again every 5 ms: calls of pthread_cond_timedwait that end without success after that time give it away.
 -- about: With --trace=python-gil the waiting itself is recorded, and looked at instead.
 -- needs: OSRT_API or NVTX_EVENTS = OS Runtime trace
--- uses: names, call_places, os_calls
+-- uses: names, call_places
 -- lines: --osrt-backtrace-threshold=1000
 -- default: 435
 -- arg: waits=5, of a thread that lasted 5 ms, from which on it is looked at
@@ -38,7 +38,7 @@ HAVING again >= :waits
 UNION ALL
 SELECT globalTid, count(*) AS n, sum(end - start) AS ns, max(end - start) AS longest,
 	count(*) FILTER (WHERE returnValue = 110 AND end - start BETWEEN 4900000 AND 10000000) AS again
-FROM os_calls
+FROM sl_os_calls
 WHERE what = 'condition' AND end > start AND globalTid / 0x1000000 IN python AND NOT EXISTS (SELECT 1 FROM traced)
 GROUP BY globalTid
 -- other conditions have other times

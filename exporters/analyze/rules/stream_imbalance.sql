@@ -1,7 +1,6 @@
 -- title: Uneven Load of Streams
 -- about: Streams that share out the same kernels, of which one gets far more than another.
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL = CUDA kernel
--- uses: gpu_sums
 -- default: 120
 -- arg: ratio=0.5, least busy by most busy below which the load is uneven
 -- arg: part=5, per cent of the most such kernels that any ran; with fewer, a stream has another job
@@ -16,7 +15,7 @@ CREATE TEMP TABLE load AS
 WITH part AS MATERIALIZED (
 	SELECT globalPid, deviceId, streamId, detail AS shortName, sum(n) AS n, sum(ns) AS ns, min(first) AS first,
 		max(last) AS last
-	FROM gpu_sums
+	FROM sl_gpu_sums
 	WHERE what = 'kernel'
 	GROUP BY 1, 2, 3, 4
 ), shared AS (

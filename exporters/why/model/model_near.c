@@ -14,7 +14,7 @@
 
 /* ---- results of analyze ---- */
 
-/* Did a pass over the table leave its results in the connection (analyze/rules/shared/event_spans.sql)? */
+/* Are the results of a pass over the table in the connection (analyze/rules/shared/event_spans.sql)? */
 static bool is_swept(const struct why_model *m, const char *table)
 {
 	sqlite3_stmt *stmt = NULL;

@@ -1,4 +1,5 @@
--- event_spans(name, first, last): the first start and the last end in a table of events that was read, for the wall time.
--- thread_calls(name, globalTid, n): how many rows of such a table are of a thread. Passes over calls and GPU work fill them.
-CREATE TEMP TABLE event_spans(name TEXT, first INTEGER, last INTEGER);
-CREATE TEMP TABLE thread_calls(name TEXT, globalTid INTEGER, n INTEGER);
+-- event_spans, thread_calls, gpu_sums: sl_event_spans, sl_thread_calls, sl_gpu_sums (exporters/sql/sweeps.h). For the wall time
+-- (exporters/read/wall.c) and why (exporters/why/model/model_near.c), which read all events where they are not there.
+CREATE TEMP TABLE event_spans AS SELECT * FROM sl_event_spans;
+CREATE TEMP TABLE thread_calls AS SELECT * FROM sl_thread_calls;
+CREATE TEMP TABLE gpu_sums AS SELECT * FROM sl_gpu_sums;

@@ -1,11 +1,11 @@
 -- metric_load(gpuId, typeId, metric, n, mean, most): the metrics of GPU_METRICS while the GPU worked: from its first kernel to the end
 -- of its last, of all processes; without any CUDA trace the whole time. metric is the name without its unit.
 -- metric_window(typeId, gpuId, start, end): that time.
--- uses: gpu_sums, gpu_device
+-- uses: gpu_device
 CREATE TEMP TABLE metric_window(typeId INTEGER PRIMARY KEY, gpuId INTEGER, start INTEGER, end INTEGER);
 INSERT INTO metric_window
 WITH work AS (
-	SELECT gpuId, min(first) AS start, max(last) AS end FROM gpu_sums JOIN gpu_device USING (globalPid, deviceId)
+	SELECT gpuId, min(first) AS start, max(last) AS end FROM sl_gpu_sums JOIN gpu_device USING (globalPid, deviceId)
 	WHERE what IN ('kernel', 'graph') GROUP BY gpuId
 )
 SELECT DISTINCT t.typeId, t.typeId & 0xFF, iif(start IS NULL, -9223372036854775807, start), iif(end IS NULL, 9223372036854775807, end)

@@ -1,9 +1,5 @@
--- The states of threads between context switches (sl_thread_states): ran on a CPU, waited able to run but without a CPU, or slept.
--- Where wakeups were not recorded, waiting after a sleep counts as part of it. States whose end was not seen are left out, save
--- the last run of a thread. One pass fills these tables.
--- sched_threads(globalTid, runs, ran, waited, preempted, first, last): for each thread how often it ran, for how long; how
--- long it waited, and how often because it had to give up the CPU; when it first ran or waited, and when it last did.
--- sched_level(threads, running, ns): for how long so many threads were able to run, and so many of them ran.
--- sched_disk(globalTid, start, end): sleeps in the state that the kernel calls uninterruptible.
--- sched_cpus(cpu): CPUs on which one of these threads ran.
--- uses: sched_sweep
+-- sched_threads, sched_level, sched_disk, sched_cpus: the tables sl_sched_... (exporters/sql/sweeps.h) until the end of the wall time.
+CREATE TEMP VIEW sched_threads AS SELECT * FROM sl_sched_threads((SELECT end FROM wall));
+CREATE TEMP VIEW sched_level AS SELECT * FROM sl_sched_level((SELECT end FROM wall));
+CREATE TEMP VIEW sched_disk AS SELECT * FROM sl_sched_disk((SELECT end FROM wall));
+CREATE TEMP VIEW sched_cpus AS SELECT * FROM sl_sched_cpus((SELECT end FROM wall));

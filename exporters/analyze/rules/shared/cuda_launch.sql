@@ -1,2 +1,0 @@
--- cuda_launch(pid, ns): the average time of launching a kernel in a process. pid: the upper bits of its ids.
--- uses: cuda_calls

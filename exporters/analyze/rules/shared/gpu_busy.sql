@@ -1,7 +1,0 @@
--- gpu_busy(gpu, globalPid, deviceId, contextId, start, end, next, idle, busy): when a process kept a GPU busy: the union of
--- its operations, so rows of one process and GPU neither overlap nor touch; next is when the one after it starts, NULL for the
--- last; idle is the time until then, busy the sum of all up to end. gpu numbers pairs of process and GPU from 0 on, in their
--- order. contextId is NULL where a process uses several on the GPU. In order of gpu, end, by which rows are found at once;
--- gpu = x AND at = y is the last row of x whose end is at most y.
--- gpu_life(gpu, globalPid, deviceId, contextId, start, end): of each gpu the first start and the last end.
--- uses: gpu_sweep

@@ -1,5 +1,0 @@
--- gpu_cover(what, globalPid, deviceId, n, ns, total, start, end): how many operations of a kind a process had on a GPU, the
--- time in which at least one of them went on, that of all together, the first start, the last end. what: 'all';
--- 'kernel' (graphs are kernels), 'compute' (the same without NCCL's, in which ranks wait for each other), 'nccl', 'not nccl',
--- 'host copy' (from or to the host), 'not host copy'. Kinds that did not occur have no row.
--- uses: gpu_sweep

@@ -1,5 +1,0 @@
--- gpu_sums(globalPid, deviceId, contextId, streamId, what, detail, n, ns, bytes, first, last, small): operations
--- by stream, kind and detail: how many, their time and bytes, the first start, the last end; of kernels also how
--- many took less time than it takes to launch one in their process.
--- what: 'kernel', 'memcpy', 'memset', 'graph'; detail: of kernels shortName, of copies copyKind.
--- uses: gpu_sweep
