@@ -7,6 +7,7 @@
 #include "collector/base/hash.h"
 #include "exporters/events/gpu_work.h"
 #include "exporters/events/launches.h"
+#include "exporters/events/thread_states.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/io_direction.h"
 #include "exporters/read/sql_rows.h"
@@ -273,74 +274,146 @@ static void settle(struct stack_costs *w, struct off_cpu *a)
 	a->len = -1;
 }
 
-enum {
-	AWAY_CALL,
-	AWAY_OUT,
-	AWAY_IN,
-	AWAY_SAMPLE
+/* A call, from when it began. */
+static void on_call_begin(struct off_cpu *a, int64_t end, int64_t name)
+{
+	if (end <= a->call_end)
+		return;
+	a->call_end = end;
+	a->call_name = name;
+}
+
+static void on_switch(struct off_cpu *a, const struct thread_switch *s)
+{
+	if (!s->is_in) {
+		a->out = s->time;
+		a->gone = true;
+		a->covered = s->time < a->call_end;
+		a->len = -1;
+		a->node = STACK_NO_NODE;
+		return;
+	}
+	if (!a->gone || __builtin_sub_overflow(s->time, a->out, &a->len))
+		a->len = -1;
+	a->gone = false;
+}
+
+/* A stack that was taken when the thread left its CPU; with the duration, when it came back. */
+static void on_stack(struct off_cpu *a, int64_t at, uint32_t node, bool has_end, int64_t end)
+{
+	a->node = node;
+	if (!has_end)
+		return;
+	a->out = at;
+	a->len = end > at ? end - at : 0;
+	a->covered = at < a->call_end;
+}
+
+/* What happened to threads: calls and stacks in @rows, and switches beside them, in the order of threads and time. */
+struct away {
+	sqlite3_stmt *rows; /* globalTid, start, is a stack, end, stack, nameId */
+	struct thread_states *switches;
+	struct thread_switch next;
+	bool has_row, has_switch;
 };
 
-static void on_off_cpu(struct stack_costs *w, struct off_cpu *a, sqlite3_stmt *stmt)
+/* Is the switch in front of the row? Of one time: a call, switches, a stack. */
+static bool switch_is_next(const struct away *y)
 {
-	int64_t thread = sqlite3_column_int64(stmt, 0), at = sqlite3_column_int64(stmt, 1),
-		end = sqlite3_column_int64(stmt, 3);
+	int64_t thread, at;
 
+	if (!y->has_row || !y->has_switch)
+		return y->has_switch;
+	thread = sqlite3_column_int64(y->rows, 0);
+	at = sqlite3_column_int64(y->rows, 1);
+	if (y->next.tid != thread)
+		return y->next.tid < thread;
+	return y->next.time != at ? y->next.time < at : sqlite3_column_int(y->rows, 2);
+}
+
+static int next_row(struct away *y)
+{
+	int rc = sqlite3_step(y->rows);
+
+	y->has_row = rc == SQLITE_ROW;
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int next_switch(struct away *y)
+{
+	int rc = thread_switches_next(y->switches, &y->next);
+
+	y->has_switch = rc == SQLITE_ROW;
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static void begin_thread(struct off_cpu *a, int64_t thread)
+{
 	if (thread != a->thread)
 		*a = (struct off_cpu){
 			.thread = thread, .call_end = INT64_MIN, .len = -1, .node = STACK_NO_NODE};
-	switch (sqlite3_column_int(stmt, 2)) {
-	case AWAY_CALL:
-		if (end <= a->call_end)
-			break;
-		a->call_end = end;
-		a->call_name = sqlite3_column_type(stmt, 4) == SQLITE_NULL
-				       ? sqlite3_column_int64(stmt, 5)
-				       : -1;
-		break;
-	case AWAY_OUT:
-		a->out = at;
-		a->gone = true;
-		a->covered = at < a->call_end;
-		a->len = -1;
-		a->node = STACK_NO_NODE;
-		break;
-	case AWAY_IN:
-		if (!a->gone || __builtin_sub_overflow(at, a->out, &a->len))
-			a->len = -1;
-		a->gone = false;
-		break;
-	default:
-		a->node = node_at(w, COST_OFF_CPU, stmt, 4);
-		if (sqlite3_column_type(stmt, 3) == SQLITE_NULL)
-			break;
-		/* @a holds the duration. */
-		a->out = at;
-		a->len = end > at ? end - at : 0;
-		a->covered = at < a->call_end;
-		break;
+}
+
+static void on_away_row(struct stack_costs *w, struct off_cpu *a, sqlite3_stmt *stmt)
+{
+	int64_t end = sqlite3_column_int64(stmt, 3);
+
+	begin_thread(a, sqlite3_column_int64(stmt, 0));
+	if (sqlite3_column_int(stmt, 2))
+		on_stack(a, sqlite3_column_int64(stmt, 1), node_at(w, COST_OFF_CPU, stmt, 4),
+			 sqlite3_column_type(stmt, 3) != SQLITE_NULL, end);
+	else
+		on_call_begin(a, end,
+			      sqlite3_column_type(stmt, 4) == SQLITE_NULL
+				      ? sqlite3_column_int64(stmt, 5)
+				      : -1);
+}
+
+static int go_through_away(struct stack_costs *w, struct away *y)
+{
+	struct off_cpu a = {.thread = INT64_MIN, .len = -1, .node = STACK_NO_NODE};
+	int rc = next_row(y);
+
+	if (rc == SQLITE_OK && y->switches)
+		rc = next_switch(y);
+	while (rc == SQLITE_OK && (y->has_row || y->has_switch)) {
+		if (switch_is_next(y)) {
+			begin_thread(&a, y->next.tid);
+			on_switch(&a, &y->next);
+			settle(w, &a);
+			rc = next_switch(y);
+		} else {
+			on_away_row(w, &a, y->rows);
+			settle(w, &a);
+			rc = next_row(y);
+		}
+		if (w->failed)
+			rc = SQLITE_NOMEM;
 	}
-	settle(w, a);
+	return rc;
 }
 
 static int read_away(struct stack_costs *w)
 {
+	static const char has_stacks[] =
+		"SELECT 1 FROM COMPOSITE_EVENTS WHERE cpuCycles = 0 LIMIT 1";
 	static const char sql[] =
 		"SELECT globalTid, start, 0 AS what, end, stack, nameId " OUTER
-		" AND EXISTS (SELECT 1 FROM COMPOSITE_EVENTS WHERE cpuCycles = 0) "
-		"UNION ALL SELECT globalTid, start, 2 - (coalesce(isSchedIn, 0) <> 1), NULL, NULL, "
-		"NULL FROM SCHED_EVENTS WHERE EXISTS (SELECT 1 FROM COMPOSITE_EVENTS WHERE "
-		"cpuCycles = 0) UNION ALL SELECT globalTid, start, 3, till, stack, NULL FROM "
-		"SL_CHAIN_SAMPLES WHERE NOT periodic ORDER BY 1, 2, 3";
-	struct off_cpu a = {.thread = INT64_MIN, .len = -1, .node = STACK_NO_NODE};
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(w->db, sql, -1, &stmt, NULL);
+		" AND EXISTS (SELECT 1 FROM COMPOSITE_EVENTS WHERE cpuCycles = 0) UNION ALL SELECT "
+		"globalTid, start, 1, till, stack, NULL FROM SL_CHAIN_SAMPLES WHERE NOT periodic "
+		"ORDER BY 1, 2, 3";
+	const struct thread_states_options opt = {.until = THREAD_NONE};
+	struct away y = {0};
+	int rc = sqlite3_prepare_v2(w->db, sql, -1, &y.rows, NULL);
 
-	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		on_off_cpu(w, &a, stmt);
-		rc = w->failed ? SQLITE_NOMEM : SQLITE_OK;
-	}
-	rc = rc == SQLITE_DONE ? 0 : stack_costs_fail(w);
-	sqlite3_finalize(stmt);
+	/* Switches say how long a thread was away whose stack was taken when it left its CPU. */
+	if (rc == SQLITE_OK && sql_number(w->db, has_stacks, 0))
+		rc = thread_states_open(w->db, &opt, &y.switches);
+	if (rc == SQLITE_OK)
+		rc = go_through_away(w, &y);
+	rc = rc == SQLITE_OK ? 0 : stack_costs_fail(w);
+	thread_states_free(y.switches);
+	sqlite3_finalize(y.rows);
 	return rc;
 }
 
