@@ -3,17 +3,20 @@
 
 #include "collector/kernel/bpf/kernel_types.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <linux/btf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/hash.h"
 #include "collector/base/map.h"
 
 #define DEPTH_MOST 32
 #define BYTES_MOST (1u << 20)
 #define KINDS      32u
+#define BEGIN_BITS 16
 
 /* Bytes behind a struct btf_type, by kind: for all, and for each of its elements. From Linux 6.0 on there is KIND_ENUM64. */
 #define KIND_ENUM64 19
@@ -54,7 +57,9 @@ struct making {
 	} of; /* the kernel's */
 	const char *const *names;
 	size_t name_cnt;
-	uint8_t begins[8192]; /* a bit for the first two characters of each name */
+	uint8_t begins[1 << (BEGIN_BITS - 3)]; /* see begin_of(): most names are none of these */
+	uint32_t *found;                       /* ids of types with one of the names, in order */
+	size_t found_cnt, found_cap;
 	struct bytes out, out_text;
 	struct map id; /* of a type that was taken */
 	uint32_t *real, cnt, real_cap, pointer;
@@ -73,14 +78,24 @@ static unsigned kind_of(const struct btf_type *t)
 
 static const char *name_of(const struct making *m, const struct btf_type *t)
 {
-	return t->name_off < m->of.text_len ? m->of.text + t->name_off : "";
+	return m->of.text + (t->name_off < m->of.text_len ? t->name_off : m->of.text_len - 1);
 }
 
 /* ---- names ---- */
 
-static unsigned begin_of(const char *name)
+/* A bit for the first eight characters of the name at @name, of which @room bytes can be read. */
+static unsigned begin_of(const char *name, size_t room)
 {
-	return (unsigned)(uint8_t)name[0] << 8 | (uint8_t)name[1];
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	uint64_t word = 0, ends;
+
+	memcpy(&word, name, room < sizeof(word) ? room : sizeof(word));
+	word = le64toh(word);
+	ends = (word - ones) & ~word & ones << 7;
+	/* Nothing behind the first 0. */
+	if (ends)
+		word &= ((ends & -ends) >> 7) - 1;
+	return (unsigned)(hash_u64(word) & ((1u << BEGIN_BITS) - 1));
 }
 
 static int by_text(const void *name, const void *one)
@@ -88,13 +103,14 @@ static int by_text(const void *name, const void *one)
 	return strcmp(name, *(const char *const *)one);
 }
 
+/* @name is in the kernel's text. */
 static bool is_wanted(const struct making *m, const char *name)
 {
 	unsigned begin;
 
 	if (!name[0])
 		return false;
-	begin = begin_of(name);
+	begin = begin_of(name, m->of.text_len - (size_t)(name - m->of.text));
 	return m->begins[begin / 8] >> begin % 8 & 1 &&
 	       bsearch(name, m->names, m->name_cnt, sizeof(*m->names), by_text);
 }
@@ -308,6 +324,13 @@ static const char *behind(const char *at, const char *end)
 	return (size_t)(end - at) < need ? NULL : at + need;
 }
 
+static bool is_named(unsigned kind)
+{
+	return kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION || kind == BTF_KIND_ENUM ||
+	       kind == KIND_ENUM64 || kind == BTF_KIND_TYPEDEF || kind == BTF_KIND_FUNC;
+}
+
+/* Finds where each type is, and those that are named. */
 static int read_types(struct making *m, const char *at, uint32_t len)
 {
 	const char *end = at + len;
@@ -316,42 +339,40 @@ static int read_types(struct making *m, const char *at, uint32_t len)
 	m->of.cnt = 1;
 	m->of.at = malloc((len / sizeof(struct btf_type) + 2) * sizeof(*m->of.at));
 	while (m->of.at && at < end) {
+		const struct btf_type *t = (const void *)at;
 		const char *next = behind(at, end);
 
 		if (!next)
 			return -EINVAL;
+		if (is_named(kind_of(t)) && is_wanted(m, name_of(m, t))) {
+			if (!grow(&m->found, m->found_cnt, &m->found_cap, sizeof(*m->found)))
+				return -ENOMEM;
+			m->found[m->found_cnt++] = m->of.cnt;
+		}
 		m->of.at[m->of.cnt++] = (uint32_t)(at - m->of.types);
 		at = next;
 	}
 	return m->of.at ? 0 : -ENOMEM;
 }
 
-static int take_all(struct making *m)
+static void mark_names(struct making *m)
 {
 	for (size_t i = 0; i < m->name_cnt; i++) {
-		unsigned begin = begin_of(m->names[i]);
+		unsigned begin = begin_of(m->names[i], strlen(m->names[i]) + 1);
 
 		m->begins[begin / 8] |= (uint8_t)(1u << begin % 8);
 	}
-	for (uint32_t id = 1; id < m->of.cnt && !m->err; id++) {
-		const struct btf_type *t = type_of(m, id);
+}
 
-		switch (kind_of(t)) {
-		case BTF_KIND_STRUCT:
-		case BTF_KIND_UNION:
-		case BTF_KIND_ENUM:
-		case KIND_ENUM64:
-			if (is_wanted(m, name_of(m, t)))
-				take(m, id, 0);
-			break;
-		case BTF_KIND_TYPEDEF:
-		case BTF_KIND_FUNC:
-			if (is_wanted(m, name_of(m, t)))
-				take_named(m, id);
-			break;
-		default:
-			break;
-		}
+static int take_all(struct making *m)
+{
+	for (size_t i = 0; i < m->found_cnt && !m->err; i++) {
+		unsigned kind = kind_of(type_of(m, m->found[i]));
+
+		if (kind == BTF_KIND_TYPEDEF || kind == BTF_KIND_FUNC)
+			take_named(m, m->found[i]);
+		else
+			take(m, m->found[i], 0);
 	}
 	return m->err;
 }
@@ -397,6 +418,7 @@ int kernel_types_make(struct kernel_types *t, const void *btf, size_t bytes,
 		return -EINVAL;
 	m.of.text = at + text;
 	m.of.text_len = head->str_len;
+	mark_names(&m);
 	err = read_types(&m, at + types, head->type_len);
 	if (!err && !room_of(&m, &m.out_text, 1))
 		err = m.err;
@@ -405,6 +427,7 @@ int kernel_types_make(struct kernel_types *t, const void *btf, size_t bytes,
 	if (!err)
 		err = write_all(&m, t);
 	free(m.of.at);
+	free(m.found);
 	free(m.out.at);
 	free(m.out_text.at);
 	free(m.real);

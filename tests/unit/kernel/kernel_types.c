@@ -120,6 +120,28 @@ static void a_struct_without_a_wanted_name_keeps_its_size_alone(void **state)
 	btf__free(from);
 }
 
+/* The last one is at the end of the text. */
+static void a_name_is_compared_to_its_end(void **state)
+{
+	static const char *const all[] = {"ab", "abcdefgh", "abcdefghi", "abcdefghj", "b", "a"},
+				 *const names[] = {"a", "abcdefgh", "abcdefghj"};
+	struct btf *b = btf__new_empty(), *got;
+
+	(void)state;
+	for (size_t i = 0; i < CNT(all); i++)
+		assert_true(btf__add_struct(b, all[i], 8) > 0);
+	got = take(b, names, CNT(names));
+	assert_int_equal(taken.cnt, 3);
+	for (size_t i = 0; i < CNT(all); i++) {
+		bool is_named = i == 1 || i == 3 || i == 5;
+
+		assert_int_equal(btf__find_by_name_kind(got, all[i], BTF_KIND_STRUCT) > 0,
+				 is_named);
+	}
+	btf__free(got);
+	btf__free(b);
+}
+
 static void an_id_leads_back_to_the_kernels(void **state)
 {
 	static const char *const names[] = {"btf_trace_x", "call", "task"};
@@ -220,6 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_struct_keeps_its_members_and_their_places),
 		cmocka_unit_test(a_struct_without_a_wanted_name_keeps_its_size_alone),
+		cmocka_unit_test(a_name_is_compared_to_its_end),
 		cmocka_unit_test(an_id_leads_back_to_the_kernels),
 		cmocka_unit_test(bytes_of_another_form_are_refused),
 		cmocka_unit_test(a_type_that_contains_itself_is_refused),
