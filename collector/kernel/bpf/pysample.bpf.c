@@ -132,7 +132,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	struct walk w = {.n = fresh_numbers()};
 	__u64 pid_tid;
 
-	count_fault(ctx);
+	if (!config.is_called)
+		count_fault(ctx);
 	if (config.tree && !is_in_tree((__u32)bpf_get_current_pid_tgid()))
 		return DROP_SAMPLE;
 	if (!w.n)

@@ -111,10 +111,17 @@ static inline ctxsw_u64 pysample_check(ctxsw_u64 name, ctxsw_u64 line_table, ctx
 	       1;
 }
 
+/* Of treesample.bpf.c. */
+#define TREESAMPLE_IMAGES 256u
+struct treesample_config {
+	ctxsw_u32 python; /* ids are those of the initial PID namespace: its asks have them */
+};
+
 struct pysample_config {
 	ctxsw_u64 ns_ino;     /* the PID namespace of the collector */
 	ctxsw_u32 ring_shift; /* log2 of words per CPU */
 	ctxsw_u32 cpus;
 	ctxsw_u32
 		tree; /* the events are those of CPUs: samples of threads outside of the tree are dropped */
+	ctxsw_u32 is_called; /* by treesample.bpf.c, which has done that, and counted page faults */
 };

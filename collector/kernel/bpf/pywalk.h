@@ -11,9 +11,9 @@
 #pragma once
 
 #include "collector/kernel/bpf/pysample.h"
+#include "collector/kernel/bpf/pytask.h"
 
-#define STATES_MAX    8192
-#define ASKS_OF_IMAGE 256u
+#define STATES_MAX 8192
 
 struct ns_common {
 	unsigned int inum;
@@ -28,16 +28,6 @@ struct upid {
 struct pid {
 	unsigned int level;
 	struct upid numbers[1];
-} __attribute__((preserve_access_index));
-struct thread_struct___py {
-	unsigned long fsbase;
-} __attribute__((preserve_access_index));
-struct task_struct___py { /* fields that other files do not declare */
-	struct task_struct___py *group_leader;
-	struct pid *thread_pid;
-	__u64 start_time;
-	__u64 self_exec_id;
-	struct thread_struct___py thread;
 } __attribute__((preserve_access_index));
 
 struct {
@@ -130,12 +120,6 @@ static __always_inline void ask(__u64 image, __u32 pid, __u32 is_code)
 
 /* ---- which process ---- */
 
-static __always_inline __u64 image_of(struct task_struct___py *task)
-{
-	return BPF_CORE_READ(task, group_leader, start_time) ^ BPF_CORE_READ(task, self_exec_id)
-								       << 56;
-}
-
 /*
  * Layout of the process; 0: it has no Python. Sends a request for a new process, and again later, since libraries may
  * be loaded. A layout that user space set before the first sample is taken for the current image and confirmed.
@@ -154,7 +138,7 @@ static __always_inline const struct pysample_process *process_of(__u32 pid, __u6
 	if (p->runtime)
 		return p;
 	p->asked++;
-	if (p->asked <= ASKS_OF_IMAGE && !(p->asked & (p->asked - 1)))
+	if (is_time_to_ask(p->asked))
 		ask(image, pid, 0);
 	return 0;
 }

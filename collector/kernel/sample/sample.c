@@ -73,7 +73,7 @@ static struct sample_program program_of(struct sample *s)
 		p.fd = sample_python_program(s->python);
 		p.fault_runs = sample_python_fault_runs(s->python);
 	} else if (p.is_tree) {
-		s->tree = sample_tree_open(s->ask.kernel);
+		s->tree = sample_tree_open(s->ask.kernel, false);
 		p.is_tree = s->tree != NULL;
 		p.fd = s->tree ? sample_tree_program(s->tree) : -1;
 		p.fault_runs = s->tree ? sample_tree_fault_runs(s->tree) : NULL;
@@ -545,6 +545,11 @@ uint32_t sample_unknown_python(struct sample *s)
 bool sample_refused_python(struct sample *s)
 {
 	return s->python && sample_python_refused(s->python);
+}
+
+bool sample_failed_python(struct sample *s, char *why, size_t why_len)
+{
+	return s->python && sample_python_failed(s->python, why, why_len);
 }
 
 void sample_renew(struct sample *s)

@@ -29,6 +29,12 @@
 struct windows;
 struct sample;
 
+enum sample_python_ask {
+	SAMPLE_NO_PYTHON,
+	SAMPLE_PYTHON,     /* with Python's frames, where they are available */
+	SAMPLE_PYTHON_LATE /* likewise; what reads them may be loaded when there is a Python */
+};
+
 struct sample_ask {
 	enum sched_mode scope;
 	int64_t frequency;    /* 0: no samples */
@@ -37,9 +43,9 @@ struct sample_ask {
 	uint64_t period_config;
 	unsigned per_stack;   /* every so many of a thread's samples have a whole stack; 0: none */
 	uint32_t stack_bytes; /* so much memory comes along with each */
-	bool python;          /* with Python's frames, where they are available */
-	bool pauses;          /* sample_pause() will be called: it begins paused */
-	size_t stacks_most;   /* so many are known again; 0: a million */
+	enum sample_python_ask python;
+	bool pauses;        /* sample_pause() will be called: it begins paused */
+	size_t stacks_most; /* so many are known again; 0: a million */
 	/* Threads without a CPU for so long have the stack that they left it with; -1: none. */
 	int64_t off_cpu_ns;
 	const struct sched_maps *kernel; /* NULL: there is no eBPF */
@@ -106,6 +112,8 @@ struct sample_losses sample_losses(const struct sample *s);
 uint32_t sample_unknown_python(struct sample *s);
 /* Whether there are processes in which Python could not be looked for, once. */
 bool sample_refused_python(struct sample *s);
+/* True, once: the reason why Python's frames are missing, in one sentence. */
+bool sample_failed_python(struct sample *s, char *why, size_t why_len);
 /* Sinks follow each other: the next one has no stacks yet. */
 void sample_renew(struct sample *s);
 /* Memory by which stacks are known again. */

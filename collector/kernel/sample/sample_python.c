@@ -25,6 +25,7 @@
 #include "collector/kernel/sample/sample_python_code.h"
 #include "collector/kernel/sample/sample_python_frames.h"
 #include "collector/kernel/sample/sample_python_find.h"
+#include "collector/kernel/sample/sample_tree.h"
 #include "collector/kernel/sched/sched.h"
 #include "collector/kernel/sched/sched_load.h"
 
@@ -51,8 +52,13 @@ struct process {
 };
 
 struct sample_python {
+	struct sample_ask ask;
 	struct sample_files *files;
-	struct bpf_object *object;
+	struct sample_tree *
+		tree; /* asks for processes until the object is there; NULL: it is loaded at once */
+	struct ring_buffer *tree_asks;
+	struct bpf_object *object; /* NULL: there was no Python yet */
+	int failed;                /* to load it, -errno */
 	struct ring_buffer *asks;
 	int processes; /* the map */
 	struct {
@@ -87,11 +93,13 @@ static struct bpf_map *map_of(const struct sample_python *sp, const char *name)
 	return bpf_object__find_map_by_name(sp->object, name);
 }
 
-static int load(struct sample_python *sp, const struct sample_ask *ask)
+static int load(struct sample_python *sp)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "pysample");
-	struct pysample_config config = {
-		.ring_shift = sp->map.shift, .cpus = sp->map.cpus, .tree = sample_is_of_cpus(ask)};
+	struct pysample_config config = {.ring_shift = sp->map.shift,
+					 .cpus = sp->map.cpus,
+					 .tree = !sp->tree && sample_is_of_cpus(&sp->ask),
+					 .is_called = sp->tree != NULL};
 	struct bpf_map *flags;
 	const void *elf;
 	struct stat st;
@@ -109,7 +117,7 @@ static int load(struct sample_python *sp, const struct sample_ask *ask)
 	bpf_map__set_max_entries(map_of(sp, "rings"), sp->map.cpus);
 	bpf_map__set_max_entries(map_of(sp, "words"), sp->map.cpus << sp->map.shift);
 	flags = map_of(sp, "flags");
-	if (config.tree ? bpf_map__reuse_fd(flags, ask->kernel->flags)
+	if (config.tree ? bpf_map__reuse_fd(flags, sp->ask.kernel->flags)
 			: bpf_map__set_max_entries(flags, 1))
 		return -EINVAL;
 	return bpf_object__load(sp->object);
@@ -123,6 +131,11 @@ static void *map_memory(const struct sample_python *sp, const char *name, size_t
 	*bytes = (*bytes + page - 1) / page * page;
 	memory = mmap(NULL, *bytes, prot, MAP_SHARED, bpf_map__fd(map_of(sp, name)), 0);
 	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static int program_of(const struct sample_python *sp)
+{
+	return bpf_program__fd(bpf_object__find_program_by_name(sp->object, "on_sample"));
 }
 
 static int on_ask(void *ctx, void *data, size_t size);
@@ -145,30 +158,84 @@ static int map_all(struct sample_python *sp)
 		       : -ENOMEM;
 }
 
-struct sample_python *sample_python_open(const struct sample_ask *ask, struct sample_files *files,
-					 char *why, size_t why_len)
+/* Loads what reads the frames. 0 or -errno. */
+static int load_walker(struct sample_python *sp)
 {
 	libbpf_print_fn_t print = libbpf_set_print(quiet);
-	struct sample_python *sp = calloc(1, sizeof(*sp));
-	int err = sp ? 0 : -ENOMEM;
+	int err;
 
-	if (sp) {
-		sp->files = files;
-		sp->map.cpus = perf_cpu_cnt();
-		sp->map.shift = (unsigned)__builtin_ctz(RING_WORDS);
-		while (1u << sp->map.shift > RING_LEAST &&
-		       sp->map.cpus << sp->map.shift > RINGS_MOST)
-			sp->map.shift--;
-		err = load(sp, ask);
-	}
+	sp->map.shift = (unsigned)__builtin_ctz(RING_WORDS);
+	while (1u << sp->map.shift > RING_LEAST && sp->map.cpus << sp->map.shift > RINGS_MOST)
+		sp->map.shift--;
+	err = load(sp);
 	if (!err)
 		err = map_all(sp);
 	libbpf_set_print(print);
-	if (!err) {
-		if (ask->on_ring)
-			ask->on_ring(ask->ctx, bpf_map__fd(map_of(sp, "asks")));
-		return sp;
-	}
+	if (!err && sp->ask.on_ring)
+		sp->ask.on_ring(sp->ask.ctx, bpf_map__fd(map_of(sp, "asks")));
+	return err;
+}
+
+static void unload_walker(struct sample_python *sp)
+{
+	ring_buffer__free(sp->asks);
+	if (sp->map.rings)
+		munmap(sp->map.rings, sp->map.rings_bytes);
+	if (sp->map.words)
+		munmap((void *)(uintptr_t)sp->map.words, sp->map.words_bytes);
+	ctxsw_variables_release(sp->map.fault_runs);
+	bpf_object__close(sp->object);
+	free(sp->at.tails);
+	free(sp->at.seen);
+	free(sp->at.heads);
+	sp->asks = NULL;
+	sp->object = NULL;
+	memset(&sp->at, 0, sizeof(sp->at));
+	sp->map.rings = NULL;
+	sp->map.words = sp->map.fault_runs = NULL;
+}
+
+/* The walker exists, from the first Python on. */
+static bool has_walker(struct sample_python *sp)
+{
+	if (sp->object || sp->failed || !sp->tree)
+		return sp->object;
+	sp->failed = load_walker(sp);
+	if (!sp->failed)
+		sp->failed = sample_tree_continue(sp->tree, program_of(sp));
+	if (sp->failed)
+		unload_walker(sp);
+	return sp->object;
+}
+
+/* The program that asks has the ids of the initial PID namespace. Before 5.17 the walker cannot be loaded, and that is known now. */
+static bool may_be_late(const struct sample_ask *ask)
+{
+	struct stat st;
+
+	return ask->python == SAMPLE_PYTHON_LATE && ask->frequency && ask->off_cpu_ns < 0 &&
+	       sample_is_of_cpus(ask) && ctxsw_kernel_version() >= 5017 &&
+	       !stat("/proc/self/ns/pid", &st) && st.st_ino == SCHED_INITIAL_PID_NS;
+}
+
+/* False: all is to be loaded at once. */
+static bool open_tree(struct sample_python *sp)
+{
+	sp->tree = may_be_late(&sp->ask) ? sample_tree_open(sp->ask.kernel, true) : NULL;
+	if (!sp->tree)
+		return false;
+	sp->tree_asks = ring_buffer__new(sample_tree_asks(sp->tree), on_ask, sp, NULL);
+	if (sp->tree_asks && sp->ask.on_ring)
+		sp->ask.on_ring(sp->ask.ctx, sample_tree_asks(sp->tree));
+	if (sp->tree_asks)
+		return true;
+	sample_tree_close(sp->tree);
+	sp->tree = NULL;
+	return false;
+}
+
+static void explain(int err, char *why, size_t why_len)
+{
 	if (err == -EPERM || err == -EACCES)
 		snprintf(why, why_len,
 			 "Python's frames in samples need eBPF (root, or CAP_BPF and "
@@ -177,23 +244,52 @@ struct sample_python *sample_python_open(const struct sample_ask *ask, struct sa
 		snprintf(why, why_len,
 			 "Python's frames in samples need eBPF of Linux 5.17 or later: %s",
 			 strerror(-err));
+}
+
+struct sample_python *sample_python_open(const struct sample_ask *ask, struct sample_files *files,
+					 char *why, size_t why_len)
+{
+	struct sample_python *sp = calloc(1, sizeof(*sp));
+	int err = sp ? 0 : -ENOMEM;
+
+	if (sp) {
+		sp->ask = *ask;
+		sp->files = files;
+		sp->map.cpus = perf_cpu_cnt();
+		if (!open_tree(sp))
+			err = load_walker(sp);
+		/* The caller's. */
+		sp->ask.kernel = NULL;
+	}
+	if (!err)
+		return sp;
+	explain(err, why, why_len);
 	sample_python_close(sp);
 	return NULL;
 }
 
 int sample_python_program(const struct sample_python *sp)
 {
-	return bpf_program__fd(bpf_object__find_program_by_name(sp->object, "on_sample"));
+	return sp->tree ? sample_tree_program(sp->tree) : program_of(sp);
 }
 
 const uint64_t *sample_python_fault_runs(const struct sample_python *sp)
 {
-	return sp->map.fault_runs;
+	return sp->tree ? sample_tree_fault_runs(sp->tree) : sp->map.fault_runs;
 }
 
 int sample_python_map(const struct sample_python *sp, const char *name)
 {
 	return bpf_map__fd(map_of(sp, name));
+}
+
+bool sample_python_failed(struct sample_python *sp, char *why, size_t why_len)
+{
+	if (sp->failed >= 0)
+		return false;
+	explain(sp->failed, why, why_len);
+	sp->failed = 1;
+	return true;
 }
 
 static void process_free(struct process *p)
@@ -211,16 +307,9 @@ void sample_python_close(struct sample_python *sp)
 			next = p->next;
 			process_free(p);
 		}
-	ring_buffer__free(sp->asks);
-	if (sp->map.rings)
-		munmap(sp->map.rings, sp->map.rings_bytes);
-	if (sp->map.words)
-		munmap((void *)(uintptr_t)sp->map.words, sp->map.words_bytes);
-	ctxsw_variables_release(sp->map.fault_runs);
-	bpf_object__close(sp->object);
-	free(sp->at.tails);
-	free(sp->at.seen);
-	free(sp->at.heads);
+	unload_walker(sp);
+	ring_buffer__free(sp->tree_asks);
+	sample_tree_close(sp->tree);
 	free(sp);
 }
 
@@ -269,7 +358,8 @@ static void tell_kernel(struct sample_python *sp, const struct process *p, uint6
 		.code_at.bytecode = at->bytecode,
 	};
 
-	bpf_map_update_elem(sp->processes, &p->from.pid, &told, BPF_ANY);
+	if (has_walker(sp))
+		bpf_map_update_elem(sp->processes, &p->from.pid, &told, BPF_ANY);
 }
 
 /*
@@ -433,6 +523,10 @@ static void meet(struct sample_python *sp, const struct pyrecord *r)
 
 void sample_python_look(struct sample_python *sp)
 {
+	if (sp->tree_asks)
+		ring_buffer__consume(sp->tree_asks);
+	if (!sp->object)
+		return;
 	/* Pairs with record() in pysample.bpf.c: a record below head is whole, and its code objects have been delivered. */
 	for (unsigned cpu = 0; cpu < sp->map.cpus; cpu++)
 		sp->at.heads[cpu] = __atomic_load_n(&sp->map.rings[cpu].head, __ATOMIC_ACQUIRE);
@@ -455,7 +549,7 @@ unsigned sample_python_frames(struct sample_python *sp, const struct sample_sink
 	struct process *p;
 	unsigned cpu = sample->cpu;
 
-	if (cpu >= sp->map.cpus)
+	if (!sp->object || cpu >= sp->map.cpus)
 		return 0;
 	while (sp->at.tails[cpu] < sp->at.seen[cpu]) {
 		r = record_at(sp, cpu, sp->at.tails[cpu]);
@@ -498,7 +592,7 @@ unsigned sample_python_away(struct sample_python *sp, const struct sample_sink *
 
 void sample_python_done(struct sample_python *sp)
 {
-	for (unsigned cpu = 0; cpu < sp->map.cpus; cpu++)
+	for (unsigned cpu = 0; sp->object && cpu < sp->map.cpus; cpu++)
 		/* Pairs with the load of tail in record(): words were read before their room is given. */
 		__atomic_store_n(&sp->map.rings[cpu].tail, sp->at.tails[cpu], __ATOMIC_RELEASE);
 }
@@ -507,7 +601,7 @@ uint64_t sample_python_lost(const struct sample_python *sp)
 {
 	uint64_t lost = 0;
 
-	for (unsigned cpu = 0; cpu < sp->map.cpus; cpu++)
+	for (unsigned cpu = 0; sp->object && cpu < sp->map.cpus; cpu++)
 		lost += sp->map.rings[cpu].lost;
 	return lost;
 }

@@ -33,6 +33,8 @@ void sample_python_close(struct sample_python *sp);
 int sample_python_program(const struct sample_python *sp);
 /* How often page faults have run it. */
 const uint64_t *sample_python_fault_runs(const struct sample_python *sp);
+/* True, once: there is a Python, and its frames cannot be read; the reason, in one sentence. */
+bool sample_python_failed(struct sample_python *sp, char *why, size_t why_len);
 /* A map of bpf/pywalk.h, for others who read frames. */
 int sample_python_map(const struct sample_python *sp, const char *name);
 

@@ -33,6 +33,14 @@ const uint64_t *sample_python_fault_runs(const struct sample_python *sp)
 	return NULL;
 }
 
+bool sample_python_failed(struct sample_python *sp, char *why, size_t why_len)
+{
+	(void)sp;
+	(void)why;
+	(void)why_len;
+	return false;
+}
+
 int sample_python_map(const struct sample_python *sp, const char *name)
 {
 	(void)sp;

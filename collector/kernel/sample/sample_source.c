@@ -135,7 +135,9 @@ static bool open_source(void *self, struct recording *r)
 		.frequency = o->kernel.sample != SCHED_MODE_NONE ? o->kernel.sample_hz : 0,
 		.per_stack = o->stacks.is_native ? (unsigned)o->kernel.samples_per_stack : 0,
 		.stack_bytes = SAMPLE_STACK_BYTES,
-		.python = o->kernel.python_sampling,
+		.python = !o->kernel.python_sampling    ? SAMPLE_NO_PYTHON
+			  : o->kernel.is_default.python ? SAMPLE_PYTHON_LATE
+							: SAMPLE_PYTHON,
 		.off_cpu_ns = o->kernel.off_cpu_ns,
 		.pauses = o->kernel.sample != SCHED_MODE_NONE && capture_waits(&o->capture) &&
 			  !o->capture.flight_ns,
@@ -240,6 +242,7 @@ static void say_python(struct sample_source *s, uint64_t lost)
 	struct recording *r = s->recording;
 	uint32_t version = sample_unknown_python(s->sample);
 	bool is_default = r->options->kernel.is_default.python;
+	char why[256];
 
 	recording_lost(r, "Python's frames of CPU samples: no room", lost);
 	if (version == SAMPLE_PYTHON_NAMELESS)
@@ -253,6 +256,8 @@ static void say_python(struct sample_source *s, uint64_t lost)
 			"Python %u.%u: where its stacks lie is not known, so samples are without "
 			"its functions",
 			version >> 8, version & 0xff);
+	if (sample_failed_python(s->sample, why, sizeof(why)))
+		recording_say_asked(r, is_default, "%s", why);
 	if (sample_refused_python(s->sample))
 		recording_say_asked(
 			r, is_default,

@@ -164,6 +164,9 @@ void sched_limit(struct sched *s, uint64_t ns);
 bool sched_has_told(const struct sched *s, uint64_t ns);
 uint64_t sched_told(const struct sched *s);
 
+#define SCHED_INITIAL_PID_NS \
+	0xEFFFFFFCu /* inode of the initial PID namespace, fixed in the kernel */
+
 struct ctxsw_offsets;
 
 /* Maps of eBPF, for other programs that look at the same threads and switches (sample_offcpu.c). */

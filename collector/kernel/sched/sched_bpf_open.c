@@ -26,10 +26,9 @@
 #endif
 
 #define VMLINUX_BTF       "/sys/kernel/btf/vmlinux"
-#define INITIAL_PID_NS    0xEFFFFFFCu /* inode of the initial PID namespace, fixed in the kernel */
-#define NEEDS_DESCRIPTORS 64          /* its programs, maps and links, and others of a collection */
-#define RECORDS_TOTAL     131072u     /* of switches, all CPUs together: 6 MiB */
-#define RECORDS_MIN       8192u       /* per CPU: 10 ms at 800,000 switches per second */
+#define NEEDS_DESCRIPTORS 64      /* its programs, maps and links, and others of a collection */
+#define RECORDS_TOTAL     131072u /* of switches, all CPUs together: 6 MiB */
+#define RECORDS_MIN       8192u   /* per CPU: 10 ms at 800,000 switches per second */
 
 static char bpf_log[200]; /* libbpf's first complaint */
 
@@ -219,7 +218,7 @@ int sched_bpf_open(struct sched *s, char *why, size_t why_len, char *fix, size_t
 	b = s->data = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
-	s->must_announce = !stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PID_NS;
+	s->must_announce = !stat("/proc/self/ns/pid", &st) && st.st_ino != SCHED_INITIAL_PID_NS;
 	b->map.slots = slots_per_cpu(s->cpu.cnt);
 	err = load(s, b);
 	if (!err)
