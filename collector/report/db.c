@@ -23,6 +23,8 @@
 #define RESTART_PAUSE_NS INT64_C(1000000000)
 #define OPS_ROOM         (16u << 20) /* of db_ops.c: half of the bytes that a failed commit keeps */
 #define BALLAST_BYTES    (4u << 20)
+#define BALLAST_LATER    (-2)
+#define ROOM_ENOUGH      (UINT64_C(4) << 30)
 
 sqlite3_file *db_wal_file(struct db *db, int64_t *bytes)
 {
@@ -224,9 +226,25 @@ static int ballast_open(struct db *db)
 	return fd;
 }
 
-void db_ballast_make(struct db *db)
+/*
+ * A file whose blocks are allocated takes milliseconds to remove, for which a program of one millisecond would wait. A disk with so
+ * much room is not full within the first quarter of a second, or while names are written.
+ */
+void db_ballast_plan(struct db *db)
 {
-	if (db->file.ballast < 0)
+	struct statvfs vfs;
+
+	if (db->file.ballast >= 0)
+		return;
+	if (!statvfs(db->path, &vfs) && (uint64_t)vfs.f_bavail * vfs.f_frsize >= ROOM_ENOUGH)
+		db->file.ballast = BALLAST_LATER;
+	else
+		db->file.ballast = ballast_open(db);
+}
+
+void db_tend(struct db *db)
+{
+	if (db->file.ballast == BALLAST_LATER)
 		db->file.ballast = ballast_open(db);
 }
 

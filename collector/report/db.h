@@ -162,6 +162,8 @@ const char *db_loss_reason(int err);
  * whole. Readers that hold the log up are not waited for: it then simply stays.
  */
 void db_settle(struct db *db);
+/* A few times a second, from a quarter of a second after db_open() on. */
+void db_tend(struct db *db);
 
 /* Private key/value pairs of the collector inside the same transactions (table SL_STATE). */
 int db_state_set(struct db *db, const char *key, const void *blob, size_t len);

@@ -266,7 +266,7 @@ struct db {
 		int64_t last_restart_ns;
 	} wal;
 	struct {
-		int ballast;
+		int ballast;   /* -1: none, or BALLAST_LATER */
 		int lock;      /* of the report: one writer at a time, see db_lock() */
 		char *real;    /* path of the report without links, as it was begun */
 		int64_t bytes; /* of it, when it was looked at last */
@@ -278,7 +278,8 @@ void db_close(struct db *db);
 void db_watch_wal(struct db *db); /* its size, from now on */
 /* The log, and how many bytes of it are committed. NULL: there is none. */
 sqlite3_file *db_wal_file(struct db *db, int64_t *bytes);
-void db_ballast_make(struct db *db);
+/* At once, or, where the disk cannot be full so soon, with db_tend(). */
+void db_ballast_plan(struct db *db);
 void db_ballast_drop(struct db *db);
 
 /* ---- db_place.c ---- */

@@ -449,7 +449,7 @@ struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 	db_watch_size(db);
 	if (!err) {
 		if (!how->is_scratch)
-			db_ballast_make(db);
+			db_ballast_plan(db);
 		return db;
 	}
 	refuse(why, why_len, how->path, reason(err));

@@ -227,7 +227,7 @@ static int finish(struct work *w)
 	int err = read_wanted(w), done;
 
 	/* Symbolized rows take more room than all that follows, and must leave enough for that. */
-	db_ballast_make(db);
+	db_ballast_plan(db);
 	w->of = count_raw(db);
 	w->tell_ns = mono_ns() + TELL_AFTER_NS;
 	if (!err)

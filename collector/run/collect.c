@@ -94,6 +94,8 @@ static void housekeeping(struct collector *c)
 		model_settle(&c->model, c->clocks.now, false);
 	if (all)
 		model_forget(&c->model, c->clocks.now);
+	if (all && !c->root.is_gone)
+		db_tend(c->report.db);
 	drain_reap(&c->arenas, all);
 	if (c->clocks.now - c->clocks.totals_at >= SECOND_NS && !c->report.locked_at) {
 		c->clocks.totals_at = c->clocks.now;

@@ -34,13 +34,16 @@ static bool is_for_all(void)
 static int make_control(struct session *s, const struct sl_session *settings)
 {
 	char path[SESSION_DIR_MAX + 16];
+	ssize_t n;
 	int fd, err;
 
 	snprintf(path, sizeof(path), "%s/control", s->dir);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	err = -posix_fallocate(fd, 0, sizeof(*settings));
+	/* Written, the page has its room, and on a disk no block yet, which would take a millisecond to free. */
+	n = write(fd, settings, sizeof(*settings));
+	err = n < 0 ? -errno : n < (ssize_t)sizeof(*settings) ? -ENOSPC : 0;
 	if (err)
 		goto close_fd;
 	s->control = mmap(NULL, sizeof(*s->control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -49,7 +52,6 @@ static int make_control(struct session *s, const struct sl_session *settings)
 		s->control = NULL;
 		goto close_fd;
 	}
-	*s->control = *settings;
 	if (is_for_all())
 		fchmod(fd, 0644);
 close_fd:
