@@ -1,8 +1,8 @@
 /*
  * cmd_compare.c - sightline compare: differences between two reports, or sets of reports.
  *
- * Everything is read before anything is written. Reports are read one after the other, so memory holds the
- * summaries of all and the rows of none.
+ * Everything is read before anything is written. Memory holds the summaries of all reports and the values of those that are
+ * being read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,6 @@
 #include "collector/base/options.h"
 #include "exporters/compare/compare.h"
 #include "exporters/text/output.h"
-
-#define WHY 2048
 
 struct compare {
 	const char *base, *kinds, *format, *output, *top, *min_change, *alpha;
@@ -96,15 +94,12 @@ static int add_set(struct comparison *c, const char *word)
 
 static int read_all(struct comparison *c)
 {
-	char why[WHY];
+	char why[COMPARE_WHY];
 
-	for (size_t s = 0; s < c->set_cnt; s++)
-		for (size_t r = 0; r < c->sets[s].cnt; r++)
-			if (compare_read(c, &c->sets[s].runs[r], why, sizeof(why)) != 0) {
-				sl_warn("compare: %s", why);
-				return SL_EXIT_FAIL;
-			}
-	return 0;
+	if (compare_read_all(c, why, sizeof(why)) == 0)
+		return 0;
+	sl_warn("compare: %s", why);
+	return SL_EXIT_FAIL;
 }
 
 /* ---- options ---- */
@@ -163,7 +158,7 @@ static int set_view(struct compare *o)
 
 static int set_filter(struct compare *o)
 {
-	char why[WHY];
+	char why[COMPARE_WHY];
 
 	if (db_filter_time(&o->c.filter, o->time, why, sizeof(why)) == 0 &&
 	    db_filter_nvtx(&o->c.filter, o->nvtx, why, sizeof(why)) == 0 &&
@@ -175,7 +170,7 @@ static int set_filter(struct compare *o)
 
 static int set_gates(struct compare *o)
 {
-	char why[WHY];
+	char why[COMPARE_WHY];
 
 	o->c.gates = calloc(o->gate_cnt + 1, sizeof(*o->c.gates));
 	if (!o->c.gates)
@@ -272,7 +267,7 @@ static int write_out(struct compare *o)
 	struct output out = {.kind = to_file ? OUTPUT_FILE : OUTPUT_CONSOLE,
 			     .target = o->output,
 			     .overwrite = o->force_overwrite};
-	char why[WHY];
+	char why[COMPARE_WHY];
 	int rc;
 
 	for (const struct compare_format *const *f = formats; o->format && *f; f++)
@@ -335,7 +330,7 @@ static int check_output(const struct compare *o)
 
 static int run(struct compare *o)
 {
-	char why[WHY];
+	char why[COMPARE_WHY];
 	bool empty = false;
 	int rc = compare_kinds(&o->c, o->kinds, why, sizeof(why));
 
@@ -375,7 +370,7 @@ int cmd_compare(int argc, char **argv)
 {
 	struct compare o = {0};
 	bool list = false;
-	char why[WHY];
+	char why[COMPARE_WHY];
 	int rc = parse(&o, argc, argv, &list);
 
 	if (rc == 0 && list) {

@@ -113,8 +113,11 @@ struct compare_view {
 const char *compare_kind_names(void);
 /* Kinds of the comma list, or all when it is NULL. 0, or an exit status after one sentence in @why. */
 int compare_kinds(struct comparison *c, const char *list, char *why, size_t why_len);
+#define COMPARE_WHY 2048
 /* Reads a report. 0, or -1 after one sentence in @why. */
 int compare_read(const struct comparison *c, struct compare_run *run, char *why, size_t why_len);
+/* The same of all reports, in as many threads as there are processors, up to four: the sentence is about the first that failed. */
+int compare_read_all(struct comparison *c, char *why, size_t why_len);
 /* Makes the rows from the items that were read. 0 or -1: no memory. */
 int compare_match(struct comparison *c);
 void compare_free(struct comparison *c);

@@ -1,7 +1,10 @@
 /* compare_read.c - kinds, and a report's items of each. */
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/base/grow.h"
 #include "collector/base/message.h"
@@ -238,22 +241,40 @@ static int read_kind(sqlite3 *db, const struct compare_kind *k, struct compare_i
 		     size_t *cnt)
 {
 	struct report r = {.kind = &text_kind, .sql = k->sql};
-	sqlite3_stmt *stmt = NULL;
-	char what[128];
+	char what[256];
 	int rc;
 
 	if (!query_has_data(db, &r, what, sizeof(what)))
 		return SQLITE_OK;
-	rc = sqlite3_prepare_v2(db, k->sql, -1, &stmt, NULL);
-	if (rc == SQLITE_OK)
-		rc = read_items(stmt, items, cnt);
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	rc = report_include(&r, k->sql, what, sizeof(what)) < 0 ? SQLITE_NOMEM : SQLITE_OK;
+	for (const char *sql = r.sql; rc == SQLITE_OK && *sql;) {
+		sqlite3_stmt *stmt = NULL;
+
+		rc = sqlite3_prepare_v2(db, sql, -1, &stmt, &sql);
+		if (rc == SQLITE_OK && stmt)
+			rc = read_items(stmt, items, cnt);
+		sqlite3_finalize(stmt);
+		rc = rc == SQLITE_DONE ? SQLITE_OK : rc;
+	}
+	report_free(&r);
+	return rc;
+}
+
+/* One after the other: that may say something, once. */
+static sqlite3 *open_one(const char *path, char *why, size_t why_len)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	sqlite3 *db;
+
+	pthread_mutex_lock(&lock);
+	db = db_read_open(path, why, why_len);
+	pthread_mutex_unlock(&lock);
+	return db;
 }
 
 int compare_read(const struct comparison *c, struct compare_run *run, char *why, size_t why_len)
 {
-	sqlite3 *db = db_read_open(run->path, why, why_len);
+	sqlite3 *db = open_one(run->path, why, why_len);
 	struct wall wall;
 	int rc;
 
@@ -276,10 +297,84 @@ int compare_read(const struct comparison *c, struct compare_run *run, char *why,
 		if (c->kinds[i].is_whole && db_filter_any(&c->filter))
 			continue;
 		rc = read_kind(db, &c->kinds[i], &run->items[i], &run->cnt[i]);
+		if (rc == SQLITE_OK) /* frees the values of the kind */
+			rc = sql_functions(db, NULL);
 		if (rc != SQLITE_OK)
 			snprintf(why, why_len, "%s: %s: %s", run->path, c->kinds[i].name,
 				 rc == SQLITE_NOMEM ? "out of memory" : sqlite3_errmsg(db));
 	}
 	sqlite3_close(db);
 	return rc == SQLITE_OK ? 0 : -1;
+}
+
+/* ---- all reports ---- */
+
+#define WORKERS_MAX 4
+
+struct reading {
+	const struct comparison *c;
+	struct to_read {
+		struct compare_run *run;
+		bool failed;
+		char why[COMPARE_WHY];
+	} * list;
+	size_t cnt;
+	atomic_size_t next; /* that no thread reads yet */
+	atomic_bool has_failed;
+};
+
+static void *read_some(void *arg)
+{
+	struct reading *r = arg;
+	size_t i;
+
+	/* Taken in order: so reports before one that failed are read, or are being read. */
+	while (!atomic_load(&r->has_failed) && (i = atomic_fetch_add(&r->next, 1)) < r->cnt) {
+		struct to_read *one = &r->list[i];
+
+		one->failed = compare_read(r->c, one->run, one->why, sizeof(one->why)) != 0;
+		if (one->failed)
+			atomic_store(&r->has_failed, true);
+	}
+	return NULL;
+}
+
+/* This thread reads, too: so where none can be created, it reads all. */
+static void read_in_threads(struct reading *r)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	pthread_t threads[WORKERS_MAX];
+	int cnt = 0;
+
+	while (cnt + 1 < WORKERS_MAX && cnt + 1 < cpus && (size_t)cnt + 1 < r->cnt &&
+	       pthread_create(&threads[cnt], NULL, read_some, r) == 0)
+		cnt++;
+	read_some(r);
+	while (cnt > 0)
+		pthread_join(threads[--cnt], NULL);
+}
+
+int compare_read_all(struct comparison *c, char *why, size_t why_len)
+{
+	struct reading r = {.c = c};
+	int rc = 0;
+
+	for (size_t s = 0; s < c->set_cnt; s++)
+		r.cnt += c->sets[s].cnt;
+	r.list = calloc(r.cnt + 1, sizeof(*r.list));
+	if (!r.list) {
+		snprintf(why, why_len, "out of memory");
+		return -1;
+	}
+	for (size_t s = 0, i = 0; s < c->set_cnt; s++)
+		for (size_t k = 0; k < c->sets[s].cnt; k++)
+			r.list[i++].run = &c->sets[s].runs[k];
+	read_in_threads(&r);
+	for (size_t i = 0; i < r.cnt && rc == 0; i++)
+		if (r.list[i].failed) {
+			snprintf(why, why_len, "%s", r.list[i].why);
+			rc = -1;
+		}
+	free(r.list);
+	return rc;
 }

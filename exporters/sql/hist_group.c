@@ -35,7 +35,7 @@ static void sift(struct pair *p, size_t at, size_t cnt)
 }
 
 /* In place, as there may be as many as there is memory for: quicksort, and heapsort where that goes wrong. */
-static void sort(struct pair *p, size_t cnt, int depth)
+static void sort_within(struct pair *p, size_t cnt, int depth)
 {
 	while (cnt > 24 && depth-- > 0) {
 		int64_t a = p[0].value, b = p[cnt / 2].value, c = p[cnt - 1].value;
@@ -51,7 +51,7 @@ static void sort(struct pair *p, size_t cnt, int depth)
 				break;
 			swap(&p[low++], &p[high--]);
 		}
-		sort(p + high + 1, cnt - high - 1, depth);
+		sort_within(p + high + 1, cnt - high - 1, depth);
 		cnt = high + 1;
 	}
 	if (cnt > 24) {
@@ -68,6 +68,11 @@ static void sort(struct pair *p, size_t cnt, int depth)
 			swap(&p[k - 1], &p[k]);
 }
 
+static void sort(struct pair *p, size_t cnt)
+{
+	sort_within(p, cnt, 100);
+}
+
 /* Sorts the new ones; all are in order then, in a list of their own with so much room. False without memory. */
 static bool merge_new(struct group *g, size_t room)
 {
@@ -76,7 +81,7 @@ static bool merge_new(struct group *g, size_t room)
 
 	if (!to)
 		return false;
-	sort(g->pair + g->sorted, g->cnt - g->sorted, 100);
+	sort(g->pair + g->sorted, g->cnt - g->sorted);
 	while (a < g->sorted || b < g->cnt) {
 		const struct pair *next =
 			b == g->cnt || (a < g->sorted && g->pair[a].value <= g->pair[b].value)
@@ -111,7 +116,7 @@ void hist_group_sort(struct group *g)
 		g->sorted = 0;
 	turn(g);
 	if (g->sorted < g->cnt && !(g->sorted > 0 && merge_new(g, g->cnt)))
-		sort(g->pair, g->cnt, 100);
+		sort(g->pair, g->cnt);
 	turn(g);
 	g->sorted = g->real ? 0 : g->cnt;
 }
@@ -265,4 +270,70 @@ int hist_group_take(struct group *to, struct group *from)
 	from->cnt = from->room = from->sorted = 0;
 	from->taken = true;
 	return rc;
+}
+
+/* ---- spans of time: pairs of a start and an end ---- */
+
+/* In order of starts; those that overlap or touch become one. */
+static void join_spans(struct group *g)
+{
+	size_t to = 0;
+
+	sort(g->pair, g->cnt);
+	for (size_t i = 1; i < g->cnt; i++)
+		if (g->pair[i].value > g->pair[to].n)
+			g->pair[++to] = g->pair[i];
+		else if (g->pair[i].n > g->pair[to].n)
+			g->pair[to].n = g->pair[i].n;
+	g->cnt = g->cnt ? to + 1 : 0;
+}
+
+/* At least half of the room is free then, so spans are joined seldom. */
+static int make_span_room(struct group *g)
+{
+	size_t room = g->room ? g->room * 2 : 4;
+	struct pair *more;
+
+	join_spans(g);
+	if (g->room && g->cnt <= g->room / 2)
+		return SQLITE_OK;
+	more = reallocarray(g->pair, room, sizeof(*more));
+	if (!more)
+		return SQLITE_NOMEM;
+	g->pair = more;
+	g->room = room;
+	return SQLITE_OK;
+}
+
+int hist_group_span(struct group *g, int64_t start, int64_t end)
+{
+	struct pair *last = g->cnt ? &g->pair[g->cnt - 1] : NULL;
+
+	g->least = !g->n || start < g->least ? start : g->least;
+	g->most = !g->n || end > g->most ? end : g->most;
+	g->n++;
+	if (last && start >= last->value && start <= last->n) {
+		last->n = end > last->n ? end : last->n;
+		return SQLITE_OK;
+	}
+	if (g->cnt == g->room) {
+		int rc = make_span_room(g);
+
+		if (rc != SQLITE_OK)
+			return rc;
+	}
+	g->pair[g->cnt++] = (struct pair){start, end};
+	return SQLITE_OK;
+}
+
+void hist_group_cover(struct group *g)
+{
+	join_spans(g);
+	g->sum = 0;
+	for (size_t i = 0; i < g->cnt; i++)
+		g->sum = sat_add(g->sum, sat_sub(g->pair[i].n, g->pair[i].value));
+	free(g->pair);
+	g->pair = NULL;
+	g->cnt = g->room = 0;
+	g->nulls = g->n;
 }

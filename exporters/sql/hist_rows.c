@@ -1,6 +1,6 @@
 /*
  * hist_rows.c - table functions that read the counts of sl_hist() and sl_stats(): sl_hist_rows(number),
- * sl_stats_rows(number).
+ * sl_stats_rows(number), sl_hist_values(hist).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "exporters/sql/hist_internal.h"
 #include "exporters/sql/vtab.h"
 
-/* ---- both have one hidden column, which must be given ---- */
+/* ---- all have one hidden column, which must be given ---- */
 
 struct rows_cursor {
 	sqlite3_vtab_cursor base;
@@ -45,6 +45,12 @@ enum { /* columns of sl_stats_rows() */
 	HIDDEN_OF_STATS
 };
 
+enum { /* columns of sl_hist_values() */
+	VALUE,
+	TIMES,
+	HIDDEN_OF_VALUES
+};
+
 static int rows_connect(sqlite3 *db, void *of, int argc, const char *const *argv,
 			sqlite3_vtab **out, char **e)
 {
@@ -65,6 +71,13 @@ static int stats_connect(sqlite3 *db, void *of, int argc, const char *const *arg
 		"x(key,n,total,min,max,mean,median,stddev,p0,p1,p2,p3,p4,p5,p6,p7,p8,p9,p10,"
 		"p11,p12,p13,p14,p15,extra,number HIDDEN)",
 		out);
+}
+
+static int values_connect(sqlite3 *db, void *of, int argc, const char *const *argv,
+			  sqlite3_vtab **out, char **e)
+{
+	(void)argc, (void)argv, (void)e;
+	return vtab_connect(db, of, "CREATE TABLE x(value, times, handle HIDDEN)", out);
 }
 
 static int best_index(sqlite3_index_info *info, int hidden)
@@ -94,6 +107,11 @@ static int stats_best(sqlite3_vtab *v, sqlite3_index_info *info)
 {
 	(void)v;
 	return best_index(info, HIDDEN_OF_STATS);
+}
+static int values_best(sqlite3_vtab *v, sqlite3_index_info *info)
+{
+	(void)v;
+	return best_index(info, HIDDEN_OF_VALUES);
 }
 
 static int rows_open(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
@@ -305,5 +323,81 @@ const sqlite3_module hist_stats_module = {
 	.xNext = stats_next,
 	.xEof = rows_eof,
 	.xColumn = stats_column,
+	.xRowid = rows_rowid,
+};
+
+/* ---- sl_hist_values ---- */
+
+static int values_filter(sqlite3_vtab_cursor *base, int idx, const char *s, int argc,
+			 sqlite3_value **argv)
+{
+	struct rows_cursor *c = (struct rows_cursor *)base;
+	struct group *g = idx ? hist_find_values(((struct vtab *)base->pVtab)->of, argv[0]) : NULL;
+
+	(void)s, (void)argc;
+	if (g)
+		hist_group_sort(g);
+	c->group = g;
+	c->at = 0;
+	return SQLITE_OK;
+}
+
+/* sl_stats() may take the values while they are read: then there are none. */
+static int values_eof(sqlite3_vtab_cursor *base)
+{
+	const struct rows_cursor *c = (struct rows_cursor *)base;
+
+	return !c->group || (size_t)c->at >= c->group->cnt;
+}
+
+/* A value may be kept several times, and is one row. */
+static size_t values_end(const struct rows_cursor *c)
+{
+	const struct group *g = c->group;
+	size_t end = (size_t)c->at + 1;
+
+	while (end < g->cnt && g->pair[end].value == g->pair[c->at].value)
+		end++;
+	return end;
+}
+static int values_next(sqlite3_vtab_cursor *base)
+{
+	struct rows_cursor *c = (struct rows_cursor *)base;
+
+	c->at = values_eof(base) ? c->at : (int64_t)values_end(c);
+	return SQLITE_OK;
+}
+
+static int64_t values_times(const struct rows_cursor *c)
+{
+	int64_t times = 0;
+
+	for (size_t i = (size_t)c->at, end = values_end(c); i < end; i++)
+		times += c->group->pair[i].n;
+	return times;
+}
+static int values_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
+{
+	const struct rows_cursor *c = (struct rows_cursor *)base;
+
+	if (values_eof(base))
+		return SQLITE_OK;
+	if (col == VALUE)
+		give_pair(out, c->group, (size_t)c->at);
+	else if (col == TIMES)
+		sqlite3_result_int64(out, values_times(c));
+	return SQLITE_OK;
+}
+
+const sqlite3_module hist_values_module = {
+	.xConnect = values_connect,
+	.xBestIndex = values_best,
+	.xDisconnect = vtab_disconnect,
+	.xOpen = rows_open,
+	.xClose = vtab_close,
+	.xFilter = values_filter,
+	.xNext = values_next,
+	.xEof = values_eof,
+	.xColumn = values_column,
 	.xRowid = rows_rowid,
 };

@@ -3,18 +3,15 @@
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA API
 -- unit: ns
 -- default: 140
-WITH hist AS MATERIALIZED (
-	SELECT nameId, end - start AS dur, count(*) AS n
-	FROM CUPTI_ACTIVITY_KIND_RUNTIME
-	WHERE end >= start
-	GROUP BY 1, 2
-), named AS (
-	SELECT CASE WHEN value GLOB '*_v[0-9][0-9][0-9][0-9]' THEN substr(value, 1, length(value) - 6)
-			WHEN value GLOB '*_v[0-9][0-9][0-9][0-9][0-9]' THEN substr(value, 1, length(value) - 7)
-			ELSE coalesce(value, '[unknown]') END AS name, dur, n
-	FROM hist LEFT JOIN StringIds ON id = nameId
-)
-SELECT name, NULL, dur, sum(n)
-FROM named
-GROUP BY name, dur
-ORDER BY name, dur;
+SELECT k0, NULL, value, times
+FROM sl_hist_rows((
+	SELECT sl_stats(name, hist)
+	FROM (
+		SELECT CASE WHEN value GLOB '*_v[0-9][0-9][0-9][0-9]' THEN substr(value, 1, length(value) - 6)
+				WHEN value GLOB '*_v[0-9][0-9][0-9][0-9][0-9]' THEN substr(value, 1, length(value) - 7)
+				ELSE coalesce(value, '[unknown]') END AS name, hist
+		FROM sl_hist_rows((SELECT sl_hist(nameId, end - start) FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE end >= start))
+			LEFT JOIN StringIds ON id = k0
+		ORDER BY name
+	)
+)) CROSS JOIN sl_hist_values(hist);

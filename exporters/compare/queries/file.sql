@@ -3,13 +3,13 @@
 -- needs: OSRT_API.pathId = file
 -- unit: ns
 -- default: 160
-WITH hist AS MATERIALIZED (
-	SELECT pathId, end - start AS dur, count(*) AS n
-	FROM OSRT_API
-	WHERE pathId IS NOT NULL AND end >= start AND coalesce(eventClass, 27) NOT IN (31, 32)
-	GROUP BY 1, 2
-)
-SELECT value, NULL, dur, sum(n)
-FROM hist JOIN StringIds ON id = pathId
-GROUP BY 1, dur
-ORDER BY 1, dur;
+SELECT k0, NULL, value, times
+FROM sl_hist_rows((
+	SELECT sl_stats(name, hist)
+	FROM (
+		SELECT value AS name, hist
+		FROM sl_hist_rows((SELECT sl_hist(pathId, end - start) FROM OSRT_API WHERE pathId IS NOT NULL AND end >= start AND coalesce(eventClass, 27) NOT IN (31, 32)))
+			JOIN StringIds ON id = k0
+		ORDER BY name
+	)
+)) CROSS JOIN sl_hist_values(hist);

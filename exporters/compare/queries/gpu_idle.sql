@@ -3,11 +3,7 @@
 -- needs: SL_GPU_WORK = GPU
 -- unit: ns
 -- default: 40 single
-WITH reach AS (
-	SELECT start, max(end) OVER (PARTITION BY globalPid, deviceId
-			ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-	FROM (SELECT globalPid, deviceId, start, end FROM SL_GPU_WORK WHERE end >= start LIMIT -1)
-)
-SELECT '', NULL, sum(max(start - coalesce(before, start), 0)), 1
-FROM reach
+-- include: gpu_cover
+SELECT '', NULL, sum(end - start - ns), 1
+FROM gpu_cover
 HAVING count(*) > 0;

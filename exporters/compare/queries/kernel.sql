@@ -2,13 +2,12 @@
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL = CUDA kernel
 -- unit: ns
 -- default: 120
-WITH hist AS MATERIALIZED (
-	SELECT demangledName, shortName, end - start AS dur, count(*) AS n
-	FROM CUPTI_ACTIVITY_KIND_KERNEL
-	WHERE end >= start
-	GROUP BY 1, 2, 3
+WITH named AS MATERIALIZED (
+	SELECT coalesce(full.value, '[unknown]') AS name, short.value AS alike, hist
+	FROM sl_hist_rows((
+			SELECT sl_hist(demangledName, shortName, end - start) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE end >= start
+		)) LEFT JOIN StringIds AS full ON full.id = k0 LEFT JOIN StringIds AS short ON short.id = k1
 )
-SELECT coalesce(full.value, '[unknown]'), short.value, dur, sum(n)
-FROM hist LEFT JOIN StringIds AS full ON full.id = demangledName LEFT JOIN StringIds AS short ON short.id = shortName
-GROUP BY 1, dur
-ORDER BY 1, dur;
+SELECT k0, (SELECT max(alike) FROM named WHERE name = k0), value, times
+FROM sl_hist_rows((SELECT sl_stats(name, hist) FROM (SELECT name, hist FROM named ORDER BY name)))
+	CROSS JOIN sl_hist_values(hist);

@@ -8,13 +8,20 @@ WITH domain AS MATERIALIZED (
 	FROM NVTX_EVENTS
 	WHERE eventType = 75
 	GROUP BY 1, 2
-), hist AS (
-	SELECT globalTid / 0x1000000 AS process, domainId, text, textId, end - start AS dur, count(*) AS n
-	FROM NVTX_EVENTS
-	WHERE eventType IN (59, 60) AND end >= start
-	GROUP BY 1, 2, 3, 4, 5
+), range AS (
+	SELECT k0 AS process, k1 AS domainId, k2 AS text, k3 AS textId, hist
+	FROM sl_hist_rows((
+		SELECT sl_hist(globalTid / 0x1000000, domainId, text, textId, end - start)
+		FROM NVTX_EVENTS
+		WHERE eventType IN (59, 60) AND end >= start
+	))
 )
-SELECT coalesce(domain.name, '') || ':' || coalesce(text, value, ''), NULL, dur, sum(n)
-FROM hist LEFT JOIN domain USING (process, domainId) LEFT JOIN StringIds ON StringIds.id = textId
-GROUP BY 1, dur
-ORDER BY 1, dur;
+SELECT k0, NULL, value, times
+FROM sl_hist_rows((
+	SELECT sl_stats(name, hist)
+	FROM (
+		SELECT coalesce(domain.name, '') || ':' || coalesce(text, value, '') AS name, hist
+		FROM range LEFT JOIN domain USING (process, domainId) LEFT JOIN StringIds ON StringIds.id = textId
+		ORDER BY 1
+	)
+)) CROSS JOIN sl_hist_values(hist);

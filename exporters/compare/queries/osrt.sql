@@ -3,13 +3,13 @@
 -- needs: OSRT_API = OS runtime
 -- unit: ns
 -- default: 150
-WITH hist AS MATERIALIZED (
-	SELECT nameId, end - start AS dur, count(*) AS n
-	FROM OSRT_API
-	WHERE end >= start AND coalesce(eventClass, 27) NOT IN (31, 32)
-	GROUP BY 1, 2
-)
-SELECT coalesce(value, '[unknown]'), NULL, dur, sum(n)
-FROM hist LEFT JOIN StringIds ON id = nameId
-GROUP BY 1, dur
-ORDER BY 1, dur;
+SELECT k0, NULL, value, times
+FROM sl_hist_rows((
+	SELECT sl_stats(name, hist)
+	FROM (
+		SELECT coalesce(value, '[unknown]') AS name, hist
+		FROM sl_hist_rows((SELECT sl_hist(nameId, end - start) FROM OSRT_API WHERE end >= start AND coalesce(eventClass, 27) NOT IN (31, 32)))
+			LEFT JOIN StringIds ON id = k0
+		ORDER BY name
+	)
+)) CROSS JOIN sl_hist_values(hist);

@@ -2,13 +2,13 @@
 -- needs: SYSCALL = system call
 -- unit: ns
 -- default: 170
-WITH hist AS MATERIALIZED (
-	SELECT nameId, end - start AS dur, count(*) AS n
-	FROM SYSCALL
-	WHERE end >= start
-	GROUP BY 1, 2
-)
-SELECT coalesce(value, '[unknown]'), NULL, dur, sum(n)
-FROM hist LEFT JOIN StringIds ON id = nameId
-GROUP BY 1, dur
-ORDER BY 1, dur;
+SELECT k0, NULL, value, times
+FROM sl_hist_rows((
+	SELECT sl_stats(name, hist)
+	FROM (
+		SELECT coalesce(value, '[unknown]') AS name, hist
+		FROM sl_hist_rows((SELECT sl_hist(nameId, end - start) FROM SYSCALL WHERE end >= start))
+			LEFT JOIN StringIds ON id = k0
+		ORDER BY name
+	)
+)) CROSS JOIN sl_hist_values(hist);

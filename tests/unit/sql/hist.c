@@ -265,6 +265,80 @@ static void percentiles_are_parsed_and_computed(void **state)
 	assert_int_equal(percentiles_parse(&p, "100.1", why, sizeof(why)), -1);
 }
 
+static void sl_hist_values_gives_each_value_once_in_order(void **state)
+{
+	(void)state;
+	assert_string_equal(
+		value("SELECT group_concat(k0 || ':' || value || 'x' || times, ' ') FROM "
+		      "sl_hist_rows((SELECT sl_hist(column1, column2) FROM "
+		      "(VALUES(1,7),(2,9),(1,3),(1,7),(2,NULL),(1,7)))) CROSS JOIN "
+		      "sl_hist_values(hist)"),
+		"1:3x1 1:7x3 2:9x1");
+	assert_string_equal(
+		value("SELECT group_concat(value || 'x' || times, ' ') FROM sl_hist_rows((SELECT "
+		      "sl_hist(1, column1) FROM (VALUES(0.5),(-2),(0.5)))) CROSS JOIN "
+		      "sl_hist_values(hist)"),
+		"-2.0x1 0.5x2");
+	/* as many as are merged on the way */
+	assert_string_equal(
+		value(NUMBERS "SELECT count(*) || ' ' || sum(value) || ' ' || sum(times) || ' ' || "
+			      "max(times) FROM sl_hist_rows((SELECT sl_hist(1, n * 7919 % 3000) "
+			      "FROM c)) CROSS JOIN sl_hist_values(hist)"),
+		"3000 4498500 10000 4");
+	/* the histograms of a table of sl_stats() */
+	assert_string_equal(
+		value("SELECT group_concat(k0 || ':' || value || 'x' || times, ' ') FROM "
+		      "sl_hist_rows((SELECT sl_stats('all', hist) FROM sl_hist_rows((SELECT "
+		      "sl_hist(column1, column2) FROM (VALUES(1,7),(2,9),(2,7))))))"
+		      " CROSS JOIN sl_hist_values(hist)"),
+		"all:7x2 all:9x1");
+	assert_string_equal(value("SELECT count(*) FROM sl_hist_values('no handle')"), "0");
+	assert_string_equal(value("SELECT count(*) FROM sl_hist_values"), "0");
+}
+
+static void values_that_are_taken_while_they_are_read_are_none(void **state)
+{
+	(void)state;
+	assert_string_equal(
+		value("SELECT n || ' ' || total FROM sl_stats_rows((SELECT sl_stats(1, hist) FROM "
+		      "sl_hist_rows((SELECT sl_hist(1, column1) FROM (VALUES(1),(2),(3)))) "
+		      "CROSS JOIN sl_hist_values(hist)))"),
+		"3 6");
+}
+
+static void sl_cover_sums_what_any_span_of_a_key_covers(void **state)
+{
+	(void)state;
+	assert_string_equal(
+		value("SELECT group_concat(k0 || quote(k1) || ' ' || n || ' ' || total || ' ' || "
+		      "least || ' ' || most || quote(others), ',') FROM sl_hist_rows((SELECT "
+		      "sl_cover(column1, column2, column3, column4) FROM (VALUES"
+		      /* apart, within, overlapping, touching, out of order, of no length */
+		      "(1,1,10,20),(1,1,12,15),(1,1,18,25),(1,1,25,30),(1,1,0,5),(1,1,40,40),"
+		      /* another key; no span: no end, no start, one before its start */
+		      "(1,NULL,3,4),(1,NULL,8,9),(1,NULL,5,NULL),(1,NULL,NULL,5),(1,NULL,7,6))))"),
+		"11 6 25 0 40NULL,1NULL 2 2 3 9NULL");
+	/* in any order, joined when the room is taken: 10000 spans of 7 in steps of 10 */
+	assert_string_equal(
+		value(NUMBERS "SELECT n || ' ' || total || ' ' || least || ' ' || most FROM "
+			      "sl_hist_rows((SELECT sl_cover(0, n * 7919 % 10000 * 10, n * 7919 % "
+			      "10000 * 10 + 7) FROM c))"),
+		"10000 70000 0 99997");
+	/* in steps of 5, they are one */
+	assert_string_equal(
+		value(NUMBERS "SELECT n || ' ' || total || ' ' || most FROM sl_hist_rows((SELECT "
+			      "sl_cover(0, n * 7919 % 10000 * 5, n * 7919 % 10000 * 5 + 7) FROM "
+			      "c))"),
+		"10000 50002 50002");
+	/* times of a damaged report */
+	assert_string_equal(
+		value("SELECT total FROM sl_hist_rows((SELECT sl_cover(0, column1, column2) FROM "
+		      "(VALUES(-9223372036854775807, 9223372036854775807))))"),
+		"9223372036854775807");
+	assert_string_equal(value("SELECT count(*) FROM sl_hist_rows((SELECT sl_cover(0, 5, 3)))"),
+			    "0");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +353,12 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(full_tables, setup, teardown),
 		cmocka_unit_test_setup_teardown(values_from_c, setup, teardown),
+		cmocka_unit_test_setup_teardown(sl_hist_values_gives_each_value_once_in_order,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(values_that_are_taken_while_they_are_read_are_none,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(sl_cover_sums_what_any_span_of_a_key_covers, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
