@@ -100,7 +100,17 @@ static bool is_older(const char *a, const char *b)
 						      : sa.st_mtim.tv_nsec < sb.st_mtim.tv_nsec;
 }
 
-/* x.nsys-rep, if it is none itself, stands for the database next to it, unless that was made of an earlier x.nsys-rep. */
+/* Whether the database beside the report is what shall be written. */
+static bool find_is_target(const struct export *x, const char *sqlite)
+{
+	return strcmp(x->exporter->name, "sqlite") == 0 &&
+	       (!x->output || output_same_file(x->output, sqlite));
+}
+
+/*
+ * x.nsys-rep, if it is none itself, stands for the database next to it, unless that was made of an earlier x.nsys-rep. Where there is
+ * none, it is read itself.
+ */
 static int find_input(struct export *x)
 {
 	char *sqlite = NULL;
@@ -114,6 +124,12 @@ static int find_input(struct export *x)
 	if (asprintf(&sqlite, "%.*s.sqlite", (int)(strlen(x->input) - strlen(".nsys-rep")),
 		     x->input) < 0)
 		return SL_EXIT_FAIL;
+	if ((access(sqlite, F_OK) != 0 || is_older(sqlite, x->input) ||
+	     find_is_target(x, sqlite)) &&
+	    db_read_is_of_nsys(x->input)) {
+		free(sqlite);
+		return 0;
+	}
 	if (access(sqlite, F_OK) != 0) {
 		sl_warn("export: %s cannot be read itself, and there is no %s; make it with: nsys "
 			"export --type sqlite %s",
@@ -358,6 +374,14 @@ static int open_report(struct export *x)
 	return 0;
 }
 
+/* A database of all of a report of nsys is made of it at once, as nsys makes it: without another one in between. */
+static bool is_conversion(const struct export *x)
+{
+	return strcmp(x->exporter->name, "sqlite") == 0 && db_read_is_of_nsys(x->input) &&
+	       !db_filter_any(&x->filter) && !x->shift && !x->normalize && !x->anonymize &&
+	       !x->tables && x->lazy;
+}
+
 /* ---- tracks of sightline why ---- */
 
 /* Unless asked for, only where it costs little beside the rest: the walk holds its part of the report in memory. */
@@ -467,7 +491,9 @@ int cmd_export(int argc, char **argv)
 		rc = check_flame(&x);
 	if (rc == 0)
 		rc = check_filters(&x);
-	if (rc == 0)
+	if (rc == 0 && is_conversion(&x))
+		target_catch_signals();
+	else if (rc == 0)
 		rc = open_report(&x);
 	if (rc == 0)
 		rc = add_tracks(&x);

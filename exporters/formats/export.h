@@ -35,7 +35,7 @@ struct export_options {
 
 struct export_job {
 	sqlite3 *
-		db; /* opened by db_read_open(), filtered: unqualified names are the exported rows */
+		db; /* opened by db_read_open(), filtered: unqualified names are the exported rows. NULL: all of a report of nsys, by sqlite */
 	const char *input;  /* path of the report */
 	const char *output; /* name the result will have; "-": stdout */
 	struct out *out;    /* STREAM */

@@ -533,6 +533,8 @@ static int run(struct export_job *job, char *why, size_t why_len)
 	struct slice s = {.job = job, .why = why, .why_len = why_len};
 	int rc = 0;
 
+	if (!job->db)
+		return db_read_convert(job->input, job->path, why, why_len);
 	*why = '\0';
 	s.filtered = o->time || o->times || o->nvtx || o->pid;
 	s.prune_processes = s.filtered || o->anonymize;

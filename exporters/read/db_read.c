@@ -18,6 +18,7 @@
 #include "exporters/read/db_read.h"
 #include "exporters/read/db_views.h"
 #include "exporters/read/functions.h"
+#include "exporters/read/nsysrep/nsysrep.h"
 #include "exporters/read/sums.h"
 
 #define BUSY_MS 5000
@@ -400,14 +401,42 @@ fail:
 	return NULL;
 }
 
+/* A report of Nsight Systems is read through its database. */
+static sqlite3 *open_any(const char *path, bool damaged, char *why, size_t why_len)
+{
+	bool is_of_nsys = nsysrep_is(path);
+	char *database = is_of_nsys ? nsysrep_database(path, why, why_len) : NULL;
+	sqlite3 *db;
+
+	if (is_of_nsys && !database)
+		return NULL;
+	db = open_report(database ? database : path, damaged, why, why_len);
+	free(database);
+	return db;
+}
+
 sqlite3 *db_read_open(const char *path, char *why, size_t why_len)
 {
-	return open_report(path, false, why, why_len);
+	return open_any(path, false, why, why_len);
 }
 
 sqlite3 *db_read_open_damaged(const char *path, char *why, size_t why_len)
 {
-	return open_report(path, true, why, why_len);
+	return open_any(path, true, why, why_len);
+}
+
+bool db_read_is_of_nsys(const char *path)
+{
+	return nsysrep_is(path);
+}
+
+int db_read_convert(const char *path, const char *target, char *why, size_t why_len)
+{
+	char reason[NSYSREP_WHY] = "";
+	int rc = nsysrep_copy(path, target, reason);
+
+	snprintf(why, why_len, "%s", reason);
+	return rc;
 }
 
 bool db_read_has_writer(const char *path)

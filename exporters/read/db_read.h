@@ -1,5 +1,5 @@
 /*
- * db_read.h - opening reports for reading: ours (also while they are written) and exports of nsys.
+ * db_read.h - opening reports for reading: ours (also while they are written), exports and reports of nsys.
  *
  * The file is never written to. Tables and columns that a database lacks are put in by TEMP VIEWs
  * from compat.def, so that a report is plain SQL over one schema.
@@ -15,6 +15,10 @@
 sqlite3 *db_read_open(const char *path, char *why, size_t why_len);
 /* Whether @path begins as SQLite's databases do: a report that is called x.nsys-rep is one. */
 bool db_read_is_database(const char *path);
+/* Whether @path begins as reports of Nsight Systems do: db_read_open() makes a database of it, which is kept beside it. */
+bool db_read_is_of_nsys(const char *path);
+/* Makes @target, which is empty, that database; with progress on stderr. 0, or -1 with @why. */
+int db_read_convert(const char *path, const char *target, char *why, size_t why_len);
 /* Also a file that is cut off: for a reader that skips damage and counts what is lost. */
 sqlite3 *db_read_open_damaged(const char *path, char *why, size_t why_len);
 

@@ -210,8 +210,8 @@ static bool is_older(const char *path, const char *than)
 }
 
 /*
- * x.nsys-rep stands for the database next to it, unless it is one (`nsys` linked to sightline makes such), and we say so; but not for one that was made of an earlier
- * x.nsys-rep: figures of another run would be worse than none.
+ * x.nsys-rep stands for the database next to it, unless it is one (`nsys` linked to sightline makes such), and we say so; but not
+ * for one that was made of an earlier x.nsys-rep: figures of another run would be worse than none. Where there is none, it is read itself.
  */
 static int resolve_input(struct tables *t, char **input)
 {
@@ -226,6 +226,10 @@ static int resolve_input(struct tables *t, char **input)
 		sqlite = NULL;
 	if (!sqlite) {
 		return no_memory(t);
+	}
+	if ((access(sqlite, F_OK) != 0 || is_older(sqlite, *input)) && db_read_is_of_nsys(*input)) {
+		free(sqlite);
+		return 0;
 	}
 	if (access(sqlite, F_OK) != 0) {
 		sl_warn("%s: %s cannot be read itself, and there is no %s; make it with: nsys "

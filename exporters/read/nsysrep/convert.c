@@ -285,26 +285,42 @@ static int add_files(struct convert *c)
 	return rc < 0 ? fail(c) : 0;
 }
 
-/* Files that came with the report: outputs of processes, in another shape. */
-static int add_output_files(struct convert *c)
+/*
+ * Outputs of processes stand in two tables, of which one is as old as the other is new. Both stand in front of the events, though their
+ * rows come behind them.
+ */
+static int make_streams(struct convert *c)
+{
+	static const char before[] = "CREATE TABLE ANALYSIS_FILE (id INTEGER NOT NULL PRIMARY KEY, "
+				     "filename TEXT NOT NULL, content TEXT NOT NULL, globalPid "
+				     "INTEGER NOT NULL)";
+	static const char since[] = "CREATE TABLE ANALYSIS_FILE (id INTEGER NOT NULL PRIMARY KEY, "
+				    "filename TEXT, contentId INTEGER, globalPid INTEGER NOT NULL)";
+
+	if (c->release >= 202405 &&
+	    nr_tables_exec(c->tables, c->release < 202406 ? before : since) < 0)
+		return fail(c);
+	return nr_tables_make(c->tables, NR_ProcessStreams) < 0 ? fail(c) : 0;
+}
+
+static int fill_streams(struct convert *c)
 {
 	static const char before[] =
-		"CREATE TABLE ANALYSIS_FILE (id INTEGER NOT NULL PRIMARY KEY, filename TEXT NOT "
-		"NULL, "
-		"content TEXT NOT NULL, globalPid INTEGER NOT NULL);"
 		"INSERT INTO ANALYSIS_FILE SELECT p.rowid - 1, ifnull(f.value, ''), "
 		"ifnull(t.value, ''), "
 		"globalPid FROM ProcessStreams AS p LEFT JOIN StringIds AS f ON f.id = filenameId "
 		"LEFT JOIN StringIds AS t ON t.id = contentId";
 	static const char since[] =
-		"CREATE TABLE ANALYSIS_FILE (id INTEGER NOT NULL PRIMARY KEY, filename TEXT, "
-		"contentId INTEGER, globalPid INTEGER NOT NULL);"
 		"INSERT INTO ANALYSIS_FILE SELECT p.rowid - 1, f.value, contentId, globalPid "
 		"FROM ProcessStreams AS p LEFT JOIN StringIds AS f ON f.id = filenameId";
+	static const char none[] = "DROP TABLE IF EXISTS ANALYSIS_FILE; DROP TABLE ProcessStreams";
+	int rc = 0;
 
-	if (c->release < 202405 || !nr_tables_rows(c->tables, NR_ProcessStreams))
-		return 0;
-	return nr_tables_exec(c->tables, c->release < 202406 ? before : since) < 0 ? fail(c) : 0;
+	if (!nr_tables_rows(c->tables, NR_ProcessStreams))
+		rc = nr_tables_exec(c->tables, none);
+	else if (c->release >= 202405)
+		rc = nr_tables_exec(c->tables, c->release < 202406 ? before : since);
+	return rc < 0 ? fail(c) : 0;
 }
 
 static const char *schema_version(unsigned release)
@@ -361,17 +377,24 @@ static int read_part(struct convert *c, const char *name, struct nr_bytes *to)
 static int read_target(struct convert *c)
 {
 	const struct nr_bytes *target = &c->contents.target;
-	struct nr_bytes options = {0}, clocks = {0};
+	struct nr_bytes clocks;
+	int rc = read_part(c, "Time Conversion Data", &clocks);
+
+	if (rc == 0 && (nr_add_environment(c->tables, &c->unknown, c->release, target) < 0 ||
+			nr_add_times(c->tables, c->release, target, &clocks) < 0))
+		rc = fail(c);
+	free(clocks.data);
+	return rc;
+}
+
+static int read_options(struct convert *c)
+{
+	struct nr_bytes options;
 	int rc = read_part(c, "Analysis Options Data", &options);
 
-	if (rc == 0)
-		rc = read_part(c, "Time Conversion Data", &clocks);
-	if (rc == 0 && (nr_add_environment(c->tables, &c->unknown, c->release, target) < 0 ||
-			nr_add_times(c->tables, c->release, target, &clocks) < 0 ||
-			nr_add_options(c->tables, &c->unknown, c->release, &options) < 0))
+	if (rc == 0 && nr_add_options(c->tables, &c->unknown, c->release, &options) < 0)
 		rc = fail(c);
 	free(options.data);
-	free(clocks.data);
 	return rc;
 }
 
@@ -391,7 +414,7 @@ static int begin(struct convert *c, const char *path, const char *target)
 	    sqlite3_prepare_v2(nr_tables_db(c->tables), "INSERT INTO StringIds VALUES (?, ?)", -1,
 			       &c->string, NULL) != SQLITE_OK)
 		return fail(c);
-	return 0;
+	return make_streams(c);
 }
 
 static void write_notes(const struct convert *c, char *notes)
@@ -435,13 +458,15 @@ int nsysrep_convert(const char *path, const char *target, const struct nsysrep_p
 	if (rc == 0)
 		rc = read_tail(&c);
 	if (rc == 0)
-		rc = add_output_files(&c);
-	if (rc == 0)
-		rc = add_files(&c);
+		rc = fill_streams(&c);
 	if (rc == 0)
 		rc = add_enums(&c);
 	if (rc == 0)
+		rc = read_options(&c);
+	if (rc == 0)
 		rc = add_export(&c);
+	if (rc == 0)
+		rc = add_files(&c);
 	sqlite3_finalize(c.string);
 	nr_events_free(c.events);
 	if (rc == 0)

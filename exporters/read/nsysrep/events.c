@@ -239,7 +239,7 @@ static int add_event(struct nr_events *e, const struct kind *k, uint32_t type, s
 	struct nr_row row = {.payload = &e->payload, .part = &e->part, .kind = type};
 	bool has_chain =
 		k->chain_field && e->payload.has & e->payload.is_bytes & 1ull << k->chain_field;
-	int rc;
+	int rc = 0;
 
 	if (k->table == NR_NOWHERE)
 		return 0;
@@ -254,8 +254,14 @@ static int add_event(struct nr_events *e, const struct kind *k, uint32_t type, s
 		row.chain = row.number;
 	else if (has_chain)
 		row.chain = ++e->chains[k->chains];
-	rc = nr_tables_add(e->tables, k->table, &row);
-	return rc == 0 && has_chain ? add_chain(e, k, payload, row.chain) : rc;
+	/* Only a sample is there before its frames: so are the tables, with their first rows. */
+	if (k->table == NR_COMPOSITE_EVENTS)
+		rc = nr_tables_add(e->tables, k->table, &row);
+	if (rc == 0 && has_chain)
+		rc = add_chain(e, k, payload, row.chain);
+	if (rc == 0 && k->table != NR_COMPOSITE_EVENTS)
+		rc = nr_tables_add(e->tables, k->table, &row);
+	return rc;
 }
 
 /* The part of the payload that decides the kind: a message whose number is from 100 on. */

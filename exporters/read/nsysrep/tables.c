@@ -243,13 +243,17 @@ static bool add_columns(struct nr_tables *t, enum nr_table_id id, sqlite3_str *c
 	return true;
 }
 
-static int make(struct nr_tables *t, enum nr_table_id id)
+int nr_tables_make(struct nr_tables *t, enum nr_table_id id)
 {
-	sqlite3_str *create = sqlite3_str_new(t->db), *insert = sqlite3_str_new(t->db);
+	sqlite3_str *create, *insert;
 	bool is_chain = is_of_chains(tables[id].name), has_all;
 	char *make_sql, *insert_sql;
 	int rc = SQLITE_NOMEM;
 
+	if (t->made[id].insert)
+		return 0;
+	create = sqlite3_str_new(t->db);
+	insert = sqlite3_str_new(t->db);
 	sqlite3_str_appendf(create, "CREATE TABLE \"%s\" (", tables[id].name);
 	sqlite3_str_appendf(insert, "INSERT INTO \"%s\" VALUES (", tables[id].name);
 	has_all = add_columns(t, id, create, insert);
@@ -332,7 +336,7 @@ int nr_tables_add(struct nr_tables *t, enum nr_table_id id, const struct nr_row 
 
 	if (!nr_tables_has(t, id))
 		return 0;
-	if (!m->insert && make(t, id) < 0)
+	if (!m->insert && nr_tables_make(t, id) < 0)
 		return -1;
 	for (unsigned i = 0; i < m->cnt && rc == SQLITE_OK; i++)
 		rc = bind(m, (int)i + 1, &m->col[i], row);

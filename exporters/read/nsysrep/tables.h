@@ -50,7 +50,8 @@ struct nr_tables *nr_tables_open(const char *path, unsigned release, char *why);
 sqlite3 *nr_tables_db(struct nr_tables *t);
 /* Whether nsys of that release has the table. */
 bool nr_tables_has(const struct nr_tables *t, enum nr_table_id id);
-/* 0, or -1: nr_tables_why(). */
+/* Makes it, unless its first row has. 0, or -1: nr_tables_why(). */
+int nr_tables_make(struct nr_tables *t, enum nr_table_id id);
 int nr_tables_add(struct nr_tables *t, enum nr_table_id id, const struct nr_row *row);
 int64_t nr_tables_rows(const struct nr_tables *t, enum nr_table_id id);
 /* The fields that the columns take: bits by number. */
