@@ -56,17 +56,11 @@ size_t fuzz_text_seed(const char *const *texts, unsigned i, uint8_t *to)
 }
 
 const struct fuzz_target *const fuzz_targets[] = {
-	&fuzz_decode,       &fuzz_rings,
-	&fuzz_control,      &fuzz_jit,
-	&fuzz_elf,          &fuzz_cfi,
-	&fuzz_dwarf,        &fuzz_demangle,
-	&fuzz_options,      &fuzz_json,
-	&fuzz_view_message, &fuzz_view_sql,
-	&fuzz_view_tiles,   &fuzz_view_guard,
-	&fuzz_view_http,    &fuzz_view_side,
-	&fuzz_view_extent,  &fuzz_view_file,
-	&fuzz_job,          &fuzz_manifest,
-	&fuzz_parquet,      &fuzz_names,
-	&fuzz_saved,        &fuzz_journal,
-	&fuzz_notes,        NULL,
+	&fuzz_decode,      &fuzz_rings,      &fuzz_control,      &fuzz_jit,
+	&fuzz_elf,         &fuzz_cfi,        &fuzz_dwarf,        &fuzz_demangle,
+	&fuzz_options,     &fuzz_json,       &fuzz_view_message, &fuzz_view_sql,
+	&fuzz_view_tiles,  &fuzz_view_guard, &fuzz_view_http,    &fuzz_view_side,
+	&fuzz_view_extent, &fuzz_view_file,  &fuzz_job,          &fuzz_manifest,
+	&fuzz_parquet,     &fuzz_names,      &fuzz_saved,        &fuzz_journal,
+	&fuzz_notes,       &fuzz_nsys_file,  &fuzz_nsys_records, NULL,
 };

@@ -1,0 +1,187 @@
+/* nsysrep_files.c - reports of Nsight Systems that are no good files, and where their databases are kept. */
+#include "tests/unit/read/nsysrep_test.h"
+
+/* ---- what is no good file ---- */
+
+static void fails(const char *part)
+{
+	assert_int_equal(convert_file(), -1);
+	if (!strstr(why, part))
+		fail_msg("'%s' has no '%s'", why, part);
+}
+
+static void put_file(const void *data, size_t len)
+{
+	FILE *f = fopen(report, "w");
+
+	assert_int_equal(fwrite(data, 1, len, f), len);
+	fclose(f);
+}
+
+static void a_file_of_another_kind_is_named(void **state)
+{
+	char noise[2048];
+	uint32_t x = 1;
+
+	(void)state;
+	put_file("", 0);
+	fails("is empty");
+	put_file("hello, world", 12);
+	fails("is no report of Nsight Systems: its first bytes");
+	put_file("\x1f\x8b\x08", 3);
+	fails("is no report of Nsight Systems: it is packed by gzip");
+	put_file("version https://git-lfs.github.com/spec/v1", 42);
+	fails("the pointer that git-lfs has");
+	for (size_t i = 0; i < sizeof(noise); i++)
+		noise[i] = (char)((x = x * 1103515245 + 12345) >> 16);
+	put_file(noise, sizeof(noise));
+	fails("encrypted or packed");
+	put_file("NVIDIA Tegra Profiler Report ", 29);
+	fails("its first line does not end");
+	put_file("NVIDIA Tegra Profiler Report 1.", 31);
+	fails("is cut off, or still being written");
+	unlink(report);
+	fails("No such file");
+}
+
+static void a_file_that_is_cut_off_is_refused_wherever_it_ends(void **state)
+{
+	struct proto file;
+
+	(void)state;
+	rep_call(&r, 0, 1, 1, 2, 3);
+	proto_init(&file);
+	rep_make(&r, &file);
+	for (size_t len = 0; len < proto_len(&file); len++) {
+		put_file(file.buf, len);
+		assert_int_equal(convert_file(), -1);
+		assert_true(*why);
+	}
+	proto_free(&file);
+}
+
+static void counts_of_the_header_must_be_met(void **state)
+{
+	(void)state;
+	rep_call(&r, 0, 1, 1, 2, 3);
+	r.more_events = -1;
+	assert_int_equal(convert(), -1);
+	assert_non_null(
+		strstr(why, "it has 0 events and 6 strings, but its header counts 0 and 5"));
+	r.more_events = 0;
+	r.more_strings = 1;
+	assert_int_equal(convert(), -1);
+	r.more_strings = 0;
+	r.more_threads = 1;
+	assert_int_equal(convert(), -1);
+	assert_non_null(strstr(why, "names of 1 threads, but its header counts 2"));
+	r.more_threads = 0;
+	assert_int_equal(convert(), 0);
+}
+
+static void a_newer_container_is_refused_with_its_version(void **state)
+{
+	(void)state;
+	r.text_mark = "QDTEXT01";
+	assert_int_equal(convert(), -1);
+	assert_non_null(strstr(why,
+			       "container version '01', which is newer than known here (written "
+			       "by nsys 2026.1.1.204-261137176666v0): 'nsys export"));
+	r.text_mark = "QDTEXT00";
+	r.codec = "zstd";
+	assert_int_equal(convert(), -1);
+	assert_non_null(strstr(why, "events packed by 'zstd', which is newer"));
+}
+
+/* ---- the database that is kept ---- */
+
+static ino_t inode(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+static void the_database_is_kept_while_the_report_stays_the_same(void **state)
+{
+	char kept[128], *name;
+	sqlite3 *read;
+	ino_t first;
+
+	(void)state;
+	snprintf(kept, sizeof(kept), "%s.sqlite", report);
+	rep_call(&r, 0, 1, 1, 2, 3);
+	assert_true(rep_write(&r, report));
+	assert_true(db_read_is_of_nsys(report));
+	name = nsysrep_database(report, why, sizeof(why));
+	assert_string_equal(name, kept);
+	free(name);
+	first = inode(kept);
+	name = nsysrep_database(report, why, sizeof(why));
+	assert_string_equal(name, kept);
+	free(name);
+	assert_int_equal(inode(kept), first);
+	/* Damaged: made anew. */
+	assert_int_equal(truncate(kept, 4096), 0);
+	read = db_read_open(report, why, sizeof(why));
+	assert_non_null(read);
+	sqlite3_close(read);
+	assert_int_not_equal(inode(kept), first);
+	first = inode(kept);
+	/* Another report: made anew. */
+	rep_call(&r, 0, 1, 4, 5, 6);
+	assert_true(rep_write(&r, report));
+	free(nsysrep_database(report, why, sizeof(why)));
+	assert_int_not_equal(inode(kept), first);
+	unlink(kept);
+	/* A bad one leaves nothing. */
+	put_file("NVIDIA Tegra Profiler Report 1.", 31);
+	assert_null(db_read_open(report, why, sizeof(why)));
+	assert_non_null(strstr(why, "is cut off"));
+	assert_int_equal(inode(kept), 0);
+}
+
+static void a_folder_that_cannot_be_written_to_has_its_databases_in_the_cache(void **state)
+{
+	char cache[128], want[160], *name;
+
+	(void)state;
+	if (geteuid() == 0 && access("/proc/self/mounts", R_OK) == 0) {
+		/* Root writes everywhere: a folder takes the place of the database. */
+		snprintf(want, sizeof(want), "%s.sqlite", report);
+		assert_int_equal(mkdir(want, 0700), 0);
+	} else {
+		assert_int_equal(chmod(dir, 0500), 0);
+	}
+	snprintf(cache, sizeof(cache), "%s/cache", dir);
+	assert_true(rep_write(&r, report));
+	setenv("XDG_CACHE_HOME", cache, 1);
+	name = nsysrep_database(report, why, sizeof(why));
+	assert_non_null(name);
+	snprintf(want, sizeof(want), "%s/sightline/", cache);
+	assert_int_equal(strncmp(name, want, strlen(want)), 0);
+	free(name);
+	unsetenv("XDG_CACHE_HOME");
+	chmod(dir, 0700);
+	snprintf(want, sizeof(want), "%s.sqlite", report);
+	rmdir(want);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(a_file_of_another_kind_is_named),
+		TEST(a_file_that_is_cut_off_is_refused_wherever_it_ends),
+		TEST(counts_of_the_header_must_be_met),
+		TEST(a_newer_container_is_refused_with_its_version),
+		TEST(the_database_is_kept_while_the_report_stays_the_same),
+		TEST(a_folder_that_cannot_be_written_to_has_its_databases_in_the_cache),
+	};
+#undef TEST
+
+#ifndef SL_HAVE_LZ4
+	return 0;
+#endif
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
