@@ -47,6 +47,8 @@ bool db_read_has(sqlite3 *db, const char *what);
 bool db_read_is_unfinished(sqlite3 *db);
 /* Calls @each with a SELECT of each part of SL_CHAIN_CALLS that there is, until one returns other than SQLITE_OK. */
 int db_read_chain_calls(sqlite3 *db, int (*each)(void *ctx, const char *select), void *ctx);
+/* Likewise with SELECTs of each part of SL_CHAIN_FRAMES, of a report of nsys. */
+int db_read_chain_frames(sqlite3 *db, int (*each)(void *ctx, const char *select), void *ctx);
 /* CPU samples, and not only threads without a CPU. */
 bool db_read_has_samples(sqlite3 *db);
 

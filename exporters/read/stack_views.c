@@ -32,19 +32,32 @@ static const char ours[] =
 	"FROM SL_STACKS AS s CROSS JOIN SL_FRAMES AS f ON f.id = s.frameId;" SAMPLES(
 		"nullif(stackId, 0)");
 
-/* Frames of Python are known by their file. */
-#define CHAINS(table, number)                                                                     \
-	"SELECT id * 4 + " #number " AS stack, stackDepth AS depth, NULL AS frame, "              \
-	"CASE WHEN specialEntry = 1 THEN 4 WHEN kernelMode = 1 THEN 2 WHEN module IN (SELECT id " \
-	"FROM StringIds WHERE value LIKE '%.py') THEN 1 ELSE 0 END AS kind, symbol, module, "     \
-	"file, line, 0 AS inlined, unresolved, originalIP AS ip FROM " #table
+/* Frames of Python are known by their file. The tables of nsys; %d: the number of the table. */
+static const char frames_of[] =
+	"SELECT id * 4 + %d AS stack, stackDepth AS depth, NULL AS frame, "
+	"CASE WHEN specialEntry = 1 THEN 4 WHEN kernelMode = 1 THEN 2 WHEN module IN (SELECT id "
+	"FROM StringIds WHERE value LIKE '%%.py') THEN 1 ELSE 0 END AS kind, symbol, module, "
+	"file, line, 0 AS inlined, unresolved, originalIP AS ip FROM %s";
 
-static const char theirs[] =
-	"CREATE TEMP VIEW SL_CHAIN_FRAMES AS " CHAINS(SAMPLING_CALLCHAINS, 0) " UNION ALL " CHAINS(
-		OSRT_CALLCHAINS,
-		1) " UNION ALL " CHAINS(CUDA_CALLCHAINS,
-					2) " UNION ALL " CHAINS(SYSCALL_CALLCHAINS,
-								3) ";" SAMPLES("id * 4");
+static const char *const chains[] = {"SAMPLING_CALLCHAINS", "OSRT_CALLCHAINS", "CUDA_CALLCHAINS",
+				     "SYSCALL_CALLCHAINS"};
+
+int db_read_chain_frames(sqlite3 *db, int (*each)(void *ctx, const char *select), void *ctx)
+{
+	int rc = SQLITE_OK;
+
+	for (int i = 0; i < (int)(sizeof(chains) / sizeof(*chains)) && rc == SQLITE_OK; i++) {
+		char *select;
+
+		/* A view of no parts is none. */
+		if (i && !db_read_has_column(db, chains[i], NULL))
+			continue;
+		select = sqlite3_mprintf(frames_of, i, chains[i]);
+		rc = select ? each(ctx, select) : SQLITE_NOMEM;
+		sqlite3_free(select);
+	}
+	return rc;
+}
 
 #define CALLS(source, level, correlation)                                    \
 	"SELECT " source " AS source, start, end, globalTid, nameId, " level \
@@ -119,6 +132,21 @@ static int add_calls(sqlite3 *db)
 	return rc;
 }
 
+static int add_frames(sqlite3 *db)
+{
+	sqlite3_str *parts = sqlite3_str_new(db);
+	int rc = db_read_chain_frames(db, add_part, parts);
+	char *text = sqlite3_str_finish(parts), *sql = NULL;
+
+	if (rc == SQLITE_OK)
+		sql = sqlite3_mprintf("CREATE TEMP VIEW SL_CHAIN_FRAMES AS %s;" SAMPLES("id * 4"),
+				      text);
+	rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : rc == SQLITE_OK ? SQLITE_NOMEM : rc;
+	sqlite3_free(text);
+	sqlite3_free(sql);
+	return rc;
+}
+
 bool db_read_has_samples(sqlite3 *db)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -142,7 +170,9 @@ int db_read_add_stack_views(sqlite3 *db)
 	char *launches = sqlite3_mprintf(
 		LAUNCHES, own ? "nullif(callchainId, 0)" : "nullif(callchainId, 0) * 4 + 2",
 		whole ? "main." : "");
-	int rc = launches ? sqlite3_exec(db, own ? ours : theirs, NULL, NULL, NULL) : SQLITE_NOMEM;
+	int rc = !launches ? SQLITE_NOMEM
+		 : own     ? sqlite3_exec(db, ours, NULL, NULL, NULL)
+			   : add_frames(db);
 
 	if (rc == SQLITE_OK)
 		rc = add_calls(db);

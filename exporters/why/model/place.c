@@ -1,48 +1,14 @@
 /* place.c - the frame of a stack that a person would look at. */
 #include "exporters/why/model/place.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/base/grow.h"
 #include "collector/base/hash.h"
-#include "exporters/sql/modules.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/why/model/jit_name.h"
-
-/* Libraries that programs are linked with; there are executables below /usr/lib, too. */
-static bool is_system(const char *module)
-{
-	static const char *const starts[] = {"/usr/lib", "/lib", "/usr/local/lib", "/snap/",
-					     "/nix/store/"};
-
-	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
-		if (strncmp(module, starts[i], strlen(starts[i])) == 0)
-			return strstr(module, ".so") != NULL;
-	return false;
-}
-
-/* Headers of compilers and libraries: their code is inlined into programs, or an instance of a template. */
-static bool is_header(const char *file)
-{
-	static const char *const parts[] = {
-		"/usr/include/",    "/usr/lib/",   "/usr/local/include/",
-		"/usr/local/cuda",  "/c++/",       "/rustc/",
-		"/.cargo/registry", "/.rustup/",   "/usr/local/go/src/",
-		"/usr/share/",      "/build/glib", "/usr/src/"};
-
-	for (size_t i = 0; file && i < sizeof(parts) / sizeof(*parts); i++)
-		if (strstr(file, parts[i]))
-			return true;
-	return false;
-}
-
-static const char frames_sql[] =
-	"SELECT f.kind, s.value, m.value, w.value, f.line, f.unresolved, f.depth "
-	"FROM SL_CHAIN_FRAMES f LEFT JOIN StringIds s ON s.id = f.symbol "
-	"LEFT JOIN StringIds m ON m.id = f.module LEFT JOIN StringIds w ON w.id = f.file "
-	"WHERE f.stack = ?1 ORDER BY f.depth";
 
 int places_open(struct places *p, sqlite3 *db)
 {
@@ -51,12 +17,12 @@ int places_open(struct places *p, sqlite3 *db)
 	if (!grow(&p->list, p->cnt, &p->room, sizeof(*p->list)))
 		return SQLITE_NOMEM;
 	p->list[p->cnt++] = (struct place){0};
-	return sqlite3_prepare_v2(db, frames_sql, -1, &p->frames, NULL);
+	return frames_open(&p->frames, db);
 }
 
 void places_close(struct places *p)
 {
-	sqlite3_finalize(p->frames);
+	frames_close(&p->frames);
 	for (size_t i = 0; i < p->cnt; i++) {
 		free(p->list[i].text);
 		free(p->list[i].file);
@@ -67,12 +33,7 @@ void places_close(struct places *p)
 	slots_free(&p->by_text);
 }
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
+/* ---- texts ---- */
 
 /* The number of a place with this text, taken over; a new one unless it is there. */
 static uint32_t intern(struct places *p, struct place *of)
@@ -85,164 +46,78 @@ static uint32_t intern(struct places *p, struct place *of)
 		if (strcmp(p->list[i].text, of->text) == 0)
 			return i;
 	if (!grow(&p->list, p->cnt, &p->room, sizeof(*p->list)) ||
-	    !slots_add(&p->by_text, hash, (uint32_t)p->cnt))
+	    !slots_add(&p->by_text, hash, (uint32_t)p->cnt)) {
+		p->has_failed = true;
 		return PLACE_NONE;
+	}
 	p->list[p->cnt] = *of;
 	*of = (struct place){0};
 	return (uint32_t)p->cnt++;
 }
 
-static const char *text_of(sqlite3_stmt *s, int column)
+/* Takes the texts of @t over. */
+static int describe(struct place *to, const struct frame_row *row, struct frame_texts *t)
 {
-	const char *text = (const char *)sqlite3_column_text(s, column);
+	const char *module = t->module ? frame_base_of(t->module) : "?";
 
-	return text && *text ? text : NULL;
+	to->line = (int)row->line;
+	to->function = t->symbol;
+	to->file = t->file;
+	t->symbol = t->file = NULL;
+	if (!to->file && row->kind == FRAME_OF_PYTHON && t->module)
+		to->file = strdup(t->module);
+	if (to->file && to->line)
+		return asprintf(&to->text, "%s:%d in %s", frame_base_of(to->file), to->line,
+				to->function ? to->function : "?");
+	return asprintf(&to->text, "%s in %s", to->function ? to->function : "?", module);
 }
 
-static bool describe(struct place *to, sqlite3_stmt *s, bool is_own)
+static int describe_jit(struct place *to, const struct frame_row *row, struct frame_texts *t)
 {
-	const char *symbol = text_of(s, 1), *module = text_of(s, 2), *file = text_of(s, 3);
-	int line = sqlite3_column_int(s, 4), rc;
+	struct jit_name n = jit_name(t->symbol);
 
-	if (sqlite3_column_int(s, 5) == 1)
-		symbol = NULL; /* the address, another one each time */
-	if (!file && sqlite3_column_int(s, 0) == 1)
-		file = module;
-	free(to->text);
-	free(to->file);
-	free(to->function);
-	*to = (struct place){.line = line, .is_own = is_own};
-	rc = file && line ? asprintf(&to->text, "%s:%d in %s", base_of(file), line,
-				     symbol ? symbol : "?")
-			  : asprintf(&to->text, "%s in %s", symbol ? symbol : "?",
-				     module ? base_of(module) : "?");
-	if (rc < 0)
-		to->text = NULL;
-	to->file = file ? strdup(file) : NULL;
-	to->function = symbol ? strdup(symbol) : NULL;
-	return to->text != NULL;
+	/* A jitdump has the line of each address, a name at most that of the function. */
+	to->line = t->file ? (int)row->line : n.line;
+	to->function = strndup(n.function, (size_t)n.function_len);
+	to->file = t->file ? t->file : n.file ? strndup(n.file, (size_t)n.file_len) : NULL;
+	t->file = NULL;
+	if (!to->function)
+		return -1;
+	if (to->file && to->line)
+		return asprintf(&to->text, "%s:%d in %s", frame_base_of(to->file), to->line,
+				to->function);
+	return asprintf(&to->text, "%s in %s", to->function,
+			to->file ? frame_base_of(to->file) : "[JIT]");
 }
 
-/* ---- which frame ---- */
-
-#define JIT 3 /* kind of a frame */
-
-static bool describe_jit(struct place *to, sqlite3_stmt *s, bool is_own)
+/* The place of a frame. */
+static uint32_t place_of_frame(struct places *p, struct frame *f)
 {
-	const char *symbol = text_of(s, 1), *file = text_of(s, 3);
-	struct jit_name n = jit_name(symbol);
+	struct frame_texts texts;
+	struct place made = {.is_own = f->rank == RANK_NATIVE || f->rank == RANK_PYTHON};
+	uint32_t number = PLACE_NONE;
 	int rc;
 
-	free(to->text);
-	free(to->file);
-	free(to->function);
-	*to = (struct place){.is_own = is_own, .line = n.line};
-	to->function = strndup(n.function, (size_t)n.function_len);
-	/* A jitdump has the line of each address, a name at most that of the function. */
-	if (file) {
-		to->file = strdup(file);
-		to->line = sqlite3_column_int(s, 4);
-	} else if (n.file) {
-		to->file = strndup(n.file, (size_t)n.file_len);
+	if (f->place)
+		return f->place - 1;
+	texts = frames_texts(&p->frames, &f->row);
+	rc = f->row.kind == FRAME_OF_JIT ? describe_jit(&made, &f->row, &texts)
+					 : describe(&made, &f->row, &texts);
+	if (rc >= 0) {
+		number = intern(p, &made);
+		f->place = number + 1;
+	} else {
+		made.text = NULL;
+		p->has_failed = true;
 	}
-	if (!to->function || ((file || n.file) && !to->file))
-		return false;
-	if (to->file && to->line)
-		rc = asprintf(&to->text, "%s:%d in %s", base_of(to->file), to->line, to->function);
-	else
-		rc = asprintf(&to->text, "%s in %s", to->function,
-			      to->file ? base_of(to->file) : "[JIT]");
-	if (rc < 0)
-		to->text = NULL;
-	return to->text != NULL;
+	frame_texts_free(&texts);
+	free(made.text);
+	free(made.file);
+	free(made.function);
+	return number;
 }
 
-enum { /* how good a frame is as a place */
-	RANK_NONE,
-	RANK_MODULE,         /* native, without a name */
-	RANK_SYSTEM,         /* native, of a library that the system has */
-	RANK_HEADER,         /* native, of a header that is not the program's */
-	RANK_NATIVE,         /* native, of the program */
-	RANK_PYTHON_LIBRARY, /* Python's or made at run time, of a library or an installed package */
-	RANK_PYTHON,         /* likewise, of the program */
-};
-
-static int rank_of_jit(sqlite3_stmt *s)
-{
-	struct jit_name n = jit_name(text_of(s, 1));
-
-	if (sqlite3_column_int(s, 5) == 1 || n.is_nameless)
-		return RANK_NONE;
-	return n.is_library ? RANK_PYTHON_LIBRARY : RANK_PYTHON;
-}
-
-/* The rank of the current frame. */
-static int rank_of(sqlite3_stmt *s)
-{
-	const char *module = text_of(s, 2);
-	int kind = sqlite3_column_int(s, 0);
-	bool library = !module || module_is_library(module);
-
-	if (kind == 2 || kind == 4)
-		return RANK_NONE;
-	if (kind == 1)
-		return library ? RANK_PYTHON_LIBRARY : RANK_PYTHON;
-	if (kind == JIT)
-		return rank_of_jit(s);
-	if (library)
-		return RANK_NONE;
-	if (sqlite3_column_int(s, 5) == 1)
-		return RANK_MODULE;
-	if (is_system(module))
-		return RANK_SYSTEM;
-	return is_header(text_of(s, 3)) ? RANK_HEADER : RANK_NATIVE;
-}
-
-static bool is_interpreter(const char *name)
-{
-	return fnmatch("libpython*", name, 0) == 0 || fnmatch("python[23]*", name, 0) == 0;
-}
-
-static uint8_t flags_of(sqlite3_stmt *s, bool is_first)
-{
-	const char *symbol = text_of(s, 1), *module = text_of(s, 2);
-	int kind = sqlite3_column_int(s, 0);
-	uint8_t flags = 0;
-
-	if (kind == 2)
-		return is_first ? PLACE_KERNEL : 0;
-	if (kind == 1 && module && strncmp(module, "<frozen importlib", 17) == 0)
-		flags |= PLACE_IMPORT;
-	if (kind == 0 && symbol && strcmp(symbol, "take_gil") == 0)
-		flags |= PLACE_GIL;
-	if (kind == 0 && is_first && symbol && strcmp(symbol, "pysleep") == 0)
-		flags |= PLACE_SLEEP;
-	/* Without symbols: the interpreter itself calls libc. */
-	if (kind == 0 && is_first && module && is_interpreter(base_of(module)))
-		flags |= PLACE_PYTHON;
-	return flags;
-}
-
-/* How the kernel came to run. */
-struct fault {
-	bool is_fault; /* by a page fault */
-	bool is_other; /* of a page of a file, or one that was swapped out */
-};
-
-static void look_for_fault(struct fault *f, sqlite3_stmt *s)
-{
-	static const char *const faults[] = {"*exc_page_fault", "do_user_addr_fault",
-					     "do_page_fault", "handle_mm_fault", "do_mem_abort"};
-	static const char *const others[] = {"filemap_*",     "do_read_fault",  "do_shared_fault",
-					     "do_cow_fault",  "do_swap_page",   "do_fault",
-					     "do_numa_page*", "*_filemap_fault"};
-	const char *symbol = sqlite3_column_int(s, 0) == 2 ? text_of(s, 1) : NULL;
-
-	for (size_t i = 0; symbol && i < sizeof(faults) / sizeof(*faults); i++)
-		f->is_fault |= fnmatch(faults[i], symbol, 0) == 0;
-	for (size_t i = 0; symbol && i < sizeof(others) / sizeof(*others); i++)
-		f->is_other |= fnmatch(others[i], symbol, 0) == 0;
-}
+/* ---- stacks ---- */
 
 /* On whose behalf the innermost frames ran, as far as they are known. */
 enum runs_for {
@@ -254,89 +129,217 @@ enum runs_for {
 };
 
 /* With one frame more. */
-static enum runs_for runs_for(enum runs_for so_far, sqlite3_stmt *s)
+static enum runs_for runs_for(enum runs_for so_far, enum frame_owner owner)
 {
-	const char *module = text_of(s, 2), *name = module ? base_of(module) : "";
-
-	if (so_far == FOR_TRACER || so_far == FOR_PROGRAM)
+	if (so_far == FOR_TRACER || so_far == FOR_PROGRAM || owner == OWNER_KERNEL)
 		return so_far;
-	if (sqlite3_column_int(s, 0) == 2)
-		return so_far;
-	if (fnmatch("libcupti*", name, 0) == 0)
+	if (owner == OWNER_CUPTI)
 		return FOR_TRACER;
-	if (fnmatch("libtrace*.so*", name, 0) == 0)
+	if (owner == OWNER_TRACER)
 		return so_far == FOR_KERNEL ? FOR_TRACER : FOR_HOOK;
-	if (so_far != FOR_HOOK &&
-	    (fnmatch("libc.so*", name, 0) == 0 || fnmatch("libc-*", name, 0) == 0 ||
-	     fnmatch("ld-linux*", name, 0) == 0 || strcmp(name, "[vdso]") == 0))
-		return FOR_SYSTEM;
-	return FOR_PROGRAM;
+	return so_far != FOR_HOOK && owner == OWNER_LIBC ? FOR_SYSTEM : FOR_PROGRAM;
 }
 
-static bool describe_frame(struct place *to, sqlite3_stmt *s, int rank)
+/* A stack whose frames come, the innermost first. */
+struct stack_so_far {
+	enum runs_for who;
+	uint32_t best; /* frame; UINT32_MAX: none is a place */
+	uint8_t flags, rank;
+	bool has_frames, is_itself, is_fault, is_of_file;
+};
+
+#define NO_FRAMES ((struct stack_so_far){.best = UINT32_MAX})
+
+static void add_frame(struct places *p, struct stack_so_far *s, uint32_t number)
 {
-	bool is_own = rank == RANK_NATIVE || rank == RANK_PYTHON;
+	const struct frame *f = &p->frames.list[number];
 
-	return sqlite3_column_int(s, 0) == JIT ? describe_jit(to, s, is_own)
-					       : describe(to, s, is_own);
-}
-
-static uint32_t read_place(struct places *p, int64_t id, uint8_t *flags)
-{
-	enum runs_for who = FOR_KERNEL;
-	struct fault fault = {0};
-	struct place best = {0};
-	uint32_t number = PLACE_NONE;
-	bool is_first = true, is_itself = false;
-	int rank = RANK_NONE;
-
-	sqlite3_bind_int64(p->frames, 1, id);
-	while (sqlite3_step(p->frames) == SQLITE_ROW) {
-		int r = rank_of(p->frames);
-
-		*flags |= flags_of(p->frames, is_first);
-		who = runs_for(who, p->frames);
-		look_for_fault(&fault, p->frames);
+	s->flags |= f->flags;
+	if (!s->has_frames) {
+		s->flags |= f->first_flags;
 		/* The compiler makes the code of a header part of the line that uses it. */
-		is_itself |= is_first && (r == RANK_NATIVE || r == RANK_HEADER);
-		is_first = false;
-		if (r > rank && describe_frame(&best, p->frames, r))
-			rank = r;
+		s->is_itself = f->rank == RANK_NATIVE || f->rank == RANK_HEADER;
 	}
-	sqlite3_reset(p->frames);
-	if (is_itself && rank == RANK_NATIVE)
-		*flags |= PLACE_ITSELF;
-	if (who == FOR_TRACER)
-		*flags |= PLACE_TRACER;
-	if (*flags & PLACE_KERNEL && fault.is_fault && !fault.is_other)
-		*flags |= PLACE_TOUCH;
-	if (best.text)
-		number = intern(p, &best);
-	free(best.text);
-	free(best.file);
-	free(best.function);
-	return number;
+	s->has_frames = true;
+	s->who = runs_for(s->who, f->owner);
+	s->is_fault |= f->is_fault;
+	s->is_of_file |= f->is_of_file;
+	if (f->rank > s->rank) {
+		s->rank = f->rank;
+		s->best = number;
+	}
+}
+
+static struct place_of_stack end_of_stack(struct places *p, const struct stack_so_far *s)
+{
+	struct place_of_stack of = {.flags = s->flags, .is_known = true};
+
+	if (s->is_itself && s->rank == RANK_NATIVE)
+		of.flags |= PLACE_ITSELF;
+	if (s->who == FOR_TRACER)
+		of.flags |= PLACE_TRACER;
+	if (s->flags & PLACE_KERNEL && s->is_fault && !s->is_of_file)
+		of.flags |= PLACE_TOUCH;
+	if (s->best != UINT32_MAX)
+		of.place = place_of_frame(p, &p->frames.list[s->best]);
+	return of;
+}
+
+static struct place_of_stack *room_of(struct places *p, uint32_t number)
+{
+	size_t had = p->stack_room, want = (size_t)number + number / 2 + 256;
+	void *more;
+
+	if (number < had)
+		return &p->of_stack[number];
+	more = reallocarray(p->of_stack, want, sizeof(*p->of_stack));
+	if (!more)
+		return NULL;
+	p->of_stack = more;
+	memset(p->of_stack + had, 0, (want - had) * sizeof(*p->of_stack));
+	p->stack_room = want;
+	return &p->of_stack[number];
+}
+
+/* ---- one stack ---- */
+
+struct one {
+	struct places *p;
+	struct stack_so_far stack;
+};
+
+static int one_row(void *ctx, sqlite3_value **v)
+{
+	struct one *o = ctx;
+	struct frame_row row = frames_row(v);
+	uint32_t number = frames_number(&o->p->frames, &row);
+
+	if (number == UINT32_MAX)
+		return SQLITE_NOMEM;
+	add_frame(o->p, &o->stack, number);
+	return SQLITE_OK;
+}
+
+static struct place_of_stack read_stack(struct places *p, int64_t id)
+{
+	struct one o = {p, NO_FRAMES};
+	char from[160];
+
+	snprintf(from, sizeof(from),
+		 "(SELECT %s FROM SL_CHAIN_FRAMES WHERE stack = %lld ORDER BY depth)",
+		 frame_columns, (long long)id);
+	if (sql_values(p->db, frame_columns, from, one_row, &o) != SQLITE_OK)
+		p->has_failed = true;
+	return end_of_stack(p, &o.stack);
 }
 
 uint32_t places_of(struct places *p, uint32_t number, int64_t id, uint8_t *flags)
 {
-	size_t had = p->stack_room;
+	struct place_of_stack *of = room_of(p, number);
 
 	*flags = 0;
-	if (number >= p->stack_room) {
-		size_t want = (size_t)number + number / 2 + 256;
-		void *more = reallocarray(p->of_stack, want, sizeof(*p->of_stack));
+	if (!of) {
+		p->has_failed = true;
+		return PLACE_NONE;
+	}
+	if (!of->is_known && !p->are_all_read)
+		*of = read_stack(p, id);
+	*flags = of->flags;
+	return of->place;
+}
 
-		if (!more)
-			return PLACE_NONE;
-		p->of_stack = more;
-		memset(p->of_stack + had, 0, (want - had) * sizeof(*p->of_stack));
-		p->stack_room = want;
+/* ---- all stacks ---- */
+
+struct all {
+	struct places *p;
+	const struct id_map *stacks; /* only these */
+	int64_t id, depth;           /* of the row before */
+	long number;                 /* of its stack; -1: not one of @stacks */
+	struct stack_so_far stack;
+	bool is_any,
+		is_mixed; /* a row came; a stack began twice, or its frames were not in order */
+};
+
+static bool end_one(struct all *a)
+{
+	struct place_of_stack *of;
+
+	if (!a->is_any || a->number < 0)
+		return true;
+	of = room_of(a->p, (uint32_t)a->number);
+	if (of)
+		*of = end_of_stack(a->p, &a->stack);
+	return of;
+}
+
+/* stack, depth, frame_columns */
+static int all_row(void *ctx, sqlite3_value **v)
+{
+	struct all *a = ctx;
+	int64_t id = sqlite3_value_int64(v[0]), depth = sqlite3_value_int64(v[1]);
+	struct frame_row row;
+	uint32_t number;
+
+	if (a->is_mixed)
+		return SQLITE_OK;
+	if (a->is_any && id == a->id && depth <= a->depth) {
+		a->is_mixed = true;
+		return SQLITE_OK;
 	}
-	if (!p->of_stack[number].is_known) {
-		p->of_stack[number].place = read_place(p, id, &p->of_stack[number].flags);
-		p->of_stack[number].is_known = true;
+	if (!a->is_any || id != a->id) {
+		if (!end_one(a))
+			return SQLITE_NOMEM;
+		a->number = id_map_find(a->stacks, id);
+		a->is_mixed = a->number >= 0 && (size_t)a->number < a->p->stack_room &&
+			      a->p->of_stack[a->number].is_known;
+		a->stack = NO_FRAMES;
 	}
-	*flags = p->of_stack[number].flags;
-	return p->of_stack[number].place;
+	a->is_any = true;
+	a->id = id;
+	a->depth = depth;
+	if (a->number < 0)
+		return SQLITE_OK;
+	row = frames_row(v + 2);
+	number = frames_number(&a->p->frames, &row);
+	if (number == UINT32_MAX)
+		return SQLITE_NOMEM;
+	add_frame(a->p, &a->stack, number);
+	return SQLITE_OK;
+}
+
+/* The stacks of one table, in the order of its rows; where that is not the order of the stacks, sorted. */
+static int read_part(void *ctx, const char *select)
+{
+	struct all *to = ctx;
+	char columns[96], *from = NULL;
+	int rc = SQLITE_OK;
+
+	snprintf(columns, sizeof(columns), "stack, depth, %s", frame_columns);
+	for (unsigned i = 0; i < 2 && rc == SQLITE_OK; i++) {
+		struct all a = {.p = to->p, .stacks = to->stacks};
+
+		from = sqlite3_mprintf(i ? "(%s ORDER BY 1, 2)" : "(%s)", select);
+		rc = from ? sql_values(to->p->db, columns, from, all_row, &a) : SQLITE_NOMEM;
+		sqlite3_free(from);
+		if (rc != SQLITE_OK || !a.is_mixed) {
+			if (rc == SQLITE_OK && !end_one(&a))
+				rc = SQLITE_NOMEM;
+			break;
+		}
+		memset(to->p->of_stack, 0, to->p->stack_room * sizeof(*to->p->of_stack));
+	}
+	return rc;
+}
+
+int places_read(struct places *p, const struct id_map *stacks)
+{
+	struct all a = {.p = p, .stacks = stacks};
+	int rc;
+
+	/* Tables with an index are read stack by stack. */
+	if (!stacks->cnt || db_read_has(p->db, "SL_STACKS"))
+		return SQLITE_OK;
+	rc = db_read_chain_frames(p->db, read_part, &a);
+	p->are_all_read = rc == SQLITE_OK;
+	return rc;
 }

@@ -8,6 +8,7 @@
 #include "collector/base/slots.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/id_map.h"
+#include "exporters/why/model/frame.h"
 
 #define PLACE_NONE 0u /* the number of the place of no stack */
 
@@ -31,22 +32,28 @@ enum {                     /* properties of a stack */
 	PLACE_TOUCH = 128, /* the kernel makes room for memory that is touched for the first time */
 };
 
+struct place_of_stack {
+	uint32_t place;
+	uint8_t flags;
+	bool is_known;
+};
+
 struct places {
 	sqlite3 *db;
-	sqlite3_stmt *frames;
+	struct frames frames;
 	struct place *list; /* list[PLACE_NONE]: empty */
 	size_t cnt, room;
-	struct {
-		uint32_t place;
-		uint8_t flags;
-		bool is_known;
-	} * of_stack; /* by number of the stack */
+	struct place_of_stack *of_stack; /* by number of the stack */
 	size_t stack_room;
+	bool are_all_read;
+	bool has_failed; /* a stack could not be read: no memory, or an error of the file */
 	struct slots by_text; /* of list */
 };
 
 /* 0, or SQLite's result code. */
 int places_open(struct places *p, sqlite3 *db);
 void places_close(struct places *p);
+/* Reads the places of all stacks of a report whose stacks cannot be found one by one: reports of nsys. SQLite's result code. */
+int places_read(struct places *p, const struct id_map *stacks);
 /* The place of a stack: @number in the caller's map, @id in the report. PLACE_NONE: none, or no memory. */
 uint32_t places_of(struct places *p, uint32_t number, int64_t id, uint8_t *flags);

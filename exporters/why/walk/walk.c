@@ -325,6 +325,8 @@ int walk_open(struct walk *w, const struct why_model *m)
 	w->m = m;
 	w->io.disk = WHY_NONE;
 	rc = places_open(&w->places, m->db);
+	if (rc == SQLITE_OK)
+		rc = places_read(&w->places, &m->stacks);
 	if (rc != SQLITE_OK)
 		return rc;
 	w->reason_of = calloc(m->names.cnt + 1, 1);
@@ -346,7 +348,7 @@ void walk_cover(struct walk *w, uint32_t thread, int64_t from, int64_t to)
 
 int walk_end(const struct walk *w)
 {
-	return w->is_short ? SQLITE_NOMEM : SQLITE_OK;
+	return w->is_short || w->places.has_failed ? SQLITE_NOMEM : SQLITE_OK;
 }
 
 void walk_free(struct walk *w)
