@@ -112,24 +112,20 @@ static void launch_key(sqlite3_context *out, int argc, sqlite3_value **argv)
 /* The instances of one range: (process, start, end), those of the index that was asked for. */
 static const char find_ranges[] =
 	"WITH name AS MATERIALIZED (SELECT id FROM StringIds WHERE value = ?1), "
-	"domain AS MATERIALIZED (SELECT DISTINCT globalTid >> 24 AS process, domainId AS id FROM "
-	"NVTX_EVENTS LEFT JOIN StringIds AS s ON s.id = textId "
-	"WHERE eventType = 75 AND coalesce(text, value) = ?2), "
 	"found AS (SELECT globalTid >> 24 AS process, start, coalesce(end, 9223372036854775807) AS "
 	"end, row_number() OVER (PARTITION BY globalTid >> 24 ORDER BY start, end DESC) - 1 AS idx "
 	"FROM NVTX_EVENTS WHERE eventType IN (59, 60) AND (text = ?1 OR textId IN (SELECT id FROM "
 	"name)) "
 	"AND CASE WHEN ?2 IS NULL THEN coalesce(domainId, 0) = 0 WHEN ?2 = '*' THEN 1 "
-	"ELSE (globalTid >> 24, domainId) IN (SELECT process, id FROM domain) END) "
+	"ELSE (globalTid >> 24, domainId) IN (SELECT process, domain FROM SL_NVTX_DOMAINS WHERE "
+	"name = "
+	"?2) END) "
 	"SELECT coalesce(process, 0), start, end FROM found WHERE ?3 < 0 OR idx = ?3";
 
 /* Where else there are ranges of that name: a domain, or their number. */
 static const char find_elsewhere[] =
-	"SELECT coalesce((SELECT coalesce(d.text, s.value) FROM NVTX_EVENTS AS d LEFT JOIN "
-	"StringIds "
-	"AS s ON s.id = d.textId WHERE d.eventType = 75 AND d.domainId = n.domainId AND "
-	"d.globalTid "
-	">> 24 = n.globalTid >> 24), n.domainId) FROM NVTX_EVENTS AS n "
+	"SELECT coalesce((SELECT name FROM SL_NVTX_DOMAINS WHERE domain = n.domainId AND process = "
+	"n.globalTid >> 24), n.domainId) FROM NVTX_EVENTS AS n "
 	"WHERE eventType IN (59, 60) AND (text = ?1 OR textId IN (SELECT id FROM StringIds WHERE "
 	"value "
 	"= ?1)) ORDER BY coalesce(domainId, 0) = 0 DESC LIMIT 1";

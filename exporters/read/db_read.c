@@ -19,6 +19,7 @@
 #include "exporters/read/db_views.h"
 #include "exporters/read/functions.h"
 #include "exporters/read/nsysrep/nsysrep.h"
+#include "exporters/read/nvtx_domains.h"
 #include "exporters/read/sums.h"
 
 #define BUSY_MS 5000
@@ -366,6 +367,8 @@ static sqlite3 *open_report(const char *path, bool damaged, char *why, size_t wh
 		rc = sums_register(db);
 	if (rc == SQLITE_OK)
 		rc = functions_register(db);
+	if (rc == SQLITE_OK)
+		rc = nvtx_domains_register(db);
 	if (rc == SQLITE_OK)
 		limit_views(db, path);
 	if (rc == SQLITE_OK && !db_read_has_column(db, "StringIds", NULL)) {

@@ -305,9 +305,8 @@ int steps_read(struct steps *s)
 	if (!s->ranges || !s->optimizer || !s->rows || !s->by.cache)
 		return SQLITE_NOMEM;
 	rc = sql_rows(s->db,
-		      "SELECT globalTid >> 24, domainId, min(coalesce(text, value)) FROM "
-		      "NVTX_EVENTS LEFT JOIN StringIds ON id = textId WHERE eventType = 75 AND "
-		      "globalTid IS NOT NULL AND domainId IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2",
+		      "SELECT process, domain, name FROM SL_NVTX_DOMAINS WHERE process IS NOT NULL "
+		      "AND domain IS NOT NULL ORDER BY 1, 2",
 		      domain_row, s);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(s->db, "SELECT value FROM StringIds WHERE id = ?1", -1,

@@ -2,14 +2,8 @@
 -- needs: NVTX_EVENTS = NVTX
 -- unit: ns
 -- default: 110
-WITH domain AS MATERIALIZED (
-	SELECT globalTid / 0x1000000 AS process, domainId,
-		max(coalesce(text, (SELECT value FROM StringIds WHERE id = textId))) AS name
-	FROM NVTX_EVENTS
-	WHERE eventType = 75
-	GROUP BY 1, 2
-), range AS (
-	SELECT k0 AS process, k1 AS domainId, k2 AS text, k3 AS textId, hist
+WITH range AS (
+	SELECT k0 AS process, k1 AS domain, k2 AS text, k3 AS textId, hist
 	FROM sl_hist_rows((
 		SELECT sl_hist(globalTid / 0x1000000, domainId, text, textId, end - start)
 		FROM NVTX_EVENTS
@@ -21,7 +15,7 @@ FROM sl_hist_rows((
 	SELECT sl_stats(name, hist)
 	FROM (
 		SELECT coalesce(domain.name, '') || ':' || coalesce(text, value, '') AS name, hist
-		FROM range LEFT JOIN domain USING (process, domainId) LEFT JOIN StringIds ON StringIds.id = textId
+		FROM range LEFT JOIN SL_NVTX_DOMAINS AS domain USING (process, domain) LEFT JOIN StringIds ON StringIds.id = textId
 		ORDER BY 1
 	)
 )) CROSS JOIN sl_hist_values(hist);

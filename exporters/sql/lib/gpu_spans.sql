@@ -23,14 +23,12 @@ FROM (
 WHERE start IS NOT NULL AND end IS NOT NULL;
 
 CREATE TEMP TABLE gpu_span AS
-WITH
--- include: nvtx_domain
-, one AS (
+WITH one AS (
 	SELECT 1 AS kind, stem AS name, tid, start, end FROM step WHERE end > start
 	UNION ALL
 	SELECT 2, coalesce(nullif(d.name, '') || ':', '') || coalesce(text, value, ''), globalTid, start, end
 	FROM NVTX_EVENTS
-		LEFT JOIN domain AS d ON d.process = globalTid >> 24 AND d.domain = domainId
+		LEFT JOIN SL_NVTX_DOMAINS AS d ON d.process = globalTid >> 24 AND d.domain = domainId
 		LEFT JOIN StringIds ON StringIds.id = textId
 	WHERE :ranges AND eventType IN (59, 60) AND end > start
 ), mark AS (

@@ -20,9 +20,7 @@
 -- column: Avg GPU Ops = the same per range
 -- column: Avg Range Lvl = push/pop ranges around one, of its domain
 -- column: Avg Num Child = ranges with work on the GPU directly inside one
-WITH
--- include: nvtx_domain
-, one AS MATERIALIZED (
+WITH one AS MATERIALIZED (
 	SELECT kind, style, tid >> 24 AS process, domain, text, textId, last - first AS dur, end - start AS orig, n AS ops,
 		lvl, children
 	FROM sl_projection
@@ -35,7 +33,7 @@ WITH
 			FROM one
 			GROUP BY kind
 		) AS k
-		LEFT JOIN domain AS d ON d.process = k.process AND d.domain = k.domain
+		LEFT JOIN SL_NVTX_DOMAINS AS d ON d.process = k.process AND d.domain = k.domain
 		LEFT JOIN StringIds ON StringIds.id = textId
 ), more AS MATERIALIZED (
 	SELECT name, min(kind) AS key, sum(orig) AS orig, sum(ops) AS ops, 1.0 * sum(lvls) / sum(ranges) AS lvl,

@@ -19,8 +19,6 @@
 -- column: RangeId = number of the range in this table
 -- column: ParentId = RangeId of the range directly around it
 -- column: RangeStack = RangeIds from the outermost range to this one
-WITH
--- include: nvtx_domain
 SELECT
 	coalesce(d.name, '') || ':' || coalesce(text, value, '') AS "Name",
 	first AS "Projected Start (ns)",
@@ -37,6 +35,6 @@ SELECT
 	above AS "ParentId",
 	path AS "RangeStack"
 FROM sl_projection AS r
-	LEFT JOIN domain AS d ON d.process = tid >> 24 AND d.domain = r.domain
+	LEFT JOIN SL_NVTX_DOMAINS AS d ON d.process = tid >> 24 AND d.domain = r.domain
 	LEFT JOIN StringIds ON StringIds.id = textId
 ORDER BY number;

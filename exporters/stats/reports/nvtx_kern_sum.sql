@@ -19,11 +19,7 @@
 -- sl_range_kernels() reads domain, numbers thread, style and name of ranges in title, and counts by that number and, in
 -- the lower 32 bits, the kernel's name.
 CREATE TEMP TABLE domain(process INTEGER, domain INTEGER, name TEXT, PRIMARY KEY (process, domain));
-INSERT INTO domain
-SELECT globalTid >> 24, domainId, min(coalesce(text, value))
-FROM NVTX_EVENTS LEFT JOIN StringIds ON StringIds.id = textId
-WHERE eventType = 75
-GROUP BY 1, 2;
+INSERT INTO domain SELECT * FROM SL_NVTX_DOMAINS;
 CREATE TEMP TABLE title(id INTEGER PRIMARY KEY, tid INTEGER, style INTEGER, name TEXT, UNIQUE (name, style, tid));
 
 CREATE TEMP TABLE stats AS

@@ -17,8 +17,6 @@
 -- column: ParentId = RangeId of the range directly around it
 -- column: RangeStack = RangeIds from the outermost range to this one
 -- column: NameTree = Name, after "--" per level
-WITH
--- include: nvtx_domain
 SELECT
 	start AS "Start (ns)",
 	end AS "End (ns)",
@@ -35,6 +33,6 @@ SELECT
 	path AS "RangeStack",
 	replace(hex(zeroblob(lvl)), '00', '--') || coalesce(d.name, '') || ':' || coalesce(text, value, '') AS "NameTree"
 FROM sl_range_stacks AS p
-	LEFT JOIN domain AS d ON d.process = tid >> 24 AND d.domain = p.domain
+	LEFT JOIN SL_NVTX_DOMAINS AS d ON d.process = tid >> 24 AND d.domain = p.domain
 	LEFT JOIN StringIds ON StringIds.id = textId
 ORDER BY number;

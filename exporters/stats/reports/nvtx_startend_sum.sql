@@ -7,9 +7,7 @@
 -- column: Instances = how many
 -- include: stats_heads
 -- column: Range = domain:text; the default domain has no name
-WITH
--- include: nvtx_domain
-, hist AS (
+WITH hist AS (
 	SELECT k0 AS process, k1 AS domain, k2 AS textId, k3 AS text, hist
 	FROM sl_hist_rows((
 		SELECT sl_hist(globalTid >> 24, domainId, textId, text, end - start)
@@ -19,7 +17,7 @@ WITH
 ), stats AS (
 	SELECT * FROM sl_stats_rows((
 		SELECT sl_stats(coalesce(domain.name, '') || ':' || coalesce(text, value, ''), hist)
-		FROM hist LEFT JOIN domain USING (process, domain) LEFT JOIN StringIds ON StringIds.id = textId
+		FROM hist LEFT JOIN SL_NVTX_DOMAINS AS domain USING (process, domain) LEFT JOIN StringIds ON StringIds.id = textId
 	))
 	WHERE key IS NOT NULL
 )

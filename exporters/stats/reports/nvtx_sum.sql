@@ -9,9 +9,7 @@
 -- include: stats_heads
 -- column: Style = PushPop or StartEnd
 -- column: Range = domain:text; the default domain has no name
-WITH
--- include: nvtx_domain
-, hist AS (
+WITH hist AS (
 	SELECT k0 AS style, k1 AS process, k2 AS domain, k3 AS textId, k4 AS text, hist
 	FROM sl_hist_rows((
 		SELECT sl_hist(eventType, globalTid >> 24, domainId, textId, text, end - start)
@@ -21,7 +19,7 @@ WITH
 ), stats AS (
 	SELECT * FROM sl_stats_rows((
 		SELECT sl_stats(json_array(style, coalesce(domain.name, '') || ':' || coalesce(text, value, '')), hist)
-		FROM hist LEFT JOIN domain USING (process, domain) LEFT JOIN StringIds ON StringIds.id = textId
+		FROM hist LEFT JOIN SL_NVTX_DOMAINS AS domain USING (process, domain) LEFT JOIN StringIds ON StringIds.id = textId
 	))
 	WHERE key IS NOT NULL
 )

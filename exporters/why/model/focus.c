@@ -125,10 +125,9 @@ static int near_row(void *ctx, sqlite3_stmt *stmt)
 }
 
 static const char names_sql[] =
-	"WITH\n"
-	"-- include: nvtx_domain\n"
 	"SELECT coalesce(e.text, s.value), d.name FROM NVTX_EVENTS AS e\n"
-	"LEFT JOIN domain AS d ON d.process = e.globalTid >> 24 AND d.domain = e.domainId\n"
+	"LEFT JOIN SL_NVTX_DOMAINS AS d ON d.process = e.globalTid >> 24 AND d.domain = "
+	"e.domainId\n"
 	"LEFT JOIN StringIds AS s ON s.id = e.textId WHERE e.eventType IN (59, 60)\n"
 	"GROUP BY 1, 2 ORDER BY count(*) DESC LIMIT 100000";
 
@@ -255,10 +254,9 @@ static int search(struct why_focus *f, const struct why_model *m, const char *sq
 }
 
 static const char ranges_sql[] =
-	"WITH\n"
-	"-- include: nvtx_domain\n"
 	"SELECT e.globalTid, e.start, e.end, 0, :range FROM NVTX_EVENTS AS e\n"
-	"LEFT JOIN domain AS d ON d.process = e.globalTid >> 24 AND d.domain = e.domainId\n"
+	"LEFT JOIN SL_NVTX_DOMAINS AS d ON d.process = e.globalTid >> 24 AND d.domain = "
+	"e.domainId\n"
 	"LEFT JOIN StringIds AS s ON s.id = e.textId\n"
 	"WHERE e.eventType IN (59, 60) AND e.globalTid IS NOT NULL AND\n"
 	"(coalesce(e.text, s.value) LIKE :range OR\n"

@@ -71,15 +71,16 @@ static void included_steps_are_put_in(void **state)
 
 	(void)state;
 	dprintf(fd,
-		"-- title: T\nWITH\n  -- include: nvtx_domain\n, -- include: no line of its own\n"
+		"-- title: T\nWITH\n  -- include: io_functions\n, -- include: no line of its own\n"
 		"SELECT '-- include: x';\n-- include: steps");
 	assert_int_equal(report_load(&report_kind, path, NULL, &r, why, sizeof(why)), 0);
 	assert_string_equal(r.title, "T");
-	assert_null(strstr(r.sql, "include: nvtx_domain\n"));
-	assert_non_null(strstr(r.sql, "WITH\n-- domain("));
+	assert_null(strstr(r.sql, "include: io_functions\n"));
+	assert_non_null(strstr(r.sql, "WITH\n-- kind("));
 	assert_non_null(
 		strstr(r.sql, "\n, -- include: no line of its own\nSELECT '-- include: x';\n"));
-	assert_non_null(strstr(r.sql, "CREATE TEMP TABLE timed")); /* which includes domains, too */
+	assert_non_null(
+		strstr(r.sql, "CREATE TEMP TABLE timed")); /* which includes step_ranges, too */
 	report_free(&r);
 	dprintf(fd, "\n-- include: nonsense\n");
 	assert_int_equal(report_load(&report_kind, path, NULL, &r, why, sizeof(why)), SL_EXIT_FAIL);
