@@ -3,7 +3,7 @@
 -- needs: SL_GPU_WORK = GPU
 -- unit: ns
 -- default: 30 single
--- include: gpu_cover
 SELECT '', NULL, sum(ns), 1
-FROM gpu_cover
+FROM sl_gpu_cover
+WHERE what = 'all'
 HAVING count(*) > 0;
