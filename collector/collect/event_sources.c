@@ -32,9 +32,11 @@ const struct event_sources event_sources = {
 		if (HAS(r, i, member) && (r)->sources->list[i]->can.be_late) \
 	CALL(r, i, member, ##__VA_ARGS__)
 
-static void *open_one(struct recording *r, const struct event_source *source)
+/* @self: as it was prepared, or NULL. */
+static void *open_one(struct recording *r, const struct event_source *source, void *self)
 {
-	void *self = calloc(1, source->bytes);
+	if (!self)
+		self = calloc(1, source->bytes);
 
 	if (!self)
 		recording_say(r, SAY_WARNING, "no %s: out of memory", source->name);
@@ -51,7 +53,21 @@ static void open_those(struct recording *r, bool late)
 
 		if (source->can.be_late == late &&
 		    (!r->options->capture.flight_ns || source->can.be_held))
-			r->state[i] = open_one(r, source);
+			r->state[i] = open_one(r, source, r->state[i]);
+	}
+}
+
+void sources_prepare(struct recording *r)
+{
+	for (unsigned i = 0; i < EVENT_SOURCES && r->sources->list[i]; i++) {
+		const struct event_source *source = r->sources->list[i];
+
+		if (!source->start.prepare || source->can.be_late ||
+		    (r->options->capture.flight_ns && !source->can.be_held))
+			continue;
+		r->state[i] = calloc(1, source->bytes);
+		if (r->state[i])
+			source->start.prepare(r->state[i], r->options);
 	}
 }
 
@@ -67,7 +83,7 @@ void sources_open_late(struct recording *r)
 
 void sources_ready(struct recording *r)
 {
-	EACH(r, ready);
+	EACH(r, start.ready);
 }
 
 int sources_follow(struct recording *r, const struct source_process *p)

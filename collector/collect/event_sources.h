@@ -6,6 +6,8 @@
 /* Event sources of a collection. */
 extern const struct event_sources event_sources;
 
+/* Between this and sources_open(), or sources_close(), no thread may fork without an exec. */
+void sources_prepare(struct recording *r);
 /* The members of struct event_source, each for all sources. */
 void sources_open(struct recording *r);
 /*

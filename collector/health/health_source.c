@@ -199,7 +199,7 @@ const struct event_source health_source = {
 	.can.be_held = true,
 	.bytes = sizeof(struct health_source),
 	.open = open_source,
-	.ready = ready,
+	.start.ready = ready,
 	.capture = {.begin = begin, .end = end, .has_come = has_come},
 	.poll = poll,
 	.rotate = rotate,

@@ -247,6 +247,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	set_up_heap();
 	if (!ask->is_quiet)
 		name_bus_errors();
+	sources_prepare(&c->recording);
 	err = open_places(c, ask, &zero, mode, why, why_len);
 	if (err) {
 		collect_abandon(c, !c->report.db);

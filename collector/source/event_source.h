@@ -12,6 +12,7 @@
 
 #include "collector/base/event_rows.h"
 
+struct profile_options;
 struct recording;
 
 /* Events that the collector reads itself, so that recover cannot resume them. */
@@ -38,8 +39,12 @@ struct event_source {
 	size_t bytes; /* of the state; it is all zero when it is opened */
 	/* With the collection, before the program runs. False: there are no events; a note has the reason. */
 	bool (*open)(void *self, struct recording *r);
-	/* Waits until the first event can come, where the options ask for it in words. */
-	void (*ready)(void *self);
+	struct {
+		/* Before there is a report: may begin, in a thread of its own, what open() then waits for. */
+		void (*prepare)(void *self, const struct profile_options *options);
+		/* Waits until the first event can come, where the options ask for it in words. */
+		void (*ready)(void *self);
+	} start;
 	/* Returns 0, or -errno where nothing can be recorded of the process. A source that goes on without it notes that, and returns 0. */
 	int (*follow)(void *self, const struct source_process *p);
 	/* Windows begin and end at @mono. An end without a beginning is nothing. */

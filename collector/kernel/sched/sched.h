@@ -112,6 +112,13 @@ struct sched_ask {
  * BPF (also when it is NONE), and the reason why system calls are unavailable. Returns NULL only for backend NONE.
  */
 struct sched *sched_open_for(const struct sched_ask *ask, char *why, size_t why_len);
+/*
+ * The same in a thread of its own, while the caller does something else: 8 ms of the kernel's. NULL: there is no thread.
+ * sched_open_end(): as sched_open_for(), once.
+ */
+struct sched_opening;
+struct sched_opening *sched_open_begin(const struct sched_ask *ask);
+struct sched *sched_open_end(struct sched_opening *o, char *why, size_t why_len);
 bool sched_has_calls(const struct sched *s);
 /* System calls lost so far (total, monotonic). */
 uint64_t sched_calls_lost(const struct sched *s);

@@ -13,6 +13,7 @@ struct lost_events {
 
 struct sched_source {
 	struct recording *recording;
+	struct sched_opening *opening; /* until it is open */
 	struct sched *sched;
 	struct lost_events switches, calls;
 };
@@ -22,24 +23,45 @@ static bool is_held(const struct sched_source *s)
 	return s->recording->options->capture.flight_ns != 0;
 }
 
+static struct sched_ask ask_of(const struct profile_options *o)
+{
+	return (struct sched_ask){.mode = o->kernel.cpuctxsw,
+				  .want = SCHED_BACKEND_BPF,
+				  .calls = o->kernel.syscalls,
+				  .lives = o->kernel.sample != SCHED_MODE_NONE ||
+					   o->kernel.off_cpu_ns >= 0,
+				  .calls_threshold_ns = (uint64_t)o->kernel.syscall_threshold_ns};
+}
+
+static bool is_wanted(const struct sched_ask *ask)
+{
+	return ask->mode != SCHED_MODE_NONE || ask->calls || ask->lives;
+}
+
+static void prepare(void *self, const struct profile_options *o)
+{
+	struct sched_source *s = self;
+	const struct sched_ask ask = ask_of(o);
+
+	if (is_wanted(&ask))
+		s->opening = sched_open_begin(&ask);
+}
+
 static bool open_source(void *self, struct recording *r)
 {
 	struct sched_source *s = self;
 	const struct profile_options *o = r->options;
-	struct sched_ask ask = {.mode = o->kernel.cpuctxsw,
-				.want = SCHED_BACKEND_BPF,
-				.calls = o->kernel.syscalls,
-				.lives = o->kernel.sample != SCHED_MODE_NONE ||
-					 o->kernel.off_cpu_ns >= 0,
-				.calls_threshold_ns = (uint64_t)o->kernel.syscall_threshold_ns};
+	const struct sched_ask ask = ask_of(o);
 	bool asks_samples_alone =
 		ask.mode == SCHED_MODE_NONE && !ask.calls && o->kernel.off_cpu_ns < 0;
 	char why[512] = "";
 
-	if (ask.mode == SCHED_MODE_NONE && !ask.calls && !ask.lives)
+	if (!is_wanted(&ask))
 		return false;
 	s->recording = r;
-	s->sched = r->sched = sched_open_for(&ask, why, sizeof(why));
+	s->sched = r->sched = s->opening ? sched_open_end(s->opening, why, sizeof(why))
+					 : sched_open_for(&ask, why, sizeof(why));
+	s->opening = NULL;
 	if (why[0])
 		recording_say_asked(r, asks_samples_alone && o->kernel.is_default.sample, "%s",
 				    why);
@@ -160,7 +182,12 @@ static void close_source(void *self)
 {
 	struct sched_source *s = self;
 
-	s->recording->sched = NULL;
+	char why[512];
+
+	if (s->opening)
+		s->sched = sched_open_end(s->opening, why, sizeof(why));
+	if (s->recording)
+		s->recording->sched = NULL;
 	sched_close(s->sched);
 }
 
@@ -168,6 +195,7 @@ const struct event_source sched_source = {
 	.name = "context switches",
 	.can.be_held = true,
 	.bytes = sizeof(struct sched_source),
+	.start.prepare = prepare,
 	.open = open_source,
 	.follow = follow,
 	.capture = {.begin = begin, .end = end, .has_come = has_come},

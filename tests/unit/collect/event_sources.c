@@ -72,10 +72,11 @@ static unsigned kinds(const void *self)
 	return 1u << (*(const char *)self - 'a');
 }
 
-#define ALL_MEMBERS                                                                           \
-	.ready = call, .follow = follow, .capture = {call, call_at, call, call_at, has_come}, \
-	.poll = poll, .fill = fill, .kinds = kinds, .note_losses = call, .rotate = call,      \
-	.finish = call, .stop = call, .close = call
+#define ALL_MEMBERS                                                                        \
+	.start.ready = call, .follow = follow,                                             \
+	.capture = {call, call_at, call, call_at, has_come}, .poll = poll, .fill = fill,   \
+	.kinds = kinds, .note_losses = call, .rotate = call, .finish = call, .stop = call, \
+	.close = call
 #define SOURCE(letter, held, ...)                                                  \
 	static bool open_##letter(void *self, struct recording *r)                 \
 	{                                                                          \
@@ -357,6 +358,50 @@ static void sources_that_may_be_late_are_opened_followed_and_begun_alone(void **
 	db_abandon(report.db);
 }
 
+static const void *prepared;
+
+static void prepare(void *self, const struct profile_options *o)
+{
+	assert_ptr_equal(o, &options);
+	prepared = self;
+	*(char *)self = 0;
+}
+
+static bool open_prepared(void *self, struct recording *r)
+{
+	assert_ptr_equal(self, prepared);
+	return open_as(self, r, 'p');
+}
+
+static const struct event_source source_p = {
+	.name = "p", .bytes = 1, .start.prepare = prepare, .open = open_prepared, .close = call};
+
+static void source_is_prepared_before_it_is_opened_and_closed_in_any_case(void **state)
+{
+	static const struct event_sources two = {.list = {&source_p, &source_a}};
+
+	(void)state;
+	begin_with("");
+	sources_close(recording);
+	recording->sources = &two;
+	called();
+	sources_prepare(recording);
+	assert_non_null(prepared);
+	CALLED(sources_open(recording), "pa");
+	CALLED(sources_close(recording), "ap");
+	/* The report cannot be opened. */
+	sources_prepare(recording);
+	*(char *)(uintptr_t)prepared = 'q';
+	CALLED(sources_close(recording), "q");
+	/* Not opened, for the flight recorder. */
+	options.capture.flight_ns = 1;
+	prepared = NULL;
+	sources_prepare(recording);
+	options.capture.flight_ns = 0;
+	assert_null(prepared);
+	db_abandon(report.db);
+}
+
 static void samples_and_block_requests_may_be_late_and_the_process_tree_may_not(void **state)
 {
 	(void)state;
@@ -383,6 +428,7 @@ int main(void)
 		TEST(rows_of_failed_commits_are_lost_by_their_kind),
 		TEST(losses_have_a_row_where_there_are_any),
 		TEST(sources_that_may_be_late_are_opened_followed_and_begun_alone),
+		TEST(source_is_prepared_before_it_is_opened_and_closed_in_any_case),
 		TEST(samples_and_block_requests_may_be_late_and_the_process_tree_may_not),
 		TEST(digits_are_grouped_by_three),
 	};
