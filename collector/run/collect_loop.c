@@ -232,9 +232,24 @@ static void be_modest(const struct collector *c)
 		setpriority(PRIO_PROCESS, 0, 19);
 }
 
+/* Each program that starts wakes the loop by its connection, more often than the rings of all need a look. */
+static bool wakes_early(struct collector *c, int64_t look_at)
+{
+	return !c->root.is_gone && !c->intake.exit_cnt && c->session.control &&
+	       !capture_is_urgent(c) && mono_ns() < look_at;
+}
+
+static int ms_until(int64_t mono)
+{
+	int64_t left = mono - mono_ns();
+
+	return left > 0 ? (int)((left + 999999) / 1000000) : 0;
+}
+
 void collect_run(struct collector *c)
 {
 	int wait = FIRST_MS;
+	int64_t look_at = 0;
 	bool due;
 	size_t rows;
 
@@ -245,9 +260,14 @@ void collect_run(struct collector *c)
 		pump_now(c);
 		if (loop_dispatch(&c->loop))
 			c->clocks.alone_at = 0;
-		due = pace_look(c);
-		rows = due ? collect_tick(c) : 0;
-		wait = pace_next(c, due, rows);
+		if (wakes_early(c, look_at)) {
+			wait = ms_until(look_at);
+		} else {
+			due = pace_look(c);
+			rows = due ? collect_tick(c) : 0;
+			wait = pace_next(c, due, rows);
+			look_at = mono_ns() + wait * 1000000ll;
+		}
 		answer_exits(c);
 		check_processes(c);
 		session_control_tick(c);

@@ -38,6 +38,7 @@
 #define SILENT_MS         20    /* until connections without a hello are looked at again */
 #define ACCEPTS_MAX       8192u /* at a time: others flood as fast as they are refused */
 #define BACKLOG           16
+#define GATHER_MS         10
 #define ARENAS_OF_PROCESS 64 /* that are taken while there is no collector */
 
 #define SHORT offsetof(struct keeper_message, dir)
@@ -182,13 +183,27 @@ static bool awaits_root(const struct keeper *k)
 	return poll(&p, 1, 0) == 0;
 }
 
+/*
+ * The next message. A message that is queued holds its descriptor, so the keeper takes those of 10 ms together: programs of a
+ * millisecond each would wake it as often.
+ */
+static ssize_t receive_next(const struct keeper *k, struct keeper_message *m, int *fd)
+{
+	struct pollfd more = {.fd = k->control, .events = POLLIN}, end = {.fd = k->control};
+
+	/* Ends early with the collector. */
+	if (poll(&more, 1, 0) == 0)
+		poll(&end, 1, GATHER_MS);
+	return keeper_receive(k->control, m, fd);
+}
+
 /* Until the collector sends KEEPER_DONE (true) or is gone without it (false). */
 static bool serve_collector(struct keeper *k)
 {
 	struct keeper_message m;
 	int fd;
 
-	while (keeper_receive(k->control, &m, &fd) > 0) {
+	while (receive_next(k, &m, &fd) > 0) {
 		switch (m.kind) {
 		case KEEPER_SETUP:
 			memcpy(k->dir, m.dir, sizeof(k->dir));
