@@ -194,9 +194,13 @@ static void open_folder(void *ctx, struct spool *s)
 
 uint64_t setup_buffer(uint64_t bytes)
 {
-	uint64_t part = host_cgroup_room("", getpid()) / BUFFER_PART;
+	/* As the collection began: for rings and spool alike. */
+	static uint64_t part;
 
-	part = part > BUFFER_LEAST ? part : BUFFER_LEAST;
+	if (!part) {
+		part = host_cgroup_room("", getpid()) / BUFFER_PART;
+		part = part > BUFFER_LEAST ? part : BUFFER_LEAST;
+	}
 	return part < bytes ? part : bytes;
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "collector/base/figure.h"
 #include "collector/health/host_cgroup_find.h"
 
 /* Per version of cgroups: limit, use, and the key of memory.stat that the kernel can do without. */
@@ -47,7 +48,9 @@ static uint64_t room_of(struct host *h, const struct cgroup_place *place,
 {
 	uint64_t limit, used, free;
 
-	if (!number_in(h, place, files->limit, &limit) || !number_in(h, place, files->used, &used))
+	/* The largest number stands for none. To read memory.stat takes the kernel a while. */
+	if (!number_in(h, place, files->limit, &limit) || limit >= FIGURE_MAX ||
+	    !number_in(h, place, files->used, &used))
 		return UINT64_MAX;
 	free = spare(h, place, files->spare);
 	used = used > free ? used - free : 0;

@@ -59,6 +59,9 @@ static void without_a_limit_there_is_no_bound(void **state)
 	put("sys/fs/cgroup/job/memory.max", "max\n");
 	put("sys/fs/cgroup/job/memory.current", "5000\n");
 	assert_true(host_cgroup_room(root, PID) == UINT64_MAX);
+	/* As the first version of cgroups has it. */
+	put("sys/fs/cgroup/job/memory.max", "9223372036854771712\n");
+	assert_true(host_cgroup_room(root, PID) == UINT64_MAX);
 }
 
 static void the_nearest_limit_counts(void **state)
