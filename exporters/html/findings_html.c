@@ -1,4 +1,10 @@
-/* findings_html.c - the findings of the rules, the costliest first, each with its evidence. */
+/*
+ * findings_html.c - the findings of the rules, the costliest first, each with its evidence.
+ *
+ * Rules do not depend on the rest of the page: they run in a thread, with a connection of their own, while that is made.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +14,13 @@
 
 #define EVIDENCE_ROWS 10
 
-struct ruling {
-	struct page *page;
+struct page_rulings {
+	const struct page *page;
+	pthread_t thread;
+	bool is_thread;
+	atomic_bool is_unwanted;
+	int rc;
+	char why[PAGE_WHY];
 	struct analysis analysis; /* with a connection of its own: rules leave tables after */
 	struct findings findings;
 	struct {
@@ -26,41 +37,39 @@ struct ruling {
 static long long run_rule(void *ctx, const struct report *rule, const struct format *format,
 			  struct sheet *s, char *why, size_t why_len)
 {
-	struct ruling *r = ctx;
+	struct page_rulings *r = ctx;
 
 	return findings_run(&r->analysis, rule, &time_units[0], format, s, &r->findings, why,
 			    why_len);
 }
 
-static int apply(struct ruling *r, const char *name)
+static int apply(struct page_rulings *r, const char *name)
 {
-	struct page *p = r->page;
 	void *more = reallocarray(r->evidence, r->evidence_cnt + 1, sizeof(*r->evidence));
 	struct report rule;
 	long long rows;
 	size_t len;
 	FILE *f;
 
-	page_progress(p, "rule: ", name);
 	if (more)
 		r->evidence = more;
 	f = more ? open_memstream(&r->evidence[r->evidence_cnt].table, &len) : NULL;
 	if (!f) {
-		snprintf(p->why, sizeof(p->why), "out of memory");
+		snprintf(r->why, sizeof(r->why), "out of memory");
 		return -1;
 	}
 	snprintf(r->evidence[r->evidence_cnt++].rule, sizeof(r->evidence->rule), "%s", name);
 	rows = -1;
-	if (report_load(&rule_kind, name, NULL, &rule, p->why, sizeof(p->why)) == 0) {
-		rows = table_of(NULL, &rule, EVIDENCE_ROWS, f, run_rule, r, p->why, sizeof(p->why));
+	if (report_load(&rule_kind, name, NULL, &rule, r->why, sizeof(r->why)) == 0) {
+		rows = table_of(NULL, &rule, EVIDENCE_ROWS, f, run_rule, r, r->why, sizeof(r->why));
 		report_free(&rule);
 	}
 	fclose(f);
 	if (rows == FINDINGS_NO_DATA)
 		return 0;
-	if (rows < 0 && page_tolerates(p->why)) {
+	if (rows < 0 && page_tolerates(r->why)) {
 		fputs("<p class=\"note\">Not run: ", r->failures);
-		html_str(r->failures, p->why);
+		html_str(r->failures, r->why);
 		fputs(".</p>\n", r->failures);
 		return 0;
 	}
@@ -69,7 +78,7 @@ static int apply(struct ruling *r, const char *name)
 }
 
 /* The evidence of a rule, once: a second finding of the same rule refers to the first. */
-static char *take_evidence(struct ruling *r, const char *rule)
+static char *take_evidence(struct page_rulings *r, const char *rule)
 {
 	for (size_t i = 0; i < r->evidence_cnt; i++) {
 		if (strcmp(r->evidence[i].rule, rule) == 0) {
@@ -82,14 +91,14 @@ static char *take_evidence(struct ruling *r, const char *rule)
 	return NULL;
 }
 
-static void put_finding(struct ruling *r, const struct finding *f)
+static void put_finding(struct page *p, struct page_rulings *r, const struct finding *f)
 {
-	FILE *out = r->page->out;
+	FILE *out = p->out;
 	char text[HUMAN_MAX];
 	char *table = take_evidence(r, f->rule);
 	/* Share of the page's wall time, which may be longer than the span from the first to the last event. */
 	double share =
-		f->share < 0 || f->cost_ns < 0 ? f->share : (double)f->cost_ns / page_wall(r->page);
+		f->share < 0 || f->cost_ns < 0 ? f->share : (double)f->cost_ns / page_wall(p);
 
 	fprintf(out, "<li class=\"finding %s\"><h3>", severity_names[f->severity]);
 	html_str(out, f->title);
@@ -118,10 +127,8 @@ static void put_finding(struct ruling *r, const struct finding *f)
 	free(table);
 }
 
-static void put_findings(struct ruling *r)
+static void put_findings(struct page *p, struct page_rulings *r)
 {
-	struct page *p = r->page;
-
 	page_section(p, "findings", "Findings",
 		     r->findings.cnt
 			     ? "What costs most stands first. The time that could be won is an "
@@ -133,39 +140,85 @@ static void put_findings(struct ruling *r)
 	else
 		fputs("<ol class=\"findings\">\n", p->out);
 	for (size_t i = 0; i < r->findings.cnt; i++)
-		put_finding(r, &r->findings.list[i]);
+		put_finding(p, r, &r->findings.list[i]);
 	if (r->findings.cnt > 0)
 		fputs("</ol>\n", p->out);
 	fputs(r->failed, p->out);
 	page_section_end(p);
 }
 
-int page_findings(struct page *p)
+static int run_rules(struct page_rulings *r)
 {
-	struct ruling r = {.page = p};
 	char *names = report_defaults(&rule_kind), *rest = names, *name;
-	int rc = analysis_open(&r.analysis, p->input, p->filter, true, p->why, sizeof(p->why));
+	int rc = analysis_open(&r->analysis, r->page->input, r->page->filter, true, r->why,
+			       sizeof(r->why));
 
-	r.failures = open_memstream(&r.failed, &r.failed_len);
-	if (!r.failures) {
-		snprintf(p->why, sizeof(p->why), "out of memory");
+	r->failures = open_memstream(&r->failed, &r->failed_len);
+	if (!r->failures) {
+		snprintf(r->why, sizeof(r->why), "out of memory");
 		rc = -1;
 	}
-	while (rest && rc == 0 && (name = strsep(&rest, ",")) != NULL)
+	while (rest && rc == 0 && !atomic_load(&r->is_unwanted) &&
+	       (name = strsep(&rest, ",")) != NULL)
 		if (*name)
-			rc = apply(&r, name);
-	if (r.failures && fclose(r.failures) != 0)
+			rc = apply(r, name);
+	if (r->failures && fclose(r->failures) != 0)
 		rc = -1;
-	if (rc == 0 && (r.run > 0 || r.failed_len > 0)) {
-		findings_rank(&r.findings);
-		put_findings(&r);
-	}
-	for (size_t i = 0; i < r.evidence_cnt; i++)
-		free(r.evidence[i].table);
-	free(r.evidence);
-	free(r.failed);
-	findings_free(&r.findings);
-	analysis_close(&r.analysis);
+	findings_rank(&r->findings);
 	free(names);
 	return rc;
+}
+
+static void *work(void *arg)
+{
+	struct page_rulings *r = arg;
+
+	r->rc = run_rules(r);
+	return NULL;
+}
+
+struct page_rulings *page_findings_start(struct page *p)
+{
+	struct page_rulings *r = calloc(1, sizeof(*r));
+
+	if (!r) {
+		snprintf(p->why, sizeof(p->why), "out of memory");
+		return NULL;
+	}
+	r->page = p;
+	/* Where no thread can be created, page_findings() runs them. */
+	r->is_thread = pthread_create(&r->thread, NULL, work, r) == 0;
+	return r;
+}
+
+int page_findings(struct page *p, struct page_rulings *r)
+{
+	page_progress(p, "rules", "");
+	if (r->is_thread)
+		pthread_join(r->thread, NULL);
+	else
+		work(r);
+	r->is_thread = false;
+	if (r->rc != 0)
+		snprintf(p->why, sizeof(p->why), "%s", r->why);
+	else if (r->run > 0 || r->failed_len > 0)
+		put_findings(p, r);
+	return r->rc;
+}
+
+void page_findings_end(struct page_rulings *r)
+{
+	if (!r)
+		return;
+	if (r->is_thread) { /* when the page has failed meanwhile */
+		atomic_store(&r->is_unwanted, true);
+		pthread_join(r->thread, NULL);
+	}
+	for (size_t i = 0; i < r->evidence_cnt; i++)
+		free(r->evidence[i].table);
+	free(r->evidence);
+	free(r->failed);
+	findings_free(&r->findings);
+	analysis_close(&r->analysis);
+	free(r);
 }

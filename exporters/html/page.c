@@ -111,10 +111,13 @@ static void put_scripts(const struct page *p, const char *data, FILE *out)
 static int make_parts(struct page *p)
 {
 	struct page_tables *tables = page_tables_start(p);
+	struct page_rulings *rulings = tables && p->findings ? page_findings_start(p) : NULL;
 	int rc = -1;
 
-	if (!tables)
+	if (!tables || (p->findings && !rulings)) {
+		page_tables_end(tables);
 		return -1;
+	}
 	page_progress(p, "reading events", "");
 	p->scan.db = p->db;
 	p->scan.filter = p->filter;
@@ -122,10 +125,11 @@ static int make_parts(struct page *p)
 	if (scan_report(&p->scan) < 0)
 		page_scan_failed(p);
 	else if (page_why(p) == 0 && page_figures(p) == 0 &&
-		 (!p->findings || page_findings(p) == 0) && page_over_time(p) == 0 &&
+		 (!p->findings || page_findings(p, rulings) == 0) && page_over_time(p) == 0 &&
 		 page_distributions(p) == 0 && page_tables(p, tables) == 0 && page_flame(p) == 0 &&
 		 page_processes(p) == 0 && page_recording(p) == 0)
 		rc = 0;
+	page_findings_end(rulings);
 	page_tables_end(tables);
 	page_progress(p, NULL, NULL);
 	return rc;

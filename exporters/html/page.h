@@ -40,6 +40,7 @@ struct page {
 };
 
 struct page_tables;
+struct page_rulings;
 
 /* Writes the page. 0, or -1 after one sentence in why. */
 int page_write(struct page *p, FILE *out);
@@ -68,7 +69,7 @@ int page_scan_failed(struct page *p);
 
 int page_why(struct page *p);
 int page_figures(struct page *p);
-int page_findings(struct page *p);
+int page_findings(struct page *p, struct page_rulings *r);
 int page_over_time(struct page *p);
 /* Charts of samples, in its section; are there any? */
 int page_counters(struct page *p);
@@ -82,6 +83,9 @@ int page_recording(struct page *p);
 /* Begins to make the tables that page_tables() writes. NULL after one sentence in why. */
 struct page_tables *page_tables_start(struct page *p);
 void page_tables_end(struct page_tables *t);
+/* The same of the rules whose findings page_findings() writes. */
+struct page_rulings *page_findings_start(struct page *p);
+void page_findings_end(struct page_rulings *r);
 
 /* ---- charts.c, for the two parts with charts ---- */
 

@@ -117,7 +117,7 @@ static int open_worker(struct page_tables *t, struct worker *w, char *why, size_
 struct page_tables *page_tables_start(struct page *p)
 {
 	struct page_tables *t = calloc(1, sizeof(*t));
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN) - p->findings; /* which have a thread, too */
 
 	if (!t) {
 		snprintf(p->why, sizeof(p->why), "out of memory");

@@ -5,6 +5,7 @@
 
 #include "exporters/read/db_read.h"
 #include "exporters/html/scan.h"
+#include "exporters/sql/functions.h"
 
 /* ---- shared ---- */
 
@@ -80,17 +81,70 @@ struct process *scan_process(struct scan *s, int64_t gpid)
 
 /* ---- the axis ---- */
 
-/* Widens [from, to] by the events of a table. */
-static int widen(struct scan *s, const char *table, const char *start, const char *end,
-		 int64_t *from, int64_t *to)
+/*
+ * Spans and numbers of calls that others ask for, too: the wall time (read/wall.h) and the thread with most calls
+ * (why/model/model_near.c) where the report has no process tree. The tables are those of analyze (rules/shared/event_spans.sql).
+ */
+static int make_seen(struct scan *s)
 {
+	static const char sql[] =
+		"CREATE TEMP TABLE IF NOT EXISTS event_spans(name TEXT, first INTEGER, last "
+		"INTEGER);"
+		"CREATE TEMP TABLE IF NOT EXISTS thread_calls(name TEXT, globalTid INTEGER, n "
+		"INTEGER);"
+		"CREATE TEMP TABLE IF NOT EXISTS scan_calls(calls INTEGER, last INTEGER)";
+	int rc = sql_functions(s->db, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+	return rc == SQLITE_OK ? 0 : scan_fail(s, rc);
+}
+
+/* One pass over a table of calls for both. The table's name stands in four places at most. */
+static const char see_calls[] =
+	"DELETE FROM temp.scan_calls;"
+	"INSERT INTO temp.scan_calls SELECT sl_sums(globalTid, start, 0), max(end) FROM %s;"
+	"INSERT INTO temp.thread_calls SELECT '%s', k0, n FROM temp.scan_calls CROSS JOIN "
+	"sl_hist_rows(calls) WHERE k0 IS NOT NULL;"
+	"INSERT INTO temp.event_spans SELECT '%s', min(least), max(max(most), max(last)) "
+	"FROM temp.scan_calls CROSS JOIN sl_hist_rows(calls)";
+static const char see_events[] =
+	"INSERT INTO temp.event_spans SELECT '%s', min(start), max(end) FROM %s";
+
+static int see(struct scan *s, const char *table, const char *how)
+{
+	char *sql = sqlite3_mprintf(how, table, table, table, table);
+	int rc = sql ? sqlite3_exec(s->db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+
+	sqlite3_free(sql);
+	return rc == SQLITE_OK ? 0 : scan_fail(s, rc);
+}
+
+struct event_table {
+	const char *table, *start, *end;
+	const char
+		*see; /* of a report without a process tree; NULL: nothing else asks for the span */
+};
+
+/* Widens [from, to] by the events of a table. */
+static int widen(struct scan *s, const struct event_table *t, int64_t *from, int64_t *to)
+{
+	const char *see_how = s->has_tree ? NULL : t->see;
 	char sql[256];
 	sqlite3_stmt *stmt;
 	int rc;
 
-	if (!db_read_has(s->db, table))
+	if (!db_read_has(s->db, t->table))
 		return 0;
-	snprintf(sql, sizeof(sql), "SELECT min(%s), max(%s) FROM %s", start, end, table);
+	if (see_how && see(s, t->table, see_how) < 0)
+		return -1;
+	if (see_how)
+		snprintf(sql, sizeof(sql),
+			 "SELECT min(first), max(last) FROM temp.event_spans WHERE name = '%s'",
+			 t->table);
+	else
+		snprintf(sql, sizeof(sql), "SELECT min(%s), max(%s) FROM %s", t->start, t->end,
+			 t->table);
 	stmt = scan_prepare(s, sql);
 	if (!stmt)
 		return -1;
@@ -110,22 +164,20 @@ static int widen(struct scan *s, const char *table, const char *start, const cha
 
 static int find_events(struct scan *s, int64_t *from, int64_t *to)
 {
-	static const struct {
-		const char *table, *start, *end;
-	} events[] = {
-#define GPU_WORK(kind, name, table, columns) {#table, "start", "end"},
+	static const struct event_table events[] = {
+#define GPU_WORK(kind, name, table, columns) {#table, "start", "end", see_events},
 #include "exporters/events/gpu_work.def"
 #undef GPU_WORK
-		{"CUPTI_ACTIVITY_KIND_RUNTIME", "start", "end"},
-		{"OSRT_API", "start", "end"},
-		{"SYSCALL", "start", "end"},
-		{"SCHED_EVENTS", "start", "start"},
-		{"COMPOSITE_EVENTS", "start", "start"},
-		{"CUDA_GPU_MEMORY_USAGE_EVENTS", "start", "start"},
-		{"OSRT_FILE_ACCESS_EVENTS", "startedAt", "endedAt"},
-		{"SL_PROCESS_TREE", "start", "end"},
+		{"CUPTI_ACTIVITY_KIND_RUNTIME", "start", "end", see_calls},
+		{"OSRT_API", "start", "end", see_calls},
+		{"SYSCALL", "start", "end", see_events},
+		{"SCHED_EVENTS", "start", "start", NULL},
+		{"COMPOSITE_EVENTS", "start", "start", NULL},
+		{"CUDA_GPU_MEMORY_USAGE_EVENTS", "start", "start", NULL},
+		{"OSRT_FILE_ACCESS_EVENTS", "startedAt", "endedAt", NULL},
+		{"SL_PROCESS_TREE", "start", "end", NULL},
 		/* Ranges may have been opened long before anything else was recorded: only if alone. */
-		{"NVTX_EVENTS", "start", "coalesce(end, start)"},
+		{"NVTX_EVENTS", "start", "coalesce(end, start)", NULL},
 	};
 	size_t cnt = sizeof(events) / sizeof(events[0]);
 
@@ -137,7 +189,7 @@ static int find_events(struct scan *s, int64_t *from, int64_t *to)
 		/* The time of processes is not that of a part: they lived before and after the part. */
 		if (s->part && strcmp(events[i].table, "SL_PROCESS_TREE") == 0)
 			continue;
-		if (widen(s, events[i].table, events[i].start, events[i].end, from, to) < 0)
+		if (widen(s, &events[i], from, to) < 0)
 			return -1;
 	}
 	return 0;
@@ -153,7 +205,8 @@ static int find_axis(struct scan *s)
 	bool whole;
 	int rc;
 
-	if (scan_number(s, "SELECT max(duration) FROM ANALYSIS_DETAILS", 0, &s->session_ns) < 0 ||
+	if (make_seen(s) < 0 ||
+	    scan_number(s, "SELECT max(duration) FROM ANALYSIS_DETAILS", 0, &s->session_ns) < 0 ||
 	    find_events(s, &from, &to) < 0)
 		return -1;
 	rc = wall_read(s->db, s->filter, &s->wall);
@@ -179,19 +232,25 @@ static int find_axis(struct scan *s)
 /* Processes that only made calls, where they are in no process tree. */
 static int find_callers(struct scan *s)
 {
-	static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS",
-					     "OSRT_API", "SYSCALL"};
+	static const struct {
+		const char *table, *from;
+	} tables[] = {
+		{"CUPTI_ACTIVITY_KIND_RUNTIME",
+		 "temp.thread_calls WHERE name = 'CUPTI_ACTIVITY_KIND_RUNTIME' AND globalTid > 0"},
+		{"NVTX_EVENTS", "NVTX_EVENTS WHERE globalTid > 0"},
+		{"OSRT_API", "temp.thread_calls WHERE name = 'OSRT_API' AND globalTid > 0"},
+		{"SYSCALL", "SYSCALL WHERE globalTid > 0"},
+	};
 	int rc = SQLITE_DONE;
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && rc == SQLITE_DONE; i++) {
-		char sql[128];
+		char sql[160];
 		int64_t last = -1;
 		sqlite3_stmt *stmt;
 
-		if (!db_read_has(s->db, tables[i]))
+		if (!db_read_has(s->db, tables[i].table))
 			continue;
-		snprintf(sql, sizeof(sql), "SELECT globalTid >> 24 FROM %s WHERE globalTid > 0",
-			 tables[i]);
+		snprintf(sql, sizeof(sql), "SELECT globalTid >> 24 FROM %s", tables[i].from);
 		stmt = scan_prepare(s, sql);
 		if (!stmt)
 			return -1;
@@ -213,9 +272,10 @@ static int find_callers(struct scan *s)
 
 int scan_report(struct scan *s)
 {
+	s->has_tree = db_read_has(s->db, "SL_PROCESS_TREE");
 	if (find_axis(s) < 0 || scan_gpu(s) < 0 || scan_cpu(s) < 0 || scan_io(s) < 0)
 		return -1;
-	return db_read_has(s->db, "SL_PROCESS_TREE") ? 0 : find_callers(s);
+	return s->has_tree ? 0 : find_callers(s);
 }
 
 void scan_free(struct scan *s)

@@ -35,6 +35,7 @@ struct process {
 struct scan {
 	sqlite3 *db;
 	const struct db_filter *filter; /* NULL: none */
+	bool has_tree;                  /* of processes */
 	bool part; /* only a part is looked at: the session is none of our business */
 	struct axis axis;
 	struct wall wall;   /* the time that shares refer to */

@@ -185,6 +185,9 @@ static int put_card(struct page *p, const struct why *y)
 /* Why does not explain the time of ranges or of some processes here: such a page has no card. */
 int page_why(struct page *p)
 {
+	/* It cuts to a filter's times itself, and so reads the whole report. */
+	bool whole = !db_filter_any(p->filter);
+	struct why_ask ask = {.wall = whole ? &p->scan.wall : NULL};
 	sqlite3 *db;
 	struct why y;
 	int rc;
@@ -192,15 +195,16 @@ int page_why(struct page *p)
 	if (p->filter && (p->filter->nvtx_cnt || p->filter->pid_cnt))
 		return 0;
 	page_progress(p, "where the time went", "");
-	db = db_read_open(p->input, p->why, sizeof(p->why));
+	db = whole ? p->db : db_read_open(p->input, p->why, sizeof(p->why));
 	if (!db)
 		return -1;
-	rc = why_run(&y, db, p->filter, &(struct why_ask){0}, p->why, sizeof(p->why));
+	rc = why_run(&y, db, p->filter, &ask, p->why, sizeof(p->why));
 	if (rc < 0 && page_tolerates(p->why))
 		rc = 0;
 	else if (rc == 0 && y.focus != WHY_NONE && y.ns > 0)
 		rc = put_card(p, &y);
 	why_free(&y);
-	sqlite3_close(db);
+	if (!whole)
+		sqlite3_close(db);
 	return rc;
 }

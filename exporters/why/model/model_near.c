@@ -14,16 +14,18 @@
 
 /* ---- results of analyze ---- */
 
-/* Are the results of a pass over the table in the connection (analyze/rules/shared/event_spans.sql)? */
-static bool is_swept(const struct why_model *m, const char *table)
+/* Did a pass over the table leave @results in the connection (analyze/rules/shared/event_spans.sql, html/scan.c)? */
+static bool is_swept(const struct why_model *m, const char *table, const char *results)
 {
+	char *sql = sqlite3_mprintf("SELECT 1 FROM temp.event_spans WHERE name = '%q' AND EXISTS "
+				    "(SELECT 1 FROM temp.%s)",
+				    table, results);
 	sqlite3_stmt *stmt = NULL;
-	bool is = sqlite3_prepare_v2(m->db, "SELECT 1 FROM temp.event_spans WHERE name = ?1", -1,
-				     &stmt, NULL) == SQLITE_OK &&
-		  sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC) == SQLITE_OK &&
+	bool is = sql && sqlite3_prepare_v2(m->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
 		  sqlite3_step(stmt) == SQLITE_ROW;
 
 	sqlite3_finalize(stmt);
+	sqlite3_free(sql);
 	return is;
 }
 
@@ -50,7 +52,7 @@ static int find_busiest(struct why_model *m)
 	size_t most = 0;
 
 	for (size_t i = 0; i < 2 && rc == SQLITE_OK; i++) {
-		bool is = is_swept(m, tables[i]);
+		bool is = is_swept(m, tables[i], "thread_calls");
 		char from[80];
 
 		snprintf(from, sizeof(from),
@@ -135,7 +137,7 @@ static int find_ranks(struct why_model *m)
 {
 	return why_rows(
 		m->db,
-		is_swept(m, "CUPTI_ACTIVITY_KIND_KERNEL")
+		is_swept(m, "CUPTI_ACTIVITY_KIND_KERNEL", "gpu_sums")
 			? "SELECT globalPid FROM temp.gpu_sums WHERE what = 'kernel' AND detail IN "
 			  "(SELECT id FROM StringIds WHERE value GLOB 'nccl*Kernel*')"
 			: "SELECT globalPid FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE shortName IN "
