@@ -6,8 +6,25 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sqlite3.h>
+
 #include "exporters/read/nsysrep/nsysrep.h"
 #include "tests/unit/read/nsysrep_make.h"
+
+/* What was made is a sound database, whatever the report was. */
+static void check_made(const char *path)
+{
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *db;
+
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
+	    sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &stmt, NULL) != SQLITE_OK ||
+	    sqlite3_step(stmt) != SQLITE_ROW ||
+	    strcmp((const char *)sqlite3_column_text(stmt, 0), "ok") != 0)
+		abort();
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+}
 
 static void read_file(const void *data, size_t len)
 {
@@ -18,7 +35,9 @@ static void read_file(const void *data, size_t len)
 	fuzz_file(report, data, len);
 	unlink(made);
 	fuzz_file(made, "", 0);
-	if (nsysrep_convert(report, made, NULL, notes, why) < 0 && !*why)
+	if (nsysrep_convert(report, made, NULL, notes, why) == 0)
+		check_made(made);
+	else if (!*why)
 		abort();
 }
 

@@ -22,8 +22,8 @@ struct convert {
 	struct nr_tables *tables;
 	struct nr_events *events;
 	struct nr_unknown unknown;
-	sqlite3_stmt *string;
-	unsigned release; /* whose shape the database has */
+	struct nr_fields text; /* a string is in field 1 */
+	unsigned release;      /* whose shape the database has */
 	uint64_t event_cnt, string_cnt, thread_cnt;
 	const struct nsysrep_progress *progress;
 	char *why;
@@ -51,14 +51,14 @@ static int fail(struct convert *c)
 
 static int add_string(struct convert *c, const struct wire_field *f)
 {
-	int rc = sqlite3_bind_int64(c->string, 1, (int64_t)c->string_cnt++);
-
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_text64(c->string, 2, (const char *)f->data, f->len, SQLITE_STATIC,
-					 SQLITE_UTF8);
-	if (rc == SQLITE_OK && (rc = sqlite3_step(c->string)) == SQLITE_DONE)
-		rc = sqlite3_reset(c->string);
-	return rc == SQLITE_OK ? 0 : fail(c);
+	c->text.bytes[1].data = f->data;
+	c->text.bytes[1].len = f->len;
+	return nr_tables_add(c->tables, NR_StringIds,
+			     &(struct nr_row){.payload = &c->text,
+					      .part = &c->text,
+					      .number = (int64_t)c->string_cnt++}) < 0
+		       ? fail(c)
+		       : 0;
 }
 
 static int add_stream(struct convert *c, const struct wire_field *f)
@@ -241,18 +241,17 @@ static int add_enums(struct convert *c)
 /* Since 2025.5, each call of open() is a file, of no name where nsys did not trace files; where it did, arguments are known. */
 static int add_files(struct convert *c)
 {
-	static const char files[] =
-		"INSERT INTO OSRT_FILE_ACCESS_EVENTS SELECT row_number() OVER (ORDER BY o.rowid) - "
-		"1, "
-		"globalTid & 0xffffff, start, end, 1, nameId, 0%s FROM OSRT_API AS o "
-		"WHERE nameId = (SELECT id FROM StringIds WHERE value = 'open') AND eventClass = "
-		"27;"
-		"INSERT INTO OSRT_FILE_ACCESS_DESCRIPTORS SELECT fileAccessId, "
-		"(SELECT globalTid >> 24 & 0xffffff FROM OSRT_API AS o WHERE o.start = f.startedAt "
-		"AND "
-		"o.globalTid & 0xffffff = f.threadId), startedAt, 0, 'Unknown file #' || "
-		"fileAccessId "
-		"FROM OSRT_FILE_ACCESS_EVENTS AS f";
+	static const char files[] = "CREATE TEMP TABLE opened AS SELECT globalTid, start, end, "
+				    "nameId FROM OSRT_API WHERE "
+				    "nameId = (SELECT id FROM StringIds WHERE value = 'open') AND "
+				    "eventClass = 27 ORDER BY "
+				    "rowid;"
+				    "INSERT INTO OSRT_FILE_ACCESS_EVENTS SELECT rowid - 1, "
+				    "globalTid & 0xffffff, start, end, "
+				    "1, nameId, 0%s FROM opened;"
+				    "INSERT INTO OSRT_FILE_ACCESS_DESCRIPTORS SELECT rowid - 1, "
+				    "globalTid >> 24 & 0xffffff, "
+				    "start, 0, 'Unknown file #' || (rowid - 1) FROM opened";
 	sqlite3_stmt *stmt = NULL;
 	bool any;
 	char *sql;
@@ -286,24 +285,31 @@ static int add_files(struct convert *c)
 }
 
 /*
- * Outputs of processes stand in two tables, of which one is as old as the other is new. Both stand in front of the events, though their
- * rows come behind them.
+ * SQLite takes over. Its list begins with strings and outputs of processes, which stand in two tables; events come behind the machine
+ * and the session.
  */
-static int make_streams(struct convert *c)
+static int enter_tables(struct convert *c)
 {
 	static const char before[] = "CREATE TABLE ANALYSIS_FILE (id INTEGER NOT NULL PRIMARY KEY, "
 				     "filename TEXT NOT NULL, content TEXT NOT NULL, globalPid "
 				     "INTEGER NOT NULL)";
 	static const char since[] = "CREATE TABLE ANALYSIS_FILE (id INTEGER NOT NULL PRIMARY KEY, "
 				    "filename TEXT, contentId INTEGER, globalPid INTEGER NOT NULL)";
+	bool has_files = c->release >= 202405 && nr_tables_rows(c->tables, NR_ProcessStreams);
+	int rc = nr_tables_make(c->tables, NR_StringIds);
 
-	if (c->release >= 202405 &&
-	    nr_tables_exec(c->tables, c->release < 202406 ? before : since) < 0)
-		return fail(c);
-	return nr_tables_make(c->tables, NR_ProcessStreams) < 0 ? fail(c) : 0;
+	if (rc == 0)
+		rc = nr_tables_end_pages(c->tables);
+	if (rc == 0)
+		rc = nr_tables_enter(c->tables, NR_StringIds);
+	if (rc == 0 && has_files)
+		rc = nr_tables_exec(c->tables, c->release < 202406 ? before : since);
+	if (rc == 0)
+		rc = nr_tables_enter(c->tables, NR_ProcessStreams);
+	return rc < 0 ? fail(c) : 0;
 }
 
-static int fill_streams(struct convert *c)
+static int enter_events(struct convert *c)
 {
 	static const char before[] =
 		"INSERT INTO ANALYSIS_FILE SELECT p.rowid - 1, ifnull(f.value, ''), "
@@ -313,12 +319,9 @@ static int fill_streams(struct convert *c)
 	static const char since[] =
 		"INSERT INTO ANALYSIS_FILE SELECT p.rowid - 1, f.value, contentId, globalPid "
 		"FROM ProcessStreams AS p LEFT JOIN StringIds AS f ON f.id = filenameId";
-	static const char none[] = "DROP TABLE IF EXISTS ANALYSIS_FILE; DROP TABLE ProcessStreams";
-	int rc = 0;
+	int rc = nr_tables_enter_all(c->tables);
 
-	if (!nr_tables_rows(c->tables, NR_ProcessStreams))
-		rc = nr_tables_exec(c->tables, none);
-	else if (c->release >= 202405)
+	if (rc == 0 && c->release >= 202405 && nr_tables_rows(c->tables, NR_ProcessStreams))
 		rc = nr_tables_exec(c->tables, c->release < 202406 ? before : since);
 	return rc < 0 ? fail(c) : 0;
 }
@@ -409,12 +412,8 @@ static int begin(struct convert *c, const char *path, const char *target)
 	c->events = c->tables ? nr_events_new(c->tables, &c->unknown) : NULL;
 	if (!c->tables)
 		return -1;
-	if (!c->events || nr_tables_copy(c->tables, "StringIds") < 0 ||
-	    nr_tables_exec(c->tables, "DELETE FROM StringIds") < 0 ||
-	    sqlite3_prepare_v2(nr_tables_db(c->tables), "INSERT INTO StringIds VALUES (?, ?)", -1,
-			       &c->string, NULL) != SQLITE_OK)
-		return fail(c);
-	return make_streams(c);
+	c->text.has = c->text.is_bytes = 1u << 1;
+	return c->events ? 0 : fail(c);
 }
 
 static void write_notes(const struct convert *c, char *notes)
@@ -452,13 +451,15 @@ int nsysrep_convert(const char *path, const char *target, const struct nsysrep_p
 	int rc = begin(&c, path, target);
 
 	if (rc == 0)
-		rc = read_target(&c);
-	if (rc == 0)
 		rc = read_blocks(&c);
 	if (rc == 0)
-		rc = read_tail(&c);
+		rc = enter_tables(&c);
 	if (rc == 0)
-		rc = fill_streams(&c);
+		rc = read_target(&c);
+	if (rc == 0)
+		rc = enter_events(&c);
+	if (rc == 0)
+		rc = read_tail(&c);
 	if (rc == 0)
 		rc = add_enums(&c);
 	if (rc == 0)
@@ -467,7 +468,6 @@ int nsysrep_convert(const char *path, const char *target, const struct nsysrep_p
 		rc = add_export(&c);
 	if (rc == 0)
 		rc = add_files(&c);
-	sqlite3_finalize(c.string);
 	nr_events_free(c.events);
 	if (rc == 0)
 		rc = nr_tables_close(c.tables, why);

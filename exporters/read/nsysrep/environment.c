@@ -275,6 +275,8 @@ static int add_row(struct environment *e, const struct setting *s, const char *t
 		{text, len, 0, true},
 	};
 
+	if (!e->insert && nr_tables_copy(e->tables, "TARGET_INFO_SYSTEM_ENV") < 0)
+		return -1;
 	return nr_add_values(e->tables, &e->insert, insert, row, 5);
 }
 
@@ -321,7 +323,7 @@ int nr_add_environment(struct nr_tables *t, struct nr_unknown *unknown, unsigned
 	struct environment e = {.tables = t, .unknown = unknown, .release = release};
 	struct wire_field device, settings_of, each, f;
 	struct wire all = wire_of(target->data, target->len);
-	int rc = nr_tables_copy(t, "TARGET_INFO_SYSTEM_ENV");
+	int rc = 0;
 
 	while (rc == 0 && wire_next(&all, &device)) {
 		struct wire in = wire_in(&device);

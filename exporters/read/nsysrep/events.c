@@ -43,7 +43,6 @@ struct nr_events {
 	struct nr_fields payload, part, frame;
 	struct wire frames; /* of the payload, from the first frame on */
 	struct map processes;
-	sqlite3_stmt *process;
 };
 
 struct nr_events *nr_events_new(struct nr_tables *t, struct nr_unknown *unknown)
@@ -73,7 +72,6 @@ void nr_events_free(struct nr_events *e)
 {
 	if (!e)
 		return;
-	sqlite3_finalize(e->process);
 	map_free(&e->processes);
 	free(e);
 }
@@ -84,11 +82,14 @@ bool nr_fields_read(struct nr_fields *f, struct wire w)
 
 	f->has = f->is_bytes = f->repeats = 0;
 	f->has_large = false;
+	f->part.number = 0;
 	while (wire_next(&w, &field)) {
 		uint64_t bit;
 
 		if (field.number >= 64) {
 			f->has_large |= field.number < PAYLOADS;
+			if (field.number >= PAYLOADS && field.is_bytes && !f->part.number)
+				f->part = field;
 			continue;
 		}
 		bit = 1ull << field.number;
@@ -155,8 +156,9 @@ static void count_fields(struct nr_unknown *u, const struct nr_fields *f, uint64
 
 /* ---- processes ---- */
 
-#define NAME    6u
-#define STARTED 5u /* the command by which it was started */
+#define PROCESS_ID 2u
+#define NAME       6u
+#define STARTED    5u /* the command by which it was started */
 
 /*
  * A process has the name of its program; else the command by which it was started. Fields stand in the order of their numbers: where a
@@ -187,29 +189,27 @@ static void process_name(const struct nr_fields *f, bool is_whole, const char **
 
 static int add_process(struct nr_events *e, bool is_whole)
 {
-	const struct nr_fields *f = &e->payload;
-	uint64_t pid = f->has & 4 ? f->value[2] : 0, *seen;
+	struct nr_fields *f = &e->payload;
+	struct nr_row row = {.payload = f, .part = f};
 	const char *name;
+	uint64_t *seen;
 	size_t len;
-	int rc;
 
-	if (!(f->has & 4))
+	if (!(f->has >> PROCESS_ID & 1))
 		return 0;
-	seen = map_at(&e->processes, pid, true);
+	seen = map_at(&e->processes, f->value[PROCESS_ID], true);
 	if (!seen || *seen)
 		return seen ? 0 : -1;
 	*seen = 1;
-	if (!e->process &&
-	    (nr_tables_copy(e->tables, "PROCESSES") < 0 ||
-	     sqlite3_prepare_v2(nr_tables_db(e->tables), "INSERT INTO PROCESSES VALUES (?, ?, ?)",
-				-1, &e->process, NULL) != SQLITE_OK))
-		return -1;
 	process_name(f, is_whole, &name, &len);
-	sqlite3_bind_int64(e->process, 1, (int64_t)pid);
-	sqlite3_bind_int64(e->process, 2, (int64_t)(pid >> 24 & 0xffffff));
-	sqlite3_bind_text64(e->process, 3, name, len, SQLITE_STATIC, SQLITE_UTF8);
-	rc = sqlite3_step(e->process);
-	return rc == SQLITE_DONE && sqlite3_reset(e->process) == SQLITE_OK ? 0 : -1;
+	if (name) {
+		f->has |= 1ull << NAME;
+		f->is_bytes |= 1ull << NAME;
+		f->bytes[NAME].data = (const uint8_t *)name;
+		f->bytes[NAME].len = len;
+	}
+	row.number = (int64_t)(f->value[PROCESS_ID] >> 24 & 0xffffff);
+	return nr_tables_add(e->tables, NR_PROCESSES, &row);
 }
 
 /* ---- events ---- */
@@ -264,15 +264,6 @@ static int add_event(struct nr_events *e, const struct kind *k, uint32_t type, s
 	return rc;
 }
 
-/* The part of the payload that decides the kind: a message whose number is from 100 on. */
-static bool find_part(struct wire payload, struct wire_field *part)
-{
-	while (wire_next(&payload, part))
-		if (part->number >= PAYLOADS && part->is_bytes)
-			return true;
-	return false;
-}
-
 static const struct kind *kind_of(unsigned payload, unsigned part, int32_t class)
 {
 	for (unsigned i = 0; i < KIND_CNT; i++)
@@ -285,9 +276,9 @@ static const struct kind *kind_of(unsigned payload, unsigned part, int32_t class
 
 static int take(struct nr_events *e, uint32_t type, const struct wire_field *payload)
 {
-	struct wire_field part = {.data = payload->data};
 	bool is_whole = nr_fields_read(&e->payload, wire_in(payload));
-	bool has_part = find_part(wire_in(payload), &part);
+	struct wire_field part = e->payload.part;
+	bool has_part = part.number != 0;
 	int32_t class = -1;
 	const struct kind *k;
 

@@ -1,10 +1,13 @@
 /* tables.c - the database that is written. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/base/embed.h"
 #include "exporters/read/nsysrep/container.h"
+#include "exporters/read/nsysrep/pages.h"
 #include "exporters/read/nsysrep/tables.h"
 
 enum from {
@@ -58,25 +61,37 @@ static const struct {
 #undef END
 };
 
-#define COLUMNS_MAX 48
-
 /* A table that has been made. */
 struct made {
-	sqlite3_stmt *insert;
+	char *sql;            /* its CREATE TABLE; NULL: not made yet */
+	sqlite3_stmt *insert; /* once SQLite has the file */
+	struct page_tree tree, index;
+	uint32_t root, index_root;
+	unsigned order;  /* of the first rows, from 1 on */
+	bool is_entered; /* in SQLite's list */
+	bool has_index;  /* of chains and depths */
 	int64_t rows;
 	unsigned cnt;
 	struct taken {
 		uint8_t from, field, other;
 		bool is_text, not_null;
-	} col[COLUMNS_MAX];
+		bool is_key; /* the rowid */
+	} col[PAGES_COLUMNS];
 };
 
 struct nr_tables {
-	sqlite3 *db, *schema; /* @schema: schema.sql in memory */
-	unsigned release;
-	char *why; /* SQLite's last error in other words; NULL: SQLite's own */
+	sqlite3 *db, *schema; /* @schema: schema.sql in memory. @db: NULL while pages are written */
+	char *path;
+	struct pages pages;
+	unsigned release, made_cnt;
+	const char *why; /* SQLite's last error in other words; NULL: SQLite's own */
 	struct made made[NR_TABLE_CNT];
 };
+
+static bool is_of_chains(const char *table)
+{
+	return strstr(table, "_CALLCHAINS") != NULL;
+}
 
 static bool is_of(uint32_t since, uint32_t until, unsigned release)
 {
@@ -117,7 +132,9 @@ int nr_tables_exec(struct nr_tables *t, const char *sql)
 
 const char *nr_tables_why(struct nr_tables *t)
 {
-	return t->why ? t->why : sqlite3_errmsg(t->db);
+	if (t->pages.error)
+		return strerror(t->pages.error);
+	return t->why ? t->why : t->db ? sqlite3_errmsg(t->db) : "out of memory";
 }
 
 /* ---- opening ---- */
@@ -132,41 +149,107 @@ static const char *schema_text(void)
 
 struct nr_tables *nr_tables_open(const char *path, unsigned release, char *why)
 {
-	static const char settings[] =
-		"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-16384;"
-		"PRAGMA temp_store=FILE; PRAGMA locking_mode=EXCLUSIVE; BEGIN";
 	struct nr_tables *t = calloc(1, sizeof(*t));
-	int rc = t ? sqlite3_open_v2(
-			     path, &t->db,
-			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL)
-		   : SQLITE_NOMEM;
+	int rc = SQLITE_NOMEM;
 
-	if (rc == SQLITE_OK)
-		rc = sqlite3_open_v2(":memory:", &t->schema,
-				     SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	if (t) {
+		t->release = release;
+		t->path = strdup(path);
+		t->pages.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+		rc = t->pages.fd < 0
+			     ? SQLITE_CANTOPEN
+			     : sqlite3_open_v2(":memory:", &t->schema,
+					       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	}
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(t->schema, schema_text(), NULL, NULL, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(t->db, settings, NULL, NULL, NULL);
-	if (rc == SQLITE_OK) {
-		t->release = release;
+	if (rc == SQLITE_OK && t->path)
 		return t;
-	}
-	snprintf(why, NR_WHY, "%s: %s", path,
-		 t && t->db ? sqlite3_errmsg(t->db) : sqlite3_errstr(rc));
+	snprintf(why, NR_WHY, "%s: %s", path, sqlite3_errstr(rc));
 	nr_tables_drop(t);
 	return NULL;
+}
+
+/* ---- from pages to SQLite ---- */
+
+int nr_tables_enter(struct nr_tables *t, enum nr_table_id id)
+{
+	struct made *m = &t->made[id];
+	char *sql;
+	int rc;
+
+	if (!m->sql || m->is_entered)
+		return 0;
+	m->is_entered = true;
+	sql = sqlite3_mprintf("INSERT INTO sqlite_master VALUES ('table', %Q, %Q, %u, %Q)",
+			      tables[id].name, tables[id].name, m->root, m->sql);
+	rc = sql ? nr_tables_exec(t, sql) : -1;
+	sqlite3_free(sql);
+	if (rc < 0 || !m->has_index)
+		return rc;
+	sql = sqlite3_mprintf(
+		"INSERT INTO sqlite_master VALUES ('index', 'sqlite_autoindex_%s_1', %Q, %u, NULL)",
+		tables[id].name, tables[id].name, m->index_root);
+	rc = sql ? nr_tables_exec(t, sql) : -1;
+	sqlite3_free(sql);
+	return rc;
+}
+
+int nr_tables_enter_all(struct nr_tables *t)
+{
+	int rc = 0;
+
+	for (unsigned order = 1; order <= t->made_cnt && rc == 0; order++)
+		for (unsigned i = 0; i < NR_TABLE_CNT && rc == 0; i++)
+			if (t->made[i].order == order && !t->made[i].is_entered)
+				rc = nr_tables_enter(t, (enum nr_table_id)i);
+	if (rc == 0)
+		rc = nr_tables_exec(t, "COMMIT; PRAGMA writable_schema=RESET; BEGIN");
+	return rc;
+}
+
+int nr_tables_end_pages(struct nr_tables *t)
+{
+	static const char settings[] =
+		"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-16384;"
+		"PRAGMA temp_store=FILE; PRAGMA locking_mode=EXCLUSIVE; "
+		"PRAGMA writable_schema=ON; BEGIN";
+
+	for (unsigned i = 0; i < NR_TABLE_CNT; i++) {
+		struct made *m = &t->made[i];
+
+		if (!m->sql)
+			continue;
+		m->root = page_tree_end(&t->pages, &m->tree, false);
+		if (m->has_index)
+			m->index_root = page_tree_end(&t->pages, &m->index, true);
+	}
+	if (pages_end(&t->pages) < 0)
+		return -1;
+	close(t->pages.fd);
+	t->pages.fd = -1;
+	if (sqlite3_open_v2(t->path, &t->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+	    SQLITE_OK)
+		return -1;
+	return nr_tables_exec(t, settings);
 }
 
 void nr_tables_drop(struct nr_tables *t)
 {
 	if (!t)
 		return;
-	for (unsigned i = 0; i < NR_TABLE_CNT; i++)
+	for (unsigned i = 0; i < NR_TABLE_CNT; i++) {
 		sqlite3_finalize(t->made[i].insert);
+		sqlite3_free(t->made[i].sql);
+		page_tree_drop(&t->made[i].tree);
+		page_tree_drop(&t->made[i].index);
+	}
+	if (t->pages.fd >= 0)
+		close(t->pages.fd);
+	free(t->pages.buffer);
 	sqlite3_close(t->db);
 	sqlite3_close(t->schema);
-	free(t->why);
+	free(t->path);
 	free(t);
 }
 
@@ -181,11 +264,6 @@ int nr_tables_close(struct nr_tables *t, char *why)
 }
 
 /* ---- making a table ---- */
-
-static bool is_of_chains(const char *table)
-{
-	return strstr(table, "_CALLCHAINS") != NULL;
-}
 
 /* "INTEGER NOT NULL PRIMARY KEY" of a column of schema.sql; NULL: it is not there. */
 static const char *declaration(struct nr_tables *t, const char *table, const struct column *c)
@@ -215,8 +293,7 @@ static const char *declaration(struct nr_tables *t, const char *table, const str
 	return NULL;
 }
 
-static bool add_columns(struct nr_tables *t, enum nr_table_id id, sqlite3_str *create,
-			sqlite3_str *insert)
+static bool add_columns(struct nr_tables *t, enum nr_table_id id, sqlite3_str *create)
 {
 	struct made *m = &t->made[id];
 	const char *comma = "";
@@ -227,10 +304,9 @@ static bool add_columns(struct nr_tables *t, enum nr_table_id id, sqlite3_str *c
 		if (!is_of(c->since, c->until, t->release))
 			continue;
 		declared = declaration(t, tables[id].name, c);
-		if (!declared || m->cnt == COLUMNS_MAX)
+		if (!declared || m->cnt == PAGES_COLUMNS)
 			return false;
 		sqlite3_str_appendf(create, "%s\"%s\" %s", comma, c->name, declared);
-		sqlite3_str_appendf(insert, "%s?", comma);
 		comma = ", ";
 		m->col[m->cnt++] = (struct taken){
 			.from = c->from,
@@ -238,38 +314,52 @@ static bool add_columns(struct nr_tables *t, enum nr_table_id id, sqlite3_str *c
 			.other = c->other,
 			.is_text = strncmp(declared, "TEXT", 4) == 0,
 			.not_null = strstr(declared, "NOT NULL") != NULL,
+			.is_key = strstr(declared, "PRIMARY KEY") != NULL,
 		};
 	}
 	return true;
 }
 
+/* The text of its CREATE TABLE, and where its columns come from. */
 int nr_tables_make(struct nr_tables *t, enum nr_table_id id)
 {
-	sqlite3_str *create, *insert;
-	bool is_chain = is_of_chains(tables[id].name), has_all;
-	char *make_sql, *insert_sql;
+	struct made *m = &t->made[id];
+	sqlite3_str *create;
+	bool has_all;
+
+	if (m->sql)
+		return 0;
+	create = sqlite3_str_new(t->schema);
+	sqlite3_str_appendf(create, "CREATE TABLE \"%s\" (", tables[id].name);
+	has_all = add_columns(t, id, create);
+	m->has_index = is_of_chains(tables[id].name);
+	sqlite3_str_appendall(create, m->has_index ? ", PRIMARY KEY (id, stackDepth))" : ")");
+	m->sql = sqlite3_str_finish(create);
+	m->order = ++t->made_cnt;
+	if (!has_all)
+		t->why = "schema.sql lacks a column of tables.def";
+	return m->sql && has_all ? 0 : -1;
+}
+
+/* Once SQLite has the file: the table, if no page made it, and a statement for its rows. */
+static int prepare(struct nr_tables *t, enum nr_table_id id)
+{
+	struct made *m = &t->made[id];
+	sqlite3_str *insert = sqlite3_str_new(t->db);
+	char *sql;
 	int rc = SQLITE_NOMEM;
 
-	if (t->made[id].insert)
-		return 0;
-	create = sqlite3_str_new(t->db);
-	insert = sqlite3_str_new(t->db);
-	sqlite3_str_appendf(create, "CREATE TABLE \"%s\" (", tables[id].name);
-	sqlite3_str_appendf(insert, "INSERT INTO \"%s\" VALUES (", tables[id].name);
-	has_all = add_columns(t, id, create, insert);
-	sqlite3_str_appendall(create, is_chain ? ", PRIMARY KEY (id, stackDepth))" : ")");
+	sqlite3_str_appendf(insert, "INSERT INTO \"%s\" VALUES (?", tables[id].name);
+	for (unsigned i = 1; i < m->cnt; i++)
+		sqlite3_str_appendall(insert, ", ?");
 	sqlite3_str_appendall(insert, ")");
-	make_sql = sqlite3_str_finish(create);
-	insert_sql = sqlite3_str_finish(insert);
-	if (make_sql && insert_sql && has_all)
-		rc = sqlite3_exec(t->db, make_sql, NULL, NULL, NULL);
+	sql = sqlite3_str_finish(insert);
+	if (sql)
+		rc = m->is_entered ? SQLITE_OK : sqlite3_exec(t->db, m->sql, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v3(t->db, insert_sql, -1, SQLITE_PREPARE_PERSISTENT,
-					&t->made[id].insert, NULL);
-	if (!has_all && !t->why)
-		t->why = strdup("schema.sql lacks a column of tables.def");
-	sqlite3_free(make_sql);
-	sqlite3_free(insert_sql);
+		rc = sqlite3_prepare_v3(t->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &m->insert,
+					NULL);
+	sqlite3_free(sql);
 	return rc == SQLITE_OK ? 0 : -1;
 }
 
@@ -293,57 +383,95 @@ int nr_tables_copy(struct nr_tables *t, const char *name)
 
 /* ---- rows ---- */
 
-static int bind_field(struct made *m, int i, const struct taken *c, const struct nr_fields *f)
+static void take_field(struct page_value *v, const struct taken *c, const struct nr_fields *f)
 {
-	unsigned n = c->field;
+	unsigned n = !(f->has >> c->field & 1) && c->other ? c->other : c->field;
 
-	if (!(f->has >> n & 1) && c->other)
-		n = c->other;
-	if (!(f->has >> n & 1) || (f->is_bytes >> n & 1) != c->is_text)
-		return c->not_null ? c->is_text
-					     ? sqlite3_bind_text(m->insert, i, "", 0, SQLITE_STATIC)
-					     : sqlite3_bind_int64(m->insert, i, 0)
-				   : sqlite3_bind_null(m->insert, i);
-	if (c->is_text)
-		return sqlite3_bind_text64(m->insert, i, (const char *)f->bytes[n].data,
-					   f->bytes[n].len, SQLITE_STATIC, SQLITE_UTF8);
-	return sqlite3_bind_int64(m->insert, i, (int64_t)f->value[n]);
-}
-
-static int bind(struct made *m, int i, const struct taken *c, const struct nr_row *row)
-{
-	switch (c->from) {
-	case PAYLOAD:
-		return bind_field(m, i, c, row->payload);
-	case PART:
-		return bind_field(m, i, c, row->part);
-	case KIND:
-		return sqlite3_bind_int64(m->insert, i, row->kind);
-	case NUMBER:
-		return sqlite3_bind_int64(m->insert, i, row->number);
-	case CHAIN:
-		return row->chain || c->not_null ? sqlite3_bind_int64(m->insert, i, row->chain)
-						 : sqlite3_bind_null(m->insert, i);
-	default:
-		return SQLITE_OK; /* NULL, as it is from the beginning */
+	if (!(f->has >> n & 1) || (f->is_bytes >> n & 1) != c->is_text) {
+		v->type = !c->not_null ? PAGE_NULL : c->is_text ? PAGE_TEXT : PAGE_INTEGER;
+		v->number = 0;
+		v->text = "";
+		v->len = 0;
+	} else if (c->is_text) {
+		v->type = PAGE_TEXT;
+		v->text = f->bytes[n].data;
+		v->len = f->bytes[n].len;
+	} else {
+		v->type = PAGE_INTEGER;
+		v->number = (int64_t)f->value[n];
 	}
 }
 
-int nr_tables_add(struct nr_tables *t, enum nr_table_id id, const struct nr_row *row)
+static void take_value(struct page_value *v, const struct taken *c, const struct nr_row *row)
+{
+	v->type = PAGE_INTEGER;
+	switch (c->from) {
+	case PAYLOAD:
+		take_field(v, c, row->payload);
+		break;
+	case PART:
+		take_field(v, c, row->part);
+		break;
+	case KIND:
+		v->number = row->kind;
+		break;
+	case NUMBER:
+		v->number = row->number;
+		break;
+	case CHAIN:
+		v->number = row->chain;
+		v->type = row->chain || c->not_null ? PAGE_INTEGER : PAGE_NULL;
+		break;
+	default:
+		v->type = PAGE_NULL;
+	}
+}
+
+static int insert_row(struct nr_tables *t, enum nr_table_id id, const struct page_value *values)
 {
 	struct made *m = &t->made[id];
 	int rc = SQLITE_OK;
 
-	if (!nr_tables_has(t, id))
-		return 0;
-	if (!m->insert && nr_tables_make(t, id) < 0)
+	if (!m->insert && prepare(t, id) < 0)
 		return -1;
-	for (unsigned i = 0; i < m->cnt && rc == SQLITE_OK; i++)
-		rc = bind(m, (int)i + 1, &m->col[i], row);
+	for (unsigned i = 0; i < m->cnt && rc == SQLITE_OK; i++) {
+		const struct page_value *v = &values[i];
+
+		rc = v->type == PAGE_INTEGER ? sqlite3_bind_int64(m->insert, (int)i + 1, v->number)
+		     : v->type == PAGE_TEXT
+			     ? sqlite3_bind_text64(m->insert, (int)i + 1, v->text, v->len,
+						   SQLITE_STATIC, SQLITE_UTF8)
+			     : sqlite3_bind_null(m->insert, (int)i + 1);
+	}
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(m->insert);
 	if (rc == SQLITE_DONE)
 		rc = sqlite3_reset(m->insert);
-	m->rows++;
 	return rc == SQLITE_OK ? 0 : -1;
+}
+
+int nr_tables_add(struct nr_tables *t, enum nr_table_id id, const struct nr_row *row)
+{
+	struct page_value values[PAGES_COLUMNS];
+	struct made *m = &t->made[id];
+	int64_t rowid = m->rows + 1;
+
+	if (!nr_tables_has(t, id))
+		return 0;
+	if (!m->sql && nr_tables_make(t, id) < 0)
+		return -1;
+	m->rows++;
+	for (unsigned i = 0; i < m->cnt; i++) {
+		take_value(&values[i], &m->col[i], row);
+		if (m->col[i].is_key && !t->db) {
+			rowid = values[i].number;
+			values[i].type = PAGE_NULL;
+		}
+	}
+	if (t->db)
+		return insert_row(t, id, values);
+	page_row(&t->pages, &m->tree, rowid, values, m->cnt);
+	if (m->has_index)
+		page_entry(&t->pages, &m->index, row->chain, row->number, rowid);
+	return t->pages.error ? -1 : 0;
 }

@@ -29,6 +29,8 @@ struct nr_fields {
 	uint64_t has, is_bytes; /* by number */
 	uint64_t repeats;       /* occurs more than once */
 	bool has_large;         /* a number of 64 or more, up to 99 */
+	struct wire_field
+		part; /* the first message from 100 on, which decides the kind; its number 0: none */
 	uint64_t value[64];
 	struct {
 		const uint8_t *data;
@@ -45,12 +47,20 @@ struct nr_row {
 
 struct nr_tables;
 
-/* An empty database at @path, in the shape of @release. NULL with @why. */
+/*
+ * An empty database at @path, in the shape of @release. NULL with @why. Rows are written as pages of the file; SQLite takes it over
+ * with nr_tables_end_pages(), and its list of tables is filled in the order in which they are entered or made.
+ */
 struct nr_tables *nr_tables_open(const char *path, unsigned release, char *why);
+int nr_tables_end_pages(struct nr_tables *t);
+int nr_tables_enter(struct nr_tables *t, enum nr_table_id id);
+/* All others that have rows, in the order of their first rows. */
+int nr_tables_enter_all(struct nr_tables *t);
 sqlite3 *nr_tables_db(struct nr_tables *t);
 /* Whether nsys of that release has the table. */
 bool nr_tables_has(const struct nr_tables *t, enum nr_table_id id);
-/* Makes it, unless its first row has. 0, or -1: nr_tables_why(). */
+/* 0, or -1: nr_tables_why(). */
+/* The table even where it has no row. */
 int nr_tables_make(struct nr_tables *t, enum nr_table_id id);
 int nr_tables_add(struct nr_tables *t, enum nr_table_id id, const struct nr_row *row);
 int64_t nr_tables_rows(const struct nr_tables *t, enum nr_table_id id);

@@ -36,6 +36,8 @@ def shape(db, table):
 
 
 a, b = read(theirs), read(ours)
+if b.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+    sys.exit("the database is not sound")
 tables = [[r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid")] for db in (a, b)]
 bad, count, equal = [], 0, 0
 missing = [t for t in tables[0] if t not in tables[1] and not t.startswith("ENUM_") and t != "TARGET_INFO_CUDA_GPU"]

@@ -63,6 +63,12 @@ static int end(void **state)
 	return 0;
 }
 
+static int is_one(void *ctx, int cnt, char **value, char **names)
+{
+	(void)ctx, (void)cnt, (void)names;
+	return *value ? strcmp(*value, "1") : 1;
+}
+
 static int convert_file(void)
 {
 	int rc;
@@ -72,8 +78,13 @@ static int convert_file(void)
 	rc = nsysrep_convert(report, made, NULL, notes, why);
 	sqlite3_close(db);
 	db = NULL;
-	if (rc == 0)
-		assert_int_equal(sqlite3_open_v2(made, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	if (rc < 0)
+		return rc;
+	assert_int_equal(sqlite3_open_v2(made, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(db, "SELECT 1 / (integrity_check = 'ok') FROM pragma_integrity_check",
+			     is_one, NULL, NULL),
+		SQLITE_OK);
 	return rc;
 }
 
