@@ -96,7 +96,7 @@ void tables_free(struct tables *t);
 	{0, "force-overwrite", OPT_BOOL, NULL, "true|false", "replace existing files",                      \
 	 &(t)->force_overwrite, NULL},                                                                      \
 	{0, "force-export", OPT_BOOL, NULL, "true|false",                                                   \
-	 "accepted; nothing is exported here, and a database older than its .nsys-rep is refused",          \
+	 "accepted; nothing is exported here, and a database older than its .nsys-rep is not taken",          \
 	 unused, NULL},                                                                                     \
 	{0, "sqlite", OPT_STRING, NULL, "FILE", "database to read for FILE.nsys-rep", &(t)->sqlite, NULL},  \
 	{0, "help-formats", OPT_FLAG, NULL, NULL, "list the formats; also =NAME", unused, NULL}

@@ -94,6 +94,9 @@ static enum state look(const char *path, const char *source)
 	if (fd < 0)
 		return NONE;
 	close(fd);
+	/* Another user could have made it, to be taken for what the report holds. */
+	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
+		return OTHER;
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) ==
 		    SQLITE_OK &&
 	    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL) == SQLITE_OK &&
@@ -198,16 +201,16 @@ static int make(const char *path, const char *to, const char *source, mode_t mod
 	}
 	/* Users without the right to read the report have none to read its database. */
 	if (fstat(fd, &st) == 0)
-		fchmod(fd, st.st_mode & ((mode & 0066) | 0700));
+		fchmod(fd, st.st_mode & ((mode & (S_IRGRP | S_IROTH)) | S_IRUSR | S_IWUSR));
 	close(fd);
 	rc = nsysrep_copy(path, temp, why);
 	if (rc == 0)
 		err = write_source(temp, source) ? new_file_place(temp, to, true) : -EIO;
 	if (err) {
 		snprintf(why, NSYSREP_WHY, "%s: %s", to, new_file_error(err));
-		rc = -1;
+		rc = 1;
 	}
-	if (rc < 0)
+	if (rc != 0)
 		unlink(temp);
 	free(temp);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
