@@ -373,7 +373,12 @@ static sqlite3 *open_report(const char *path, bool damaged, char *why, size_t wh
 		limit_views(db, path);
 	if (rc == SQLITE_OK && !db_read_has_column(db, "StringIds", NULL)) {
 		snprintf(why, why_len,
-			 "%s is an SQLite database, but no report: it has no table StringIds",
+			 db_read_has_column(db, "StringTable", "_id_")
+				 ? "%s is a database of nvprof, which the Visual Profiler (nvvp) "
+				   "reads: "
+				   "it is no report, and is not read here"
+				 : "%s is an SQLite database, but no report: it has no table "
+				   "StringIds",
 			 path);
 		goto fail;
 	}

@@ -1,9 +1,11 @@
 /* container.c - the parts of a report file. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,7 +62,6 @@ static const char *kind_of(const uint8_t *head, size_t len)
 		{"\xfd"
 		 "7zXZ",
 		 5, "packed by xz"},
-		{"QDSTRM", 6, "a recording that nsys has not made a report of yet"},
 		{"==", 2, "a log of nvprof"},
 		{"version https://git-lfs", 23,
 		 "the pointer that git-lfs has in place of the file"},
@@ -376,17 +377,48 @@ int nr_contents_begin(struct nr_contents *c, const struct nr_file *f, char *why)
 	return read_header(c, why);
 }
 
-static bool room(struct nr_bytes *b, uint64_t size)
-{
-	uint8_t *more;
+uint64_t nr_mapped_from = (uint64_t)32 << 20;
 
-	if (size <= b->len)
+static void free_room(struct nr_room *r)
+{
+	if (r->is_mapped)
+		munmap(r->data, r->size);
+	else
+		free(r->data);
+	*r = (struct nr_room){0};
+}
+
+/* A file whose space is taken now: a page that has none would be a signal. NULL with errno. */
+static void *map_room(size_t size)
+{
+	const char *tmp = getenv("TMPDIR");
+	void *data = MAP_FAILED;
+	int fd = open(tmp && *tmp == '/' ? tmp : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int err = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)size);
+
+	if (!err) {
+		data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		err = errno;
+	}
+	if (fd >= 0)
+		close(fd);
+	errno = err;
+	return data == MAP_FAILED ? NULL : data;
+}
+
+/* What was in it is lost. */
+static bool take_room(struct nr_room *r, uint64_t size)
+{
+	if (size <= r->size)
 		return true;
-	more = realloc(b->data, size);
-	if (!more)
+	free_room(r);
+	r->is_mapped = size >= nr_mapped_from;
+	r->data = r->is_mapped ? map_room(size) : malloc(size);
+	if (!r->data) {
+		r->is_mapped = false;
 		return false;
-	b->data = more;
-	b->len = size;
+	}
+	r->size = size;
 	return true;
 }
 
@@ -405,19 +437,15 @@ int64_t nr_contents_block(struct nr_contents *c, char *why)
 
 	/* LZ4 makes at most 255 bytes of one. */
 	if (!read_length(c, &at, &packed) || !read_length(c, &at, &plain) || packed > c->end - at ||
-	    packed > INT_MAX || plain > packed * 255 + 64) {
+	    packed >= NR_BLOCK || plain >= NR_BLOCK || plain > packed * 255 + 64) {
 		snprintf(why, NR_WHY,
 			 "%s is damaged: a block of events at byte %llu has no length that can be",
 			 c->file->path, (unsigned long long)c->at);
 		return -1;
 	}
-	if (plain > NR_BLOCK || packed > NR_BLOCK) {
-		snprintf(why, NR_WHY, "%s has a block of %llu bytes, more than the %llu known here",
-			 c->file->path, (unsigned long long)plain, (unsigned long long)NR_BLOCK);
-		return -1;
-	}
-	if (!room(&c->packed, packed + 1) || !room(&c->block, plain + 1)) {
-		snprintf(why, NR_WHY, "out of memory");
+	if (!take_room(&c->packed, packed + 1) || !take_room(&c->block, plain + 1)) {
+		snprintf(why, NR_WHY, "no room for a block of %llu bytes: %s",
+			 (unsigned long long)plain, strerror(errno));
 		return -1;
 	}
 	if (!read_at(c->file->fd, c->packed.data, packed, at)) {
@@ -466,7 +494,7 @@ void nr_contents_end(struct nr_contents *c)
 {
 	free(c->target.data);
 	free(c->header_bytes.data);
-	free(c->packed.data);
-	free(c->block.data);
+	free_room(&c->packed);
+	free_room(&c->block);
 	*c = (struct nr_contents){0};
 }

@@ -16,7 +16,7 @@
 #define NR_WHY      1024
 #define NR_PARTS    32
 #define NR_MESSAGE  ((uint64_t)64 << 20) /* bytes of one message outside of blocks */
-#define NR_BLOCK    ((uint64_t)64 << 20) /* unpacked bytes of a block */
+#define NR_BLOCK    INT32_MAX            /* bytes of a block: more, LZ4 does not pack into one */
 #define NR_CONTENTS "Raw Sampling Data"
 
 struct nr_part {
@@ -28,6 +28,14 @@ struct nr_bytes {
 	uint8_t *data;
 	size_t len;
 };
+
+/* Room that only grows: in memory, or, from nr_mapped_from bytes on, in a file that has no name. */
+struct nr_room {
+	uint8_t *data;
+	size_t size;
+	bool is_mapped;
+};
+extern uint64_t nr_mapped_from;
 
 struct nr_file {
 	const char *path;
@@ -60,7 +68,7 @@ struct nr_contents {
 	uint64_t at, end; /* in the file: next byte to be read, end of the part */
 	struct nr_bytes target, header_bytes;
 	struct nr_header header;
-	struct nr_bytes packed, block; /* rooms; @len: how large they are */
+	struct nr_room packed, block;
 };
 
 int nr_contents_begin(struct nr_contents *c, const struct nr_file *f, char *why);

@@ -422,6 +422,7 @@ static void write_notes(const struct convert *c, char *notes)
 	const char *comma = "";
 	size_t at = 0;
 
+#define S(n) ((n) == 1 ? "" : "s")
 #define NOTE(...)                                                                               \
 	do {                                                                                    \
 		at += (size_t)snprintf(notes + at, at < NR_WHY ? NR_WHY - at : 0, __VA_ARGS__); \
@@ -430,18 +431,22 @@ static void write_notes(const struct convert *c, char *notes)
 	} while (0)
 	*notes = 0;
 	if (u->events)
-		NOTE("%s%" PRIu64 " events of %u%s unknown kinds", comma, u->events, u->kind_cnt,
-		     u->kind_cnt == NR_UNKNOWN_MAX ? " or more" : "");
+		NOTE("%s%" PRIu64 " event%s of %u%s unknown kind%s", comma, u->events, S(u->events),
+		     u->kind_cnt, u->kind_cnt == NR_UNKNOWN_MAX ? " or more" : "", S(u->kind_cnt));
 	if (u->fields)
-		NOTE("%s%" PRIu64 " unknown fields of %u%s kinds", comma, u->fields, u->field_cnt,
-		     u->field_cnt == NR_UNKNOWN_MAX ? " or more" : "");
+		NOTE("%s%" PRIu64 " unknown field%s of %u%s kind%s", comma, u->fields, S(u->fields),
+		     u->field_cnt, u->field_cnt == NR_UNKNOWN_MAX ? " or more" : "",
+		     S(u->field_cnt));
 	if (u->settings)
-		NOTE("%s%" PRIu64 " unknown settings", comma, u->settings);
+		NOTE("%s%" PRIu64 " unknown setting%s", comma, u->settings, S(u->settings));
 	if (u->damaged)
-		NOTE("%sthe rest of %" PRIu64 " damaged records", comma, u->damaged);
+		NOTE("%sthe rest of %" PRIu64 " damaged record%s", comma, u->damaged,
+		     S(u->damaged));
 	if (at)
-		NOTE(" were left out");
+		NOTE(" %s left out",
+		     u->events + u->fields + u->settings + u->damaged == 1 ? "was" : "were");
 #undef NOTE
+#undef S
 }
 
 int nsysrep_convert(const char *path, const char *target, const struct nsysrep_progress *progress,

@@ -61,6 +61,8 @@ is "$? $(cat err)" '1 sightline: info: bad.nsys-rep is empty' 'an empty report o
 	tail -c +$((size / 2 + 65)) run.qdrep
 } >bad.nsys-rep
 bad 'damaged' 'a report of nsys with bytes of others in it is damaged'
+sqlite3 nvprof.sqlite 'CREATE TABLE StringTable(_id_ INTEGER PRIMARY KEY, value TEXT)'
+is "$("$BIN" info nvprof.sqlite 2>&1 | cut -d, -f 1)" 'sightline: info: nvprof.sqlite is a database of nvprof' 'a database of nvprof is named as such'
 mkdir -p ro && cp run.qdrep ro/ && mkdir ro/run.qdrep.sqlite
 is "$(XDG_CACHE_HOME=$PWD/cache "$BIN" stats -q -r cuda_gpu_kern_sum -f csv ro/run.qdrep | grep -c elementwise) $(find cache -name '*.nsys-rep.sqlite' | wc -l)" '60 1' 'where no database can be made beside it, it is made in the cache folder'
 

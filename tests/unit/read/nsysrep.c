@@ -416,7 +416,7 @@ static void settings_of_the_recording_have_their_words(void **state)
 	/* Where a field is not known, a setting whose field is not known may be anything. */
 	proto_uint(o, 99, 1);
 	assert_int_equal(convert(), 0);
-	assert_string_equal(notes, "1 unknown settings were left out");
+	assert_string_equal(notes, "1 unknown setting was left out");
 	assert_rows("SELECT value FROM META_DATA_CAPTURE WHERE name = 'HOTKEY_ENABLED'", "");
 	assert_rows("SELECT value FROM META_DATA_CAPTURE WHERE name = 'RUN_DURATION_MS'", "1972");
 }
@@ -458,6 +458,25 @@ static void gpus_contexts_and_streams_become_rows(void **state)
 
 /* ---- blocks ---- */
 
+static void a_large_block_is_unpacked_into_a_file_without_a_name(void **state)
+{
+	uint64_t before = nr_mapped_from;
+
+	(void)state;
+	for (uint64_t i = 0; i < 5000; i++)
+		rep_call(&r, 0, 1, i, i + 1, i);
+	nr_mapped_from = 4096;
+	assert_int_equal(convert(), 0);
+	assert_rows("SELECT count(*), sum(start) FROM CUPTI_ACTIVITY_KIND_RUNTIME",
+		    "5000|12497500");
+	assert_rows("SELECT value FROM StringIds WHERE id = 4", "kernel");
+	setenv("TMPDIR", "/proc", 1);
+	assert_int_equal(convert(), -1);
+	assert_non_null(strstr(why, "no room for a block of"));
+	unsetenv("TMPDIR");
+	nr_mapped_from = before;
+}
+
 static void events_go_over_many_blocks(void **state)
 {
 	(void)state;
@@ -492,6 +511,7 @@ int main(void)
 		TEST(settings_of_the_recording_have_their_words),
 		TEST(gpus_contexts_and_streams_become_rows),
 		TEST(events_go_over_many_blocks),
+		TEST(a_large_block_is_unpacked_into_a_file_without_a_name),
 	};
 #undef TEST
 

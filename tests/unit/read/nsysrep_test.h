@@ -13,6 +13,7 @@
 #include <sqlite3.h>
 
 #include "exporters/read/db_read.h"
+#include "exporters/read/nsysrep/container.h"
 #include "exporters/read/nsysrep/nsysrep.h"
 #include "tests/unit/read/nsysrep_make.h"
 
