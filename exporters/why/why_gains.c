@@ -79,10 +79,11 @@ static void put_gain(FILE *out, const struct why *y, const struct why_gain *g, u
 		snprintf(range, sizeof(range), "%s..%s", low, high);
 	fprintf(out, "%3u  %-6s  %s (%.1f %%)  ", nr, gain_severity_names[g->severity], range,
 		100 * (double)(g->is_up_to ? g->upper : g->lower) / all);
-	if (g->place == PLACE_NONE && g->culprit != WHY_NONE)
+	if (g->place == PLACE_NONE && g->culprit != WHY_NONE) {
 		fputs(why_thread_text(y, y->culprits[g->culprit].part.thread, name, sizeof(name)),
 		      out);
-	else if (y->walk.places.list[g->place].text)
+		why_put_call(out, y, &y->culprits[g->culprit].part.cause);
+	} else if (y->walk.places.list[g->place].text)
 		text_put_people(out, y->walk.places.list[g->place].text);
 	fputs(": ", out);
 	put_action(out, y, g);

@@ -231,18 +231,43 @@ static bool lacks_stack(const struct why *y, const struct why_leaf *l)
 }
 
 /*
- * The culprit that a leaf belongs to: its line's. A leaf without a line goes to its process, but with samples to no culprit: it
- * is the start of a program or of its interpreter. NULL: none; *@rc: not SQLITE_OK: no memory.
+ * The group of a leaf without a line, by thread, reason and call or kernel: index into culprit_of_group; WHY_NONE: none, or no
+ * memory. With samples, what computes without a line is the start of a program or of its interpreter, and no culprit.
  */
+static uint32_t group_of(struct why *y, const struct why_leaf *l, int *rc)
+{
+	const struct why_cause *c = &l->cause;
+	const uint32_t words[] = {l->thread, c->reason, c->name};
+	bool is_wait = c->name != WHY_NONE && c->reason != WHY_KERNEL && c->reason != WHY_NO_CPU;
+	uint32_t number;
+
+	if (y->model.has_samples && !lacks_stack(y, l) && !is_wait)
+		return WHY_NONE;
+	number = tuples_add(&y->groups, words);
+	if (number == WHY_NONE) {
+		*rc = SQLITE_NOMEM;
+	} else if (number == y->culprit_of_group_cnt) {
+		if (!grow(&y->culprit_of_group, y->culprit_of_group_cnt, &y->culprit_of_group_room,
+			  sizeof(*y->culprit_of_group))) {
+			*rc = SQLITE_NOMEM;
+			return WHY_NONE;
+		}
+		y->culprit_of_group[y->culprit_of_group_cnt++].number = 0;
+	}
+	return number;
+}
+
+/* The culprit that a leaf belongs to: its line's, else its group's. NULL: none; *@rc: not SQLITE_OK: no memory. */
 static struct why_culprit *culprit_of(struct why *y, const struct why_leaf *l, int *rc)
 {
-	uint32_t process, place = why_line_of(y, l, &process),
+	uint32_t process, place = why_line_of(y, l, &process), group = WHY_NONE,
 			  *number = &y->culprit_of_place[place];
 
 	if (place == PLACE_NONE) {
-		if (y->model.has_samples && !lacks_stack(y, l))
+		group = group_of(y, l, rc);
+		if (group == WHY_NONE)
 			return NULL;
-		number = &y->culprit_of_process[process];
+		number = &y->culprit_of_group[group].number;
 	}
 	if (!*number) {
 		if (!grow(&y->culprits, y->culprits_cnt, &y->culprits_room, sizeof(*y->culprits))) {
@@ -250,7 +275,7 @@ static struct why_culprit *culprit_of(struct why *y, const struct why_leaf *l, i
 			return NULL;
 		}
 		y->culprits[y->culprits_cnt++] =
-			(struct why_culprit){.place = place, .process = process};
+			(struct why_culprit){.place = place, .process = process, .group = group};
 		*number = (uint32_t)y->culprits_cnt;
 	}
 	return &y->culprits[*number - 1];
@@ -279,16 +304,17 @@ static int collect(struct why *y)
 	return rc;
 }
 
-/* Stores the index of the culprit of each place and process, after culprits were joined and sorted. */
+/* Stores the index of the culprit of each place and group, after culprits were joined and sorted. */
 static void number_culprits(struct why *y, const uint32_t *joined)
 {
 	memset(y->culprit_of_place, 0, y->places_cnt * sizeof(*y->culprit_of_place));
-	memset(y->culprit_of_process, 0, y->model.processes_cnt * sizeof(*y->culprit_of_process));
+	for (size_t i = 0; i < y->culprit_of_group_cnt; i++)
+		y->culprit_of_group[i].number = 0;
 	for (size_t i = 0; i < y->culprits_cnt; i++) {
 		const struct why_culprit *c = &y->culprits[i];
 
 		if (c->place == PLACE_NONE)
-			y->culprit_of_process[c->process] = (uint32_t)i + 1;
+			y->culprit_of_group[c->group].number = (uint32_t)i + 1;
 		else
 			y->culprit_of_place[c->place] = (uint32_t)i + 1;
 	}
@@ -305,11 +331,10 @@ int why_find_culprits(struct why *y)
 
 	y->places_cnt = y->walk.places.cnt;
 	y->culprit_of_place = calloc(y->places_cnt + 1, sizeof(*y->culprit_of_place));
-	y->culprit_of_process = calloc(y->model.processes_cnt + 1, sizeof(*y->culprit_of_process));
+	y->groups.width = 3;
 	joined = calloc(y->places_cnt + 1, sizeof(*joined));
 	y->imports_again = calloc(y->places_cnt + 1, sizeof(*y->imports_again));
-	if (y->culprit_of_place && y->culprit_of_process && joined && y->imports_again &&
-	    find_imports(y))
+	if (y->culprit_of_place && joined && y->imports_again && find_imports(y))
 		rc = collect(y);
 	if (rc == SQLITE_OK && y->culprits_cnt) {
 		qsort(y->culprits, y->culprits_cnt, sizeof(*y->culprits), by_weight);
@@ -326,13 +351,19 @@ int why_find_culprits(struct why *y)
 	return rc;
 }
 
-uint32_t why_culprit_of(const struct why *y, const struct why_leaf *l)
+uint32_t why_culprit_of(struct why *y, const struct why_leaf *l)
 {
-	uint32_t process, place = why_line_of(y, l, &process), number;
+	uint32_t process, place = why_line_of(y, l, &process), number, group;
+	int rc = SQLITE_OK;
 
 	if (!why_is_blamed(y, &l->cause, place) || place >= y->places_cnt)
 		return WHY_NONE;
-	number = place == PLACE_NONE ? y->culprit_of_process[process] : y->culprit_of_place[place];
+	if (place == PLACE_NONE) {
+		group = group_of(y, l, &rc);
+		number = group == WHY_NONE ? 0 : y->culprit_of_group[group].number;
+	} else {
+		number = y->culprit_of_place[place];
+	}
 	return number ? number - 1 : WHY_NONE;
 }
 

@@ -15,6 +15,7 @@
 #define MANY     10   /* pieces */
 #define LEFT     0.45 /* share of the calls left by GAIN_BATCH: less than half */
 #define UNEVEN   1.4  /* the longest part by the mean */
+#define WHOLE    0.9  /* of the time looked at: all of it */
 #define SURE     0.6
 #define SEVERE   0.10
 #define BAD      0.02
@@ -281,6 +282,17 @@ static size_t looked_at(const struct why *y)
 	return cnt;
 }
 
+/* Can something be done about it? Of what computes without a line, and of a range that is all of the time, only its name is known. */
+static bool is_change(const struct why *y, const struct why_culprit *c)
+{
+	bool is_all = (double)c->ns >= WHOLE * (double)y->ns;
+
+	if (c->place == PLACE_NONE)
+		return c->part.cause.name != WHY_NONE && !is_all;
+	return !is_all || y->walk.places.list[c->place].file ||
+	       y->walk.places.list[c->place].function;
+}
+
 /* A gain for each culprit that is not at the line of a larger one. */
 static int list_gains(struct why *y, size_t cnt)
 {
@@ -291,7 +303,7 @@ static int list_gains(struct why *y, size_t cnt)
 		struct why_gain g = {
 			.culprit = i, .place = c->place, .sure = c->sure, .upper = c->ns};
 
-		if (seen >> i & 1)
+		if (seen >> i & 1 || !is_change(y, c))
 			continue;
 		for (uint32_t k = i; k < cnt; k++)
 			if (k == i || (!(seen >> k & 1) && is_same_line(y, c, &y->culprits[k])))

@@ -221,7 +221,8 @@ void why_free(struct why *y)
 	free(y->parts);
 	free(y->culprits);
 	free(y->culprit_of_place);
-	free(y->culprit_of_process);
+	free(y->culprit_of_group);
+	tuples_free(&y->groups);
 	free(y->imports_again);
 	free(y->gains);
 }

@@ -34,14 +34,19 @@ struct why_part {
  * child processes and interpreters take on its behalf. Lines of a computing function are one culprit.
  */
 struct why_culprit {
-	uint32_t place; /* PLACE_NONE: no line is known, only the program */
+	uint32_t place; /* PLACE_NONE: no line is known, only the group */
 	uint32_t process;
+	uint32_t group; /* thread, reason and call or kernel of what has no line: tuple of groups */
 	int64_t ns, part_ns;
 	int64_t of_reason[WHY_REASON_CNT];
 	struct why_part part; /* the one with most time */
 	double sure;          /* as of parts */
 	int64_t itself; /* of ns: compiled code of the line itself computes, and calls nothing */
 	bool is_of_processes; /* processes are made at this line, or waited for */
+};
+
+struct why_number {
+	uint32_t number;
 };
 
 struct why {
@@ -58,7 +63,9 @@ struct why {
 	WHY_LIST(why_part, parts); /* most time first */
 	WHY_LIST(why_culprit,
 		 culprits); /* most time first; without start-up and leaves without a place */
-	uint32_t *culprit_of_place, *culprit_of_process; /* index + 1; 0: none */
+	struct tuples groups;
+	uint32_t *culprit_of_place;             /* index + 1; 0: none */
+	WHY_LIST(why_number, culprit_of_group); /* likewise */
 	bool *imports_again; /* by place: does the line import the same module again and again? */
 	size_t places_cnt;
 	WHY_LIST(why_gain, gains); /* notes last, the largest lower bound first */
@@ -84,7 +91,7 @@ bool why_is_blamed(const struct why *y, const struct why_cause *cause, uint32_t 
 /* Does the way to @hop have a wait at @line for a child process? */
 bool why_is_in_child(const struct why *y, uint32_t hop, uint32_t line);
 /* The index of the culprit of a leaf; WHY_NONE: none. */
-uint32_t why_culprit_of(const struct why *y, const struct why_leaf *l);
+uint32_t why_culprit_of(struct why *y, const struct why_leaf *l);
 /* gains.c. SQLite's result code. */
 int why_find_gains(struct why *y);
 /* A culprit's time without waits for a CPU, which may be due to other programs, and without kernels, the purpose of a GPU. */

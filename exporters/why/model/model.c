@@ -332,6 +332,8 @@ int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *sco
 	if (rc == SQLITE_OK)
 		rc = why_read_gpu(m);
 	if (rc == SQLITE_OK)
+		rc = why_read_ranges(m);
+	if (rc == SQLITE_OK)
 		rc = why_read_objects(m);
 	if (rc == SQLITE_OK)
 		rc = read_sampling(m);
@@ -360,6 +362,7 @@ void why_model_free(struct why_model *m)
 		free(t->objects);
 		free(t->faults);
 		free(t->ios);
+		free(t->ranges);
 	}
 	for (size_t i = 0; i < m->processes_cnt; i++)
 		free(m->processes[i].exe);
@@ -378,6 +381,7 @@ void why_model_free(struct why_model *m)
 	free(m->ends);
 	free(m->ios);
 	free(m->losses);
+	why_free_ranges(m);
 	id_map_free(&m->tids);
 	id_map_free(&m->pids);
 	id_map_free(&m->stacks);

@@ -60,6 +60,18 @@ struct why_sample {
 	uint32_t stack;
 };
 
+/* From @time on, the innermost NVTX range of a thread has this name; WHY_NONE: there is no range. */
+struct why_range {
+	int64_t time;
+	uint32_t name;
+};
+
+struct why_range_name {
+	char *text;
+	uint32_t stem;     /* the name with # for numbers; WHY_NONE: it has none */
+	uint32_t variants; /* names that have this stem */
+};
+
 /* A page fault of the thread, over at @time. */
 struct why_fault {
 	int64_t time;
@@ -89,7 +101,8 @@ struct why_thread {
 	WHY_LIST(why_sample, offs);    /* stacks with which it left the CPU */
 	WHY_LIST(why_object, objects);
 	WHY_LIST(why_fault, faults);
-	WHY_LIST(why_io, ios); /* requests of the thread */
+	WHY_LIST(why_io, ios);       /* requests of the thread */
+	WHY_LIST(why_range, ranges); /* only where stacks are missing */
 };
 
 struct why_process {
@@ -164,6 +177,7 @@ struct why_model {
 	WHY_LIST(why_process, processes);
 	size_t processes_seen; /* of them, known before calls are read: is_near decides about calls of these alone */
 	struct tuples whats, kinds;
+	WHY_LIST(why_range_name, range_names);
 	WHY_LIST(why_op, ops); /* in order of start */
 	int64_t *reach;        /* by block of operations: when it and all before it are over */
 	WHY_LIST(why_launch, launches); /* in order of process, correlation */

@@ -38,5 +38,8 @@ static inline bool why_is_outermost(const struct why_call *list, size_t i, size_
 }
 /* model_calls.c: the last call, if it never returned, has the rest of the time. */
 void why_end_calls(struct why_call *list, size_t cnt);
+/* model_ranges.c: NVTX ranges; after calls and samples are read. */
+int why_read_ranges(struct why_model *m);
+void why_free_ranges(struct why_model *m);
 /* model_gpu.c: GPU work, and the calls that started it; after all calls are read. */
 int why_read_gpu(struct why_model *m);

@@ -47,12 +47,14 @@ static int count_row(void *model, sqlite3_value **v)
 /* The root of a report without a process tree: the thread with most calls and switches. */
 static int find_busiest(struct why_model *m)
 {
-	static const char *const tables[] = {"OSRT_API", "CUPTI_ACTIVITY_KIND_RUNTIME"};
+	static const char *const tables[] = {"OSRT_API", "CUPTI_ACTIVITY_KIND_RUNTIME",
+					     "NVTX_EVENTS", "COMPOSITE_EVENTS"};
 	int rc = SQLITE_OK;
 	size_t most = 0;
 
-	for (size_t i = 0; i < 2 && rc == SQLITE_OK; i++) {
-		bool is = is_swept(m, tables[i], "thread_calls");
+	/* Ranges and samples make a thread known where nothing else does. */
+	for (size_t i = 0; i < 4 && rc == SQLITE_OK && (i < 2 || !m->threads_cnt); i++) {
+		bool is = i < 2 && is_swept(m, tables[i], "thread_calls");
 		char from[80];
 
 		snprintf(from, sizeof(from),
@@ -145,12 +147,24 @@ static int find_ranks(struct why_model *m)
 		rank_row, m);
 }
 
+/* globalTid */
+static bool thread_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	return why_model_thread(m, sqlite3_column_int64(stmt, 0)) != WHY_NONE;
+}
+
 int why_find_near(struct why_model *m, const struct why_scope *scope)
 {
 	bool is_all = scope->is_all || scope->thread;
 	uint32_t focus, *group;
 	int rc = find_root(m);
 
+	/* Ranges that are asked for may be all that is known of a thread. */
+	if (rc == SQLITE_OK && is_all)
+		rc = why_rows(m->db,
+			      "SELECT DISTINCT globalTid FROM NVTX_EVENTS WHERE eventType IN (59, "
+			      "60) AND globalTid IS NOT NULL",
+			      thread_row, m);
 	if (rc == SQLITE_OK)
 		rc = find_ranks(m);
 	if (rc != SQLITE_OK)

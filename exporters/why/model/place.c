@@ -117,6 +117,20 @@ static uint32_t place_of_frame(struct places *p, struct frame *f)
 	return number;
 }
 
+uint32_t places_of_range(struct places *p, const char *name)
+{
+	struct place made = {.is_own = true};
+	uint32_t number = PLACE_NONE;
+
+	if (asprintf(&made.text, "range %s", name) >= 0)
+		number = intern(p, &made);
+	else
+		made.text = NULL;
+	p->has_failed |= number == PLACE_NONE;
+	free(made.text);
+	return number;
+}
+
 /* ---- stacks ---- */
 
 /* On whose behalf the innermost frames ran, as far as they are known. */

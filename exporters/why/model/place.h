@@ -46,7 +46,7 @@ struct places {
 	struct place_of_stack *of_stack; /* by number of the stack */
 	size_t stack_room;
 	bool are_all_read;
-	bool has_failed; /* a stack could not be read: no memory, or an error of the file */
+	bool has_failed;      /* a stack could not be read: no memory, or an error of the file */
 	struct slots by_text; /* of list */
 };
 
@@ -55,5 +55,7 @@ int places_open(struct places *p, sqlite3 *db);
 void places_close(struct places *p);
 /* Reads the places of all stacks of a report whose stacks cannot be found one by one: reports of nsys. SQLite's result code. */
 int places_read(struct places *p, const struct id_map *stacks);
+/* The place of an NVTX range; PLACE_NONE: no memory. */
+uint32_t places_of_range(struct places *p, const char *name);
 /* The place of a stack: @number in the caller's map, @id in the report. PLACE_NONE: none, or no memory. */
 uint32_t places_of(struct places *p, uint32_t number, int64_t id, uint8_t *flags);

@@ -307,13 +307,44 @@ void walk_states(struct walk *w, const struct at *at, int64_t from, int64_t to)
 	states(w, at, from, to);
 }
 
+uint32_t walk_range(const struct walk *w, uint32_t thread, int64_t time)
+{
+	const struct why_thread *t = &w->m->threads[thread];
+	size_t i = why_last(t->ranges, t->ranges_cnt, sizeof(*t->ranges), time);
+
+	return i == t->ranges_cnt || t->ranges[i].name == WHY_NONE ? PLACE_NONE
+								   : w->range_of[t->ranges[i].name];
+}
+
+void walk_by_range(struct walk *w, const struct at *at, int64_t from, int64_t to, walk_part *part)
+{
+	const struct why_thread *t = &w->m->threads[at->thread];
+	size_t i = why_last(t->ranges, t->ranges_cnt, sizeof(*t->ranges), from);
+	uint32_t before = w->range;
+
+	i = i == t->ranges_cnt ? 0 : i + 1;
+	for (int64_t x = from, end; x < to; x = end, i++) {
+		uint32_t name = i ? t->ranges[i - 1].name : WHY_NONE;
+
+		end = i < t->ranges_cnt ? earlier(to, t->ranges[i].time) : to;
+		w->range = name == WHY_NONE ? PLACE_NONE : w->range_of[name];
+		part(w, *at, x, end);
+	}
+	w->range = before;
+}
+
+static void own_states(struct walk *w, struct at at, int64_t from, int64_t to)
+{
+	states(w, &at, from, to);
+}
+
 void walk_own(struct walk *w, uint32_t thread, int64_t from, int64_t to, walk_span *span, void *ctx)
 {
 	struct at at = {.thread = thread, .sure = SURE};
 
 	w->span = span;
 	w->span_ctx = ctx;
-	states(w, &at, from, to);
+	walk_by_range(w, &at, from, to, own_states);
 	w->span = NULL;
 }
 
@@ -331,7 +362,10 @@ int walk_open(struct walk *w, const struct why_model *m)
 		return rc;
 	w->reason_of = calloc(m->names.cnt + 1, 1);
 	w->object_is = calloc(m->objects.cnt + 1, 1);
-	if (!w->reason_of || !w->object_is ||
+	w->range_of = calloc(m->range_names_cnt + 1, sizeof(*w->range_of));
+	for (size_t i = 0; w->range_of && i < m->range_names_cnt; i++)
+		w->range_of[i] = places_of_range(&w->places, m->range_names[i].text);
+	if (!w->reason_of || !w->object_is || !w->range_of ||
 	    !grow(&w->hops, w->hops_cnt, &w->hops_room, sizeof(*w->hops)))
 		return SQLITE_NOMEM;
 	w->hops[w->hops_cnt++] = (struct why_hop){0};
@@ -360,5 +394,6 @@ void walk_free(struct walk *w)
 	slots_free(&w->hop_of);
 	free(w->reason_of);
 	free(w->object_is);
+	free(w->range_of);
 	free(w->pieces);
 }

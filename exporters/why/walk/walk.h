@@ -79,8 +79,10 @@ struct walk {
 	struct {
 		uint32_t disk;
 		int64_t ns;
-	} io;          /* of the next leaf, likewise */
-	bool is_short; /* of memory */
+	} io;               /* of the next leaf, likewise */
+	uint32_t range;     /* place of what has no stack now: an NVTX range; PLACE_NONE: none */
+	uint32_t *range_of; /* by number of a name of ranges: its place */
+	bool is_short;      /* of memory */
 	bool keeps_pieces;
 	uint32_t span_no; /* of the span that is covered now */
 	WHY_LIST(why_piece, pieces);

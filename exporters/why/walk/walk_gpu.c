@@ -24,6 +24,8 @@ struct why_cause walk_cause_of_op(struct walk *w, const struct why_op *o)
 	if (what->stack == WHY_NONE)
 		what = why_what(m, &m->threads[l->thread].gpu[l->call]);
 	cause.place = walk_place(w, what->stack, &flags);
+	if (cause.place == PLACE_NONE)
+		cause.place = walk_range(w, l->thread, why_launch_call(m, l)->start);
 	return cause;
 }
 
@@ -119,7 +121,7 @@ static void gpu_wait(struct walk *w, const struct at *at, const struct why_call 
 	}
 }
 
-void walk_at(struct walk *w, struct at at, int64_t from, int64_t to)
+static void at_calls(struct walk *w, struct at at, int64_t from, int64_t to)
 {
 	const struct why_thread *t = &w->m->threads[at.thread];
 	size_t i = why_last(t->gpu, t->gpu_cnt, sizeof(*t->gpu), from);
@@ -140,4 +142,9 @@ void walk_at(struct walk *w, struct at at, int64_t from, int64_t to)
 	}
 	if (x < to)
 		walk_states(w, &at, x, to);
+}
+
+void walk_at(struct walk *w, struct at at, int64_t from, int64_t to)
+{
+	walk_by_range(w, &at, from, to, at_calls);
 }

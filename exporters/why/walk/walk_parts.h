@@ -51,6 +51,11 @@ struct why_cause walk_cause_of_call(struct walk *w, const struct why_thread *t,
 /* Why the thread left the CPU at @time. */
 struct why_cause walk_cause_of_wait(struct walk *w, const struct why_thread *t, int64_t time,
 				    bool is_on_disk, double *sure);
+/* The place of the innermost range of a thread at @time; PLACE_NONE: none. */
+uint32_t walk_range(const struct walk *w, uint32_t thread, int64_t time);
+/* Calls @part for each part of [@from, @to) in which the thread has the same innermost range. */
+typedef void walk_part(struct walk *w, struct at at, int64_t from, int64_t to);
+void walk_by_range(struct walk *w, const struct at *at, int64_t from, int64_t to, walk_part *part);
 /* [@from, @to) of a thread by its states alone: no work of a GPU is looked at. */
 void walk_states(struct walk *w, const struct at *at, int64_t from, int64_t to);
 /* walk_gpu.c: the cause of a wait for an operation; all of [@from, @to). */

@@ -70,6 +70,7 @@ static void add_piece(struct walk *w, struct why_leaf *l, int64_t ns)
 struct why_leaf *walk_leaf(struct walk *w, const struct at *at, const struct why_cause *cause,
 			   int64_t ns, double sure)
 {
+	struct why_cause in_range = *cause;
 	struct why_leaf key = {.cause = *cause,
 			       .process = w->m->threads[at->thread].process,
 			       .hop = at->hop,
@@ -79,6 +80,11 @@ struct why_leaf *walk_leaf(struct walk *w, const struct at *at, const struct why
 
 	if (ns <= 0)
 		return NULL;
+	/* Time that was not recorded has no place. */
+	if (w->range != PLACE_NONE && cause->place == PLACE_NONE && cause->reason != WHY_UNKNOWN) {
+		in_range.place = key.cause.place = w->range;
+		cause = &in_range;
+	}
 	if (w->span) {
 		w->span(w->span_ctx, cause, ns);
 		return NULL;

@@ -4,7 +4,7 @@
 static const char *const tables[] = {"SAMPLING_CALLCHAINS", "OSRT_CALLCHAINS", "CUDA_CALLCHAINS",
 				     "SYSCALL_CALLCHAINS"};
 
-/* The tables of nsys instead of ours. */
+/* Tables as nsys has them. */
 static void report_of_nsys(void)
 {
 	report(60);
