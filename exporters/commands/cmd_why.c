@@ -80,6 +80,8 @@ int cmd_why(int argc, char **argv)
 		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
 		{0, "thread", OPT_INT, "1:9223372036854775807", "TID",
 		 "of this thread (default: the main thread of the program)", &o.ask.tid, NULL},
+		{0, "process", OPT_INT, "1:4194304", "PID",
+		 "of the main thread of this process, as long as it lived", &o.ask.pid, NULL},
 		{0, "gpu", OPT_INT, "0:2147483647", "N",
 		 "of this GPU: what it did, and why it did nothing", &o.ask.gpu, &o.ask.of_gpu},
 		{0, "nvtx", OPT_STRING, NULL, "RANGE",

@@ -80,8 +80,8 @@ static void put_gain(FILE *out, const struct why *y, const struct why_gain *g, u
 	fprintf(out, "%3u  %-6s  %s (%.1f %%)  ", nr, gain_severity_names[g->severity], range,
 		100 * (double)(g->is_up_to ? g->upper : g->lower) / all);
 	if (g->place == PLACE_NONE && g->culprit != WHY_NONE) {
-		fputs(why_thread_text(y, y->culprits[g->culprit].part.thread, name, sizeof(name)),
-		      out);
+		text_put_people(out, why_thread_text(y, y->culprits[g->culprit].part.thread, name,
+						     sizeof(name)));
 		why_put_call(out, y, &y->culprits[g->culprit].part.cause);
 	} else if (y->walk.places.list[g->place].text)
 		text_put_people(out, y->walk.places.list[g->place].text);

@@ -157,6 +157,32 @@ static void put_steps(struct writer *w, const struct why *y)
 	json_close(w, '}');
 }
 
+/* Processes that work while the root waits for them. */
+static void put_busy(struct writer *w, const struct why *y)
+{
+	const struct why_busy *b = &y->busy;
+	char name[72];
+
+	json_line(w, 1);
+	json_open(w, "processes", '[');
+	for (size_t i = 0; i < b->list_cnt; i++) {
+		const struct why_busy_process *p = &b->list[i];
+
+		json_line(w, 2);
+		json_open(w, NULL, '{');
+		json_int(w, "pid", y->model.processes[p->process].pid & 0xffffff);
+		json_text(w, "command", why_command(y, p->process, name, sizeof(name)));
+		json_int(w, "cpu_ns", p->run);
+		json_int(w, "ready_ns", p->ready);
+		json_bool(w, "focus",
+			  b->is_moved && y->model.threads[y->focus].process == p->process);
+		if (b->tail == p->process && b->tail_ns)
+			json_int(w, "alone_at_end_ns", b->tail_ns);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
 static void put_gpus(struct writer *w, const struct why *y)
 {
 	if (!y->gpus.list_cnt)
@@ -266,6 +292,7 @@ void why_put_json(FILE *out, const struct why *y, const char *report)
 	json_close(&w, ']');
 	why_put_json_gains(&w, y);
 	put_steps(&w, y);
+	put_busy(&w, y);
 	put_gpus(&w, y);
 	put_notes(&w, y);
 	put_checks(&w, y);

@@ -123,8 +123,12 @@ static void put_culprit(FILE *out, const struct why *y, const struct why_culprit
 
 	fprintf(out, "%3u  %5.1f %%  %8s  ", nr, 100.0 * (double)c->ns / (double)wall,
 		why_time_text(c->ns, ns));
-	if (c->place == PLACE_NONE)
-		fprintf(out, "%s, no stack", why_thread_text(y, c->part.thread, buf, sizeof(buf)));
+	if (c->place == PLACE_NONE) {
+		text_put_people(out, c->process == y->model.threads[y->focus].process
+					     ? why_thread_text(y, c->part.thread, buf, sizeof(buf))
+					     : why_command(y, c->process, buf, sizeof(buf)));
+		fputs(", no stack", out);
+	}
 	why_put_place(out, y, c->place);
 	fprintf(out, ": %s", why_reason_text(reason));
 	why_put_call(out, y, &c->part.cause);
@@ -209,6 +213,56 @@ static void put_steps(FILE *out, const struct why *y)
 	}
 }
 
+/* The processes that work, one line for each command: what each did, and how to ask for it alone. */
+static void put_busy(FILE *out, const struct why *y)
+{
+	const struct why_busy *b = &y->busy;
+	double all = (double)wall_ns(&y->model.wall);
+	char name[72], ns[WHY_TIME_MAX], wait[WHY_TIME_MAX];
+
+	if (!b->is_moved)
+		return;
+	text_put_people(
+		out, why_command(y, y->model.threads[y->model.root].process, name, sizeof(name)));
+	fprintf(out, " waits for other processes, %s of", why_time_text(b->idle, ns));
+	fprintf(out, " %s; shares are of", why_time_text(wall_ns(&y->model.wall), ns));
+	fprintf(out,
+		" the %s of the process that its end waits for\nProcesses that work, of the wall "
+		"time\n",
+		why_time_text(y->ns, ns));
+	for (size_t i = 0; i < b->list_cnt && i < WHY_BUSY_SHOWN; i++) {
+		const struct why_busy_process *p = &b->list[i];
+
+		fprintf(out, "     %5.1f %%  %8s  ", 100.0 * (double)p->run / all,
+			why_time_text(p->run, ns));
+		text_put_people(out, why_command(y, p->process, name, sizeof(name)));
+		fputs(": on a CPU", out);
+		if (p->wait != WHY_NO_CPU)
+			fprintf(out, "; %s %s", why_reason_text(p->wait),
+				why_time_text(p->wait_ns, wait));
+		fprintf(out, " (--process %lld)\n",
+			(long long)(y->model.processes[p->process].pid & 0xffffff));
+	}
+	if (b->list_cnt > WHY_BUSY_SHOWN)
+		fprintf(out, "     %zu more\n", b->list_cnt - WHY_BUSY_SHOWN);
+}
+
+/* The process that worked alone at the end. */
+static void put_tail(FILE *out, const struct why *y)
+{
+	const struct why_busy *b = &y->busy;
+	char name[72], ns[WHY_TIME_MAX];
+
+	if (b->tail == WHY_NONE || !b->tail_ns)
+		return;
+	fprintf(out, "Alone at the end: ");
+	text_put_people(out, why_command(y, b->tail, name, sizeof(name)));
+	fprintf(out, ", for %s (%.1f %%), when all other processes were done (--process %lld)\n",
+		why_time_text(b->tail_ns, ns),
+		100.0 * (double)b->tail_ns / (double)wall_ns(&y->model.wall),
+		(long long)(y->model.processes[b->tail].pid & 0xffffff));
+}
+
 static void put_head(FILE *out, const struct why *y, const char *report)
 {
 	const struct wall *w = &y->model.wall;
@@ -229,6 +283,7 @@ static void put_head(FILE *out, const struct why *y, const char *report)
 		text_put_people(out, p->exe ? p->exe : "its process");
 	}
 	putc('\n', out);
+	put_busy(out, y);
 	put_spans(out, y);
 }
 
@@ -284,6 +339,7 @@ void why_put_text(FILE *out, const struct why *y, const char *report, bool is_br
 		put_culprit(out, y, &y->culprits[nr], nr + 1);
 	}
 	why_put_gains(out, y, is_brief);
+	put_tail(out, y);
 	put_steps(out, y);
 	why_put_gpus(out, y);
 	why_put_notes(out, y);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/hash.h"
 #include "exporters/why/walk/reason.h"
 #include "exporters/why/answer/why.h"
 
@@ -14,6 +15,19 @@ static bool is_own(const struct why *y, uint32_t place)
 	return place != PLACE_NONE && y->walk.places.list[place].is_own;
 }
 
+/*
+ * Does a program without lines, such as make or a shell, wait there for another one? What the other one does is due to its command,
+ * and to no function of a tool.
+ */
+static bool is_tool(const struct why *y, const struct why_leaf *l, uint32_t hop)
+{
+	const struct why_hop *h = &y->walk.hops[hop];
+
+	return !y->walk.places.list[h->cause.place].file &&
+	       y->model.processes[l->process].command &&
+	       y->model.threads[h->thread].process != l->process;
+}
+
 uint32_t why_line_of(const struct why *y, const struct why_leaf *l, uint32_t *process)
 {
 	const struct walk *w = &y->walk;
@@ -22,7 +36,7 @@ uint32_t why_line_of(const struct why *y, const struct why_leaf *l, uint32_t *pr
 	if (is_own(y, l->cause.place))
 		return l->cause.place;
 	for (uint32_t hop = l->hop; hop; hop = w->hops[hop].parent)
-		if (is_own(y, w->hops[hop].cause.place)) {
+		if (is_own(y, w->hops[hop].cause.place) && !is_tool(y, l, hop)) {
 			*process = w->m->threads[w->hops[hop].thread].process;
 			return w->hops[hop].cause.place;
 		}
@@ -230,19 +244,50 @@ static bool lacks_stack(const struct why *y, const struct why_leaf *l)
 	       l->cause.reason <= WHY_GPU_CALL;
 }
 
+/* Processes with the same command are one, by the first of them. */
+static bool find_commands(struct why *y)
+{
+	const struct why_model *m = &y->model;
+	struct slots by_command = {0};
+	char(*names)[72] = calloc(m->processes_cnt + 1, sizeof(*names));
+	bool ok = names;
+
+	y->command_of = calloc(m->processes_cnt + 1, sizeof(*y->command_of));
+	for (uint32_t i = 0; ok && y->command_of && i < m->processes_cnt; i++) {
+		uint64_t hash = hash_text(why_command(y, i, names[i], sizeof(names[i])));
+		uint32_t at, k;
+
+		for (k = slots_first(&by_command, hash, &at); k != SLOTS_NONE;
+		     k = slots_next(&by_command, hash, &at))
+			if (strcmp(names[k], names[i]) == 0)
+				break;
+		y->command_of[i] = k == SLOTS_NONE ? i : k;
+		if (k == SLOTS_NONE)
+			ok = slots_add(&by_command, hash, i);
+	}
+	free(names);
+	slots_free(&by_command);
+	return ok && y->command_of;
+}
+
 /*
- * The group of a leaf without a line, by thread, reason and call or kernel: index into culprit_of_group; WHY_NONE: none, or no
+ * The group of a leaf without a line, by thread, reason and call or kernel, of other processes by command: index into culprit_of_group; WHY_NONE: none, or no
  * memory. With samples, what computes without a line is the start of a program or of its interpreter, and no culprit.
  */
 static uint32_t group_of(struct why *y, const struct why_leaf *l, int *rc)
 {
 	const struct why_cause *c = &l->cause;
-	const uint32_t words[] = {l->thread, c->reason, c->name};
+	bool is_other = l->process != y->model.threads[y->focus].process;
+	uint32_t words[] = {is_other ? y->command_of[l->process] : l->thread, c->reason, c->name,
+			    is_other};
 	bool is_wait = c->name != WHY_NONE && c->reason != WHY_KERNEL && c->reason != WHY_NO_CPU;
 	uint32_t number;
 
-	if (y->model.has_samples && !lacks_stack(y, l) && !is_wait)
+	if (y->model.has_samples && !lacks_stack(y, l) && !is_wait && !is_other)
 		return WHY_NONE;
+	/* A command is one culprit while it has a CPU or could use one. */
+	if (is_other && !is_wait)
+		words[1] = words[2] = WHY_NONE;
 	number = tuples_add(&y->groups, words);
 	if (number == WHY_NONE) {
 		*rc = SQLITE_NOMEM;
@@ -331,10 +376,11 @@ int why_find_culprits(struct why *y)
 
 	y->places_cnt = y->walk.places.cnt;
 	y->culprit_of_place = calloc(y->places_cnt + 1, sizeof(*y->culprit_of_place));
-	y->groups.width = 3;
+	y->groups.width = 4;
 	joined = calloc(y->places_cnt + 1, sizeof(*joined));
 	y->imports_again = calloc(y->places_cnt + 1, sizeof(*y->imports_again));
-	if (y->culprit_of_place && joined && y->imports_again && find_imports(y))
+	if (y->culprit_of_place && joined && y->imports_again && find_commands(y) &&
+	    find_imports(y))
 		rc = collect(y);
 	if (rc == SQLITE_OK && y->culprits_cnt) {
 		qsort(y->culprits, y->culprits_cnt, sizeof(*y->culprits), by_weight);

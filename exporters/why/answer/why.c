@@ -176,6 +176,71 @@ static int focus_gpu(struct why *y, const struct why_ask *ask, char *text, size_
 	return 0;
 }
 
+static void free_answer(struct why *y)
+{
+	walk_free(&y->walk);
+	why_steps_free(&y->steps);
+	free(y->parts);
+	free(y->culprits);
+	free(y->culprit_of_place);
+	free(y->culprit_of_group);
+	free(y->command_of);
+	tuples_free(&y->groups);
+	free(y->imports_again);
+	free(y->gains);
+	memset(&y->walk, 0, sizeof(y->walk));
+	memset(&y->steps, 0, sizeof(y->steps));
+	memset(&y->groups, 0, sizeof(y->groups));
+	memset(y->of_reason, 0, sizeof(y->of_reason));
+	y->parts = NULL;
+	y->culprits = NULL;
+	y->culprit_of_place = NULL;
+	y->culprit_of_group = NULL;
+	y->command_of = NULL;
+	y->imports_again = NULL;
+	y->gains = NULL;
+	y->parts_cnt = y->parts_room = y->culprits_cnt = y->culprits_room = 0;
+	y->culprit_of_group_cnt = y->culprit_of_group_room = y->gains_cnt = y->gains_room = 0;
+}
+
+/* The answer about the process that works, instead of the root's. */
+static int move(struct why *y, uint32_t process)
+{
+	const struct why_ask ask = {.pid = y->model.processes[process].pid & 0xffffff};
+	char text[256];
+
+	free_answer(y);
+	why_focus_free(&y->time);
+	y->time = (struct why_focus){.thread = WHY_NONE};
+	if (why_find_focus(&y->time, &y->model, &ask, text, sizeof(text)) < 0)
+		return SQLITE_NOMEM;
+	for (size_t i = 0; i < y->busy.list_cnt; i++)
+		if (y->busy.list[i].process == process)
+			y->time.thread = y->busy.list[i].thread;
+	y->busy.is_moved = true;
+	y->focus = y->time.thread;
+	y->from = y->time.from;
+	y->to = y->time.to;
+	y->ns = y->time.ns;
+	return answer(y);
+}
+
+/* Where the root waits for processes that work, they are the answer. */
+static int look_for_work(struct why *y)
+{
+	uint32_t process;
+	int rc = why_find_busy(&y->busy, y);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	process = why_busy_focus(&y->busy, y);
+	if (process != WHY_NONE)
+		rc = move(y, process);
+	if (rc == SQLITE_OK && (y->busy.is_moved || y->busy.tail != WHY_NONE))
+		why_busy_waits(&y->busy, y);
+	return rc;
+}
+
 int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct why_ask *ask,
 	    char *why_text, size_t why_len)
 {
@@ -184,7 +249,7 @@ int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct 
 
 	memset(y, 0, sizeof(*y));
 	y->focus = y->time.thread = WHY_NONE;
-	scope.is_all = ask->nvtx || ask->step || ask->of_gpu;
+	scope.is_all = ask->nvtx || ask->step || ask->of_gpu || ask->pid;
 	rc = why_model_read(&y->model, db, &scope);
 	if (rc != SQLITE_OK) {
 		snprintf(why_text, why_len, "%s", why_error_text(db, rc));
@@ -205,6 +270,9 @@ int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct 
 		rc = why_notice_steps(&y->noticed, &y->model);
 	if (rc == SQLITE_OK)
 		rc = answer(y);
+	if (rc == SQLITE_OK && y->time.spans_cnt && !ask->tid && !ask->pid && !y->time.name &&
+	    !y->gpu && y->model.has_switches)
+		rc = look_for_work(y);
 	if (rc != SQLITE_OK)
 		snprintf(why_text, why_len, "%s", sqlite3_errstr(rc));
 	return rc == SQLITE_OK ? 0 : -1;
@@ -212,17 +280,10 @@ int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct 
 
 void why_free(struct why *y)
 {
-	walk_free(&y->walk);
+	free_answer(y);
 	why_model_free(&y->model);
 	why_focus_free(&y->time);
 	why_focus_free(&y->noticed);
-	why_steps_free(&y->steps);
 	why_gpus_free(&y->gpus);
-	free(y->parts);
-	free(y->culprits);
-	free(y->culprit_of_place);
-	free(y->culprit_of_group);
-	tuples_free(&y->groups);
-	free(y->imports_again);
-	free(y->gains);
+	why_busy_free(&y->busy);
 }

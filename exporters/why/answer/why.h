@@ -2,7 +2,8 @@
  * why.h - where the wall time of a report's focus thread went, and the reasons of its waits: the answer of sightline why, and the
  * head of sightline analyze.
  *
- * The focus thread is the main thread of the root process. The time of a wait for another thread is attributed to that thread: to
+ * The focus thread is the main thread of the root process; where that waits for processes that work, the busiest thread of the one
+ * that its end waits for. The time of a wait for another thread is attributed to that thread: to
  * its causes, with the way to it.
  */
 #pragma once
@@ -11,6 +12,7 @@
 
 #include "exporters/why/model/focus.h"
 #include "exporters/why/walk/gpu.h"
+#include "exporters/why/answer/busy.h"
 #include "exporters/why/answer/gains.h"
 #include "exporters/why/walk/steps.h"
 #include "exporters/why/walk/walk.h"
@@ -58,11 +60,13 @@ struct why {
 	struct why_focus time; /* the spans of that time */
 	struct why_steps steps;
 	struct why_focus noticed; /* steps that were not asked for */
+	struct why_busy busy;
 	struct why_gpus gpus;
 	const struct why_gpu *gpu; /* the GPU that is explained; NULL: a thread is */
 	WHY_LIST(why_part, parts); /* most time first */
 	WHY_LIST(why_culprit,
-		 culprits); /* most time first; without start-up and leaves without a place */
+		 culprits);   /* most time first; without start-up and leaves without a place */
+	uint32_t *command_of; /* by process: the first one with the same command */
 	struct tuples groups;
 	uint32_t *culprit_of_place;             /* index + 1; 0: none */
 	WHY_LIST(why_number, culprit_of_group); /* likewise */
@@ -104,5 +108,7 @@ void why_put_json(FILE *out, const struct why *y, const char *report);
 
 /* A text of StringIds; malloc'd, NULL: none. */
 char *why_string(const struct why *y, const struct id_map *map, uint32_t number);
+/* "python3 train.py", "cc1 a.c": the program, and the file that it is about; @buf of at least 64 bytes. */
+const char *why_command(const struct why *y, uint32_t process, char *buf, size_t len);
 /* "main thread", "python3 thread 4711", "gcc"; @buf of at least 64 bytes. */
 const char *why_thread_text(const struct why *y, uint32_t thread, char *buf, size_t len);

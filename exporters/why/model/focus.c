@@ -40,6 +40,23 @@ static int64_t nearest_thread(const struct why_model *m, int64_t tid)
 	return best;
 }
 
+/* The main thread of a process, or the one of its threads that is known. */
+static int main_of(struct why_focus *f, const struct why_model *m, int64_t pid, char *text,
+		   size_t len)
+{
+	f->thread = WHY_NONE;
+	for (uint32_t i = 0; i < m->threads_cnt; i++) {
+		const struct why_process *p = &m->processes[m->threads[i].process];
+
+		if ((p->pid & 0xffffff) == pid && (f->thread == WHY_NONE || p->main_thread == i))
+			f->thread = i;
+	}
+	if (f->thread != WHY_NONE)
+		return 0;
+	snprintf(text, len, "no thread of process %lld is in the report", (long long)pid);
+	return -1;
+}
+
 static int thread_of(struct why_focus *f, const struct why_model *m, int64_t tid, char *text,
 		     size_t len)
 {
@@ -373,20 +390,31 @@ int why_notice_steps(struct why_focus *f, const struct why_model *m)
 	return rc;
 }
 
-static int whole(struct why_focus *f, const struct why_model *m)
+/* All of the time; of a process, its life. */
+static int whole(struct why_focus *f, const struct why_model *m, bool is_life)
 {
+	struct why_span all = {m->wall.start, m->wall.end, 0};
+
 	if (f->thread == WHY_NONE || m->wall.end <= m->wall.start)
 		return 0;
 	if (!grow(&f->spans, f->spans_cnt, &f->spans_room, sizeof(*f->spans)))
 		return -1;
-	f->spans[f->spans_cnt++] = (struct why_span){m->wall.start, m->wall.end, 0};
+	if (is_life) {
+		const struct why_process *p = &m->processes[m->threads[f->thread].process];
+
+		all.start = p->start > all.start ? p->start : all.start;
+		all.end = p->end < all.end ? p->end : all.end;
+	}
+	if (all.end > all.start)
+		f->spans[f->spans_cnt++] = all;
 	return 0;
 }
 
 int why_find_focus(struct why_focus *f, const struct why_model *m, const struct why_ask *ask,
 		   char *text, size_t len)
 {
-	int rc = thread_of(f, m, ask->tid, text, len);
+	int rc = ask->pid ? main_of(f, m, ask->pid, text, len)
+			  : thread_of(f, m, ask->tid, text, len);
 	size_t seen;
 
 	if (rc == 0 && ask->step) {
@@ -397,7 +425,7 @@ int why_find_focus(struct why_focus *f, const struct why_model *m, const struct 
 			rc = failed(m, rc, text, len);
 		else if (!f->spans_cnt)
 			rc = no_range(m, ask->nvtx, seen, text, len);
-	} else if (rc == 0 && (rc = whole(f, m)) < 0) {
+	} else if (rc == 0 && (rc = whole(f, m, ask->pid)) < 0) {
 		snprintf(text, len, "out of memory");
 	}
 	f->from = f->spans_cnt ? f->spans[0].start : m->wall.start;

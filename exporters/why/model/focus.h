@@ -7,6 +7,7 @@
 
 struct why_ask {     /* all zero: the main thread of the root process, all of its time */
 	int64_t tid; /* globalTid or tid; 0: not asked for */
+	int64_t pid; /* of a process: its main thread, as long as it lives; 0: not asked for */
 	const char
 		*nvtx; /* "RANGE" or "DOMAIN:RANGE", % stands for anything; NULL: not asked for */
 	const char *

@@ -124,11 +124,22 @@ size_t why_last(const void *list, size_t cnt, size_t size, int64_t time)
 
 /* ---- processes ---- */
 
+/* The last text counts; NULL: none. False: no memory. */
+static bool keep_text(char **to, const char *text)
+{
+	if (!text)
+		return true;
+	free(*to);
+	*to = strdup(text);
+	return *to != NULL;
+}
+
 /* globalPid, parentGlobalPid, start, end, traced, exe: an image; the last image of a process gives its name. */
 static bool image_row(struct why_model *m, sqlite3_stmt *stmt)
 {
 	uint32_t number = why_model_process(m, sqlite3_column_int64(stmt, 0) >> 24);
 	const char *exe = (const char *)sqlite3_column_text(stmt, 5);
+	const char *command = (const char *)sqlite3_column_text(stmt, 6);
 	struct why_process *p;
 
 	if (number == WHY_NONE)
@@ -140,11 +151,7 @@ static bool image_row(struct why_model *m, sqlite3_stmt *stmt)
 	p->end = sqlite3_column_type(stmt, 3) == SQLITE_NULL ? INT64_MAX
 							     : sqlite3_column_int64(stmt, 3);
 	p->traced |= sqlite3_column_int(stmt, 4) != 0;
-	if (exe) {
-		free(p->exe);
-		p->exe = strdup(exe);
-	}
-	return !exe || p->exe;
+	return keep_text(&p->exe, exe) && keep_text(&p->command, command);
 }
 
 uint32_t why_model_root(const struct why_model *m)
@@ -317,10 +324,11 @@ int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *sco
 	else if (rc == SQLITE_OK)
 		rc = wall_read(db, scope->filter, &m->wall);
 	if (rc == SQLITE_OK)
-		rc = why_rows(db,
-			      "SELECT globalPid, parentGlobalPid, start, end, traced, exe "
-			      "FROM SL_PROCESS_TREE ORDER BY start",
-			      image_row, m);
+		rc = why_rows(
+			db,
+			"SELECT globalPid, parentGlobalPid, start, end, traced, exe, commandLine "
+			"FROM SL_PROCESS_TREE ORDER BY start",
+			image_row, m);
 	if (rc == SQLITE_OK)
 		rc = read_switches(m);
 	if (rc == SQLITE_OK)
@@ -364,8 +372,10 @@ void why_model_free(struct why_model *m)
 		free(t->ios);
 		free(t->ranges);
 	}
-	for (size_t i = 0; i < m->processes_cnt; i++)
+	for (size_t i = 0; i < m->processes_cnt; i++) {
 		free(m->processes[i].exe);
+		free(m->processes[i].command);
+	}
 	free(m->samples.refused);
 	free(m->samples.no_python);
 	free(m->threads);

@@ -108,7 +108,7 @@ struct why_thread {
 struct why_process {
 	int64_t pid; /* globalPid >> 24 */
 	int64_t parent, start, end;
-	char *exe; /* NULL: not known */
+	char *exe, *command; /* path, arguments; NULL: not known */
 	uint32_t main_thread;
 	bool traced;
 	bool is_near; /* its calls are read: a wait of the focus thread may lead there */
