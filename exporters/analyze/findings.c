@@ -403,8 +403,10 @@ static int add_verdict(void *ctx, sqlite3_stmt *stmt)
 	snprintf(f.title, sizeof(f.title), "%s", h->rule->title);
 	if (made_at >= 0 && sqlite3_column_type(stmt, made_at) == SQLITE_NULL)
 		report_field(h->rule->sql, "lines", 0, f.lines, sizeof(f.lines));
-	f.is_sync = report_field(h->rule->sql, "gain", 0, gain, sizeof(gain)) &&
-		    strcmp(gain, "sync") == 0;
+	if (report_field(h->rule->sql, "gain", 0, gain, sizeof(gain))) {
+		f.is_sync = strcmp(gain, "sync") == 0;
+		f.is_own = strcmp(gain, "own") == 0;
+	}
 	f.text = (char *)(uintptr_t)text;
 	f.advice = advice ? (char *)(uintptr_t)advice : own;
 	rc = f.advice && findings_add(h->fs, &f) == 0 ? SQLITE_OK : SQLITE_NOMEM;
@@ -443,6 +445,8 @@ void findings_limit(struct findings *fs, size_t first, const struct gain_limit *
 	for (size_t i = first; limit->is_known && i < fs->cnt; i++) {
 		struct finding *f = &fs->list[i];
 
+		if (f->is_own)
+			continue;
 		if (f->cost_ns > limit->upper) {
 			f->cost_ns = limit->upper;
 			f->share = wall > 0 ? (double)limit->upper / (double)wall : -1;

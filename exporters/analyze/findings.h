@@ -4,7 +4,8 @@
  * A new rule is one file, exporters/analyze/rules/NAME.sql, a text as described in report.h with, next to
  * title, about, needs, arg and column:
  *
- *   gain:     sync: bad only where why, if it can, finds a gain without waits for the GPU
+ *   gain:     sync: bad only where why, if it can, finds a gain without waits for the GPU; own: about the use of CPUs by several
+ *             threads, for which why tries no action: its gains limit neither cost nor severity
  *   default:  place in the set that runs without -r (a number that no other rule has)
  *   advice:   a remedy; may be repeated
  *   lines:    the option that records stacks of the calls that it is about
@@ -61,6 +62,7 @@ struct finding {
 	char lines[64]; /* the option that would give it a line; "": it has one, or none would */
 	size_t order;   /* in which they were found */
 	bool is_sync;   /* about waits for the GPU that need not be */
+	bool is_own;    /* no gain of why limits it */
 };
 
 /* Zeroed, then filled by findings_run(), also for several inputs. */

@@ -9,6 +9,7 @@
 
 #include "collector/base/commands.h"
 #include "exporters/analyze/analyze.h"
+#include "exporters/analyze/limit.h"
 #include "exporters/read/db_read.h"
 #include "exporters/why/answer/why.h"
 
@@ -165,29 +166,16 @@ static bool wants_ranks(const struct analyze *a)
 	return false;
 }
 
-static struct gain_limit limit_of(const struct why *y)
+/* Is there a head of the list, where the time of an input went? */
+static bool has_head(const struct analyze *a, size_t in)
 {
-	struct gain_limit l = {.is_known = y->has_replay,
-			       .is_sync_known = y->has_replay && y->model.has_gpu_stacks};
+	const struct format *format = a->t.jobs[in * a->t.per_input].format;
 
-	/* Without a line that is worth a replay, no more is won than the time that is neither the GPU's nor the tracer's. */
-	if (!y->gains_cnt)
-		l.upper = y->ns - y->of_reason[WHY_GPU] - y->of_reason[WHY_GPU_KERNEL] -
-			  y->of_reason[WHY_TRACER];
-	for (size_t i = 0; i < y->gains_cnt; i++) {
-		const struct why_gain *g = &y->gains[i];
-
-		if (g->upper > l.upper)
-			l.upper = g->upper;
-		if (g->lower > l.lower && g->severity == GAIN_SEVERE)
-			l.lower = g->lower;
-		if (g->upper > l.sync && g->action == GAIN_SYNC)
-			l.sync = g->upper;
-	}
-	return l;
+	return a->t.all_defaults && (format->for_people || format == &format_json) &&
+	       findings_have_limit(&a->t.filter);
 }
 
-/* Where the time of an input went: the head of the list, unless rules were named. */
+/* The head of the list. */
 static int run_why(struct analyze *a, size_t in, const struct analysis *an,
 		   struct gain_limit *limit)
 {
@@ -200,9 +188,6 @@ static int run_why(struct analyze *a, size_t in, const struct analysis *an,
 	FILE *out;
 	int rc = -1;
 
-	if (!a->t.all_defaults || (!format->for_people && format != &format_json) ||
-	    a->t.filter.nvtx_cnt || a->t.filter.pid_cnt)
-		return 0;
 	/* To explain a span of time, why needs the events before the span too. */
 	db = a->t.filter.time_cnt ? db_read_open(input, why, sizeof(why)) : an->db;
 	if (db && (rc = why_run(&y, db, &a->t.filter, &(struct why_ask){.wall = &an->wall}, why,
@@ -213,7 +198,7 @@ static int run_why(struct analyze *a, size_t in, const struct analysis *an,
 		else if (out)
 			why_put_text(out, &y, input, true);
 		rc = out && fclose(out) == 0 ? 0 : -1;
-		*limit = limit_of(&y);
+		*limit = findings_limit_of(&y);
 	}
 	if (rc < 0)
 		sl_warn("analyze: %s: %s", input, why);
@@ -230,6 +215,7 @@ static int run_input(struct analyze *a, size_t in, struct ranks *ranks)
 	struct gain_limit limit = {0};
 	size_t first = a->fs.cnt;
 	char why[TABLES_WHY] = "out of memory";
+	bool head;
 	int rc = 0;
 
 	if (analysis_open(&an, a->t.inputs.word[in], &a->t.filter, a->t.all_defaults, why,
@@ -239,14 +225,20 @@ static int run_input(struct analyze *a, size_t in, struct ranks *ranks)
 			a->ev[in * a->t.per_input + i].outcome = OUTCOME_FAILED;
 		return SL_EXIT_FAIL;
 	}
-	if (a->t.per_input && run_why(a, in, &an, &limit) < 0)
+	head = a->t.per_input && has_head(a, in);
+	if (head && run_why(a, in, &an, &limit) < 0)
 		rc = SL_EXIT_FAIL;
 	for (size_t i = in * a->t.per_input; i < (in + 1) * a->t.per_input; i++) {
 		show_progress(a, &a->t.jobs[i]);
 		if (run_rule(a, &an, i) < 0)
 			rc = SL_EXIT_FAIL;
 	}
-	findings_limit(&a->fs, first, &limit, wall_ns(&an.wall));
+	if (head) {
+		findings_limit(&a->fs, first, &limit, wall_ns(&an.wall));
+	} else if (findings_limit_report(&a->fs, first, &an, why, sizeof(why)) < 0) {
+		sl_warn("analyze: %s: %s", an.input, why);
+		rc = SL_EXIT_FAIL;
+	}
 	if (ranks && rc == 0 && ranks_add(ranks, &an, why, sizeof(why)) < 0) {
 		sl_warn("analyze: %s: %s", an.input, why);
 		rc = SL_EXIT_FAIL;

@@ -164,7 +164,6 @@ static int run_rules(struct page_rulings *r)
 			rc = apply(r, name);
 	if (r->failures && fclose(r->failures) != 0)
 		rc = -1;
-	findings_rank(&r->findings);
 	free(names);
 	return rc;
 }
@@ -201,9 +200,12 @@ int page_findings(struct page *p, struct page_rulings *r)
 	r->is_thread = false;
 	if (r->rc != 0)
 		snprintf(p->why, sizeof(p->why), "%s", r->why);
-	else if (r->run > 0 || r->failed_len > 0)
-		put_findings(p, r);
-	return r->rc;
+	if (r->rc != 0 || (r->run == 0 && r->failed_len == 0))
+		return r->rc;
+	findings_limit(&r->findings, 0, &p->limit, wall_ns(&r->analysis.wall));
+	findings_rank(&r->findings);
+	put_findings(p, r);
+	return 0;
 }
 
 void page_findings_end(struct page_rulings *r)

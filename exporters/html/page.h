@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "exporters/read/db_filter.h"
+#include "exporters/analyze/findings.h"
 #include "exporters/html/scan.h"
 
 #define PAGE_WHY 1024
@@ -30,6 +31,7 @@ struct page {
 	FILE *out;  /* the body, while it is being made */
 	FILE *data; /* numbers of the charts, as JSON */
 	struct scan scan;
+	struct gain_limit limit;   /* of the findings: page_why() */
 	bool charts;               /* the library is built in */
 	int chart_cnt, series_cnt; /* charts so far; series of the current one */
 	struct {

@@ -8,6 +8,7 @@
 #include "exporters/html/html_text.h"
 #include "exporters/html/page.h"
 #include "exporters/read/db_read.h"
+#include "exporters/analyze/limit.h"
 #include "exporters/why/answer/why.h"
 #include "exporters/why/why_out.h"
 
@@ -201,8 +202,10 @@ int page_why(struct page *p)
 	rc = why_run(&y, db, p->filter, &ask, p->why, sizeof(p->why));
 	if (rc < 0 && page_tolerates(p->why))
 		rc = 0;
-	else if (rc == 0 && y.focus != WHY_NONE && y.ns > 0)
+	else if (rc == 0 && y.focus != WHY_NONE && y.ns > 0) {
+		p->limit = findings_limit_of(&y);
 		rc = put_card(p, &y);
+	}
 	why_free(&y);
 	if (!whole)
 		sqlite3_close(db);

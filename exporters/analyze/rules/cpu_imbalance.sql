@@ -3,6 +3,7 @@
 -- about: pthread_join, or for processes to end.
 -- needs: SCHED_EVENTS = context switch
 -- uses: sched_threads, names
+-- gain: own
 -- default: 450
 -- arg: ratio=0.5, CPU time of the least busy to that of the busiest below which a job is badly divided
 -- advice: Divide by cost and not by number of items: smaller pieces that threads fetch when they are ready

@@ -4,6 +4,7 @@
 -- about: all of the machine where other programs kept it from them.
 -- needs: SCHED_EVENTS = context switch
 -- uses: sched_threads, names
+-- gain: own
 -- default: 440
 -- arg: factor=1.5, threads per CPU above which there are too many
 -- arg: share=10, per cent of the wall time from which on it is a finding
