@@ -189,7 +189,9 @@ static int open_collection(struct collector *c, struct start *s, struct profile_
 
 	if (err)
 		return err;
-	pump_commit(c);
+	/* A program that waits for the answer need not wait for the rows so far. */
+	if (s->ready < 0)
+		pump_commit(c);
 	err = session_control_open(c, &steer, why, why_len);
 	if (err)
 		collect_abandon(c, false);
@@ -228,6 +230,7 @@ static int collect(struct start *s, struct profile_options *o)
 	collect_watch(&c, s->root, false);
 	command_of(&c, s->root);
 	answer(s, 0, c.session.dir);
+	pump_commit(&c);
 	collect_run(&c);
 	if (c.control->has_shut_down)
 		collect_end_tree(&c, c.control->kill_signal);
