@@ -153,10 +153,10 @@ PYTHON_SRC := $(sort $(wildcard scripts/python/*.py scripts/python/_sightline/*.
 PYTHON_OUT := $(PYTHON_SRC:scripts/%=$(B)/%)
 
 # The SQL functions of the reports as an extension that any program with SQLite can load.
-EXTENSION_SRC := $(addprefix exporters/sql/,$(addsuffix .c,calls_sweep copies_sweep extension functions gpu_sweep hist hist_group hist_rows library_calls modules \
-	projection projection_rows range_kernels range_levels range_reader range_slots range_texts rows rows_table sched_sweep \
-	steps steps_choose steps_rows sweep sweeps thread_states_rows vtab))
-EXTENSION_SRC += $(sort $(wildcard exporters/events/*.c)) $(addprefix exporters/read/,functions.c id_map.c nvtx_domains.c sql_rows.c)
+EXTENSION_SRC := $(addprefix exporters/sql/,$(addsuffix .c,calls_sweep copies_sweep extension functions gpu_sweep library_calls modules \
+	projection projection_rows range_kernels range_levels range_reader range_slots range_texts sched_sweep \
+	steps steps_choose steps_rows sweep sweeps thread_states_rows))
+EXTENSION_SRC += $(sort $(wildcard exporters/events/*.c exporters/sql/tables/*.c)) $(addprefix exporters/read/,functions.c id_map.c nvtx_domains.c sql_rows.c)
 EXTENSION_OBJ := $(EXTENSION_SRC:exporters/%.c=$(B)/extension/%.o)
 
 # What was compiled or linked with other flags, or before a library was there (`make deps`), is made anew: flags of all files,

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "exporters/read/db_views.h"
-#include "exporters/sql/hist.h"
+#include "exporters/sql/tables/hist.h"
 #include "exporters/info/info.h"
 
 /* ---- queries ---- */

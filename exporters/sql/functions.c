@@ -2,7 +2,7 @@
 #include "exporters/sql/functions.h"
 #include "exporters/read/functions.h"
 #include "exporters/read/nvtx_domains.h"
-#include "exporters/sql/hist.h"
+#include "exporters/sql/tables/hist.h"
 #include "exporters/sql/modules.h"
 #include "exporters/sql/projection.h"
 #include "exporters/sql/sweeps.h"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "exporters/sql/hist_internal.h"
+#include "exporters/sql/tables/hist_values.h"
 #include "exporters/sql/projection.h"
 #include "exporters/sql/range_texts.h"
 #include "exporters/sql/sweep.h"

@@ -7,7 +7,7 @@
 
 #include "collector/base/grow.h"
 #include "exporters/sql/projection_internal.h"
-#include "exporters/sql/vtab.h"
+#include "exporters/sql/tables/vtab.h"
 
 /* ---- the table ---- */
 

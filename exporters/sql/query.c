@@ -5,7 +5,7 @@
 #include "exporters/read/db_read.h"
 #include "exporters/read/sql_rows.h"
 #include "exporters/sql/functions.h"
-#include "exporters/sql/percentiles.h"
+#include "exporters/sql/tables/percentiles.h"
 #include "exporters/sql/query.h"
 
 const struct time_unit time_units[] = {

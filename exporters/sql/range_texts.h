@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "exporters/sql/hist_internal.h"
+#include "exporters/sql/tables/hist_values.h"
 
 struct texts {
 	struct pool pool;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "exporters/sql/steps_internal.h"
-#include "exporters/sql/vtab.h"
+#include "exporters/sql/tables/vtab.h"
 
 enum {
 	NO,

@@ -47,7 +47,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "exporters/sql/rows_table.h"
+#include "exporters/sql/tables/rows_table.h"
 
 /* A time in which a GPU was busy for a process, as a record of rows: in the order of ends. */
 enum busy {

@@ -4,7 +4,7 @@
 
 #include "exporters/events/thread_states.h"
 #include "exporters/sql/sweeps.h"
-#include "exporters/sql/vtab.h"
+#include "exporters/sql/tables/vtab.h"
 
 enum {
 	GLOBAL_TID,

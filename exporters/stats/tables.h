@@ -10,7 +10,7 @@
 
 #include "collector/base/options.h"
 #include "exporters/read/db_filter.h"
-#include "exporters/sql/hist.h"
+#include "exporters/sql/tables/hist.h"
 #include "exporters/text/output.h"
 #include "exporters/sql/query.h"
 

@@ -11,7 +11,7 @@
 #include "exporters/compare/compare.h"
 #include "exporters/formats/table_list.h"
 #include "exporters/read/db_filter.h"
-#include "exporters/sql/percentiles.h"
+#include "exporters/sql/tables/percentiles.h"
 #include "exporters/stacks/stack_costs.h"
 #include "exporters/text/format.h"
 

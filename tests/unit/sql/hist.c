@@ -8,7 +8,7 @@
 #include <sqlite3.h>
 #include <cmocka.h>
 
-#include "exporters/sql/hist_internal.h"
+#include "exporters/sql/tables/hist_values.h"
 
 static sqlite3 *db;
 

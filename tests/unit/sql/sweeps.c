@@ -10,7 +10,7 @@
 
 #include "collector/base/embed.h"
 #include "exporters/sql/functions.h"
-#include "exporters/sql/rows.h"
+#include "exporters/sql/tables/rows.h"
 #include "exporters/events/sorter.h"
 
 static sqlite3 *db;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/sql/hist_internal.h"
-#include "exporters/sql/vtab.h"
+#include "exporters/sql/tables/hist_values.h"
+#include "exporters/sql/tables/vtab.h"
 
 /* ---- all have one hidden column, which must be given ---- */
 

@@ -15,7 +15,7 @@
 #include "collector/base/grow.h"
 #include "collector/base/hash.h"
 #include "collector/base/saturate.h"
-#include "exporters/sql/hist_internal.h"
+#include "exporters/sql/tables/hist_values.h"
 
 #define PURE (SQLITE_UTF8 | SQLITE_INNOCUOUS)
 

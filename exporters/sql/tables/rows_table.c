@@ -3,13 +3,13 @@
  *
  * Constraints only narrow the reading: SQLite looks at each row that comes out again.
  */
-#include "exporters/sql/rows_table.h"
+#include "exporters/sql/tables/rows_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/base/saturate.h"
-#include "exporters/sql/vtab.h"
+#include "exporters/sql/tables/vtab.h"
 
 enum { /* how a table is read; its arguments in this order */
 	OF_NUMBER = 1,

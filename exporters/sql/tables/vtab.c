@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/sql/vtab.h"
+#include "exporters/sql/tables/vtab.h"
 
 int vtab_connect(sqlite3 *db, void *of, const char *columns, sqlite3_vtab **out)
 {

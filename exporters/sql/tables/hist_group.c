@@ -9,7 +9,7 @@
 
 #include "collector/base/hash.h"
 #include "collector/base/saturate.h"
-#include "exporters/sql/hist_internal.h"
+#include "exporters/sql/tables/hist_values.h"
 
 #define MERGE_FROM 256 /* below that, room is cheaper */
 #define SLOTS_MAX  (1 << 16)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/sql/percentiles.h"
+#include "exporters/sql/tables/percentiles.h"
 
 static int parse_one(const char *word, size_t len, struct percentile *p)
 {

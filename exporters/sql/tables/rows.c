@@ -1,5 +1,5 @@
 /* rows.c - blocks of records in a file, the first of each block known in memory. */
-#include "exporters/sql/rows.h"
+#include "exporters/sql/tables/rows.h"
 
 #include <errno.h>
 #include <sqlite3.h>

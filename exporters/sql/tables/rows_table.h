@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "exporters/sql/rows.h"
+#include "exporters/sql/tables/rows.h"
 
 #define ROWS_NULL INT64_MIN /* a word that is NULL */
 

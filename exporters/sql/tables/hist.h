@@ -13,7 +13,7 @@
 
 #include <sqlite3.h>
 
-#include "exporters/sql/percentiles.h"
+#include "exporters/sql/tables/percentiles.h"
 
 struct hist_of_db;
 

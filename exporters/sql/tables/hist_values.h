@@ -1,10 +1,10 @@
-/* hist_internal.h - tables of keys with the values of each: filled by hist.c, read by hist_rows.c. */
+/* hist_values.h - tables of keys with the values of each: filled by hist.c, read by hist_rows.c. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "collector/base/slots.h"
-#include "exporters/sql/hist.h"
+#include "exporters/sql/tables/hist.h"
 
 #define HIST_KEYS 8
 
