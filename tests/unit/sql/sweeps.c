@@ -195,6 +195,19 @@ static void a_sweep_of_gpus_has_busy_times_and_launches(void **state)
 			    "-\n2 0 1 7 memset - 1 1 - 5 6 -\n");
 }
 
+/* copyKind 1 to 4: between the host and a device or an array. */
+static void copies_of_the_host_are_covered_apart(void **state)
+{
+	(void)state;
+	run("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 10) INSERT "
+	    "INTO CUPTI_ACTIVITY_KIND_MEMCPY(start, end, globalPid, deviceId, copyKind) SELECT 10 "
+	    "* "
+	    "i, 10 * i + 5, 0x1000000, 0, i FROM n");
+	assert_string_equal(rows("SELECT what, n, ns, start, end FROM sl_gpu_cover WHERE what LIKE "
+				 "'%host%' ORDER BY 1"),
+			    "host copy 4 20 10 45\nnot host copy 7 35 0 105\n");
+}
+
 static void a_sweep_without_gpus_has_no_rows(void **state)
 {
 	(void)state;
@@ -230,6 +243,8 @@ static void gpu_busy_answers_as_a_table(void **state)
 		"SELECT gpu, count(*), sum(start) FROM sl_gpu_busy WHERE idle BETWEEN 2 AND 20 "
 		"GROUP "
 		"BY gpu",
+		"SELECT count(*) FROM sl_gpu_busy WHERE idle <> 5",
+		"SELECT count(*) FROM sl_gpu_busy WHERE gpu = 1 AND end >= -1e300 AND end <= 1e300",
 		"SELECT count(*) FROM sl_gpu_busy WHERE idle > 'x'",
 		"SELECT count(*), sum(idle) FROM sl_gpu_busy WHERE idle < 5.5 AND idle >= 1.5",
 		"SELECT count(*) FROM sl_gpu_busy WHERE gpu = 9 OR gpu = NULL OR end < NULL",
@@ -601,6 +616,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_sweep_of_gpus_has_busy_times_and_launches, make,
 						drop),
+		cmocka_unit_test_setup_teardown(copies_of_the_host_are_covered_apart, make, drop),
 		cmocka_unit_test_setup_teardown(a_sweep_without_gpus_has_no_rows, make, drop),
 		cmocka_unit_test_setup_teardown(gpu_busy_answers_as_a_table, make, drop),
 		cmocka_unit_test_setup_teardown(calls_have_their_kinds, make, drop),
