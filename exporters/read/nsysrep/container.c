@@ -187,7 +187,7 @@ static bool read_container(struct nr_file *f)
 	for (const char *p = line; *p; p++)
 		if ((unsigned char)*p < 0x20 || (unsigned char)*p > 0x7e)
 			return false;
-	strcpy(f->container, line);
+	memcpy(f->container, line, (size_t)(dot - line) + 1);
 	return true;
 }
 

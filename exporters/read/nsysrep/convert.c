@@ -345,6 +345,7 @@ static int add_export(struct convert *c)
 {
 	const char *version = schema_version(c->release);
 	char *full = realpath(c->file.path, NULL);
+	unsigned long long left_out = c->unknown.events + c->unknown.damaged;
 	int parts[3] = {0}, rc = 0;
 	char *sql;
 
@@ -357,13 +358,38 @@ static int add_export(struct convert *c)
 		"('EXPORT_PARAM_INPUT_PATH_ABS', %Q), ('EXPORT_PARAM_LAZY', 'true'), "
 		"('SL_NSYS_VERSION', %Q), ('SL_LEFT_OUT', '%llu')",
 		SL_VERSION, version, parts[0], parts[1], parts[2], full ? full : c->file.path,
-		*c->file.product ? c->file.product : c->file.container,
-		(unsigned long long)(c->unknown.events + c->unknown.damaged));
+		*c->file.product ? c->file.product : c->file.container, left_out);
 	rc = nr_tables_copy(c->tables, "META_DATA_EXPORT");
 	if (rc == 0)
 		rc = sql ? nr_tables_exec(c->tables, sql) : -1;
 	sqlite3_free(sql);
 	free(full);
+	return rc < 0 ? fail(c) : 0;
+}
+
+/* Which kinds and fields were left out, for those who want to know more of them. */
+static int add_unknown(struct convert *c)
+{
+	const struct nr_unknown *u = &c->unknown;
+	sqlite3_str *sql = sqlite3_str_new(nr_tables_db(c->tables));
+	char *text;
+	int rc;
+
+	for (unsigned i = 0; i < u->kind_cnt; i++)
+		sqlite3_str_appendf(sql,
+				    "INSERT INTO META_DATA_EXPORT VALUES ('SL_UNKNOWN_EVENT', "
+				    "'type %u, payload %u, class or part %d: %llu');",
+				    u->kind[i].type, u->kind[i].payload, u->kind[i].class,
+				    (unsigned long long)u->kind[i].events);
+	for (unsigned i = 0; i < u->field_cnt; i++)
+		sqlite3_str_appendf(sql,
+				    "INSERT INTO META_DATA_EXPORT VALUES ('SL_UNKNOWN_FIELD', "
+				    "'payload %u, part %u, field %u: %llu');",
+				    u->field[i].payload, u->field[i].part, u->field[i].field,
+				    (unsigned long long)u->field[i].cnt);
+	text = sqlite3_str_finish(sql);
+	rc = text ? nr_tables_exec(c->tables, text) : 0; /* no text: nothing is unknown */
+	sqlite3_free(text);
 	return rc < 0 ? fail(c) : 0;
 }
 
@@ -471,6 +497,8 @@ int nsysrep_convert(const char *path, const char *target, const struct nsysrep_p
 		rc = read_options(&c);
 	if (rc == 0)
 		rc = add_export(&c);
+	if (rc == 0)
+		rc = add_unknown(&c);
 	if (rc == 0)
 		rc = add_files(&c);
 	nr_events_free(c.events);

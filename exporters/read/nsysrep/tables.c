@@ -405,6 +405,7 @@ static void take_field(struct page_value *v, const struct taken *c, const struct
 static void take_value(struct page_value *v, const struct taken *c, const struct nr_row *row)
 {
 	v->type = PAGE_INTEGER;
+	v->number = 0;
 	switch (c->from) {
 	case PAYLOAD:
 		take_field(v, c, row->payload);
@@ -427,14 +428,15 @@ static void take_value(struct page_value *v, const struct taken *c, const struct
 	}
 }
 
-static int insert_row(struct nr_tables *t, enum nr_table_id id, const struct page_value *values)
+static int insert_row(struct nr_tables *t, enum nr_table_id id, const struct page_value *values,
+		      unsigned cnt)
 {
 	struct made *m = &t->made[id];
 	int rc = SQLITE_OK;
 
 	if (!m->insert && prepare(t, id) < 0)
 		return -1;
-	for (unsigned i = 0; i < m->cnt && rc == SQLITE_OK; i++) {
+	for (unsigned i = 0; i < cnt && rc == SQLITE_OK; i++) {
 		const struct page_value *v = &values[i];
 
 		rc = v->type == PAGE_INTEGER ? sqlite3_bind_int64(m->insert, (int)i + 1, v->number)
@@ -455,13 +457,15 @@ int nr_tables_add(struct nr_tables *t, enum nr_table_id id, const struct nr_row 
 	struct page_value values[PAGES_COLUMNS];
 	struct made *m = &t->made[id];
 	int64_t rowid = m->rows + 1;
+	unsigned cnt;
 
 	if (!nr_tables_has(t, id))
 		return 0;
 	if (!m->sql && nr_tables_make(t, id) < 0)
 		return -1;
 	m->rows++;
-	for (unsigned i = 0; i < m->cnt; i++) {
+	cnt = m->cnt;
+	for (unsigned i = 0; i < cnt; i++) {
 		take_value(&values[i], &m->col[i], row);
 		if (m->col[i].is_key && !t->db) {
 			rowid = values[i].number;
@@ -469,8 +473,8 @@ int nr_tables_add(struct nr_tables *t, enum nr_table_id id, const struct nr_row 
 		}
 	}
 	if (t->db)
-		return insert_row(t, id, values);
-	page_row(&t->pages, &m->tree, rowid, values, m->cnt);
+		return insert_row(t, id, values, cnt);
+	page_row(&t->pages, &m->tree, rowid, values, cnt);
 	if (m->has_index)
 		page_entry(&t->pages, &m->index, row->chain, row->number, rowid);
 	return t->pages.error ? -1 : 0;

@@ -146,12 +146,19 @@ static void unknown_events_and_fields_are_counted(void **state)
 	rep_call(&r, 28, 1, 5, 6, 0); /* a class that is not known */
 	assert_int_equal(convert(), 0);
 	assert_string_equal(notes, "4 events of 3 unknown kinds were left out");
+	assert_rows(
+		"SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_UNKNOWN_EVENT'",
+		"type 117, payload 150, class or part -1: 2 ; type 129, payload 151, class or part "
+		"-1: 1 ; type 48, payload 108, class or part 28: 1");
 	rep_init(&r);
 	rep_basics(&r);
 	REP_FIELDS(&m, 1, 5, 2, 6, 6, 0, 7, 1, 13, REP_TID, 3, 1, 8, 0, 50, 1, 51, 1, 77, 1);
 	rep_event(&r, 48, 108, &m);
 	assert_int_equal(convert(), 0);
 	assert_string_equal(notes, "3 unknown fields of 3 kinds were left out");
+	assert_rows("SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_UNKNOWN_FIELD'",
+		    "payload 108, part 0, field 50: 1 ; payload 108, part 0, field 51: 1 ; "
+		    "payload 108, part 0, field 64: 1");
 	assert_rows("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME", "1");
 }
 
