@@ -16,7 +16,8 @@ enum from {
 	KIND,
 	NUMBER,
 	CHAIN,
-	NOTHING
+	NOTHING,
+	NO_LIST,
 };
 
 struct column {
@@ -422,6 +423,11 @@ static void take_value(struct page_value *v, const struct taken *c, const struct
 	case CHAIN:
 		v->number = row->chain;
 		v->type = row->chain || c->not_null ? PAGE_INTEGER : PAGE_NULL;
+		break;
+	case NO_LIST:
+		v->type = PAGE_TEXT;
+		v->text = "[]";
+		v->len = 2;
 		break;
 	default:
 		v->type = PAGE_NULL;

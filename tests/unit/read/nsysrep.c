@@ -150,6 +150,7 @@ static void unknown_events_and_fields_are_counted(void **state)
 		"SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_UNKNOWN_EVENT'",
 		"type 117, payload 150, class or part -1: 2 ; type 129, payload 151, class or part "
 		"-1: 1 ; type 48, payload 108, class or part 28: 1");
+	rep_free(&r);
 	rep_init(&r);
 	rep_basics(&r);
 	REP_FIELDS(&m, 1, 5, 2, 6, 6, 0, 7, 1, 13, REP_TID, 3, 1, 8, 0, 50, 1, 51, 1, 77, 1);
@@ -217,9 +218,27 @@ static void the_shape_is_that_of_the_release(void **state)
 	r.version = "2027@1@1@1-271v0."; /* the newest shape known */
 	assert_int_equal(convert(), 0);
 	assert_rows("SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_SCHEMA_VERSION'",
-		    "3.24.14");
+		    "3.25.0");
+	assert_rows("SELECT count(*) FROM pragma_table_info('CUPTI_ACTIVITY_KIND_OVERHEAD')", "7");
 	assert_rows("SELECT name FROM ENUM_OSRT_FILE_ACCESS_EVENT_TYPE WHERE id = 5",
 		    "MultiAction");
+}
+
+static void columns_come_with_their_release(void **state)
+{
+	(void)state;
+	REP_FIELDS(&m, 1, 5, 3, 2, 4, 0, 5, 6, 6, REP_TID, 7, 1);
+	rep_event(&r, 41, 106, &m);
+	REP_WORK(&r, 79, 101, 10, 20, 9, 1, 3, 2, 4);
+	r.version = "2023@3@3@42-1v0.";
+	assert_int_equal(convert(), 0);
+	assert_rows("SELECT * FROM SCHED_EVENTS", "5|2|0|281476268556365");
+	r.version = "2023@4@1@97-1v0.";
+	assert_int_equal(convert(), 0);
+	assert_rows("SELECT * FROM SCHED_EVENTS", "5|2|0|281476268556365|6|-");
+	r.version = "2026@2@1@210-1v0.";
+	assert_int_equal(convert(), 0);
+	assert_rows("SELECT tensorSizeMinusOneElements FROM CUPTI_ACTIVITY_KIND_KERNEL", "[]");
 }
 
 static void outputs_of_processes_are_files(void **state)
@@ -509,6 +528,7 @@ int main(void)
 		TEST(events_that_nsys_does_not_export_are_not_said_to_be_unknown),
 		TEST(a_record_that_breaks_off_gives_what_is_in_front_of_it),
 		TEST(the_shape_is_that_of_the_release),
+		TEST(columns_come_with_their_release),
 		TEST(outputs_of_processes_are_files),
 		TEST(each_call_of_open_is_a_file_since_2025_5),
 		TEST(the_start_in_utc_comes_from_offsets_of_clocks),
