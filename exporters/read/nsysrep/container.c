@@ -19,8 +19,9 @@
 static const char magic[] = "NVIDIA Tegra Profiler Report ";
 static const char end_mark[] = "U3w[END]";
 static const char text_mark[] = "QDTEXT";
-#define MAGIC_LEN (sizeof(magic) - 1)
-#define TAIL_LEN  16u /* offset and end mark */
+#define MAGIC_LEN     (sizeof(magic) - 1)
+#define TAIL_LEN      16u /* offset and end mark */
+#define TAIL_MESSAGES 64u
 
 static bool read_at(int fd, void *to, size_t len, uint64_t at)
 {
@@ -474,8 +475,8 @@ bool nr_contents_is_tail(const struct nr_contents *c)
 {
 	uint64_t at = c->at, len;
 
-	while (at < c->end) {
-		if (!read_length(c, &at, &len) || len > c->end - at)
+	for (unsigned cnt = 0; at < c->end; cnt++) {
+		if (cnt == TAIL_MESSAGES || !read_length(c, &at, &len) || len > c->end - at)
 			return false;
 		at += len;
 	}

@@ -74,7 +74,7 @@ struct nr_contents {
 int nr_contents_begin(struct nr_contents *c, const struct nr_file *f, char *why);
 /* Unpacks the next block: its length, or -1 with @why. Valid until the next call. */
 int64_t nr_contents_block(struct nr_contents *c, char *why);
-/* Whether messages, and no blocks, follow up to the end of the part. */
+/* Whether messages, a few, and no blocks follow up to the end of the part. */
 bool nr_contents_is_tail(const struct nr_contents *c);
 /* The next message behind the blocks: 1, 0 at the end, -1 with @why. */
 int nr_contents_message(struct nr_contents *c, struct nr_bytes *to, char *why);

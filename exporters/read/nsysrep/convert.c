@@ -173,6 +173,10 @@ static int read_tail(struct convert *c)
 	if (rc > 0 && nr_add_gpus(c->tables, &bytes) < 0)
 		rc = fail(c);
 	free(bytes.data);
+	while (rc > 0 && (rc = nr_contents_message(&c->contents, &bytes, c->why)) > 0) {
+		c->unknown.messages++;
+		free(bytes.data);
+	}
 	return rc < 0 ? -1 : 0;
 }
 
@@ -465,12 +469,15 @@ static void write_notes(const struct convert *c, char *notes)
 		     S(u->field_cnt));
 	if (u->settings)
 		NOTE("%s%" PRIu64 " unknown setting%s", comma, u->settings, S(u->settings));
+	if (u->messages)
+		NOTE("%s%" PRIu64 " unknown message%s", comma, u->messages, S(u->messages));
 	if (u->damaged)
 		NOTE("%sthe rest of %" PRIu64 " damaged record%s", comma, u->damaged,
 		     S(u->damaged));
 	if (at)
 		NOTE(" %s left out",
-		     u->events + u->fields + u->settings + u->damaged == 1 ? "was" : "were");
+		     u->events + u->fields + u->settings + u->messages + u->damaged == 1 ? "was"
+											 : "were");
 #undef NOTE
 #undef S
 }

@@ -22,6 +22,7 @@ struct nr_unknown {
 	unsigned field_cnt;
 	uint64_t damaged;  /* messages that break off */
 	uint64_t settings; /* of the machine and the recording */
+	uint64_t messages; /* behind the events */
 };
 
 struct nr_events;

@@ -79,6 +79,17 @@ static void counts_of_the_header_must_be_met(void **state)
 	assert_int_equal(convert(), 0);
 }
 
+static void messages_behind_the_known_ones_are_counted_as_long_as_they_are_few(void **state)
+{
+	(void)state;
+	r.messages = 3;
+	assert_int_equal(convert(), 0);
+	assert_string_equal(notes, "3 unknown messages were left out");
+	r.messages = 1000;
+	assert_int_equal(convert(), -1);
+	assert_non_null(strstr(why, "is damaged: "));
+}
+
 static void a_newer_container_is_refused_with_its_version(void **state)
 {
 	(void)state;
@@ -180,6 +191,7 @@ int main(void)
 		TEST(a_file_of_another_kind_is_named),
 		TEST(a_file_that_is_cut_off_is_refused_wherever_it_ends),
 		TEST(counts_of_the_header_must_be_met),
+		TEST(messages_behind_the_known_ones_are_counted_as_long_as_they_are_few),
 		TEST(a_newer_container_is_refused_with_its_version),
 		TEST(the_database_is_kept_while_the_report_stays_the_same),
 		TEST(a_folder_that_cannot_be_written_to_has_its_databases_in_the_cache),

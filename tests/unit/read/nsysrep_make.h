@@ -32,6 +32,7 @@ struct rep {
 	/* What is wrong with it: added to the header's counts, cut off at the end. */
 	int64_t more_events, more_strings, more_threads;
 	size_t cut;
+	unsigned messages; /* behind the known ones */
 };
 
 static inline void rep_init(struct rep *r)
@@ -227,6 +228,8 @@ static inline void rep_make(const struct rep *r, struct proto *file)
 	rep_raw(&contents, r->names.buf, proto_len(&r->names));
 	rep_length(&contents, proto_len(&r->gpus));
 	rep_raw(&contents, r->gpus.buf, proto_len(&r->gpus));
+	for (unsigned i = 0; i < r->messages; i++)
+		rep_length(&contents, 0);
 	rep_part(file, &directory, "Raw Sampling Data", contents.buf, proto_len(&contents));
 	if (proto_len(&r->clocks))
 		rep_part(file, &directory, "Time Conversion Data", r->clocks.buf,
