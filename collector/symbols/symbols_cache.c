@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/cache_folder.h"
 #include "collector/base/grow.h"
 #include "collector/base/hash.h"
 #include "collector/base/map.h"
@@ -54,7 +55,7 @@ struct cached_frame {
 };
 
 struct symbols_cache {
-	char folder[PATH_MAX];
+	struct cache_folder folder;
 	struct seen tool;
 	uint64_t
 		opened; /* CLOCK_REALTIME: a file that has changed since may not be the one that was read */
@@ -159,53 +160,6 @@ static bool is_same(const struct seen *a, const struct seen *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-static bool is_own(const struct stat *st)
-{
-	return st->st_uid == geteuid() && !(st->st_mode & 022);
-}
-
-/* By the user's variables, which count for nothing where this program has rights that the user lacks. */
-static bool find_folder(struct symbols_cache *c)
-{
-	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-	int len;
-
-	if (cache && *cache == '/')
-		len = snprintf(c->folder, sizeof(c->folder), "%s/sightline", cache);
-	else if (home && *home == '/')
-		len = snprintf(c->folder, sizeof(c->folder), "%s/.cache/sightline", home);
-	else
-		return false;
-	return len > 0 && (size_t)len < sizeof(c->folder);
-}
-
-/* The folder, which is the user's alone to write; -1: there is none. */
-static int open_folder(const struct symbols_cache *c)
-{
-	int fd = open(c->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !is_own(&st))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
-static char *read_all(int fd, size_t bytes)
-{
-	char *data = malloc(bytes);
-	size_t got = 0;
-	ssize_t n = 1;
-
-	while (data && got < bytes && (n = read(fd, data + got, bytes - got)) > 0)
-		got += (size_t)n;
-	if (got == bytes)
-		return data;
-	free(data);
-	return NULL;
-}
-
 static void take_modules(struct symbols_cache *c, size_t bytes)
 {
 	const struct head *h = (const void *)c->data;
@@ -227,21 +181,11 @@ static void take_modules(struct symbols_cache *c, size_t bytes)
 
 static void read_file(struct symbols_cache *c)
 {
-	int folder = open_folder(c), fd;
-	struct stat st;
+	size_t bytes;
 
-	if (folder < 0)
-		return;
-	fd = openat(folder, FILE_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	close(folder);
-	if (fd < 0)
-		return;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && is_own(&st) &&
-	    st.st_size >= (off_t)sizeof(struct head) && st.st_size <= (off_t)BYTES_MOST)
-		c->data = read_all(fd, (size_t)st.st_size);
-	close(fd);
+	c->data = cache_folder_read(&c->folder, FILE_NAME, sizeof(struct head), BYTES_MOST, &bytes);
 	if (c->data)
-		take_modules(c, (size_t)st.st_size);
+		take_modules(c, bytes);
 }
 
 struct symbols_cache *symbols_cache_open(void)
@@ -249,7 +193,7 @@ struct symbols_cache *symbols_cache_open(void)
 	struct symbols_cache *c = calloc(1, sizeof(*c));
 	struct timespec now;
 
-	if (c && find_folder(c) && see("/proc/self/exe", &c->tool)) {
+	if (c && cache_folder_find(&c->folder) && see("/proc/self/exe", &c->tool)) {
 		clock_gettime(CLOCK_REALTIME, &now);
 		c->opened = nanoseconds(&now);
 		read_file(c);
@@ -499,8 +443,9 @@ static bool write_module(FILE *f, const struct writing *w)
 }
 
 /* New modules first: old ones are left out where there is no room. */
-static bool write_all(const struct symbols_cache *c, FILE *f)
+static bool write_all(FILE *f, const void *cache)
 {
+	const struct symbols_cache *c = cache;
 	struct head h = {.magic = MAGIC, .tool = c->tool, .bytes = sizeof(h)};
 	bool is_good = fwrite(&h, sizeof(h), 1, f) == 1;
 
@@ -520,60 +465,11 @@ static bool write_all(const struct symbols_cache *c, FILE *f)
 	return is_good && fseek(f, 0, SEEK_SET) == 0 && fwrite(&h, sizeof(h), 1, f) == 1;
 }
 
-static void make_folder(const struct symbols_cache *c)
-{
-	char path[PATH_MAX];
-	char *slash;
-
-	snprintf(path, sizeof(path), "%s", c->folder);
-	slash = strrchr(path, '/');
-	*slash = 0;
-	mkdir(path, 0700);
-	*slash = '/';
-	mkdir(path, 0700);
-}
-
-static bool replace(const struct symbols_cache *c, int folder)
-{
-	char aside[64];
-	int fd;
-	FILE *f;
-	bool is_good;
-
-	snprintf(aside, sizeof(aside), FILE_NAME ".%d.new", (int)getpid());
-	unlinkat(folder, aside, 0); /* left by a process of that number */
-	fd = openat(folder, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	f = fd >= 0 ? fdopen(fd, "w") : NULL;
-	if (!f) {
-		if (fd >= 0)
-			close(fd);
-		return false;
-	}
-	is_good = write_all(c, f);
-	is_good = fclose(f) == 0 && is_good;
-	if (is_good && renameat(folder, aside, folder, FILE_NAME) == 0)
-		return true;
-	unlinkat(folder, aside, 0);
-	return false;
-}
-
 bool symbols_cache_end(struct symbols_cache *c)
 {
-	int folder;
-	bool is_good;
-
 	if (!c->writing_cnt)
 		return true;
 	for (uint32_t i = 0; i < c->writing_cnt; i++)
 		complete(&c->writing[i]);
-	folder = open_folder(c);
-	if (folder < 0) {
-		make_folder(c);
-		folder = open_folder(c);
-	}
-	if (folder < 0)
-		return false;
-	is_good = replace(c, folder);
-	close(folder);
-	return is_good;
+	return cache_folder_write(&c->folder, FILE_NAME, write_all, c);
 }

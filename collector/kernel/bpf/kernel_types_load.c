@@ -7,6 +7,7 @@
 #ifdef SL_HAVE_BPF
 
 #include "collector/kernel/bpf/kernel_types.h"
+#include "collector/kernel/bpf/kernel_types_kept.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -20,7 +21,9 @@
 #include "kernel_names.h"
 
 #define VMLINUX    "/sys/kernel/btf/vmlinux"
+#define NOTES      "/sys/kernel/notes"
 #define BYTES_MOST (256u << 20)
+#define NAME_CNT   (sizeof(kernel_names) / sizeof(*kernel_names))
 
 struct btf *load_taken(void) __asm__("__wrap_btf__load_vmlinux_btf");
 struct btf *load_all(void) __asm__("__real_btf__load_vmlinux_btf");
@@ -63,11 +66,24 @@ static void make(int fd)
 	if (map == MAP_FAILED)
 		data = read_file(fd, &len);
 	if (data || map != MAP_FAILED)
-		kernel_types_make(&taken, data ? data : map, len, kernel_names,
-				  sizeof(kernel_names) / sizeof(*kernel_names));
+		kernel_types_make(&taken, data ? data : map, len, kernel_names, NAME_CNT);
 	free(data);
 	if (map != MAP_FAILED)
 		munmap(map, len);
+}
+
+static void take_or_recall(int fd)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	struct kernel_types_key key;
+	bool has_key =
+		size > 0 && kernel_types_key(&key, NOTES, (size_t)size, kernel_names, NAME_CNT);
+
+	if (has_key && kernel_types_recall(&taken, &key))
+		return;
+	make(fd);
+	if (has_key && taken.btf)
+		kernel_types_keep(&taken, &key);
 }
 
 /* NULL: it has another form; then libbpf reads it itself. */
@@ -77,7 +93,7 @@ static const struct kernel_types *types(void)
 
 	was_tried = true;
 	if (fd >= 0) {
-		make(fd);
+		take_or_recall(fd);
 		close(fd);
 	}
 	return taken.btf ? &taken : NULL;
