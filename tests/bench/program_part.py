@@ -85,11 +85,11 @@ def preloaded(bench, report, argv):
     return wall
 
 
-# The bars hold where processors are free. With LD_PRELOAD alone 9 ms are the kernel's, which checks and attaches the programs for
+# The bars hold where processors are free. With LD_PRELOAD alone most is the kernel's, which checks and attaches the programs for
 # context switches before the program may start a process that nothing else would show to be the session's.
 def start_of_true(bench, table, label, bar):
     report = os.path.join(bench.tmp, "start.sqlite")
-    ways = (("profile", profiled(), 40), ("profile -s none", profiled("-s", "none"), 25), ("LD_PRELOAD alone", preloaded, 18))
+    ways = (("profile", profiled(), 40), ("profile -s none", profiled("-s", "none"), 25), ("LD_PRELOAD alone", preloaded, 15))
     extra = {name: [] for name, _, _ in ways}
     for _ in range(bench.rounds * 3):
         bare = bench.command(["true"])[2]
