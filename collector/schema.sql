@@ -475,6 +475,17 @@ CREATE TABLE SL_LOST_EVENTS (
     count     INTEGER NOT NULL  -- how many events
 );
 
+-- @table SL_OPEN_WAITS lazy row
+CREATE TABLE SL_OPEN_WAITS (
+    -- System calls that threads were in when the recording ended before them: what a program that hangs waits for.
+    timestamp INTEGER NOT NULL, -- of the look, ns
+    globalTid INTEGER NOT NULL, -- packed id of the thread
+    nameId    INTEGER NOT NULL, -- -> StringIds.id, the system call, or "stopped by a signal"
+    object    INTEGER,          -- address of the lock that it waits for; NULL: it waits for something else, or that is not known
+    pathId    INTEGER,          -- -> StringIds.id, the file that it reads, writes or locks; NULL: none
+    ownerTid  INTEGER           -- globalTid of the thread that has the lock or is to end, or of the child; NULL: not known
+);
+
 -- @table SL_CLOCK_SNAPSHOTS lazy row
 CREATE TABLE SL_CLOCK_SNAPSHOTS (
     -- All clocks read at the same moment, every few seconds: ties session times to the outside world.

@@ -26,6 +26,7 @@
 #include "collector/collect/setup.h"
 #include "collector/model/identity.h"
 #include "collector/model/live.h"
+#include "collector/run/open_waits.h"
 #include "collector/session/ring_keeper.h"
 
 #define COMMIT_ROWS \
@@ -201,6 +202,10 @@ int collect_finish(struct collector *c)
 		usleep(1000);
 	}
 	flight_close(c);
+	/* Unless the session has ended the processes itself. */
+	if (!c->session.control ||
+	    __atomic_load_n(&c->session.control->state, __ATOMIC_ACQUIRE) != SL_SESSION_ENDED)
+		open_waits_write(c);
 	sources_finish(&c->recording);
 	capture_close(c);
 	if (c->session.control)
@@ -260,6 +265,7 @@ void collect_abandon(struct collector *c, bool keep_report)
 
 void collect_end_tree(struct collector *c, int sig)
 {
+	open_waits_write(c);
 	/* Stop recording first: the signal is not the program's own doing. */
 	__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
 	for (struct proc *p = c->model.procs; p && sig; p = p->links.next)

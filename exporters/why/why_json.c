@@ -19,7 +19,7 @@ void why_put_json_place(struct writer *w, const struct why *y, uint32_t place)
 		json_null(w, "line");
 }
 
-static void put_cause(struct writer *w, const struct why *y, const struct why_cause *c)
+void why_put_json_cause(struct writer *w, const struct why *y, const struct why_cause *c)
 {
 	char *name = why_string(y, &y->model.names, c->name);
 	char *object = why_string(y, &y->model.objects, c->object);
@@ -64,14 +64,14 @@ static void put_part(struct writer *w, const char *key, const struct why *y,
 	json_int(w, "ns", p->ns);
 	json_int(w, "pieces", p->cnt);
 	json_format(w, "confidence", "%.3f", p->sure);
-	put_cause(w, y, &p->cause);
+	why_put_json_cause(w, y, &p->cause);
 	put_thread(w, y, p->thread);
 	put_disk(w, y, p);
 	json_open(w, "chain", '[');
 	for (uint32_t hop = p->hop; hop; hop = y->walk.hops[hop].parent) {
 		json_open(w, NULL, '{');
 		put_thread(w, y, y->walk.hops[hop].thread);
-		put_cause(w, y, &y->walk.hops[hop].cause);
+		why_put_json_cause(w, y, &y->walk.hops[hop].cause);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -150,7 +150,7 @@ static void put_steps(struct writer *w, const struct why *y)
 		json_int(w, "ns", e->slow - e->median);
 		json_int(w, "slow_ns", e->slow);
 		json_int(w, "median_ns", e->median);
-		put_cause(w, y, &y->parts[e->part].cause);
+		why_put_json_cause(w, y, &y->parts[e->part].cause);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -293,6 +293,7 @@ void why_put_json(FILE *out, const struct why *y, const char *report)
 	why_put_json_gains(&w, y);
 	put_steps(&w, y);
 	put_busy(&w, y);
+	why_put_json_hangs(&w, y);
 	put_gpus(&w, y);
 	put_notes(&w, y);
 	put_checks(&w, y);

@@ -17,6 +17,13 @@ void why_put_call(FILE *out, const struct why *y, const struct why_cause *c);
 /* why_json.c: members of an object; null where there is none. */
 void why_put_json_place(struct writer *w, const struct why *y, uint32_t place);
 
+/* why_json.c: reason, call, object and place. */
+void why_put_json_cause(struct writer *w, const struct why *y, const struct why_cause *c);
+
+/* why_hangs.c: waits that never ended, deadlocks first; JSON: a member of the answer. */
+void why_put_hangs(FILE *out, const struct why *y);
+void why_put_json_hangs(struct writer *w, const struct why *y);
+
 /* why_gpu_text.c: a line for each GPU, and the way to the main cause of its idle time. */
 void why_put_gpus(FILE *out, const struct why *y);
 const char *why_sure_text(double sure);

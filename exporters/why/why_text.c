@@ -327,6 +327,7 @@ void why_put_text(FILE *out, const struct why *y, const char *report, bool is_br
 	unsigned nr = 0;
 
 	put_head(out, y, report);
+	why_put_hangs(out, y);
 	if (y->focus == WHY_NONE || wall <= 0) {
 		fputs("Nothing was recorded of any thread in this time\n", out);
 		return;

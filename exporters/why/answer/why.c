@@ -241,6 +241,30 @@ static int look_for_work(struct why *y)
 	return rc;
 }
 
+/* Waits that never ended; where no thread is known by its events, they are the answer. */
+static int look_for_hangs(struct why *y, const struct db_filter *f)
+{
+	int rc = SQLITE_OK;
+	size_t kept = 0;
+
+	if (f && (f->time_cnt || f->nvtx_cnt || f->pid_cnt))
+		return SQLITE_OK;
+	if (!y->walk.m)
+		rc = walk_open(&y->walk, &y->model);
+	if (rc == SQLITE_OK)
+		rc = why_find_hangs(&y->hangs, y);
+	for (size_t i = 0; i < y->gains_cnt; i++) {
+		const struct why_gain *g = &y->gains[i];
+		const struct why_part *p =
+			g->culprit == WHY_NONE ? NULL : &y->culprits[g->culprit].part;
+
+		if (!p || !why_hangs_at(&y->hangs, p->thread, &p->cause))
+			y->gains[kept++] = *g;
+	}
+	y->gains_cnt = kept;
+	return rc;
+}
+
 int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct why_ask *ask,
 	    char *why_text, size_t why_len)
 {
@@ -261,8 +285,12 @@ int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct 
 	y->from = y->time.from;
 	y->to = y->time.to;
 	y->ns = y->time.ns;
-	if (y->focus == WHY_NONE)
-		return focus_gpu(y, ask, why_text, why_len);
+	if (y->focus == WHY_NONE) {
+		rc = look_for_hangs(y, f);
+		if (rc != SQLITE_OK)
+			snprintf(why_text, why_len, "%s", sqlite3_errstr(rc));
+		return rc == SQLITE_OK ? focus_gpu(y, ask, why_text, why_len) : -1;
+	}
 	rc = why_find_gpus(&y->gpus, &y->model);
 	if (rc == SQLITE_OK && focus_gpu(y, ask, why_text, why_len) < 0)
 		return -1;
@@ -273,6 +301,8 @@ int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct 
 	if (rc == SQLITE_OK && y->time.spans_cnt && !ask->tid && !ask->pid && !y->time.name &&
 	    !y->gpu && y->model.has_switches)
 		rc = look_for_work(y);
+	if (rc == SQLITE_OK)
+		rc = look_for_hangs(y, f);
 	if (rc != SQLITE_OK)
 		snprintf(why_text, why_len, "%s", sqlite3_errstr(rc));
 	return rc == SQLITE_OK ? 0 : -1;
@@ -286,4 +316,5 @@ void why_free(struct why *y)
 	why_focus_free(&y->noticed);
 	why_gpus_free(&y->gpus);
 	why_busy_free(&y->busy);
+	why_hangs_free(&y->hangs);
 }

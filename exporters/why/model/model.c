@@ -151,6 +151,7 @@ static bool image_row(struct why_model *m, sqlite3_stmt *stmt)
 	p->end = sqlite3_column_type(stmt, 3) == SQLITE_NULL ? INT64_MAX
 							     : sqlite3_column_int64(stmt, 3);
 	p->traced |= sqlite3_column_int(stmt, 4) != 0;
+	p->is_killed = sqlite3_column_int(stmt, 7) & 0x7f;
 	return keep_text(&p->exe, exe) && keep_text(&p->command, command);
 }
 
@@ -173,6 +174,7 @@ static int take_switch(struct why_model *m, struct why_thread *t, const struct t
 		.is_in = w->is_in,
 		.is_preempted = w->state == THREAD_RUNNABLE,
 		.is_on_disk = w->state == THREAD_BLOCKED,
+		.is_end = !w->is_in && w->state == THREAD_ENDED,
 	};
 	return SQLITE_OK;
 }
@@ -256,6 +258,27 @@ static int read_losses(struct why_model *m)
 	return rc;
 }
 
+/* timestamp, globalTid, nameId, object, pathId, ownerTid */
+static bool open_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	struct why_open o = {
+		.time = wall_time(sqlite3_column_int64(stmt, 0)),
+		.thread = why_model_thread(m, sqlite3_column_int64(stmt, 1)),
+		.name = why_number(&m->names, sqlite3_column_value(stmt, 2)),
+		.object = why_number(&m->objects, sqlite3_column_value(stmt, 4)),
+		.owner = WHY_NONE,
+		.is_lock = sqlite3_column_type(stmt, 3) != SQLITE_NULL,
+	};
+
+	if (sqlite3_column_type(stmt, 5) != SQLITE_NULL)
+		o.owner = why_model_thread(m, sqlite3_column_int64(stmt, 5));
+	if (o.thread == WHY_NONE ||
+	    !grow(&m->opens, m->opens_cnt, &m->opens_room, sizeof(*m->opens)))
+		return false;
+	m->opens[m->opens_cnt++] = o;
+	return true;
+}
+
 /* ---- missing samples ---- */
 
 static bool taken_row(struct why_model *m, sqlite3_stmt *stmt)
@@ -324,11 +347,11 @@ int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *sco
 	else if (rc == SQLITE_OK)
 		rc = wall_read(db, scope->filter, &m->wall);
 	if (rc == SQLITE_OK)
-		rc = why_rows(
-			db,
-			"SELECT globalPid, parentGlobalPid, start, end, traced, exe, commandLine "
-			"FROM SL_PROCESS_TREE ORDER BY start",
-			image_row, m);
+		rc = why_rows(db,
+			      "SELECT globalPid, parentGlobalPid, start, end, traced, exe, "
+			      "commandLine, exitStatus "
+			      "FROM SL_PROCESS_TREE ORDER BY start",
+			      image_row, m);
 	if (rc == SQLITE_OK)
 		rc = read_switches(m);
 	if (rc == SQLITE_OK)
@@ -347,6 +370,11 @@ int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *sco
 		rc = read_sampling(m);
 	if (rc == SQLITE_OK)
 		rc = read_losses(m);
+	if (rc == SQLITE_OK)
+		rc = why_rows(db,
+			      "SELECT timestamp, globalTid, nameId, object, pathId, ownerTid FROM "
+			      "SL_OPEN_WAITS",
+			      open_row, m);
 	find_births(m);
 	return rc;
 }
@@ -391,6 +419,7 @@ void why_model_free(struct why_model *m)
 	free(m->ends);
 	free(m->ios);
 	free(m->losses);
+	free(m->opens);
 	why_free_ranges(m);
 	id_map_free(&m->tids);
 	id_map_free(&m->pids);

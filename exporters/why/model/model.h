@@ -23,12 +23,21 @@ struct why_switch {
 	bool is_in;
 	bool is_preempted; /* of a switch out: still runnable */
 	bool is_on_disk;   /* of a switch out: an uninterruptible wait, for a device */
+	bool is_end;       /* of a switch out: the thread has ended */
 };
 
 struct why_call {
 	int64_t start, end;
 	uint32_t what;        /* why_what() */
 	uint32_t correlation; /* of a CUDA call: the id of the work it started; 0: none */
+};
+
+/* A call of the kernel that a thread was in when the recording ended before it. */
+struct why_open {
+	int64_t time; /* of the look */
+	uint32_t thread, name, object;
+	uint32_t owner; /* number of the thread that it waits for; WHY_NONE: not known */
+	bool is_lock;   /* the owner has a lock */
 };
 
 /* A time in which context switches were lost. */
@@ -111,7 +120,8 @@ struct why_process {
 	char *exe, *command; /* path, arguments; NULL: not known */
 	uint32_t main_thread;
 	bool traced;
-	bool is_near; /* its calls are read: a wait of the focus thread may lead there */
+	bool is_killed; /* by a signal */
+	bool is_near;   /* its calls are read: a wait of the focus thread may lead there */
 };
 
 enum why_work {
@@ -183,10 +193,11 @@ struct why_model {
 	WHY_LIST(why_launch, launches); /* in order of process, correlation */
 	WHY_LIST(why_call, inner);      /* nested calls of gpu with a correlation id */
 	WHY_LIST(why_device, devices);
-	WHY_LIST(why_send, sends);  /* in order of start */
-	WHY_LIST(why_end, ends);    /* in order of file */
-	WHY_LIST(why_io, ios);      /* of the kernel's journals, and flushes */
-	int64_t lost;               /* events that the report counts as lost */
+	WHY_LIST(why_send, sends); /* in order of start */
+	WHY_LIST(why_end, ends);   /* in order of file */
+	WHY_LIST(why_io, ios);     /* of the kernel's journals, and flushes */
+	int64_t lost;              /* events that the report counts as lost */
+	WHY_LIST(why_open, opens);
 	WHY_LIST(why_loss, losses); /* in order; none overlaps another */
 	struct {
 		bool taken; /* samples were recorded, perhaps none in the part that is read */

@@ -165,10 +165,9 @@ static uint8_t kind_of_object(const char *path)
 	return WHY_FILE;
 }
 
-uint32_t reason_of_call(struct walk *w, const struct why_call *c)
+uint32_t reason_of_name(struct walk *w, uint32_t name, uint32_t object)
 {
-	const struct why_what *what = why_what(w->m, c);
-	uint8_t reason = of_name(w, what->name), *known;
+	uint8_t reason = of_name(w, name), *known;
 	char *text;
 
 	if (reason >= WHY_GPU_WAIT && reason <= WHY_NCCL_KERNEL)
@@ -181,15 +180,22 @@ uint32_t reason_of_call(struct walk *w, const struct why_call *c)
 		return WHY_FILE;
 	if (reason != WHY_IO && reason != WHY_SOCKET)
 		return reason;
-	if (what->object == WHY_NONE)
+	if (object == WHY_NONE)
 		return reason == WHY_IO ? WHY_FILE : WHY_SOCKET;
-	known = &w->object_is[what->object];
+	known = &w->object_is[object];
 	if (!*known) {
-		text = string_of(w, w->m->objects.ids[what->object]);
+		text = string_of(w, w->m->objects.ids[object]);
 		*known = kind_of_object(text) + 1;
 		free(text);
 	}
 	return reason == WHY_SOCKET && *known - 1 != WHY_SOCKET_ANY ? WHY_SOCKET : *known - 1;
+}
+
+uint32_t reason_of_call(struct walk *w, const struct why_call *c)
+{
+	const struct why_what *what = why_what(w->m, c);
+
+	return reason_of_name(w, what->name, what->object);
 }
 
 bool reason_is_gpu_wait(struct walk *w, const struct why_call *c)

@@ -7,6 +7,8 @@
 int reason_read_functions(struct walk *w);
 /* Of a call that blocks; WHY_BLOCKED: its name does not show it. */
 uint32_t reason_of_call(struct walk *w, const struct why_call *c);
+/* Likewise of a call of which only the name and the file are known. */
+uint32_t reason_of_name(struct walk *w, uint32_t name, uint32_t object);
 /* pthread_cond_timedwait() and the like. */
 bool reason_is_timed_condition(struct walk *w, const struct why_call *c);
 /* Does this call of CUDA wait for work of the GPU? */

@@ -26,11 +26,11 @@ page() { tr '\n' ' ' <"$1" | sed -n 's/.*class="finding \([a-z]*\)"><h3>Frequent
 compare() { # REPORT
 	want=$("$BIN" analyze "$1.sqlite" | sed -n 's/^ *[0-9]*\. \([a-z]*\)  \([0-9.]* %\).*(io_syncs)$/\1 \2/p')
 	is "$("$BIN" analyze -f json "$1.sqlite" | json)" "$want" "$1: JSON has the severity and the cost of the text"
-	is "$("$BIN" analyze -q -f csv "$1.sqlite" | csv)" "$want" "$1: so has CSV"
-	is "$("$BIN" analyze -r io_syncs "$1.sqlite" | text)" "$want" "$1: so has the rule alone"
-	is "$("$BIN" analyze -f json -r io_syncs "$1.sqlite" | json)" "$want" "$1: so has the rule alone as JSON"
+	is "$("$BIN" analyze -q -f csv "$1.sqlite" | csv)" "$want" "$1: CSV has them, too"
+	is "$("$BIN" analyze -r io_syncs "$1.sqlite" | text)" "$want" "$1: the rule alone has them, too"
+	is "$("$BIN" analyze -f json -r io_syncs "$1.sqlite" | json)" "$want" "$1: the rule alone as JSON has them, too"
 	"$BIN" report -f true -o page.html "$1.sqlite" >log 2>&1
-	is "$(page page.html)" "$want" "$1: so has the page"
+	is "$(page page.html)" "$want" "$1: the page has them, too"
 	"$BIN" analyze --fail-on=severe "$1.sqlite" >out 2>&1
 	all=$?
 	"$BIN" analyze --fail-on=severe -r io_syncs "$1.sqlite" >out 2>&1

@@ -1,0 +1,250 @@
+/* why_hangs.c - waits that never end, the threads that they are for, and cycles of them. */
+#include "tests/unit/why/why_test.h"
+
+#define THIRD  102
+#define FOURTH 103
+
+/* In a call of the kernel at the end of the recording, at 5000; 0: no owner, no lock. */
+static void open_wait(int tid, const char *name, int lock, int owner, const char *path)
+{
+	sql("INSERT INTO SL_OPEN_WAITS VALUES (%lld, %lld, %d, nullif(%d, 0), nullif(%d, 0), "
+	    "nullif(%lld, 0))",
+	    ns_of(5000), tid_of(tid), text_id(name), lock, path ? text_id(path) : 0,
+	    owner ? tid_of(owner) : 0);
+}
+
+/* A thread that leaves its CPU at @time for good, with a stack. */
+static void hangs(int tid, double time, const char *stack)
+{
+	runs(tid, 0, time);
+	off_sample(tid, time, 5000, stack);
+}
+
+/* The main thread runs from the beginning to the end of 5 s. */
+static void five_seconds(void)
+{
+	report(5000);
+	runs(MAIN, 0, 5000, .goes_on = true);
+}
+
+/* A line for each wait: "THREAD REASON[ CALL][ of OBJECT][ at PLACE][ for OWNER][ CYCLE][ killed] MS". */
+static const char *waits(void)
+{
+	const struct why *y = &test.y;
+	char **lines = calloc(y->hangs.list_cnt + 1, sizeof(*lines));
+	const char *all;
+
+	for (size_t i = 0; i < y->hangs.list_cnt; i++) {
+		const struct why_hang *h = &y->hangs.list[i];
+		const char *place = y->walk.places.list[h->cause.place].text;
+		char owner[32] = "", cycle[16] = "";
+
+		if (h->owner != WHY_NONE)
+			snprintf(owner, sizeof(owner), " for %lld",
+				 (long long)(y->model.threads[h->owner].tid & 0xffffff));
+		if (h->cycle)
+			snprintf(cycle, sizeof(cycle), " cycle %u", h->cycle);
+		assert_true(asprintf(&lines[i], "%lld %s%s%s%s%s%s%s%s %g",
+				     (long long)(y->model.threads[h->thread].tid & 0xffffff),
+				     why_reason_name(h->cause.reason),
+				     string_of_map(y, &y->model.names, h->cause.name, " "),
+				     string_of_map(y, &y->model.objects, h->cause.object, " of "),
+				     place ? " at " : "", place ? place : "", owner, cycle,
+				     h->is_killed ? " killed" : "", (double)h->ns / MS) > 0);
+	}
+	all = join_lines(lines, y->hangs.list_cnt);
+	free(lines);
+	return all;
+}
+
+static void two_locks_are_a_cycle(void **state)
+{
+	(void)state;
+	five_seconds();
+	hangs(OTHER, 100, L(1));
+	hangs(THIRD, 200, L(2));
+	open_wait(OTHER, "futex", 7, THIRD, NULL);
+	open_wait(THIRD, "futex", 8, OTHER, NULL);
+	ask();
+	assert_string_equal(waits(), "101 LOCK futex at a.py:1 in f1 for 102 cycle 1 4900\n"
+				     "102 LOCK futex at a.py:2 in f2 for 101 cycle 1 4800\n");
+	assert_int_equal(test.y.hangs.cycles, 1);
+}
+
+/* One waits for a thread to end, which waits for the lock that the first has. */
+static void lock_and_join_are_a_cycle(void **state)
+{
+	(void)state;
+	five_seconds();
+	hangs(OTHER, 100, L(1));
+	hangs(THIRD, 200, L(2));
+	open_wait(OTHER, "futex", 0, THIRD, NULL);
+	open_wait(THIRD, "futex", 8, OTHER, NULL);
+	ask();
+	assert_string_equal(waits(), "101 JOIN futex at a.py:1 in f1 for 102 cycle 1 4900\n"
+				     "102 LOCK futex at a.py:2 in f2 for 101 cycle 1 4800\n");
+}
+
+static void lock_that_the_thread_has_itself_is_a_cycle(void **state)
+{
+	(void)state;
+	five_seconds();
+	hangs(OTHER, 100, L(1));
+	open_wait(OTHER, "futex", 7, OTHER, NULL);
+	ask();
+	assert_string_equal(waits(), "101 LOCK futex at a.py:1 in f1 for 101 cycle 1 4900\n");
+}
+
+/* The third waits for one of the cycle, and is none of it; the fourth waits for one that works. */
+static void wait_for_a_cycle_is_none_of_it(void **state)
+{
+	(void)state;
+	five_seconds();
+	hangs(OTHER, 100, L(1));
+	hangs(THIRD, 200, L(2));
+	hangs(FOURTH, 300, L(3));
+	open_wait(OTHER, "futex", 7, OTHER, NULL);
+	open_wait(THIRD, "futex", 7, OTHER, NULL);
+	open_wait(FOURTH, "futex", 9, MAIN, NULL);
+	ask();
+	assert_string_equal(waits(), "101 LOCK futex at a.py:1 in f1 for 101 cycle 1 4900\n"
+				     "102 LOCK futex at a.py:2 in f2 for 101 4800\n"
+				     "103 LOCK futex at a.py:3 in f3 for 100 4700\n");
+	assert_int_equal(test.y.hangs.list[0].cycle, 1);
+}
+
+static void second_cycle_has_another_number(void **state)
+{
+	(void)state;
+	five_seconds();
+	hangs(OTHER, 100, L(1));
+	hangs(THIRD, 200, L(2));
+	open_wait(OTHER, "futex", 7, OTHER, NULL);
+	open_wait(THIRD, "futex", 8, THIRD, NULL);
+	ask();
+	assert_int_equal(test.y.hangs.cycles, 2);
+}
+
+/* A child that is not reaped, a pipe, and a file that another one has locked. */
+static void calls_name_what_they_wait_for(void **state)
+{
+	(void)state;
+	five_seconds();
+	process(CHILD, MAIN, 0, 5000);
+	runs(CHILD, 0, 5000, .goes_on = true);
+	hangs(OTHER, 100, L(1));
+	hangs(THIRD, 100, L(2));
+	hangs(FOURTH, 100, L(3));
+	open_wait(OTHER, "wait4", 0, CHILD, NULL);
+	open_wait(THIRD, "write", 0, 0, "pipe:[7]");
+	open_wait(FOURTH, "flock", 0, 0, "/data/lock");
+	ask();
+	assert_string_equal(waits(), "101 CHILD wait4 at a.py:1 in f1 for 200 4900\n"
+				     "102 PIPE write of pipe:[7] at a.py:2 in f2 4900\n"
+				     "103 LOCK flock of /data/lock at a.py:3 in f3 4900\n");
+}
+
+/* Less than a second is no hang. */
+static void short_waits_are_not_listed(void **state)
+{
+	(void)state;
+	five_seconds();
+	hangs(OTHER, 4000.001, L(1));
+	hangs(THIRD, 4000, L(2));
+	ask();
+	assert_string_equal(waits(), "102 BLOCKED at a.py:2 in f2 1000\n");
+}
+
+/* A thread without events hung before the recording began. */
+static void thread_without_switches_waits_for_all_of_the_time(void **state)
+{
+	(void)state;
+	five_seconds();
+	open_wait(OTHER, "futex", 7, MAIN, NULL);
+	ask();
+	assert_string_equal(waits(), "101 LOCK futex for 100 5000\n");
+}
+
+static void ended(int tid, double time)
+{
+	sql("INSERT INTO SCHED_EVENTS VALUES (%lld, 0, 1, %lld, 0, NULL)", ns_of(time),
+	    tid_of(tid));
+	sql("INSERT INTO SCHED_EVENTS VALUES (%lld, 0, 0, %lld, 5, NULL)", ns_of(time + 1),
+	    tid_of(tid));
+}
+
+/* The thread runs for 1 ms to die, after a wait of 3900. */
+static void killed(int status)
+{
+	report(5000);
+	runs(MAIN, 0, 100);
+	off_sample(MAIN, 100, 4000, L(1));
+	ended(MAIN, 4000);
+	sql("UPDATE SL_PROCESS_TREE SET exitStatus = %d", status);
+	ask();
+}
+
+static void wait_in_which_the_process_is_killed_never_ended(void **state)
+{
+	(void)state;
+	killed(9);
+	assert_string_equal(waits(), "100 BLOCKED at a.py:1 in f1 killed 3900\n");
+	/* Its time cannot be won: it would go on. */
+	assert_int_equal(test.y.gains_cnt, 0);
+}
+
+static void process_that_ends_by_itself_does_not_hang(void **state)
+{
+	(void)state;
+	killed(0);
+	assert_string_equal(waits(), "");
+	assert_int_equal(test.y.gains_cnt, 1);
+}
+
+static void thread_that_ends_by_itself_does_not_hang(void **state)
+{
+	(void)state;
+	five_seconds();
+	runs(OTHER, 0, 100);
+	ended(OTHER, 2000);
+	ask();
+	assert_string_equal(waits(), "");
+}
+
+/* A part of the time has no end of the recording. */
+static void part_of_the_time_has_no_hangs(void **state)
+{
+	struct db_filter f = {0};
+	char text[512] = "";
+
+	(void)state;
+	five_seconds();
+	hangs(OTHER, 100, L(1));
+	open_report();
+	test.is_asked = true;
+	assert_int_equal(db_filter_time(&f, "0s-3s", text, sizeof(text)), 0);
+	assert_int_equal(why_run(&test.y, test.db, &f, &(struct why_ask){0}, text, sizeof(text)),
+			 0);
+	assert_string_equal(waits(), "");
+	db_filter_free(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(two_locks_are_a_cycle),
+		TEST(lock_and_join_are_a_cycle),
+		TEST(lock_that_the_thread_has_itself_is_a_cycle),
+		TEST(wait_for_a_cycle_is_none_of_it),
+		TEST(second_cycle_has_another_number),
+		TEST(calls_name_what_they_wait_for),
+		TEST(short_waits_are_not_listed),
+		TEST(thread_without_switches_waits_for_all_of_the_time),
+		TEST(wait_in_which_the_process_is_killed_never_ended),
+		TEST(process_that_ends_by_itself_does_not_hang),
+		TEST(thread_that_ends_by_itself_does_not_hang),
+		TEST(part_of_the_time_has_no_hangs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
