@@ -43,5 +43,6 @@ case $want in severe*) expected=3 ;; *) expected=0 ;; esac
 is "$all" "$expected" 'many syncs: the status is that of the severity'
 "$BIN" profile -f true -t osrt -o sleeps "$PY" program.py 20 1 >out 2>&1
 compare sleeps
-is "$all" 0 'a few syncs beside a sleep: nothing is severe'
+case $want in severe*) expected=3 ;; *) expected=0 ;; esac # slow syncs of a busy disk are
+is "$all" "$expected" 'a few syncs beside a sleep: the status is that of the severity'
 done_testing
