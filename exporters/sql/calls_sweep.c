@@ -230,10 +230,7 @@ static int show_launches(struct sweeps *to, const struct pass *p)
 	for (size_t i = 0; i < p->launches && rc == SQLITE_OK; i++)
 		rc = rows_add(rows,
 			      (const int64_t[]){p->launch[i].pid, p->launch[i].n, p->launch[i].ns});
-	if (rc == SQLITE_OK)
-		return sweep_show(to, SWEPT_CUDA_LAUNCH, 0, rows);
-	rows_free(rows);
-	return rc;
+	return sweep_show(to, SWEPT_CUDA_LAUNCH, 0, rows, rc);
 }
 
 static int show_callers(struct sweeps *to, const struct pass *p, unsigned events)
@@ -243,10 +240,7 @@ static int show_callers(struct sweeps *to, const struct pass *p, unsigned events
 
 	for (size_t i = 0; i < p->callers && rc == SQLITE_OK; i++)
 		rc = rows_add(rows, (const int64_t[]){p->caller[i].tid, p->caller[i].n});
-	if (rc == SQLITE_OK)
-		return sweep_show(to, SWEPT_THREADS, events, rows);
-	rows_free(rows);
-	return rc;
+	return sweep_show(to, SWEPT_THREADS, events, rows, rc);
 }
 
 static int show(struct sweeps *to, struct pass *p, unsigned events, enum swept_table table)
@@ -257,7 +251,7 @@ static int show(struct sweeps *to, struct pass *p, unsigned events, enum swept_t
 		rc = sweep_show_span(to, events, &p->span, true);
 	for (unsigned i = 0; i < KINDS_MAX && rc == SQLITE_OK; i++)
 		if (p->rows[i]) {
-			rc = sweep_show(to, table, i, p->rows[i]);
+			rc = sweep_show(to, table, i, p->rows[i], SQLITE_OK);
 			p->rows[i] = NULL;
 		}
 	return rc;

@@ -195,10 +195,7 @@ static int sweep_of(struct sweeps *s, const struct source *source)
 	struct rows *to = rows_new(COLUMNS);
 	int rc = p.copies && p.launches && p.found && to ? run(&p, s, to) : SQLITE_NOMEM;
 
-	if (rc == SQLITE_OK)
-		rc = sweep_show(s, source->to, 0, to);
-	else
-		rows_free(to);
+	rc = sweep_show(s, source->to, 0, to, rc);
 	rows_free(p.copies);
 	launches_free(p.launches);
 	sorter_free(p.found);

@@ -408,10 +408,7 @@ static int show_lives(struct pass *p)
 						sweep_word(context_of(g)), g->cover[0].start,
 						g->cover[0].end});
 	}
-	if (rc == SQLITE_OK)
-		return sweep_show(p->to, SWEPT_GPU_LIFE, 0, rows);
-	rows_free(rows);
-	return rc;
+	return sweep_show(p->to, SWEPT_GPU_LIFE, 0, rows, rc);
 }
 
 static int show_covers(struct pass *p)
@@ -428,10 +425,7 @@ static int show_covers(struct pass *p)
 							      sweep_word(g->device), c->n, c->ns,
 							      c->total, c->start, c->end});
 	}
-	if (rc == SQLITE_OK)
-		return sweep_show(p->to, SWEPT_GPU_COVER, 0, rows);
-	rows_free(rows);
-	return rc;
+	return sweep_show(p->to, SWEPT_GPU_COVER, 0, rows, rc);
 }
 
 static int show_sums(struct pass *p)
@@ -457,10 +451,7 @@ static int show_sums(struct pass *p)
 			record[k] = sweep_word(s->key[k]);
 		rc = rows_add(rows, record);
 	}
-	if (rc == SQLITE_OK)
-		return sweep_show(p->to, SWEPT_GPU_SUMS, 0, rows);
-	rows_free(rows);
-	return rc;
+	return sweep_show(p->to, SWEPT_GPU_SUMS, 0, rows, rc);
 }
 
 static int take_launches(struct pass *p)

@@ -165,10 +165,7 @@ static int show_levels(struct sweeps *s, const struct pass *p)
 		rc = rows_add(rows,
 			      (const int64_t[]){p->levels.ids[i] >> 32,
 						p->levels.ids[i] & UINT32_MAX, p->level_ns[i]});
-	if (rc == SQLITE_OK)
-		return sweep_show(s, SWEPT_SCHED_LEVEL, 0, rows);
-	rows_free(rows);
-	return rc;
+	return sweep_show(s, SWEPT_SCHED_LEVEL, 0, rows, rc);
 }
 
 static int show_cpus(struct sweeps *s, const struct pass *p)
@@ -179,10 +176,7 @@ static int show_cpus(struct sweeps *s, const struct pass *p)
 	/* THREAD_NONE is ROWS_NULL. */
 	for (size_t i = 0; i < p->cpus.cnt && rc == SQLITE_OK; i++)
 		rc = rows_add(rows, &p->cpus.ids[i]);
-	if (rc == SQLITE_OK)
-		return sweep_show(s, SWEPT_SCHED_CPUS, 0, rows);
-	rows_free(rows);
-	return rc;
+	return sweep_show(s, SWEPT_SCHED_CPUS, 0, rows, rc);
 }
 
 /* Takes the rows of threads and of waits for disks. */
@@ -193,11 +187,11 @@ static int show(struct sweeps *s, struct pass *p)
 	if (rc == SQLITE_OK)
 		rc = show_cpus(s, p);
 	if (rc == SQLITE_OK) {
-		rc = sweep_show(s, SWEPT_SCHED_THREADS, 0, p->threads);
+		rc = sweep_show(s, SWEPT_SCHED_THREADS, 0, p->threads, SQLITE_OK);
 		p->threads = NULL;
 	}
 	if (rc == SQLITE_OK) {
-		rc = sweep_show(s, SWEPT_SCHED_DISK, 0, p->disk);
+		rc = sweep_show(s, SWEPT_SCHED_DISK, 0, p->disk, SQLITE_OK);
 		p->disk = NULL;
 	}
 	return rc;

@@ -18,10 +18,10 @@ void sweep_span_add(struct sweep_span *s, struct sweep_id start, struct sweep_id
 		s->last_end = end.value;
 }
 
-int sweep_show(struct sweeps *s, enum swept_table table, int64_t number, struct rows *rows)
+int sweep_show(struct sweeps *s, enum swept_table table, int64_t number, struct rows *rows, int rc)
 {
-	int rc = rows ? rows_end(rows) : SQLITE_NOMEM;
-
+	if (rc == SQLITE_OK)
+		rc = rows_end(rows);
 	if (rc == SQLITE_OK)
 		rc = rows_shown_add(&s->shown[table],
 				    &(struct rows_stretch){number, rows, 0, rows_cnt(rows)});
@@ -39,10 +39,7 @@ int sweep_show_span(struct sweeps *s, unsigned events, const struct sweep_span *
 	if (of_calls && last != ROWS_NULL && span->last_start > last)
 		last = span->last_start;
 	rc = rows ? rows_add(rows, (const int64_t[]){span->first, last}) : SQLITE_NOMEM;
-	if (rc == SQLITE_OK)
-		return sweep_show(s, SWEPT_SPANS, events, rows);
-	rows_free(rows);
-	return rc;
+	return sweep_show(s, SWEPT_SPANS, events, rows, rc);
 }
 
 /* ---- passes ---- */

@@ -178,5 +178,8 @@ enum swept_events {
 int sweep_show_span(struct sweeps *s, unsigned events, const struct sweep_span *span,
 		    bool of_calls);
 
-/* Shows all @rows in a table, as the stretch @number; takes them, also if it fails. SQLite's result code. */
-int sweep_show(struct sweeps *s, enum swept_table table, int64_t number, struct rows *rows);
+/*
+ * Shows all @rows in a table, as the stretch @number, unless @rc, the result code of filling them, is an error. Takes the rows
+ * in any case. SQLite's result code.
+ */
+int sweep_show(struct sweeps *s, enum swept_table table, int64_t number, struct rows *rows, int rc);
