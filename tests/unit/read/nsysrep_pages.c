@@ -36,6 +36,13 @@ static int end(void **state)
 	return unlink(path);
 }
 
+static void start_again(void)
+{
+	free(p.buffer);
+	assert_int_equal(ftruncate(p.fd, 0), 0);
+	p = (struct pages){.fd = p.fd};
+}
+
 static void add(int64_t rowid, int64_t a, const char *text, size_t len)
 {
 	const struct page_value v[] = {
@@ -167,8 +174,7 @@ static void a_table_may_have_no_row_one_page_or_several_levels(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
-		assert_int_equal(ftruncate(p.fd, 0), 0);
-		p = (struct pages){.fd = p.fd};
+		start_again();
 		for (int64_t k = 0; k < counts[i]; k++)
 			add(k * 3 - 5, k, "xyz", 3);
 		db = open_db(false);
@@ -201,8 +207,7 @@ static void an_index_is_whole_whatever_its_last_page_has(void **state)
 
 	(void)state;
 	for (int64_t cnt = 0; cnt < 60000; cnt += cnt < 1200 ? 1 : 9311) {
-		assert_int_equal(ftruncate(p.fd, 0), 0);
-		p = (struct pages){.fd = p.fd};
+		start_again();
 		for (int64_t k = 0; k < cnt; k++) {
 			const struct page_value v[] = {{.type = PAGE_INTEGER, .number = k / 4},
 						       {.type = PAGE_INTEGER, .number = k % 4}};
@@ -240,7 +245,7 @@ static void the_page_of_locks_is_left_out(void **state)
 	(void)state;
 	memset(text, 'x', sizeof(text));
 	for (int at = -12; at < 3; at++) {
-		assert_int_equal(ftruncate(p.fd, 0), 0);
+		start_again();
 		p = (struct pages){.fd = p.fd,
 				   .cnt = 0x40000000 / 4096 + (uint32_t)at,
 				   .at = 4096 * (0x40000000ull / 4096 + (uint64_t)(int64_t)at)};
