@@ -4,8 +4,7 @@
  * sl_hist(a, b, ..., value) is an aggregate: a histogram of the values of each (a, b, ...). Its result is the number of a
  * table for sl_hist_rows(number): k0, k1, ..., the histogram, how many values. sl_sums(a, b, ..., value, other) keeps no
  * histogram, but of sl_hist_rows() the columns total, least, most (of values) and others (the sum of the second).
- * sl_cover(a, b, ..., start, end) likewise has the time that at least one of a key's spans covers as total, the first start as
- * least, the last end as most. sl_hist_values(hist) gives the values of a histogram, in order, each with how often it came.
+ * sl_hist_values(hist) gives the values of a histogram, in order, each with how often it came.
  * sl_stats(key, value) likewise makes the table of sl_stats_rows(number), one row of statistics per key; a value may be a
  * histogram of sl_hist_rows(), which it merges. Tables live as long as the connection.
  */
@@ -318,34 +317,6 @@ static void sums_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 		g->extra = sat_add(g->extra, sqlite3_value_int64(argv[argc - 1]));
 }
 
-/* sl_cover(a, b, ..., start, end): rows without one of the two, or that end before they start, do not count. */
-static void cover_step(sqlite3_context *out, int argc, sqlite3_value **argv)
-{
-	struct hist *h = hist_of(out, (unsigned)argc - 2);
-	int64_t start = sqlite3_value_int64(argv[argc - 2]),
-		end = sqlite3_value_int64(argv[argc - 1]);
-	struct group *g;
-	int rc;
-
-	if (!h || end < start || sqlite3_value_type(argv[argc - 2]) == SQLITE_NULL ||
-	    sqlite3_value_type(argv[argc - 1]) == SQLITE_NULL)
-		return;
-	rc = group_of(h, argv, &g);
-	if (rc == SQLITE_OK)
-		rc = hist_group_span(g, start, end);
-	if (rc != SQLITE_OK)
-		hist_fail(out, rc);
-}
-
-static void cover_final(sqlite3_context *out)
-{
-	struct hist **h = sqlite3_aggregate_context(out, 0);
-
-	for (uint32_t i = 0; h && *h && i < (*h)->cnt; i++)
-		hist_group_cover(&(*h)->group[i]);
-	hist_final(out);
-}
-
 /* sl_stats(key, value) */
 static void stats_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
@@ -405,9 +376,6 @@ int hist_register(sqlite3 *db, const struct percentiles *p, struct hist_of_db **
 	for (int args = 3; rc == SQLITE_OK && args <= HIST_KEYS; args++)
 		rc = sqlite3_create_function(db, "sl_sums", args, PURE, of, NULL, sums_step,
 					     hist_final);
-	for (int args = 3; rc == SQLITE_OK && args <= HIST_KEYS; args++)
-		rc = sqlite3_create_function(db, "sl_cover", args, PURE, of, NULL, cover_step,
-					     cover_final);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_create_function(db, "sl_stats", 2, PURE, of, NULL, stats_step,
 					     hist_final);

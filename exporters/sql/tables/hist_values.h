@@ -44,7 +44,7 @@ struct hist {
 struct group {               /* the values of a row */
 	int64_t n, nulls;    /* n counts NULL, too */
 	int64_t extra;       /* a second count, for the function that fills the table */
-	int64_t least, most; /* of sl_sums(), whose nulls are those of extra, and sl_cover() */
+	int64_t least, most; /* of sl_sums(), whose nulls are those of extra */
 	int64_t sum;
 	double real_sum;
 	bool real;
@@ -90,9 +90,6 @@ int hist_group_whole(struct group *g, int64_t value);
 /* Moves all values of @from, once. */
 int hist_group_take(struct group *to, struct group *from);
 void hist_group_sort(struct group *g);
-/* A span of time of a group that has no values; then, once, the sum of the time that at least one span covers. */
-int hist_group_span(struct group *g, int64_t start, int64_t end);
-void hist_group_cover(struct group *g);
 
 /* The column hist of sl_hist_rows(), as a blob. */
 #define HIST_VALUES INT64_C(0x5365756c61564c53)

@@ -306,39 +306,6 @@ static void values_that_are_taken_while_they_are_read_are_none(void **state)
 		"3 6");
 }
 
-static void sl_cover_sums_what_any_span_of_a_key_covers(void **state)
-{
-	(void)state;
-	assert_string_equal(
-		value("SELECT group_concat(k0 || quote(k1) || ' ' || n || ' ' || total || ' ' || "
-		      "least || ' ' || most || quote(others), ',') FROM sl_hist_rows((SELECT "
-		      "sl_cover(column1, column2, column3, column4) FROM (VALUES"
-		      /* apart, within, overlapping, touching, out of order, of no length */
-		      "(1,1,10,20),(1,1,12,15),(1,1,18,25),(1,1,25,30),(1,1,0,5),(1,1,40,40),"
-		      /* another key; no span: no end, no start, one before its start */
-		      "(1,NULL,3,4),(1,NULL,8,9),(1,NULL,5,NULL),(1,NULL,NULL,5),(1,NULL,7,6))))"),
-		"11 6 25 0 40NULL,1NULL 2 2 3 9NULL");
-	/* in any order, joined when the room is taken: 10000 spans of 7 in steps of 10 */
-	assert_string_equal(
-		value(NUMBERS "SELECT n || ' ' || total || ' ' || least || ' ' || most FROM "
-			      "sl_hist_rows((SELECT sl_cover(0, n * 7919 % 10000 * 10, n * 7919 % "
-			      "10000 * 10 + 7) FROM c))"),
-		"10000 70000 0 99997");
-	/* in steps of 5, they are one */
-	assert_string_equal(
-		value(NUMBERS "SELECT n || ' ' || total || ' ' || most FROM sl_hist_rows((SELECT "
-			      "sl_cover(0, n * 7919 % 10000 * 5, n * 7919 % 10000 * 5 + 7) FROM "
-			      "c))"),
-		"10000 50002 50002");
-	/* times of a damaged report */
-	assert_string_equal(
-		value("SELECT total FROM sl_hist_rows((SELECT sl_cover(0, column1, column2) FROM "
-		      "(VALUES(-9223372036854775807, 9223372036854775807))))"),
-		"9223372036854775807");
-	assert_string_equal(value("SELECT count(*) FROM sl_hist_rows((SELECT sl_cover(0, 5, 3)))"),
-			    "0");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -357,8 +324,6 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(values_that_are_taken_while_they_are_read_are_none,
 						setup, teardown),
-		cmocka_unit_test_setup_teardown(sl_cover_sums_what_any_span_of_a_key_covers, setup,
-						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
