@@ -81,7 +81,8 @@ struct made {
 };
 
 struct nr_tables {
-	sqlite3 *db, *schema; /* @schema: schema.sql in memory. @db: NULL while pages are written */
+	sqlite3 *db,
+		*schema; /* @schema: tables of schema.sql, in memory. @db: NULL while pages are written */
 	char *path;
 	struct pages pages;
 	unsigned release, made_cnt;
@@ -162,8 +163,6 @@ struct nr_tables *nr_tables_open(const char *path, unsigned release, char *why)
 			     : sqlite3_open_v2(":memory:", &t->schema,
 					       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	}
-	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(t->schema, schema_text(), NULL, NULL, NULL);
 	if (rc == SQLITE_OK && t->path)
 		return t;
 	snprintf(why, NR_WHY, "%s: %s", path, sqlite3_errstr(rc));
@@ -266,6 +265,28 @@ int nr_tables_close(struct nr_tables *t, char *why)
 
 /* ---- making a table ---- */
 
+/* What schema.sql has of a table, malloc'd. NULL: it does not have it. */
+static char *section_of(const char *name)
+{
+	const char *text = schema_text(), *at, *end;
+	char head[96];
+
+	snprintf(head, sizeof(head), "\n-- @table %s ", name);
+	at = strstr(text, head);
+	end = at ? strstr(at + 1, "\n-- @table ") : NULL;
+	return !at ? NULL : end ? strndup(at, (size_t)(end - at)) : strdup(at);
+}
+
+/* Brings what schema.sql has of a table into memory. A table that nsys alone has is not there. */
+static void load_section(struct nr_tables *t, const char *name)
+{
+	char *sql = section_of(is_of_chains(name) ? "OSRT_CALLCHAINS" : name);
+
+	if (sql)
+		sqlite3_exec(t->schema, sql, NULL, NULL, NULL);
+	free(sql);
+}
+
 /* "INTEGER NOT NULL PRIMARY KEY" of a column of schema.sql; NULL: it is not there. */
 static const char *declaration(struct nr_tables *t, const char *table, const struct column *c)
 {
@@ -330,6 +351,7 @@ int nr_tables_make(struct nr_tables *t, enum nr_table_id id)
 
 	if (m->sql)
 		return 0;
+	load_section(t, tables[id].name);
 	create = sqlite3_str_new(t->schema);
 	sqlite3_str_appendf(create, "CREATE TABLE \"%s\" (", tables[id].name);
 	has_all = add_columns(t, id, create);
@@ -366,18 +388,9 @@ static int prepare(struct nr_tables *t, enum nr_table_id id)
 
 int nr_tables_copy(struct nr_tables *t, const char *name)
 {
-	char head[96];
-	const char *at, *end;
-	char *sql;
-	int rc;
+	char *sql = section_of(name);
+	int rc = sql ? nr_tables_exec(t, sql) : -1;
 
-	snprintf(head, sizeof(head), "\n-- @table %s ", name);
-	at = strstr(schema_text(), head);
-	if (!at)
-		return -1;
-	end = strstr(at + 1, "\n-- @table ");
-	sql = end ? strndup(at, (size_t)(end - at)) : strdup(at);
-	rc = sql ? nr_tables_exec(t, sql) : -1;
 	free(sql);
 	return rc;
 }
