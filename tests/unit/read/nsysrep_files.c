@@ -90,6 +90,22 @@ static void messages_behind_the_known_ones_are_counted_as_long_as_they_are_few(v
 	assert_non_null(strstr(why, "is damaged: "));
 }
 
+static void parts_may_have_names_of_any_length(void **state)
+{
+	char name[301];
+
+	(void)state;
+	memset(name, 'n', sizeof(name));
+	r.more_part = name;
+	for (size_t len = 0; len < sizeof(name); len += len == 60              ? 1
+							: len > 60 && len < 68 ? 1
+									       : 30) {
+		name[len] = 0;
+		assert_int_equal(convert(), 0);
+		name[len] = 'n';
+	}
+}
+
 static void a_newer_container_is_refused_with_its_version(void **state)
 {
 	(void)state;
@@ -192,6 +208,7 @@ int main(void)
 		TEST(a_file_that_is_cut_off_is_refused_wherever_it_ends),
 		TEST(counts_of_the_header_must_be_met),
 		TEST(messages_behind_the_known_ones_are_counted_as_long_as_they_are_few),
+		TEST(parts_may_have_names_of_any_length),
 		TEST(a_newer_container_is_refused_with_its_version),
 		TEST(the_database_is_kept_while_the_report_stays_the_same),
 		TEST(a_folder_that_cannot_be_written_to_has_its_databases_in_the_cache),

@@ -32,7 +32,8 @@ struct rep {
 	/* What is wrong with it: added to the header's counts, cut off at the end. */
 	int64_t more_events, more_strings, more_threads;
 	size_t cut;
-	unsigned messages; /* behind the known ones */
+	unsigned messages;     /* behind the known ones */
+	const char *more_part; /* the name of a part more; NULL: none */
 };
 
 static inline void rep_init(struct rep *r)
@@ -231,6 +232,8 @@ static inline void rep_make(const struct rep *r, struct proto *file)
 	for (unsigned i = 0; i < r->messages; i++)
 		rep_length(&contents, 0);
 	rep_part(file, &directory, "Raw Sampling Data", contents.buf, proto_len(&contents));
+	if (r->more_part)
+		rep_part(file, &directory, r->more_part, "?", 1);
 	if (proto_len(&r->clocks))
 		rep_part(file, &directory, "Time Conversion Data", r->clocks.buf,
 			 proto_len(&r->clocks));
