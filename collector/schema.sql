@@ -821,9 +821,8 @@ CREATE TABLE SL_FUNCTIONS (
                                                -- no calls and bytes of the kernel's; 0: others
     file         TEXT,                         -- its operation on a regular file or folder: open, close, read, write, flush, buffer, sync,
                                                -- stat (asks about it, or lists it); NULL: none
-    waits        TEXT,                         -- what a call that blocks waits for: object (the file, pipe or socket behind its
-                                               -- descriptor decides), file, open, disk, socket, accept, lock, queue, condition, barrier,
-                                               -- join, child, fork, create, sleep, poll, signal, load, memory, none; NULL: of a GPU library
+    waits        TEXT,                         -- what a call that blocks waits for, a word such as lock, socket or object (the file, pipe
+                                               -- or socket behind its descriptor decides); NULL: of a GPU library
     sends        INTEGER,                      -- 1: it can end a wait of the peer of its descriptor; 0: it cannot; NULL: of a GPU library
     returnsBytes INTEGER,                      -- 1: its result is the number of bytes that it moved, or an error below 0; 0: it is not;
                                                -- NULL: of a GPU library

@@ -164,6 +164,12 @@ if sys.version_info[0] == 3 and platform.python_implementation() == "CPython" an
 		END { for (i = 1; i <= cnt; i++) if (i == 1 || i == cnt || named[path[i]]) print path[i] }'
 }
 
+# A condition for pythons(): versions from 3.$1 on whose frames are read; the newest is that of the last line of pylayout.c.
+pythons_read() { # MINOR
+	pythons_newest=$(sed -n 's/^\t{0x03\([0-9a-f][0-9a-f]\),.*/\1/p' "$TOP/preload/unwind/pylayout.c" | tail -n 1)
+	echo "(3, $1) <= sys.version_info[:2] <= (3, $((0x$pythons_newest)))"
+}
+
 # A condition on SL_LOST_EVENTS: records of what the program and its GPU did. Of the kernel's events a busy machine loses some.
 RECORDS="what NOT LIKE 'context switches%' AND what NOT LIKE 'requests to block devices%' AND what NOT LIKE 'page faults%'
 	AND (what NOT LIKE '%samples%' OR what LIKE '%NVTX%') AND what NOT LIKE '%threads without a CPU%'"

@@ -42,7 +42,7 @@ has_python() { # REPORT: frames of Python in it
 
 # ---- versions ----
 tried=0
-for py in $(pythons '(3, 8) <= sys.version_info < (3, 16)'); do
+for py in $(pythons "$(pythons_read 8)"); do
 	version=${py##*/python}
 	tried=$((tried + 1))
 	attached "py$version" "$py" "$E2E/python/attach_python.py" go "$E2E/python/python_sample.py" 0.5

@@ -36,7 +36,7 @@ by_function() { # NAME: of $R and out
 }
 
 tried=0
-for py in $(pythons '(3, 8) <= sys.version_info < (3, 16)'); do
+for py in $(pythons "$(pythons_read 8)"); do
 	version=${py##*/python}
 	tried=$((tried + 1))
 	profile "py$version" -t none -s none --python-sampling=true --off-cpu-threshold=10000000 "$py" "$E2E/python/off_cpu_python.py" >out 2>err

@@ -121,7 +121,7 @@ else
 fi
 
 # ---- one interpreter within another ----
-for py in $(pythons '(3, 8) <= sys.version_info < (3, 16)'); do
+for py in $(pythons "$(pythons_read 8)"); do
 	$samples || break
 	version=${py##*/python}
 	"$py" -c 'import _interpreters' 2>/dev/null || "$py" -c 'import _xxsubinterpreters' 2>/dev/null || continue

@@ -15,7 +15,7 @@ has_python() { # REPORT: frames of Python in it
 }
 
 tried=0
-for py in $(pythons '(3, 8) <= sys.version_info < (3, 16)'); do
+for py in $(pythons "$(pythons_read 8)"); do
 	version=${py##*/python}
 	tried=$((tried + 1))
 	"$BIN" profile -t none --python-sampling=true -o "py$version" -f true "$py" "$E2E/python/python_sample.py" 0.5 2>err
@@ -77,7 +77,7 @@ is "$(q copies.sqlite "SELECT count(*) > 50, sum(names LIKE '% work run %') * 10
 		JOIN SL_FRAMES f ON f.id = s.frameId JOIN StringIds n ON n.id = f.symbol) names FROM COMPOSITE_EVENTS c
 	WHERE EXISTS (SELECT 1 FROM SL_STACKS s JOIN SL_FRAMES f ON f.id = s.frameId AND f.kind = 1 AND f.line = 108 WHERE s.id = c.stackId))")" \
 	'1|1' 'stacks go on behind code that was made by hand'
-for py in $(pythons '(3, 13) <= sys.version_info < (3, 16) and sys._jit.is_available()'); do
+for py in $(pythons "$(pythons_read 13) and sys._jit.is_available()"); do
 	version=${py##*/python}
 	PYTHON_JIT=1 "$BIN" profile -t none --python-sampling=true -o "jit$version" -f true "$py" "$E2E/python/python_sample.py" 0.5 2>err
 	is $? 0 "$version with its JIT: the program ends with status 0"
