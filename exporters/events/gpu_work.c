@@ -86,7 +86,7 @@ static void add_process(sqlite3_str *sql, sqlite3 *db, const char *table)
 {
 	bool has_calls = table && has(db, "CUPTI_ACTIVITY_KIND_RUNTIME", "globalTid");
 
-	sqlite3_str_appendf(sql, ", CAST(coalesce(%s, %s) AS INTEGER) AS process",
+	sqlite3_str_appendf(sql, ", coalesce(%s, %s) AS process",
 			    table && has(db, table, "globalPid") ? "globalPid >> 24" : "NULL",
 			    has_calls ? UNSAID : "NULL");
 }
