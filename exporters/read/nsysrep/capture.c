@@ -228,7 +228,7 @@ static int add_option(struct capture *c, const struct option_row *o)
 	if (has && f.is_bytes != (o->kind == TEXT))
 		return 0;
 	if (!has)
-		return o->kind >= EVENT_TYPE || !c->is_whole[o->message]
+		return o->kind >= START || !c->is_whole[o->message]
 			       ? 0
 			       : add(c, name, o->otherwise, strlen(o->otherwise));
 	if (o->kind == TEXT)

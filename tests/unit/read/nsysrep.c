@@ -447,6 +447,23 @@ static void settings_of_the_recording_have_their_words(void **state)
 	assert_rows("SELECT value FROM META_DATA_CAPTURE WHERE name = 'RUN_DURATION_MS'", "1972");
 }
 
+static void settings_that_are_missing_or_of_another_type_are_no_rows(void **state)
+{
+	struct proto *o = &r.options;
+
+	(void)state;
+	proto_uint(o, 1, 5);               /* a text */
+	proto_bytes(o, 3, "\x05", 1);      /* a number */
+	proto_uint(o, 5, 99);              /* a word that is not known */
+	proto_bytes(o, 12, "\x08\xff", 2); /* a message that breaks off */
+	assert_int_equal(convert(), 0);
+	assert_string_equal(notes, "1 unknown setting, the rest of 1 damaged record were left out");
+	assert_rows("SELECT count(*) FROM META_DATA_CAPTURE WHERE name IN ('DEVICE_ID', 'RATE_HZ', "
+		    "'START_TRIGGER', 'STOP_TRIGGER') OR name GLOB 'OS_RUNTIME*'",
+		    "0");
+	assert_rows("SELECT value FROM META_DATA_CAPTURE WHERE name = 'RUN_DURATION_MS'", "0");
+}
+
 static void gpus_contexts_and_streams_become_rows(void **state)
 {
 	size_t at = proto_open(&r.gpus, 1), list, gpu;
@@ -536,6 +553,7 @@ int main(void)
 		TEST(the_start_in_utc_comes_from_pairs_of_clocks),
 		TEST(settings_of_the_machine_are_texts_and_json),
 		TEST(settings_of_the_recording_have_their_words),
+		TEST(settings_that_are_missing_or_of_another_type_are_no_rows),
 		TEST(gpus_contexts_and_streams_become_rows),
 		TEST(events_go_over_many_blocks),
 		TEST(a_large_block_is_unpacked_into_a_file_without_a_name),
