@@ -41,7 +41,7 @@ static void flush_block(struct proto *records)
 
 	proto_init(&packed);
 	if (proto_len(records))
-		rep_block(&packed, records->buf, proto_len(records));
+		rep_block(&packed, records->buf, proto_len(records), 0);
 	put(&packed);
 	proto_free(&packed);
 	proto_reset(records);

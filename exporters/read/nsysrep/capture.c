@@ -283,7 +283,7 @@ int nr_add_options(struct nr_tables *t, struct nr_unknown *unknown, unsigned rel
 	for (const struct option_row *o = options; rc == 0 && o < options + OPTION_CNT; o++) {
 		if (!is_of_process(o))
 			rc = add_option(&c, o);
-		else if (o == options || !is_of_process(o - 1))
+		else if (!is_of_process(o - 1)) /* the first one is not */
 			rc = add_processes(&c, o);
 	}
 	sqlite3_finalize(c.insert);

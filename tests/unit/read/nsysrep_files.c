@@ -36,6 +36,10 @@ static void a_file_of_another_kind_is_named(void **state)
 		noise[i] = (char)((x = x * 1103515245 + 12345) >> 16);
 	put_file(noise, sizeof(noise));
 	fails("encrypted or packed");
+	for (size_t i = 0; i < sizeof(noise); i++)
+		noise[i] = "a text of some length, "[i % 23];
+	put_file(noise, sizeof(noise));
+	fails("its first bytes are not those of one");
 	put_file("NVIDIA Tegra Profiler Report ", 29);
 	fails("its first line does not end");
 	put_file("NVIDIA Tegra Profiler Report 1.", 31);
@@ -104,6 +108,28 @@ static void parts_may_have_names_of_any_length(void **state)
 		assert_int_equal(convert(), 0);
 		name[len] = 'n';
 	}
+}
+
+static void lengths_that_are_not_true_are_damage(void **state)
+{
+	(void)state;
+	rep_call(&r, 0, 1, 1, 2, 3);
+	r.more_part = "more";
+	assert_int_equal(convert(), 0);
+	for (uint64_t size = 1 << 20; size; size <<= 11) {
+		r.more_size = size;
+		assert_int_equal(convert(), -1);
+		assert_non_null(strstr(why, "its part 'more' lies outside of the file"));
+	}
+	r.more_size = 0;
+	r.more_plain = 1;
+	assert_int_equal(convert(), -1);
+	assert_non_null(strstr(why, "cannot be unpacked"));
+	r.more_plain = UINT64_MAX;
+	assert_int_equal(convert(), -1);
+	r.more_plain = 1ull << 32;
+	assert_int_equal(convert(), -1);
+	assert_non_null(strstr(why, "has no length that can be"));
 }
 
 static void a_newer_container_is_refused_with_its_version(void **state)
@@ -209,6 +235,7 @@ int main(void)
 		TEST(counts_of_the_header_must_be_met),
 		TEST(messages_behind_the_known_ones_are_counted_as_long_as_they_are_few),
 		TEST(parts_may_have_names_of_any_length),
+		TEST(lengths_that_are_not_true_are_damage),
 		TEST(a_newer_container_is_refused_with_its_version),
 		TEST(the_database_is_kept_while_the_report_stays_the_same),
 		TEST(a_folder_that_cannot_be_written_to_has_its_databases_in_the_cache),

@@ -34,6 +34,8 @@ struct rep {
 	size_t cut;
 	unsigned messages;     /* behind the known ones */
 	const char *more_part; /* the name of a part more; NULL: none */
+	uint64_t more_size;    /* of that part, beyond what it has */
+	uint64_t more_plain;   /* bytes of a block that is unpacked, likewise */
 };
 
 static inline void rep_init(struct rep *r)
@@ -138,7 +140,7 @@ static inline void rep_thread(struct rep *r, uint64_t name, uint64_t tid)
 /* ---- the file ---- */
 
 /* LZ4, or, without its library, an LZ4 block of literals alone. */
-static inline void rep_block(struct proto *to, const char *data, size_t len)
+static inline void rep_block(struct proto *to, const char *data, size_t len, uint64_t more)
 {
 	size_t room = len + len / 255 + 64, packed = 0;
 	char *out = malloc(room);
@@ -158,13 +160,14 @@ static inline void rep_block(struct proto *to, const char *data, size_t len)
 	packed += len;
 #endif
 	rep_length(to, packed);
-	rep_length(to, len);
+	rep_length(to, len + more);
 	rep_raw(to, out, packed);
 	free(out);
 }
 
 /* Records of @from, cut behind whole ones. */
-static inline void rep_blocks(struct proto *to, const struct proto *from, size_t block)
+static inline void rep_blocks(struct proto *to, const struct proto *from, size_t block,
+			      uint64_t more)
 {
 	const char *at = from->buf, *end = from->buf + proto_len(from), *begin = at;
 
@@ -178,7 +181,7 @@ static inline void rep_blocks(struct proto *to, const struct proto *from, size_t
 		} while (*at++ & 0x80);
 		at += len;
 		if (at == end || (block && (size_t)(at - begin) >= block)) {
-			rep_block(to, begin, (size_t)(at - begin));
+			rep_block(to, begin, (size_t)(at - begin), more);
 			begin = at;
 		}
 	}
@@ -193,13 +196,13 @@ static inline void rep_header(const struct rep *r, struct proto *m)
 }
 
 static inline void rep_part(struct proto *file, struct proto *directory, const char *name,
-			    const char *data, size_t len)
+			    const char *data, size_t len, uint64_t more)
 {
 	size_t at = proto_open(directory, 1);
 
 	proto_bytes(directory, 1, name, strlen(name));
 	proto_uint(directory, 2, proto_len(file));
-	proto_uint(directory, 3, len);
+	proto_uint(directory, 3, len + more);
 	proto_close(directory, at);
 	rep_raw(file, data, len);
 }
@@ -216,31 +219,32 @@ static inline void rep_make(const struct rep *r, struct proto *file)
 	proto_init(&m);
 	rep_raw(file, "NVIDIA Tegra Profiler Report ", 29);
 	rep_raw(file, r->version, strlen(r->version));
-	rep_part(file, &directory, "Analysis Options Data", r->options.buf, proto_len(&r->options));
+	rep_part(file, &directory, "Analysis Options Data", r->options.buf, proto_len(&r->options),
+		 0);
 	rep_raw(&contents, r->text_mark, strlen(r->text_mark));
 	rep_length(&contents, proto_len(&r->target));
 	rep_raw(&contents, r->target.buf, proto_len(&r->target));
 	rep_header(r, &m);
 	rep_length(&contents, proto_len(&m));
 	rep_raw(&contents, m.buf, proto_len(&m));
-	rep_blocks(&contents, &r->events, r->block_bytes);
-	rep_blocks(&contents, &r->strings, r->block_bytes);
+	rep_blocks(&contents, &r->events, r->block_bytes, r->more_plain);
+	rep_blocks(&contents, &r->strings, r->block_bytes, r->more_plain);
 	rep_length(&contents, proto_len(&r->names));
 	rep_raw(&contents, r->names.buf, proto_len(&r->names));
 	rep_length(&contents, proto_len(&r->gpus));
 	rep_raw(&contents, r->gpus.buf, proto_len(&r->gpus));
 	for (unsigned i = 0; i < r->messages; i++)
 		rep_length(&contents, 0);
-	rep_part(file, &directory, "Raw Sampling Data", contents.buf, proto_len(&contents));
+	rep_part(file, &directory, "Raw Sampling Data", contents.buf, proto_len(&contents), 0);
 	if (r->more_part)
-		rep_part(file, &directory, r->more_part, "?", 1);
+		rep_part(file, &directory, r->more_part, "?", 1, r->more_size);
 	if (proto_len(&r->clocks))
 		rep_part(file, &directory, "Time Conversion Data", r->clocks.buf,
-			 proto_len(&r->clocks));
+			 proto_len(&r->clocks), 0);
 	proto_reset(&m);
 	if (r->product)
 		proto_bytes(&m, 6, r->product, strlen(r->product));
-	rep_part(file, &directory, "UI Data", m.buf, proto_len(&m));
+	rep_part(file, &directory, "UI Data", m.buf, proto_len(&m), 0);
 	at = proto_len(file);
 	rep_raw(file, directory.buf, proto_len(&directory));
 	for (int i = 0; i < 8; i++)
