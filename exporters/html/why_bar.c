@@ -144,7 +144,10 @@ static int put_rest(FILE *out, const struct why *y)
 		return -1;
 	for (size_t i = 0; i < y->gpus.list_cnt && i < GPUS_MAX; i++)
 		put_gpu(out, y, &y->gpus.list[i]);
+	why_put_hangs(f, y);
+	why_put_busy(f, y);
 	why_put_gains(f, y, true);
+	why_put_tail(f, y);
 	why_put_gpus(f, y);
 	why_put_notes(f, y);
 	if (fclose(f) != 0)
@@ -169,7 +172,8 @@ static int put_card(struct page *p, const struct why *y)
 
 	page_section(p, "why", "Where the time went", NULL);
 	fprintf(p->out, "<p>%s: %s, of ", why_time_text(y->ns, time),
-		wall_basis_text(y->model.wall.basis));
+		y->busy.is_moved ? "life of the process that the root process waits for"
+				 : wall_basis_text(y->model.wall.basis));
 	html_str(p->out, why_thread_text(y, y->focus, buf, sizeof(buf)));
 	if (process->exe)
 		fputs(" of ", p->out), html_str(p->out, process->exe);

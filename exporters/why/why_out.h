@@ -20,6 +20,10 @@ void why_put_json_place(struct writer *w, const struct why *y, uint32_t place);
 /* why_json.c: reason, call, object and place. */
 void why_put_json_cause(struct writer *w, const struct why *y, const struct why_cause *c);
 
+/* why_text.c: the processes that work while the root waits for them; the one that worked alone at the end. */
+void why_put_busy(FILE *out, const struct why *y);
+void why_put_tail(FILE *out, const struct why *y);
+
 /* why_hangs.c: waits that never ended, deadlocks first; JSON: a member of the answer. */
 void why_put_hangs(FILE *out, const struct why *y);
 void why_put_json_hangs(struct writer *w, const struct why *y);

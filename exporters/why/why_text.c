@@ -214,7 +214,7 @@ static void put_steps(FILE *out, const struct why *y)
 }
 
 /* The processes that work, one line for each command: what each did, and how to ask for it alone. */
-static void put_busy(FILE *out, const struct why *y)
+void why_put_busy(FILE *out, const struct why *y)
 {
 	const struct why_busy *b = &y->busy;
 	double all = (double)wall_ns(&y->model.wall);
@@ -248,7 +248,7 @@ static void put_busy(FILE *out, const struct why *y)
 }
 
 /* The process that worked alone at the end. */
-static void put_tail(FILE *out, const struct why *y)
+void why_put_tail(FILE *out, const struct why *y)
 {
 	const struct why_busy *b = &y->busy;
 	char name[72], ns[WHY_TIME_MAX];
@@ -283,7 +283,7 @@ static void put_head(FILE *out, const struct why *y, const char *report)
 		text_put_people(out, p->exe ? p->exe : "its process");
 	}
 	putc('\n', out);
-	put_busy(out, y);
+	why_put_busy(out, y);
 	put_spans(out, y);
 }
 
@@ -340,7 +340,7 @@ void why_put_text(FILE *out, const struct why *y, const char *report, bool is_br
 		put_culprit(out, y, &y->culprits[nr], nr + 1);
 	}
 	why_put_gains(out, y, is_brief);
-	put_tail(out, y);
+	why_put_tail(out, y);
 	put_steps(out, y);
 	why_put_gpus(out, y);
 	why_put_notes(out, y);
