@@ -51,7 +51,8 @@ static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
 		fputs("do not wait for the GPU there", out);
 		break;
 	default:
-		if (reason == WHY_KERNEL && y->culprits[g->culprit].is_of_processes)
+		if ((reason == WHY_KERNEL || reason == WHY_TOUCH) &&
+		    y->culprits[g->culprit].is_of_processes)
 			fputs("do without a process of its own for each, or make one for many",
 			      out);
 		else
@@ -87,7 +88,8 @@ static void put_gain(FILE *out, const struct why *y, const struct why_gain *g, u
 		text_put_people(out, y->walk.places.list[g->place].text);
 	fputs(": ", out);
 	put_action(out, y, g);
-	fprintf(out, "  %s\n", why_sure_text(g->sure));
+	/* A bound alone is not sure, however well the way to it is recorded. */
+	fprintf(out, "%s%s\n", g->is_up_to ? "" : "  ", g->is_up_to ? "" : why_sure_text(g->sure));
 }
 
 void why_put_gains(FILE *out, const struct why *y, bool is_brief)

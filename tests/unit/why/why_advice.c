@@ -48,7 +48,7 @@ static void bounds_of_gains(void **state)
 			    "  3  note    7.0 ms (6.4 %)  a.py:1 in f1: do "
 			    "without, or compute it once  unclear\n"
 			    "  4  bad     up to 9.0 ms (8.2 %)  a.py:1 in f1: "
-			    "do without, or compute it once  sure\n");
+			    "do without, or compute it once\n");
 	/* A hundredth of 110 ms is 1.1. */
 	test.y.gains_cnt = 1;
 	test.y.gains[0].upper = 1099999;
@@ -186,6 +186,22 @@ static void program_of_go_has_no_gains(void **state)
 			    "waits of threads)\n");
 }
 
+/* Pages of a child that is made are touched, too: the advice is about the process. */
+static void first_touches_of_processes_are_of_processes(void **state)
+{
+	(void)state;
+	report(110);
+	runs(MAIN, 0, 110);
+	computes(MAIN, 0, 100, L(1));
+	ask();
+	assert_int_equal(test.y.gains_cnt, 1);
+	memset(test.y.culprits[0].of_reason, 0, sizeof(test.y.culprits[0].of_reason));
+	test.y.culprits[0].of_reason[WHY_TOUCH] = 100 * MS;
+	assert_non_null(strstr(text_of(put_gains), ": keep the memory for use again"));
+	test.y.culprits[0].is_of_processes = true;
+	assert_non_null(strstr(text_of(put_gains), ": do without a process of its own"));
+}
+
 /* Java without a perf map: the note has the options for one; with one, there is no note. */
 static void note_on_names_of_run_times(bool has_names)
 {
@@ -292,6 +308,7 @@ int main(void)
 		TEXT(notes_on_what_is_missing),
 		TEXT(note_on_calls_that_cannot_be_hooked),
 		TEXT(program_of_go_has_no_gains),
+		TEXT(first_touches_of_processes_are_of_processes),
 		TEXT(code_made_at_run_time_without_names_has_a_note),
 		TEXT(code_made_at_run_time_with_names_has_no_note),
 		TEXT(notes_on_pythons_frames_and_cudas_stacks),

@@ -79,8 +79,8 @@ static void text_of_an_answer(void **state)
 		"sure\n"
 		"Could be won\n"
 		"  1  severe  40 ms (36.4 %)  a.py:9 in f9: not while the lock is held  sure\n"
-		"  2  bad     up to 70 ms (63.6 %)  a.py:1 in f1: do without, or compute it once  "
-		"sure\n");
+		"  2  bad     up to 70 ms (63.6 %)  a.py:1 in f1: do without, or compute it "
+		"once\n");
 	/* In brief: one culprit, one gain. */
 	assert_null(strstr(text_of(put_brief), "  2  "));
 	assert_line(written, "  1   63.6 %     70 ms  a.py:1 in f1: computing  sure");
