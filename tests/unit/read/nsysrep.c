@@ -224,6 +224,25 @@ static void the_shape_is_that_of_the_release(void **state)
 		    "MultiAction");
 }
 
+static void a_version_that_is_too_long_is_not_known(void **state)
+{
+	char product[80] = "2024.5.1.113-";
+
+	(void)state;
+	r.version = "1.";
+	r.product = product;
+	for (size_t len = strlen(product); len < sizeof(product) - 1; product[len++] = 'v') {
+		product[len] = 0;
+		assert_int_equal(convert(), 0);
+		assert_rows(
+			"SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_SCHEMA_VERSION'",
+			len < 64 ? "3.13.2" : "3.4.0");
+	}
+	r.product = NULL;
+	assert_int_equal(convert(), 0);
+	assert_rows("SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_NSYS_VERSION'", "1");
+}
+
 static void columns_come_with_their_release(void **state)
 {
 	(void)state;
@@ -545,6 +564,7 @@ int main(void)
 		TEST(events_that_nsys_does_not_export_are_not_said_to_be_unknown),
 		TEST(a_record_that_breaks_off_gives_what_is_in_front_of_it),
 		TEST(the_shape_is_that_of_the_release),
+		TEST(a_version_that_is_too_long_is_not_known),
 		TEST(columns_come_with_their_release),
 		TEST(outputs_of_processes_are_files),
 		TEST(each_call_of_open_is_a_file_since_2025_5),
