@@ -267,6 +267,9 @@ static void outputs_of_processes_are_files(void **state)
 	assert_int_equal(convert(), 0);
 	assert_rows("SELECT * FROM ProcessStreams", "281476268556288|1|4");
 	assert_rows("SELECT * FROM ANALYSIS_FILE", "0|main|4|281476268556288");
+	r.version = "2024@6@1@1-1v0.";
+	assert_int_equal(convert(), 0);
+	assert_rows("SELECT * FROM ANALYSIS_FILE", "0|main|4|281476268556288");
 	r.version = "2024@5@1@113-1v0.";
 	assert_int_equal(convert(), 0);
 	assert_rows("SELECT * FROM ANALYSIS_FILE", "0|main|kernel|281476268556288");
@@ -286,6 +289,10 @@ static void each_call_of_open_is_a_file_since_2025_5(void **state)
 		    "0|77|300|310|1|2|0| ; 1|77|500|510|1|2|0|");
 	assert_rows("SELECT * FROM OSRT_FILE_ACCESS_DESCRIPTORS",
 		    "0|77|300|0|Unknown file #0 ; 1|77|500|0|Unknown file #1");
+	r.version = "2025@5@2@266-1v0.";
+	assert_int_equal(convert(), 0);
+	assert_rows("SELECT * FROM OSRT_FILE_ACCESS_EVENTS",
+		    "0|77|300|310|1|2|0 ; 1|77|500|510|1|2|0");
 	r.version = "2025@3@2@474-253236389321v0.";
 	assert_int_equal(convert(), 0);
 	assert_rows("SELECT count(*) FROM sqlite_master WHERE name GLOB 'OSRT_FILE*'", "0");

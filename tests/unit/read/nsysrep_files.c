@@ -1,4 +1,6 @@
 /* nsysrep_files.c - reports of Nsight Systems that are no good files, and where their databases are kept. */
+#include <signal.h>
+
 #include "tests/unit/read/nsysrep_test.h"
 
 /* ---- what is no good file ---- */
@@ -125,6 +127,10 @@ static void lengths_that_are_not_true_are_damage(void **state)
 	r.more_plain = 1;
 	assert_int_equal(convert(), -1);
 	assert_non_null(strstr(why, "cannot be unpacked"));
+	r.more_plain = 0;
+	rep_length(&r.events, 1000);
+	assert_int_equal(convert(), -1);
+	assert_non_null(strstr(why, "a record in it is longer than its block"));
 	r.more_plain = UINT64_MAX;
 	assert_int_equal(convert(), -1);
 	r.more_plain = 1ull << 32;
@@ -222,8 +228,55 @@ static void a_folder_that_cannot_be_written_to_has_its_databases_in_the_cache(vo
 	assert_int_equal(strncmp(name, want, strlen(want)), 0);
 	free(name);
 	unsetenv("XDG_CACHE_HOME");
+	setenv("HOME", dir, 1);
+	name = nsysrep_database(report, why, sizeof(why));
+	assert_non_null(name);
+	snprintf(want, sizeof(want), "%s/.cache/sightline/", dir);
+	assert_int_equal(strncmp(name, want, strlen(want)), 0);
+	free(name);
 	snprintf(want, sizeof(want), "%s.sqlite", report);
 	rmdir(want);
+}
+
+static void users_who_may_not_read_the_report_may_not_read_its_database(void **state)
+{
+	static const mode_t modes[] = {0600, 0640, 0604, 0666};
+	mode_t mask = umask(0);
+	struct stat st;
+
+	(void)state;
+	snprintf(kept, sizeof(kept), "%s.sqlite", report);
+	for (size_t i = 0; i < 4; i++) {
+		unlink(kept);
+		assert_true(rep_write(&r, report));
+		assert_int_equal(chmod(report, modes[i]), 0);
+		take_database();
+		assert_int_equal(stat(kept, &st), 0);
+		assert_int_equal(st.st_mode & 0777, modes[i] & 0644);
+	}
+	umask(mask);
+	unlink(kept);
+}
+
+static void a_signal_leaves_no_half_of_a_database(void **state)
+{
+	char command[128];
+	sigset_t term;
+	int got;
+
+	(void)state;
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, NULL);
+	assert_true(rep_write(&r, report));
+	raise(SIGTERM);
+	assert_null(nsysrep_database(report, why, sizeof(why)));
+	assert_non_null(strstr(why, "stopped"));
+	assert_int_equal(sigwait(&term, &got), 0);
+	assert_int_equal(got, SIGTERM);
+	sigprocmask(SIG_UNBLOCK, &term, NULL);
+	snprintf(command, sizeof(command), "test -z \"$(ls %s | grep sqlite)\"", dir);
+	assert_int_equal(system(command), 0);
 }
 
 int main(void)
@@ -238,6 +291,8 @@ int main(void)
 		TEST(lengths_that_are_not_true_are_damage),
 		TEST(a_newer_container_is_refused_with_its_version),
 		TEST(the_database_is_kept_while_the_report_stays_the_same),
+		TEST(users_who_may_not_read_the_report_may_not_read_its_database),
+		TEST(a_signal_leaves_no_half_of_a_database),
 		TEST(a_folder_that_cannot_be_written_to_has_its_databases_in_the_cache),
 	};
 #undef TEST

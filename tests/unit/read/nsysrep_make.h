@@ -180,6 +180,7 @@ static inline void rep_blocks(struct proto *to, const struct proto *from, size_t
 			shift += 7;
 		} while (*at++ & 0x80);
 		at += len;
+		at = at < end ? at : end;
 		if (at == end || (block && (size_t)(at - begin) >= block)) {
 			rep_block(to, begin, (size_t)(at - begin), more);
 			begin = at;
