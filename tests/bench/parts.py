@@ -21,7 +21,7 @@ from program_part import part_python, part_start
 from ranks_part import part_ranks
 from record_part import part_record
 from sample_part import part_sample
-from stats_part import part_stats
+from stats_part import part_compare, part_stats
 from stack_part import part_stack
 from step_part import part_step
 from toggle_part import part_toggle
@@ -221,6 +221,6 @@ def part_bytes(bench, table):
 PARTS = {"pread": part_pread, "below": part_below, "off": part_off, "gpu": part_gpu, "launch": part_launch, "kineto": part_kineto, "ingest": part_ingest,
          "flood": part_flood, "python": part_python, "saturated": part_saturated, "memory": part_memory,
          "step": part_step, "start": part_start, "ctxsw": part_ctxsw, "syscall": part_syscall, "bytes": part_bytes,
-         "toggle": part_toggle, "flight": part_flight, "export": part_export, "stats": part_stats, "top": part_top,
+         "toggle": part_toggle, "flight": part_flight, "export": part_export, "stats": part_stats, "compare": part_compare, "top": part_top,
          "record": part_record, "unwind": part_unwind, "stack": part_stack, "sample": part_sample, "default": part_default, "view": part_view, "ranks": part_ranks, "page": part_page,
          "live": part_live, "health": part_health}

@@ -108,3 +108,15 @@ def part_stats(bench, table):
     table.add("why, CPU time", mid(why, "cpu"), mid(read, "cpu"), "columns read, no more", "s", "<= 5 s")
     table.add("why, memory", mid(why, "rss_kib") / 1024, unit="MiB", bar="<= 300")
     in_one_pass(bench, table)
+
+
+def part_compare(bench, table):
+    path, page = report_of(bench, EVENTS), os.path.join(bench.tmp, "page.html")
+    commands = (("compare with itself", ["compare", path, path], "<= 8", "<= 14 s"),
+                ("report, a page of it", ["report", "-q", "-f", "true", "-o", page, path], "<= 6", "<= 12 s"))
+    for name, argv, wall, cpu in commands:
+        runs = [bench.command([bench.sightline, *argv]) for _ in range(min(bench.rounds, 3))]
+        label = "%s, %d M events" % (name, EVENTS // 1000000)
+        table.add(label, median(w for _, _, w in runs), unit="s", bar=wall)
+        table.add("%s, CPU time" % name, median(u.cpu for _, u, _ in runs), unit="s", bar=cpu)
+        table.add("%s, memory" % name, median(u.rss_kib for _, u, _ in runs) / 1024, unit="MiB", bar="<= 300")
