@@ -358,16 +358,19 @@ static void collect_rings(struct recovery *r)
 /* Names the kernel's events that end with the collector; calls go on until the programs end. */
 static void say_what_ends(struct recovery *r)
 {
-	static const char *const names[] = {"CPU samples", "context switches", "system calls",
-					    "event counters"};
-	char list[96] = "";
-	size_t len = 0;
+#define EVENTS(events, name) name,
+	static const char *const names[] = {FROM_KERNEL(EVENTS)};
+#undef EVENTS
+#define EVENTS(events, name) name ", "
+	char list[sizeof(FROM_KERNEL(EVENTS))] = "";
+#undef EVENTS
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (r->setup.from_kernel >> i & 1)
-			len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
-						len ? ", " : "", names[i]);
-	if (len)
+		if (r->setup.from_kernel >> i & 1) {
+			strcat(list, list[0] ? ", " : "");
+			strcat(list, names[i]);
+		}
+	if (list[0])
 		notes_say(&r->c, 2, "%s end where the collector was killed", list);
 }
 

@@ -15,12 +15,23 @@
 struct profile_options;
 struct recording;
 
-/* Events that the collector reads itself, so that recover cannot resume them. */
+/* Events that the collector reads itself, so that recover cannot resume them; in the order of their bits, with their names. */
+#define FROM_KERNEL(EVENTS)                  \
+	EVENTS(SAMPLES, "CPU samples")       \
+	EVENTS(SWITCHES, "context switches") \
+	EVENTS(CALLS, "system calls")        \
+	EVENTS(COUNTERS, "event counters")
+
 enum {
-	FROM_KERNEL_SAMPLES = 1,
-	FROM_KERNEL_SWITCHES = 2,
-	FROM_KERNEL_CALLS = 4,
-	FROM_KERNEL_COUNTERS = 8
+#define EVENTS(events, name) FROM_KERNEL_BIT_##events,
+	FROM_KERNEL(EVENTS)
+#undef EVENTS
+};
+
+enum {
+#define EVENTS(events, name) FROM_KERNEL_##events = 1 << FROM_KERNEL_BIT_##events,
+	FROM_KERNEL(EVENTS)
+#undef EVENTS
 };
 
 /* A process to be followed, with all threads it has and whatever it will start. */

@@ -129,6 +129,9 @@ for c in profile attach stats status recover stop cancel shutdown dump sessions;
 	sed -n 's/^\.Fl -\([a-z0-9-]*\).*/\1/p' "$page" | sort -u >mentioned
 	check "options of $c without effect yet are in the manual" sh -c '! comm -23 later mentioned | grep .'
 done
+options_of start listed >listed
+sed -n 's/^\..*Fl -\([a-z0-9-]*\).*/\1/p' "$TOP/scripts/man/sightline-start.1" | sort -u >mentioned
+check 'options of start: the manual names each' sh -c '! comm -23 listed mentioned | grep .'
 for c in $commands; do
 	check "sightline(1) has $c" grep -q "^\\.It Ic $c\\b" "$TOP/scripts/man/sightline.1"
 done
