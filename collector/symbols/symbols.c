@@ -279,6 +279,7 @@ struct question {
 	uint64_t address;
 	struct symbols_frame *frame;
 	size_t room, cnt;
+	uint64_t until;
 };
 
 static void look_up(void *of)
@@ -287,11 +288,14 @@ static void look_up(void *of)
 	struct symbols_module *m = q->module;
 	const struct symbols_entry *e = symbols_table_find(&m->table, q->address);
 	struct symbols_frame *outer;
-	uint64_t entry = 0;
+	uint64_t entry = 0, table_until = symbols_table_until(&m->table, e, q->address);
 
+	q->until = UINT64_MAX;
 	if (m->dwarf)
 		q->cnt = symbols_dwarf_at(q->symbols, m->dwarf, q->address, q->frame, q->room,
-					  &entry);
+					  &entry, &q->until);
+	if (table_until < q->until)
+		q->until = table_until;
 	if (!q->cnt && !e)
 		return;
 	if (!q->cnt)
@@ -332,17 +336,21 @@ static size_t ask_apart(struct symbols *s, struct symbols_module *m, uint64_t ad
 }
 
 size_t symbols_ask(struct symbols *s, struct symbols_module *m, uint64_t address,
-		   struct symbols_frame *frame, size_t room)
+		   struct symbols_frame *frame, size_t room, uint64_t *until)
 {
-	struct question q = {s, m, address, frame, room, 0};
+	struct question q = {s, m, address, frame, room, 0, address + 1};
 
+	*until = address + 1;
 	module_open(s, m);
 	if (m->is_broken || !has_names(m))
 		return 0;
 	if (m->apart.is)
 		return ask_apart(s, m, address, frame, room);
 	m->is_broken = !bus_error_try(look_up, &q);
-	return m->is_broken ? 0 : q.cnt;
+	if (m->is_broken)
+		return 0;
+	*until = q.until;
+	return q.cnt;
 }
 
 static size_t place(const struct symbols_module *m, uint64_t address)
@@ -413,6 +421,7 @@ static const struct answer *answer(struct symbols *s, struct symbols_module *m, 
 {
 	struct symbols_frame found[SYMBOLS_FRAMES_MAX + 1];
 	struct answer *a;
+	uint64_t until;
 	size_t cnt;
 
 	if (m->is_broken || (m->is_open && !has_names(m)))
@@ -422,7 +431,7 @@ static const struct answer *answer(struct symbols *s, struct symbols_module *m, 
 	a = &m->answers.list[place(m, address)];
 	if (!a->first) {
 		if (!is_in_cache(s, m, address, found, SYMBOLS_FRAMES_MAX + 1, &cnt)) {
-			cnt = symbols_ask(s, m, address, found, SYMBOLS_FRAMES_MAX + 1);
+			cnt = symbols_ask(s, m, address, found, SYMBOLS_FRAMES_MAX + 1, &until);
 			m->answers.has_new = true;
 		}
 		if (!keep_frames(m, found, cnt))

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 
 #define NESTED_MOST 64 /* scopes within each other */
 /*
@@ -65,9 +66,21 @@ struct symbols_dwarf {
 	size_t unit_cnt, unit_cap;
 	struct range *range;
 	size_t range_cnt, range_cap;
-	struct name *name; /* open addressing */
-	size_t name_cnt, name_cap;
+	struct {
+		struct name *list; /* open addressing */
+		size_t cnt, cap;
+	} names;
+	struct {
+		uint64_t address, until; /* until: the first address that may have another answer */
+	} asked;
 };
+
+/* Something begins or ends at @at that the answer depends on. */
+static void bound(struct symbols_dwarf *d, uint64_t at)
+{
+	if (at > d->asked.address && at < d->asked.until)
+		d->asked.until = at;
+}
 
 /* ---- units ---- */
 
@@ -253,9 +266,13 @@ static struct unit *find_read(struct symbols_dwarf *d, uint64_t address)
 		else
 			high = mid;
 	}
-	for (; low && d->range[low - 1].until > address; low--)
+	if (low < d->range_cnt)
+		bound(d, d->range[low].from);
+	for (; low && d->range[low - 1].until > address; low--) {
+		bound(d, d->range[low - 1].to);
 		if (address < d->range[low - 1].to)
 			return &d->unit[d->range[low - 1].unit];
+	}
 	return NULL;
 }
 
@@ -350,10 +367,14 @@ static struct function *find_function(struct symbols_dwarf *d, struct unit *u, u
 		else
 			high = mid;
 	}
+	if (low < u->cnt)
+		bound(d, u->list[low].from);
 	/* One within another is rare, and then not far from it. */
-	for (int i = 0; low && i < 16; i++, low--)
+	for (int i = 0; low && i < 16; i++, low--) {
+		bound(d, u->list[low - 1].to);
 		if (address < u->list[low - 1].to)
 			return &u->list[low - 1];
+	}
 	return NULL;
 }
 
@@ -361,23 +382,23 @@ static struct function *find_function(struct symbols_dwarf *d, struct unit *u, u
 
 static bool grow_names(struct symbols_dwarf *d)
 {
-	size_t cap = d->name_cap ? d->name_cap * 2 : 1024;
+	size_t cap = d->names.cap ? d->names.cap * 2 : 1024;
 	struct name *list = calloc(cap, sizeof(*list));
 
 	if (!list)
 		return false;
-	for (size_t i = 0; i < d->name_cap; i++) {
-		size_t at = (size_t)((uintptr_t)d->name[i].die * 0x9e3779b97f4a7c15u >> 20);
+	for (size_t i = 0; i < d->names.cap; i++) {
+		size_t at = (size_t)((uintptr_t)d->names.list[i].die * 0x9e3779b97f4a7c15u >> 20);
 
-		if (!d->name[i].die)
+		if (!d->names.list[i].die)
 			continue;
 		while (list[at &= cap - 1].die)
 			at++;
-		list[at] = d->name[i];
+		list[at] = d->names.list[i];
 	}
-	free(d->name);
-	d->name = list;
-	d->name_cap = cap;
+	free(d->names.list);
+	d->names.list = list;
+	d->names.cap = cap;
 	return true;
 }
 
@@ -392,97 +413,31 @@ static const char *name_of(struct symbols *s, struct symbols_dwarf *d, struct un
 	if (dwarf_attr(die, DW_AT_abstract_origin, &a) && !symbols_linkage_name(die) &&
 	    !dwarf_formref_die(&a, &origin))
 		origin = *die;
-	if (d->name_cnt * 2 >= d->name_cap && !grow_names(d))
+	if (d->names.cnt * 2 >= d->names.cap && !grow_names(d))
 		return symbols_function_name(s, &u->die, die);
 	at = (size_t)((uintptr_t)origin.addr * 0x9e3779b97f4a7c15u >> 20);
-	while (d->name[at &= d->name_cap - 1].die) {
-		if (d->name[at].die == origin.addr)
-			return d->name[at].text;
+	while (d->names.list[at &= d->names.cap - 1].die) {
+		if (d->names.list[at].die == origin.addr)
+			return d->names.list[at].text;
 		at++;
 	}
-	d->name[at] = (struct name){origin.addr, symbols_function_name(s, &u->die, die)};
-	d->name_cnt++;
-	return d->name[at].text;
+	d->names.list[at] = (struct name){origin.addr, symbols_function_name(s, &u->die, die)};
+	d->names.cnt++;
+	return d->names.list[at].text;
 }
 
 /* ---- places ---- */
-
-/* Where the unit was compiled. */
-static const char *folder(Dwarf_Die *unit)
-{
-	Dwarf_Attribute a;
-
-	return dwarf_attr(unit, DW_AT_comp_dir, &a) ? dwarf_formstring(&a) : NULL;
-}
-
-/* Whole, and "/io/../sysdeps/./read.c" is "/sysdeps/read.c". */
-static const char *tidy(struct symbols *s, Dwarf_Die *unit, const char *path)
-{
-	char text[4096], whole[4096];
-	const char *in = path && path[0] != '/' ? folder(unit) : NULL;
-	size_t len = 0;
-
-	if (in && snprintf(whole, sizeof(whole), "%s/%s", in, path) < (int)sizeof(whole))
-		path = whole;
-	if (!path || strlen(path) >= sizeof(text))
-		return path ? symbols_text(s, path) : NULL;
-	for (const char *p = path; *p;) {
-		size_t n = strcspn(p + 1, "/") + 1; /* "/part", at the beginning perhaps "part" */
-
-		if (n == 2 && memcmp(p, "/.", 2) == 0) {
-			p += n;
-			continue;
-		}
-		if (n == 3 && memcmp(p, "/..", 3) == 0 && len) {
-			size_t back = len;
-
-			while (back && text[back - 1] != '/')
-				back--;
-			/* Not over the root, nor over a part that is itself a step up, or "here". */
-			if (back > 1 && text[back] != '.') {
-				len = back - 1;
-				p += n;
-				continue;
-			}
-		}
-		memcpy(text + len, p, n);
-		len += n;
-		p += n;
-	}
-	text[len] = 0;
-	return symbols_text(s, text);
-}
-
-static const char *call_file(Dwarf_Die *unit, Dwarf_Die *inlined)
-{
-	Dwarf_Attribute a;
-	Dwarf_Word number;
-	Dwarf_Files *files;
-	size_t cnt;
-
-	if (!dwarf_attr(inlined, DW_AT_call_file, &a) || dwarf_formudata(&a, &number) != 0 ||
-	    dwarf_getsrcfiles(unit, &files, &cnt) != 0 || number >= cnt)
-		return NULL;
-	return dwarf_filesrc(files, number, NULL, NULL);
-}
-
-static int call_line(Dwarf_Die *inlined)
-{
-	Dwarf_Attribute a;
-	Dwarf_Word line;
-
-	if (!dwarf_attr(inlined, DW_AT_call_line, &a) || dwarf_formudata(&a, &line) != 0)
-		return 0;
-	return line <= INT32_MAX ? (int)line : 0;
-}
 
 static bool has_address(struct symbols_dwarf *d, Dwarf_Die *die, uint64_t address)
 {
 	uint64_t from, to;
 
-	for (ptrdiff_t at = 0; (at = next_range(d, die, at, &from, &to)) > 0;)
+	for (ptrdiff_t at = 0; (at = next_range(d, die, at, &from, &to)) > 0;) {
+		bound(d, from);
+		bound(d, to);
 		if (address >= from && address < to)
 			return true;
+	}
 	return false;
 }
 
@@ -514,10 +469,25 @@ static size_t find_inlined(struct symbols_dwarf *d, Dwarf_Die *function, uint64_
 	return cnt;
 }
 
-static void find_line(Dwarf_Die *unit, uint64_t address, struct symbols_frame *frame)
+static uint64_t line_begin(Dwarf_Lines *lines, size_t i)
+{
+	Dwarf_Addr at;
+
+	return dwarf_lineaddr(dwarf_onesrcline(lines, i), &at) == 0 ? at : 0;
+}
+
+static void find_line(struct symbols_dwarf *d, Dwarf_Die *unit, uint64_t address,
+		      struct symbols_frame *frame)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(unit, address);
+	Dwarf_Lines *lines;
+	size_t cnt, next;
 
+	if (dwarf_getsrclines(unit, &lines, &cnt) == 0) {
+		next = search_first(i, 0, cnt, line_begin(lines, i) <= address);
+		if (next < cnt)
+			bound(d, line_begin(lines, next));
+	}
 	if (!line)
 		return;
 	frame->file = dwarf_linesrc(line, NULL, NULL);
@@ -526,35 +496,45 @@ static void find_line(Dwarf_Die *unit, uint64_t address, struct symbols_frame *f
 }
 
 size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t address,
-			struct symbols_frame *frame, size_t room_cnt, uint64_t *entry)
+			struct symbols_frame *frame, size_t room_cnt, uint64_t *entry,
+			uint64_t *until)
 {
-	struct unit *u = find_unit(d, address);
-	struct function *f = u ? find_function(d, u, address) : NULL;
 	Dwarf_Die inlined[SYMBOLS_FRAMES_MAX];
 	size_t cnt, used = 0;
+	struct function *f;
+	struct unit *u;
 	Dwarf_Addr begin;
 
+	d->asked.address = address;
+	d->asked.until = UINT64_MAX;
+	u = find_unit(d, address);
+	f = u ? find_function(d, u, address) : NULL;
 	*entry = 0;
+	*until = d->asked.until;
 	if (!u || !room_cnt)
 		return 0;
 	frame[0] = (struct symbols_frame){0};
-	find_line(&u->die, address, &frame[0]);
-	frame[0].file = tidy(s, &u->die, frame[0].file);
+	find_line(d, &u->die, address, &frame[0]);
+	frame[0].file = symbols_source_path(s, &u->die, frame[0].file);
+	*until = d->asked.until;
 	if (!f)
 		return frame[0].file ? 1 : 0;
 	cnt = find_inlined(d, &f->die, address, inlined, SYMBOLS_FRAMES_MAX);
+	*until = d->asked.until;
 	/* No room for all: the innermost are left out. */
 	if (cnt >= room_cnt) {
-		frame[0].file = tidy(s, &u->die, call_file(&u->die, &inlined[room_cnt - 1]));
-		frame[0].line = call_line(&inlined[room_cnt - 1]);
+		frame[0].file = symbols_source_path(
+			s, &u->die, symbols_call_file(&u->die, &inlined[room_cnt - 1]));
+		frame[0].line = symbols_call_line(&inlined[room_cnt - 1]);
 		cnt = room_cnt - 1;
 	}
 	for (size_t i = cnt; i--; used++) {
 		frame[used].function = name_of(s, d, u, &inlined[i]);
 		frame[used].is_inlined = true;
 		frame[used + 1] = (struct symbols_frame){
-			.file = tidy(s, &u->die, call_file(&u->die, &inlined[i])),
-			.line = call_line(&inlined[i]),
+			.file = symbols_source_path(s, &u->die,
+						    symbols_call_file(&u->die, &inlined[i])),
+			.line = symbols_call_line(&inlined[i]),
 		};
 	}
 	frame[used].function = name_of(s, d, u, &f->die);
@@ -624,7 +604,7 @@ void symbols_dwarf_close(struct symbols_dwarf *d)
 	forget_units(d);
 	free(d->unit);
 	free(d->range);
-	free(d->name);
+	free(d->names.list);
 	if (d->dw)
 		dwarf_end(d->dw);
 	if (d->elf)
@@ -661,14 +641,14 @@ bool symbols_dwarf_is_alone(const struct symbols_dwarf *d)
 }
 
 size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t address,
-			struct symbols_frame *frame, size_t room, uint64_t *entry)
+			struct symbols_frame *frame, size_t room, uint64_t *entry, uint64_t *until)
 {
 	(void)s;
 	(void)d;
-	(void)address;
 	(void)frame;
 	(void)room;
 	*entry = 0;
+	*until = address + 1;
 	return 0;
 }
 

@@ -15,7 +15,7 @@
  *   symbols_table.c   symbol tables
  *   symbols_cpython_loop.c    the part of CPython's loop that has no name
  *   symbols_dwarf.c   debug information (libdw)
- *   symbols_dwarf_file.c  opens its file
+ *   symbols_dwarf_file.c  opens its file; symbols_dwarf_place.c: files and lines in it
  *   symbols_jit.c     code made at run time; symbols_jit_kept.c: of processes in other namespaces
  *   symbols_kernel.c  the kernel's
  *   kernel_asker.c    the same, by asking the kernel
@@ -102,6 +102,9 @@ struct symbols_table {
 void symbols_table_fill(struct symbols_table *t, const struct symbols_file *f);
 void symbols_table_free(struct symbols_table *t);
 const struct symbols_entry *symbols_table_find(const struct symbols_table *t, uint64_t address);
+/* Where an entry begins or ends behind @address, of which @e is found. */
+uint64_t symbols_table_until(const struct symbols_table *t, const struct symbols_entry *e,
+			     uint64_t address);
 
 /* ---- symbols_cpython_loop.c ---- */
 
@@ -115,9 +118,12 @@ struct symbols_dwarf;
 struct symbols_dwarf *symbols_dwarf_open(const char *path); /* NULL: none, or built without */
 void symbols_dwarf_close(struct symbols_dwarf *d);
 bool symbols_dwarf_is_alone(const struct symbols_dwarf *d); /* no part of it is in a file of dwz */
-/* As symbols_at(). *@entry: where the outermost function begins, 0 not known. */
+/*
+ * As symbols_at(). *@entry: where the outermost function begins, 0 not known. *@until: all addresses from @address up to
+ * it have this answer; others may have it, too.
+ */
 size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t address,
-			struct symbols_frame *frame, size_t room, uint64_t *entry);
+			struct symbols_frame *frame, size_t room, uint64_t *entry, uint64_t *until);
 
 /* ---- symbols_jit.c ---- */
 

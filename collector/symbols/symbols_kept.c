@@ -32,7 +32,7 @@ struct walk { /* through addresses of a file, in order */
 	struct symbols_module *module;
 	struct cached_span span; /* bytes 0: none */
 	struct symbols_frame frame[SYMBOLS_FRAMES_MAX + 1];
-	size_t cnt, left; /* left: addresses that may still be asked for */
+	size_t cnt, left; /* left: addresses that may still be looked up */
 };
 
 static void put_span(struct walk *w)
@@ -42,31 +42,35 @@ static void put_span(struct walk *w)
 	w->span.bytes = 0;
 }
 
-static void walk_over(struct walk *w, uint64_t address)
+/* From @address to @to, or less: returns where the next step begins. */
+static uint64_t step(struct walk *w, uint64_t address, uint64_t to)
 {
 	struct symbols_frame found[SYMBOLS_FRAMES_MAX + 1];
-	size_t cnt = symbols_ask(w->symbols, w->module, address, found, SYMBOLS_FRAMES_MAX + 1);
+	uint64_t until;
+	size_t cnt =
+		symbols_ask(w->symbols, w->module, address, found, SYMBOLS_FRAMES_MAX + 1, &until);
 
+	until = until < to ? until : to;
 	if (w->span.bytes && w->span.from + w->span.bytes == address && cnt == w->cnt &&
 	    is_equal(found, w->frame, cnt)) {
-		w->span.bytes++;
-		return;
+		w->span.bytes += (uint32_t)(until - address);
+		return until;
 	}
 	put_span(w);
-	w->span = (struct cached_span){address, 1};
+	w->span = (struct cached_span){address, (uint32_t)(until - address)};
 	memcpy(w->frame, found, cnt * sizeof(*found));
 	w->cnt = cnt;
+	return until;
 }
 
 /* A sample is rarely taken at the same place again, but often near it. */
 static void walk_around(struct walk *w, uint64_t address, uint64_t *done)
 {
-	uint64_t from = address > SPAN_MOST ? address - SPAN_MOST : 0;
+	uint64_t from = address > SPAN_MOST ? address - SPAN_MOST : 0, to = address + SPAN_MOST;
 
-	for (uint64_t at = from > *done ? from : *done; at < address + SPAN_MOST && w->left; at++) {
+	for (uint64_t at = from > *done ? from : *done; at < to && w->left; *done = at) {
 		w->left--;
-		walk_over(w, at);
-		*done = at + 1;
+		at = step(w, at, to);
 	}
 }
 

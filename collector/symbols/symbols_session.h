@@ -63,9 +63,9 @@ struct symbols {
 	unsigned held;               /* descriptors of files */
 };
 
-/* The frames of @address, of the module's files: how many. */
+/* Returns the number of frames of @address, from the module's files. All addresses up to *@until have the same. */
 size_t symbols_ask(struct symbols *s, struct symbols_module *m, uint64_t address,
-		   struct symbols_frame *frame, size_t room);
+		   struct symbols_frame *frame, size_t room, uint64_t *until);
 /* Writes new answers into the cache, for later recordings. */
 void symbols_keep_answers(struct symbols *s);
 struct cached_key symbols_key_of(const struct symbols_module *m);

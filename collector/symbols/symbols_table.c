@@ -102,6 +102,18 @@ void symbols_table_free(struct symbols_table *t)
 	*t = (struct symbols_table){0};
 }
 
+uint64_t symbols_table_until(const struct symbols_table *t, const struct symbols_entry *e,
+			     uint64_t address)
+{
+	size_t next = search_first(i, 0, t->cnt, t->entry[i].at <= address);
+	uint64_t until = next < t->cnt ? t->entry[next].at : UINT64_MAX;
+
+	/* Entries that were passed over have ended before. */
+	return e && e->size - (address - e->at) < until - address
+		       ? address + (e->size - (address - e->at))
+		       : until;
+}
+
 const struct symbols_entry *symbols_table_find(const struct symbols_table *t, uint64_t address)
 {
 	size_t low = search_first(i, 0, t->cnt, t->entry[i].at <= address);
