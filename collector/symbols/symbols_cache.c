@@ -254,14 +254,10 @@ static int by_address(const void *address, const void *answer)
 	return at < a->from ? -1 : at - a->from >= a->bytes;
 }
 
-bool symbols_cache_find(const struct cached_module *m, uint64_t address,
-			struct symbols_frame *frame, size_t room, size_t *cnt)
+/* All of @a's; there is room. */
+static void fill_frames(const struct cached_module *m, const struct cached_answer *a,
+			struct symbols_frame *frame)
 {
-	const struct cached_answer *a =
-		bsearch(&address, answers_of(m), m->answers, sizeof(*a), by_address);
-
-	if (!a || a->cnt > room)
-		return false;
 	for (uint32_t i = 0; i < a->cnt; i++) {
 		const struct cached_frame *f = &frames_of(m)[a->first + i];
 
@@ -271,6 +267,17 @@ bool symbols_cache_find(const struct cached_module *m, uint64_t address,
 						  .is_inlined = f->is_inlined,
 						  .is_interpreter = f->is_interpreter};
 	}
+}
+
+bool symbols_cache_find(const struct cached_module *m, uint64_t address,
+			struct symbols_frame *frame, size_t room, size_t *cnt)
+{
+	const struct cached_answer *a =
+		bsearch(&address, answers_of(m), m->answers, sizeof(*a), by_address);
+
+	if (!a || a->cnt > room)
+		return false;
+	fill_frames(m, a, frame);
 	*cnt = a->cnt;
 	return true;
 }
@@ -398,14 +405,13 @@ static void complete(struct writing *w)
 	const struct cached_module *old = w->before;
 	struct symbols_frame frame[FRAMES_MOST];
 	uint32_t kept = 0;
-	size_t cnt;
 
 	for (uint32_t i = 0; old && i < old->answers; i++) {
 		const struct cached_answer *a = &answers_of(old)[i];
 		const struct cached_span of = {a->from, a->bytes};
 
-		if (symbols_cache_find(old, a->from, frame, FRAMES_MOST, &cnt))
-			put_answer(w, &of, frame, cnt);
+		fill_frames(old, a, frame); /* at most FRAMES_MOST: is_sound() */
+		put_answer(w, &of, frame, a->cnt);
 	}
 	qsort(w->answer, w->head.answers, sizeof(*w->answer), by_place);
 	for (uint32_t i = 0; i < w->head.answers; i++)
@@ -416,6 +422,13 @@ static void complete(struct writing *w)
 	w->head.bytes = bytes_of(w);
 }
 
+/* An earlier build of a program that has its debug information in itself: the path leads to another file by now. */
+static bool is_earlier_build(const struct cached_module *m, const char *path)
+{
+	return strcmp(text_of(m, m->path), path) == 0 &&
+	       strcmp(text_of(m, m->debug_path), path) == 0;
+}
+
 static bool is_written_anew(const struct symbols_cache *c, const struct cached_module *m)
 {
 	for (uint32_t i = 0; i < c->writing_cnt; i++) {
@@ -423,7 +436,7 @@ static bool is_written_anew(const struct symbols_cache *c, const struct cached_m
 		const struct cached_key key = {w->head.build_id, w->head.build_id_len,
 					       w->text + w->head.path - 1, -1};
 
-		if (is_of(m, &key))
+		if (is_of(m, &key) || is_earlier_build(m, key.path))
 			return true;
 	}
 	return false;

@@ -2,8 +2,8 @@
  * symbols_cache.h - names of addresses from earlier recordings, in a file of the user's cache folder.
  *
  * The debug information of a C library is 4 MB of compressed sections, 40 ms of processor time until the first address has a name;
- * the same few addresses occur in each recording. Kept are answers from debug information in a file of its own, as distributions
- * ship it: by build id, and only while both files are the ones that were read (device, inode, size, times). A file that is
+ * the same few addresses occur in each recording. Kept are answers from debug information, in the file itself or in one of its
+ * own: by build id, and only while both files are the ones that were read (device, inode, size, times). A file that is
  * missing, not the user's, or of another form is as one that is empty; it may be removed at any time.
  */
 #pragma once

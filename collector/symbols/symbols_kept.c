@@ -4,15 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes around an address, and all that are looked at in a file. */
-#define SPAN_MOST 256u
-#define WALK_MOST 8192u
+/* Bytes on each side of an address: a module's new addresses share MODULE_BYTES. */
+#define MODULE_BYTES 8192u
+#define SPAN_LEAST   64u
+#define SPAN_MOST    2048u
+#define WALK_MOST    2048u /* lookups, of a session: some milliseconds */
 
-/* Debug information of its own, for a file that its path leads to: what distributions ship. */
+static const char *debug_path(const struct symbols_module *m)
+{
+	return m->file.debug.at ? m->file.debug_path : m->path;
+}
+
+/* Debug information, of a file that its path leads to. */
 static bool is_kept(const struct symbols_module *m)
 {
 	return m->answers.has_new && m->build_id_len && !m->is_broken && m->dwarf &&
-	       m->file.debug.at && (m->mapped.fd >= 0 || strcmp(m->file.path, m->path) == 0) &&
+	       (m->mapped.fd >= 0 || strcmp(m->file.path, m->path) == 0) &&
 	       symbols_dwarf_is_alone(m->dwarf);
 }
 
@@ -32,7 +39,8 @@ struct walk { /* through addresses of a file, in order */
 	struct symbols_module *module;
 	struct cached_span span; /* bytes 0: none */
 	struct symbols_frame frame[SYMBOLS_FRAMES_MAX + 1];
-	size_t cnt, left; /* left: addresses that may still be looked up */
+	size_t cnt;
+	size_t *left; /* lookups that the session may still make */
 };
 
 static void put_span(struct walk *w)
@@ -64,14 +72,22 @@ static uint64_t step(struct walk *w, uint64_t address, uint64_t to)
 }
 
 /* A sample is rarely taken at the same place again, but often near it. */
-static void walk_around(struct walk *w, uint64_t address, uint64_t *done)
+static void walk_around(struct walk *w, uint64_t address, uint64_t bytes, uint64_t *done)
 {
-	uint64_t from = address > SPAN_MOST ? address - SPAN_MOST : 0, to = address + SPAN_MOST;
+	uint64_t from = address > bytes ? address - bytes : 0, to = address + bytes;
+	uint64_t at = from > *done ? from : *done;
 
-	for (uint64_t at = from > *done ? from : *done; at < to && w->left; *done = at) {
-		w->left--;
-		at = step(w, at, to);
-	}
+	for (; at < to && *w->left; at = step(w, at, to))
+		--*w->left;
+	/* The address itself is kept in any case. */
+	*done = at <= address && address < to ? step(w, address, to) : at;
+}
+
+static uint64_t span_of(size_t cnt)
+{
+	uint64_t bytes = cnt ? MODULE_BYTES / cnt : SPAN_MOST;
+
+	return bytes < SPAN_LEAST ? SPAN_LEAST : bytes > SPAN_MOST ? SPAN_MOST : bytes;
 }
 
 static int by_number(const void *a, const void *b)
@@ -99,17 +115,17 @@ static size_t new_addresses(const struct symbols_module *m, uint64_t *list)
 	return new;
 }
 
-static void cache_module(struct symbols *s, struct symbols_module *m)
+static void cache_module(struct symbols *s, struct symbols_module *m, size_t *left)
 {
 	const struct cached_key key = symbols_key_of(m);
 	uint64_t *list = is_kept(m) ? calloc(m->answers.cnt + 1, sizeof(*list)) : NULL, done = 0;
-	struct walk w = {.symbols = s, .module = m, .left = WALK_MOST};
+	struct walk w = {.symbols = s, .module = m, .left = left};
 	size_t cnt;
 
-	if (list && symbols_cache_add(s->cache, &key, m->file.debug_path, m->answers.cached)) {
+	if (list && symbols_cache_add(s->cache, &key, debug_path(m), m->answers.cached)) {
 		cnt = new_addresses(m, list);
 		for (size_t i = 0; i < cnt; i++)
-			walk_around(&w, list[i], &done);
+			walk_around(&w, list[i], span_of(cnt), &done);
 		if (!m->is_broken)
 			put_span(&w);
 	}
@@ -118,8 +134,10 @@ static void cache_module(struct symbols *s, struct symbols_module *m)
 
 void symbols_keep_answers(struct symbols *s)
 {
+	size_t left = WALK_MOST;
+
 	for (unsigned i = 0; i < MODULES; i++)
 		for (struct symbols_module *m = s->module[i]; m; m = m->next)
-			cache_module(s, m);
+			cache_module(s, m, &left);
 	symbols_cache_end(s->cache);
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Names of addresses that an earlier recording has found in separate debug information: the same, and none that is not right.
+# Names of addresses that an earlier recording has found in debug information: the same, and none that is not right.
 . tests/lib.sh
 command -v g++ >/dev/null || skip_all 'no C++ compiler'
 command -v objcopy >/dev/null || skip_all 'objcopy is not installed (package binutils)'
@@ -74,6 +74,17 @@ for cut in 0 100 1000; do
 	check "a recording with $cut bytes of names succeeds" profile cut ./nap
 	check "a recording with $cut bytes of names has its lines" test -n "$(chain | grep "nap.cc:$(line WORK)")"
 done
+rm "$kept"
+check 'g++ builds a program with its debug information in itself' g++ -O2 -g -fno-ipa-icf -o nap nap.cc
+check 'a recording of debug information in the program succeeds' profile itself ./nap
+itself=$(chain)
+check 'debug information in the program has lines' test -n "$(echo "$itself" | grep "nap.cc:$(line WORK)")"
+check 'names of debug information in the program are forged' forge
+check 'a second recording of debug information in the program succeeds' profile again ./nap
+is "$(chain)" "$(echo "$itself" | sed 's/slow_work/forged_on/')" 'names of debug information in the program come from the file'
+touch nap
+check 'a recording of a touched program succeeds' profile touched_itself ./nap
+is "$(chain)" "$itself" 'names of a program that was touched are looked up again'
 rm -rf "$XDG_CACHE_HOME"
 XDG_CACHE_HOME=/nonexistent/cache
 check 'a recording without a cache folder succeeds' profile none ./nap

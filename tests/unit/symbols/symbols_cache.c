@@ -135,6 +135,41 @@ static void a_file_that_has_changed_has_no_answers(void **state)
 	assert_string_equal(look_up(&key, 100), "none");
 }
 
+/* One recording of a program of that build id, at a path that has debug information in itself or not. */
+static void keep_build(const char *id, const char *information)
+{
+	struct symbols_cache *c = symbols_cache_open();
+	const struct cached_key one = {(const void *)id, strlen(id), image, -1};
+	const struct cached_span of = {100, 4};
+
+	assert_non_null(c);
+	symbols_cache_begin(c);
+	assert_true(symbols_cache_add(c, &one, information, NULL));
+	symbols_cache_answer(c, &of, &inner, 1);
+	assert_true(symbols_cache_end(c));
+	symbols_cache_close(c);
+}
+
+static void an_earlier_build_with_debug_information_in_itself_gives_way(void **state)
+{
+	const struct cached_key first = {(const void *)"first", 5, image, -1},
+				second = {(const void *)"second", 6, image, -1};
+
+	(void)state;
+	begin_anew();
+	keep_build("first", image);
+	assert_string_equal(look_up(&first, 100), "inner in.c 7 1 0");
+	keep_build("second", image);
+	assert_string_equal(look_up(&first, 100), "none");
+	assert_string_equal(look_up(&second, 100), "inner in.c 7 1 0");
+	/* Apart from it: as files of several containers may have one path. */
+	begin_anew();
+	keep_build("first", debug);
+	keep_build("second", debug);
+	assert_string_equal(look_up(&first, 100), "inner in.c 7 1 0");
+	assert_string_equal(look_up(&second, 100), "inner in.c 7 1 0");
+}
+
 static void a_file_that_changes_meanwhile_is_not_kept(void **state)
 {
 	struct symbols_cache *c;
@@ -281,6 +316,7 @@ int main(void)
 		cmocka_unit_test(an_answer_is_found_by_each_address_of_its_span),
 		cmocka_unit_test(a_later_recording_adds_to_an_earlier_one),
 		cmocka_unit_test(a_file_that_has_changed_has_no_answers),
+		cmocka_unit_test(an_earlier_build_with_debug_information_in_itself_gives_way),
 		cmocka_unit_test(a_file_that_changes_meanwhile_is_not_kept),
 		cmocka_unit_test(a_file_that_others_may_write_is_not_read),
 		cmocka_unit_test(a_forged_file_does_no_harm),

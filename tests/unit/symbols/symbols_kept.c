@@ -16,7 +16,7 @@
 #define ROOM (SYMBOLS_FRAMES_MAX + 1)
 #define CODE 0x6000u /* bytes of the program in which its functions are */
 
-static char prog[PATH_MAX];
+static char prog[PATH_MAX], dir[64], kept[128];
 
 static bool is_same_text(const char *a, const char *b)
 {
@@ -68,6 +68,93 @@ static void an_answer_holds_up_to_the_address_that_is_stated(void **state)
 	symbols_close(s);
 }
 
+static struct symbols_module *open_with_id(struct symbols *s)
+{
+	struct elf_image e;
+	struct elf_part id;
+	struct symbols_module *m;
+
+	assert_true(elf_image_open(&e, prog));
+	id = elf_image_build_id(&e);
+	assert_non_null(id.at);
+	m = symbols_module(s, prog, id.at, id.size);
+	elf_image_close(&e);
+	assert_non_null(m);
+	return m;
+}
+
+/* An address with @least frames; 0: there is none. */
+static uint64_t address_with(struct symbols *s, struct symbols_module *m, size_t least)
+{
+	struct symbols_frame frame[ROOM];
+	uint64_t until;
+
+	for (uint64_t at = 0x1000; at < CODE; at = until)
+		if (symbols_ask(s, m, at, frame, ROOM, &until) >= least)
+			return at;
+	return 0;
+}
+
+static void a_program_with_its_debug_information_in_itself_is_read_once(void **state)
+{
+	struct symbols *s = symbols_open(), *later;
+	struct symbols_module *m = open_with_id(s);
+	uint64_t address = address_with(s, m, 2);
+	struct symbols_frame first[ROOM], other[ROOM];
+	size_t cnt;
+
+	(void)state;
+	if (!address || SL_HAVE_LIBDW == 0) {
+		symbols_close(s);
+		skip();
+	}
+	cnt = symbols_at(s, m, address, first, ROOM);
+	assert_true(cnt >= 2);
+	for (size_t i = 0; i < cnt; i++) {
+		first[i].function = first[i].function ? strdup(first[i].function) : NULL;
+		first[i].file = first[i].file ? strdup(first[i].file) : NULL;
+	}
+	symbols_close(s);
+	later = symbols_open();
+	m = open_with_id(later);
+	assert_int_equal(symbols_at(later, m, address, other, ROOM), cnt);
+	assert_true(is_same(first, other, cnt));
+	/* Nor for addresses near it. */
+	assert_true(symbols_at(later, m, address - 32, other, ROOM) < ROOM);
+	assert_true(symbols_at(later, m, address + 32, other, ROOM) < ROOM);
+	assert_false(m->is_open);
+	assert_true(symbols_at(later, m, address + 0x100000, other, ROOM) == 0);
+	assert_true(m->is_open);
+	symbols_close(later);
+	for (size_t i = 0; i < cnt; i++) {
+		free((char *)first[i].function);
+		free((char *)first[i].file);
+	}
+}
+
+static void all_new_addresses_are_kept_however_many_there_are(void **state)
+{
+	struct symbols *s = symbols_open();
+	struct symbols_module *m = open_with_id(s);
+	struct symbols_frame frame[ROOM];
+
+	(void)state;
+	unlink(kept);
+	for (uint64_t at = 0x1000; at < CODE; at += 3)
+		symbols_at(s, m, at, frame, ROOM);
+	if (!m->dwarf) {
+		symbols_close(s);
+		skip();
+	}
+	symbols_close(s);
+	s = symbols_open();
+	m = open_with_id(s);
+	for (uint64_t at = 0x1000; at < CODE; at += 3)
+		symbols_at(s, m, at, frame, ROOM);
+	assert_false(m->is_open);
+	symbols_close(s);
+}
+
 static int set_up(void **state)
 {
 	char self[PATH_MAX - 32], path[PATH_MAX];
@@ -79,14 +166,29 @@ static int set_up(void **state)
 	self[len] = 0;
 	snprintf(path, sizeof(path), "%.*s/../prog/symbols", (int)(strrchr(self, '/') - self),
 		 self);
-	return realpath(path, prog) ? 0 : -1;
+	strcpy(dir, "/tmp/sightline-kept.XXXXXX");
+	if (!realpath(path, prog) || !mkdtemp(dir))
+		return -1;
+	snprintf(kept, sizeof(kept), "%s/sightline/symbols", dir);
+	return setenv("XDG_CACHE_HOME", dir, 1);
+}
+
+static int tear_down(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	return system(command);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_answer_holds_up_to_the_address_that_is_stated),
+		cmocka_unit_test(a_program_with_its_debug_information_in_itself_is_read_once),
+		cmocka_unit_test(all_new_addresses_are_kept_however_many_there_are),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, NULL);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
