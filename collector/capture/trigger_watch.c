@@ -178,7 +178,8 @@ static uint32_t matching(const struct triggers *ts, const char *text, bool is_do
 
 	for (uint32_t i = 0; i < ts->cnt; i++)
 		if ((ts->at[i].kind == TRIGGER_NVTX || ts->at[i].kind == TRIGGER_RANK_LATE) &&
-		    trigger_matches(is_domain ? ts->at[i].domain : ts->at[i].name, text))
+		    (is_domain ? trigger_in_domain(&ts->at[i], text)
+			       : trigger_matches(ts->at[i].name, text)))
 			which |= 1u << i;
 	return which;
 }

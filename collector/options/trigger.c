@@ -12,7 +12,8 @@
 #include "preload/wire/hooks.h"
 #include "preload/wire/session.h"
 
-#define OVER_NS INT64_C(1000000000)
+#define OVER_NS            INT64_C(1000000000)
+#define PYTHON_STEP_DOMAIN "python-step" /* scripts/python/_sightline/steps.py */
 
 int64_t time_read(const char *text, const char **end)
 {
@@ -374,6 +375,12 @@ bool trigger_matches(const char *pattern, const char *name)
 	if (len && pattern[len - 1] == '*')
 		return strncmp(pattern, name, len - 1) == 0;
 	return strcmp(pattern, name) == 0;
+}
+
+bool trigger_in_domain(const struct trigger *t, const char *domain)
+{
+	return trigger_matches(t->domain, domain) ||
+	       (!t->domain[0] && strcmp(domain, PYTHON_STEP_DOMAIN) == 0);
 }
 
 /* Where @ns stands among the first @cnt of sorted[], or would. */

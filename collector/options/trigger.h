@@ -1,7 +1,7 @@
 /*
  * trigger.h - "--trigger 'nvtx:step > 1.5x median'": its text, and the test for its condition.
  *
- *   nvtx:RANGE[@DOMAIN] > LIMIT     a range took so long; @*: in any domain
+ *   nvtx:RANGE[@DOMAIN] > LIMIT     a range took so long; @*: in any domain; without a domain also those of --python-step
  *   osrt:FUNCTION > LIMIT           a call into the C library did
  *   cuda:FUNCTION > LIMIT           a call into a GPU library did
  *   gpu-idle > N% [over TIME]       a GPU that was in use did nothing for so much of the last second, or TIME
@@ -38,7 +38,7 @@ struct trigger {
 	enum trigger_kind kind;
 	char text[2 * TRIGGER_NAME]; /* as it was written */
 	char name[TRIGGER_NAME];
-	char domain[TRIGGER_NAME]; /* "": the default one; "*": any */
+	char domain[TRIGGER_NAME]; /* "": the default one, or --python-step's; "*": any */
 	int64_t limit_ns;          /* 0: of medians */
 	double medians;
 	double idle; /* GPU_IDLE: 0..1 */
@@ -76,6 +76,8 @@ static inline bool triggers_have(const struct triggers *ts, enum trigger_kind ki
 
 /* @name as @pattern has it, which may end in *. */
 bool trigger_matches(const char *pattern, const char *name);
+/* Without a domain, a trigger is of ranges of the default one (""), and of those that --python-step makes. */
+bool trigger_in_domain(const struct trigger *t, const char *domain);
 
 /*
  * Something took so long. True: longer than it may; then @why has a sentence about it, with the

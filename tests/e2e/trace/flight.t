@@ -101,6 +101,19 @@ is $? 0 'steps, one of which takes long'
 check 'a slow step: the report gives the reason' sh -c 'case $1 in "trigger '"'nvtx:step > 20x median'"': step took 6"*) ;; *) exit 1 ;; esac' x "$(meta REASON)"
 is "$(ask "SELECT count(*) FROM NVTX_EVENTS WHERE text = 'step' AND end - start > 590e6")" 1 'a slow step: the report has all of it'
 check 'later ones were too soon for a report of their own' grep -q 'further reason' "$W/err"
+if "$PY" -c 'import sys; sys.exit(not (3, 8) <= sys.version_info < (3, 14))' 2>/dev/null; then
+	cat >"$W/slow.py" <<'END'
+import time
+def step(n):
+    time.sleep(0.5 if n == 20 else 0.005)
+for n in range(30):
+    step(n)
+END
+	fly marked --python-step=step=__main__:step --trigger='nvtx:step > 10x median' -- "$PY" "$W/slow.py"
+	check 'a slow step of --python-step: the trigger needs no domain' sh -c 'case $1 in "trigger '"'nvtx:step > 10x median'"': step took "*) ;; *) exit 1 ;; esac' x "$(meta REASON)"
+else
+	skip 'a slow step of --python-step: the trigger needs no domain' 'no Python from 3.8 to 3.13'
+fi
 fly totals --osrt-threshold=1000000 -- "$P" 1 4 20 exit3
 is "$(ask "SELECT CASE WHEN sum(count) BETWEEN $(cut -d' ' -f4 "$W/out") AND $(cut -d' ' -f5 "$W/out") THEN 'those of a second' ELSE sum(count) END
 	FROM SL_OSRT_TOTALS JOIN StringIds ON id = nameId WHERE value = 'pread'") of $(cut -d' ' -f2,4,5 "$W/out")" "those of a second of $(cut -d' ' -f2,4,5 "$W/out")" 'totals of short calls are about those of the window'

@@ -225,6 +225,25 @@ static void ranges_wait_for_domains_and_strings_that_come_late(void **state)
 	end(&w);
 }
 
+/* Python's marked functions have a domain of their own, which no user writes. */
+static void a_range_without_a_domain_may_be_one_of_python_step(void **state)
+{
+	struct world w = begin();
+	uint64_t domain[1] = {3}, other[1] = {4};
+
+	(void)state;
+	open_world(&w, "nvtx:step > 50ms");
+	nvtx(&w, w.b, SL_NVTX_DOMAIN, 0, domain, 1, "python-step");
+	nvtx(&w, w.b, SL_NVTX_DOMAIN, 0, other, 1, "python-steps");
+	push(&w, w.a, 0, 4, 0, "step");
+	pop(&w, w.a, 100, 4, 0);
+	assert_int_equal(fires(&w), 0);
+	push(&w, w.a, 200, 3, 0, "step");
+	pop(&w, w.a, 300, 3, 0);
+	assert_int_equal(fires(&w), 1);
+	end(&w);
+}
+
 /* Looked at in the order of threads: here the end first. */
 static void a_range_that_ends_in_another_thread_is_a_trigger(void **state)
 {
@@ -394,6 +413,7 @@ int main(void)
 		TEST(a_call_that_takes_too_long_is_a_trigger),
 		TEST(a_range_of_a_thread_is_a_trigger),
 		TEST(ranges_wait_for_domains_and_strings_that_come_late),
+		TEST(a_range_without_a_domain_may_be_one_of_python_step),
 		TEST(a_range_that_ends_in_another_thread_is_a_trigger),
 		TEST(an_idle_gpu_is_a_trigger),
 		TEST(a_gpu_that_two_processes_share_is_idle_once),
