@@ -54,13 +54,19 @@ static void say(int fd, const char *mark, const char *text)
 /* Sends the starter the session's directory (@status 0; a program: the value of its variable) or the reason for none. Once. */
 static void answer(struct start *s, int status, const char *text)
 {
-	char number[16], session[SESSION_VARIABLE_MAX];
+	char number[16], session[SESSION_VARIABLE_MAX], why[80];
 	static struct command p;
+	int err = s->ready >= 0 && !status ? session_variable(text, session, sizeof(session)) : 0;
 
-	if (s->ready >= 0 && !status && session_variable(text, session, sizeof(session)) < 0)
+	if (err == -EPERM) {
 		say(s->ready, "!", "the session's folder is another user's");
-	else if (s->ready >= 0)
+	} else if (err) {
+		snprintf(why, sizeof(why), "the session's folder cannot be opened: %s",
+			 strerror(-err));
+		say(s->ready, "!", why);
+	} else if (s->ready >= 0) {
 		say(s->ready, status ? "!" : "", status ? text : session);
+	}
 	if (s->ask >= 0) {
 		snprintf(number, sizeof(number), "%d", status);
 		command_begin(&p);
