@@ -8,7 +8,9 @@
 #define MODULE_BYTES 8192u
 #define SPAN_LEAST   64u
 #define SPAN_MOST    2048u
-#define WALK_MOST    2048u /* lookups, of a session: some milliseconds */
+/* Lookups, of a module and of a session: a thousand take some milliseconds. */
+#define MODULE_WALK  1024u
+#define SESSION_WALK 4096u
 
 static const char *debug_path(const struct symbols_module *m)
 {
@@ -40,7 +42,7 @@ struct walk { /* through addresses of a file, in order */
 	struct cached_span span; /* bytes 0: none */
 	struct symbols_frame frame[SYMBOLS_FRAMES_MAX + 1];
 	size_t cnt;
-	size_t *left; /* lookups that the session may still make */
+	size_t left; /* lookups that may still be made */
 };
 
 static void put_span(struct walk *w)
@@ -77,8 +79,8 @@ static void walk_around(struct walk *w, uint64_t address, uint64_t bytes, uint64
 	uint64_t from = address > bytes ? address - bytes : 0, to = address + bytes;
 	uint64_t at = from > *done ? from : *done;
 
-	for (; at < to && *w->left; at = step(w, at, to))
-		--*w->left;
+	for (; at < to && w->left; at = step(w, at, to))
+		w->left--;
 	/* The address itself is kept in any case. */
 	*done = at <= address && address < to ? step(w, address, to) : at;
 }
@@ -119,7 +121,8 @@ static void cache_module(struct symbols *s, struct symbols_module *m, size_t *le
 {
 	const struct cached_key key = symbols_key_of(m);
 	uint64_t *list = is_kept(m) ? calloc(m->answers.cnt + 1, sizeof(*list)) : NULL, done = 0;
-	struct walk w = {.symbols = s, .module = m, .left = left};
+	size_t most = *left < MODULE_WALK ? *left : MODULE_WALK;
+	struct walk w = {.symbols = s, .module = m, .left = most};
 	size_t cnt;
 
 	if (list && symbols_cache_add(s->cache, &key, debug_path(m), m->answers.cached)) {
@@ -129,12 +132,13 @@ static void cache_module(struct symbols *s, struct symbols_module *m, size_t *le
 		if (!m->is_broken)
 			put_span(&w);
 	}
+	*left -= most - w.left;
 	free(list);
 }
 
 void symbols_keep_answers(struct symbols *s)
 {
-	size_t left = WALK_MOST;
+	size_t left = SESSION_WALK;
 
 	for (unsigned i = 0; i < MODULES; i++)
 		for (struct symbols_module *m = s->module[i]; m; m = m->next)
