@@ -4,6 +4,7 @@
  * Everything is read before anything is written. Memory holds the summaries of all reports and the values of those that are
  * being read.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@
 #include "exporters/text/output.h"
 
 struct compare {
-	const char *base, *kinds, *format, *output, *top, *min_change, *alpha;
+	const char *base, *kinds, *format, *output, *top, *min_change, *alpha, *min_runs;
 	const char *time, *nvtx, *pid;
 	bool force_overwrite;
 	char **gate_texts;
@@ -38,7 +39,10 @@ static const char examples[] =
 	"with a sign is a change (+3%, +2ms), one without is the figure itself (70GB). Without "
 	"[GLOB], total and\n"
 	"count are of all of the kind together. Changes that the test takes for chance do not "
-	"count.\n"
+	"count, nor\n"
+	"changes between fewer than four runs a side (--min-runs): a line says so. CPU time and "
+	"step.min vary\n"
+	"least from run to run.\n"
 	"\n"
 	"Exit status: 0, 3 when a condition of --fail-on holds, 1 when something failed or a "
 	"condition is about\n"
@@ -48,7 +52,9 @@ static const char examples[] =
 	"  sightline compare before.sqlite after.sqlite\n"
 	"  sightline compare a1.sqlite,a2.sqlite,a3.sqlite,a4.sqlite "
 	"b1.sqlite,b2.sqlite,b3.sqlite,b4.sqlite\n"
-	"  sightline compare --base main.sqlite pr.sqlite --fail-on 'step.median > +3%'\n"
+	"  sightline compare --base m1.sqlite,m2.sqlite,m3.sqlite,m4.sqlite "
+	"p1.sqlite,p2.sqlite,p3.sqlite,p4.sqlite \\\n"
+	"      --fail-on 'cpu > +3%' --fail-on 'step.min > +3%'\n"
 	"  sightline compare -k kernel,api -f markdown before.sqlite after.sqlite "
 	">>\"$GITHUB_STEP_SUMMARY\"\n"
 	"  sightline compare -f json before.sqlite after.sqlite | jq '.kinds[] | select(.name == "
@@ -140,13 +146,16 @@ static int number_option(const char *option, const char *text, double least, dou
 
 static int set_view(struct compare *o)
 {
-	double top = 10;
+	double top = 10, min_runs = COMPARE_RUNS;
 	int rc;
 
 	o->view = (struct compare_view){.min_change = 1, .alpha = 0.05};
 	rc = number_option("min-change", o->min_change, 0, 1e9, &o->view.min_change);
 	if (rc == 0)
 		rc = number_option("alpha", o->alpha, 0, 1, &o->view.alpha);
+	if (rc == 0)
+		rc = number_option("min-runs", o->min_runs, 1, 1e6, &min_runs);
+	o->view.min_runs = (size_t)ceil(min_runs);
 	if (rc == 0 && o->top && strcmp(o->top, "all") == 0)
 		top = -1;
 	else if (rc == 0)
@@ -212,6 +221,10 @@ static int parse(struct compare *o, int argc, char **argv, bool *list)
 		 &o->force_overwrite, NULL},
 		{0, "fail-on", OPT_LIST, NULL, "CONDITION[,...]",
 		 "exit with 3 when one of them holds", &gates, NULL},
+		{0, "min-runs", OPT_STRING, NULL, "N",
+		 "runs on both sides, below which a change is a warning and no reason\n"
+		 "to fail (4; 1: fail in any case)",
+		 &o->min_runs, NULL},
 		{'n', "top", OPT_STRING, NULL, "N", "rows per kind (10), or all", &o->top, NULL},
 		{0, "min-change", OPT_STRING, NULL, "PERCENT", "leave out what changed by less (1)",
 		 &o->min_change, NULL},
@@ -289,6 +302,7 @@ static int write_out(struct compare *o)
 /* A condition about nothing must not look like one that holds good. */
 static int judge(struct compare *o)
 {
+	bool few = false;
 	int rc = 0;
 
 	for (size_t i = 0; i < o->c.gate_cnt; i++) {
@@ -300,11 +314,18 @@ static int judge(struct compare *o)
 				g->text, g->kind);
 			return SL_EXIT_FAIL;
 		}
-		if (g->fired) {
+		if (g->fired || g->was_held)
 			compare_gate_print(&o->c, g, stderr);
+		if (g->fired)
 			rc = SL_EXIT_FOUND;
-		}
+		for (size_t s = 1; s < o->c.set_cnt; s++)
+			few |= compare_gate_is_held(&o->c, &o->view, g, s);
 	}
+	if (few)
+		sl_warn("compare: --fail-on passes over changes between fewer than %zu runs a "
+			"side, for "
+			"they may be chance: give more runs, joined by commas, or --min-runs=1",
+			o->view.min_runs);
 	return rc;
 }
 

@@ -48,6 +48,8 @@ struct compare_sample {
 };
 
 #define COMPARE_FEW 64
+#define COMPARE_RUNS \
+	4 /* on both sides, from which on a difference is tested: with three each, no outcome is rarer than one in ten */
 
 /* One name in one report. */
 struct compare_item {
@@ -105,7 +107,8 @@ struct comparison {
 struct compare_view {
 	double min_change; /* per cent: rows below are left out; of total, median and p99 one is enough */
 	double alpha;
-	long top; /* rows of a kind; -1: all */
+	long top;        /* rows of a kind; -1: all */
+	size_t min_runs; /* on both sides, from which on a change is a reason to fail */
 	bool colour;
 };
 
@@ -137,7 +140,7 @@ char *compare_alike(const char *name);
 /* Sorts them; NaN of none. */
 double compare_median(double *values, size_t cnt);
 
-/* Two-sided probability, by ranks, that two samples are from the same; -1: fewer than four in one. */
+/* Two-sided probability, by ranks, that two samples are from the same; -1: fewer than COMPARE_RUNS in one. */
 double compare_same(const double *a, size_t a_cnt, const double *b, size_t b_cnt);
 
 /* Change in per cent; infinite from 0, NaN where one side is absent. */
@@ -163,6 +166,7 @@ struct compare_gate {
 	double limit;     /* per cent, ns or bytes, or a number */
 	bool was_checked; /* false: there is nothing of the kind to look at */
 	bool fired;
+	bool was_held; /* only a change between fewer runs than compare_view.min_runs meets it */
 	const struct compare_row *worst; /* NULL: all of the kind together */
 	size_t set;                      /* where it fired */
 	double found;                    /* the figure that was compared with limit */
@@ -173,6 +177,9 @@ int compare_gate_parse(const struct comparison *c, const char *text, struct comp
 		       char *why, size_t why_len);
 void compare_gate_check(const struct comparison *c, const struct compare_view *v,
 			struct compare_gate *g);
-/* Prints one line about a gate that fired. */
+/* A change between these sets is no reason to fail: one has too few runs to rule out chance. */
+bool compare_gate_is_held(const struct comparison *c, const struct compare_view *v,
+			  const struct compare_gate *g, size_t set);
+/* Prints one line about a gate that fired, or was held. */
 void compare_gate_print(const struct comparison *c, const struct compare_gate *g, FILE *out);
 void compare_gate_free(struct compare_gate *g);

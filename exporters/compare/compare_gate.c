@@ -13,7 +13,7 @@
 static int wrong(const char *text, const char *at, const char *want, char *why, size_t why_len)
 {
 	snprintf(why, why_len,
-		 "--fail-on '%s': %s at '%s'; write for instance 'step.median > +3%%', "
+		 "--fail-on '%s': %s at '%s'; write for instance 'cpu > +3%%', 'step.min > +3%%', "
 		 "'kernel[*gemm*].total > "
 		 "+2ms' or 'gpu_memory > 70GB'",
 		 text, want, at);
@@ -198,16 +198,24 @@ static bool is_chance(const struct compare_gate *g, const struct compare_view *v
 	return g->is_change && p >= v->alpha;
 }
 
-/* Keeps the worst row that fires the gate. */
-static void note(struct compare_gate *g, const struct compare_row *row, size_t set, double found)
+bool compare_gate_is_held(const struct comparison *c, const struct compare_view *v,
+			  const struct compare_gate *g, size_t set)
+{
+	return g->is_change && (c->sets[0].cnt < v->min_runs || c->sets[set].cnt < v->min_runs);
+}
+
+/* Keeps the worst row that fires the gate; else the worst that would with enough runs. */
+static void note(struct compare_gate *g, const struct compare_row *row, size_t set, double found,
+		 bool is_held)
 {
 	bool up = g->op == '>' || g->op == 'g';
 
-	if (isnan(found) || !exceeds(g, found))
+	if (isnan(found) || !exceeds(g, found) || (is_held && g->fired))
 		return;
-	if (g->fired && (up ? found <= g->found : found >= g->found))
+	if ((is_held ? g->was_held : g->fired) && (up ? found <= g->found : found >= g->found))
 		return;
-	g->fired = true;
+	g->fired = !is_held;
+	g->was_held = is_held;
 	g->worst = row;
 	g->set = set;
 	g->found = found;
@@ -229,7 +237,8 @@ static void check_row(const struct comparison *c, const struct compare_view *v,
 			continue;
 		g->was_checked = true;
 		if (!is_chance(g, v, now->p[g->metric]))
-			note(g, row, s, found_in(g, base->value[g->metric], now->value[g->metric]));
+			note(g, row, s, found_in(g, base->value[g->metric], now->value[g->metric]),
+			     compare_gate_is_held(c, v, g, s));
 	}
 }
 
@@ -270,7 +279,8 @@ static void check_all(const struct comparison *c, const struct compare_view *v,
 		if (!is_chance(g, v, p))
 			note(g, NULL, s,
 			     found_in(g, compare_median(base, c->sets[0].cnt),
-				      compare_median(now, c->sets[s].cnt)));
+				      compare_median(now, c->sets[s].cnt)),
+			     compare_gate_is_held(c, v, g, s));
 	}
 	free(base);
 }
@@ -312,5 +322,5 @@ void compare_gate_print(const struct comparison *c, const struct compare_gate *g
 	}
 	fputs(" of ", out);
 	text_put_people(out, c->sets[g->set].label);
-	putc('\n', out);
+	fputs(g->was_held ? ", of too few runs to fail\n" : "\n", out);
 }

@@ -6,8 +6,7 @@
 
 #include "exporters/compare/compare.h"
 
-#define ENOUGH_RUNS 4  /* with three each, no outcome is rarer than one in ten */
-#define EXACT_RUNS  60 /* in both together */
+#define EXACT_RUNS 60 /* in both together */
 
 const char *const compare_metric_names[METRIC_CNT] = {
 	[METRIC_TOTAL] = "total",   [METRIC_COUNT] = "count", [METRIC_MEAN] = "mean",
@@ -128,7 +127,7 @@ double compare_same(const double *a, size_t a_cnt, const double *b, size_t b_cnt
 	struct ranked *r;
 	double p;
 
-	if (a_cnt < ENOUGH_RUNS || b_cnt < ENOUGH_RUNS)
+	if (a_cnt < COMPARE_RUNS || b_cnt < COMPARE_RUNS)
 		return -1;
 	r = calloc(cnt, sizeof(*r));
 	if (!r)

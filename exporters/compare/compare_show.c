@@ -293,7 +293,7 @@ static int write_kind(struct grid *g, const struct comparison *c, const struct c
 {
 	static const char *const heads[] = {"change", "total", "",       "count",      "",
 					    "median", "",      "change", "p99 change", "p"};
-	bool with_p = c->sets[0].cnt >= 4 && c->sets[s].cnt >= 4;
+	bool with_p = c->sets[0].cnt >= COMPARE_RUNS && c->sets[s].cnt >= COMPARE_RUNS;
 	long shown = 0, small = 0, more = 0;
 	struct line *l = add_line(g, "name");
 	char title[160];

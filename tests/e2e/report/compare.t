@@ -134,7 +134,7 @@ is "$(cmp -f json -k wall session.sqlite tree.sqlite | "$PY" -c 'import json, sy
 gate() { # WANT CONDITION...
 	gate_want=$1
 	shift
-	cmp base.sqlite other.sqlite "$@" >/dev/null 2>err
+	cmp base.sqlite other.sqlite --min-runs=1 "$@" >/dev/null 2>err
 	is $? "$gate_want" "exit $gate_want: $*"
 }
 gate 3 --fail-on 'step.max > +3%'
@@ -164,6 +164,28 @@ cmp "$(runs base)" "$(runs other)" --fail-on 'osrt > +0%' >/dev/null 2>&1
 is $? 0 '--fail-on does not fail for a change that may be chance'
 cmp "$(runs base)" "$(runs other)" --fail-on 'kernel[*gemm*] > +10%' >/dev/null 2>&1
 is $? 3 '--fail-on fails for a change that is more than chance'
+five="$(runs base) $(runs other)"
+few() { # WANT BASE OTHER OPTION...: exit status, lines on changes that were found, lines on too few runs
+	few_want=$1
+	shift
+	cmp "$@" >/dev/null 2>err
+	is "$? $(grep -c 'found .*, of too few runs to fail$' err) $(grep -c 'between fewer than . runs a side' err)" "$few_want" "$few_want: $*"
+}
+few '0 1 1' base.sqlite other.sqlite --fail-on 'step.max > +3%'
+is "$(cat err)" 'sightline: compare: step.max > +3%: found +16.67 % in step # of other.sqlite, of too few runs to fail
+sightline: compare: --fail-on passes over changes between fewer than 4 runs a side, for they may be chance: give more runs, joined by commas, or --min-runs=1' \
+	'--fail-on with one run a side has a line on what was found and one on the runs'
+few '0 0 1' base.sqlite other.sqlite --fail-on 'step.max > +17%'
+few '3 0 0' base.sqlite other.sqlite --fail-on 'io > 4kB' # a figure of one side, no change
+few '0 1 1' "$(runs base)" other.sqlite --fail-on 'kernel[*gemm*] > +10%'
+few '0 1 1' base.sqlite "$(runs other)" --fail-on 'kernel > +60ns'
+few '3 0 0' $five --fail-on 'kernel[*gemm*] > +10%'
+few '0 1 1' $five --fail-on 'kernel[*gemm*] > +10%' --min-runs=6
+few '3 0 0' $five --fail-on 'kernel[*gemm*] > +10%' --min-runs=5
+few '3 0 1' $five other.sqlite --fail-on 'kernel[*gemm*] > +10%' # two sets: one of five runs, one of one
+few '3 1 1' base.sqlite other.sqlite --fail-on 'step.max > +3%,io > 4kB'
+cmp base.sqlite other.sqlite --fail-on 'wall > +1%' --min-runs=0 >out 2>err
+is "$?$(cat err)" '2sightline: compare: --min-runs=0: a number from 1 to 1e+06 is expected' 'compare refuses --min-runs=0'
 
 # ---- files ----
 cmp -o out.txt base.sqlite other.sqlite && cmp base.sqlite other.sqlite >want.txt

@@ -107,6 +107,44 @@ static void ranks_approximately(void **state)
 	assert_true(compare_same(a, 31, b, 31) == 1);
 }
 
+/* Normal, with a standard deviation of one: the sum of twelve equal ones. */
+static double noise(void)
+{
+	double sum = -6;
+
+	for (int i = 0; i < 12; i++)
+		sum += (double)random() / 2147483648.0;
+	return sum;
+}
+
+/* The table in sightline-compare(1), by noise of 1 %: in four of five comparisons the change is found. */
+static void changes_that_so_many_runs_find(void **state)
+{
+	static const struct {
+		unsigned runs;
+		double change;
+	} table[] = {{4, 2.9}, {5, 2.3}, {6, 1.9}, {8, 1.5}, {10, 1.4}, {20, 0.9}};
+	double a[20], b[20], same[20];
+
+	(void)state;
+	srandom(5);
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		unsigned found = 0, wrong = 0, n = table[i].runs;
+
+		for (int round = 0; round < 1000; round++) {
+			for (unsigned r = 0; r < n; r++) {
+				a[r] = 100 + noise();
+				same[r] = 100 + noise();
+				b[r] = 100 + table[i].change + noise();
+			}
+			found += compare_same(a, n, b, n) < 0.05;
+			wrong += compare_same(a, n, same, n) < 0.05;
+		}
+		assert_in_range(found, 750, 850);
+		assert_in_range(wrong, 5, 65);
+	}
+}
+
 static struct compare_kind kinds[] = {
 	{.name = "step"}, {.name = "kernel"}, {.name = "gpu_memory", .is_bytes = true}};
 static const struct comparison known = {.kinds = kinds, .kind_cnt = 3};
@@ -184,6 +222,7 @@ int main(void)
 		cmocka_unit_test(names_without_numbers),
 		cmocka_unit_test(ranks_exactly),
 		cmocka_unit_test(ranks_approximately),
+		cmocka_unit_test(changes_that_so_many_runs_find),
 		cmocka_unit_test(conditions),
 		cmocka_unit_test(summaries),
 	};
