@@ -405,6 +405,7 @@ static void complete(struct writing *w)
 	const struct cached_module *old = w->before;
 	struct symbols_frame frame[FRAMES_MOST];
 	uint32_t kept = 0;
+	uint64_t end = 0;
 
 	for (uint32_t i = 0; old && i < old->answers; i++) {
 		const struct cached_answer *a = &answers_of(old)[i];
@@ -414,10 +415,17 @@ static void complete(struct writing *w)
 		put_answer(w, &of, frame, a->cnt);
 	}
 	qsort(w->answer, w->head.answers, sizeof(*w->answer), by_place);
-	for (uint32_t i = 0; i < w->head.answers; i++)
-		if (!kept ||
-		    w->answer[i].from - w->answer[kept - 1].from >= w->answer[kept - 1].bytes)
-			w->answer[kept++] = w->answer[i];
+	for (uint32_t i = 0; i < w->head.answers; i++) {
+		struct cached_answer a = w->answer[i];
+		uint64_t passed = a.from < end ? end - a.from : 0;
+
+		if (passed >= a.bytes)
+			continue;
+		a.from += passed;
+		a.bytes -= (uint32_t)passed;
+		end = a.from + a.bytes;
+		w->answer[kept++] = a;
+	}
 	w->head.answers = kept;
 	w->head.bytes = bytes_of(w);
 }

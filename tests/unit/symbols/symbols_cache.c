@@ -109,6 +109,8 @@ static void a_later_recording_adds_to_an_earlier_one(void **state)
 	assert_true(keep(98, 3, &inner, 1));
 	assert_string_equal(look_up(&key, 98), "inner in.c 7 1 0");
 	assert_string_equal(look_up(&key, 100), "inner in.c 7 1 0");
+	assert_string_equal(look_up(&key, 103), "inner in.c 7 1 0");
+	assert_string_equal(look_up(&key, 104), "none");
 }
 
 static void a_file_that_has_changed_has_no_answers(void **state)
