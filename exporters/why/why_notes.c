@@ -98,6 +98,85 @@ static void put_calls(FILE *out, const struct why_model *m)
 		      out);
 }
 
+/* ---- losses ---- */
+
+/* A smaller part of the events, or of the time, changes no line of the answer. */
+#define LOST_LEAST 0.01
+
+struct lost_line {
+	const struct why *y;
+	FILE *out;
+	bool has_begun;
+};
+
+/* Events of a kind that the model has; -1: they are not counted there. */
+static int64_t had_of(const struct why_model *m, const char *kind)
+{
+	bool is_switch = strcmp(kind, "context switches") == 0;
+	int64_t sum = 0;
+
+	if (!is_switch && strcmp(kind, "CPU samples") != 0)
+		return -1;
+	for (size_t i = 0; i < m->threads_cnt; i++)
+		sum += (int64_t)(is_switch ? m->threads[i].switches_cnt
+					   : m->threads[i].samples_cnt);
+	return sum;
+}
+
+/* Share of the explained time in which context switches were lost. */
+static double lost_time(const struct why *y)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < y->model.losses_cnt; i++) {
+		const struct why_loss *l = &y->model.losses[i];
+		int64_t from = l->start > y->from ? l->start : y->from;
+		int64_t to = l->end < y->to ? l->end : y->to;
+
+		sum += to > from ? (double)to - (double)from : 0;
+	}
+	return y->to > y->from ? sum / ((double)y->to - (double)y->from) : 0;
+}
+
+/* kind, count */
+static int lost_row(void *ctx, sqlite3_stmt *stmt)
+{
+	struct lost_line *l = ctx;
+	const char *kind = (const char *)sqlite3_column_text(stmt, 0);
+	int64_t n = sqlite3_column_int64(stmt, 1), had = kind ? had_of(&l->y->model, kind) : -1;
+	double part = had < 0 ? 1 : (double)n / ((double)n + (double)had), time = 0;
+
+	if (!kind || n <= 0)
+		return SQLITE_OK;
+	if (strcmp(kind, "context switches") == 0)
+		time = lost_time(l->y);
+	if (part < LOST_LEAST && time < LOST_LEAST)
+		return SQLITE_OK;
+	fputs(l->has_begun ? ", " : "Lost: ", l->out);
+	l->has_begun = true;
+	text_put_people(l->out, kind);
+	if (had < 0)
+		fprintf(l->out, " (%lld)", (long long)n);
+	else
+		fprintf(l->out, " (%.0f %%)", 100 * part);
+	if (time >= LOST_LEAST)
+		fprintf(l->out, " in %.0f %% of the time", 100 * time);
+	return SQLITE_OK;
+}
+
+static void put_lost(FILE *out, const struct why *y)
+{
+	struct lost_line l = {y, out, false};
+
+	sql_rows(y->model.db,
+		 "SELECT substr(what, 1, instr(what || ':', ':') - 1), sum(count) FROM "
+		 "SL_LOST_EVENTS "
+		 "WHERE what NOT LIKE 'callers in stacks%' GROUP BY 1 ORDER BY 1",
+		 lost_row, &l);
+	if (l.has_begun)
+		fputs("; what is said holds for the rest\n", out);
+}
+
 void why_put_notes(FILE *out, const struct why *y)
 {
 	const struct why_model *m = &y->model;
@@ -114,6 +193,5 @@ void why_put_notes(FILE *out, const struct why *y)
 		      "(--cudabacktrace=all)\n",
 		      out);
 	if (m->lost)
-		fprintf(out, "Lost: %lld events; what is said holds for the rest\n",
-			(long long)m->lost);
+		put_lost(out, y);
 }

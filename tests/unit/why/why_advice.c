@@ -147,12 +147,63 @@ static void notes_on_what_is_missing(void **state)
 		"Not recorded: samples; computing has no lines: perf_event_paranoid is 4\n"
 		"Not recorded: calls; waits have no names (--trace=osrt, "
 		"--syscall=process-tree)\n"
-		"Lost: 3 events; what is said holds for the rest\n");
+		"Lost: records (3); what is said holds for the rest\n");
 	text_of(put_json);
 	assert_string_equal(value_of(written, "$.notes[3]"),
-			    "Lost: 3 events; what is said holds for the rest");
+			    "Lost: records (3); what is said holds for the rest");
 	assert_string_equal(value_of(written, "$.notes[4]"), "null");
 	assert_string_equal(value_of(written, "$.checks.lost"), "3");
+}
+
+/* A thread that ran @runs times, which are two context switches each, in 100 ms. */
+static void ran(int runs_cnt)
+{
+	report(100);
+	for (int i = 0; i < runs_cnt; i++)
+		runs(MAIN, i, i + 0.5);
+}
+
+static const char *line_on_losses(void)
+{
+	const char *at = strstr(text_of(put_notes), "Lost: ");
+
+	return at ? at : "";
+}
+
+#define LOST_BY_KERNEL "(0, 1, NULL, 'context switches: lost by the kernel', 1)"
+
+static void a_small_loss_of_switches_has_no_line(void **state)
+{
+	(void)state;
+	ran(50); /* 100, and one was lost: 0.99 % */
+	sql("INSERT INTO SL_LOST_EVENTS VALUES " LOST_BY_KERNEL);
+	ask();
+	assert_string_equal(line_on_losses(), "");
+}
+
+static void a_loss_of_a_hundredth_has_a_line(void **state)
+{
+	(void)state;
+	ran(49);
+	sql("INSERT INTO SL_LOST_EVENTS VALUES " LOST_BY_KERNEL
+	    ", (5, 5, NULL, 'callers in stacks of CPU samples: deeper', 70)");
+	ask();
+	assert_string_equal(line_on_losses(),
+			    "Lost: context switches (1 %); what is said holds for the rest\n");
+}
+
+/* Each kind for itself, with the share of the time where that is known. */
+static void a_loss_in_a_part_of_the_time_has_a_line(void **state)
+{
+	(void)state;
+	ran(60);
+	sql("INSERT INTO SL_LOST_EVENTS VALUES (%lld, %lld, NULL, 'context switches: no room', 1), "
+	    "(0, 1, NULL, 'CPU samples: throttled by the kernel', 2)",
+	    (long long)ns_of(70), (long long)ns_of(72));
+	ask();
+	assert_string_equal(line_on_losses(),
+			    "Lost: CPU samples (100 %), context switches (1 %) in 2 % of the time; "
+			    "what is said holds for the rest\n");
 }
 
 /* The option was given, and the program does not use the C library. */
@@ -306,6 +357,9 @@ int main(void)
 		TEXT(advice_by_action_and_reason),
 		TEXT(what_cannot_be_won),
 		TEXT(notes_on_what_is_missing),
+		TEXT(a_small_loss_of_switches_has_no_line),
+		TEXT(a_loss_of_a_hundredth_has_a_line),
+		TEXT(a_loss_in_a_part_of_the_time_has_a_line),
 		TEXT(note_on_calls_that_cannot_be_hooked),
 		TEXT(program_of_go_has_no_gains),
 		TEXT(first_touches_of_processes_are_of_processes),
