@@ -40,6 +40,7 @@
 #define RING_LEAST 8192u
 #define RINGS_MOST (1u << 22)            /* words of all together: 32 MiB */
 #define KEEP_NS    UINT64_C(10000000000) /* of an ended process: samples may be late */
+#define NONE_NS    UINT64_C(100000000) /* a look that found no Python answers requests for so long */
 
 struct process {
 	struct process *next;
@@ -47,6 +48,7 @@ struct process {
 	struct pycode_from from; /* at.version 0: no Python */
 	struct pycodes codes;
 	uint64_t last_ns; /* of its records */
+	uint64_t none_ns; /* the last look, which found no file with a Python; 0: none did */
 	bool is_unknown;  /* has a Python of a version that is not known */
 	bool has_ended;   /* its first thread has; others may go on */
 };
@@ -376,6 +378,7 @@ static void look_into(struct sample_python *sp, struct process *p)
 	if (!found.is_there)
 		return;
 	p->from = found.from;
+	p->none_ns = found.has_file ? 0 : (uint64_t)mono_ns();
 	if (found.runtime || was_known)
 		tell_kernel(sp, p, found.runtime);
 	if (found.unknown && p->is_unknown)
@@ -392,6 +395,7 @@ static struct process *process_of(struct sample_python *sp, uint32_t pid, uint64
 		return p;
 	if (p && !p->image) {
 		p->image = image;
+		p->none_ns = 0;
 		return p;
 	}
 	if (p) {
@@ -406,6 +410,7 @@ static struct process *process_of(struct sample_python *sp, uint32_t pid, uint64
 	p->from = (struct pycode_from){.pid = pid};
 	p->image = image;
 	p->last_ns = (uint64_t)mono_ns();
+	p->none_ns = 0;
 	p->has_ended = false;
 	return p;
 }
@@ -416,6 +421,15 @@ static struct pyframes_of of(struct sample_python *sp, struct process *p)
 				    .codes = &p->codes,
 				    .serial = &sp->serial,
 				    .nameless = &sp->nameless};
+}
+
+/*
+ * Requests double their distance, so that most come right after the first. Records of mappings report a library that is loaded
+ * meanwhile (sample_python_mapped()); where they are lost, a later request finds it.
+ */
+static bool is_without_python(const struct process *p)
+{
+	return p->none_ns && (uint64_t)mono_ns() - p->none_ns < NONE_NS;
 }
 
 static int on_ask(void *ctx, void *data, size_t size)
@@ -434,7 +448,7 @@ static int on_ask(void *ctx, void *data, size_t size)
 		return 0;
 	}
 	p = process_of(sp, ask->pid, ask->image);
-	if (p)
+	if (p && !is_without_python(p))
 		look_into(sp, p);
 	return 0;
 }

@@ -18,7 +18,7 @@
 #include "collector/symbols/elf_image.h"
 #include "collector/kernel/sample/sample.h"
 #include "collector/kernel/sample/sample_files.h"
-#include "collector/kernel/sample/sample_spaces.h"
+#include "collector/kernel/sample/sample_mapped.h"
 #include "collector/base/proc.h"
 
 #define HEAD_WORDS 128u /* of _PyRuntime, which describes its own layout */
@@ -154,6 +154,14 @@ static bool is_main(const struct sample_mapped *what)
 	return stat(path, &st) == 0 && st.st_ino == what->inode;
 }
 
+/* A file that was searched before costs no look at the process's executable. */
+static const struct pyfind_file *file_of(struct sample_file *f, const struct sample_mapped *what)
+{
+	const struct pyfind_file *known = *sample_file_note(f);
+
+	return known ? known : pyfind_file(f, is_main(what));
+}
+
 void pyfind_process(struct pyfind *found, struct sample_files *files, uint32_t pid)
 {
 	char path[64], *line = NULL;
@@ -173,9 +181,11 @@ void pyfind_process(struct pyfind *found, struct sample_files *files, uint32_t p
 		if (!sample_mapped_parse(line, &what) || what.is_data || what.path[0] != '/')
 			continue;
 		file = sample_file_get(files, &what);
-		in = file ? pyfind_file(file, is_main(&what)) : NULL;
-		if (in && in->has_python)
-			read_python(found, in, sample_file_bias(file, &what));
+		in = file ? file_of(file, &what) : NULL;
+		if (!in || !in->has_python)
+			continue;
+		found->has_file = true;
+		read_python(found, in, sample_file_bias(file, &what));
 	}
 	free(line);
 	if (f)

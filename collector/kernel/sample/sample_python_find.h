@@ -23,6 +23,7 @@ struct pyfind {
 	uint64_t runtime;        /* where _PyRuntime is; 0: there is none, or none that is known */
 	struct pycode_from from; /* with it */
 	uint32_t unknown;        /* 0x030f: there is one, of 3.15; SAMPLE_PYTHON_NAMELESS */
+	bool has_file;           /* a mapped file has a Python, which may not be ready yet */
 	bool is_there;           /* the process is, and we may look */
 	bool is_refused;         /* we may not */
 };

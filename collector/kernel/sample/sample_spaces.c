@@ -6,15 +6,14 @@
 #include "collector/kernel/sample/sample_spaces.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "collector/report/db.h"
 #include "collector/report/db_ids.h"
+#include "collector/kernel/sample/sample_mapped.h"
 #include "collector/kernel/sample/sample_sink.h"
 #include "collector/kernel/sample/sample_stacks.h"
 #include "collector/base/now.h"
@@ -232,24 +231,6 @@ static struct sample_range make(struct sample_spaces *ss, const struct sample_ma
 	if (r.file)
 		r.bias = sample_file_bias(r.file, what);
 	return r;
-}
-
-bool sample_mapped_parse(char *line, struct sample_mapped *what)
-{
-	unsigned device[2];
-	char may[5];
-	int at = 0;
-
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
-		   &what->start, &what->end, may, &what->offset, &device[0], &device[1],
-		   &what->inode, &at) < 7 ||
-	    !at)
-		return false;
-	what->is_data = may[2] != 'x';
-	line[strcspn(line, "\n")] = 0;
-	what->device = makedev(device[0], device[1]);
-	what->path = line + at;
-	return true;
 }
 
 /* Something of the file that @r is of is mapped still, as far as @pid runs. */

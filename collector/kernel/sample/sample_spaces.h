@@ -32,9 +32,6 @@ void sample_spaces_execed(struct sample_spaces *ss, uint32_t pid);
 void sample_spaces_ended(struct sample_spaces *ss, uint32_t pid);
 void sample_spaces_mapped(struct sample_spaces *ss, const struct sample_mapped *what, uint64_t ns);
 
-/* A line of /proc/PID/maps, which it cuts up; false: it is none. */
-bool sample_mapped_parse(char *line, struct sample_mapped *what);
-
 /* That of a process, read from /proc where no record reported it. NULL: no memory. */
 struct sample_space *sample_space_get(struct sample_spaces *ss, uint32_t pid, uint64_t ns);
 /* Which code lies at @address; NULL: none that is known. Valid until the next call of any function here. */
