@@ -17,6 +17,7 @@
 #define STACK_BYTES (1u << 20)
 #define LOOK_MS     50
 #define GRACE_LOOKS 40u /* after a signal: a file that is only large is through by then */
+#define BATCH       32u /* addresses between two readings of the process's size, a file in /proc */
 
 struct symbols_reader {
 	struct symbols *symbols;
@@ -40,27 +41,46 @@ static void reader_free(struct symbols_reader *r)
 	free(r);
 }
 
+/* Takes the next addresses; 0: the end. */
+static unsigned take(struct symbols_reader *r, struct waiting *batch)
+{
+	unsigned cnt = 0;
+
+	while (!r->cnt && !r->is_ended)
+		pthread_cond_wait(&r->changed, &r->lock);
+	while (!r->is_ended && r->cnt && cnt < BATCH) {
+		batch[cnt++] = r->waiting[r->first++ % WAITING_MAX];
+		r->cnt--;
+	}
+	return cnt;
+}
+
+/* False: the end came first. */
+static bool know(struct symbols_reader *r, const struct waiting *w)
+{
+	/* Pairs with the store in end(). */
+	if (__atomic_load_n(&r->is_ended, __ATOMIC_RELAXED))
+		return false;
+	if (w->module)
+		symbols_know(r->symbols, w->module, w->address);
+	else
+		symbols_kernel_know(r->symbols, w->address);
+	return true;
+}
+
 static void *run(void *of)
 {
 	struct symbols_reader *r = of;
 	struct symbols *left = NULL;
+	struct waiting batch[BATCH];
+	unsigned cnt;
 
 	pthread_mutex_lock(&r->lock);
-	for (;;) {
-		struct waiting w;
-
-		while (!r->cnt && !r->is_ended)
-			pthread_cond_wait(&r->changed, &r->lock);
-		if (r->is_ended)
-			break;
-		w = r->waiting[r->first++ % WAITING_MAX];
-		r->cnt--;
+	while ((cnt = take(r, batch)) > 0) {
 		pthread_mutex_unlock(&r->lock);
 		budget_symbols_begin();
-		if (w.module)
-			symbols_know(r->symbols, w.module, w.address);
-		else
-			symbols_kernel_know(r->symbols, w.address);
+		for (unsigned i = 0; i < cnt && know(r, &batch[i]); i++)
+			;
 		budget_symbols_end();
 		pthread_mutex_lock(&r->lock);
 	}
@@ -131,7 +151,8 @@ static bool end(struct symbols_reader *r, bool is_left)
 	pthread_t thread = r->thread;
 
 	pthread_mutex_lock(&r->lock);
-	r->is_ended = true;
+	/* Pairs with the load in know(), which has no lock. */
+	__atomic_store_n(&r->is_ended, true, __ATOMIC_RELAXED);
 	is_left = is_left && !r->is_through;
 	r->is_left = is_left;
 	pthread_cond_signal(&r->changed);
