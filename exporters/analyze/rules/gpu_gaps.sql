@@ -2,6 +2,7 @@
 -- about: Times in which a GPU had nothing to do for a process, between the first and the last thing it
 -- about: did for it. Time that the tracer itself took is left out.
 -- needs: SL_GPU_WORK = GPU work
+-- uses: gpu_device
 -- default: 50
 -- arg: gap=500, milliseconds from which on a gap counts
 -- advice: See what the host did meanwhile: sightline stats -r osrt_sum with --filter-time, or the timeline.
@@ -44,12 +45,12 @@ WHERE start - free > :gap * 1000000;
 SELECT
 	CASE WHEN 10 * ns > wall THEN 'severe' WHEN 50 * ns > wall THEN 'bad' ELSE 'info' END AS severity,
 	ns AS cost,
-	'GPU ' || deviceId || ' had nothing to do for {' || ns || ' ns} in {' || n || ' gap|gaps} of more than '
+	'GPU ' || gpuId || ' had nothing to do for {' || ns || ' ns} in {' || n || ' gap|gaps} of more than '
 		|| :gap || ' ms, the longest {' || longest || ' ns}.' AS finding
 FROM (
-	SELECT deviceId, sum(ns) AS ns, count(*) AS n, max(ns) AS longest, (SELECT wall.ns FROM wall) AS wall
-	FROM gap
-	GROUP BY globalPid, deviceId
+	SELECT gpuId, sum(ns) AS ns, count(*) AS n, max(ns) AS longest, (SELECT wall.ns FROM wall) AS wall
+	FROM gap JOIN gpu_device AS d ON d.globalPid IS gap.globalPid AND d.deviceId IS gap.deviceId
+	GROUP BY gap.globalPid, gap.deviceId
 	ORDER BY 2 DESC
 	LIMIT 1
 );

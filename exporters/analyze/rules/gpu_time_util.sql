@@ -2,6 +2,7 @@
 -- about: Stretches of time in which a GPU was busy for a process for less than a share of the time. The time from the
 -- about: first to the last thing it did for the process is cut into equal chunks; neighbours that fall below are joined.
 -- needs: SL_GPU_WORK = GPU work
+-- uses: gpu_device
 -- default: 60
 -- arg: threshold=50, per cent of the time below which a chunk counts
 -- arg: chunks=30, how many, 1 to 1000
@@ -49,12 +50,12 @@ SELECT
 	'info' AS severity,
 	-- idle time of the GPU is no gain: the host may have no work for it
 	NULL AS cost,
-	'GPU ' || deviceId || ' was busy for less than ' || :threshold || ' % of the time in {' || n
+	'GPU ' || gpuId || ' was busy for less than ' || :threshold || ' % of the time in {' || n
 		|| ' stretch|stretches} of {' || ns || ' ns} altogether, of which it was idle for {' || idle || ' ns}.' AS finding
 FROM (
-	SELECT deviceId, count(*) AS n, sum(ns) AS ns, sum(ns - busy) AS idle
-	FROM low
-	GROUP BY globalPid, deviceId
+	SELECT gpuId, count(*) AS n, sum(ns) AS ns, sum(ns - busy) AS idle
+	FROM low JOIN gpu_device AS d ON d.globalPid IS low.globalPid AND d.deviceId IS low.deviceId
+	GROUP BY low.globalPid, low.deviceId
 	ORDER BY idle DESC
 	LIMIT 1
 );
