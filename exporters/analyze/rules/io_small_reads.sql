@@ -71,7 +71,10 @@ SELECT
 		|| (globalTid & 0xFFFFFF) || coalesce(' (' || name || ')', '')
 		|| CASE threads WHEN 1 THEN '' WHEN 2 THEN ', and there is another such thread'
 			ELSE ', and there are ' || (threads - 1) || ' more such threads' END
-		|| coalesce(named, '') || coalesce(made_at, '') || '.' AS finding, made_at
+		|| coalesce(named, '') || coalesce(made_at, '') || '.'
+		-- streams fill their buffer by a page or a block of the file system, however small the program's own calls are
+		|| iif(bytes >= 2048 * n, ' Pieces of this size are often what a buffered stream reads to fill its buffer: a larger one'
+			|| ' (setvbuf, buffering=) makes them fewer.', '') AS finding, made_at
 FROM (
 	SELECT globalTid, sum(n) AS n, sum(bytes) AS bytes, sum(ns) AS ns, count(*) OVER () AS threads,
 		CAST(sum(ns) * (1 - (sum(bytes) / 65536 + 1.0) / sum(n)) AS INTEGER) AS cost,

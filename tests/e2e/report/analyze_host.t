@@ -43,10 +43,17 @@ says 'just enough' 'severe 199800000 1,000 reads of 64 B on average took 200 ms 
 20000000|200|12800|64.0|100000.0|100|101|pread64|/data/a.bin' \
 	'UPDATE SL_OSRT_TOTALS SET count = 800, totalNs = 180000000, bytes = 51200 WHERE count = 1800'
 says 'of 4096 bytes are not small' silent 'UPDATE SL_OSRT_TOTALS SET bytes = 4096 * count; UPDATE OSRT_API SET bytesDone = 4096 WHERE pathId = 4'
-says 'of 4096 bytes are small where that is asked for' 'bad 46850000 2,000 reads of 4.10 kB on average took 50 ms of thread 101 (loader); the largest known part, 200, of /data/a.bin.
+says 'of 4096 bytes are small where that is asked for' 'bad 46850000 2,000 reads of 4.10 kB on average took 50 ms of thread 101 (loader); the largest known part, 200, of /data/a.bin. Pieces of this size are often what a buffered stream reads to fill its buffer: a larger one (setvbuf, buffering=) makes them fewer.
 30000000|1800|7372800|4096.0|16666.7|100|101|pread64|
 20000000|200|819200|4096.0|100000.0|100|101|pread64|/data/a.bin' \
 	'UPDATE SL_OSRT_TOTALS SET bytes = 4096 * count; UPDATE OSRT_API SET bytesDone = 4096 WHERE pathId = 4' :small=4097
+# files of 4,100 bytes through a buffer of 4,096: two reads each, 2,050 on average; with 4,094 bytes in them 2,047
+refills() { printf '%s' "UPDATE SL_OSRT_TOTALS SET bytes = $1 * count; UPDATE OSRT_API SET bytesDone = $1 WHERE pathId = 4"; }
+buffered() { "$BIN" analyze -q -f json -r io_small_reads run.sqlite | grep -c 'buffered stream reads to fill its buffer'; }
+cp base.sqlite run.sqlite && sqlite3 run.sqlite "$(refills 2050)"
+is "$(buffered)" 1 'io_small_reads: reads that fill a buffer have the buffer as advice'
+cp base.sqlite run.sqlite && sqlite3 run.sqlite "$(refills 2047)"
+is "$(buffered)" 0 'io_small_reads: smaller reads are those of the program'
 says 'reads that take 2 % of the time are not worth it' silent 'UPDATE SL_OSRT_TOTALS SET totalNs = 20019 WHERE count = 1800'
 says 'reads of pipes are not meant' silent "DELETE FROM SL_OSRT_TOTALS WHERE count = 1800"
 
