@@ -43,12 +43,16 @@ WHERE start - free > :gap * 1000000;
 
 -- GPUs are idle side by side: the idle time of the one with the longest gaps is the gain.
 SELECT
-	CASE WHEN 10 * ns > wall THEN 'severe' WHEN 50 * ns > wall THEN 'bad' ELSE 'info' END AS severity,
-	ns AS cost,
+	CASE WHEN unknown > 0 THEN 'info' WHEN 10 * ns > wall THEN 'severe' WHEN 50 * ns > wall THEN 'bad' ELSE 'info' END AS severity,
+	-- work whose times were lost may lie in the gaps
+	iif(unknown > 0, NULL, ns) AS cost,
 	'GPU ' || gpuId || ' had nothing to do for {' || ns || ' ns} in {' || n || ' gap|gaps} of more than '
-		|| :gap || ' ms, the longest {' || longest || ' ns}.' AS finding
+		|| :gap || ' ms, the longest {' || longest || ' ns}'
+		|| iif(unknown > 0, ', unless its work without times lay there: {' || unknown || '} lost.', '.') AS finding
 FROM (
-	SELECT gpuId, sum(ns) AS ns, count(*) AS n, max(ns) AS longest, (SELECT wall.ns FROM wall) AS wall
+	SELECT gpuId, sum(ns) AS ns, count(*) AS n, max(ns) AS longest, (SELECT wall.ns FROM wall) AS wall,
+		(SELECT sum(count) FROM SL_LOST_EVENTS AS l
+			WHERE l.globalTid >> 24 IS gap.globalPid >> 24 AND (what GLOB 'GPU work:*' OR what GLOB 'GPU records:*')) AS unknown
 	FROM gap JOIN gpu_device AS d ON d.globalPid IS gap.globalPid AND d.deviceId IS gap.deviceId
 	GROUP BY gap.globalPid, gap.deviceId
 	ORDER BY 2 DESC
