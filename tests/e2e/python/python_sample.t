@@ -116,6 +116,47 @@ for wanted in child_of_fork:3 after_exec:1; do
 		JOIN StringIds n ON n.id = f.symbol AND n.value = '$name'")" = "${wanted#*:}" ]
 done
 
+# ---- a Python that is loaded after the first samples ----
+cat >later.c <<'END'
+/* later LIBRARY: after some samples without a Python, loads the library and runs Python in it. */
+#include <dlfcn.h>
+#include <time.h>
+
+static const char text[] = "import time\ndef loaded_later():\n end = time.thread_time() + 0.3\n while time.thread_time() < end: pass\nloaded_later()\n";
+
+int main(int argc, char **argv)
+{
+	void (*begin)(int);
+	int (*run)(const char *);
+	void *library;
+
+	while (clock() < CLOCKS_PER_SEC / 20)
+		;
+	library = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL) : 0;
+	if (!library)
+		return 2;
+	begin = (void (*)(int))dlsym(library, "Py_InitializeEx");
+	run = (int (*)(const char *))dlsym(library, "PyRun_SimpleString");
+	begin(0);
+	return run(text);
+}
+END
+library=$(find /usr/lib "${PYENV_ROOT:-$HOME/.pyenv}/versions" -name 'libpython3.1*.so.1.0' 2>/dev/null | sort | head -1)
+if [ -n "$library" ] && gcc -O1 -o later later.c -ldl; then
+	case $library in
+	/usr/lib/*) home=/usr ;;
+	*) home=${library%/lib/*} ;;
+	esac
+	PYTHONHOME=$home "$BIN" profile -t none --python-sampling=true -o later -f true ./later "$library" 2>err
+	is $? 0 'a Python that is loaded after the first samples: the program ends with status 0'
+	check 'a Python that is loaded after the first samples has its functions in later ones' [ "$(q later.sqlite "
+		SELECT count(DISTINCT c.id) FROM COMPOSITE_EVENTS c JOIN SL_STACKS s ON s.id = c.stackId
+		JOIN SL_FRAMES f ON f.id = s.frameId AND f.kind = 1 JOIN StringIds n ON n.id = f.symbol
+		WHERE value = 'loaded_later'")" -gt 0 ]
+else
+	skip 'a Python that is loaded after the first samples: the program ends with status 0' 'there is no libpython'
+fi
+
 # ---- without ----
 "$BIN" profile -t none --python-sampling=true -o "none" -f true sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done' 2>err
 is $? 0 'a program without Python ends with status 0'
