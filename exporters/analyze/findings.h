@@ -4,7 +4,7 @@
  * A new rule is one file, exporters/analyze/rules/NAME.sql, a text as described in report.h with, next to
  * title, about, needs, arg and column:
  *
- *   gain:     sync: bad only where why, if it can, finds a gain without waits for the GPU; own: about the use of CPUs by several
+ *   gain:     sync: bad only where why, if it can, finds a gain without waits for the GPU; own: about the use of CPUs, GPUs or streams by several
  *             threads, for which why tries no action: its gains limit neither cost nor severity
  *   default:  place in the set that runs without -r (a number that no other rule has)
  *   advice:   a remedy; may be repeated

@@ -14,6 +14,30 @@ static bool is_sure(const struct why *y, const struct why_gain *g)
 		(double)y->of_reason[WHY_UNKNOWN] <= WHY_UNKNOWN_MOST * (double)y->ns);
 }
 
+/* What is neither the GPU's nor the tracer's. */
+static int64_t of_host(int64_t ns, const int64_t *of_reason)
+{
+	return ns - of_reason[WHY_GPU] - of_reason[WHY_GPU_KERNEL] - of_reason[WHY_TRACER];
+}
+
+/* No action is tried on what computes without a line, and on a range that is all of the time: the whole of it may be won. */
+static int64_t untried(const struct why *y)
+{
+	int64_t most = 0, host = of_host(y->ns, y->of_reason);
+
+	for (size_t i = 0; i < y->culprits_cnt; i++) {
+		const struct why_culprit *c = &y->culprits[i];
+		int64_t ns = c->place != PLACE_NONE
+				     ? of_host(c->ns, c->of_reason)
+				     : c->of_reason[WHY_COMPUTE] + c->of_reason[WHY_KERNEL] +
+					       c->of_reason[WHY_TOUCH];
+
+		if (!why_is_change(y, c) && ns > most)
+			most = ns;
+	}
+	return most < host ? most : host;
+}
+
 struct gain_limit findings_limit_of(const struct why *y)
 {
 	struct gain_limit l = {.is_known = y->has_replay,
@@ -21,8 +45,7 @@ struct gain_limit findings_limit_of(const struct why *y)
 
 	/* Without a line that is worth a replay, no more is won than the time that is neither the GPU's nor the tracer's. */
 	if (!y->gains_cnt)
-		l.upper = y->ns - y->of_reason[WHY_GPU] - y->of_reason[WHY_GPU_KERNEL] -
-			  y->of_reason[WHY_TRACER];
+		l.upper = of_host(y->ns, y->of_reason);
 	for (size_t i = 0; i < y->gains_cnt; i++) {
 		const struct why_gain *g = &y->gains[i];
 
@@ -33,6 +56,8 @@ struct gain_limit findings_limit_of(const struct why *y)
 		if (g->upper > l.sync && g->action == GAIN_SYNC)
 			l.sync = g->upper;
 	}
+	if (l.upper < untried(y))
+		l.upper = untried(y);
 	return l;
 }
 

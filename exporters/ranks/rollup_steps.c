@@ -183,6 +183,13 @@ struct thread_step {
 	int64_t read; /* bytes */
 };
 
+/* A range makes its thread known, and records nothing of the time in it. */
+static bool has_ranges_alone(const struct why_thread *t)
+{
+	return t->ranges_cnt && !t->switches_cnt && !t->calls_cnt && !t->gpu_cnt &&
+	       !t->system_cnt && !t->samples_cnt && !t->faults_cnt && !t->ios_cnt;
+}
+
 static void cover_threads(struct rollup *r, struct walk *w, struct thread_step *to)
 {
 	size_t at = 0;
@@ -194,7 +201,7 @@ static void cover_threads(struct rollup *r, struct walk *w, struct thread_step *
 			uint32_t thread = why_model_find(w->m, s->tid);
 
 			w->span_no = (uint32_t)at;
-			if (thread == WHY_NONE)
+			if (thread == WHY_NONE || has_ranges_alone(&w->m->threads[thread]))
 				to[at].ns[PART_OTHER] = s->end - s->start;
 			else
 				walk_cover(w, thread, s->start, s->end);

@@ -333,11 +333,12 @@ void why_put_text(FILE *out, const struct why *y, const char *report, bool is_br
 		return;
 	}
 	put_reasons(out, y, wall);
-	for (; nr < y->culprits_cnt && nr < (is_brief ? 1 : CULPRITS_MAX); nr++) {
-		if ((double)y->culprits[nr].ns < 2 * LEAST * (double)wall)
-			break;
+	/* Those with a line come first, so a long one without a line may stand behind short ones. */
+	for (size_t i = 0; i < y->culprits_cnt && nr < (is_brief ? 1 : CULPRITS_MAX); i++) {
+		if ((double)y->culprits[i].ns < 2 * LEAST * (double)wall)
+			continue;
 		fputs(nr ? "" : "By what\n", out);
-		put_culprit(out, y, &y->culprits[nr], nr + 1);
+		put_culprit(out, y, &y->culprits[i], ++nr);
 	}
 	why_put_gains(out, y, is_brief);
 	why_put_tail(out, y);

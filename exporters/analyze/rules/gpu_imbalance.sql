@@ -3,6 +3,7 @@
 -- about: wait for the slowest.
 -- needs: SL_GPU_WORK.kind=kernel or SL_GPU_WORK.kind=graph = CUDA kernel
 -- uses: gpu_load
+-- gain: own
 -- default: 110
 -- arg: ratio=0.5, least busy by most busy below which the load is uneven
 -- arg: part=5, per cent of the most kernels that any ran; with fewer, a process has another job

@@ -1,6 +1,7 @@
 -- title: Uneven Load of Streams
 -- about: Streams that share out the same kernels, of which one gets far more than another.
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL = CUDA kernel
+-- gain: own
 -- default: 120
 -- arg: ratio=0.5, least busy by most busy below which the load is uneven
 -- arg: part=5, per cent of the most such kernels that any ran; with fewer, a stream has another job

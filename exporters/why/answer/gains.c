@@ -282,8 +282,7 @@ static size_t looked_at(const struct why *y)
 	return cnt;
 }
 
-/* Can something be done about it? Of what computes without a line, and of a range that is all of the time, only its name is known. */
-static bool is_change(const struct why *y, const struct why_culprit *c)
+bool why_is_change(const struct why *y, const struct why_culprit *c)
 {
 	bool is_all = (double)c->ns >= WHOLE * (double)y->ns;
 
@@ -303,7 +302,7 @@ static int list_gains(struct why *y, size_t cnt)
 		struct why_gain g = {
 			.culprit = i, .place = c->place, .sure = c->sure, .upper = c->ns};
 
-		if (seen >> i & 1 || !is_change(y, c))
+		if (seen >> i & 1 || !why_is_change(y, c))
 			continue;
 		for (uint32_t k = i; k < cnt; k++)
 			if (k == i || (!(seen >> k & 1) && is_same_line(y, c, &y->culprits[k])))

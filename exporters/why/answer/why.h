@@ -100,6 +100,8 @@ bool why_is_in_child(const struct why *y, uint32_t hop, uint32_t line);
 uint32_t why_culprit_of(struct why *y, const struct why_leaf *l);
 /* gains.c. SQLite's result code. */
 int why_find_gains(struct why *y);
+/* Can something be done about it? Of what computes without a line, and of a range that is all of the time, only its name is known. */
+bool why_is_change(const struct why *y, const struct why_culprit *c);
 /* A culprit's time without waits for a CPU, which may be due to other programs, and without kernels, the purpose of a GPU. */
 int64_t why_weight(const struct why_culprit *c);
 /* The reason with most time, other than waiting for a CPU. */

@@ -205,20 +205,20 @@ static void chunks_in_the_spool_are_due_with_a_free_processor(void **state)
 	assert_false(pace_look(c));
 }
 
-/* 128 MiB are 4,096 chunks of 32 KiB; then until half of it is left. */
+/* 72 MiB are 2,304 chunks of 32 KiB; then until half of it is left. */
 static void spool_is_behind_until_half_of_it_are_rows(void **state)
 {
 	(void)state;
-	spool->used = 4095;
+	spool->used = 2303;
 	assert_false(pace_look(c));
 	assert_false(c->pace.is_behind);
-	spool->used = 4096;
+	spool->used = 2304;
 	assert_true(pace_look(c));
 	assert_true(c->pace.is_behind);
-	spool->used = 2048;
+	spool->used = 1152;
 	assert_true(pace_look(c));
 	assert_true(c->pace.is_behind);
-	spool->used = 2047;
+	spool->used = 1151;
 	assert_false(pace_look(c));
 	assert_false(c->pace.is_behind);
 }

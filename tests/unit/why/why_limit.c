@@ -46,6 +46,17 @@ static void reads_are_not(void **state)
 	assert_int_equal(l.upper, 80 * MS);
 }
 
+/* Computing without a line has no gain of its own, and limits no finding about it. */
+static void time_without_a_line_may_all_be_won(void **state)
+{
+	(void)state;
+	report(100);
+	call(MAIN, "read", 0, 4, L(1), .path = "/data/x");
+	runs(MAIN, 0, 100);
+	ask();
+	assert_int_equal(findings_limit_of(&test.y).upper, 96 * MS);
+}
+
 static void unrecorded_time_makes_nothing_sure(void **state)
 {
 	struct gain_limit l;
@@ -131,6 +142,7 @@ int main(void)
 		TEST(many_syncs_are_sure_to_be_won),
 		TEST(few_syncs_are_not),
 		TEST(reads_are_not),
+		TEST(time_without_a_line_may_all_be_won),
 		TEST(unrecorded_time_makes_nothing_sure),
 		TEST(without_a_replay_nothing_is_limited),
 		TEST(report_without_gains_limits_to_the_hosts_time),
