@@ -43,6 +43,12 @@ case $want in severe*) expected=3 ;; *) expected=0 ;; esac
 is "$all" "$expected" 'many syncs: the status is that of the severity'
 "$BIN" profile -f true -t osrt -o sleeps "$PY" program.py 20 1 >out 2>&1
 compare sleeps
-case $want in severe*) expected=3 ;; *) expected=0 ;; esac # slow syncs of a busy disk are
-is "$all" "$expected" 'a few syncs beside a sleep: the status is that of the severity'
+# The premise: a disk that others keep busy may take long for a few syncs.
+percent=$(q "$W/sleeps.sqlite" "SELECT CAST(100 * sum(end - start) / (SELECT max(end) - min(start) FROM OSRT_API) AS INTEGER)
+	FROM OSRT_API JOIN StringIds ON id = nameId WHERE value = 'fsync'")
+if [ "${percent:-0}" -lt 10 ]; then
+	is "$all" 0 'a few syncs beside a sleep: nothing is severe'
+else
+	skip 'a few syncs beside a sleep: nothing is severe' "they took $percent % of the time"
+fi
 done_testing

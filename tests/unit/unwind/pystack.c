@@ -482,7 +482,7 @@ static void unknown_versions_have_no_stacks(void **state)
 		const char *version;
 	} list[] = {{0x030e00a3, "3.14"},
 		    {0x030f00f0, "3.15"}, /* one that looks like 3.14 */
-		    {0x031e00f0, "3.30"},
+		    {0x031000f0, "3.16"},
 		    {0x030700f0, "3.7"},
 		    {0x030c00b1, "3.12"}};
 
