@@ -35,7 +35,12 @@ bool arena_add_spent(struct arena *a, uint32_t slot, sl_ref chunk, sl_ref next);
 
 /* ---- move.c ---- */
 
-/* Copies full chunks of all rings that are known into the spool, and gives them back. Bytes. */
+/*
+ * Copies full chunks of the ring of thread @t (slot @idx) into the spool, and gives them back. Returns bytes; 0 too where there
+ * is no spool, or chunks that have been read wait for the commit.
+ */
+size_t move_thread(struct arena *a, uint32_t idx, struct thread *t);
+/* The same of all rings that are known. */
 size_t move_chunks(struct arenas *as);
 /* Is there a full chunk of a thread that drain_round() has not seen? */
 bool move_finds_new(const struct arenas *as);

@@ -243,6 +243,9 @@ static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, str
 			a->flags.is_bad = true;
 			break;
 		}
+		/* The program uses a full chunk again at once, not after the commit of its rows. */
+		if (next && !spool_is_ref(t->at.chunk) && move_thread(a, idx, t))
+			continue;
 		if (drain_chunk(as, t, chunk, committed, limit, &taken))
 			break;
 		if (t->at.pos < committed)

@@ -73,29 +73,31 @@ static size_t move_one(struct arena *a, uint32_t idx, struct thread *t)
 	return committed;
 }
 
+size_t move_thread(struct arena *a, uint32_t idx, struct thread *t)
+{
+	size_t all = 0, part;
+
+	/* Records copied out of a file would be lost with this process: a file has no keeper. */
+	if (!a->mem.spool || a->flags.is_bad || a->flags.is_file || t->flags.is_over ||
+	    t->flags.has_spent || !t->at.chunk)
+		return 0;
+	/* Bounded: a thread may fill chunks as fast as they are copied. */
+	for (uint32_t k = 0; k < PART && (part = move_one(a, idx, t)) > 0; k++)
+		all += part;
+	if (all)
+		arena_wake_waiters(a);
+	return all;
+}
+
 size_t move_chunks(struct arenas *as)
 {
 	size_t all = 0;
 
-	for (struct arena *a = as->first; a && as->spool; a = a->next) {
-		size_t before = all, part;
-
-		/* Records copied out of a file would be lost with this process: a file has no keeper. */
-		if (a->flags.is_bad || a->flags.is_file ||
-		    !__atomic_load_n(&a->map->used_chunks, __ATOMIC_RELAXED))
-			continue;
-		for (uint32_t i = 0; i < a->threads.cnt; i++) {
-			struct thread *t = a->threads.at[i];
-
-			if (!t || t->flags.is_over || t->flags.has_spent || !t->at.chunk)
-				continue;
-			/* Bounded: a thread may fill chunks as fast as they are copied. */
-			for (uint32_t k = 0; k < PART && (part = move_one(a, i, t)) > 0; k++)
-				all += part;
-		}
-		if (all > before)
-			arena_wake_waiters(a);
-	}
+	for (struct arena *a = as->first; a && as->spool; a = a->next)
+		if (__atomic_load_n(&a->map->used_chunks, __ATOMIC_RELAXED))
+			for (uint32_t i = 0; i < a->threads.cnt; i++)
+				if (a->threads.at[i])
+					all += move_thread(a, i, a->threads.at[i]);
 	return all;
 }
 

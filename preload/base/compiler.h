@@ -19,6 +19,16 @@
 #define sl_barrier() __asm__ volatile("" ::: "memory")
 
 /*
+ * Fetches the line of the address for writing: it may be in the cache of a CPU that has read it. The builtin function asks for
+ * a line to read, unless the compiler may use instructions of later CPUs; those before ignore prefetchw.
+ */
+#ifdef __x86_64__
+#define sl_prefetch_write(at) __asm__ volatile("prefetchw %0" : : "m"(*(const char *)(at)))
+#else
+#define sl_prefetch_write(at) __builtin_prefetch((at), 1)
+#endif
+
+/*
  * For a function that calls a function of libc which the program has not called: libc may want its stack aligned, as the ABI
  * has it, and that of the program, which this library's code does not mind (-mno-sse), may not be.
  */

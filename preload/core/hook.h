@@ -275,12 +275,16 @@ SL_HOT uint64_t *sl_put_head(uint64_t *w, enum sl_hook hook, unsigned words,
 	return w + 2;
 }
 
+#define SL_AHEAD_BYTES 256u /* some 8 records */
+
 /* Release: pairs with the collector's acquire of committed (drain.c). */
 SL_HOT void sl_commit(uint64_t *end)
 {
 	uint32_t bytes = (uint32_t)((char *)end - (char *)sl_tls.chunk->data);
 
 	sl_tls.cur = end;
+	/* The collector has read the chunk that is used again: each line costs 25 ns unless the next ones are fetched ahead. */
+	sl_prefetch_write((uintptr_t)end + SL_AHEAD_BYTES);
 	__atomic_store_n(&sl_tls.chunk->committed, bytes, __ATOMIC_RELEASE);
 }
 

@@ -148,6 +148,23 @@ static void copies_are_linked_in_order(void **state)
 	assert_rows_of_all();
 }
 
+/* The round that finds a thread copies its full chunks, and those that follow: the program need not wait for the commit. */
+static void full_chunks_of_a_new_thread_go_back_before_the_commit(void **state)
+{
+	uint32_t old = slot;
+
+	(void)state;
+	slot = ring_thread(&ring, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	call(3 * CHUNK_CALLS + 1);
+	assert_int_equal(ring.arena->used_chunks, 3);
+	side_drain(&side);
+	assert_int_equal(ring.arena->used_chunks, 0);
+	assert_false(arena->threads.at[slot]->flags.has_spent);
+	assert_int_equal(spool->used, 3);
+	slot = old;
+	assert_rows_of_all();
+}
+
 /* 300 chunks of one thread: 256 at a time, so that others have their turn. */
 static void one_thread_does_not_keep_the_others_waiting(void **state)
 {
@@ -466,6 +483,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(chunk_that_is_not_full_stays),
 		TEST(full_chunk_is_copied_and_given_back),
+		TEST(full_chunks_of_a_new_thread_go_back_before_the_commit),
 		TEST(copies_are_linked_in_order),
 		TEST(one_thread_does_not_keep_the_others_waiting),
 		TEST(places_that_lead_to_the_chunk_lead_to_its_copy),
