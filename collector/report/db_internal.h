@@ -240,6 +240,7 @@ struct db {
 	struct {
 		struct db_stacks_there known;
 		struct db_prefetch *prefetch;
+		bool names_unknown; /* rows may name other stacks than those counted: row_batch_stacks() */
 		bool keeps_raw; /* stacks could not be given names: the raw ones stay */
 	} stacks;
 	struct db_nvtx *nvtx; /* NULL: no NVTX row yet */

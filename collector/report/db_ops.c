@@ -274,6 +274,7 @@ void db_ops_failed(struct db *db)
 {
 	struct db_ops *ops = &db->ops;
 
+	db->stacks.names_unknown = true;
 	drop_stacks(db);
 	if (ops->len <= KEEP_BYTES)
 		return;

@@ -53,6 +53,7 @@ int db_ops_load(struct db *db)
 	struct db_ops *ops = &db->ops;
 	int err = db_state_load(db);
 
+	db->stacks.names_unknown = true;
 	if (!err && db_table_exists(db, "PROCESSES"))
 		err = load_map(db, "SELECT rowid, globalPid FROM main.PROCESSES", &ops->process,
 			       &ops->process_cnt);

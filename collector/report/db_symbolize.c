@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector/report/db_internal.h"
 #include "collector/report/db_stacks.h"
@@ -38,6 +39,15 @@ const char *naming_table(unsigned kind, unsigned table)
 const char *naming_column(unsigned kind)
 {
 	return KINDS[kind].column;
+}
+
+const char *naming_column_of(const char *table)
+{
+	for (unsigned kind = 0; kind < NAMING_KINDS; kind++)
+		for (unsigned i = 0; i < NAMING_TABLES && KINDS[kind].table[i]; i++)
+			if (!strcmp(KINDS[kind].table[i], table))
+				return KINDS[kind].column;
+	return NULL;
 }
 
 bool naming_has_view(unsigned kind)

@@ -20,6 +20,8 @@ struct db;
 /* NULL: it has no more. */
 const char *naming_table(unsigned kind, unsigned table);
 const char *naming_column(unsigned kind);
+/* The column of @table that names a stack; NULL: it has none. */
+const char *naming_column_of(const char *table);
 /* Their callchains are a view, made when a row refers to a stack. */
 bool naming_has_view(unsigned kind);
 

@@ -152,38 +152,79 @@ static int add_all(struct work *w)
 	return err ? err : add_lost(w, INT64_MAX);
 }
 
-/* Reads the ids in one pass over tables that may be the largest of the report. */
-static int read_ids(struct db *db, unsigned kind, struct ids *ids)
+static bool add_id(struct ids *ids, int64_t id)
 {
-	const char *any = "", *table, *column = naming_column(kind);
+	if (!grow(&ids->list, ids->cnt, &ids->cap, sizeof(*ids->list)))
+		return false;
+	ids->list[ids->cnt++] = id;
+	return true;
+}
+
+/* One pass over a table that may be the largest of the report. */
+static int read_table(struct db *db, const char *table, const char *column, struct ids *ids)
+{
 	sqlite3_stmt *stmt;
-	char sql[512];
-	size_t len = 0;
+	char sql[256];
 	int rc, err;
 
-	for (unsigned i = 0; (table = naming_table(kind, i)); i++) {
-		if (!db_table_exists(db, table))
-			continue;
-		len += (size_t)snprintf(sql + len, sizeof(sql) - len,
-					"%sSELECT DISTINCT %s FROM main.%s WHERE %s <> 0", any,
-					column, table, column);
-		any = " UNION ";
-	}
-	if (!len)
+	if (!db_table_exists(db, table))
 		return 0;
-	snprintf(sql + len, sizeof(sql) - len, " ORDER BY 1");
+	snprintf(sql, sizeof(sql), "SELECT DISTINCT %s FROM main.%s WHERE %s <> 0", column, table,
+		 column);
 	err = db_fail(db, sqlite3_prepare_v2(db->sql, sql, -1, &stmt, NULL));
 	if (err)
 		return err;
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		if (!grow(&ids->list, ids->cnt, &ids->cap, sizeof(*ids->list))) {
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		if (!add_id(ids, sqlite3_column_int64(stmt, 0))) {
 			rc = SQLITE_NOMEM;
 			break;
 		}
-		ids->list[ids->cnt++] = sqlite3_column_int64(stmt, 0);
-	}
 	sqlite3_finalize(stmt);
 	return db_fail(db, rc == SQLITE_DONE ? SQLITE_OK : rc);
+}
+
+static int take_counted(struct db *db, const struct db_map *m, struct ids *ids)
+{
+	for (uint32_t i = 0; i < m->cap; i++)
+		if (m->val[i] && !add_id(ids, m->key[i]))
+			return db_fail(db, SQLITE_NOMEM);
+	return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Tables of one kind may name the same stack. */
+static void sort_ids(struct ids *ids)
+{
+	size_t cnt = 0;
+
+	if (ids->cnt)
+		qsort(ids->list, ids->cnt, sizeof(*ids->list), by_id);
+	for (size_t i = 0; i < ids->cnt; i++)
+		if (!cnt || ids->list[cnt - 1] != ids->list[i])
+			ids->list[cnt++] = ids->list[i];
+	ids->cnt = cnt;
+}
+
+/* The ids were counted while rows were written; a report that another process began is read. */
+static int read_ids(struct db *db, unsigned kind, struct ids *ids)
+{
+	const char *table;
+	int err = 0;
+
+	for (unsigned i = 0; !err && (table = naming_table(kind, i)); i++) {
+		const struct db_map *counted = row_batch_stacks(db, table);
+
+		err = counted ? take_counted(db, counted, ids)
+			      : read_table(db, table, naming_column(kind), ids);
+	}
+	sort_ids(ids);
+	return err;
 }
 
 #define UNNAMED "Stacks are left as they were taken"

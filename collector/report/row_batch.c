@@ -17,6 +17,7 @@
  */
 #include "collector/report/db_counters.h"
 #include "collector/report/db_internal.h"
+#include "collector/report/db_symbolize.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -210,6 +211,27 @@ static bool leaf_full(const struct row_batch_table *b)
 	return !b->page || b->cells == LEAF_CELLS || b->at + CELL_MAX > PAGE;
 }
 
+static void note_stack(struct db *db, struct row_batch_table *b)
+{
+	int64_t id = b->row[b->stack_at - 1], *there;
+
+	if (!id || id == DB_NULL)
+		return;
+	there = db_map_get(&b->stacks, id);
+	if (there)
+		*there = 1;
+	else
+		db->stacks.names_unknown = true;
+}
+
+const struct db_map *row_batch_stacks(const struct db *db, const char *table)
+{
+	for (unsigned t = 0; t < DB_TABLE_CNT && !db->stacks.names_unknown; t++)
+		if (TABLE[t].name && !strcmp(TABLE[t].name, table))
+			return db->batch.table[t].stack_at ? &db->batch.table[t].stacks : NULL;
+	return NULL;
+}
+
 /* Encodes the row the caller has filled; db_row() saw to it that there is room. */
 static void row_close(struct db *db, enum db_table t)
 {
@@ -218,6 +240,8 @@ static void row_close(struct db *db, enum db_table t)
 	if (!b->row_open)
 		return;
 	b->row_open = false;
+	if (b->stack_at)
+		note_stack(db, b);
 	if (leaf_full(b))
 		leaf_open(db, b, t);
 	encode(b, TABLE[t].cols, TABLE[t].tail);
@@ -292,7 +316,8 @@ static bool table_sql(struct db *db, enum db_table t, char sql[SQL_MAX])
 {
 	struct row_batch_table *b = &db->batch.table[t];
 	unsigned cols = 0, want = TABLE[t].cols + (TABLE[t].tail ? 1u : 0);
-	const char *line = db_schema_sql(db, TABLE[t].name);
+	const char *line = db_schema_sql(db, TABLE[t].name),
+		   *stack = naming_column_of(TABLE[t].name);
 	int len = snprintf(sql, SQL_MAX, "CREATE TABLE %s", TABLE[t].name);
 
 	line = line ? strstr(line, "\nCREATE TABLE") : NULL;
@@ -305,6 +330,8 @@ static bool table_sql(struct db *db, enum db_table t, char sql[SQL_MAX])
 		if (sscanf(line, " %63s %15s %7s %7s", name, type, not, null) < 2 ||
 		    !strcmp(name, "--") || !strcmp(name, "PRIMARY"))
 			continue;
+		if (stack && !strcmp(name, stack))
+			b->stack_at = cols + 1;
 		is_set = !strcmp(not, "NOT") && !strncmp(null, "NULL", 4);
 		is_real = !strncmp(type, "REAL", 4);
 		if (is_set)
@@ -482,6 +509,8 @@ void row_batch_finalize(struct db *db)
 /* After the connection is closed: until then SQLite may look at the image. */
 void row_batch_free(struct db *db)
 {
+	for (unsigned t = 0; t < DB_TABLE_CNT; t++)
+		db_map_free(&db->batch.table[t].stacks);
 	if (db->batch.image)
 		munmap(db->batch.image, IMAGE_BYTES);
 }

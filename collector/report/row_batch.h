@@ -11,6 +11,7 @@
 #include <sqlite3.h>
 
 #include "collector/report/db.h"
+#include "collector/report/db_map.h"
 
 #define DB_ROW_COLS 44 /* room of a row, >= columns of any table that takes batches */
 
@@ -18,15 +19,17 @@
 struct row_batch_table {
 	int64_t row[DB_ROW_COLS]; /* the row being filled by the caller */
 	bool row_open;
-	uint8_t *page;      /* leaf being filled, NULL none */
-	uint32_t page_no;   /* its number */
-	uint32_t cells, at; /* in it; where it goes on */
-	uint32_t leaves;    /* before it */
-	uint32_t root_at;   /* where the root page names the last of them */
-	uint64_t rows;      /* in the image */
-	sqlite3_stmt *stmt; /* INSERT INTO table SELECT * FROM image */
-	uint64_t not_null;  /* bit per column */
-	unsigned ints;      /* columns before those of type REAL */
+	uint8_t *page;        /* leaf being filled, NULL none */
+	uint32_t page_no;     /* its number */
+	uint32_t cells, at;   /* in it; where it goes on */
+	uint32_t leaves;      /* before it */
+	uint32_t root_at;     /* where the root page names the last of them */
+	uint64_t rows;        /* in the image */
+	sqlite3_stmt *stmt;   /* INSERT INTO table SELECT * FROM image */
+	uint64_t not_null;    /* bit per column */
+	unsigned ints;        /* columns before those of type REAL */
+	unsigned stack_at;    /* column that names a stack, from 1 on; 0: none */
+	struct db_map stacks; /* named by rows since the report was opened */
 };
 
 struct row_batch {
@@ -41,6 +44,8 @@ int row_batch_init(struct db *db);
 size_t row_batch_pending(const struct db *db);
 /* For rows of another second or so. */
 bool row_batch_has_room(const struct db *db);
+/* The stacks that rows of the table have named; NULL: its rows are not counted here, or were not all. */
+const struct db_map *row_batch_stacks(const struct db *db, const char *table);
 /* Copies the rows into the report, in the open transaction. 0 or -errno. */
 int row_batch_flush(struct db *db);
 /* Forgets the rows: they are committed, or lost. */
