@@ -1,12 +1,12 @@
 /* analyze_list.c - the ranked list of findings: as sentences for people, as a table, as JSON. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "collector/base/json.h"
 #include "exporters/analyze/analyze.h"
 #include "exporters/text/cell.h"
+#include "exporters/text/terminal.h"
 
 static bool of_input(const char *name, const char *input)
 {
@@ -18,12 +18,9 @@ static bool of_input(const char *name, const char *input)
 /* Columns to wrap at: those of the terminal, within the range that reads well. */
 static size_t line_width(FILE *out)
 {
-	struct winsize size;
+	size_t columns = out == stdout ? terminal_columns(out) : 0;
 
-	if (out != stdout || !isatty(STDOUT_FILENO) ||
-	    ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 40)
-		return 100;
-	return size.ws_col < 120 ? size.ws_col : 120;
+	return columns < 40 ? 100 : columns < 120 ? columns : 120;
 }
 
 /* Words of @text in lines of at most @width columns; @first stands before the first. */

@@ -52,6 +52,7 @@ struct tables {
 	struct table_job *jobs;
 	size_t per_input, job_cnt;
 	bool all_defaults; /* no -r was given */
+	bool shows_all;    /* on a terminal, too: all rows and columns */
 };
 
 #define TABLES_FORMATS ",column,table,csv,tsv,json,hdoc,htable" /* modifiers may stand after */
@@ -90,6 +91,8 @@ void tables_free(struct tables *t);
 	{'f', "format", OPT_LIST, TABLES_FORMATS, "FORMAT[:MODIFIER...][,...]",                             \
 	 "column, table, csv, tsv, json, hdoc, htable, or . (column on the console, else csv)",             \
 	 &(t)->opt_formats, NULL},                                                                          \
+	{0, "all", OPT_FLAG, NULL, NULL,                                                                    \
+	 "on a terminal, too, all rows and columns in their whole width", &(t)->shows_all, NULL},           \
 	{0, "timeunit", OPT_ENUM, TABLES_UNITS, "UNIT",                                                     \
 	 "nsec, usec, msec or seconds: unit of the columns marked (ns)", &(t)->timeunit, NULL},             \
 	DB_FILTER_OPTS(&(t)->opt_time, &(t)->opt_nvtx, &(t)->opt_pid),                                      \

@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "exporters/stats/tables.h"
+#include "exporters/text/terminal.h"
 
 #define ROWS_ON_TERMINAL 20
+#define LINES_AROUND     8 /* title, heads, what was left out, the prompt */
 #define THREADS_MAX      3 /* each takes up to 100 MB for ten million events */
 
 /*
@@ -77,6 +79,14 @@ struct made {
 	} state;
 };
 
+/* Of a table that was asked for: as many as fill the screen, and no fewer than of one that was not. */
+static long long rows_of_terminal(void)
+{
+	long long lines = (long long)terminal_lines(stdout) - LINES_AROUND;
+
+	return lines > ROWS_ON_TERMINAL ? lines : ROWS_ON_TERMINAL;
+}
+
 static long long write_rows(const struct tables *t, const struct table_job *job, sqlite3 *db,
 			    FILE *out, char *why, size_t why_len)
 {
@@ -89,9 +99,11 @@ static long long write_rows(const struct tables *t, const struct table_job *job,
 		.opt = job->opt,
 	};
 
-	/* The default tables are an overview; a table that is asked for is whole. */
-	if (t->all_defaults && sheet.console && job->format->for_people && isatty(STDOUT_FILENO))
-		sheet.most = ROWS_ON_TERMINAL;
+	/* On a terminal a table is read, by its first rows; elsewhere it is whole. */
+	if (!t->shows_all && sheet.console && job->format->for_people && isatty(STDOUT_FILENO)) {
+		sheet.most = t->all_defaults ? ROWS_ON_TERMINAL : rows_of_terminal();
+		sheet.width = terminal_columns(stdout);
+	}
 	query_title(db, job->report, title, sizeof(title));
 	return query_run(db, job->report, t->unit, job->format, &sheet, why, why_len);
 }

@@ -2,7 +2,8 @@
  * fmt_text.c - formats column and table: aligned text for people.
  *
  * Widths come from the first LOOKAHEAD rows; a wider text that comes later stands out of line
- * rather than being lost, up to the limit. Numbers are never cut.
+ * rather than being lost, up to the limit. Numbers are never cut. On a terminal a table is as wide
+ * as that at most: long texts are cut first, then the last columns of numbers are left out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,9 @@
 
 #define LOOKAHEAD   5000
 #define WIDTH_LIMIT 100
+#define TEXT_LEAST  30 /* columns a text keeps while numbers can be left out */
+#define TEXT_MIN    8
+#define NUMBERS_MIN 2 /* columns of numbers that stay */
 
 struct text {
 	bool boxed;
@@ -24,19 +28,48 @@ struct text {
 	int *decimals;
 	bool *right; /* numbers */
 	bool *seen;  /* a value that is not NULL */
+	bool *out;   /* has no room on the terminal */
+	bool fits;   /* texts are cut to the width of their column */
 };
 
 static bool hidden(const struct sheet *s, int col)
 {
-	return col < s->opt.width_cnt && s->opt.widths[col] == 0;
+	const struct text *t = s->state;
+
+	return t->out[col] || (col < s->opt.width_cnt && s->opt.widths[col] == 0);
 }
 
 /* Columns a text may take: 0 = as many as it likes. */
 static size_t limit_of(const struct sheet *s, int col)
 {
+	const struct text *t = s->state;
+
 	if (col < s->opt.width_cnt && s->opt.widths[col] > 0)
 		return (size_t)s->opt.widths[col];
+	if (t->fits && !t->right[col])
+		return t->width[col];
 	return s->opt.no_limit ? 0 : WIDTH_LIMIT;
+}
+
+/* As text_people(), but the end of a path stays, by which a file is known; the ellipsis stands before it. */
+static char *path_people(const char *path, size_t len, size_t limit, size_t *width)
+{
+	char *text = text_people(path, len, 0, width), *cut = NULL;
+	const char *tail = path;
+	int32_t cp;
+
+	while (text && *width + (tail != path) > limit && *width > 1) {
+		tail += utf8_next(tail, len - (size_t)(tail - path), &cp);
+		free(text);
+		text = text_people(tail, len - (size_t)(tail - path), 0, width);
+	}
+	if (!text || tail == path)
+		return text;
+	if (asprintf(&cut, "\u2026%s", text) < 0)
+		cut = NULL;
+	*width += 1;
+	free(text);
+	return cut;
 }
 
 static char *shown(const struct sheet *s, int col, const struct cell *c, size_t *width)
@@ -44,6 +77,8 @@ static char *shown(const struct sheet *s, int col, const struct cell *c, size_t 
 	const struct text *t = s->state;
 	char number[CELL_NUMBER_MAX];
 
+	if (c->kind == CELL_TEXT && t->fits && c->len && c->text[0] == '/')
+		return path_people(c->text, c->len, limit_of(s, col), width);
 	if (c->kind == CELL_TEXT)
 		return text_people(c->text, c->len, limit_of(s, col), width);
 	*width = cell_number_people(c, t->decimals[col], !s->opt.no_grouping, number);
@@ -160,6 +195,103 @@ static int put_heads(struct sheet *s)
 	return 0;
 }
 
+/* ---- the width of a terminal ---- */
+
+static size_t width_of(const struct sheet *s)
+{
+	const struct text *t = s->state;
+	size_t sum = t->boxed ? 5 : 1, shown = 0;
+
+	for (int i = 0; i < s->cols; i++)
+		if (!hidden(s, i)) {
+			sum += t->width[i];
+			shown++;
+		}
+	return sum + (shown ? shown - 1 : 0) * (t->boxed ? 3 : 2);
+}
+
+/* A text whose width was not given, the widest; -1: none is wider than @least. */
+static int widest_text(const struct sheet *s, size_t least)
+{
+	const struct text *t = s->state;
+	int widest = -1;
+
+	for (int i = 0; i < s->cols; i++)
+		if (!hidden(s, i) && !t->right[i] && t->width[i] > least &&
+		    !(i < s->opt.width_cnt && s->opt.widths[i] > 0) &&
+		    (widest < 0 || t->width[i] > t->width[widest]))
+			widest = i;
+	return widest;
+}
+
+static void cut_texts(struct sheet *s, size_t least)
+{
+	struct text *t = s->state;
+	int widest;
+
+	while (width_of(s) > s->width && (widest = widest_text(s, least)) >= 0) {
+		t->width[widest]--;
+		t->fits = true;
+	}
+}
+
+static void leave_out_numbers(struct sheet *s)
+{
+	struct text *t = s->state;
+	int numbers = 0;
+
+	for (int i = 0; i < s->cols; i++)
+		numbers += t->right[i] && !hidden(s, i);
+	for (int i = s->cols - 1; i >= 0 && width_of(s) > s->width; i--)
+		t->out[i] |= !t->seen[i];
+	for (int i = s->cols - 1; i >= 0 && numbers > NUMBERS_MIN && width_of(s) > s->width; i--)
+		if (t->right[i] && !hidden(s, i)) {
+			t->out[i] = true;
+			numbers--;
+		}
+}
+
+/* Texts take what numbers that were left out leave free. */
+static int fit(struct sheet *s)
+{
+	struct text *t = s->state;
+	size_t bytes = (size_t)s->cols * sizeof(*t->width), *whole;
+
+	if (!s->width || s->opt.no_limit || width_of(s) <= s->width)
+		return 0;
+	whole = malloc(bytes);
+	if (!whole)
+		return -1;
+	memcpy(whole, t->width, bytes);
+	cut_texts(s, TEXT_LEAST);
+	leave_out_numbers(s);
+	memcpy(t->width, whole, bytes);
+	free(whole);
+	cut_texts(s, TEXT_MIN);
+	return 0;
+}
+
+/* What the terminal had no room for, and how it is shown. */
+static void put_rest(const struct sheet *s)
+{
+	const struct text *t = s->state;
+	const char *between = "; ";
+	int cnt = 0;
+
+	for (int i = 0; i < s->cols; i++)
+		cnt += t->out[i];
+	if (!s->more && !cnt)
+		return;
+	fputs(" \u2026 ", s->out);
+	if (s->more)
+		fprintf(s->out, "%lld more rows", s->more);
+	else
+		between = "";
+	if (cnt)
+		fprintf(s->out, "%s%d more columns", between, cnt);
+	fprintf(s->out, " (-r %s --all)\n", s->name);
+}
+
 /* Widths, decimals and sides from the rows kept back. */
 static int settle(struct sheet *s)
 {
@@ -204,7 +336,7 @@ static int settle(struct sheet *s)
 			t->width[i] = (size_t)s->opt.widths[i];
 	}
 	t->flowing = true;
-	return 0;
+	return fit(s);
 }
 
 static int flow(struct sheet *s)
@@ -261,7 +393,8 @@ static int begin(struct sheet *s, bool boxed)
 	t->decimals = calloc(cols, sizeof(*t->decimals));
 	t->right = calloc(cols, sizeof(*t->right));
 	t->seen = calloc(cols, sizeof(*t->seen));
-	if (!t->width || !t->decimals || !t->right || !t->seen)
+	t->out = calloc(cols, sizeof(*t->out));
+	if (!t->width || !t->decimals || !t->right || !t->seen || !t->out)
 		return -1;
 	if (s->console)
 		fprintf(s->out, "\n ** %s (%s):\n\n", s->title, s->name);
@@ -294,7 +427,7 @@ static int row(struct sheet *s, const struct cell *cells)
 static int end(struct sheet *s)
 {
 	struct text *t = s->state;
-	bool whole = t && t->seen && t->right && t->decimals && t->width;
+	bool whole = t && t->out && t->seen && t->right && t->decimals && t->width;
 	int rc = whole ? 0 : -1;
 
 	if (!t)
@@ -303,8 +436,8 @@ static int end(struct sheet *s)
 		rc = flow(s);
 	if (rc == 0 && t->boxed)
 		rule(s);
-	if (rc == 0 && s->more)
-		fprintf(s->out, " \u2026 %lld more (-r %s)\n", s->more, s->name);
+	if (rc == 0)
+		put_rest(s);
 	if (s->console)
 		putc('\n', s->out);
 	for (size_t i = 0; i < t->rows * (size_t)s->cols; i++)
@@ -315,6 +448,7 @@ static int end(struct sheet *s)
 	free(t->decimals);
 	free(t->right);
 	free(t->seen);
+	free(t->out);
 	free(t);
 	s->state = NULL;
 	return rc;

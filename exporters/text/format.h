@@ -25,6 +25,7 @@ struct sheet {
 	const char *name;
 	bool console;         /* people see it at once: headings between tables */
 	long long most, more; /* rows shown at most, 0: all; how many were not */
+	size_t width; /* columns of the terminal that the table fits into, 0: as wide as it is */
 	int cols;
 	const char *const *heads;
 	struct format_options opt;

@@ -1,11 +1,14 @@
 """terminal.py BINARY REPORT...: every text of copies of the reports steers a terminal; nothing of that reaches the pseudo terminal
 that the commands write to. TAP's lines of what does go to stdout."""
+import fcntl
 import os
 import pty
 import shutil
 import sqlite3
+import struct
 import subprocess
 import sys
+import termios
 
 # Title, colour, delete; then what turns the direction of text, and characters without a mark: zero width, tag, variant.
 EVIL = "\x1b]0;pwned\x07\u009b31m\x7f\u202e\u2066\u200b\u061c\U000e0041\ufe0f\ufeff"
@@ -23,8 +26,9 @@ def spoil(path):
     db.close()
 
 
-def on_terminal(command):
+def on_terminal(command, columns=0, lines=0):
     head, tail = pty.openpty()
+    fcntl.ioctl(tail, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=tail, stderr=tail)
     os.close(tail)
     out = b""
@@ -72,4 +76,5 @@ def main():
     sys.exit(bool(wrong) or seen < len(commands) // 3)
 
 
-main()
+if __name__ == "__main__":
+    main()

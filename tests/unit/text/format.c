@@ -132,6 +132,65 @@ static void a_table_has_a_frame(void **state)
 	free(text);
 }
 
+/* A path, two numbers, a column without values, a text. */
+static char *write_fitted(size_t width, const char *spec, size_t *len)
+{
+	static const char path[] = "/usr/lib/python3/dist-packages/torch/nn/modules/module.py";
+	const char *heads[] = {"Path", "One", "Two", "Three", "None", "Text"};
+	struct cell cells[] = {{.kind = CELL_TEXT, .text = path, .len = sizeof(path) - 1},
+			       {.kind = CELL_INT, .num = 1000},
+			       {.kind = CELL_INT, .num = 2000},
+			       {.kind = CELL_INT, .num = 3000},
+			       {.kind = CELL_NULL},
+			       {.kind = CELL_TEXT, .text = "end", .len = 3}};
+	struct sheet s = {.title = "T", .name = "t", .cols = 6, .heads = heads, .width = width};
+	char *text = NULL;
+
+	assert_non_null(parse(spec, &s.opt));
+	s.out = open_memstream(&text, len);
+	assert_int_equal(format_column.begin(&s), 0);
+	assert_int_equal(format_column.row(&s, cells), 0);
+	assert_int_equal(format_column.end(&s), 0);
+	fclose(s.out);
+	return text;
+}
+
+static void assert_fitted(size_t width, const char *spec, const char *want)
+{
+	size_t len;
+	char *text = write_fitted(width, spec, &len);
+
+	assert_string_equal(text, want);
+	free(text);
+}
+
+static void a_path_keeps_its_end_where_the_terminal_is_narrow(void **state)
+{
+	(void)state;
+	assert_fitted(0, "column:nohdr",
+		      " /usr/lib/python3/dist-packages/torch/nn/modules/module.py"
+		      "  1,000  2,000  3,000    end\n");
+	assert_fitted(70, "column:nohdr",
+		      " \u2026dist-packages/torch/nn/modules/module.py"
+		      "  1,000  2,000  3,000    end\n");
+}
+
+/* Columns without values first, then the last numbers, down to two; the path takes what they leave. */
+static void numbers_without_room_are_left_out_and_counted(void **state)
+{
+	(void)state;
+	assert_fitted(40, "column:nohdr",
+		      " \u2026n/modules/module.py  1,000  2,000  end\n"
+		      " \u2026 2 more columns (-r t --all)\n");
+	assert_fitted(1, "column:nohdr",
+		      " \u2026dule.py  1,000  2,000  end\n"
+		      " \u2026 2 more columns (-r t --all)\n");
+	/* What was asked for stays. */
+	assert_fitted(40, "column:nohdr:nolimit",
+		      " /usr/lib/python3/dist-packages/torch/nn/modules/module.py"
+		      "  1,000  2,000  3,000    end\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +199,8 @@ int main(void)
 		cmocka_unit_test(nothing_is_lost_behind_the_lookahead),
 		cmocka_unit_test(empty_tables_are_well_formed),
 		cmocka_unit_test(a_table_has_a_frame),
+		cmocka_unit_test(a_path_keeps_its_end_where_the_terminal_is_narrow),
+		cmocka_unit_test(numbers_without_room_are_left_out_and_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
