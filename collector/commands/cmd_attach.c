@@ -85,11 +85,11 @@ static const struct opt opts[] = {
 	 "the same as --sampling-frequency, which goes before it", &ask.python_frequency, NULL},
 	{0, "python-backtrace", OPT_STRING, NULL, NULL, NULL, &ask.python_backtrace,
 	 &ask.has.python_backtrace},
-	{0, "off-cpu-threshold", OPT_STRING, NULL, "NS",
+	{0, "off-cpu-threshold", OPT_STRING, NULL, "TIME",
 	 "threads that leave the CPU by themselves, and have none for so\n"
-	 "long, have the stack that they left it with; none, or e.g.\n"
-	 "80000 (default: 80000 beside CPU samples, where eBPF is\n"
-	 "permitted)",
+	 "long, have the stack that they left it with; none, or e.g. 80us,\n"
+	 "1ms (default: 80us beside CPU samples, where eBPF is permitted;\n"
+	 "without a unit, ns)",
 	 &ask.off_cpu, NULL},
 	{0, "syscall", OPT_ENUM, "process-tree,none", "SCOPE",
 	 "system calls of process-tree or none (default: none). Each\n"

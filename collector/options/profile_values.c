@@ -278,6 +278,7 @@ enum wish profile_wish(const char *word)
 
 int profile_read_off_cpu(const char *word, int64_t *ns, const char *cmd)
 {
+	const char *rest = "";
 	char *end;
 	long long value;
 
@@ -286,12 +287,16 @@ int profile_read_off_cpu(const char *word, int64_t *ns, const char *cmd)
 		return 0;
 	errno = 0;
 	value = strtoll(word, &end, 10);
-	if (*word >= '0' && *word <= '9' && !*end && !errno && value <= OFF_CPU_MOST_NS) {
+	if (*word >= '0' && *word <= '9' && *end) {
+		value = time_read(word, &rest);
+		errno = value ? 0 : EINVAL;
+	}
+	if (*word >= '0' && *word <= '9' && !*rest && !errno && value <= OFF_CPU_MOST_NS) {
 		*ns = value;
 		return 0;
 	}
-	sl_warn("%s: option '--off-cpu-threshold' takes nanoseconds or none, not '%s' (see "
-		"'sightline %s --help')",
+	sl_warn("%s: option '--off-cpu-threshold' takes a time (1ms, 50us; without a unit, "
+		"nanoseconds) or none, not '%s' (see 'sightline %s --help')",
 		cmd, word, cmd);
 	return -SL_EXIT_USAGE;
 }
