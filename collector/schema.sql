@@ -184,13 +184,13 @@ CREATE TABLE SL_SCHED_DETAIL (
 
 -- @table SL_OSRT_LOCKS lazy batch LOCK
 CREATE TABLE SL_OSRT_LOCKS (
-    -- Data that OSRT_API has no column for, of calls on locks that had to wait, on semaphores, condition variables and barriers;
-    -- joins its rows by (start, globalTid). Semaphores serve as locks where the thread that waits on one also posts it.
+    -- Data that OSRT_API has no column for, of calls on locks that had to wait, on semaphores, condition variables and barriers,
+    -- and of joins; joins its rows by (start, globalTid). Semaphores serve as locks where the thread that waits on one also posts it.
     start     INTEGER NOT NULL, -- entry, ns
     globalTid INTEGER,          -- packed id of the calling thread
-    object    INTEGER NOT NULL, -- address of the mutex, rwlock, spin lock, semaphore, condition variable, barrier, stream
+    object    INTEGER NOT NULL, -- address of the mutex, rwlock, spin lock, semaphore, condition variable, barrier, stream, thread
     ownerTid  INTEGER           -- globalTid of the thread that had the mutex, or the rwlock for writing, when the call
-                                -- began; NULL: not known, or another kind of object
+                                -- began, or that is joined; NULL: not known, or another kind of object
 );
 
 -- @table SL_OSRT_TOTALS lazy row:replace

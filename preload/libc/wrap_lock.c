@@ -218,6 +218,47 @@ WRAP_SIGNAL(NUM, pthread_cond_signal, has_no_waiter, sl_gil_is_known())
 WRAP_SIGNAL(NUM, pthread_cond_broadcast, has_no_waiter, false)
 WRAP_SIGNAL(NEG, sem_post, sem_has_no_waiter, false)
 
+/* Where glibc keeps the number of a thread, behind its pthread_t: 0 once the thread has ended. */
+#if defined(__x86_64__)
+#define TID_AT 720
+#else
+#define TID_AT 208
+#endif
+
+static inline uint32_t tid_of(pthread_t t)
+{
+	return __atomic_load_n((const uint32_t *)((uintptr_t)t + TID_AT), __ATOMIC_RELAXED);
+}
+
+/* The thread that a call waits for, which looks at this number, too; 0: it has ended, or its number lies elsewhere. */
+static inline uint32_t joined(pthread_t t)
+{
+	if (sl_global.is_opaque || !t || tid_of(pthread_self()) != sl_tls.slot->tid)
+		return 0;
+	return tid_of(t);
+}
+
+#define WRAP_JOIN(name, params, args)                                                       \
+	SL_WRAPPER(int, name, params)                                                       \
+	{                                                                                   \
+		SL_REAL(NUM, int, name, params);                                            \
+		struct sl_call call;                                                        \
+		uint32_t tid;                                                               \
+		int rc;                                                                     \
+		if (!sl_enter(&call))                                                       \
+			return real args;                                                   \
+		tid = joined(t);                                                            \
+		rc = real args;                                                             \
+		sl_stop(&call);                                                             \
+		if (!sl_short(&call, SL_H_##name, false, 0, false))                         \
+			sl_leave_lock(&call, SL_H_##name, rc, false, (const void *)t, tid); \
+		return rc;                                                                  \
+	}
+WRAP_JOIN(pthread_join, (pthread_t t, void **ret), (t, ret))
+WRAP_JOIN(pthread_timedjoin_np, (pthread_t t, void **ret, const void *ts), (t, ret, ts))
+WRAP_JOIN(pthread_clockjoin_np, (pthread_t t, void **ret, clockid_t id, const void *ts),
+	  (t, ret, id, ts))
+
 SL_WRAPPER(int, pthread_setname_np, (pthread_t t, const char *name))
 {
 	SL_REAL(NUM, int, pthread_setname_np, (pthread_t, const char *));
