@@ -177,13 +177,31 @@ static void put_lost(FILE *out, const struct why *y)
 		fputs("; what is said holds for the rest\n", out);
 }
 
+/* Is a part of the answer a wait that others end, or behind one? */
+static bool has_waits(const struct why *y)
+{
+	double sum = 0;
+
+	for (uint32_t r = 0; r < WHY_REASON_CNT; r++)
+		sum += walk_waits_for_others(r) ? (double)y->of_reason[r] : 0;
+	return y->walk.hops_cnt > 1 || sum >= LOST_LEAST * (double)y->ns;
+}
+
 void why_put_notes(FILE *out, const struct why *y)
 {
 	const struct why_model *m = &y->model;
 
 	if (!m->has_switches)
-		fputs("Not recorded: context switches; computing includes waiting for a CPU, and "
-		      "no waits are followed to what ended them (--cpuctxsw=process-tree)\n",
+		fprintf(out,
+			"Not recorded: context switches; computing includes waiting for a CPU, and "
+			"%s (--cpuctxsw=process-tree)\n",
+			m->follows_calls && has_waits(y)
+				? "waits are followed only as far as calls say"
+				: "no waits are followed to what ended them");
+	else if (m->follows_calls && has_waits(y))
+		fputs("Not recorded: wakers, which need eBPF (root, or CAP_BPF and CAP_PERFMON); "
+		      "waits are followed as far as calls say: likely at most, but for threads "
+		      "that are joined and children\n",
 		      out);
 	put_samples(out, m);
 	put_run_times(out, m);

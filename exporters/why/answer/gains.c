@@ -406,6 +406,13 @@ static bool is_sure(const struct why *y, const struct why_gain *g)
 	       (double)y->of_reason[WHY_UNKNOWN] <= WHY_UNKNOWN_MOST * (double)y->ns;
 }
 
+/* A wait that another thread, a process or a peer ended, and no record shows which: what that one needed the time for is not known. */
+static bool is_for_unknown(const struct why *y, const struct why_gain *g)
+{
+	return y->model.follows_calls && g->culprit != WHY_NONE &&
+	       walk_waits_for_others(why_main_reason(&y->culprits[g->culprit]));
+}
+
 static void judge(const struct why *y, struct why_gain *g)
 {
 	double all = (double)y->ns;
@@ -413,7 +420,7 @@ static void judge(const struct why *y, struct why_gain *g)
 	bool keeps_work =
 		g->action != GAIN_REMOVE && g->action != GAIN_BATCH && g->culprit != WHY_NONE;
 
-	g->is_up_to = g->upper > WIDE * g->lower || !y->has_replay;
+	g->is_up_to = g->upper > WIDE * g->lower || !y->has_replay || is_for_unknown(y, g);
 	g->severity = (double)g->lower >= SEVERE * all && is_sure(y, g) && keeps_work ? GAIN_SEVERE
 		      : (double)(g->is_up_to ? g->upper : g->lower) >= BAD * all      ? GAIN_BAD
 										      : GAIN_NOTE;

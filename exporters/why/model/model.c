@@ -166,6 +166,7 @@ static int take_switch(struct why_model *m, struct why_thread *t, const struct t
 {
 	if (!grow(&t->switches, t->switches_cnt, &t->switches_room, sizeof(*t->switches)))
 		return SQLITE_NOMEM;
+	m->follows_calls &= w->wakeup == THREAD_NONE && w->waker == THREAD_NONE;
 	t->switches[t->switches_cnt++] = (struct why_switch){
 		.time = wall_time(w->time),
 		.wakeup = w->wakeup == THREAD_NONE ? WHY_NO_TIME : wall_time(w->wakeup),
@@ -190,6 +191,8 @@ static int read_switches(struct why_model *m)
 	int rc = thread_states_open(m->db, &opt, &s);
 
 	m->has_switches = db_read_has(m->db, "SCHED_EVENTS");
+	/* Other reports have no objects of calls. */
+	m->follows_calls = db_read_has(m->db, "SL_PROCESS_TREE");
 	/* Numbers of threads before their switches, which have wakers. */
 	if (rc == SQLITE_OK)
 		tids = thread_states_threads(s, &cnt);
@@ -204,15 +207,26 @@ static int read_switches(struct why_model *m)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* A thread begins when it first needs a CPU; without switches, with its process. */
+/* @none: there is no event. */
+static int64_t first_event(const struct why_thread *t, int64_t none)
+{
+	int64_t call = t->calls_cnt ? t->calls[0].start : INT64_MAX,
+		sample = t->samples_cnt ? t->samples[0].time : INT64_MAX;
+
+	return call == INT64_MAX && sample == INT64_MAX ? none : call < sample ? call : sample;
+}
+
+/* A thread begins when it first needs a CPU; without switches, a main thread with its process, others with their first event. */
 static void find_births(struct why_model *m)
 {
-	for (size_t i = 0; i < m->threads_cnt; i++) {
+	for (uint32_t i = 0; i < m->threads_cnt; i++) {
 		struct why_thread *t = &m->threads[i];
 		const struct why_switch *first = t->switches;
 
-		if (!t->switches_cnt)
+		if (!t->switches_cnt && m->processes[t->process].main_thread == i)
 			t->birth = m->processes[t->process].start;
+		else if (!t->switches_cnt)
+			t->birth = first_event(t, m->processes[t->process].start);
 		else
 			t->birth = first->is_in && first->wakeup != WHY_NO_TIME ? first->wakeup
 										: first->time;
@@ -322,7 +336,8 @@ static int read_sampling(struct why_model *m)
 			      "SELECT text LIKE 'Python''s%', "
 			      "iif(text LIKE 'no CPU samples: %', substr(text, 17), text) "
 			      "FROM DIAGNOSTIC_EVENT WHERE text LIKE 'no CPU samples: %' "
-			      "OR text LIKE 'Python''s frames in samples need %'",
+			      "OR (text LIKE 'Python''s frames in samples need %' AND text NOT "
+			      "LIKE '%read from outside')",
 			      refused_row, m);
 	if (rc == SQLITE_OK && !m->has_calls)
 		rc = why_rows(m->db,
@@ -417,6 +432,8 @@ void why_model_free(struct why_model *m)
 	free(m->devices);
 	free(m->sends);
 	free(m->ends);
+	free(m->uses);
+	free(m->does);
 	free(m->ios);
 	free(m->losses);
 	free(m->opens);

@@ -64,6 +64,22 @@ struct why_end {
 	int64_t file, other, pid, until;
 };
 
+enum why_does {
+	DOES_SIGNAL =
+		1, /* wakes threads that wait at the object: posts a semaphore, signals a condition, comes to a barrier */
+	DOES_TAKE = 2,    /* takes a lock, after a wait for it */
+	DOES_SEND = 4,    /* writes into a pipe, to a peer */
+	DOES_RECEIVE = 8, /* the opposite */
+};
+
+/* A call on an object that other threads may wait at. Only in reports without wakers. */
+struct why_use {
+	uint64_t object; /* why_lock_key() and the like */
+	int64_t start, end;
+	uint32_t thread;
+	uint32_t does; /* enum why_does, joined */
+};
+
 struct why_sample {
 	int64_t time;
 	uint32_t stack;
@@ -180,6 +196,7 @@ struct why_model {
 	sqlite3 *db;
 	struct wall wall;
 	bool has_switches, has_samples, has_calls, has_peers;
+	bool follows_calls; /* no wakers were recorded: waits are followed by what calls say */
 	bool has_gpu_calls, has_gpu_stacks; /* of calls of CUDA */
 	bool has_go;                        /* a program of Go: its goroutines change threads */
 	struct id_map tids, pids, stacks, names, objects;
@@ -195,6 +212,8 @@ struct why_model {
 	WHY_LIST(why_device, devices);
 	WHY_LIST(why_send, sends); /* in order of start */
 	WHY_LIST(why_end, ends);   /* in order of file */
+	WHY_LIST(why_use, uses);   /* in order of object, then of start */
+	uint8_t *does;             /* with uses: of calls on descriptors, by number of a name */
 	WHY_LIST(why_io, ios);     /* of the kernel's journals, and flushes */
 	int64_t lost;              /* events that the report counts as lost */
 	WHY_LIST(why_open, opens);
@@ -257,6 +276,13 @@ static inline const struct why_call *why_launch_call(const struct why_model *m,
 size_t why_last(const void *list, size_t cnt, size_t size, int64_t time);
 /* The object of a call; NULL: not recorded, or @c is NULL. */
 const struct why_object *why_object_of(const struct why_thread *t, const struct why_call *c);
+/* Names of objects in uses: a lock of a process by its address, a pipe by the number of its path, a socket by its file. */
+uint64_t why_lock_key(uint32_t process, int64_t address);
+uint64_t why_pipe_key(uint32_t object);
+uint64_t why_socket_key(int64_t file);
+/* The last use of @object, one of @does, by a thread other than @thread, that begins by @to and ends after @from; NULL: none. */
+const struct why_use *why_last_use(const struct why_model *m, uint64_t object, uint32_t does,
+				   uint32_t thread, int64_t from, int64_t to);
 /* May a message sent over socket @file arrive in process @pid at @time, at the socket that a call @waits_on (NULL: any)? */
 bool why_reaches(const struct why_model *m, int64_t file, int64_t time, int64_t pid,
 		 const struct why_object *waits_on);

@@ -28,6 +28,8 @@ int why_near_rows(struct why_model *m, const char *columns, const char *from, co
 int why_read_objects(struct why_model *m);
 /* model_locks.c: after the calls are read. */
 int why_find_locks(struct why_model *m);
+/* model_uses.c: after the objects of calls are read, in reports without wakers. */
+int why_read_uses(struct why_model *m);
 /* model_calls.c: messages; calls, samples. */
 int why_read_sends(struct why_model *m);
 int why_read_calls(struct why_model *m);

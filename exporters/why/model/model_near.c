@@ -155,7 +155,7 @@ static bool thread_row(struct why_model *m, sqlite3_stmt *stmt)
 
 int why_find_near(struct why_model *m, const struct why_scope *scope)
 {
-	bool is_all = scope->is_all || scope->thread;
+	bool is_all = scope->is_all || scope->thread || m->follows_calls;
 	uint32_t focus, *group;
 	int rc = find_root(m);
 
@@ -175,7 +175,7 @@ int why_find_near(struct why_model *m, const struct why_scope *scope)
 		if (m->threads[i].tid == scope->thread ||
 		    (m->threads[i].tid & 0xffffff) == scope->thread) {
 			focus = i;
-			is_all = scope->is_all;
+			is_all = scope->is_all || m->follows_calls;
 		}
 	group = find_groups(m);
 	if (!group)

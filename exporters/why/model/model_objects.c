@@ -63,6 +63,30 @@ static const char ends_sql[] = "WITH s AS MATERIALIZED (SELECT fileAccessId AS f
 						       "JOIN s AS b ON b.own = a.peer AND "
 						       "b.peer = a.own ORDER BY 1";
 
+/* globalTid, start, pid of the child that has ended, as its parent sees it */
+static int child_row(void *model, sqlite3_value **v)
+{
+	struct why_model *m = model;
+	uint32_t number = why_model_find(m, sqlite3_value_int64(v[0])), main_thread;
+	int64_t pid = sqlite3_value_int64(v[2]);
+	struct why_thread *t;
+	long child;
+
+	if (number == WHY_NONE)
+		return SQLITE_OK;
+	t = &m->threads[number];
+	child = id_map_find(&m->pids,
+			    (m->processes[t->process].pid & ~INT64_C(0xffffff)) | (pid & 0xffffff));
+	if (child < 0 || m->processes[child].parent != m->processes[t->process].pid)
+		return SQLITE_OK;
+	main_thread = m->processes[child].main_thread;
+	if (!grow(&t->objects, t->objects_cnt, &t->objects_room, sizeof(*t->objects)))
+		return SQLITE_NOMEM;
+	t->objects[t->objects_cnt++] =
+		(struct why_object){.start = why_time(v[1]), .object = pid, .owner = main_thread};
+	return SQLITE_OK;
+}
+
 int why_read_objects(struct why_model *m)
 {
 	int rc = SQLITE_OK;
@@ -77,10 +101,18 @@ int why_read_objects(struct why_model *m)
 				"OSRT_API WHERE fileAccessId IN (SELECT fileAccessId FROM "
 				"SL_SOCKETS)",
 				object_row, m);
+	if (rc == SQLITE_OK && m->follows_calls)
+		rc = sql_values(m->db, "globalTid, start, returnValue",
+				"OSRT_API WHERE returnValue > 0 AND nameId IN (SELECT nameId FROM "
+				"SL_FUNCTION_KINDS JOIN StringIds ON id = nameId WHERE waits = "
+				"'child' AND value GLOB 'wait*')",
+				child_row, m);
 	for (uint32_t i = 0; rc == SQLITE_OK && i < m->threads_cnt; i++)
 		why_sort(m->threads[i].objects, m->threads[i].objects_cnt,
 			 sizeof(struct why_object), by_start);
-	return rc == SQLITE_OK ? why_find_locks(m) : rc;
+	if (rc == SQLITE_OK)
+		rc = why_find_locks(m);
+	return rc == SQLITE_OK && m->follows_calls ? why_read_uses(m) : rc;
 }
 
 const struct why_object *why_object_of(const struct why_thread *t, const struct why_call *c)

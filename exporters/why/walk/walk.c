@@ -14,8 +14,9 @@
 #include "exporters/why/walk/reason.h"
 #include "exporters/why/walk/walk_parts.h"
 
-#define SEND_SLACK 20000 /* ns between the end of a call that sends and the wake-up by it */
-#define SEND_TRIES 64    /* messages looked through for the end of a wait */
+#define SEND_SLACK 20000   /* ns between the end of a call that sends and the wake-up by it */
+#define SEND_LATE  1000000 /* likewise, where only the time is known at which the thread ran again */
+#define SEND_TRIES 64      /* messages looked through for the end of a wait */
 
 /* ---- running ---- */
 
@@ -115,10 +116,11 @@ static uint32_t sender(const struct walk *w, uint32_t thread, int64_t time,
 	const struct why_model *m = w->m;
 	size_t i = why_last(m->sends, m->sends_cnt, sizeof(*m->sends), time);
 	int64_t pid = m->processes[m->threads[thread].process].pid;
+	int64_t slack = m->follows_calls ? SEND_LATE : SEND_SLACK;
 
 	for (unsigned tries = 0; i < m->sends_cnt && tries < SEND_TRIES; i--, tries++)
 		/* Messages to other processes or sockets do not count. */
-		if (m->sends[i].thread != thread && m->sends[i].end >= time - SEND_SLACK &&
+		if (m->sends[i].thread != thread && m->sends[i].end >= time - slack &&
 		    why_reaches(m, m->sends[i].file, time, pid, waits_on))
 			return m->sends[i].thread;
 	return WHY_NONE;
@@ -126,28 +128,33 @@ static uint32_t sender(const struct walk *w, uint32_t thread, int64_t time,
 
 static bool can_follow(const struct walk *w, uint32_t waker, uint32_t thread, int64_t end)
 {
-	return waker != WHY_NONE && waker != thread && w->m->threads[waker].switches_cnt &&
-	       w->m->threads[waker].birth < end;
+	const struct why_thread *t = waker == WHY_NONE ? NULL : &w->m->threads[waker];
+
+	return t && waker != thread && t->birth < end &&
+	       (w->m->follows_calls ? walk_is_known(t) : t->switches_cnt > 0);
 }
 
 void walk_wake(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake)
 {
 	const struct why_thread *t = &w->m->threads[thread];
 	const struct why_switch *back = i + 1 < t->switches_cnt ? &t->switches[i + 1] : NULL;
-	int64_t left = t->switches[i].time;
-	const struct why_object *object;
+	int64_t left = t->switches[i].time, until;
+	const struct why_call *c = walk_call_at(t->calls, t->calls_cnt, left);
+	const struct why_object *object = why_object_of(t, c);
 
-	object = why_object_of(t, walk_call_at(t->calls, t->calls_cnt, left));
 	*wake = (struct why_wake){.waker = back ? back->waker : WHY_NONE, .edge_sure = SURE};
 	wake->cause = walk_cause_of_wait(w, t, left, t->switches[i].is_on_disk, &wake->sure);
 	wake->woken = !back                         ? INT64_MAX
 		      : back->wakeup != WHY_NO_TIME ? later(left, back->wakeup)
 						    : back->time;
+	until = wake->woken;
 	if (wake->cause.reason == WHY_BLOCKED && back && t->switches[i].is_on_disk &&
 	    2 * walk_disk_ns(w, thread, WHY_BLOCKED, left, wake->woken) >= wake->woken - left) {
 		wake->cause.reason = WHY_FILE;
 		wake->sure = MATCHED;
 	}
+	if (w->m->follows_calls && c && back)
+		walk_wake_by_call(w, thread, c, left, wake);
 	if (wake->waker == WHY_NONE && back &&
 	    (wake->cause.reason == WHY_SOCKET || wake->cause.reason == WHY_SOCKET_ANY ||
 	     wake->cause.reason == WHY_POLL)) {
@@ -164,6 +171,28 @@ void walk_wake(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake)
 	}
 	if (wake->cause.reason == WHY_SLEEP || !can_follow(w, wake->waker, thread, wake->woken))
 		wake->waker = WHY_NONE;
+	if (wake->waker == WHY_NONE && w->m->follows_calls) {
+		/* A way that leads nowhere has not ended the wait. */
+		wake->woken = until;
+		if (walk_waits_for_others(wake->cause.reason) && wake->sure > MATCHED)
+			wake->sure = MATCHED;
+	}
+}
+
+/* [@from, @woken) of a wait that the waker ended. */
+static void follow(struct walk *w, const struct at *at, const struct why_wake *wake, int64_t from,
+		   int64_t woken)
+{
+	/* Time before the birth of the waker is not due to the waker. */
+	int64_t begin = earlier(woken, later(from, w->m->threads[wake->waker].birth));
+	struct at next = *at;
+
+	walk_leaf(w, at, &wake->cause, begin - from, wake->sure);
+	next.sure *= wake->edge_sure;
+	next.hop = walk_hop(w, at, &wake->cause);
+	next.thread = wake->waker;
+	next.depth++;
+	walk_at(w, next, begin, woken);
 }
 
 /* [@from, @to) of the wait that begins with switch @i. */
@@ -171,8 +200,7 @@ static void wait(struct walk *w, const struct at *at, size_t i, int64_t from, in
 {
 	struct why_cause cause;
 	struct why_wake wake;
-	struct at next = *at;
-	int64_t begin, woken;
+	int64_t woken;
 
 	walk_wake(w, at->thread, i, &wake);
 	cause = wake.cause;
@@ -180,18 +208,9 @@ static void wait(struct walk *w, const struct at *at, size_t i, int64_t from, in
 	if (wake.waker == WHY_NONE || at->depth >= DEPTH_MAX || w->span) {
 		walk_disk_find(w, at->thread, cause.reason, from, woken);
 		walk_leaf(w, at, &cause, woken - from, wake.sure);
-		cause.reason = WHY_NO_CPU;
-		walk_leaf(w, at, &cause, to - woken, wake.sure);
-		return;
+	} else {
+		follow(w, at, &wake, from, woken);
 	}
-	/* Time before the birth of the waker is not due to the waker. */
-	begin = earlier(woken, later(from, w->m->threads[wake.waker].birth));
-	walk_leaf(w, at, &cause, begin - from, wake.sure);
-	next.sure *= wake.edge_sure;
-	next.hop = walk_hop(w, at, &cause);
-	next.thread = wake.waker;
-	next.depth++;
-	walk_at(w, next, begin, woken);
 	/* Until a CPU was free again. */
 	cause.reason = WHY_NO_CPU;
 	walk_leaf(w, at, &cause, to - woken, wake.sure);
@@ -232,6 +251,31 @@ static int64_t known_until(const struct why_model *m, int64_t since, int64_t unt
 	return i < m->losses_cnt ? earlier(until, later(since, m->losses[i].start)) : until;
 }
 
+/* [@from, @to) of call @c, which may block, of a thread without context switches. */
+static void guess_call(struct walk *w, const struct at *at, const struct why_call *c, int64_t from,
+		       int64_t to)
+{
+	const struct why_thread *t = &w->m->threads[at->thread];
+	struct why_wake wake = {.waker = WHY_NONE, .woken = c->end};
+	int64_t woken;
+
+	wake.cause = walk_cause_of_call(w, t, c, from, &wake.sure);
+	if (wake.cause.reason == WHY_BLOCKED)
+		wake.cause.reason = WHY_KERNEL;
+	wake.sure = w->m->follows_calls && (wake.cause.reason == WHY_SLEEP ||
+					    walk_waits_for_others(wake.cause.reason))
+			    ? MATCHED
+			    : GUESSED;
+	if (w->m->follows_calls && !w->span && at->depth < DEPTH_MAX)
+		walk_wake_by_call(w, at->thread, c, c->start, &wake);
+	woken = later(from, earlier(wake.woken, to));
+	if (can_follow(w, wake.waker, at->thread, wake.woken))
+		follow(w, at, &wake, from, woken);
+	else
+		woken = from;
+	walk_leaf(w, at, &wake.cause, to - woken, wake.sure);
+}
+
 /* Without context switches: a call that may block is a wait, all else computing. */
 static void guess(struct walk *w, const struct at *at, int64_t from, int64_t to)
 {
@@ -239,17 +283,12 @@ static void guess(struct walk *w, const struct at *at, int64_t from, int64_t to)
 
 	for (int64_t x = from, end; x < to; x = end) {
 		const struct why_call *c = walk_call_at(t->gpu, t->gpu_cnt, x);
-		struct why_cause cause;
-		double sure;
 
 		if (!c)
 			c = walk_call_at(t->calls, t->calls_cnt, x);
 		if (c) {
 			end = earlier(to, c->end);
-			cause = walk_cause_of_call(w, t, c, x, &sure);
-			if (cause.reason == WHY_BLOCKED)
-				cause.reason = WHY_KERNEL;
-			walk_leaf(w, at, &cause, end - x, GUESSED);
+			guess_call(w, at, c, x, end);
 			continue;
 		}
 		end = earlier(to, earlier(walk_next_call(t->gpu, t->gpu_cnt, x),

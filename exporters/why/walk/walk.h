@@ -100,6 +100,8 @@ void walk_wake(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake)
 void walk_own(struct walk *w, uint32_t thread, int64_t from, int64_t to, walk_span *span,
 	      void *ctx);
 void walk_free(struct walk *w);
+/* Is it a wait that another thread, a process or a peer ends? */
+bool walk_waits_for_others(uint32_t reason);
 
 const char *why_reason_text(uint32_t reason);
 const char *why_reason_name(uint32_t reason); /* for programs: "file", "no_cpu" */

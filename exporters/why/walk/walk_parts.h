@@ -58,6 +58,11 @@ typedef void walk_part(struct walk *w, struct at at, int64_t from, int64_t to);
 void walk_by_range(struct walk *w, const struct at *at, int64_t from, int64_t to, walk_part *part);
 /* [@from, @to) of a thread by its states alone: no work of a GPU is looked at. */
 void walk_states(struct walk *w, const struct at *at, int64_t from, int64_t to);
+/* walk_calls.c: is anything of the thread recorded but its name? */
+bool walk_is_known(const struct why_thread *t);
+/* The thread that ended the wait of @thread in @c since @from, and when, by what calls say; else @wake stays as it is. */
+void walk_wake_by_call(struct walk *w, uint32_t thread, const struct why_call *c, int64_t from,
+		       struct why_wake *wake);
 /* walk_gpu.c: the cause of a wait for an operation; all of [@from, @to). */
 struct why_cause walk_cause_of_op(struct walk *w, const struct why_op *o);
 void walk_at(struct walk *w, struct at at, int64_t from, int64_t to);

@@ -210,7 +210,7 @@ static void details_that_differ(void **state)
 	assert_int_equal(why_model_find(&model, tid_of(150)), WHY_NONE);
 }
 
-/* A thread is born when it first wanted a CPU; without a first switch, with its process. */
+/* A thread is born when it first wanted a CPU; without switches, with its first call, and a main thread with its process. */
 static void births_of_threads(void **state)
 {
 	(void)state;
@@ -219,12 +219,18 @@ static void births_of_threads(void **state)
 	runs(OTHER, 20, 30, .ready = 15);
 	runs(102, 21, 30);
 	sql("INSERT INTO SCHED_EVENTS VALUES (%lld, 0, 0, %lld, 2, NULL)", ns_of(9), tid_of(103));
+	call(CHILD, "read", 9, 10, NULL);
 	call(201, "read", 9, 10, NULL);
+	sample(201, 8.5, NULL);
+	sample(202, 8, L(1));
+	sample(202, 9, L(1));
 	read_as(&(struct why_scope){.is_all = true});
 	assert_int_equal(thread(OTHER)->birth, 15 * MS);
 	assert_int_equal(thread(102)->birth, 21 * MS);
 	assert_int_equal(thread(103)->birth, 9 * MS);
-	assert_int_equal(thread(201)->birth, 7 * MS);
+	assert_int_equal(thread(CHILD)->birth, 7 * MS);
+	assert_int_equal(thread(201)->birth, 9 * MS);
+	assert_int_equal(thread(202)->birth, 8 * MS);
 	assert_true(model.has_switches);
 }
 
@@ -284,7 +290,7 @@ static void only_the_roots_calls(void **state)
 	(void)state;
 	report(50);
 	process(CHILD, MAIN, 0, 50);
-	runs(MAIN, 0, 50);
+	runs(MAIN, 0, 50, .ready = -1);
 	runs(CHILD, 0, 50);
 	kernel(1, 2, 0, .pid = CHILD);
 	call(MAIN, "usleep", 10, 11, NULL);
@@ -296,6 +302,19 @@ static void only_the_roots_calls(void **state)
 	assert_int_equal(thread(MAIN)->calls_cnt, 1);
 	assert_int_equal(thread(CHILD)->calls_cnt, 0);
 	assert_int_equal(model.ops_cnt, 0);
+}
+
+/* Without wakers, calls may show which process has ended a wait. */
+static void calls_of_all_without_wakers(void **state)
+{
+	(void)state;
+	report(50);
+	process(CHILD, MAIN, 0, 50);
+	runs(MAIN, 0, 50);
+	runs(CHILD, 0, 50);
+	call(CHILD, "usleep", 10, 11, NULL);
+	read_model();
+	assert_int_equal(thread(CHILD)->calls_cnt, 1);
 }
 
 static void calls_of_all_where_they_are_asked_for(void **state)
@@ -315,7 +334,7 @@ static void calls_near_the_thread_that_is_asked_for(void **state)
 	(void)state;
 	report(50);
 	process(CHILD, MAIN, 0, 50);
-	runs(MAIN, 0, 50);
+	runs(MAIN, 0, 50, .ready = -1);
 	runs(CHILD, 0, 50);
 	runs(201, 0, 50);
 	call(MAIN, "usleep", 10, 11, NULL);
@@ -399,6 +418,7 @@ int main(void)
 		MODEL(times_out_of_all_bounds_are_cut),
 		MODEL(calls_of_processes_that_a_walk_may_come_to),
 		MODEL(only_the_roots_calls),
+		MODEL(calls_of_all_without_wakers),
 		MODEL(calls_of_all_where_they_are_asked_for),
 		MODEL(calls_near_the_thread_that_is_asked_for),
 		MODEL(calls_of_all_for_an_unknown_thread),
