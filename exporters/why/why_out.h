@@ -32,6 +32,9 @@ void why_put_json_hangs(struct writer *w, const struct why *y);
 void why_put_gpus(FILE *out, const struct why *y);
 const char *why_sure_text(double sure);
 
+/* why_text.c: a line with the command that opens the timeline where a culprit takes its time longest at once. */
+void why_put_view(FILE *out, const struct why *y, const struct why_culprit *c, const char *report);
+
 /* why_gains.c: gains; JSON: a member of the answer. */
 void why_put_gains(FILE *out, const struct why *y, bool is_brief);
 void why_put_json_gains(struct writer *w, const struct why *y);

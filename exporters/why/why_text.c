@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exporters/text/cell.h"
+#include "exporters/text/view_line.h"
 #include "exporters/why/why_out.h"
 
 #define LEAST        0.005 /* of the wall time: a reason with less has no line */
@@ -115,7 +116,8 @@ const char *why_sure_text(double sure)
 	return sure >= 0.9 ? "sure" : sure >= 0.6 ? "likely" : "unclear";
 }
 
-static void put_culprit(FILE *out, const struct why *y, const struct why_culprit *c, unsigned nr)
+static void put_culprit(FILE *out, const struct why *y, const struct why_culprit *c, unsigned nr,
+			const char *report)
 {
 	int64_t wall = y->ns;
 	uint32_t reason = why_main_reason(c);
@@ -140,7 +142,17 @@ static void put_culprit(FILE *out, const struct why *y, const struct why_culprit
 		fprintf(out, "  [%s]", why_thread_text(y, c->part.thread, buf, sizeof(buf)));
 	fprintf(out, "  %s", why_sure_text(c->sure));
 	put_way(out, y, c->part.hop);
+	why_put_view(out, y, c, report);
 	putc('\n', out);
+}
+
+void why_put_view(FILE *out, const struct why *y, const struct why_culprit *c, const char *report)
+{
+	if (c->worst_from == c->worst_to)
+		return;
+	fprintf(out, "\n%21sat worst: ", "");
+	text_put_view(out, report, y->model.threads[c->worst_thread].tid & 0xffffff, c->worst_from,
+		      c->worst_to);
 }
 
 /* The part of the wall time that the shares are relative to, if not all. */
@@ -338,7 +350,7 @@ void why_put_text(FILE *out, const struct why *y, const char *report, bool is_br
 		if ((double)y->culprits[i].ns < 2 * LEAST * (double)wall)
 			continue;
 		fputs(nr ? "" : "By what\n", out);
-		put_culprit(out, y, &y->culprits[i], ++nr);
+		put_culprit(out, y, &y->culprits[i], ++nr, report);
 	}
 	why_put_gains(out, y, is_brief);
 	why_put_tail(out, y);

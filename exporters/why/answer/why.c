@@ -143,7 +143,9 @@ static int answer(struct why *y)
 	free(part_of);
 	if (rc == SQLITE_OK)
 		rc = why_find_culprits(y);
-	return rc == SQLITE_OK ? why_find_gains(y) : rc;
+	if (rc == SQLITE_OK)
+		rc = why_find_gains(y);
+	return rc == SQLITE_OK ? why_find_worst(y) : rc;
 }
 
 /* The requested GPU, and without a narrower request, the time between its first launch and its last completion. */

@@ -46,6 +46,9 @@ struct why_culprit {
 	double sure;          /* as of parts */
 	int64_t itself; /* of ns: compiled code of the line itself computes, and calls nothing */
 	bool is_of_processes; /* processes are made at this line, or waited for */
+	/* the longest stretch of the part, ns of the report's clock; equal: none is known */
+	int64_t worst_from, worst_to;
+	uint32_t worst_thread;
 };
 
 struct why_number {
@@ -98,6 +101,8 @@ bool why_is_blamed(const struct why *y, const struct why_cause *cause, uint32_t 
 bool why_is_in_child(const struct why *y, uint32_t hop, uint32_t line);
 /* The index of the culprit of a leaf; WHY_NONE: none. */
 uint32_t why_culprit_of(struct why *y, const struct why_leaf *l);
+/* worst.c: the worst stretch of each culprit; after all else that adds leaves up. SQLite's result code. */
+int why_find_worst(struct why *y);
 /* gains.c. SQLite's result code. */
 int why_find_gains(struct why *y);
 /* Can something be done about it? Of what computes without a line, and of a range that is all of the time, only its name is known. */
