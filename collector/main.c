@@ -37,8 +37,10 @@ static const char help_tail[] =
 	"\n"
 	"First steps:\n"
 	"  sightline profile -o run python3 train.py\n"
-	"  sightline stats run.sqlite\n"
-	"  sightline analyze run.sqlite\n"
+	"  sightline analyze run.sqlite  what costs time, what could be won, what to do about it\n"
+	"  sightline why run.sqlite      where the time went, and what was waited for\n"
+	"  sightline view run.sqlite     the timeline in the browser\n"
+	"  sightline report run.sqlite   all of it as one page of HTML\n"
 	"  sightline status              what works on this machine\n";
 
 /* Commands of nsys that do not exist here yet: named as such, since scripts written for nsys use them. */
