@@ -5,54 +5,21 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "collector/report/db_internal.h"
 #include "collector/report/db_stacks.h"
 
-/* And the table that nsys has for those: each stack once, however many rows share it. */
-static const struct kind {
-	const char *chains; /* NULL: a view does */
-	enum db_table as;
-	const char *column, *table[NAMING_TABLES];
-} KINDS[NAMING_KINDS] = {
-	[DB_STACK_OSRT] = {"OSRT_CALLCHAINS", DB_OSRT_CALLCHAINS, "callchainId", {"OSRT_API"}},
-	[DB_STACK_CUDA] = {"CUDA_CALLCHAINS",
-			   DB_CUDA_CALLCHAINS,
-			   "callchainId",
-			   {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUBLAS_EVENTS", "CUDNN_EVENTS",
-			    "SL_LIBRARY_API"}},
-	[DB_STACK_SYSCALL] = {"SYSCALL_CALLCHAINS",
-			      DB_SYSCALL_CALLCHAINS,
-			      "callchainId",
-			      {"SYSCALL"}},
-	[DB_STACK_SAMPLE] = {NULL, DB_TABLE_CNT, "stackId", {"COMPOSITE_EVENTS", "SL_PAGE_FAULTS"}},
+/* The table of callchains of a kind, each stack once, however many rows share it; DB_TABLE_CNT: a view has them. */
+static const enum db_table CHAINS[NAMING_KINDS] = {
+	[DB_STACK_OSRT] = DB_OSRT_CALLCHAINS,
+	[DB_STACK_CUDA] = DB_CUDA_CALLCHAINS,
+	[DB_STACK_SYSCALL] = DB_SYSCALL_CALLCHAINS,
+	[DB_STACK_SAMPLE] = DB_TABLE_CNT,
 };
-
-_Static_assert(DB_STACK_KIND_CNT == NAMING_KINDS, "one is missing above");
-
-const char *naming_table(unsigned kind, unsigned table)
-{
-	return table < NAMING_TABLES ? KINDS[kind].table[table] : NULL;
-}
-
-const char *naming_column(unsigned kind)
-{
-	return KINDS[kind].column;
-}
-
-const char *naming_column_of(const char *table)
-{
-	for (unsigned kind = 0; kind < NAMING_KINDS; kind++)
-		for (unsigned i = 0; i < NAMING_TABLES && KINDS[kind].table[i]; i++)
-			if (!strcmp(KINDS[kind].table[i], table))
-				return KINDS[kind].column;
-	return NULL;
-}
 
 bool naming_has_view(unsigned kind)
 {
-	return !KINDS[kind].chains;
+	return CHAINS[kind] == DB_TABLE_CNT;
 }
 
 int naming_drop(struct db *db)
@@ -101,9 +68,9 @@ static void add_row(struct naming *n, int64_t stack, int64_t depth, int64_t fram
 	row[STACKS_DEPTH] = depth;
 	row[STACKS_FRAME_ID] = frame;
 	for (size_t i = 0; i < NAMING_KINDS; i++) {
-		if (!(kinds & 1u << i) || !KINDS[i].chains)
+		if (!(kinds & 1u << i) || naming_has_view(i))
 			continue;
-		row = db_row(n->db, KINDS[i].as);
+		row = db_row(n->db, CHAINS[i]);
 		row[CHAIN_ID] = stack;
 		row[CHAIN_STACK_DEPTH] = depth;
 		db_frames_chain(n->frames, frame, row);

@@ -9,19 +9,11 @@
 #include <stdint.h>
 
 #include "collector/report/db_frames.h"
+#include "collector/report/db_stack_kinds.h"
 #include "preload/wire/frame.h"
 
 struct db;
 
-/* Rows that name stacks are of a few kinds (enum db_stack_kind), each with callchains of its own; some have several tables. */
-#define NAMING_KINDS  4
-#define NAMING_TABLES 4
-
-/* NULL: it has no more. */
-const char *naming_table(unsigned kind, unsigned table);
-const char *naming_column(unsigned kind);
-/* The column of @table that names a stack; NULL: it has none. */
-const char *naming_column_of(const char *table);
 /* Their callchains are a view, made when a row refers to a stack. */
 bool naming_has_view(unsigned kind);
 

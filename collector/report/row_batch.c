@@ -17,7 +17,7 @@
  */
 #include "collector/report/db_counters.h"
 #include "collector/report/db_internal.h"
-#include "collector/report/db_symbolize.h"
+#include "collector/report/db_stack_kinds.h"
 
 #include <errno.h>
 #include <stdio.h>
