@@ -149,7 +149,7 @@ static int set_view(struct compare *o)
 	double top = 10, min_runs = COMPARE_RUNS;
 	int rc;
 
-	o->view = (struct compare_view){.min_change = 1, .alpha = 0.05};
+	o->view = (struct compare_view){.min_change = 1, .alpha = COMPARE_ALPHA};
 	rc = number_option("min-change", o->min_change, 0, 1e9, &o->view.min_change);
 	if (rc == 0)
 		rc = number_option("alpha", o->alpha, 0, 1, &o->view.alpha);

@@ -4,9 +4,9 @@
  * Each comparison is of a kind: one file, exporters/compare/queries/NAME.sql, a text as described in report.h with title,
  * about, needs and
  *
- *   unit:     ns or bytes
+ *   unit:     ns, bytes or count
  *   default:  place in the output; "single" after it: one figure of the whole report, shown in the summary;
- *             "whole": a part of a report has none, so left out with a filter
+ *             "whole": a part of a report has none, so left out with a filter; "steady": hardly any noise
  *
  * Its last statement gives samples in groups: name, alike (NULL: made from the name), value, count; ordered
  * by name, then by value. A figure of the whole report is one sample with an empty name.
@@ -39,8 +39,9 @@ extern const char *const compare_metric_names[METRIC_CNT];
 struct compare_kind {
 	char name[32], title[64];
 	const char *sql;
-	bool is_bytes; /* else ns */
+	bool is_bytes, is_count; /* else ns */
 	bool is_single, is_whole;
+	bool is_steady; /* varies least from run to run: shown first */
 };
 
 struct compare_sample {
@@ -137,11 +138,26 @@ struct compare_row *compare_new_row(struct comparison *c, const struct compare_k
 /* The name without its parts that change from run to run: numbers as '#'. malloc'd. */
 char *compare_alike(const char *name);
 
+/* The figures of the runs of a set: of a sum, a run without the name has 0. */
+size_t compare_values(const struct compare_figure *f, const struct compare_set *set,
+		      enum compare_metric m, double *values);
+
 /* Sorts them; NaN of none. */
 double compare_median(double *values, size_t cnt);
 
 /* Two-sided probability, by ranks, that two samples are from the same; -1: fewer than COMPARE_RUNS in one. */
 double compare_same(const double *a, size_t a_cnt, const double *b, size_t b_cnt);
+
+/* compare_noise.c. The steps with most time in the base; NULL: there are none. */
+const struct compare_row *compare_steps(const struct comparison *c);
+#define COMPARE_ALPHA 0.05
+#define COMPARE_PLANS 6
+extern const size_t compare_plans[COMPARE_PLANS]; /* runs on each side */
+/* The standard deviation of the figure over the runs of a set, in per cent of its mean, of all sets together; NaN: no set has two runs. */
+double compare_noise(const struct comparison *c, const struct compare_row *row,
+		     enum compare_metric m);
+/* The smallest change that the test finds in four of five comparisons with compare_plans[plan] runs on each side. */
+double compare_found(double noise, size_t plan);
 
 /* Change in per cent; infinite from 0, NaN where one side is absent. */
 double compare_change(const struct compare_figure *base, const struct compare_figure *now,

@@ -101,7 +101,8 @@ static int read_limit(const struct comparison *c, const char **p, struct compare
 		     {"KiB", 1024, true, false},
 		     {"MiB", 1048576, true, false},
 		     {"GiB", 1073741824, true, false}};
-	bool is_bytes = kind_of(c, g->kind)->is_bytes, is_count = g->metric == METRIC_COUNT;
+	bool is_bytes = kind_of(c, g->kind)->is_bytes,
+	     is_count = g->metric == METRIC_COUNT || kind_of(c, g->kind)->is_count;
 	const char *begin = *p;
 	char *end;
 	size_t n;
@@ -308,10 +309,11 @@ void compare_gate_check(const struct comparison *c, const struct compare_view *v
 
 void compare_gate_print(const struct comparison *c, const struct compare_gate *g, FILE *out)
 {
-	const char *unit = g->is_percent                   ? " %"
-			   : g->metric == METRIC_COUNT     ? ""
-			   : kind_of(c, g->kind)->is_bytes ? " B"
-							   : " ns";
+	const struct compare_kind *k = kind_of(c, g->kind);
+	const char *unit = g->is_percent                              ? " %"
+			   : g->metric == METRIC_COUNT || k->is_count ? ""
+			   : k->is_bytes                              ? " B"
+								      : " ns";
 
 	fprintf(out, "sightline: compare: %s: found %s%.10g%s", g->text,
 		g->is_change && g->found > 0 ? "+" : "",

@@ -100,7 +100,10 @@ static void put_kind(struct writer *w, const struct comparison *c, size_t k)
 			json_open(w, NULL, '{');
 			json_text(w, "name", c->kinds[k].name);
 			json_text(w, "title", c->kinds[k].title);
-			json_text(w, "unit", c->kinds[k].is_bytes ? "bytes" : "ns");
+			json_text(w, "unit",
+				  c->kinds[k].is_bytes   ? "bytes"
+				  : c->kinds[k].is_count ? "count"
+							 : "ns");
 			json_open(w, "rows", '[');
 			is_open = true;
 		}

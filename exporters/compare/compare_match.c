@@ -330,8 +330,8 @@ static int by_number(const void *a, const void *b)
 }
 
 /* The metric in each run of the set: where it is absent, a sum is 0 and the others are unknown. */
-static size_t values_of(const struct compare_figure *f, const struct compare_set *set,
-			enum compare_metric m, double *values)
+size_t compare_values(const struct compare_figure *f, const struct compare_set *set,
+		      enum compare_metric m, double *values)
 {
 	size_t cnt = 0;
 
@@ -363,8 +363,8 @@ static int fill_figures(struct comparison *c, struct compare_row *row)
 	now = base + most + 1;
 	for (int m = 0; m < METRIC_CNT; m++)
 		for (size_t s = 0; s < c->set_cnt; s++) {
-			size_t a = values_of(&row->figure[0], &c->sets[0], m, base);
-			size_t b = values_of(&row->figure[s], &c->sets[s], m, now);
+			size_t a = compare_values(&row->figure[0], &c->sets[0], m, base);
+			size_t b = compare_values(&row->figure[s], &c->sets[s], m, now);
 
 			row->figure[s].p[m] = s ? compare_same(base, a, now, b) : -1;
 			row->figure[s].value[m] = compare_median(now, b);

@@ -67,8 +67,10 @@ static void describe(struct compare_kind *k, const char *name, const char *sql)
 	report_field(sql, "unit", 0, unit, sizeof(unit));
 	report_field(sql, "default", 0, place, sizeof(place));
 	k->is_bytes = strcmp(unit, "bytes") == 0;
+	k->is_count = strcmp(unit, "count") == 0;
 	k->is_single = strstr(place, "single") != NULL;
 	k->is_whole = strstr(place, "whole") != NULL;
+	k->is_steady = strstr(place, "steady") != NULL;
 }
 
 /* Is every word of the list a kind? */

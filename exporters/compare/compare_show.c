@@ -55,11 +55,14 @@ static void amount(double value, const struct compare_kind *k, enum compare_metr
 {
 	static const char *const bytes[] = {"B", "kB", "MB", "GB", "TB", NULL};
 	static const char *const times[] = {"ns", "us", "ms", "s", NULL};
+	static const char *const counts[] = {"", "k", "M", "G", "T", NULL};
 
 	if (isnan(value))
 		snprintf(cell, CELL_BYTES, "-");
 	else if (m == METRIC_COUNT)
 		snprintf(cell, CELL_BYTES, "%.10g", value);
+	else if (k->is_count)
+		scaled(value, counts, 1000, cell);
 	else if (k->is_bytes)
 		scaled(value, bytes, 1000, cell);
 	else
@@ -212,7 +215,44 @@ static void write_head(struct grid *g, const struct comparison *c)
 	}
 }
 
-/* The figures of whole reports: a row each, all sets side by side. */
+/* A figure of the summary, all sets side by side. */
+static int add_summary(struct grid *g, const struct comparison *c, const struct compare_row *row,
+		       enum compare_metric m, const char *title)
+{
+	struct line *l = add_line(g, title);
+	size_t col = 0;
+
+	if (!l)
+		return -1;
+	for (size_t s = 0; s < c->set_cnt && col + 2 <= COLS_MAX; s++) {
+		amount(row->figure[s].is_there ? row->figure[s].value[m] : NAN, row->kind, m,
+		       l->cell[col++]);
+		if (s)
+			change(l, col++, row, s, m, g->view);
+	}
+	return 0;
+}
+
+/* Calls @add for what the summary has: what varies least from run to run first, among it the fastest step. */
+static int each_of_summary(struct grid *g, const struct comparison *c,
+			   int (*add)(struct grid *g, const struct comparison *c,
+				      const struct compare_row *row, enum compare_metric m,
+				      const char *title))
+{
+	const struct compare_row *step = compare_steps(c);
+	int rc = 0;
+
+	for (unsigned steady = 2; steady-- > 0;) {
+		for (size_t i = 0; i < c->row_cnt && rc == 0; i++)
+			if (c->rows[i].kind->is_single && c->rows[i].kind->is_steady == steady)
+				rc = add(g, c, &c->rows[i], METRIC_TOTAL, c->rows[i].kind->title);
+		if (steady && step && rc == 0)
+			rc = add(g, c, step, METRIC_MIN, "Fastest step");
+	}
+	return rc;
+}
+
+/* The figures of whole reports. */
 static int write_summary(struct grid *g, const struct comparison *c)
 {
 	struct line *l = add_line(g, "");
@@ -225,24 +265,43 @@ static int write_summary(struct grid *g, const struct comparison *c)
 		if (s)
 			snprintf(l->cell[g->cols++], CELL_BYTES, "change");
 	}
-	for (size_t i = 0; i < c->row_cnt; i++) {
-		const struct compare_row *row = &c->rows[i];
-		size_t col = 0;
-
-		if (!row->kind->is_single)
-			continue;
-		l = add_line(g, row->kind->title);
-		if (!l)
-			return -1;
-		for (size_t s = 0; s < c->set_cnt && col + 2 <= COLS_MAX; s++) {
-			amount(row->figure[s].is_there ? row->figure[s].value[METRIC_TOTAL] : NAN,
-			       row->kind, METRIC_TOTAL, l->cell[col++]);
-			if (s)
-				change(l, col++, row, s, METRIC_TOTAL, g->view);
-		}
-	}
+	if (each_of_summary(g, c, add_summary) != 0)
+		return -1;
 	if (g->rows > 1)
 		write_grid(g, "Summary");
+	g->rows = 0;
+	return 0;
+}
+
+static int add_noise(struct grid *g, const struct comparison *c, const struct compare_row *row,
+		     enum compare_metric m, const char *title)
+{
+	double noise = compare_noise(c, row, m);
+	struct line *l = isnan(noise) ? NULL : add_line(g, title);
+
+	for (size_t i = 0; l && i < COMPARE_PLANS; i++)
+		snprintf(l->cell[1 + i], CELL_BYTES, "%.1f %%", compare_found(noise, i));
+	if (l)
+		snprintf(l->cell[0], CELL_BYTES, "%.1f %%", noise);
+	return 0;
+}
+
+/* What so many runs would find, at the noise of these. */
+static int write_noise(struct grid *g, const struct comparison *c)
+{
+	struct line *l = add_line(g, "");
+
+	if (!l)
+		return -1;
+	g->cols = 1 + COMPARE_PLANS;
+	snprintf(l->cell[0], CELL_BYTES, "noise");
+	for (size_t i = 0; i < COMPARE_PLANS; i++)
+		snprintf(l->cell[1 + i], CELL_BYTES, "%zu runs", compare_plans[i]);
+	if (each_of_summary(g, c, add_noise) != 0)
+		return -1;
+	if (g->rows > 1)
+		write_grid(g,
+			   "The smallest change that so many runs a side find, four times of five");
 	g->rows = 0;
 	return 0;
 }
@@ -346,6 +405,8 @@ static int write_people(const struct comparison *c, const struct compare_view *v
 
 	write_head(&g, c);
 	rc = write_summary(&g, c);
+	if (rc == 0 && v->alpha == COMPARE_ALPHA)
+		rc = write_noise(&g, c);
 	for (size_t k = 0; k < c->kind_cnt && rc == 0; k++)
 		for (size_t s = 1; s < c->set_cnt && rc == 0 && !c->kinds[k].is_single; s++)
 			rc = write_kind(&g, c, &c->kinds[k], s);

@@ -208,7 +208,7 @@ is "$?$(wc -c <out)$(grep -c cut.sqlite err)" 101 'compare refuses a report that
 cmp -k kernel,nothing base.sqlite other.sqlite 2>err
 is "$?$(grep -c "'nothing' is nothing that is compared" err)" 21 'compare refuses an unknown kind'
 is "$(cmp --list-kinds | awk '{ print $1 }' | tr '\n' ' ')" \
-	'wall cpu gpu_busy gpu_idle gpu_memory gpu_copied io step nvtx kernel gpu_copy api osrt file syscall ' '--list-kinds lists all kinds'
+	'cpu instructions wall gpu_busy gpu_idle gpu_memory gpu_copied io step nvtx kernel gpu_copy api osrt file syscall ' '--list-kinds lists all kinds'
 for sql in "$TOP"/exporters/compare/queries/*.sql; do
 	check "$(basename "$sql") has a title, a unit and a place" sh -c '
 		for key in title unit default; do grep -q "^-- $key: ." "$1" || exit 1; done' - "$sql"

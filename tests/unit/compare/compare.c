@@ -117,25 +117,21 @@ static double noise(void)
 	return sum;
 }
 
-/* The table in sightline-compare(1), by noise of 1 %: in four of five comparisons the change is found. */
+/* Noise of 1 %, as in the table in sightline-compare(1): in four of five comparisons the change is found. */
 static void changes_that_so_many_runs_find(void **state)
 {
-	static const struct {
-		unsigned runs;
-		double change;
-	} table[] = {{4, 2.9}, {5, 2.3}, {6, 1.9}, {8, 1.5}, {10, 1.4}, {20, 0.9}};
 	double a[20], b[20], same[20];
 
 	(void)state;
 	srandom(5);
-	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		unsigned found = 0, wrong = 0, n = table[i].runs;
+	for (size_t i = 0; i < COMPARE_PLANS; i++) {
+		unsigned found = 0, wrong = 0, n = (unsigned)compare_plans[i];
 
 		for (int round = 0; round < 1000; round++) {
 			for (unsigned r = 0; r < n; r++) {
 				a[r] = 100 + noise();
 				same[r] = 100 + noise();
-				b[r] = 100 + table[i].change + noise();
+				b[r] = 100 + compare_found(1, i) + noise();
 			}
 			found += compare_same(a, n, b, n) < 0.05;
 			wrong += compare_same(a, n, same, n) < 0.05;
@@ -145,9 +141,40 @@ static void changes_that_so_many_runs_find(void **state)
 	}
 }
 
-static struct compare_kind kinds[] = {
-	{.name = "step"}, {.name = "kernel"}, {.name = "gpu_memory", .is_bytes = true}};
-static const struct comparison known = {.kinds = kinds, .kind_cnt = 3};
+/* 98, 100, 102 and 196, 204: the squares of -2, 0, 2 and -2, 2 per cent over 2 + 1 degrees of freedom. */
+static void noise_of_all_sets(void **state)
+{
+	static struct compare_item items[5] = {{.metric = {98, [METRIC_MIN] = 7}},
+					       {.metric = {100, [METRIC_MIN] = 7}},
+					       {.metric = {102, [METRIC_MIN] = 7}},
+					       {.metric = {196, [METRIC_MIN] = 7}},
+					       {.metric = {204, [METRIC_MIN] = 7}}};
+	static struct compare_kind kind = {.name = "step"};
+	const struct compare_item *a[] = {&items[0], &items[1], &items[2]};
+	const struct compare_item *b[] = {&items[3], &items[4]};
+	struct compare_figure figures[] = {{.is_there = true, .items = a},
+					   {.is_there = true, .items = b}};
+	struct compare_set sets[] = {{.cnt = 3}, {.cnt = 2}};
+	struct compare_row row = {.kind = &kind, .figure = figures};
+	struct comparison c = {.sets = sets, .set_cnt = 2, .rows = &row, .row_cnt = 1};
+
+	(void)state;
+	assert_true(fabs(compare_noise(&c, &row, METRIC_TOTAL) - sqrt(16 / 3.0)) < 1e-9);
+	assert_true(compare_noise(&c, &row, METRIC_MIN) == 0);
+	assert_ptr_equal(compare_steps(&c), &row);
+	/* One run has no noise, nor has a set without the figure. */
+	sets[0].cnt = 1;
+	figures[1].is_there = false;
+	assert_true(isnan(compare_noise(&c, &row, METRIC_TOTAL)));
+	figures[0].is_there = false;
+	assert_null(compare_steps(&c));
+}
+
+static struct compare_kind kinds[] = {{.name = "step"},
+				      {.name = "kernel"},
+				      {.name = "gpu_memory", .is_bytes = true},
+				      {.name = "instructions", .is_count = true}};
+static const struct comparison known = {.kinds = kinds, .kind_cnt = 4};
 
 static void parse(const char *text, int want, enum compare_metric m, char op, double limit,
 		  bool change, bool percent, const char *pattern)
@@ -183,6 +210,8 @@ static void conditions(void **state)
 	parse("gpu_memory<=1.5 GiB", 0, METRIC_TOTAL, 'l', 1.5 * 1073741824, false, false, NULL);
 	parse("kernel[*g[ae]mm*].count > 10", 0, METRIC_COUNT, '>', 10, false, false, "*g[ae]mm*");
 	parse("kernel[a > b].max > +5us", 0, METRIC_MAX, '>', 5000, true, false, "a > b");
+	parse("instructions > +100", 0, METRIC_TOTAL, '>', 100, true, false, NULL);
+	parse("instructions > +100ms", -1, 0, 0, 0, 0, 0, NULL);
 	parse("", -1, 0, 0, 0, 0, 0, NULL);
 	parse("> +3%", -1, 0, 0, 0, 0, 0, NULL);
 	parse("kernel[x > 3", -1, 0, 0, 0, 0, 0, NULL);
@@ -223,6 +252,7 @@ int main(void)
 		cmocka_unit_test(ranks_exactly),
 		cmocka_unit_test(ranks_approximately),
 		cmocka_unit_test(changes_that_so_many_runs_find),
+		cmocka_unit_test(noise_of_all_sets),
 		cmocka_unit_test(conditions),
 		cmocka_unit_test(summaries),
 	};
