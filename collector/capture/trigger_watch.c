@@ -58,6 +58,7 @@ struct trigger_watch {
 	uint32_t open_cnt;
 	struct names *names;
 	bool has_nvtx;
+	uint32_t came; /* triggers of whose ranges one has come, by bits */
 	uint16_t by_hook[SL_HOOK_CNT];
 	uint16_t by_function[SL_GPU_FUNCTION_CNT];
 };
@@ -131,6 +132,18 @@ void trigger_watch_free(struct trigger_watch *w)
 	trigger_gpu_free(w->gpu);
 	trigger_late_free(w->late);
 	free(w);
+}
+
+const struct trigger *trigger_watch_in_vain(const struct trigger_watch *w, uint32_t *i)
+{
+	for (; *i < w->ts->cnt; ++*i) {
+		const struct trigger *t = &w->ts->at[*i];
+
+		if ((t->kind == TRIGGER_NVTX || t->kind == TRIGGER_RANK_LATE) &&
+		    !(w->came >> *i & 1))
+			return &w->ts->at[(*i)++];
+	}
+	return NULL;
 }
 
 void trigger_watch_late_to(struct trigger_watch *w, int fd)
@@ -318,6 +331,7 @@ static void ended(const struct at *at, const struct open_range *r, uint64_t tick
 			 by_domain(at, r->domain) & ~KNOWN;
 	const char *text = r->string ? string_find(at->arena, r->string) : NULL;
 
+	at->w->came |= which;
 	for (uint32_t i = 0; i < at->w->ts->cnt; i++)
 		if (which >> i & 1)
 			took(at, 1u << i, text ? text : at->w->ts->at[i].name, r->ticks, ticks);

@@ -17,6 +17,8 @@ struct trigger_watch *trigger_watch_new(struct triggers *ts, trigger_fire_fn *fi
 /* Everything that came since the last time. */
 void trigger_watch_round(struct trigger_watch *w, struct arenas *as);
 void trigger_watch_free(struct trigger_watch *w);
+/* The next trigger from *@i on of whose ranges none has come to an end: of a name or a domain that the program does not use. NULL: no more. */
+const struct trigger *trigger_watch_in_vain(const struct trigger_watch *w, uint32_t *i);
 /* Steps of ranks are written to @fd (trigger_late.h). */
 void trigger_watch_late_to(struct trigger_watch *w, int fd);
 

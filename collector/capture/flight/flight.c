@@ -442,6 +442,18 @@ bool flight_is_dumping(const struct collector *c)
 	return c->flight && c->flight->state == FLIGHT_DUMPING;
 }
 
+/* A trigger that waits for ranges of a name or domain that never comes fires never, which is to be seen. */
+static void warn_in_vain(const struct flight *f)
+{
+	const struct trigger *t;
+
+	for (uint32_t i = 0; f->trigger.watch && (t = trigger_watch_in_vain(f->trigger.watch, &i));)
+		sl_warn("flight recorder: trigger '%s': no such range has ended in the program: "
+			"ranges "
+			"are named NAME or NAME@DOMAIN, as sightline stats -r nvtx_sum shows them",
+			t->text);
+}
+
 void flight_close(struct collector *c)
 {
 	struct flight *f = c->flight;
@@ -455,6 +467,8 @@ void flight_close(struct collector *c)
 	if (f->state == FLIGHT_READY && f->request.is_there)
 		begin_dump(c);
 	c->arenas.flight.hold = 0;
+	if (!c->report.is_quiet)
+		warn_in_vain(f);
 	if (f->done.held_off && !c->report.is_quiet)
 		sl_warn("flight recorder: %llu further reason%s came too soon after a report for "
 			"one of %s own",

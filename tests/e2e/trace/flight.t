@@ -101,6 +101,9 @@ is $? 0 'steps, one of which takes long'
 check 'a slow step: the report gives the reason' sh -c 'case $1 in "trigger '"'nvtx:step > 20x median'"': step took 6"*) ;; *) exit 1 ;; esac' x "$(meta REASON)"
 is "$(ask "SELECT count(*) FROM NVTX_EVENTS WHERE text = 'step' AND end - start > 590e6")" 1 'a slow step: the report has all of it'
 check 'later ones were too soon for a report of their own' grep -q 'further reason' "$W/err"
+is "$(grep -c 'no such range' "$W/err")" 0 'a trigger whose ranges come: no warning'
+fly vain --trigger='nvtx:step@nowhere > 1ms,nvtx:step > 500s' -- "$P" 40 3 steps 19 60
+is "$(grep -c "trigger 'nvtx:step@nowhere > 1ms': no such range has ended" "$W/err") $(grep -c 'no such range' "$W/err")" '1 1' 'a trigger on a domain that never comes: one line says so'
 if "$PY" -c 'import sys; sys.exit(not (3, 8) <= sys.version_info < (3, 14))' 2>/dev/null; then
 	cat >"$W/slow.py" <<'END'
 import time
