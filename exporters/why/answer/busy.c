@@ -6,9 +6,9 @@
 #include "collector/base/grow.h"
 #include "exporters/why/answer/why.h"
 
-#define IDLE     0.5  /* of the time looked at: the root waits for nothing recorded */
+#define IDLE     0.5  /* of the root's time with a CPU: it waits for nothing recorded */
 #define OWN      0.25 /* likewise: the root's answer is about work, its own or that of others */
-#define WORKS    0.5  /* of that time: another process is busy for so long */
+#define WORKS    0.5  /* of that wait: another process is busy for so long */
 #define PART     0.2  /* of the busiest process: others with as much may be the last */
 #define TOGETHER 0.05 /* of the time looked at: processes that end so close end together */
 #define TAIL     0.1  /* likewise: one process alone at the end */
@@ -144,10 +144,11 @@ int why_find_busy(struct why_busy *b, struct why *y)
 uint32_t why_busy_focus(const struct why_busy *b, const struct why *y)
 {
 	const struct why_busy_process *top = b->list_cnt ? b->list : NULL, *chosen = NULL;
-	int64_t end = INT64_MIN;
+	int64_t end = INT64_MIN, with_cpu = y->ns - y->of_reason[WHY_NO_CPU];
 
-	if ((double)b->idle < IDLE * (double)y->ns || !top ||
-	    (double)b->work > OWN * (double)y->ns ||
+	/* On a busy machine, the root's waits for a CPU are no sign of work. */
+	if ((double)b->idle < IDLE * (double)with_cpu || !top ||
+	    (double)b->work > OWN * (double)with_cpu ||
 	    (double)(top->run + top->ready) < WORKS * (double)b->idle)
 		return WHY_NONE;
 	for (size_t i = 0; i < b->list_cnt; i++)

@@ -168,7 +168,8 @@ static void add_frame(struct places *p, struct stack_so_far *s, uint32_t number)
 {
 	const struct frame *f = &p->frames.list[number];
 
-	s->flags |= f->flags;
+	/* Code of the program's own module that an import runs is no import: it can be changed. */
+	s->flags |= s->rank < RANK_PYTHON ? f->flags : f->flags & ~PLACE_IMPORT;
 	if (!s->has_frames) {
 		s->flags |= f->first_flags;
 		/* The compiler makes the code of a header part of the line that uses it. */

@@ -45,6 +45,21 @@ static void busiest_of_the_workers_is_explained(void **state)
 	assert_int_equal(test.y.busy.list[1].run, 68 * MS);
 }
 
+/* On a busy machine: of each 20 the root waits 7 for events and 12 for a CPU. */
+static void waits_of_the_root_for_a_cpu_are_no_work(void **state)
+{
+	(void)state;
+	report(100);
+	for (int t = 0; t < 100; t += 20) {
+		runs(MAIN, t, t + 1, .ready = t ? t - 12 : 0);
+		call(MAIN, "select", t + 1, t + 8, "loop /me/master.py:9");
+	}
+	worker(CHILD, 2, 99, L(2));
+	ask();
+	assert_true(test.y.busy.is_moved);
+	assert_int_equal(focus(), CHILD);
+}
+
 /* The root's end waits for the last one, though another one did more before. */
 static void last_of_the_workers_is_explained(void **state)
 {
@@ -229,6 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(busiest_of_the_workers_is_explained),
+		TEST(waits_of_the_root_for_a_cpu_are_no_work),
 		TEST(last_of_the_workers_is_explained),
 		TEST(short_command_at_the_end_is_not_explained),
 		TEST(root_that_works_is_explained),

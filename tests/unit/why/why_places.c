@@ -94,6 +94,11 @@ STACK(function_of_pythons_perf_map, "py::work:/me/a.py [JIT]", "work in a.py (ow
 
 STACK(import_of_python, "f <frozen importlib._bootstrap>:1; g /me/a.py:3", "a.py:3 in g (own)",
       PLACE_IMPORT)
+STACK(own_module_that_an_import_runs,
+      "f /me/b.py:9; g <frozen importlib._bootstrap>:1; h /me/a.py:3", "b.py:9 in f (own)", 0)
+STACK(library_that_an_import_runs,
+      "f /usr/lib/python3/json/decoder.py:9; g <frozen importlib._bootstrap>:1; h /me/a.py:3",
+      "a.py:3 in h (own)", PLACE_IMPORT)
 STACK(import_of_a_file, "f <frozen importlib._bootstrap_external>",
       "f in <frozen importlib._bootstrap_external>", PLACE_IMPORT)
 STACK(frozen_module_is_no_import, "f <frozen posixpath>:1; g /me/a.py:3", "a.py:3 in g (own)", 0)
@@ -237,6 +242,8 @@ int main(void)
 		TEST(function_of_a_package),
 		TEST(function_of_pythons_perf_map),
 		TEST(import_of_python),
+		TEST(own_module_that_an_import_runs),
+		TEST(library_that_an_import_runs),
 		TEST(import_of_a_file),
 		TEST(frozen_module_is_no_import),
 		TEST(kernel_is_innermost),
