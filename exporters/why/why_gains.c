@@ -10,20 +10,27 @@
 #define MOSTLY    0.5  /* of the time looked at */
 #define LEAST     0.01 /* of the time looked at: a gain with a smaller upper bound has no line */
 
-/* The sentence for the action of a gain. */
-static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
+static bool is_about_processes(const struct why_culprit *c, uint32_t reason)
+{
+	return (reason == WHY_KERNEL || reason == WHY_TOUCH) && c->is_of_processes;
+}
+
+#define WITHOUT "do without, or "
+
+/* In place of a removal: what to do where the line is needed. */
+static const char *instead_of(const struct why *y, const struct why_gain *g)
 {
 	static const char *const instead[WHY_REASON_CNT] = {
-		[WHY_COMPUTE] = "do without, or compute it once",
-		[WHY_KERNEL] = "do without, or in fewer and larger calls",
+		[WHY_COMPUTE] = WITHOUT "compute it once",
+		[WHY_KERNEL] = WITHOUT "in fewer and larger calls",
 		[WHY_TOUCH] = "keep the memory for use again: one buffer, the allocator's settings "
 			      "(MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_), huge pages",
-		[WHY_FILE] = "do without, or read and write ahead, in larger parts",
+		[WHY_FILE] = WITHOUT "read and write ahead, in larger parts",
 		[WHY_FSYNC] = "less than half as often, or once at the end",
-		[WHY_SOCKET] = "do without, or ask ahead",
-		[WHY_SOCKET_ANY] = "do without, or ask ahead",
-		[WHY_SLEEP] = "do without, or wait for what it waits for",
-		[WHY_POLL] = "do without, or wait for what it waits for",
+		[WHY_SOCKET] = WITHOUT "ask ahead",
+		[WHY_SOCKET_ANY] = WITHOUT "ask ahead",
+		[WHY_SLEEP] = WITHOUT "wait for what it waits for",
+		[WHY_POLL] = WITHOUT "wait for what it waits for",
 		[WHY_IMPORT] = "import it once, later, or not at all",
 		[WHY_PAGE_IN] = "read ahead, or in the order of the file",
 		[WHY_GPU_CALL] = "less than half as many calls, each for more, or none",
@@ -31,9 +38,16 @@ static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
 		[WHY_GPU_LATENCY] = "less than half as many calls, each for more, or none",
 		[WHY_GPU_COPY] = "less than half as many bytes or calls, or from pinned memory",
 	};
-	uint32_t reason =
-		g->culprit == WHY_NONE ? WHY_GPU : why_main_reason(&y->culprits[g->culprit]);
+	const struct why_culprit *c = g->culprit == WHY_NONE ? NULL : &y->culprits[g->culprit];
+	uint32_t reason = c ? why_main_reason(c) : WHY_GPU;
 
+	if (c && is_about_processes(c, reason))
+		return "do without a process of its own for each, or make one for many";
+	return instead[reason] ? instead[reason] : WITHOUT "ahead of time";
+}
+
+static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
+{
 	switch (g->action) {
 	case GAIN_UNLOCK:
 		fputs("not while the lock is held", out);
@@ -51,45 +65,129 @@ static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
 		fputs("do not wait for the GPU there", out);
 		break;
 	default:
-		if ((reason == WHY_KERNEL || reason == WHY_TOUCH) &&
-		    y->culprits[g->culprit].is_of_processes)
-			fputs("do without a process of its own for each, or make one for many",
-			      out);
-		else
-			fputs(instead[reason] ? instead[reason] : "do without, or ahead of time",
-			      out);
+		fputs(instead_of(y, g), out);
 	}
 }
 
-static void put_gain(FILE *out, const struct why *y, const struct why_gain *g, unsigned nr)
+/* "366 to 526 ms"; @high: no more than that is known. */
+static void put_range(FILE *out, const struct why *y, const struct why_gain *g)
 {
-	double all = (double)y->ns;
-	char low[WHY_TIME_MAX], high[WHY_TIME_MAX], range[3 * WHY_TIME_MAX], *unit;
-	char name[96];
+	char low[WHY_TIME_MAX], high[WHY_TIME_MAX], *unit;
 
 	why_time_text(g->lower, low);
 	why_time_text(g->upper, high);
 	unit = strchr(low, ' ');
 	if (g->is_up_to)
-		snprintf(range, sizeof(range), "%s %s", y->has_replay ? "up to" : "at most", high);
+		fprintf(out, "%s %s", y->has_replay ? "up to" : "at most", high);
 	else if (strcmp(low, high) == 0)
-		snprintf(range, sizeof(range), "%s", low);
+		fputs(low, out);
 	else if (unit && strchr(high, ' ') && strcmp(unit, strchr(high, ' ')) == 0)
-		snprintf(range, sizeof(range), "%.*s..%s", (int)(unit - low), low, high);
+		fprintf(out, "%.*s to %s", (int)(unit - low), low, high);
 	else
-		snprintf(range, sizeof(range), "%s..%s", low, high);
-	fprintf(out, "%3u  %-6s  %s (%.1f %%)  ", nr, gain_severity_names[g->severity], range,
-		100 * (double)(g->is_up_to ? g->upper : g->lower) / all);
+		fprintf(out, "%s to %s", low, high);
+}
+
+/* "the wait for a lock" of "waiting for a lock"; what is no wait has a noun of its own. */
+static void put_noun(FILE *out, uint32_t reason)
+{
+	static const char *const nouns[WHY_REASON_CNT] = {
+		[WHY_COMPUTE] = "the computation",
+		[WHY_KERNEL] = "the calls into the kernel",
+		[WHY_TOUCH] = "the first touch of memory",
+		[WHY_GPU_CALL] = "the calls of the GPU's driver",
+		[WHY_GPU_LAUNCH] = "the launches",
+		[WHY_GPU_LATENCY] = "the launches",
+		[WHY_GPU_COPY] = "the copies",
+		[WHY_SLEEP] = "the sleep",
+		[WHY_IMPORT] = "the import",
+		[WHY_CHILD] = "the child process",
+	};
+	const char *text = why_reason_text(reason);
+	size_t verb = strlen("waiting");
+
+	if (nouns[reason])
+		fputs(nouns[reason], out);
+	else if (strncmp(text, "waiting", verb) == 0)
+		fprintf(out, "the wait%s", text + verb);
+	else
+		fputs("the time", out);
+}
+
+/* The line of a gain; without one, its thread and call. */
+static void put_place(FILE *out, const struct why *y, const struct why_gain *g)
+{
+	const char *place = y->walk.places.list[g->place].text;
+	char name[96];
+
 	if (g->place == PLACE_NONE && g->culprit != WHY_NONE) {
-		text_put_people(out, why_thread_text(y, y->culprits[g->culprit].part.thread, name,
-						     sizeof(name)));
-		why_put_call(out, y, &y->culprits[g->culprit].part.cause);
-	} else if (y->walk.places.list[g->place].text)
-		text_put_people(out, y->walk.places.list[g->place].text);
-	fputs(": ", out);
-	put_action(out, y, g);
+		const struct why_culprit *c = &y->culprits[g->culprit];
+
+		fputs(" of ", out);
+		text_put_people(out, why_thread_text(y, c->part.thread, name, sizeof(name)));
+		why_put_call(out, y, &c->part.cause);
+	} else if (place) {
+		fputs(" at ", out);
+		text_put_people(out, place);
+	}
+}
+
+/* "Removing the sleep at t.py:15 in train". */
+static void put_change(FILE *out, const struct why *y, const struct why_gain *g)
+{
+	const struct why_culprit *c = g->culprit == WHY_NONE ? NULL : &y->culprits[g->culprit];
+	uint32_t reason = c ? why_main_reason(c) : WHY_GPU;
+
+	switch (g->action) {
+	case GAIN_UNLOCK:
+		fputs("Moving ", out);
+		put_noun(out, reason);
+		put_place(out, y, g);
+		fputs(" out of the lock", out);
+		return;
+	case GAIN_TOGETHER:
+		fprintf(out, "Doing all %u at the same time", g->cnt);
+		break;
+	case GAIN_LEVEL:
+		if (g->cnt)
+			fprintf(out, "Giving the %u threads equal parts", g->cnt);
+		else
+			fputs("Giving the streams equal parts", out);
+		break;
+	case GAIN_SYNC:
+		fputs("Waiting less for the GPU", out);
+		break;
+	case GAIN_BATCH:
+		fputs("Making fewer calls", out);
+		break;
+	default:
+		fputs("Removing ", out);
+		if (c && is_about_processes(c, reason))
+			fputs("the processes that are made", out);
+		else
+			put_noun(out, reason);
+	}
+	put_place(out, y, g);
+}
+
+/* "  1  bad     Removing the sleep at t.py:15 in train would save 366 to 526 ms of 1.27 s: wait for what it waits for" */
+static void put_gain(FILE *out, const struct why *y, const struct why_gain *g, unsigned nr)
+{
+	bool is_removed = g->action == GAIN_REMOVE || g->action == GAIN_BATCH;
+	const char *instead = is_removed ? instead_of(y, g) : "";
+	char ns[WHY_TIME_MAX];
+
+	fprintf(out, "%3u  %-6s  ", nr, gain_severity_names[g->severity]);
+	put_change(out, y, g);
+	fputs(" would save ", out);
+	put_range(out, y, g);
+	fprintf(out, " of %s", why_time_text(y->ns, ns));
+	if (strncmp(instead, WITHOUT, strlen(WITHOUT)) == 0)
+		instead += strlen(WITHOUT);
+	fprintf(out, *instead ? ": %s" : "", instead);
 	/* A bound alone is not sure, however well the way to it is recorded. */
-	fprintf(out, "%s%s\n", g->is_up_to ? "" : "  ", g->is_up_to ? "" : why_sure_text(g->sure));
+	if (!g->is_up_to && g->sure < WHY_SURE)
+		fprintf(out, " (%s)", why_sure_text(g->sure));
+	putc('\n', out);
 }
 
 void why_put_gains(FILE *out, const struct why *y, bool is_brief)
@@ -106,7 +204,9 @@ void why_put_gains(FILE *out, const struct why *y, bool is_brief)
 		if ((double)g->upper < LEAST * all)
 			continue;
 		if (!nr)
-			fputs(y->has_replay ? "Could be won\n" : "Could be won, at most\n", out);
+			fputs(y->has_replay ? "What to change\n"
+					    : "What to change: bounds, without a replay\n",
+			      out);
 		put_gain(out, y, g, ++nr);
 	}
 	if (!nr && !y->gpu && y->has_replay && (double)y->of_reason[WHY_GPU] >= MOSTLY * all)

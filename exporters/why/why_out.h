@@ -9,6 +9,7 @@
 struct writer;
 
 #define WHY_TIME_MAX 24
+#define WHY_SURE     0.9 /* confidence from which on the way to a line is called sure */
 
 const char *why_time_text(int64_t ns, char buf[WHY_TIME_MAX]);
 /* ", read of /data/x" */

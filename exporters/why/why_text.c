@@ -12,6 +12,7 @@
 #define MOST         0.05  /* of the wall time: a place with more has a line */
 #define CULPRITS_MAX 6
 #define HOPS_SHOWN   4
+#define KERNELS_MAX  3
 
 const char *why_time_text(int64_t ns, char buf[WHY_TIME_MAX])
 {
@@ -82,16 +83,16 @@ void why_put_call(FILE *out, const struct why *y, const struct why_cause *c)
 	put_string(out, y, &y->model.objects, c->object, " of ");
 }
 
-/* ; device vda: 3.1 ms of 3.4 ms */
+/* ; device vda: 3.1 ms of it */
 static void put_disk(FILE *out, const struct why *y, const struct why_part *p)
 {
-	char ns[WHY_TIME_MAX], all[WHY_TIME_MAX];
+	char ns[WHY_TIME_MAX];
 
 	if (!p->disk_ns)
 		return;
 	fputs(p->disk == WHY_NONE ? "; devices" : "; device", out);
 	put_string(out, y, &y->model.objects, p->disk, " ");
-	fprintf(out, ": %s of %s", why_time_text(p->disk_ns, ns), why_time_text(p->ns, all));
+	fprintf(out, ": %s of it", why_time_text(p->disk_ns, ns));
 }
 
 /* The part of a reason with most time, in a line of its own. */
@@ -113,31 +114,36 @@ static void put_part(FILE *out, const struct why *y, const struct why_part *p)
 
 const char *why_sure_text(double sure)
 {
-	return sure >= 0.9 ? "sure" : sure >= 0.6 ? "likely" : "unclear";
+	return sure >= WHY_SURE ? "sure" : sure >= 0.6 ? "likely" : "unclear";
 }
 
-static void put_culprit(FILE *out, const struct why *y, const struct why_culprit *c, unsigned nr,
-			const char *report)
+/* A line of the program, else the thread or the command. */
+static void put_who(FILE *out, const struct why *y, const struct why_culprit *c)
 {
-	int64_t wall = y->ns;
-	uint32_t reason = why_main_reason(c);
-	char buf[96], ns[WHY_TIME_MAX];
+	char buf[96];
 
-	fprintf(out, "%3u  %5.1f %%  %8s  ", nr, 100.0 * (double)c->ns / (double)wall,
-		why_time_text(c->ns, ns));
-	if (c->place == PLACE_NONE) {
-		text_put_people(out, c->process == y->model.threads[y->focus].process
-					     ? why_thread_text(y, c->part.thread, buf, sizeof(buf))
-					     : why_command(y, c->process, buf, sizeof(buf)));
-		fputs(", no stack", out);
+	if (c->place != PLACE_NONE) {
+		why_put_place(out, y, c->place);
+		return;
 	}
-	why_put_place(out, y, c->place);
+	text_put_people(out, c->process == y->model.threads[y->focus].process
+				     ? why_thread_text(y, c->part.thread, buf, sizeof(buf))
+				     : why_command(y, c->process, buf, sizeof(buf)));
+	fputs(", no stack", out);
+}
+
+/* @ns: the time by which lines are ranked. */
+static void put_culprit(FILE *out, const struct why *y, const struct why_culprit *c, unsigned nr,
+			int64_t ns, uint32_t reason, const char *report)
+{
+	char buf[96], time[WHY_TIME_MAX];
+
+	fprintf(out, "%3u  %5.1f %%  %8s  ", nr, 100.0 * (double)ns / (double)y->ns,
+		why_time_text(ns, time));
+	put_who(out, y, c);
 	fprintf(out, ": %s", why_reason_text(reason));
-	why_put_call(out, y, &c->part.cause);
-	put_disk(out, y, &c->part);
-	if (c->of_reason[WHY_NO_CPU] >= c->ns / 10 && reason != WHY_NO_CPU)
-		fprintf(out, " (%s of it without a CPU)",
-			why_time_text(c->of_reason[WHY_NO_CPU], ns));
+	if (reason == c->part.cause.reason || c->part.cause.name == WHY_NONE)
+		why_put_call(out, y, &c->part.cause);
 	if (c->part.thread != y->focus && c->place != PLACE_NONE)
 		fprintf(out, "  [%s]", why_thread_text(y, c->part.thread, buf, sizeof(buf)));
 	fprintf(out, "  %s", why_sure_text(c->sure));
@@ -153,6 +159,60 @@ void why_put_view(FILE *out, const struct why *y, const struct why_culprit *c, c
 	fprintf(out, "\n%21sat worst: ", "");
 	text_put_view(out, report, y->model.threads[c->worst_thread].tid & 0xffffff, c->worst_from,
 		      c->worst_to);
+}
+
+static int64_t weight_on_gpu(const struct why_culprit *c)
+{
+	return c->of_reason[WHY_GPU] + c->of_reason[WHY_GPU_KERNEL];
+}
+
+/* Both are of one array: of equal ones the first is the larger. */
+static bool is_less_on_gpu(const struct why_culprit *a, const struct why_culprit *b)
+{
+	if (weight_on_gpu(a) != weight_on_gpu(b))
+		return weight_on_gpu(a) < weight_on_gpu(b);
+	return a > b;
+}
+
+/* Culprits are in the order of why_weight(). */
+static void put_causes(FILE *out, const struct why *y, bool is_brief, const char *report)
+{
+	double least = 2 * LEAST * (double)y->ns;
+	unsigned nr = 0;
+
+	for (size_t i = 0; i < y->culprits_cnt && nr < (is_brief ? 1 : CULPRITS_MAX); i++) {
+		const struct why_culprit *c = &y->culprits[i];
+
+		if ((double)why_weight(c) < least)
+			break;
+		fputs(nr ? "" : "Causes, without waits for a CPU\n", out);
+		put_culprit(out, y, c, ++nr, why_weight(c), why_cost_of(c), report);
+	}
+}
+
+/* What a GPU computes is its purpose, and no cause: lines of their own. */
+static void put_kernels(FILE *out, const struct why *y, bool is_brief, const char *report)
+{
+	double least = 2 * LEAST * (double)y->ns;
+	const struct why_culprit *last = NULL;
+
+	for (unsigned nr = 0; nr < (is_brief ? 1 : KERNELS_MAX); nr++) {
+		const struct why_culprit *best = NULL;
+
+		for (size_t i = 0; i < y->culprits_cnt; i++)
+			if ((!last || is_less_on_gpu(&y->culprits[i], last)) &&
+			    (!best || is_less_on_gpu(best, &y->culprits[i])))
+				best = &y->culprits[i];
+		if (!best || (double)weight_on_gpu(best) < least)
+			break;
+		fputs(nr ? "" : "Lines whose kernels a GPU works at\n", out);
+		put_culprit(out, y, best, nr + 1, weight_on_gpu(best),
+			    best->of_reason[WHY_GPU] > best->of_reason[WHY_GPU_KERNEL]
+				    ? WHY_GPU
+				    : WHY_GPU_KERNEL,
+			    report);
+		last = best;
+	}
 }
 
 /* The part of the wall time that the shares are relative to, if not all. */
@@ -336,7 +396,6 @@ static void put_reasons(FILE *out, const struct why *y, int64_t wall)
 void why_put_text(FILE *out, const struct why *y, const char *report, bool is_brief)
 {
 	int64_t wall = y->ns;
-	unsigned nr = 0;
 
 	put_head(out, y, report);
 	why_put_hangs(out, y);
@@ -345,13 +404,8 @@ void why_put_text(FILE *out, const struct why *y, const char *report, bool is_br
 		return;
 	}
 	put_reasons(out, y, wall);
-	/* Those with a line come first, so a long one without a line may stand behind short ones. */
-	for (size_t i = 0; i < y->culprits_cnt && nr < (is_brief ? 1 : CULPRITS_MAX); i++) {
-		if ((double)y->culprits[i].ns < 2 * LEAST * (double)wall)
-			continue;
-		fputs(nr ? "" : "By what\n", out);
-		put_culprit(out, y, &y->culprits[i], ++nr, report);
-	}
+	put_causes(out, y, is_brief, report);
+	put_kernels(out, y, is_brief, report);
 	why_put_gains(out, y, is_brief);
 	why_put_tail(out, y);
 	put_steps(out, y);

@@ -423,3 +423,11 @@ uint32_t why_main_reason(const struct why_culprit *c)
 			best = r;
 	return best;
 }
+
+uint32_t why_cost_of(const struct why_culprit *c)
+{
+	struct why_culprit rest = *c;
+
+	rest.of_reason[WHY_GPU] = rest.of_reason[WHY_GPU_KERNEL] = 0;
+	return why_main_reason(&rest);
+}

@@ -133,15 +133,6 @@ static enum gain_action choose(const struct why *y, const struct replay *r, stru
 	return GAIN_LEVEL;
 }
 
-/* The reason with most time that could be saved: all but kernels, the purpose of the GPU. */
-static uint32_t cost_of(const struct why_culprit *c)
-{
-	struct why_culprit rest = *c;
-
-	rest.of_reason[WHY_GPU] = rest.of_reason[WHY_GPU_KERNEL] = 0;
-	return why_main_reason(&rest);
-}
-
 /* ---- replays ---- */
 
 struct tries {
@@ -176,7 +167,7 @@ static bool is_whole(const struct why *y, const struct why_gain *g)
 /* Many calls, each with a cost of its own: the fix is fewer and larger calls. */
 static bool is_many(const struct why_culprit *c)
 {
-	uint32_t reason = cost_of(c);
+	uint32_t reason = why_cost_of(c);
 
 	return c->part.cnt >= MANY &&
 	       (reason == WHY_FSYNC || reason == WHY_GPU_CALL || reason == WHY_GPU_LAUNCH ||
@@ -188,7 +179,7 @@ static bool is_exact(const struct why *y, const struct why_gain *g)
 {
 	const struct why_culprit *c = g->culprit == WHY_NONE ? NULL : &y->culprits[g->culprit];
 
-	return c && (c->is_of_processes || cost_of(c) != WHY_COMPUTE);
+	return c && (c->is_of_processes || why_cost_of(c) != WHY_COMPUTE);
 }
 
 /*
@@ -308,10 +299,10 @@ static int list_gains(struct why *y, size_t cnt)
 			if (k == i || (!(seen >> k & 1) && is_same_line(y, c, &y->culprits[k])))
 				g.culprits |= UINT64_C(1) << k;
 		seen |= g.culprits;
-		g.action = is_behind_lock(y, c)         ? GAIN_UNLOCK
-			   : cost_of(c) == WHY_GPU_SYNC ? GAIN_SYNC
-			   : is_many(c)                 ? GAIN_BATCH
-							: GAIN_REMOVE;
+		g.action = is_behind_lock(y, c)             ? GAIN_UNLOCK
+			   : why_cost_of(c) == WHY_GPU_SYNC ? GAIN_SYNC
+			   : is_many(c)                     ? GAIN_BATCH
+							    : GAIN_REMOVE;
 		if (!add_gain(y, &g))
 			return SQLITE_NOMEM;
 	}
@@ -377,7 +368,7 @@ static int improve(struct why *y, struct replay *first)
 		const struct why_culprit *c = &y->culprits[g->culprit];
 
 		/* The walk has the time in which one stream went on alone, with work that could have been shared out. */
-		if (cost_of(c) == WHY_GPU_UNEVEN) {
+		if (why_cost_of(c) == WHY_GPU_UNEVEN) {
 			g->action = GAIN_LEVEL;
 			g->lower = g->upper = c->of_reason[WHY_GPU_UNEVEN];
 			continue;

@@ -111,6 +111,8 @@ bool why_is_change(const struct why *y, const struct why_culprit *c);
 int64_t why_weight(const struct why_culprit *c);
 /* The reason with most time, other than waiting for a CPU. */
 uint32_t why_main_reason(const struct why_culprit *c);
+/* The reason with most of the time that could be saved: not that of kernels, the purpose of the GPU. */
+uint32_t why_cost_of(const struct why_culprit *c);
 
 void why_put_text(FILE *out, const struct why *y, const char *report, bool is_brief);
 void why_put_json(FILE *out, const struct why *y, const char *report);

@@ -35,9 +35,9 @@ assert len(bars) == 1 + min(8, len(answer.get('gpu', []))), len(bars)
 lines = [' '.join(span['text'] for span in li['below'] if span['attrs']['class'] != 'place') for li in page.all('li')
          if any(span['attrs'].get('class') == 'share' for span in li['below'])]
 want = [' '.join(line.split()) for line in text.splitlines() if re.match(r' {5} *[\d.]+ %  +[\d.]+ (s|ms|us)  [A-Za-z]', line)]
-want = want[:next((i for i, line in enumerate(text.splitlines()) if line == 'By what'), len(want))] if want else want
+want = want[:next((i for i, line in enumerate(text.splitlines()) if line == 'Causes, without waits for a CPU'), len(want))] if want else want
 assert lines == want[:len(lines)] and lines, (lines, want)
-assert len(lines) == text.split('By what')[0].count(' %  '), (lines, text)
+assert len(lines) == text.split('Causes, without waits for a CPU')[0].count(' %  '), (lines, text)
 for gpu in answer.get('gpu', [])[:4]:
     line = next(line for line in text.splitlines() if line.startswith('GPU %d ' % gpu['device']))
     assert any(line in e['text'] for e in page.all('pre')), line

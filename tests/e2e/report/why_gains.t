@@ -60,7 +60,7 @@ is "$(sync_rule sync.sqlite)" bad 'a rule claims what a replay wins'
 is "$(sync_rule result.sqlite)" info 'a rule claims nothing where a replay wins nothing'
 "$BIN" why kernel.sqlite >text
 check 'a kernel is what the GPU is there for' grep -qx "Nothing is to be won but in the GPU's kernels, which take 99.0 %" text
-is "$(grep -c 'Could be won' text)" 0 'a kernel alone: no gain'
+is "$(grep -c 'What to change' text)" 0 'a kernel alone: no gain'
 is "$(gains --nvtx part ranges.sqlite)" 'g.py:101 remove 40.0..40.0 bad
 g.py:102 remove 20.0..20.0 bad' 'ranges: what each gets shorter'
 is "$(gains --gpu 0 launches.sqlite | head -1)" 'g.py:70 batch 26.4..37.0 bad' 'a GPU: how much earlier its work is done'
@@ -74,9 +74,9 @@ is "$("$BIN" why -f json far.sqlite | "$PY" -c 'import json, sys
 print(*sorted("%s %.0f" % (p["reason"], p["ns"] / 1e6) for p in json.load(sys.stdin)["partition"]))')" 'NO_CPU 40 TRACER 20' \
 	'a sample before stands for a time that has none after'
 "$BIN" why lock.sqlite >text
-check 'text: the gain, its share, what to do' grep -q '^  1  severe  75 ms (75.0 %)  g.py:10 in f10: not while the lock is held  sure$' text
+check 'text: the change, the gain, the whole time' grep -q '^  1  severe  Moving the .* at g.py:10 in f10 out of the lock would save 75 ms of 100 ms$' text
 "$BIN" why waits.sqlite >text
-check 'text: two bounds in one unit' grep -q '^  3  bad     13\.\.23 ms (8.1 %)  a.py:1 in f: ' text
+check 'text: two bounds in one unit' grep -q '^  3  bad     Removing .* at a.py:1 in f would save 13 to 23 ms of ' text
 
 # All but the first millisecond of each fork(): the child comes then, and is gone.
 is "$(gains forks.sqlite | head -1)" 'g.py:111 remove 60.0..60.0 bad' 'processes that are made and waited for: one change, nothing else of main()'
@@ -94,7 +94,7 @@ cp lock.sqlite none.sqlite
 sqlite3 none.sqlite 'DELETE FROM SCHED_EVENTS; DELETE FROM SL_SCHED_DETAIL'
 is "$(gains none.sqlite | grep -v 'up to$')" '' 'without context switches: bounds only'
 "$BIN" why none.sqlite >text
-check 'without context switches: the heading says so' grep -q '^Could be won, at most$' text
+check 'without context switches: the heading says so' grep -q '^What to change: bounds, without a replay$' text
 cp lock.sqlite bare.sqlite
 sqlite3 bare.sqlite 'DELETE FROM SCHED_EVENTS; DELETE FROM SL_SCHED_DETAIL; DELETE FROM COMPOSITE_EVENTS'
 is "$("$BIN" analyze -f json bare.sqlite | "$PY" -c 'import json, re, sys

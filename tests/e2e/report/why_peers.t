@@ -44,6 +44,6 @@ profile noise -t osrt "$PY" noise.py >out 2>err
 "$BIN" why "$R" >why 2>&1
 # shellcheck disable=SC2034 # in eval
 line=$(grep -n CULPRIT noise.py | cut -d: -f1)
-check 'the thread at the other end is to blame' eval 'sed -n "/^By what/,/^Could be/p" why | sed -n 2p | grep -q "noise.py:$line in slow: sleeping"'
+check 'the thread at the other end is to blame' eval 'sed -n "/^Causes/,/^What to change/p" why | sed -n 2p | grep -q "noise.py:$line in slow: sleeping"'
 check 'processes that talk to each other are not named' eval 'for p in $(q "$R" "SELECT globalPid >> 24 & 0xffffff FROM SL_PROCESS_TREE WHERE kind = 1"); do ! grep -q "$p\\]" why || exit 1; done'
 done_testing

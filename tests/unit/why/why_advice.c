@@ -39,30 +39,32 @@ static void bounds_of_gains(void **state)
 	test.y.gains_cnt = 5;
 	for (size_t i = 0; i < 5; i++)
 		test.y.gains[i].place = test.y.culprits[0].place;
-	assert_string_equal(text_of(put_gains),
-			    "Could be won\n"
-			    "  1  bad     20..30 ms (18.2 %)  a.py:1 in f1: do "
-			    "without, or compute it once  sure\n"
-			    "  2  bad     800 us..2.0 ms (0.7 %)  a.py:1 in f1: "
-			    "do without, or compute it once  likely\n"
-			    "  3  note    7.0 ms (6.4 %)  a.py:1 in f1: do "
-			    "without, or compute it once  unclear\n"
-			    "  4  bad     up to 9.0 ms (8.2 %)  a.py:1 in f1: "
-			    "do without, or compute it once\n");
+	assert_string_equal(
+		text_of(put_gains),
+		"What to change\n"
+		"  1  bad     Removing the computation at a.py:1 in f1 would save 20 to "
+		"30 ms of 110 ms: compute it once\n"
+		"  2  bad     Removing the computation at a.py:1 in f1 would save 800 us "
+		"to 2.0 ms of 110 ms: compute it once (likely)\n"
+		"  3  note    Removing the computation at a.py:1 in f1 would save 7.0 ms "
+		"of 110 ms: compute it once (unclear)\n"
+		"  4  bad     Removing the computation at a.py:1 in f1 would save up to "
+		"9.0 ms of 110 ms: compute it once\n");
 	/* A hundredth of 110 ms is 1.1. */
 	test.y.gains_cnt = 1;
 	test.y.gains[0].upper = 1099999;
 	assert_string_equal(text_of(put_gains), "");
 	test.y.gains[0].upper = 1100000;
-	assert_non_null(strstr(text_of(put_gains), "Could be won"));
+	assert_non_null(strstr(text_of(put_gains), "What to change"));
 	test.y.has_replay = false;
 	test.y.gains[0].is_up_to = true;
-	assert_line(text_of(put_gains), "Could be won, at most");
-	assert_non_null(strstr(written, "at most 1.1 ms (1.0 %)"));
+	assert_line(text_of(put_gains), "What to change: bounds, without a replay");
+	assert_non_null(strstr(written, "would save at most 1.1 ms of 110 ms"));
 }
 
-/* What to do, by action and reason. */
-static void advice(enum gain_action action, uint32_t reason, uint32_t cnt, const char *want)
+/* What to do, by action and reason: as a condition, and the sentence that begins with @change. */
+static void advice(enum gain_action action, uint32_t reason, uint32_t cnt, const char *change,
+		   const char *want)
 {
 	struct why_gain *g = &test.y.gains[0];
 	struct why_culprit *c = &test.y.culprits[0];
@@ -73,8 +75,8 @@ static void advice(enum gain_action action, uint32_t reason, uint32_t cnt, const
 	g->cnt = cnt;
 	g->culprit = 0;
 	test.y.gains_cnt = 1;
-	if (!strstr(text_of(put_gains), want))
-		fail_msg("no '%s' in %s", want, written);
+	if (!strstr(text_of(put_gains), change))
+		fail_msg("no '%s' in %s", change, written);
 	text_of(put_json);
 	assert_string_equal(value_of(written, "$.gains[0].conditions[0]"), want);
 	assert_string_equal(value_of(written, "$.gains[0].action"), gain_action_name(action));
@@ -86,27 +88,48 @@ static void advice_by_action_and_reason(void **state)
 	program();
 	ask();
 	test.y.culprits[0].is_of_processes = false;
-	advice(GAIN_UNLOCK, WHY_SLEEP, 0, "not while the lock is held");
-	advice(GAIN_TOGETHER, WHY_SLEEP, 3, "all 3 at the same time");
-	advice(GAIN_LEVEL, WHY_SLEEP, 4, "equal parts for the 4 threads");
-	advice(GAIN_LEVEL, WHY_GPU_UNEVEN, 0, "equal parts for the streams");
-	advice(GAIN_SYNC, WHY_GPU_SYNC, 0, "do not wait for the GPU there");
-	advice(GAIN_REMOVE, WHY_COMPUTE, 0, "do without, or compute it once");
-	advice(GAIN_REMOVE, WHY_KERNEL, 0, "do without, or in fewer and larger calls");
-	advice(GAIN_REMOVE, WHY_FILE, 0, "do without, or read and write ahead, in larger parts");
-	advice(GAIN_BATCH, WHY_FSYNC, 0, "less than half as often, or once at the end");
-	advice(GAIN_REMOVE, WHY_SOCKET, 0, "do without, or ask ahead");
-	advice(GAIN_REMOVE, WHY_POLL, 0, "do without, or wait for what it waits for");
-	advice(GAIN_REMOVE, WHY_IMPORT, 0, "import it once, later, or not at all");
-	advice(GAIN_REMOVE, WHY_PAGE_IN, 0, "read ahead, or in the order of the file");
-	advice(GAIN_BATCH, WHY_GPU_CALL, 0, "less than half as many calls, each for more, or none");
-	advice(GAIN_BATCH, WHY_GPU_COPY, 0,
+	advice(GAIN_UNLOCK, WHY_SLEEP, 0, "Moving the sleep at a.py:9 in f9 out of the lock would",
+	       "not while the lock is held");
+	advice(GAIN_TOGETHER, WHY_SLEEP, 3, "Doing all 3 at the same time at a.py:9 in f9 would",
+	       "all 3 at the same time");
+	advice(GAIN_LEVEL, WHY_SLEEP, 4, "Giving the 4 threads equal parts at a.py:9 in f9 would",
+	       "equal parts for the 4 threads");
+	advice(GAIN_LEVEL, WHY_GPU_UNEVEN, 0, "Giving the streams equal parts at a.py:9",
+	       "equal parts for the streams");
+	advice(GAIN_SYNC, WHY_GPU_SYNC, 0, "Waiting less for the GPU at a.py:9 in f9 would",
+	       "do not wait for the GPU there");
+	advice(GAIN_REMOVE, WHY_COMPUTE, 0, "Removing the computation at a.py:9 in f9 would",
+	       "do without, or compute it once");
+	advice(GAIN_REMOVE, WHY_KERNEL, 0, ": in fewer and larger calls\n",
+	       "do without, or in fewer and larger calls");
+	advice(GAIN_REMOVE, WHY_FILE, 0, "Removing the wait for a file at a.py:9 in f9 would",
+	       "do without, or read and write ahead, in larger parts");
+	advice(GAIN_BATCH, WHY_FSYNC, 0, "Making fewer calls at a.py:9 in f9 would",
+	       "less than half as often, or once at the end");
+	advice(GAIN_REMOVE, WHY_SOCKET, 0, "Removing the wait for the network at",
+	       "do without, or ask ahead");
+	advice(GAIN_REMOVE, WHY_POLL, 0, ": wait for what it waits for\n",
+	       "do without, or wait for what it waits for");
+	advice(GAIN_REMOVE, WHY_IMPORT, 0, "Removing the import at",
+	       "import it once, later, or not at all");
+	advice(GAIN_REMOVE, WHY_PAGE_IN, 0, "Removing the wait for a page of memory at",
+	       "read ahead, or in the order of the file");
+	advice(GAIN_BATCH, WHY_GPU_CALL, 0, ": less than half as many calls, each for more",
+	       "less than half as many calls, each for more, or none");
+	advice(GAIN_BATCH, WHY_GPU_COPY, 0, "Making fewer calls at",
 	       "less than half as many bytes or calls, or from pinned memory");
-	advice(GAIN_REMOVE, WHY_PIPE, 0, "do without, or ahead of time");
+	advice(GAIN_REMOVE, WHY_PIPE, 0, ": ahead of time\n", "do without, or ahead of time");
+	advice(GAIN_REMOVE, WHY_GPU_SYNC, 0,
+	       "Removing the wait for the GPU, which then has nothing",
+	       "do without, or ahead of time");
+	advice(GAIN_REMOVE, WHY_GIL, 0, "Removing the wait for the GIL at",
+	       "do without, or ahead of time");
+	advice(GAIN_REMOVE, WHY_BLOCKED, 0, "Removing the time at", "do without, or ahead of time");
 	test.y.culprits[0].is_of_processes = true;
-	advice(GAIN_REMOVE, WHY_KERNEL, 0,
+	advice(GAIN_REMOVE, WHY_KERNEL, 0, "Removing the processes that are made at a.py:9 in f9",
 	       "do without a process of its own for each, or make one for many");
-	advice(GAIN_REMOVE, WHY_SLEEP, 0, "do without, or wait for what it waits for");
+	advice(GAIN_REMOVE, WHY_SLEEP, 0, "Removing the sleep at a.py:9 in f9 would",
+	       "do without, or wait for what it waits for");
 }
 
 /* Where more than a fifth is not recorded, a line before the gains states it. A GPU that works most of the time has nothing to be won. */
