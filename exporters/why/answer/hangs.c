@@ -6,19 +6,9 @@
 
 #include "collector/base/grow.h"
 #include "exporters/why/answer/why.h"
-#include "exporters/why/walk/reason.h"
 #include "exporters/why/walk/walk_parts.h"
 
 #define DEATH 50000000 /* ns on a CPU at most between a wait and the end of a killed thread */
-
-/* The row of the look at the thread, if it waited in a call then; NULL: there is none. */
-static const struct why_open *open_of(const struct why_model *m, uint32_t thread)
-{
-	for (size_t i = 0; i < m->opens_cnt; i++)
-		if (m->opens[i].thread == thread)
-			return &m->opens[i];
-	return NULL;
-}
 
 /* The switch with which a killed thread went into its last wait; WHY_NONE: it was at work. */
 static uint32_t last_wait_of_killed(const struct why_model *m, const struct why_thread *t)
@@ -41,31 +31,11 @@ static uint32_t last_wait_of_killed(const struct why_model *m, const struct why_
 	return WHY_NONE;
 }
 
-/* The reason of a wait of which only the call is known. */
-static void refine(struct walk *w, struct why_cause *cause, const struct why_open *o)
-{
-	if (!o)
-		return;
-	if (cause->name == WHY_NONE) {
-		cause->name = o->name;
-		cause->object = o->object;
-	}
-	if (cause->reason != WHY_BLOCKED && cause->reason != WHY_QUEUE)
-		return;
-	if (o->owner != WHY_NONE && o->is_lock)
-		cause->reason = WHY_LOCK;
-	else if (o->owner != WHY_NONE &&
-		 w->m->threads[o->owner].process == w->m->threads[o->thread].process)
-		cause->reason = WHY_JOIN;
-	else if (cause->reason == WHY_BLOCKED)
-		cause->reason = reason_of_name(w, o->name, o->object);
-}
-
 static bool add(struct why_hangs *h, struct why *y, uint32_t thread, uint32_t wait, int64_t from,
 		int64_t to)
 {
 	const struct why_thread *t = &y->model.threads[thread];
-	const struct why_open *o = open_of(&y->model, thread);
+	const struct why_open *o = walk_open_wait(&y->model, thread);
 	struct why_hang hang = {
 		.thread = thread, .ns = to - from, .owner = o ? o->owner : WHY_NONE};
 	double sure;
@@ -79,7 +49,7 @@ static bool add(struct why_hangs *h, struct why *y, uint32_t thread, uint32_t wa
 		hang.cause = walk_cause_of_wait(&y->walk, t, s->time, s->is_on_disk, &sure);
 		hang.is_killed = wait + 1 < t->switches_cnt;
 	}
-	refine(&y->walk, &hang.cause, o);
+	walk_add_open(&y->walk, &hang.cause, o);
 	if (!grow(&h->list, h->list_cnt, &h->list_room, sizeof(hang)))
 		return false;
 	h->list[h->list_cnt++] = hang;
@@ -94,7 +64,7 @@ static bool find(struct why_hangs *h, struct why *y)
 		const struct why_thread *t = &m->threads[i];
 		const struct why_switch *last =
 			t->switches_cnt ? &t->switches[t->switches_cnt - 1] : NULL;
-		const struct why_open *o = open_of(m, i);
+		const struct why_open *o = walk_open_wait(m, i);
 		int64_t end = o ? o->time : m->wall.end;
 		uint32_t killed = last_wait_of_killed(m, t);
 		bool ok = true;

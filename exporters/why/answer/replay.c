@@ -367,23 +367,12 @@ static void end_back(struct run *r, uint32_t thread)
 /* A thread begins when its parent has come to the time of its birth. */
 static void be_born(struct run *r, uint32_t thread)
 {
-	const struct why_model *m = &r->y->model;
-	const struct why_thread *t = &m->threads[thread];
 	struct track *k = &r->tracks[thread];
-	uint32_t parent = t->switches[0].is_in ? t->switches[0].waker : WHY_NONE;
+	uint32_t parent = why_maker(&r->y->model, thread);
 	int64_t *now = now_of(r, thread);
 
-	if (parent == WHY_NONE || parent == thread || !m->threads[parent].switches_cnt) {
-		long number = id_map_find(&m->pids, m->processes[t->process].parent);
-
-		parent = m->processes[t->process].main_thread;
-		if (parent == thread)
-			parent = number < 0 ? WHY_NONE : m->processes[number].main_thread;
-	}
-	if (parent != WHY_NONE && parent != thread && m->threads[parent].switches_cnt)
+	if (parent != WHY_NONE)
 		come_to(r, parent, k->end);
-	else
-		parent = WHY_NONE;
 	if (parent != WHY_NONE)
 		replay_job_begins(r, thread, parent);
 	for (size_t v = 0; v < r->cnt; v++)

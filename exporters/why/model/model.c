@@ -233,6 +233,22 @@ static void find_births(struct why_model *m)
 	}
 }
 
+uint32_t why_maker(const struct why_model *m, uint32_t thread)
+{
+	const struct why_thread *t = &m->threads[thread];
+	uint32_t maker = t->switches_cnt && t->switches[0].is_in ? t->switches[0].waker : WHY_NONE;
+
+	if (maker == WHY_NONE || maker == thread || !m->threads[maker].switches_cnt) {
+		long number = id_map_find(&m->pids, m->processes[t->process].parent);
+
+		maker = m->processes[t->process].main_thread;
+		if (maker == thread)
+			maker = number < 0 ? WHY_NONE : m->processes[number].main_thread;
+	}
+	return maker != WHY_NONE && maker != thread && m->threads[maker].switches_cnt ? maker
+										      : WHY_NONE;
+}
+
 static bool lost_row(struct why_model *m, sqlite3_stmt *stmt)
 {
 	m->lost = sqlite3_column_int64(stmt, 0);

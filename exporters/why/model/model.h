@@ -240,6 +240,11 @@ void why_model_free(struct why_model *m);
 /* The text of error @rc; lack of memory in this program is no error of @db. */
 const char *why_error_text(sqlite3 *db, int rc);
 
+/*
+ * The thread that made a thread: the one that woke it first, else its process's main thread, or that of the parent process.
+ * WHY_NONE: not known, or without switches.
+ */
+uint32_t why_maker(const struct why_model *m, uint32_t thread);
 /* The number of a thread, a new one if it has none; WHY_NONE: no memory. */
 uint32_t why_model_thread(struct why_model *m, int64_t tid);
 /* The number of a known thread, or WHY_NONE. */
@@ -283,6 +288,8 @@ uint64_t why_socket_key(int64_t file);
 /* The last use of @object, one of @does, by a thread other than @thread, that begins by @to and ends after @from; NULL: none. */
 const struct why_use *why_last_use(const struct why_model *m, uint64_t object, uint32_t does,
 				   uint32_t thread, int64_t from, int64_t to);
+/* Is the other end of a connection recorded, too? */
+bool why_has_end(const struct why_model *m, int64_t file);
 /* May a message sent over socket @file arrive in process @pid at @time, at the socket that a call @waits_on (NULL: any)? */
 bool why_reaches(const struct why_model *m, int64_t file, int64_t time, int64_t pid,
 		 const struct why_object *waits_on);

@@ -123,10 +123,22 @@ const struct why_object *why_object_of(const struct why_thread *t, const struct 
 	return i < t->objects_cnt && t->objects[i].start == c->start ? &t->objects[i] : NULL;
 }
 
+static size_t first_end(const struct why_model *m, int64_t file)
+{
+	return search_first(i, 0, m->ends_cnt, m->ends[i].file < file);
+}
+
+bool why_has_end(const struct why_model *m, int64_t file)
+{
+	size_t i = first_end(m, file);
+
+	return i < m->ends_cnt && m->ends[i].file == file;
+}
+
 bool why_reaches(const struct why_model *m, int64_t file, int64_t time, int64_t pid,
 		 const struct why_object *waits_on)
 {
-	size_t low = search_first(i, 0, m->ends_cnt, m->ends[i].file < file);
+	size_t low = first_end(m, file);
 
 	/* The address of the file itself is not known. */
 	if (low == m->ends_cnt || m->ends[low].file != file)

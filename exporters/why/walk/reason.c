@@ -153,10 +153,24 @@ static uint8_t kind_of_object(const char *path)
 		const char *start;
 		uint8_t reason;
 	} kinds[] = {
-		{"pipe:", WHY_PIPE},           {"/dev/pts/", WHY_POLL},   {"/dev/tty", WHY_POLL},
-		{"tcp", WHY_SOCKET},           {"udp", WHY_SOCKET},       {"unix:", WHY_SOCKET_ANY},
-		{"socket:", WHY_SOCKET_ANY},   {"anon_inode:", WHY_POLL}, {"inotify", WHY_POLL},
-		{"/dev/nvidia", WHY_GPU_CALL}, {"fifo:", WHY_PIPE},
+		{"pipe:", WHY_PIPE},
+		{"/dev/pts/", WHY_POLL},
+		{"/dev/tty", WHY_POLL},
+		/* A peer on the same machine. */
+		{"tcp:127.", WHY_SOCKET_ANY},
+		{"tcp6:[::1]", WHY_SOCKET_ANY},
+		{"udp:127.", WHY_SOCKET_ANY},
+		{"udp6:[::1]", WHY_SOCKET_ANY},
+		{"tcp6:[::ffff:127.", WHY_SOCKET_ANY},
+		{"udp6:[::ffff:127.", WHY_SOCKET_ANY},
+		{"tcp", WHY_SOCKET},
+		{"udp", WHY_SOCKET},
+		{"unix:", WHY_SOCKET_ANY},
+		{"socket:", WHY_SOCKET_ANY},
+		{"anon_inode:", WHY_POLL},
+		{"inotify", WHY_POLL},
+		{"/dev/nvidia", WHY_GPU_CALL},
+		{"fifo:", WHY_PIPE},
 	};
 
 	for (size_t i = 0; path && i < sizeof(kinds) / sizeof(*kinds); i++)

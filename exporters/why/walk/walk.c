@@ -174,25 +174,52 @@ void walk_wake(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake)
 	if (wake->waker == WHY_NONE && w->m->follows_calls) {
 		/* A way that leads nowhere has not ended the wait. */
 		wake->woken = until;
-		if (walk_waits_for_others(wake->cause.reason) && wake->sure > MATCHED)
+		if (back && walk_waits_for_others(wake->cause.reason) && wake->sure > MATCHED)
 			wake->sure = MATCHED;
 	}
+}
+
+/* Is @thread among those that wait on the way to @at? */
+static bool is_on_way(const struct walk *w, const struct at *at, uint32_t thread)
+{
+	if (at->thread == thread)
+		return true;
+	for (uint32_t hop = at->hop; hop; hop = w->hops[hop].parent)
+		if (w->hops[hop].thread == thread)
+			return true;
+	return false;
+}
+
+/*
+ * [@from, @to) of a wait of @at->thread that @next->thread ended; before its birth, what the thread that made it did. Where that is
+ * not known, or waits itself on the way, the time is @cause's.
+ */
+static void follow_maker(struct walk *w, const struct at *at, const struct at *next,
+			 const struct why_cause *cause, double sure, int64_t from, int64_t to)
+{
+	int64_t born = earlier(to, later(from, w->m->threads[next->thread].birth));
+	struct at maker = *next;
+
+	maker.depth++;
+	maker.thread = born > from ? why_maker(w->m, next->thread) : WHY_NONE;
+	if (maker.thread == WHY_NONE || maker.depth >= DEPTH_MAX || is_on_way(w, at, maker.thread))
+		walk_leaf(w, at, cause, born - from, sure);
+	else
+		follow_maker(w, at, &maker, cause, sure, from, born);
+	walk_at(w, *next, born, to);
 }
 
 /* [@from, @woken) of a wait that the waker ended. */
 static void follow(struct walk *w, const struct at *at, const struct why_wake *wake, int64_t from,
 		   int64_t woken)
 {
-	/* Time before the birth of the waker is not due to the waker. */
-	int64_t begin = earlier(woken, later(from, w->m->threads[wake->waker].birth));
 	struct at next = *at;
 
-	walk_leaf(w, at, &wake->cause, begin - from, wake->sure);
 	next.sure *= wake->edge_sure;
 	next.hop = walk_hop(w, at, &wake->cause);
 	next.thread = wake->waker;
 	next.depth++;
-	walk_at(w, next, begin, woken);
+	follow_maker(w, at, &next, &wake->cause, wake->sure, from, woken);
 }
 
 /* [@from, @to) of the wait that begins with switch @i. */
@@ -203,6 +230,10 @@ static void wait(struct walk *w, const struct at *at, size_t i, int64_t from, in
 	int64_t woken;
 
 	walk_wake(w, at->thread, i, &wake);
+	if (wake.waker == WHY_NONE && !w->span)
+		walk_series(w, at->thread, i, &wake);
+	if (wake.is_series && is_on_way(w, at, wake.waker))
+		wake.waker = WHY_NONE;
 	cause = wake.cause;
 	woken = w->span ? to : later(from, earlier(wake.woken, to));
 	if (wake.waker == WHY_NONE || at->depth >= DEPTH_MAX || w->span) {
@@ -297,6 +328,20 @@ static void guess(struct walk *w, const struct at *at, int64_t from, int64_t to)
 	}
 }
 
+/* A thread without any event that waits at the end: it hung before the recording began. */
+static bool hung(struct walk *w, const struct at *at, int64_t from, int64_t to)
+{
+	const struct why_thread *t = &w->m->threads[at->thread];
+	const struct why_open *o = walk_open_wait(w->m, at->thread);
+	struct why_cause cause = {WHY_BLOCKED, PLACE_NONE, WHY_NONE, WHY_NONE};
+
+	if (!o || t->calls_cnt || t->gpu_cnt || t->system_cnt || t->samples_cnt)
+		return false;
+	walk_add_open(w, &cause, o);
+	walk_leaf(w, at, &cause, to - from, SURE);
+	return true;
+}
+
 static void states(struct walk *w, const struct at *at, int64_t from, int64_t to)
 {
 	const struct why_thread *t = &w->m->threads[at->thread];
@@ -306,7 +351,8 @@ static void states(struct walk *w, const struct at *at, int64_t from, int64_t to
 	int64_t x = from;
 
 	if (!t->switches_cnt) {
-		guess(w, at, from, to);
+		if (!hung(w, at, from, to))
+			guess(w, at, from, to);
 		return;
 	}
 	if (i == t->switches_cnt) {
@@ -401,10 +447,11 @@ int walk_open(struct walk *w, const struct why_model *m)
 		return rc;
 	w->reason_of = calloc(m->names.cnt + 1, 1);
 	w->object_is = calloc(m->objects.cnt + 1, 1);
+	w->series = calloc(m->threads_cnt + 1, sizeof(*w->series));
 	w->range_of = calloc(m->range_names_cnt + 1, sizeof(*w->range_of));
 	for (size_t i = 0; w->range_of && i < m->range_names_cnt; i++)
 		w->range_of[i] = places_of_range(&w->places, m->range_names[i].text);
-	if (!w->reason_of || !w->object_is || !w->range_of ||
+	if (!w->reason_of || !w->object_is || !w->series || !w->range_of ||
 	    !grow(&w->hops, w->hops_cnt, &w->hops_room, sizeof(*w->hops)))
 		return SQLITE_NOMEM;
 	w->hops[w->hops_cnt++] = (struct why_hop){0};
@@ -433,6 +480,7 @@ void walk_free(struct walk *w)
 	slots_free(&w->hop_of);
 	free(w->reason_of);
 	free(w->object_is);
+	free(w->series);
 	free(w->range_of);
 	free(w->pieces);
 }

@@ -57,6 +57,14 @@ struct why_wake {
 	double edge_sure; /* of the waker */
 	int64_t woken;    /* when the thread had become runnable; INT64_MAX: never */
 	uint32_t waker;   /* the thread that the wait is due to; WHY_NONE: a timer, or not known */
+	bool is_series;   /* the waker is that of a later wait at the same place: walk_series() */
+};
+
+/* Waits of a thread that are one with what ended them: those that begin with switches in [@first, @last). */
+struct why_series {
+	size_t first, last;
+	uint32_t
+		waker; /* of the wait that begins with @last; WHY_NONE: a time limit, or not known */
 };
 
 typedef void walk_span(void *ctx, const struct why_cause *cause, int64_t ns);
@@ -72,7 +80,8 @@ struct walk {
 	struct slots leaf_of, hop_of;
 	uint8_t *reason_of; /* by number of a name: enum why_reason + 1, WHY_IO; 0: not looked up */
 	uint8_t *object_is; /* likewise by number of an object */
-	walk_span *span;    /* of walk_own() */
+	struct why_series *series; /* by thread: the one last looked at */
+	walk_span *span;           /* of walk_own() */
 	void *span_ctx;
 	walk_seen *seen; /* NULL: only sums are kept */
 	void *seen_ctx;

@@ -89,6 +89,9 @@ static uint32_t refine(struct walk *w, const struct why_thread *t, const struct 
 		return WHY_SLEEP;
 	if (reason == WHY_QUEUE && (object = why_object_of(t, c)) && object->is_lock)
 		return WHY_LOCK;
+	if (reason == WHY_SOCKET && (object = why_object_of(t, c)) &&
+	    why_has_end(w->m, object->object))
+		return WHY_SOCKET_ANY;
 	return reason;
 }
 
@@ -179,8 +182,43 @@ static const struct why_fault *fault_at(const struct why_thread *t, int64_t time
 	return f;
 }
 
-struct why_cause walk_cause_of_wait(struct walk *w, const struct why_thread *t, int64_t time,
-				    bool is_on_disk, double *sure)
+const struct why_open *walk_open_wait(const struct why_model *m, uint32_t thread)
+{
+	for (size_t i = 0; i < m->opens_cnt; i++)
+		if (m->opens[i].thread == thread)
+			return &m->opens[i];
+	return NULL;
+}
+
+void walk_add_open(struct walk *w, struct why_cause *cause, const struct why_open *o)
+{
+	if (!o)
+		return;
+	if (cause->name == WHY_NONE) {
+		cause->name = o->name;
+		cause->object = o->object;
+	}
+	if (cause->reason != WHY_BLOCKED && cause->reason != WHY_QUEUE)
+		return;
+	if (o->owner != WHY_NONE && o->is_lock)
+		cause->reason = WHY_LOCK;
+	else if (o->owner != WHY_NONE &&
+		 w->m->threads[o->owner].process == w->m->threads[o->thread].process)
+		cause->reason = WHY_JOIN;
+	else if (cause->reason == WHY_BLOCKED)
+		cause->reason = reason_of_name(w, o->name, o->object);
+}
+
+/* Is @time the beginning of the last wait, which did not end? */
+static bool is_open(const struct why_thread *t, int64_t time)
+{
+	const struct why_switch *last = t->switches_cnt ? &t->switches[t->switches_cnt - 1] : NULL;
+
+	return last && last->time == time && !last->is_in && !last->is_end;
+}
+
+static struct why_cause cause_of_wait(struct walk *w, const struct why_thread *t, int64_t time,
+				      bool is_on_disk, double *sure)
 {
 	struct why_cause cause = {WHY_BLOCKED, PLACE_NONE, WHY_NONE, WHY_NONE};
 	const struct why_call *c = walk_call_at(t->gpu, t->gpu_cnt, time);
@@ -209,5 +247,19 @@ struct why_cause walk_cause_of_wait(struct walk *w, const struct why_thread *t, 
 	/* Outside of any call, only the memory itself makes a thread wait for a device. */
 	if (is_on_disk && t->calls_cnt)
 		cause.reason = WHY_PAGE_IN;
+	return cause;
+}
+
+struct why_cause walk_cause_of_wait(struct walk *w, const struct why_thread *t, int64_t time,
+				    bool is_on_disk, double *sure)
+{
+	struct why_cause cause = cause_of_wait(w, t, time, is_on_disk, sure);
+
+	uint32_t reason = cause.reason;
+
+	if (is_open(t, time))
+		walk_add_open(w, &cause, walk_open_wait(w->m, (uint32_t)(t - w->m->threads)));
+	if (cause.reason != reason)
+		*sure = SURE;
 	return cause;
 }

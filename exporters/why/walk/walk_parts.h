@@ -51,6 +51,10 @@ struct why_cause walk_cause_of_call(struct walk *w, const struct why_thread *t,
 /* Why the thread left the CPU at @time. */
 struct why_cause walk_cause_of_wait(struct walk *w, const struct why_thread *t, int64_t time,
 				    bool is_on_disk, double *sure);
+/* The row of the look at a thread whose last wait did not end; NULL: there is none. */
+const struct why_open *walk_open_wait(const struct why_model *m, uint32_t thread);
+/* What that row adds to @cause; NULL: nothing. */
+void walk_add_open(struct walk *w, struct why_cause *cause, const struct why_open *o);
 /* The place of the innermost range of a thread at @time; PLACE_NONE: none. */
 uint32_t walk_range(const struct walk *w, uint32_t thread, int64_t time);
 /* Calls @part for each part of [@from, @to) in which the thread has the same innermost range. */
@@ -85,6 +89,11 @@ int64_t walk_disk_ns(const struct walk *w, uint32_t thread, uint32_t reason, int
 		     int64_t to);
 void walk_disk_find(struct walk *w, uint32_t thread, uint32_t reason, int64_t from, int64_t to);
 void walk_disk_add(struct walk *w, uint32_t *disk, int64_t *ns);
+/*
+ * walk_series.c: the wait that begins with switch @i ended by its time limit, as those after it at the same place did, up to one
+ * that a thread ended: that thread, in @wake.
+ */
+void walk_series(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake);
 /* walk_gil.c: the thread of the same process that runs while @thread waits for the GIL; WHY_NONE: none. */
 uint32_t walk_gil_holder(const struct why_model *m, uint32_t thread, int64_t from, int64_t to);
 /*

@@ -456,9 +456,41 @@ static void call_that_is_over_is_no_reason(void **state)
 	assert_near(of_reason(WHY_BLOCKED), 20);
 }
 
+/* A wait of 10-30 for a peer elsewhere, of which the other end is recorded, or not. */
+static void receives(bool has_end)
+{
+	main_waits();
+	call(MAIN, "recv", 10, 30, LINE_1, .path = "tcp:10.0.0.2:80", .file = 1);
+	sql("INSERT INTO SL_SOCKETS VALUES (1, 'tcp:10.0.0.1:9')");
+	sql("INSERT INTO OSRT_FILE_ACCESS_DESCRIPTORS VALUES "
+	    "(1, 100, 0, 0, 'tcp:10.0.0.2:80')");
+	if (has_end) {
+		sql("INSERT INTO SL_SOCKETS VALUES (2, 'tcp:10.0.0.2:80')");
+		sql("INSERT INTO OSRT_FILE_ACCESS_DESCRIPTORS "
+		    "VALUES (2, 100, 0, 0, 'tcp:10.0.0.1:9')");
+	}
+	ask();
+}
+
+static void peer_in_the_report_is_not_the_network(void **state)
+{
+	(void)state;
+	receives(true);
+	assert_near(of_reason(WHY_SOCKET_ANY), 20);
+}
+
+static void peer_elsewhere_is_the_network(void **state)
+{
+	(void)state;
+	receives(false);
+	assert_near(of_reason(WHY_SOCKET), 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(peer_in_the_report_is_not_the_network),
+		TEST(peer_elsewhere_is_the_network),
 		TEST(sample_stands_for_less_than_20_ms_before_it),
 		TEST(sample_stands_for_the_19_999_ms_before_it),
 		TEST(sample_stands_for_less_than_20_ms_after_it),

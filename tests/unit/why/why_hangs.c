@@ -165,6 +165,63 @@ static void thread_without_switches_waits_for_all_of_the_time(void **state)
 	assert_string_equal(waits(), "101 LOCK futex for 100 5000\n");
 }
 
+/* The reason of a wait that never ended is that of its time, too. */
+static void open_wait_has_its_reason_in_the_parts(void **state)
+{
+	(void)state;
+	report(5000);
+	hangs(MAIN, 100, L(1));
+	open_wait(MAIN, "futex", 7, OTHER, NULL);
+	runs(OTHER, 0, 5000, .goes_on = true);
+	ask();
+	assert_string_equal(parts(), "COMPUTE 100\nLOCK at a.py:1 in f1 4900\n");
+	assert_near(part_of(WHY_LOCK)->sure, 1);
+}
+
+/* Without a row of the look there is no reason. */
+static void open_wait_of_which_nothing_is_known_is_blocked(void **state)
+{
+	(void)state;
+	report(5000);
+	hangs(MAIN, 100, L(1));
+	ask();
+	assert_string_equal(parts(), "BLOCKED at a.py:1 in f1 4900\nCOMPUTE 100\n");
+}
+
+/* A wait that ended before is another one. */
+static void look_at_the_end_is_not_about_waits_before(void **state)
+{
+	(void)state;
+	report(5000);
+	runs(MAIN, 0, 100);
+	runs(MAIN, 2000, 2100);
+	open_wait(MAIN, "read", 0, 0, "pipe:[7]");
+	ask();
+	assert_string_equal(parts(), "BLOCKED 1900\nCOMPUTE 200\nPIPE of pipe:[7] 2900\n");
+}
+
+static void thread_without_events_waits_in_the_parts(void **state)
+{
+	(void)state;
+	report(5000);
+	runs(OTHER, 0, 5000, .goes_on = true);
+	open_wait(MAIN, "futex", 7, OTHER, NULL);
+	ask();
+	assert_string_equal(parts(), "LOCK 5000\n");
+}
+
+/* With samples it was at work. */
+static void thread_with_samples_waits_for_a_part_at_most(void **state)
+{
+	(void)state;
+	report(5000);
+	runs(OTHER, 0, 5000, .goes_on = true);
+	sample(MAIN, 10, L(1));
+	open_wait(MAIN, "futex", 7, OTHER, NULL);
+	ask();
+	assert_near(of_reason(WHY_LOCK), 0);
+}
+
 static void ended(int tid, double time)
 {
 	sql("INSERT INTO SCHED_EVENTS VALUES (%lld, 0, 1, %lld, 0, NULL)", ns_of(time),
@@ -240,6 +297,11 @@ int main(void)
 		TEST(calls_name_what_they_wait_for),
 		TEST(short_waits_are_not_listed),
 		TEST(thread_without_switches_waits_for_all_of_the_time),
+		TEST(open_wait_has_its_reason_in_the_parts),
+		TEST(open_wait_of_which_nothing_is_known_is_blocked),
+		TEST(look_at_the_end_is_not_about_waits_before),
+		TEST(thread_without_events_waits_in_the_parts),
+		TEST(thread_with_samples_waits_for_a_part_at_most),
 		TEST(wait_in_which_the_process_is_killed_never_ended),
 		TEST(process_that_ends_by_itself_does_not_hang),
 		TEST(thread_that_ends_by_itself_does_not_hang),

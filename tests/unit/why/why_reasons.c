@@ -121,7 +121,7 @@ static void file_behind_a_descriptor_decides(void **state)
 		{"/dev/tty", WHY_POLL},
 		{"/dev/tty7", WHY_POLL},
 		{"tcp:10.0.0.1:80", WHY_SOCKET},
-		{"tcp6:[::1]:80", WHY_SOCKET},
+		{"tcp6:[::1]:80", WHY_SOCKET_ANY},
 		{"udp:10.0.0.1:53", WHY_SOCKET},
 		{"unix:/run/s", WHY_SOCKET_ANY},
 		{"socket:[5]", WHY_SOCKET_ANY},
@@ -155,17 +155,28 @@ static void file_behind_a_descriptor_decides(void **state)
 	assert_int_equal(reason_at(900), WHY_FILE);
 }
 
-/* Of calls for sockets, too: Unix sockets, and those without the address of a peer, are not the network. */
+/* Of calls for sockets, too: Unix sockets, peers on the same machine, and sockets without the address of a peer are not the network. */
 static void only_sockets_of_the_network_are_called_so(void **state)
 {
 	static const struct {
 		const char *name, *path;
 		uint32_t reason;
 	} made[] = {
-		{"recv", "tcp:10.0.0.1:80", WHY_SOCKET},    {"recv", "unix:/run/s", WHY_SOCKET_ANY},
-		{"recvmsg", "socket:[5]", WHY_SOCKET_ANY},  {"sendto", "udp:1.1.1.1:1", WHY_SOCKET},
-		{"connect", "unix:/run/s", WHY_SOCKET_ANY}, {"connect", "tcp6:[::1]:8", WHY_SOCKET},
-		{"getaddrinfo", NULL, WHY_SOCKET},          {"accept", NULL, WHY_SOCKET},
+		{"recv", "tcp:10.0.0.1:80", WHY_SOCKET},
+		{"recv", "unix:/run/s", WHY_SOCKET_ANY},
+		{"recvmsg", "socket:[5]", WHY_SOCKET_ANY},
+		{"sendto", "udp:1.1.1.1:1", WHY_SOCKET},
+		{"connect", "unix:/run/s", WHY_SOCKET_ANY},
+		{"connect", "tcp6:[fe80::1]:8", WHY_SOCKET},
+		{"recv", "tcp:127.0.0.1:80", WHY_SOCKET_ANY},
+		{"recv", "tcp6:[::1]:8", WHY_SOCKET_ANY},
+		{"recv", "tcp6:[::ffff:127.0.0.1]:8", WHY_SOCKET_ANY},
+		{"recv", "udp:127.0.0.53:53", WHY_SOCKET_ANY},
+		{"recv", "udp6:[::1]:53", WHY_SOCKET_ANY},
+		{"recv", "udp6:[::ffff:127.0.0.1]:53", WHY_SOCKET_ANY},
+		{"recv", "tcp:12.7.0.1:80", WHY_SOCKET},
+		{"getaddrinfo", NULL, WHY_SOCKET},
+		{"accept", NULL, WHY_SOCKET},
 		{"accept", "/dev/null", WHY_SOCKET},
 	};
 	const int cnt = sizeof(made) / sizeof(*made);
