@@ -147,6 +147,7 @@ static int put_rest(FILE *out, const struct why *y)
 	why_put_hangs(f, y);
 	why_put_busy(f, y);
 	why_put_gains(f, y, true);
+	why_put_runners(f, y);
 	why_put_tail(f, y);
 	why_put_gpus(f, y);
 	why_put_notes(f, y);

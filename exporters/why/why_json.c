@@ -6,32 +6,6 @@
 
 #include "collector/base/json.h"
 
-void why_put_json_place(struct writer *w, const struct why *y, uint32_t place)
-{
-	const struct place *p = &y->walk.places.list[place];
-
-	json_text(w, "place", p->text);
-	json_text(w, "file", p->file);
-	json_text(w, "function", p->function);
-	if (p->line)
-		json_int(w, "line", p->line);
-	else
-		json_null(w, "line");
-}
-
-void why_put_json_cause(struct writer *w, const struct why *y, const struct why_cause *c)
-{
-	char *name = why_string(y, &y->model.names, c->name);
-	char *object = why_string(y, &y->model.objects, c->object);
-
-	json_text(w, "reason", why_reason_name(c->reason));
-	json_text(w, "call", name);
-	json_text(w, "object", object);
-	why_put_json_place(w, y, c->place);
-	free(name);
-	free(object);
-}
-
 static void put_thread(struct writer *w, const struct why *y, uint32_t thread)
 {
 	char buf[96];
@@ -294,6 +268,7 @@ void why_put_json(FILE *out, const struct why *y, const char *report)
 	put_steps(&w, y);
 	put_busy(&w, y);
 	why_put_json_hangs(&w, y);
+	why_put_json_runners(&w, y);
 	put_gpus(&w, y);
 	put_notes(&w, y);
 	put_checks(&w, y);

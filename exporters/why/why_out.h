@@ -15,10 +15,10 @@ const char *why_time_text(int64_t ns, char buf[WHY_TIME_MAX]);
 /* ", read of /data/x" */
 void why_put_call(FILE *out, const struct why *y, const struct why_cause *c);
 
-/* why_json.c: members of an object; null where there is none. */
+/* why_json_cause.c: members of an object; null where there is none. */
 void why_put_json_place(struct writer *w, const struct why *y, uint32_t place);
 
-/* why_json.c: reason, call, object and place. */
+/* why_json_cause.c: reason, call, object and place. */
 void why_put_json_cause(struct writer *w, const struct why *y, const struct why_cause *c);
 
 /* why_text.c: the processes that work while the root waits for them; the one that worked alone at the end. */
@@ -28,6 +28,10 @@ void why_put_tail(FILE *out, const struct why *y);
 /* why_hangs.c: waits that never ended, deadlocks first; JSON: a member of the answer. */
 void why_put_hangs(FILE *out, const struct why *y);
 void why_put_json_hangs(struct writer *w, const struct why *y);
+
+/* why_runners.c: event loops that stand still, pools of one worker; JSON: two members of the answer. */
+void why_put_runners(FILE *out, const struct why *y);
+void why_put_json_runners(struct writer *w, const struct why *y);
 
 /* why_gpu_text.c: a line for each GPU, and the way to the main cause of its idle time. */
 void why_put_gpus(FILE *out, const struct why *y);

@@ -407,6 +407,7 @@ void why_put_text(FILE *out, const struct why *y, const char *report, bool is_br
 	put_causes(out, y, is_brief, report);
 	put_kernels(out, y, is_brief, report);
 	why_put_gains(out, y, is_brief);
+	why_put_runners(out, y);
 	why_put_tail(out, y);
 	put_steps(out, y);
 	why_put_gpus(out, y);

@@ -305,6 +305,8 @@ int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct 
 		rc = look_for_work(y);
 	if (rc == SQLITE_OK)
 		rc = look_for_hangs(y, f);
+	if (rc == SQLITE_OK && !y->gpu && y->time.spans_cnt)
+		rc = why_find_runners(&y->runners, y);
 	if (rc != SQLITE_OK)
 		snprintf(why_text, why_len, "%s", sqlite3_errstr(rc));
 	return rc == SQLITE_OK ? 0 : -1;
@@ -319,4 +321,5 @@ void why_free(struct why *y)
 	why_gpus_free(&y->gpus);
 	why_busy_free(&y->busy);
 	why_hangs_free(&y->hangs);
+	why_runners_free(&y->runners);
 }

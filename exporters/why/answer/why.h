@@ -15,6 +15,7 @@
 #include "exporters/why/answer/busy.h"
 #include "exporters/why/answer/gains.h"
 #include "exporters/why/answer/hangs.h"
+#include "exporters/why/answer/runners.h"
 #include "exporters/why/walk/steps.h"
 #include "exporters/why/walk/walk.h"
 
@@ -66,6 +67,7 @@ struct why {
 	struct why_focus noticed; /* steps that were not asked for */
 	struct why_busy busy;
 	struct why_hangs hangs;
+	struct why_runners runners;
 	struct why_gpus gpus;
 	const struct why_gpu *gpu; /* the GPU that is explained; NULL: a thread is */
 	WHY_LIST(why_part, parts); /* most time first */

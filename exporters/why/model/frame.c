@@ -179,6 +179,24 @@ static void find_fault(struct frame *f, const char *symbol)
 		f->is_of_file |= fnmatch(of_files[i], symbol, 0) == 0;
 }
 
+static uint8_t runner_of(const struct frame_texts *t)
+{
+	static const struct {
+		const char *module, *symbol;
+	} runners[] = {
+		{NULL, NULL},
+#define RUNNER(id, is_pool, text, module, symbol, remedy) {module, symbol},
+#include "exporters/why/model/runners.def"
+	};
+
+	for (uint8_t i = 1; t->symbol && i < RUNNER_CNT; i++)
+		if (fnmatch(runners[i].symbol, t->symbol, 0) == 0 &&
+		    (!runners[i].module ||
+		     (t->module && fnmatch(runners[i].module, t->module, 0) == 0)))
+			return i;
+	return RUNNER_NONE;
+}
+
 static uint8_t owner_of(const struct frame_row *row, const char *module)
 {
 	const char *name = module ? frame_base_of(module) : "";
@@ -214,6 +232,7 @@ uint32_t frames_number(struct frames *f, const struct frame_row *row)
 	texts = frames_texts(f, row);
 	new->rank = rank_of(row, &texts);
 	new->owner = owner_of(row, texts.module);
+	new->runner = runner_of(&texts);
 	find_flags(new, &texts);
 	find_fault(new, texts.symbol);
 	frame_texts_free(&texts);

@@ -29,6 +29,14 @@ enum frame_rank { /* how good a frame is as a place */
 	RANK_PYTHON,         /* likewise, of the program */
 };
 
+/* What calls the frames below it: an event loop, or a pool of workers. */
+enum frame_runner {
+	RUNNER_NONE,
+#define RUNNER(id, is_pool, text, module, symbol, remedy) RUNNER_##id,
+#include "exporters/why/model/runners.def"
+	RUNNER_CNT
+};
+
 /* Whose code it is. */
 enum frame_owner {
 	OWNER_KERNEL,
@@ -46,6 +54,7 @@ struct frame_row {
 struct frame {
 	struct frame_row row;
 	uint8_t rank, owner;
+	uint8_t runner;             /* enum frame_runner */
 	uint8_t flags, first_flags; /* PLACE_...; more, where it is the innermost frame */
 	bool is_fault;              /* of the kernel, in a page fault */
 	bool is_of_file; /* likewise, for a page of a file, or one that was swapped out */

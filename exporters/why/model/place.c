@@ -158,7 +158,7 @@ static enum runs_for runs_for(enum runs_for so_far, enum frame_owner owner)
 struct stack_so_far {
 	enum runs_for who;
 	uint32_t best; /* frame; UINT32_MAX: none is a place */
-	uint8_t flags, rank;
+	uint8_t flags, rank, runner;
 	bool has_frames, is_itself, is_fault, is_of_file;
 };
 
@@ -170,6 +170,7 @@ static void add_frame(struct places *p, struct stack_so_far *s, uint32_t number)
 
 	/* Code of the program's own module that an import runs is no import: it can be changed. */
 	s->flags |= s->rank < RANK_PYTHON ? f->flags : f->flags & ~PLACE_IMPORT;
+	s->runner = s->runner ? s->runner : f->runner;
 	if (!s->has_frames) {
 		s->flags |= f->first_flags;
 		/* The compiler makes the code of a header part of the line that uses it. */
@@ -187,7 +188,7 @@ static void add_frame(struct places *p, struct stack_so_far *s, uint32_t number)
 
 static struct place_of_stack end_of_stack(struct places *p, const struct stack_so_far *s)
 {
-	struct place_of_stack of = {.flags = s->flags, .is_known = true};
+	struct place_of_stack of = {.flags = s->flags, .runner = s->runner, .is_known = true};
 
 	if (s->is_itself && s->rank == RANK_NATIVE)
 		of.flags |= PLACE_ITSELF;
@@ -261,6 +262,14 @@ uint32_t places_of(struct places *p, uint32_t number, int64_t id, uint8_t *flags
 		*of = read_stack(p, id);
 	*flags = of->flags;
 	return of->place;
+}
+
+uint8_t places_runner(struct places *p, uint32_t number, int64_t id)
+{
+	uint8_t flags;
+
+	places_of(p, number, id, &flags);
+	return number < p->stack_room ? p->of_stack[number].runner : RUNNER_NONE;
 }
 
 /* ---- all stacks ---- */

@@ -35,6 +35,7 @@ enum {                     /* properties of a stack */
 struct place_of_stack {
 	uint32_t place;
 	uint8_t flags;
+	uint8_t runner; /* enum frame_runner: the innermost of its frames */
 	bool is_known;
 };
 
@@ -59,3 +60,5 @@ int places_read(struct places *p, const struct id_map *stacks);
 uint32_t places_of_range(struct places *p, const char *name);
 /* The place of a stack: @number in the caller's map, @id in the report. PLACE_NONE: none, or no memory. */
 uint32_t places_of(struct places *p, uint32_t number, int64_t id, uint8_t *flags);
+/* The event loop or the pool that calls the code of a stack, enum frame_runner. */
+uint8_t places_runner(struct places *p, uint32_t number, int64_t id);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # waits.t - sightline why of waits that are followed further: looks with a time limit, threads and processes that are made during a wait,
-# both ends of sockets on one machine.
+# both ends of sockets on one machine, an event loop that is blocked, a pool of one worker.
 # shellcheck disable=SC2016
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
@@ -116,6 +116,50 @@ for how in pair loopback; do
 	first $how peers.py WORK 'the other end of the socket is the culprit'
 	is "$(grep -c 'the network' $how.txt)" 0 "$how: nothing waits for the network"
 done
+
+# ---- a blocked event loop, a pool of one ----
+cat >loop.py <<'END_PY'
+import asyncio, time
+async def tick():
+    for _ in range(20):
+        await asyncio.sleep(0.01)
+async def slow():
+    for _ in range(4):
+        time.sleep(0.1)  # BLOCK
+        await asyncio.sleep(0.005)
+async def main():
+    await asyncio.gather(tick(), slow())
+asyncio.run(main())
+END_PY
+record loop "$PY" loop.py
+check 'loop: what blocks the event loop is named, with its place and times' "$PY" -c '
+import json
+loops = json.load(open("loop.json"))["event_loops"]
+assert len(loops) == 1, loops
+b = loops[0]
+assert b["of"] == "asyncio" and b["line"] == 7 and b["times"] == 4 and b["reason"] == "SLEEP" and b["ns"] >= 3.9e8, b'
+check 'loop: the text has the remedy' grep -q '^main thread: its event loop (asyncio) stands still for 4.. ms, 4 times.*loop.py:7 in .*asyncio.to_thread' loop.txt
+cat >one.py <<'END_PY'
+import concurrent.futures as cf, sys, time
+def job(i):
+    time.sleep(0.05)  # JOB
+    return i
+with cf.ThreadPoolExecutor(int(sys.argv[1])) as pool:
+    if sys.argv[2] == "all":
+        print(sum(f.result() for f in [pool.submit(job, i) for i in range(10)]))
+    else:
+        print(sum(pool.submit(job, i).result() for i in range(10)))
+END_PY
+record one "$PY" one.py 1 all
+check 'one: a pool of one worker is named, with the place of its jobs' "$PY" -c '
+import json
+pools = json.load(open("one.json"))["pools_of_one"]
+assert len(pools) == 1 and pools[0]["of"] == "concurrent.futures" and pools[0]["line"] == 3 and pools[0]["ns"] >= 4e8, pools'
+check 'one: the text has the remedy' grep -q '^A pool of one (concurrent.futures): thread .* one.py:3 in job, .*max_workers' one.txt
+record two "$PY" one.py 2 all
+is "$(grep -c 'pool of one' two.txt)" 0 'two: a pool of two workers is none of one'
+record turns "$PY" one.py 1 turns
+is "$(grep -c 'pool of one' turns.txt)" 0 'turns: a second worker has nothing to do where each job waits for the one before'
 
 # ---- waits that never end ----
 cat >hang.py <<'END_PY'
