@@ -450,6 +450,7 @@ CREATE TABLE SL_RAW_STACKS (
     id     INTEGER NOT NULL PRIMARY KEY, -- SL_STACKS.id
     space  INTEGER NOT NULL,             -- -> SL_SPACES.id
     since  INTEGER NOT NULL,             -- ns
+    source INTEGER NOT NULL,             -- which counts its stacks by itself << 32 | its number there
     frames BLOB    NOT NULL              -- 64-bit words of the machine's byte order, innermost first
 );
 

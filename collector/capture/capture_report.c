@@ -25,6 +25,7 @@
 #include "collector/collect/pump.h"
 #include "collector/collect/record_families.h"
 #include "collector/collect/setup.h"
+#include "collector/decode/gpu/gpu.h"
 #include "collector/model/live.h"
 #include "collector/options/output_name.h"
 
@@ -104,6 +105,7 @@ static void shift_times(struct collector *c, int64_t shift)
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
 		if (*times[i])
 			*times[i] -= shift;
+	gpu_ids_renew(&c->arenas);
 	for (struct arena *a = c->arenas.first; a; a = a->next) {
 		families_rotate(a, shift);
 		for (struct image *im = a->images; im; im = im->next) {

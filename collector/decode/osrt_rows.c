@@ -324,7 +324,7 @@ static void take_call(struct arenas *as, struct thread *t, const struct call *c)
 	row[OSRT_NAME_ID] = hook_name(m, c->hook);
 	row[OSRT_RETURN_VALUE] = return_value(c);
 	row[OSRT_NESTING_LEVEL] = c->level;
-	row[OSRT_CALLCHAIN_ID] = stacks_take(as, t, c->start);
+	row[OSRT_CALLCHAIN_ID] = db_stack_number(as->db, stacks_take(as, t, c->start));
 	row[OSRT_ARGUMENTS_ID] = 0;
 	row[OSRT_FD] = c->io.fd;
 	row[OSRT_FILE_ACCESS_ID] = f ? (int64_t)f->id : DB_NULL;

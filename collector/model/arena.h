@@ -173,7 +173,7 @@ struct arena {
 /* State of GPUs in the whole report; see gpu.h. */
 struct gpu_report {
 	int64_t flush_ns; /* --cuda-flush-interval: CUPTI hands buffers over at least so often; 0: when they are full */
-	int64_t blocks; /* of ids given out, see gpu_internal.h */
+	int64_t ids_given; /* numbers of calls, see gpu_ids.c */
 	struct {
 		const char *folders;  /* the driver's, one for each GPU; NULL: those in /proc */
 		uint8_t uuid[64][16]; /* by TARGET_INFO_GPU.id, see gpu_numbers.c */

@@ -403,7 +403,7 @@ struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *
 				 uint64_t frame)
 {
 	struct stack_part none = {0}, part = {0};
-	int64_t where = WHERE_FIXED, arena = stack->id >> 32;
+	int64_t where = WHERE_FIXED, arena = stack->space >> 32;
 	const struct db_module *m = NULL;
 	bool is_kept = true;
 	struct slot *slot;

@@ -184,12 +184,14 @@ int db_meta_export_set(struct db *db, const char *name, const char *value);
 /* Stacks, spaces and codes that are in this report; by id. */
 struct db_stacks_there {
 	struct db_map stack, code, space;
+	int64_t last; /* number of a stack */
 };
 
 int db_stacks_load(struct db *db); /* resume */
 /* Stacks may be given again, and are written again; or all that belongs to them. */
 void db_stacks_forget_chains(struct db *db);
 void db_stacks_forget(struct db *db);
+void db_stacks_free(struct db *db);
 
 /* ---- db_symbolize_prefetch.c ---- */
 

@@ -75,5 +75,5 @@ void db_ops_free(struct db *db)
 	db_map_free(&ops->image);
 	free(ops->images.start);
 	free(ops->buf);
-	db_stacks_forget(db);
+	db_stacks_free(db);
 }

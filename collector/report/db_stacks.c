@@ -1,11 +1,13 @@
 /*
  * db_stacks.c - stacks as they come: rows of SL_SPACES, SL_MODULES, SL_CODES and SL_RAW_STACKS.
  *
- * Many calls name one stack, so the ids of rows in this report are kept. When rows of it are given
- * up (db_ops_failed()) all ids are forgotten: a row written twice replaces the first, or equals it.
+ * Many calls name one stack, so the stacks of this report are kept, with their numbers: sources count stacks each by
+ * itself, and readers hold callchainId as a signed 32-bit integer. When rows are given up (db_ops_failed()) they
+ * are to be written again, and stacks keep their numbers: a row written twice replaces the first, or equals it.
  */
 #include "collector/report/db_internal.h"
 #include "collector/report/db_stacks.h"
+#include "collector/report/db_stack_kinds.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,9 +18,26 @@ static bool is_there(const struct db_map *m, int64_t key)
 	return m->cnt && *db_map_peek(m, key);
 }
 
+/* Values of the map of stacks: the number, and whether the report has the stack. */
+#define WRITTEN      1
+#define NUMBER(mark) ((mark) >> 1)
+
 bool db_has_stack(const struct db *db, int64_t id)
 {
-	return is_there(&db->stacks.known.stack, id);
+	const struct db_map *m = &db->stacks.known.stack;
+
+	return m->cnt && *db_map_peek(m, id) & WRITTEN;
+}
+
+int64_t db_stack_number(struct db *db, int64_t id)
+{
+	int64_t *mark = id ? db_map_get(&db->stacks.known.stack, id) : NULL;
+
+	if (!mark)
+		return 0;
+	if (!*mark)
+		*mark = ++db->stacks.known.last << 1;
+	return NUMBER(*mark);
 }
 
 bool db_has_space(const struct db *db, int64_t space)
@@ -96,18 +115,19 @@ int db_code(struct db *db, const struct db_code *c)
 int db_stack(struct db *db, int64_t id, int64_t space, int64_t since, const uint64_t *frames,
 	     size_t cnt)
 {
-	int64_t *there = db_map_get(&db->stacks.known.stack, id);
+	int64_t number = db_stack_number(db, id);
 
-	if (!there)
+	if (!number)
 		return -ENOMEM;
-	if (*there)
+	if (db_has_stack(db, id))
 		return 0;
-	*there = 1;
+	*db_map_get(&db->stacks.known.stack, id) |= WRITTEN;
 	db_prefetch_stack(db, space, frames, cnt);
 	return db_put_SL_RAW_STACKS(
-		db, &(struct db_row_SL_RAW_STACKS){.id = id,
+		db, &(struct db_row_SL_RAW_STACKS){.id = number,
 						   .space = space,
 						   .since = since,
+						   .source = id,
 						   .frames = {frames, cnt * sizeof(*frames)}});
 }
 
@@ -119,12 +139,22 @@ static void empty(struct db_map *m)
 
 void db_stacks_forget_chains(struct db *db)
 {
-	empty(&db->stacks.known.stack);
+	struct db_map *m = &db->stacks.known.stack;
+
+	for (uint32_t i = 0; i < m->cap; i++)
+		m->val[i] &= ~(int64_t)WRITTEN;
 }
 
 void db_stacks_forget(struct db *db)
 {
 	db_stacks_forget_chains(db);
+	empty(&db->stacks.known.code);
+	empty(&db->stacks.known.space);
+}
+
+void db_stacks_free(struct db *db)
+{
+	empty(&db->stacks.known.stack);
 	empty(&db->stacks.known.code);
 	empty(&db->stacks.known.space);
 }
@@ -149,6 +179,53 @@ static int load_ids(struct db *db, const char *table, const char *sql, struct db
 	return rc == SQLITE_DONE ? 0 : rc == SQLITE_ROW ? -ENOMEM : db_errno(rc);
 }
 
+/* The largest number that rows have: also of stacks that the report does not have, as their records are still to come. */
+static int load_last(struct db *db)
+{
+	const char *table;
+	sqlite3_stmt *stmt;
+	char sql[128];
+	int err = 0;
+
+	for (unsigned kind = 0; kind < DB_STACK_KIND_CNT; kind++)
+		for (unsigned i = 0; !err && (table = naming_table(kind, i)); i++) {
+			int64_t last = 0;
+
+			if (!db_table_exists(db, table))
+				continue;
+			snprintf(sql, sizeof(sql), "SELECT max(%s) FROM main.%s",
+				 naming_column(kind), table);
+			err = db_prepare(db, sql, &stmt);
+			if (err)
+				break;
+			if (sqlite3_step(stmt) == SQLITE_ROW)
+				last = sqlite3_column_int64(stmt, 0);
+			sqlite3_finalize(stmt);
+			if (last > db->stacks.known.last)
+				db->stacks.known.last = last;
+		}
+	return err;
+}
+
+static int load_stacks(struct db *db)
+{
+	struct db_stacks_there *s = &db->stacks.known;
+	int err = load_ids(db, "SL_RAW_STACKS", "SELECT source, id FROM main.SL_RAW_STACKS",
+			   &s->stack);
+
+	for (uint32_t i = 0; !err && i < s->stack.cap; i++) {
+		if (s->stack.val[i] > s->last)
+			s->last = s->stack.val[i];
+		if (s->stack.val[i])
+			s->stack.val[i] = s->stack.val[i] << 1 | WRITTEN;
+	}
+	/* For db_stacks_read(), once per arena; without it the reading only takes longer. */
+	if (!err && s->stack.cnt)
+		db_exec(db, "CREATE INDEX IF NOT EXISTS main.SL_RAW_STACKS_source ON "
+			    "SL_RAW_STACKS(source)");
+	return err ? err : load_last(db);
+}
+
 int db_stacks_load(struct db *db)
 {
 	struct db_stacks_there *s = &db->stacks.known;
@@ -158,10 +235,7 @@ int db_stacks_load(struct db *db)
 		err = load_ids(db, "SL_CODES",
 			       "SELECT id, ifnull(length(lines), 0) + 1 FROM main.SL_CODES",
 			       &s->code);
-	if (!err)
-		err = load_ids(db, "SL_RAW_STACKS", "SELECT id, 1 FROM main.SL_RAW_STACKS",
-			       &s->stack);
-	return err;
+	return err ? err : load_stacks(db);
 }
 
 /* One table's rows, of ids from @first up to @last in the column named in @sql; @take gets each. */
@@ -245,8 +319,8 @@ int db_stacks_read(struct db *db, int64_t first, int64_t last, const struct db_s
 			   first, last, take_code, r);
 	if (!err)
 		err = each(db, "SL_RAW_STACKS",
-			   "SELECT id, space, since, frames FROM main.SL_RAW_STACKS"
-			   " WHERE id BETWEEN ? AND ?",
+			   "SELECT source, space, since, frames FROM main.SL_RAW_STACKS"
+			   " WHERE source BETWEEN ? AND ?",
 			   first, last, take_stack, r);
 	return err;
 }

@@ -38,7 +38,7 @@ struct db_code {
 /* Known already: nothing happens, unless more of its lines are. */
 int db_code(struct db *db, const struct db_code *c);
 
-/* @frames: preload/wire/frame.h. Code ids in it are those of the arena that @id is of. Known already: nothing happens. */
+/* @id: STACK_ID(). @frames: preload/wire/frame.h. Code ids in it are those of the arena that @id is of. Known already: nothing happens. */
 int db_stack(struct db *db, int64_t id, int64_t space, int64_t since, const uint64_t *frames,
 	     size_t cnt);
 
@@ -50,6 +50,9 @@ enum db_stack_kind {
 	DB_STACK_SAMPLE,
 	DB_STACK_KIND_CNT
 };
+
+/* The number that rows of this report have for a stack, whose own row may come later. 0: @id is 0, or no memory. */
+int64_t db_stack_number(struct db *db, int64_t id);
 
 /* Is it in this report? Parents, modules and codes are the caller's to think of. */
 bool db_has_stack(const struct db *db, int64_t id);

@@ -10,7 +10,8 @@
  *   gpu_process.c  these processes and threads, and their queues
  *   gpu.c          decides each tick which records have waited long enough
  *   gpu_match.c    matches records of one call, and finds which calls are nested
- *   gpu_calls.c    writes rows of calls; correlation ids
+ *   gpu_calls.c    writes rows of calls
+ *   gpu_ids.c      their ids, for which work of the GPU has CUPTI's correlation ids
  *   gpu_captured.c drops work that was launched outside of captures
  *   gpu_lent.c     times in which the program used CUPTI itself, and calls of those times
  *   gpu_lent_graphs.c  launches of graphs that were instantiated in such a time
@@ -56,6 +57,8 @@ void gpu_settle(struct arenas *as, struct arena *a, bool all);
 bool gpu_has_reported(const struct arena *a, int64_t ns);
 /* Session time 0 moves by so many ns, and a new report begins. After gpu_settle() of all. */
 void gpu_shift(struct arena *a, int64_t shift);
+/* Another report begins: ids of its calls begin anew where the one before had very many. */
+void gpu_ids_renew(struct arenas *as);
 /* Frees struct arena.gpu. */
 void gpu_release(struct arenas *as, struct arena *a);
 

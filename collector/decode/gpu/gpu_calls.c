@@ -98,128 +98,6 @@ static int64_t function_name(struct arenas *as, struct gpu_arena *g, unsigned nu
 	return g->function_id[number] - 1;
 }
 
-/* ---- ids ---- */
-
-static int64_t block(struct arenas *as, struct gpu_process *p, int64_t *which)
-{
-	if (*which < 0) {
-		*which = as->gpu.blocks++ << 32;
-		as->gpu.has_changed = true;
-		p->arena->save.has_changed = true;
-	}
-	return *which;
-}
-
-static int64_t gpu_hook_id(struct arenas *as, struct gpu_process *p)
-{
-	int64_t id;
-
-	/* CUPTI's block comes first, so that ids of most reports are CUPTI's own. */
-	if (p->cupti != GPU_CUPTI_OFF)
-		block(as, p, &p->ids.cupti_block);
-	id = block(as, p, &p->ids.hook_block) + ++p->ids.hook_ids;
-
-	if (!(p->ids.hook_ids & UINT32_MAX)) /* 2^32 calls: continue in another block */
-		p->ids.hook_block = -1;
-	return id;
-}
-
-static int64_t gpu_cupti_id(struct arenas *as, struct gpu_process *p, uint32_t correlation)
-{
-	return block(as, p, &p->ids.cupti_block) + correlation;
-}
-
-static uint32_t alias_place(const struct gpu_alias_table *t, uint32_t key)
-{
-	uint32_t at = key * 2654435761u & (t->cap - 1);
-
-	while (t->key[at] && t->key[at] != key)
-		at = (at + 1) & (t->cap - 1);
-	return at;
-}
-
-static void alias_free(struct gpu_alias_table *t)
-{
-	free(t->key);
-	free(t->id);
-	memset(t, 0, sizeof(*t));
-}
-
-/* False: no memory, and the table is as it was. */
-static bool alias_grow(struct gpu_alias_table *t)
-{
-	struct gpu_alias_table more = {.cap = t->cap ? t->cap * 2 : 256, .cnt = t->cnt};
-
-	more.key = calloc(more.cap, sizeof(*more.key));
-	more.id = calloc(more.cap, sizeof(*more.id));
-	if (!more.key || !more.id) {
-		alias_free(&more);
-		return false;
-	}
-	for (uint32_t i = 0; i < t->cap; i++) {
-		if (!t->key[i])
-			continue;
-		uint32_t at = alias_place(&more, t->key[i]);
-
-		more.key[at] = t->key[i];
-		more.id[at] = t->id[i];
-	}
-	alias_free(t);
-	*t = more;
-	return true;
-}
-
-/* Keeps at least the last GPU_ALIASES: the GPU's work follows within seconds, and its queues hold far fewer launches. */
-void gpu_alias_add(struct gpu_process *p, uint32_t correlation, int64_t id)
-{
-	struct gpu_alias_table *t = &p->calls.alias;
-	uint32_t at;
-
-	if (!correlation)
-		return;
-	if (t->cnt >= GPU_ALIASES) {
-		alias_free(&p->calls.old_alias);
-		p->calls.old_alias = *t;
-		memset(t, 0, sizeof(*t));
-	}
-	if (t->cnt * 2 >= t->cap && !alias_grow(t))
-		return;
-	at = alias_place(t, correlation);
-	t->cnt += !t->key[at];
-	t->key[at] = correlation;
-	t->id[at] = id;
-	gpu_log_alias(p, correlation, id);
-}
-
-static bool alias_in(const struct gpu_alias_table *t, uint32_t key, int64_t *id)
-{
-	uint32_t at;
-
-	if (!t->cnt)
-		return false;
-	at = alias_place(t, key);
-	*id = t->id[at];
-	return t->key[at] != 0;
-}
-
-int64_t gpu_alias_find(struct arenas *as, struct gpu_process *p, uint32_t correlation)
-{
-	int64_t id;
-
-	if (!correlation)
-		return DB_NULL;
-	if (alias_in(&p->calls.alias, correlation, &id) ||
-	    alias_in(&p->calls.old_alias, correlation, &id))
-		return id;
-	return gpu_cupti_id(as, p, correlation);
-}
-
-void gpu_alias_release(struct gpu_process *p)
-{
-	alias_free(&p->calls.alias);
-	alias_free(&p->calls.old_alias);
-}
-
 /* ---- rows ---- */
 
 /* Arguments of type int whose -1 has a meaning: the CPU as a device, a forward transform. */
@@ -277,9 +155,11 @@ void gpu_remember(struct gpu_process *p, struct gpu_thread *th, const struct gpu
 	gpu_log_row(p, th, w);
 }
 
-static int64_t stack_of(const struct gpu_hook *h)
+static int64_t stack_of(struct arenas *as, const struct gpu_hook *h)
 {
-	return h->stack ? h->stack : DB_NULL;
+	int64_t number = db_stack_number(as->db, h->stack);
+
+	return number ? number : DB_NULL;
 }
 
 int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p,
@@ -309,7 +189,7 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 	row[RT_CORRELATION_ID] = w.id;
 	row[RT_NAME_ID] = name;
 	row[RT_RETURN_VALUE] = hook ? hook->result : api->result;
-	row[RT_CALLCHAIN_ID] = hook ? stack_of(hook) : DB_NULL;
+	row[RT_CALLCHAIN_ID] = hook ? stack_of(as, hook) : DB_NULL;
 	live_named(&as->model->live, &p->calls.live, p->id.global_pid, LIVE_CUDA, name,
 		   w.end - w.start, row[RT_RETURN_VALUE] != 0);
 	if (hook && !w.is_reported)
@@ -336,7 +216,7 @@ static void library_row(struct arenas *as, const struct gpu_hook *h, int64_t nam
 	row[LIB_CALL_ID] = id;
 	row[LIB_RETURN_VALUE] = h->result;
 	row[LIB_NESTING_LEVEL] = nesting;
-	row[LIB_CALLCHAIN_ID] = stack_of(h);
+	row[LIB_CALLCHAIN_ID] = stack_of(as, h);
 }
 
 /* CUBLAS_EVENTS and CUDNN_EVENTS have the same columns. */
@@ -363,7 +243,7 @@ void gpu_write_library(struct arenas *as, struct arena *a, struct gpu_process *p
 		row[BLAS_NAME_ID] = name;
 		row[BLAS_CALL_ID] = id;
 		row[BLAS_RETURN_VALUE] = h->result;
-		row[BLAS_CALLCHAIN_ID] = stack_of(h);
+		row[BLAS_CALLCHAIN_ID] = stack_of(as, h);
 	} else {
 		library_row(as, h, name, names[library], th->global_tid, id, nesting);
 	}

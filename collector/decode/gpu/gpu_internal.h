@@ -1,10 +1,5 @@
 /*
  * gpu_internal.h - structures and functions that the files of decode/gpu share; gpu.h lists the files.
- *
- * Ids: CUPTI's correlation ids begin anew in every process. In the report each process has a block of 2^32 ids for
- * them, and another one for calls that CUPTI does not know; the first process's block is 0, so that in most reports
- * ids are CUPTI's own. A correlation id of a call without a row of its own (it is nested, or its row was written before
- * CUPTI reported it) is an alias of that row's id (gpu_alias_*).
  */
 #pragma once
 
@@ -18,6 +13,7 @@
 /* Rows of a thread that late records can refer to: more than a GPU queues. */
 #define GPU_WRITTEN  4096u
 #define GPU_ALIASES  (1u << 19)   /* aliases, of the younger half */
+#define GPU_RUNS     64u          /* of ids of a process, see gpu_ids.c */
 #define GPU_PENDING  (192u << 20) /* bytes that may wait, of an arena */
 #define GPU_CLOCK_NS 2000         /* by which CUPTI's times and the hooks' may differ */
 #define GPU_SLACK_NS 250000000ll  /* a driver call is inside a runtime call that returns so soon */
@@ -134,6 +130,21 @@ struct gpu_comms {
 	uint32_t cnt, cap;
 };
 
+/* gpu_ids.c: numbers of the report from @id on, for CUPTI's correlation ids from @first on. */
+struct gpu_run {
+	uint32_t first, cnt;
+	int64_t id;
+};
+
+struct gpu_ids {
+	struct gpu_run run[GPU_RUNS]; /* the oldest gives way to the next */
+	uint32_t cnt, added;
+	uint32_t given; /* numbers in runs, those given way included */
+	/* Of calls that CUPTI does not know: those left, and all. */
+	struct gpu_run own;
+	uint32_t own_given;
+};
+
 struct gpu_process {
 	struct gpu_process *next;
 	struct gpu_arena *arena;
@@ -156,10 +167,7 @@ struct gpu_process {
 		int64_t next_until, last_until;
 		uint64_t next_tick, last_tick;
 	} reached;
-	struct {
-		int64_t cupti_block, hook_block; /* first id, 0 in it is not used; -1 none yet */
-		int64_t hook_ids;                /* given out */
-	} ids;
+	struct gpu_ids ids;
 	struct {
 		struct gpu_thread *at[GPU_THREADS], *last;
 	} threads;
@@ -318,6 +326,11 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 void gpu_write_library(struct arenas *as, struct arena *a, struct gpu_process *p,
 		       const struct gpu_thread *th, const struct gpu_hook *hook, unsigned nesting);
 
+/* ---- gpu_ids.c ---- */
+
+/* The id of the row of CUPTI's @correlation; of a call that CUPTI does not know. */
+int64_t gpu_cupti_id(struct arenas *as, struct gpu_process *p, uint32_t correlation);
+int64_t gpu_hook_id(struct arenas *as, struct gpu_process *p);
 void gpu_alias_add(struct gpu_process *p, uint32_t correlation, int64_t id);
 /* The row id of CUPTI's @correlation; DB_NULL for 0. */
 int64_t gpu_alias_find(struct arenas *as, struct gpu_process *p, uint32_t correlation);

@@ -3,19 +3,21 @@
 
 #include "collector/decode/gpu/gpu_internal.h"
 
-/* Key "gpu.ARENA": this, processes. */
+/* Key "gpu.ARENA": this, processes, each with its runs of ids. */
 struct saved_gpu {
 	uint64_t unlogged; /* records */
 	int64_t first_ns;  /* the oldest of all that wait */
 };
 struct saved_process {
-	uint32_t number, pid, cupti, pad;
-	int64_t first_ns, until, cupti_block, hook_block, hook_ids;
+	uint32_t number, pid, cupti, runs;
+	int64_t first_ns, until;
+	struct gpu_run own;
+	uint32_t given, own_given;
 };
 
 /* Key "gpu": of all arenas. */
 struct saved_report {
-	int64_t blocks, flush_ns;
+	int64_t ids_given, flush_ns;
 	uint64_t given, sampled, used;
 	uint32_t no_um_cpu_faults, no_um_gpu_faults;
 	uint8_t uuid[64][16];

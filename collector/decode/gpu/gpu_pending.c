@@ -267,18 +267,25 @@ static int save_head(struct arenas *as, const struct arena *a)
 	int err = 0;
 
 	for (const struct gpu_process *p = g->first; p && ok; p = p->next) {
-		struct saved_process *s = gpu_queue_add(&out, sizeof(*s));
+		size_t runs = p->ids.cnt * sizeof(p->ids.run[0]);
+		struct saved_process *s = gpu_queue_add(&out, sizeof(*s) + runs);
 
 		ok = s != NULL;
-		if (ok)
-			*s = (struct saved_process){.number = p->id.number,
-						    .pid = p->id.pid,
-						    .cupti = p->cupti,
-						    .first_ns = p->time.first,
-						    .until = p->reached.until,
-						    .cupti_block = p->ids.cupti_block,
-						    .hook_block = p->ids.hook_block,
-						    .hook_ids = p->ids.hook_ids};
+		if (!ok)
+			break;
+		*s = (struct saved_process){.number = p->id.number,
+					    .pid = p->id.pid,
+					    .cupti = p->cupti,
+					    .runs = p->ids.cnt,
+					    .first_ns = p->time.first,
+					    .until = p->reached.until,
+					    .own = p->ids.own,
+					    .given = p->ids.given,
+					    .own_given = p->ids.own_given};
+		/* The oldest first. */
+		for (uint32_t i = 0; i < p->ids.cnt; i++)
+			((struct gpu_run *)(s + 1))[i] =
+				p->ids.run[(p->ids.added - p->ids.cnt + i) % GPU_RUNS];
 	}
 	snprintf(key, sizeof(key), "gpu.%u", a->id);
 	if (ok) {
@@ -293,7 +300,7 @@ static int save_head(struct arenas *as, const struct arena *a)
 static int save_report(struct arenas *as)
 {
 	struct gpu_report *r = &as->gpu;
-	struct saved_report s = {.blocks = r->blocks,
+	struct saved_report s = {.ids_given = r->ids_given,
 				 .flush_ns = r->flush_ns,
 				 .given = r->gpus.given,
 				 .sampled = r->gpus.sampled,

@@ -79,7 +79,6 @@ struct gpu_process *gpu_process(struct arena *a, uint32_t number, uint32_t pid, 
 		p->reached.until = p->reached.next_until = p->reached.last_until = p->time.horizon =
 			p->calls.last = INT64_MIN;
 		p->lent.reported_all_at = p->lent.back_at = INT64_MIN;
-		p->ids.cupti_block = p->ids.hook_block = -1;
 		p->next = g->first;
 		g->first = p;
 	}

@@ -151,10 +151,29 @@ static void load_process(struct arena *a, const struct saved_process *s)
 		return;
 	p->cupti = s->cupti <= GPU_CUPTI_OFF ? (enum gpu_cupti)s->cupti : GPU_CUPTI_UNKNOWN;
 	p->reached.until = s->until;
-	p->ids.cupti_block = s->cupti_block;
-	p->ids.hook_block = s->hook_block;
-	p->ids.hook_ids = s->hook_ids;
+	p->ids = (struct gpu_ids){.cnt = s->runs,
+				  .added = s->runs,
+				  .given = s->given,
+				  .own = s->own,
+				  .own_given = s->own_given};
+	memcpy(p->ids.run, s + 1, s->runs * sizeof(p->ids.run[0]));
 	p->calls.is_range_partial = true;
+}
+
+/* Whole processes are taken of a blob that may be damaged. */
+static void load_processes(struct arena *a, const char *at, size_t len)
+{
+	const struct saved_process *s = (const struct saved_process *)at;
+	size_t bytes;
+
+	for (; len >= sizeof(*s) && s->runs <= GPU_RUNS; s = (const struct saved_process *)at) {
+		bytes = sizeof(*s) + s->runs * sizeof(struct gpu_run);
+		if (bytes > len)
+			return;
+		load_process(a, s);
+		at += bytes;
+		len -= bytes;
+	}
 }
 
 static void load_report(struct arenas *as)
@@ -167,7 +186,7 @@ static void load_report(struct arenas *as)
 		return;
 	s = blob;
 	if (len == sizeof(*s)) {
-		as->gpu.blocks = s->blocks;
+		as->gpu.ids_given = s->ids_given;
 		as->gpu.flush_ns = s->flush_ns;
 		as->gpu.no_um_cpu_faults = s->no_um_cpu_faults;
 		as->gpu.no_um_gpu_faults = s->no_um_gpu_faults;
@@ -186,15 +205,14 @@ void gpu_restore(struct arenas *as, struct arena *a)
 	void *blob;
 	size_t len;
 
-	if (!as->gpu.blocks)
+	if (!as->gpu.ids_given)
 		load_report(as);
 	snprintf(key, sizeof(key), "gpu.%u", a->id);
 	if (db_state_get(as->db, key, &blob, &len) != 0)
 		return;
-	if (len >= sizeof(head) && (len - sizeof(head)) % sizeof(struct saved_process) == 0) {
+	if (len >= sizeof(head)) {
 		memcpy(&head, blob, sizeof(head));
-		for (size_t at = sizeof(head); at < len; at += sizeof(struct saved_process))
-			load_process(a, (const struct saved_process *)((char *)blob + at));
+		load_processes(a, (const char *)blob + sizeof(head), len - sizeof(head));
 		load_streams(as, a);
 	}
 	if (head.unlogged) {

@@ -208,7 +208,9 @@ static void kernel(struct arenas *as, struct arena *a, struct gpu_process *p,
 	row[KRN_CONTEXT_ID] = k->context;
 	row[KRN_GREEN_CONTEXT_ID] = DB_NULL;
 	row[KRN_STREAM_ID] = k->stream;
-	row[KRN_CORRELATION_ID] = gpu_alias_find(as, p, k->correlation);
+	/* Readers take a kernel's id for granted: one that CUPTI has no call of is of no call, but has one. */
+	row[KRN_CORRELATION_ID] =
+		k->correlation ? gpu_alias_find(as, p, k->correlation) : gpu_hook_id(as, p);
 	row[KRN_GLOBAL_PID] = p->id.global_pid;
 	row[KRN_DEMANGLED_NAME] = n->demangled;
 	row[KRN_SHORT_NAME] = n->base;

@@ -107,10 +107,11 @@ static void take(struct side *s)
 }
 
 static const char chains[] =
-	"SELECT group_concat(callchainId & 0xffffffff, ' ') FROM OSRT_API ORDER BY rowid";
+	"SELECT group_concat(ifnull((SELECT source & 0xffffffff FROM SL_RAW_STACKS WHERE id = "
+	"callchainId), -callchainId), ' ') FROM OSRT_API ORDER BY rowid";
 static const char stacks[] =
-	"SELECT group_concat((id & 0xffffffff) || ':' || (space & 0xffffffff) || ':' || "
-	"length(frames), ' ') FROM (SELECT * FROM SL_RAW_STACKS ORDER BY id)";
+	"SELECT group_concat((source & 0xffffffff) || ':' || (space & 0xffffffff) || ':' || "
+	"length(frames), ' ') FROM (SELECT * FROM SL_RAW_STACKS ORDER BY source)";
 static const char modules[] =
 	"SELECT group_concat((space & 0xffffffff) || ':' || start || ':' || s.value || ':' || "
 	"buildId, ' ') FROM (SELECT * FROM SL_MODULES ORDER BY space, start) JOIN StringIds s ON "
@@ -158,7 +159,8 @@ static void a_call_names_its_stack(void **state)
 	put_call(&r, slot, 1);
 	take(&s);
 	assert_string_equal(ask(chains), "0 1 0 1");
-	assert_string_equal(ask("SELECT count(*) FROM OSRT_API WHERE callchainId >> 32 = 1"), "2");
+	assert_string_equal(ask("SELECT count(*) FROM OSRT_API WHERE callchainId = 1"), "2");
+	assert_string_equal(ask("SELECT id || ' ' || (source >> 32) FROM SL_RAW_STACKS"), "1 1");
 	assert_string_equal(ask(stacks), "1:1:8");
 	assert_string_equal(ask(modules), "1:4096:/lib/one:abcd");
 	assert_string_equal(ask(spaces), "1:-");
@@ -384,6 +386,64 @@ static void many_calls_take_one_stack(void **state)
 	side_die(&s);
 }
 
+/* Processes count their stacks each from 1; readers hold callchainId as a signed 32-bit integer. */
+static void stacks_of_two_programs_have_numbers_of_one_count(void **state)
+{
+	struct ring r, other = ring_new();
+	struct side s;
+	uint32_t slot = begin(&r, &s),
+		 slot_of_other = ring_thread(&other, 1, (uint32_t)getppid(), (uint32_t)getppid());
+
+	(void)state;
+	assert_non_null(
+		arena_attach(&s.arenas, other.fd, 70000, (uint32_t)getppid(), (uint32_t)getppid()));
+	put_stack(&r, slot, 1, 0x1010, 0);
+	put_stack(&other, slot_of_other, 1, 0x2020, 0);
+	for (int i = 0; i < 3; i++) {
+		put_call(&r, slot, 1);
+		put_call(&other, slot_of_other, 1);
+	}
+	take(&s);
+	assert_string_equal(ask("SELECT group_concat(id || ':' || (source >> 32) || ':' || (source "
+				"& 0xffffffff), ' ') FROM SL_RAW_STACKS"),
+			    "1:1:1 2:70000:1");
+	assert_string_equal(ask("SELECT group_concat(n, ' ') FROM (SELECT callchainId || 'x' || "
+				"count(*) AS n FROM OSRT_API GROUP BY callchainId)"),
+			    "1x3 2x3");
+	assert_string_equal(ask("SELECT count(DISTINCT callchainId || ' ' || globalTid) FROM "
+				"OSRT_API"),
+			    "2");
+	side_die(&s);
+	munmap(other.arena, SL_ARENA_BYTES);
+	close(other.fd);
+}
+
+/* A stack whose record is lost has a number, and no row: the next collector gives that number to no other. */
+static void recover_gives_no_number_twice(void **state)
+{
+	struct ring r;
+	struct side s;
+	uint32_t slot = begin(&r, &s);
+
+	(void)state;
+	put_stack(&r, slot, 1, 0x1010, 0);
+	put_call(&r, slot, 1);
+	put_call(&r, slot, 7);
+	take(&s);
+	assert_string_equal(ask("SELECT max(callchainId) || ' ' || (SELECT max(id) FROM "
+				"SL_RAW_STACKS) FROM OSRT_API"),
+			    "2 1");
+	side_die(&s);
+	put_stack(&r, slot, 2, 0x1020, 0);
+	put_call(&r, slot, 2);
+	side_open(&s, true);
+	side_attach(&s, &r, true);
+	take(&s);
+	assert_string_equal(ask(chains), "1 -2 2");
+	assert_string_equal(ask("SELECT group_concat(id, ' ') FROM SL_RAW_STACKS"), "1 3");
+	side_die(&s);
+}
+
 /* Whatever a program writes: nothing is believed. */
 static void garbage_does_no_harm(void **state)
 {
@@ -434,6 +494,8 @@ int main(void)
 		TEST(recover_goes_on_with_them),
 		TEST(the_executable_has_no_name_of_its_own),
 		TEST(many_calls_take_one_stack),
+		TEST(stacks_of_two_programs_have_numbers_of_one_count),
+		TEST(recover_gives_no_number_twice),
 		TEST(garbage_does_no_harm),
 	};
 

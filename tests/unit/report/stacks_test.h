@@ -96,7 +96,8 @@ static inline void raw(struct db *db, int64_t id, int64_t space, int64_t since,
 {
 	sqlite3_stmt *stmt;
 
-	assert_int_equal(db_prepare(db, "INSERT INTO SL_RAW_STACKS VALUES(?, ?, ?, ?)", &stmt), 0);
+	assert_int_equal(
+		db_prepare(db, "INSERT INTO SL_RAW_STACKS VALUES(?1, ?2, ?3, ?1, ?4)", &stmt), 0);
 	sqlite3_bind_int64(stmt, 1, id);
 	sqlite3_bind_int64(stmt, 2, space);
 	sqlite3_bind_int64(stmt, 3, since);

@@ -505,7 +505,7 @@ static void names_come_from_the_file_as_it_was(void **state)
 	r[OSRT_START] = 1;
 	r[OSRT_END] = 2;
 	r[OSRT_EVENT_CLASS] = 27;
-	r[OSRT_CALLCHAIN_ID] = STACK;
+	r[OSRT_CALLCHAIN_ID] = db_stack_number(db, STACK);
 	wait_for(copy);
 	unlink(copy);
 	assert_int_equal(db_finish(db, 10), 0);
