@@ -187,6 +187,7 @@ static void come_to(struct run *r, uint32_t thread, int64_t time)
 		go_on(r, thread, earlier(time, t->end));
 	/* The caller depends on this time: earlier polls are not taken back any more. */
 	memset(&r->polled[(size_t)thread * r->cnt], 0, r->cnt * sizeof(*r->polled));
+	t->is_looking = false;
 }
 
 static int64_t when(struct run *r, uint32_t thread, int64_t time, size_t v)
@@ -215,6 +216,39 @@ static bool is_contended(const struct why_cause *c)
 	return c->reason == WHY_LOCK || c->reason == WHY_GIL;
 }
 
+/*
+ * A thread takes the results of all jobs that were done for it in a wait before it waits again, gives new jobs, or ends: a shorter
+ * wait for one of them leaves the others.
+ */
+static void settle(struct run *r, uint32_t thread)
+{
+	int64_t *now = now_of(r, thread), *owed = &r->owed[(size_t)thread * r->cnt];
+
+	for (size_t v = 0; v < r->cnt; v++) {
+		now[v] = later(now[v], owed[v]);
+		owed[v] = INT64_MIN;
+	}
+}
+
+/* A look with a time limit: none is needed if what is looked for comes before the first of them. */
+static void look(struct run *r, uint32_t thread)
+{
+	struct track *k = &r->tracks[thread];
+	struct why_wake found = k->wake;
+
+	if (k->wake.waker != WHY_NONE)
+		return;
+	walk_series(&r->y->walk, thread, k->i, &found);
+	if (!found.is_series)
+		return;
+	if (!k->is_looking)
+		memcpy(&r->looked[(size_t)thread * r->cnt], now_of(r, thread),
+		       r->cnt * sizeof(*r->looked));
+	k->is_looking = true;
+	if (found.is_last)
+		k->wake = found;
+}
+
 static void begin_wait(struct run *r, uint32_t thread, int64_t end)
 {
 	struct track *k = &r->tracks[thread];
@@ -222,6 +256,9 @@ static void begin_wait(struct run *r, uint32_t thread, int64_t end)
 	k->kind = TRACK_WAIT;
 	k->wait = k->i;
 	walk_wake(&r->y->walk, thread, k->i, &k->wake);
+	if (!is_contended(&k->wake.cause))
+		settle(r, thread);
+	look(r, thread);
 	k->end = later(k->at, earlier(k->wake.woken, end));
 	k->is_inner = replay_is_inner(r, thread, k);
 	replay_job_pauses(r, thread, k->i + 1 == r->y->model.threads[thread].switches_cnt);
@@ -300,6 +337,8 @@ static void end_wait(struct run *r, uint32_t thread)
 	struct track *k = &r->tracks[thread];
 	int64_t *now = now_of(r, thread), *begun = &r->begun[(size_t)thread * r->cnt];
 	int64_t *polled = &r->polled[(size_t)thread * r->cnt];
+	int64_t *owed = &r->owed[(size_t)thread * r->cnt];
+	const int64_t *looked = &r->looked[(size_t)thread * r->cnt];
 	uint32_t process = r->y->model.threads[thread].process, waker = k->wake.waker;
 	uint32_t culprit = replay_culprit(r, process, &k->wake.cause);
 	bool is_end = replay_is_end(r, thread, k), is_event = replay_is_event(r, thread, k);
@@ -310,6 +349,8 @@ static void end_wait(struct run *r, uint32_t thread)
 			is_outside(k->wake.cause.reason));
 	else
 		come_to(r, waker, k->end);
+	if (waker != WHY_NONE && !is_contended(&k->wake.cause))
+		settle(r, waker);
 	for (size_t v = 0; v < r->cnt; v++) {
 		const struct replay_edit *e = &r->edits[v];
 		int64_t then;
@@ -330,9 +371,15 @@ static void end_wait(struct run *r, uint32_t thread)
 			/* Nothing in the program asks for an order in which a GPU's driver gives its locks. */
 			if (k->is_inner || (is_contended(&k->wake.cause) && !e->keeps_order))
 				then = now[v] + later(0, then - begun[v]);
+			else if (k->is_looking && !is_end)
+				now[v] = earlier(now[v], looked[v]);
 			else
 				now[v] -= is_end ? later(0, now[v] - then) : polled[v];
-			polled[v] = 0;
+			/* A thread that looks for something may wait for a lock in between. */
+			if (!is_contended(&k->wake.cause))
+				polled[v] = 0;
+			if (!k->is_inner && !is_contended(&k->wake.cause))
+				owed[v] = later(owed[v], replay_jobs_done(r, thread, v));
 			waits = then > now[v] || k->end == k->at;
 		}
 		now[v] = later(now[v], then);
@@ -341,6 +388,7 @@ static void end_wait(struct run *r, uint32_t thread)
 	}
 	if (waker != WHY_NONE)
 		replay_job_begins(r, thread, waker);
+	k->is_looking &= waker == WHY_NONE || is_contended(&k->wake.cause);
 	k->at = k->end;
 	k->cause = k->wake.cause;
 	k->cause.reason = WHY_NO_CPU;
@@ -371,8 +419,10 @@ static void be_born(struct run *r, uint32_t thread)
 	uint32_t parent = why_maker(&r->y->model, thread);
 	int64_t *now = now_of(r, thread);
 
-	if (parent != WHY_NONE)
+	if (parent != WHY_NONE) {
 		come_to(r, parent, k->end);
+		settle(r, parent);
+	}
 	if (parent != WHY_NONE)
 		replay_job_begins(r, thread, parent);
 	for (size_t v = 0; v < r->cnt; v++)
@@ -422,8 +472,10 @@ static void begin(struct run *r)
 				    .done_at = INT64_MIN};
 		if (!t->switches_cnt || t->birth >= r->y->to)
 			continue;
-		for (size_t v = 0; v < r->cnt; v++)
+		for (size_t v = 0; v < r->cnt; v++) {
 			now_of(r, i)[v] = r->y->from;
+			r->owed[(size_t)i * r->cnt + v] = INT64_MIN;
+		}
 		if (t->birth > r->y->from && i != r->y->focus)
 			k->end = t->birth;
 		else
@@ -455,6 +507,7 @@ static void end(struct run *r)
 {
 	const struct why *y = r->y;
 
+	settle(r, y->focus);
 	pass_spans(r, y->to);
 	for (size_t v = 0; v < r->cnt; v++) {
 		int64_t thread = when(r, y->focus, y->to, v), gpu = replay_gpu_end(r, v);
@@ -476,10 +529,12 @@ int replay_run(struct why *y, struct replay *out)
 	r.begun = calloc(threads * out->cnt + 1, sizeof(*r.begun));
 	r.done = calloc(threads * out->cnt + 1, sizeof(*r.done));
 	r.polled = calloc(threads * out->cnt + 1, sizeof(*r.polled));
+	r.owed = calloc(threads * out->cnt + 1, sizeof(*r.owed));
+	r.looked = calloc(threads * out->cnt + 1, sizeof(*r.looked));
 	r.tracks = calloc(threads + 1, sizeof(*r.tracks));
 	r.heap = calloc(threads + 1, sizeof(*r.heap));
-	if (!out->sums || !r.now || !r.begun || !r.done || !r.polled || !r.tracks || !r.heap ||
-	    !replay_prepare(&r))
+	if (!out->sums || !r.now || !r.begun || !r.done || !r.polled || !r.owed || !r.looked ||
+	    !r.tracks || !r.heap || !replay_prepare(&r))
 		goto out;
 	begin(&r);
 	pass_spans(&r, y->from);
@@ -500,6 +555,8 @@ out:
 	free(r.begun);
 	free(r.done);
 	free(r.polled);
+	free(r.owed);
+	free(r.looked);
 	free(r.tracks);
 	free(r.heap);
 	return rc;

@@ -21,9 +21,10 @@ struct track {
 	uint32_t waited;        /* a bit for each edit: the last wait did happen */
 	enum track_kind kind;
 	bool is_birth, is_inner; /* is_inner: replay_is_inner() of the last wait */
-	bool is_asking;          /* the last wait is part of the job */
-	uint32_t works_for;      /* the thread that its job is for; WHY_NONE: not known */
-	int64_t done_at;         /* recorded: the last job of its own was done */
+	bool is_looking;    /* looks of a series are behind it, the waker's end of them is not */
+	bool is_asking;     /* the last wait is part of the job */
+	uint32_t works_for; /* the thread that its job is for; WHY_NONE: not known */
+	int64_t done_at;    /* recorded: the last job of its own was done */
 };
 
 /* A stream of a GPU. */
@@ -46,6 +47,8 @@ struct run {
 	int64_t *now,
 		*begun, /* by thread and edit; begun: where the waker was when a wait for a lock began */
 		*done, /* when the jobs that the thread gave were done, likewise */
+		*looked, /* where the thread was when the first look of a series began: walk_series() */
+		*owed, /* when jobs of other threads for the thread were done, in a wait for another job; INT64_MIN: none */
 		*polled; /* ns of waits that ended by a time limit, in a row: fewer if the awaited event comes earlier */
 	struct track *tracks;
 	uint32_t *heap; /* threads, by the ends of their spans */

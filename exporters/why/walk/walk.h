@@ -58,13 +58,14 @@ struct why_wake {
 	int64_t woken;    /* when the thread had become runnable; INT64_MAX: never */
 	uint32_t waker;   /* the thread that the wait is due to; WHY_NONE: a timer, or not known */
 	bool is_series;   /* the waker is that of a later wait at the same place: walk_series() */
+	bool is_last;     /* of a series whose waker ended no wait */
 };
 
 /* Waits of a thread that are one with what ended them: those that begin with switches in [@first, @last). */
 struct why_series {
 	size_t first, last;
-	uint32_t
-		waker; /* of the wait that begins with @last; WHY_NONE: a time limit, or not known */
+	uint32_t waker; /* of what ended them; WHY_NONE: a time limit, or not known */
+	bool is_found;  /* the waker ended no wait: the look after the last wait found something */
 };
 
 typedef void walk_span(void *ctx, const struct why_cause *cause, int64_t ns);

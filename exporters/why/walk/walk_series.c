@@ -114,7 +114,7 @@ static struct why_series find_series(struct walk *w, uint32_t thread, size_t i,
 				     struct why_wake last)
 {
 	const struct why_thread *t = &w->m->threads[thread];
-	struct why_series s = {i, i, WHY_NONE};
+	struct why_series s = {.first = i, .last = i, .waker = WHY_NONE};
 	size_t before = i;
 	int64_t limit = 0;
 
@@ -127,6 +127,7 @@ static struct why_series find_series(struct walk *w, uint32_t thread, size_t i,
 			if (before < s.last)
 				s.waker = done_since(w->m, thread, before, s.last);
 			s.last++;
+			s.is_found = true;
 			return s;
 		}
 		before = s.last;
@@ -135,20 +136,23 @@ static struct why_series find_series(struct walk *w, uint32_t thread, size_t i,
 	s.waker = last.waker;
 	/* Its time was up, and before it had a CPU again there was something. */
 	if (s.waker == WHY_NONE && last.woken != INT64_MAX &&
-	    last.woken - t->switches[s.last].time >= limit - limit / NEARLY)
+	    last.woken - t->switches[s.last].time >= limit - limit / NEARLY) {
 		s.waker = done_since(w->m, thread, before, s.last);
+		s.last++;
+		s.is_found = true;
+	}
 	return s;
 }
 
 void walk_series(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake)
 {
 	struct why_series *s = &w->series[thread];
+	bool is_over = is_over_by_limit(w, thread, i, wake);
 
-	if (!is_over_by_limit(w, thread, i, wake))
-		return;
-	if (i < s->first || i >= s->last)
+	if (is_over && (i < s->first || i >= s->last))
 		*s = find_series(w, thread, i, *wake);
-	if (s->waker == WHY_NONE)
+	wake->is_last = s->is_found && i >= s->first && i + 1 == s->last;
+	if (s->waker == WHY_NONE || (!is_over && !wake->is_last))
 		return;
 	wake->waker = s->waker;
 	wake->edge_sure = MATCHED;

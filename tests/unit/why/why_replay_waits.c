@@ -25,6 +25,106 @@ static void fewer_looks_if_the_event_comes_earlier(void **state)
 	assert_near(won(9, 0), 39.7);
 }
 
+/* ---- looks in a loop ---- */
+
+#define LIMIT 110 /* ETIMEDOUT */
+
+/*
+ * Three looks, 10-20, 21-31, 32-42, the main thread without a CPU until 46; thread 101, whose line is 9, is done at 44. @lock: it waits for
+ * a lock of thread 102 between the first two.
+ */
+static void looks_until_it_is_done(bool lock)
+{
+	report(60);
+	for (int i = 0; i < 3; i++) {
+		runs(MAIN, i ? 9 + 11 * i : 0, 10 + 11 * i, .ready = i ? 9 + 11 * i : 0,
+		     .by = lock && i == 1 ? 102 : 0);
+		call(MAIN, "pthread_cond_timedwait", 10 + 11 * i, 20 + 11 * i - (lock && !i), L(5),
+		     .result = LIMIT);
+	}
+	if (lock) {
+		runs(MAIN, 19, 19.5, .ready = 19);
+		call(MAIN, "pthread_mutex_lock", 19.5, 20, L(6));
+		runs(102, 0, 30);
+	}
+	runs(MAIN, 46, 60, .ready = 42);
+	runs(OTHER, 0, 44);
+	computes(OTHER, 0, 44, L(9));
+	ask();
+}
+
+/* Were it done at once, neither a look nor what is between two looks would be needed: all of 10-46. */
+static void no_look_is_needed_for_what_is_there(void **state)
+{
+	(void)state;
+	looks_until_it_is_done(false);
+	assert_near(won(9, 0), 36);
+	/* A half of 42, as far as it was at the end of the last look; then 4 without a CPU. */
+	assert_near(won(9, 0.5), 21);
+}
+
+static void lock_between_looks_does_not_end_them(void **state)
+{
+	(void)state;
+	looks_until_it_is_done(true);
+	assert_near(won(9, 0), 36);
+}
+
+/* ---- other jobs ---- */
+
+/*
+ * The main thread makes 101 (line 9, until 50) and 102 (line 7, until 30), and waits for 101 at line 5; then it computes for @ms, and
+ * sleeps.
+ */
+static void two_jobs(double ms)
+{
+	report(80);
+	runs(MAIN, 0, 10);
+	call(MAIN, "pthread_join", 10, 50, L(5));
+	runs(MAIN, 50, 50 + ms, .by = OTHER);
+	call(MAIN, "usleep", 50 + ms, 70, L(6));
+	runs(MAIN, 70, 80, .ready = 70);
+	runs(OTHER, 5, 50, .by = MAIN);
+	computes(OTHER, 5, 50, L(9));
+	runs(102, 5, 30, .by = MAIN);
+	computes(102, 5, 30, L(7));
+	ask();
+}
+
+/* Without 101's work, the main thread still has to wait for 102: from 51 to 30. */
+static void other_job_is_waited_for_as_well(void **state)
+{
+	(void)state;
+	two_jobs(1);
+	assert_near(won(9, 0), 21);
+}
+
+/* It computes for 15 before it needs that: from 10 to 25, and then to 30. */
+static void other_job_is_needed_at_the_next_wait(void **state)
+{
+	(void)state;
+	two_jobs(15);
+	assert_near(won(9, 0), 35);
+}
+
+/* A job of the waker that was done before is no other one: twice 20 of line 9, the second given at 30. */
+static void jobs_in_turn_need_no_others(void **state)
+{
+	(void)state;
+	report(60);
+	runs(MAIN, 0, 10);
+	call(MAIN, "sem_wait", 10, 30, L(5));
+	runs(MAIN, 30, 31, .by = OTHER);
+	call(MAIN, "sem_wait", 31, 50, L(5));
+	runs(MAIN, 50, 60, .by = OTHER);
+	runs(OTHER, 10, 30.5, .by = MAIN);
+	call(OTHER, "sem_wait", 30.5, 31, L(4));
+	runs(OTHER, 31, 50.5, .by = MAIN);
+	computes(OTHER, 10, 50, L(9));
+	ask();
+	assert_near(won(9, 0), 39);
+}
+
 /* Twice, a job of 20 ms (line 7) of a thread that the main thread has just woken; it sleeps for 30 (line 5), longer than the job. */
 static void jobs(const char *name, int maker)
 {
@@ -314,6 +414,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(fewer_looks_if_the_event_comes_earlier),
+		TEST(no_look_is_needed_for_what_is_there),
+		TEST(lock_between_looks_does_not_end_them),
+		TEST(other_job_is_waited_for_as_well),
+		TEST(other_job_is_needed_at_the_next_wait),
+		TEST(jobs_in_turn_need_no_others),
 		TEST(sleep_lasts_until_the_jobs_are_done),
 		TEST(jobs_of_others_are_not_waited_for),
 		TEST(wait_for_the_gil_is_part_of_a_job),
