@@ -90,7 +90,7 @@ static void where(struct out *o, const struct tl_track *t)
 		put(o, t->name, strlen(t->name));
 	} else if (t->device >= 0) {
 		snprintf(buf, sizeof(buf), "%lld GPU %lld", (long long)t->process_pid,
-			 (long long)t->device);
+			 (long long)t->gpu);
 		out_text(o, buf);
 		if (t->kind == TL_STREAM || t->kind == TL_NVTX_GPU) {
 			snprintf(buf, sizeof(buf), " stream %lld", (long long)t->stream);

@@ -318,7 +318,8 @@ static const char ranks[] =
 #define CHOSEN                                                                                     \
 	"SELECT l.nr, l.process, n, ns, (SELECT m.end - m.start FROM SL_NCU_LAUNCH AS m WHERE "    \
 	"m.nr = l.nr AND m.process = l.process AND m.place = (m.n - 1) / 2), peers, skip, start, " \
-	"end, call, deviceId, streamId, correlationId, graphNodeId, launchType, gridX, gridY, "    \
+	"end, call, sl_gpu(l.process << 24, deviceId), streamId, correlationId, graphNodeId, "     \
+	"launchType, gridX, gridY, "                                                               \
 	"gridZ, blockX, blockY, blockZ, registers, static, dynamic, rank, is_known, many FROM "    \
 	"SL_NCU_LAUNCH AS l JOIN SL_NCU_RANK AS r ON r.nr = l.nr AND r.process = l.process WHERE " \
 	"(?1 = 0 OR l.process & 0xFFFFFF = ?1) AND %s ORDER BY l.nr, l.process"

@@ -8,7 +8,8 @@
 #include "exporters/text/cell.h"
 
 static const char all[] =
-	"SELECT nr, process & 16777215, skip, start, end, call, deviceId, streamId, correlationId, "
+	"SELECT nr, process & 16777215, skip, start, end, call, sl_gpu(process << 24, deviceId), "
+	"streamId, correlationId, "
 	"gridX, gridY, gridZ FROM SL_NCU_LAUNCH WHERE (?1 = 0 OR process & 16777215 = ?1) ORDER BY "
 	"nr, process, skip";
 

@@ -66,7 +66,8 @@ static const char without_call[] = "SELECT count(*) FROM SL_NCU_LAUNCH WHERE cal
 static const char memory_is_full[] =
 	"SELECT coalesce((SELECT total(CASE memoryOperationType WHEN 0 THEN bytes ELSE -bytes END) "
 	"FROM "
-	"CUDA_GPU_MEMORY_USAGE_EVENTS WHERE globalPid >> 24 & 16777215 = ?1 AND deviceId = ?2 AND "
+	"CUDA_GPU_MEMORY_USAGE_EVENTS WHERE globalPid >> 24 & 16777215 = ?1 AND sl_gpu(globalPid, "
+	"deviceId) = ?2 AND "
 	"memKind IN (2, 3, 5) AND start < ?3) > 0.8 * (SELECT totalMemory FROM TARGET_INFO_GPU AS "
 	"g "
 	"WHERE g.id = coalesce((SELECT gpuId FROM TARGET_INFO_CUDA_DEVICE AS d WHERE d.cudaId = ?2 "

@@ -18,6 +18,7 @@
 #include "exporters/read/db_read.h"
 #include "exporters/read/db_views.h"
 #include "exporters/read/functions.h"
+#include "exporters/read/gpu_numbers.h"
 #include "exporters/read/nsysrep/nsysrep.h"
 #include "exporters/read/nvtx_domains.h"
 #include "exporters/read/sums.h"
@@ -367,6 +368,8 @@ static sqlite3 *open_report(const char *path, bool damaged, char *why, size_t wh
 		rc = sums_register(db);
 	if (rc == SQLITE_OK)
 		rc = functions_register(db);
+	if (rc == SQLITE_OK)
+		rc = gpu_numbers_register(db);
 	if (rc == SQLITE_OK)
 		rc = nvtx_domains_register(db);
 	if (rc == SQLITE_OK)

@@ -1,6 +1,7 @@
 /* functions.c - adds the SQL functions to a connection. */
 #include "exporters/sql/functions.h"
 #include "exporters/read/functions.h"
+#include "exporters/read/gpu_numbers.h"
 #include "exporters/read/nvtx_domains.h"
 #include "exporters/sql/tables/hist.h"
 #include "exporters/sql/modules.h"
@@ -16,6 +17,8 @@ int sql_functions(sqlite3 *db, const struct percentiles *p)
 		rc = projection_register(db, tables);
 	if (rc == SQLITE_OK)
 		rc = functions_register(db);
+	if (rc == SQLITE_OK)
+		rc = gpu_numbers_register(db);
 	if (rc == SQLITE_OK)
 		rc = nvtx_domains_register(db);
 	if (rc == SQLITE_OK)

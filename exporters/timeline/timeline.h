@@ -63,11 +63,12 @@ struct tl_track {
 	int64_t pid, tid;
 	int64_t global;      /* packed globalPid or globalTid as in the report; process, thread */
 	int64_t process_pid; /* plain pid of the process it belongs to; -1: machine */
-	int64_t device, context, stream; /* -1: none */
-	int64_t cpu;                     /* TL_CPU */
-	const char *name;                /* UTF-8 or not, never NULL; "" when there is none */
-	const char *unit;                /* TL_COUNTER: "bytes", "bytes/s", "%", "" */
-	int sort;                        /* place among its siblings, ascending */
+	int64_t device, context, stream; /* as the process counts them; -1: none */
+	int64_t gpu;      /* number of the GPU that the device is (read/gpu_numbers.h); -1: none */
+	int64_t cpu;      /* TL_CPU */
+	const char *name; /* UTF-8 or not, never NULL; "" when there is none */
+	const char *unit; /* TL_COUNTER: "bytes", "bytes/s", "%", "" */
+	int sort;         /* place among its siblings, ascending */
 	int rank; /* TL_PROCESS: of the job, where the report has ranks (SL_RANK_PROCESSES); -1: none */
 	void *of_sink; /* the sink's own; NULL at first */
 };

@@ -68,6 +68,8 @@ struct tl_track *tl_track_made(struct tl_tracks *t, int64_t thread, int64_t devi
 			       const char *name);
 struct tl_track *tl_track_async(struct tl_tracks *t, int64_t global);
 struct tl_track *tl_track_device(struct tl_tracks *t, int64_t global, int64_t device);
+/* The number of the GPU that the process means by the device. */
+int64_t tl_tracks_gpu(struct tl_tracks *t, int64_t global, int64_t device);
 struct tl_track *tl_track_stream(struct tl_tracks *t, int64_t global, int64_t device,
 				 int64_t context, int64_t stream);
 struct tl_track *tl_track_projected(struct tl_tracks *t, int64_t thread, int64_t global,

@@ -519,6 +519,9 @@ static bool get_arg(struct tl_run *r, struct tl_source *s, const struct tl_arg_d
 	case 'b':
 		a->kind = TL_BOOL;
 		break;
+	case 'g': /* all such events have their process as the first key */
+		a->num = tl_tracks_gpu(r->tracks, tl_key(s, 0), num);
+		return true;
 	case 'S': /* nsys: no stream in particular */
 		return num != UINT32_MAX;
 	case 'T':

@@ -40,6 +40,10 @@ struct tl_tracks {
 	struct track *first, *last;
 	uint32_t cnt;
 	int64_t made_up;
+	struct { /* the GPU that was asked for last */
+		sqlite3_stmt *ask;
+		int64_t process, device, number;
+	} gpu;
 };
 
 /* ---- keys of tracks ---- */
@@ -128,6 +132,7 @@ static struct track *make(enum tl_track_kind kind, const struct tl_track *parent
 		.global = parent ? parent->global : -1,
 		.pid = parent ? parent->pid : 0,
 		.device = -1,
+		.gpu = parent ? parent->gpu : -1,
 		.context = -1,
 		.stream = -1,
 		.cpu = -1,
@@ -297,8 +302,31 @@ struct tl_track *tl_track_async(struct tl_tracks *t, int64_t global)
 	return announce(t, made, hash);
 }
 
-/* "GPU 0: NVIDIA H100", by the ordinal that the process knows; the name where the GPU is known. */
-static void device_name(struct tl_tracks *t, int64_t pid, int64_t device, char *buf, size_t len)
+/* The number of the GPU; the device, as its process counts them, where the report does not say. */
+int64_t tl_tracks_gpu(struct tl_tracks *t, int64_t global, int64_t device)
+{
+	int64_t gpu = device;
+
+	if (t->gpu.process == global && t->gpu.device == device)
+		return t->gpu.number;
+	if (!t->gpu.ask)
+		sqlite3_prepare_v2(t->db, "SELECT sl_gpu(?1, ?2)", -1, &t->gpu.ask, NULL);
+	if (t->gpu.ask) {
+		sqlite3_bind_int64(t->gpu.ask, 1, global);
+		sqlite3_bind_int64(t->gpu.ask, 2, device);
+		if (sqlite3_step(t->gpu.ask) == SQLITE_ROW)
+			gpu = sqlite3_column_int64(t->gpu.ask, 0);
+		sqlite3_reset(t->gpu.ask);
+	}
+	t->gpu.process = global;
+	t->gpu.device = device;
+	t->gpu.number = gpu;
+	return gpu;
+}
+
+/* "GPU 0: NVIDIA H100"; the name where the GPU is known. */
+static void device_name(struct tl_tracks *t, int64_t pid, int64_t device, int64_t gpu, char *buf,
+			size_t len)
 {
 	static const char *const sql[] = {
 		"SELECT g.name FROM TARGET_INFO_CUDA_DEVICE AS d JOIN TARGET_INFO_GPU AS g ON g.id "
@@ -307,7 +335,7 @@ static void device_name(struct tl_tracks *t, int64_t pid, int64_t device, char *
 		"SELECT name FROM TARGET_INFO_GPU WHERE ?1 IS NOT NULL AND id = ?2",
 	};
 
-	snprintf(buf, len, "GPU %lld", (long long)device);
+	snprintf(buf, len, "GPU %lld", (long long)gpu);
 	for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]); i++) {
 		sqlite3_stmt *stmt = NULL;
 		bool found = false;
@@ -317,7 +345,7 @@ static void device_name(struct tl_tracks *t, int64_t pid, int64_t device, char *
 		sqlite3_bind_int64(stmt, 1, pid);
 		sqlite3_bind_int64(stmt, 2, device);
 		if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_bytes(stmt, 0) > 0) {
-			snprintf(buf, len, "GPU %lld: %s", (long long)device,
+			snprintf(buf, len, "GPU %lld: %s", (long long)gpu,
 				 (const char *)sqlite3_column_text(stmt, 0));
 			found = true;
 		}
@@ -334,6 +362,7 @@ struct tl_track *tl_track_device(struct tl_tracks *t, int64_t global, int64_t de
 	struct track *made;
 	char name[160];
 	uint64_t hash;
+	int64_t gpu;
 
 	made = find(t, &key, &hash);
 	if (made)
@@ -341,13 +370,15 @@ struct tl_track *tl_track_device(struct tl_tracks *t, int64_t global, int64_t de
 	process = tl_track_process(t, global);
 	if (!process)
 		return NULL;
-	device_name(t, process->process_pid, device, name, sizeof(name));
+	gpu = tl_tracks_gpu(t, process->global, device);
+	device_name(t, process->process_pid, device, gpu, name, sizeof(name));
 	made = make(TL_DEVICE, process, name, strlen(name));
 	if (!made)
 		return NULL;
 	made->pub.device = device;
+	made->pub.gpu = gpu;
 	made->pub.pid = number(t, &t->pids, 0, -1);
-	made->pub.sort = (process->rank >= 0 ? process->rank * TL_RANK_GPUS : 0) + (int)device;
+	made->pub.sort = (process->rank >= 0 ? process->rank * TL_RANK_GPUS : 0) + (int)gpu;
 	return announce(t, made, hash);
 }
 
@@ -644,6 +675,7 @@ void tl_tracks_free(struct tl_tracks *t)
 		map_free(&t->given_names);
 		map_free(&t->pids);
 		map_free(&t->tids);
+		sqlite3_finalize(t->gpu.ask);
 	}
 	free(t);
 }

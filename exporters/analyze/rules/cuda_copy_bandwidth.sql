@@ -20,7 +20,7 @@
 -- column: Src Kind = memory it came from
 -- column: Dst Kind = memory it went to
 -- column: PID = process
--- column: Device ID = CUDA ordinal in the process
+-- column: Device ID = number of the GPU
 -- column: API Name = call that asked for it
 CREATE TEMP TABLE found AS
 WITH big AS MATERIALIZED (
@@ -41,7 +41,7 @@ SELECT
 	CASE WHEN 10 * ns - 10 * useful > wall THEN 'severe' WHEN 50 * ns - 50 * useful > wall THEN 'bad' ELSE 'info' END AS severity,
 	CAST(ns - useful AS INTEGER) AS cost,
 	'{' || n || ' copy|copies} ' || CASE kind WHEN 1 THEN 'to' WHEN 2 THEN 'from' WHEN 8 THEN 'within' ELSE 'between GPUs, on' END
-		|| ' GPU ' || deviceId || coalesce(' by ' || name, '') || ' moved ' || printf('%.2f', 1.0 * bytes / ns)
+		|| ' GPU ' || sl_gpu(globalPid, deviceId) || coalesce(' by ' || name, '') || ' moved ' || printf('%.2f', 1.0 * bytes / ns)
 		|| ' GB/s, ' || printf('%.0f', 100.0 * useful / ns) || ' % of the ' || printf('%.2f', speed / 1e9)
 		|| ' GB/s that the way allows.' AS finding
 FROM found
@@ -62,7 +62,7 @@ SELECT
 	coalesce(src.label, srcKind) AS "Src Kind",
 	coalesce(dst.label, dstKind) AS "Dst Kind",
 	globalPid / 0x1000000 % 0x1000000 AS "PID",
-	deviceId AS "Device ID",
+	sl_gpu(globalPid, deviceId) AS "Device ID",
 	name AS "API Name"
 FROM found
 	LEFT JOIN mem_kind AS src ON src.id = srcKind

@@ -15,7 +15,7 @@
 -- column: To Host (bytes) = copied to the host
 -- column: Copies = copies from or to the host
 -- column: PID = process
--- column: Device ID = CUDA ordinal in the process
+-- column: Device ID = number of the GPU
 -- Exposed is the time in which the GPU did anything, less the time in which it did anything else.
 CREATE TEMP TABLE load AS
 WITH bytes AS (
@@ -39,7 +39,7 @@ WHERE moved.what = 'host copy';
 SELECT
 	CASE WHEN 100 * exposed > 30 * wall THEN 'severe' ELSE 'bad' END AS severity,
 	exposed AS cost,
-	'GPU ' || deviceId || ' did nothing but copy from and to the host for {' || exposed || ' ns}, {' || n
+	'GPU ' || sl_gpu(globalPid, deviceId) || ' did nothing but copy from and to the host for {' || exposed || ' ns}, {' || n
 		|| ' copy|copies} of {' || (coalesce(up, 0) + coalesce(down, 0)) || ' B}; kernels took {' || kernels || ' ns}.' AS finding
 FROM load
 WHERE 100 * exposed > :share * wall
@@ -56,7 +56,7 @@ SELECT
 	coalesce(down, 0) AS "To Host (bytes)",
 	n AS "Copies",
 	globalPid / 0x1000000 % 0x1000000 AS "PID",
-	deviceId AS "Device ID"
+	sl_gpu(globalPid, deviceId) AS "Device ID"
 FROM load
 WHERE exposed > 0
 ORDER BY exposed DESC, globalPid, deviceId

@@ -14,7 +14,7 @@
 -- column: Overlap (ns) = time in which more than one thing went on
 -- column: Default (%) = share of the work that went through the default stream
 -- column: PID = process
--- column: Device ID = CUDA ordinal in the process
+-- column: Device ID = number of the GPU
 CREATE TEMP TABLE null_stream AS
 SELECT processId AS pid, contextId, nullStreamId AS streamId FROM TARGET_INFO_CUDA_CONTEXT_INFO WHERE nullStreamId IS NOT NULL
 UNION
@@ -46,7 +46,7 @@ FROM whole AS w JOIN (
 SELECT
 	CASE WHEN 10 * could > wall THEN 'severe' ELSE 'bad' END AS severity,
 	could AS cost,
-	printf('%.0f', 100.0 * through / ns) || ' % of what GPU ' || deviceId || ' did went through the default stream: {'
+	printf('%.0f', 100.0 * through / ns) || ' % of what GPU ' || sl_gpu(globalPid, deviceId) || ' did went through the default stream: {'
 		|| kernels || ' ns} of kernels and {' || copies || ' ns} of copies, of which {' || overlap
 		|| ' ns} overlapped.' AS finding
 FROM load
@@ -62,7 +62,7 @@ SELECT
 	overlap AS "Overlap (ns)",
 	round(100.0 * through / ns, 1) AS "Default (%)",
 	globalPid / 0x1000000 % 0x1000000 AS "PID",
-	deviceId AS "Device ID"
+	sl_gpu(globalPid, deviceId) AS "Device ID"
 FROM load
 ORDER BY could DESC, globalPid, deviceId
 LIMIT :rows;

@@ -12,7 +12,7 @@
 -- column: Dst Kind = memory it went to
 -- column: Bytes (MB) = size, 10^6 bytes
 -- column: PID = process
--- column: Device ID = CUDA ordinal in the process
+-- column: Device ID = number of the GPU
 -- column: Context ID = CUDA context
 -- column: Green Context ID = green context; empty: none
 -- column: Stream ID = CUDA stream

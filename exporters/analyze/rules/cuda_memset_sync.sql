@@ -9,7 +9,7 @@
 -- column: Mem Kind = memory that was filled
 -- column: Bytes (MB) = size, 10^6 bytes
 -- column: PID = process
--- column: Device ID = CUDA ordinal in the process
+-- column: Device ID = number of the GPU
 -- column: Context ID = CUDA context
 -- column: Green Context ID = green context; empty: none
 -- column: Stream ID = CUDA stream
@@ -41,7 +41,7 @@ SELECT
 	coalesce(label, kind) AS "Mem Kind",
 	round(bytes / 1e6, 3) AS "Bytes (MB)",
 	globalPid / 0x1000000 % 0x1000000 AS "PID",
-	deviceId AS "Device ID",
+	sl_gpu(globalPid, deviceId) AS "Device ID",
 	contextId AS "Context ID",
 	greenContextId AS "Green Context ID",
 	streamId AS "Stream ID",

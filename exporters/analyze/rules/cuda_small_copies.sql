@@ -18,7 +18,7 @@
 -- column: Saved (ns) = the rest
 -- column: Direction = between host and device
 -- column: PID = process
--- column: Device ID = CUDA ordinal in the process
+-- column: Device ID = number of the GPU
 CREATE TEMP TABLE found AS
 WITH link AS (
 	-- the best that copies of full size did, each way
@@ -41,7 +41,7 @@ WHERE n > 1 AND 1e9 * n > :rate * span;
 SELECT
 	CASE WHEN 100.0 * ns > :severe * wall THEN 'severe' WHEN 100.0 * ns > :bad * wall THEN 'bad' ELSE 'info' END AS severity,
 	CAST(ns - useful AS INTEGER) AS cost,
-	'{' || n || ' copy|copies} ' || CASE kind WHEN 1 THEN 'to' ELSE 'from' END || ' GPU ' || deviceId || ' of less than {'
+	'{' || n || ' copy|copies} ' || CASE kind WHEN 1 THEN 'to' ELSE 'from' END || ' GPU ' || sl_gpu(globalPid, deviceId) || ' of less than {'
 		|| :size || ' B} ({' || (bytes / n) || ' B} on average, ' || printf('%.0f', 1e9 * n / span)
 		|| ' per second) took {' || ns || ' ns}, ' || printf('%.1f', 100.0 * ns / wall)
 		|| ' % of the time; the bytes alone would take {' || CAST(useful AS INTEGER) || ' ns}.' AS finding
@@ -60,7 +60,7 @@ SELECT
 	CAST(ns - useful AS INTEGER) AS "Saved (ns)",
 	CASE kind WHEN 1 THEN 'Host-to-Device' ELSE 'Device-to-Host' END AS "Direction",
 	globalPid / 0x1000000 % 0x1000000 AS "PID",
-	deviceId AS "Device ID"
+	sl_gpu(globalPid, deviceId) AS "Device ID"
 FROM found
 ORDER BY ns - useful DESC
 LIMIT :rows;

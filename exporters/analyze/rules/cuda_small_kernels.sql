@@ -24,7 +24,7 @@ SELECT
 	CASE WHEN 10 * pause > wall THEN 'severe' ELSE 'bad' END AS severity,
 	pause AS cost,
 	'{' || small || '} of {' || n || '} kernels ran for less time than their launch took ({' || CAST(launch AS INTEGER)
-		|| ' ns}); GPU ' || deviceId || ' waited {' || pause || ' ns} in {' || pauses
+		|| ' ns}); GPU ' || sl_gpu(globalPid, deviceId) || ' waited {' || pause || ' ns} in {' || pauses
 		|| ' pause|pauses} between kernels.' AS finding
 FROM (
 	SELECT globalPid, deviceId, sum(idle) AS pause, count(*) AS pauses, (SELECT wall.ns FROM wall) AS wall

@@ -17,7 +17,7 @@
 -- column: Max Idle (ns) = longest
 -- column: PID = process
 -- column: TID = thread that waited
--- column: Device ID = CUDA ordinal in the process
+-- column: Device ID = number of the GPU
 -- column: API Name = function
 CREATE TEMP TABLE wait AS
 SELECT globalTid, start, end, nameId
@@ -37,12 +37,12 @@ SELECT
 	'bad' AS severity,
 	-- the gap is the host's next work; without the wait, no more is won than the GPU worked inside of it
 	NULL AS cost,
-	'GPU ' || deviceId || ' ran empty {' || n || ' time|times} (' || printf('%.0f', 1e9 * n / wall)
+	'GPU ' || gpuId || ' ran empty {' || n || ' time|times} (' || printf('%.0f', 1e9 * n / wall)
 		|| ' per second) because a thread waited for it, and was idle for {' || ns || ' ns} in all, {' || (ns / n)
 		|| ' ns} each time on average'
 		|| coalesce(made_at, '') || '.' AS finding, made_at
 FROM (
-	SELECT deviceId, sum(ns) AS ns, count(*) AS n, (SELECT wall.ns FROM wall) AS wall,
+	SELECT sl_gpu(globalPid, deviceId) AS gpuId, sum(ns) AS ns, count(*) AS n, (SELECT wall.ns FROM wall) AS wall,
 		(SELECT '; it waited longest at ' || place FROM call_places AS c
 			WHERE c.globalTid >> 24 = globalPid >> 24 AND c.nameId IN (SELECT nameId FROM wait)
 			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at
@@ -61,7 +61,7 @@ SELECT
 	longest AS "Max Idle (ns)",
 	globalTid / 0x1000000 % 0x1000000 AS "PID",
 	globalTid % 0x1000000 AS "TID",
-	deviceId AS "Device ID",
+	sl_gpu(globalTid, deviceId) AS "Device ID",
 	CASE WHEN value GLOB '*_v[0-9][0-9][0-9][0-9]' THEN substr(value, 1, length(value) - 6) ELSE value END AS "API Name"
 FROM (
 	SELECT globalTid, deviceId, nameId, sum(ns) AS ns, count(*) AS n, max(ns) AS longest

@@ -124,7 +124,7 @@ WHERE placed.id > 0 AND time < until;
 SELECT
 	CASE WHEN 100 * cost > 3 * :share * span THEN 'severe' ELSE 'bad' END AS severity,
 	cost,
-	'GPU ' || deviceId || ' of process ' || (globalPid / 0x1000000 % 0x1000000) || ' had nothing to do for {' || cost
+	'GPU ' || sl_gpu(globalPid, deviceId) || ' of process ' || (globalPid / 0x1000000 % 0x1000000) || ' had nothing to do for {' || cost
 		|| ' ns} while files were read for it, ' || CAST(100 * cost / span AS INTEGER)
 		|| ' % of the time it was in use: {' || calls || '} calls on {' || files || ' file|files}'
 		|| coalesce(named, '') || coalesce(made_at, '') || '.' AS finding, made_at

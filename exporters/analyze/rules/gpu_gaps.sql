@@ -11,7 +11,7 @@
 -- column: Duration (ns) = length of the gap
 -- column: Start (ns) = its start
 -- column: PID = process
--- column: Device ID = CUDA ordinal in the process
+-- column: Device ID = number of the GPU
 -- column: Context ID = CUDA context; empty where it is not known
 -- Time that the tracer took from a thread is no fault of the program: it ends a gap, or begins one.
 CREATE TEMP TABLE gap AS
@@ -64,7 +64,7 @@ SELECT
 	ns AS "Duration (ns)",
 	start AS "Start (ns)",
 	globalPid / 0x1000000 % 0x1000000 AS "PID",
-	deviceId AS "Device ID",
+	sl_gpu(globalPid, deviceId) AS "Device ID",
 	contextId AS "Context ID"
 FROM gap
 ORDER BY 1

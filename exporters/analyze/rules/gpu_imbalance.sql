@@ -14,7 +14,7 @@
 -- column: Behind (ns) = above the mean of all
 -- column: Kernels = how many
 -- column: PID = process
--- column: Device ID = CUDA ordinal in the process
+-- column: Device ID = number of the GPU
 -- Evenly spread, the busiest would have the mean.
 SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' WHEN 50 * cost > wall THEN 'bad' ELSE 'info' END AS severity,
@@ -35,7 +35,7 @@ SELECT
 	CAST(ns - (SELECT 1.0 * sum(ns) / count(*) FROM gpu_load) AS INTEGER) AS "Behind (ns)",
 	n AS "Kernels",
 	globalPid / 0x1000000 % 0x1000000 AS "PID",
-	deviceId AS "Device ID"
+	sl_gpu(globalPid, deviceId) AS "Device ID"
 FROM gpu_load
 ORDER BY ns DESC, globalPid, deviceId
 LIMIT :rows;

@@ -13,7 +13,7 @@
 -- column: Duration (ns) = length of the stretch
 -- column: Start (ns) = its start
 -- column: PID = process
--- column: Device ID = CUDA ordinal in the process
+-- column: Device ID = number of the GPU
 -- column: Context ID = CUDA context; empty where several were in use
 CREATE TEMP TABLE chunk AS
 WITH RECURSIVE whole AS (
@@ -66,7 +66,7 @@ SELECT
 	ns AS "Duration (ns)",
 	start AS "Start (ns)",
 	globalPid / 0x1000000 % 0x1000000 AS "PID",
-	deviceId AS "Device ID",
+	sl_gpu(globalPid, deviceId) AS "Device ID",
 	contextId AS "Context ID"
 FROM low
 ORDER BY 1

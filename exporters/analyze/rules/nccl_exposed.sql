@@ -10,7 +10,7 @@
 -- column: Hidden (%) = share of NCCL Time with other work at the same time
 -- column: Kernels = NCCL kernels
 -- column: PID = process
--- column: Device ID = CUDA ordinal in the process
+-- column: Device ID = number of the GPU
 -- Exposed is the time in which the GPU did anything, less the time in which it did anything else.
 CREATE TEMP TABLE load AS
 SELECT nccl.globalPid, nccl.deviceId, nccl.n, nccl.ns, busy.ns - coalesce(other.ns, 0) AS exposed,
@@ -24,7 +24,7 @@ WHERE nccl.what = 'nccl';
 SELECT
 	CASE WHEN 10 * exposed > wall THEN 'severe' ELSE 'bad' END AS severity,
 	exposed AS cost,
-	'GPU ' || deviceId || ' ran nothing but {' || n || ' NCCL kernel|NCCL kernels} for {' || exposed || ' ns}; '
+	'GPU ' || sl_gpu(globalPid, deviceId) || ' ran nothing but {' || n || ' NCCL kernel|NCCL kernels} for {' || exposed || ' ns}; '
 		|| printf('%.0f', 100 - 100.0 * exposed / ns) || ' % of their time was hidden behind other work.' AS finding
 FROM load
 WHERE 50 * exposed > wall
@@ -38,7 +38,7 @@ SELECT
 	round(100 - 100.0 * exposed / ns, 1) AS "Hidden (%)",
 	n AS "Kernels",
 	globalPid / 0x1000000 % 0x1000000 AS "PID",
-	deviceId AS "Device ID"
+	sl_gpu(globalPid, deviceId) AS "Device ID"
 FROM load
 ORDER BY exposed DESC
 LIMIT :rows;

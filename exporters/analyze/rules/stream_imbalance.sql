@@ -10,7 +10,7 @@
 -- column: Busy Time (ns) = time of the kernels that other streams run, too
 -- column: Kernels = how many
 -- column: PID = process
--- column: Device ID = CUDA ordinal in the process
+-- column: Device ID = number of the GPU
 -- column: Stream ID = CUDA stream
 CREATE TEMP TABLE load AS
 WITH part AS MATERIALIZED (
@@ -41,10 +41,10 @@ WHERE 2 * (min(last, to_time) - max(first, from_time)) > min(last - first, to_ti
 SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' ELSE 'bad' END AS severity,
 	cost,
-	'Of {' || n || '} streams of GPU ' || deviceId || ' that share kernels the least busy ran them for {' || least
+	'Of {' || n || '} streams of GPU ' || gpuId || ' that share kernels the least busy ran them for {' || least
 		|| ' ns}, the busiest for {' || most || ' ns}: a ratio of ' || printf('%.2f', 1.0 * least / most) || '.' AS finding
 FROM (
-	SELECT deviceId, count(*) AS n, min(ns) AS least, max(ns) AS most,
+	SELECT sl_gpu(globalPid, deviceId) AS gpuId, count(*) AS n, min(ns) AS least, max(ns) AS most,
 		CAST(max(ns) - 1.0 * sum(ns) / count(*) AS INTEGER) AS cost, max(wall) AS wall
 	FROM (SELECT *, max(n) OVER (PARTITION BY globalPid, deviceId) AS most_n FROM load)
 	WHERE 100 * n >= :part * most_n
@@ -59,7 +59,7 @@ SELECT
 	ns AS "Busy Time (ns)",
 	n AS "Kernels",
 	globalPid / 0x1000000 % 0x1000000 AS "PID",
-	deviceId AS "Device ID",
+	sl_gpu(globalPid, deviceId) AS "Device ID",
 	streamId AS "Stream ID"
 FROM load
 ORDER BY ns DESC, globalPid, deviceId, streamId

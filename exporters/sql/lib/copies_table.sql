@@ -6,7 +6,7 @@ SELECT
 	coalesce(dst.label, dstKind) AS "Dst Kind",
 	round(bytes / 1e6, 3) AS "Bytes (MB)",
 	globalPid / 0x1000000 % 0x1000000 AS "PID",
-	deviceId AS "Device ID",
+	sl_gpu(globalPid, deviceId) AS "Device ID",
 	contextId AS "Context ID",
 	greenContextId AS "Green Context ID",
 	streamId AS "Stream ID",

@@ -58,8 +58,7 @@ UPDATE mem_block SET gone = coalesce(end, (SELECT max(t.end) FROM SL_PROCESS_TRE
 	WHERE t.globalPid >> 24 = mem_block.globalPid >> 24 AND exitStatus IS NOT NULL AND t.end >= mem_block.start));
 
 CREATE TEMP TABLE mem_device AS
-SELECT globalPid, deviceId, coalesce((SELECT min(gpuId) FROM TARGET_INFO_CUDA_DEVICE AS d
-	WHERE d.cudaId = deviceId AND d.pid = globalPid >> 24 & 0xFFFFFF), deviceId) AS gpu
+SELECT globalPid, deviceId, sl_gpu(globalPid, deviceId) AS gpu
 FROM (SELECT DISTINCT globalPid, deviceId FROM mem_event);
 
 -- Where both happen at one time, memory is given back first.

@@ -64,7 +64,7 @@ SELECT
 	round(1000.0 * bytes / (end - start), 3) AS "Throughput (MB/s)",
 	coalesce(src.label, srcKind) AS "SrcMemKd",
 	coalesce(dst.label, dstKind) AS "DstMemKd",
-	coalesce(device.name || ' ', '') || '(' || op.deviceId || ')' AS "Device",
+	coalesce(device.name || ' ', '') || '(' || sl_gpu(op.globalPid, op.deviceId) || ')' AS "Device",
 	contextId AS "Ctx",
 	nullif(greenContextId, 0) AS "GreenCtx",
 	streamId AS "Strm",

@@ -9,7 +9,7 @@
 -- arg: mangled, take the symbol
 -- column: PID = process
 -- column: TID = thread that made the calls
--- column: DevId = CUDA device as the process numbers them
+-- column: DevId = number of the GPU
 -- column: Count = kernels
 -- column: QCount = kernels that had not started when the call returned
 -- column: TAvg (ns) = from the entry of the call to the end of the kernel, or of the call if that is later: mean
@@ -74,7 +74,7 @@ WITH which AS MATERIALIZED (
 SELECT
 	(thread >> 24) & 0xFFFFFF AS "PID",
 	thread & 0xFFFFFF AS "TID",
-	device AS "DevId",
+	sl_gpu(thread, device) AS "DevId",
 	t.n AS "Count",
 	coalesce(q.n, 0) AS "QCount",
 	round(t.mean, 1) AS "TAvg (ns)",

@@ -15,7 +15,7 @@
 -- column: Total Dur (ns) = from the entry of the call to the end of the kernel, or of the call if that is later
 -- column: PID = process
 -- column: TID = thread that made the call
--- column: DevId = CUDA device as the process numbers them
+-- column: DevId = number of the GPU
 -- column: API Function = call
 -- column: GridXYZ = blocks in the grid
 -- column: BlockXYZ = threads in a block
@@ -33,7 +33,7 @@ SELECT
 	max(a.end, k.end) - a.start AS "Total Dur (ns)",
 	(a.thread >> 24) & 0xFFFFFF AS "PID",
 	a.thread & 0xFFFFFF AS "TID",
-	k.deviceId AS "DevId",
+	sl_gpu(a.thread, k.deviceId) AS "DevId",
 	CASE WHEN f.value GLOB '*_v[0-9][0-9][0-9][0-9]' THEN substr(f.value, 1, length(f.value) - 6)
 		ELSE coalesce(f.value, '[unknown ' || a.nameId || ']') END AS "API Function",
 	printf('%4d %4d %4d', gridX, gridY, gridZ) AS "GridXYZ",

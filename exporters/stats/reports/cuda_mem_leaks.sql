@@ -13,7 +13,7 @@
 -- column: Last (ns) = when the last was
 -- column: Until = what ended: context, process or recording
 -- column: PID = process
--- column: Device = number of the GPU in its process
+-- column: Device = number of the GPU
 -- column: Kind = of memory
 -- column: API Name = call that allocated it
 -- column: Stack = of that call, innermost frame first
@@ -37,7 +37,7 @@ SELECT
 	max(start) AS "Last (ns)",
 	until AS "Until",
 	globalPid >> 24 & 0xFFFFFF AS "PID",
-	deviceId AS "Device",
+	sl_gpu(globalPid, deviceId) AS "Device",
 	coalesce(label, kind) AS "Kind",
 	api AS "API Name",
 	site AS "Stack"

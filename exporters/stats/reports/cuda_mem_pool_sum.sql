@@ -13,7 +13,7 @@
 -- column: Trims = how often it was trimmed
 -- column: State = created, destroyed: as far as recorded
 -- column: PID = process
--- column: Device = number of the GPU in its process
+-- column: Device = number of the GPU
 -- column: Pool = its address
 WITH seen AS (
 	SELECT globalPid, deviceId, localMemoryPoolAddress AS pool, start AS at, memoryOperationType AS op, NULL AS event,
@@ -43,7 +43,7 @@ SELECT
 	count(*) FILTER (WHERE event = 3) AS "Trims",
 	trim(CASE WHEN max(event = 1) THEN 'created ' ELSE '' END || CASE WHEN max(event = 2) THEN 'destroyed' ELSE '' END) AS "State",
 	globalPid >> 24 & 0xFFFFFF AS "PID",
-	deviceId AS "Device",
+	sl_gpu(globalPid, deviceId) AS "Device",
 	printf('0x%llX', pool) AS "Pool"
 FROM placed
 GROUP BY globalPid, deviceId, pool

@@ -14,7 +14,7 @@
 -- column: Before (B) = bytes of frees without an allocation: there when recording began, or its allocation was lost
 -- column: Unmatched = frees and allocations of an address that was free, or in use, already: at least so many records are missing
 -- column: PID = process
--- column: Device = number of the GPU in its process
+-- column: Device = number of the GPU
 -- column: Kind = of memory
 -- column: Pool = address of the memory pool that it is from; empty: none
 -- include: cuda_mem
@@ -51,7 +51,7 @@ SELECT
 	CAST(before AS INTEGER) AS "Before (B)",
 	bad AS "Unmatched",
 	t.globalPid >> 24 & 0xFFFFFF AS "PID",
-	t.deviceId AS "Device",
+	sl_gpu(t.globalPid, t.deviceId) AS "Device",
 	coalesce(label, t.kind) AS "Kind",
 	CASE WHEN t.pool <> 0 THEN printf('0x%llX', t.pool) END AS "Pool"
 FROM total AS t LEFT JOIN peak AS p ON p.nr = 1 AND p.globalPid = t.globalPid AND p.deviceId = t.deviceId AND p.kind = t.kind

@@ -208,7 +208,7 @@ def check(path, bin_):
     book = Ledger(path)
     groups = collections.defaultdict(list)
     for p in book.pieces:
-        groups[p['pid'], p['device'], KINDS[p['kind']], f"0x{p['pool']:X}" if p['pool'] else None].append(p)
+        groups[p['pid'], book.gpu.get((p['pid'], p['device']), p['device']), KINDS[p['kind']], f"0x{p['pool']:X}" if p['pool'] else None].append(p)
     want = []
     for key, ps in groups.items():
         made = [p for p in ps if p['start'] is not None]
@@ -243,7 +243,7 @@ def check(path, bin_):
     sites = collections.defaultdict(list)
     for p in book.pieces:
         if p['start'] is not None and p['kind'] not in STATIC:
-            sites[(p['pid'], p['device'], KINDS[p['kind']], *book.stack_of(p))].append(p)
+            sites[(p['pid'], book.gpu.get((p['pid'], p['device']), p['device']), KINDS[p['kind']], *book.stack_of(p))].append(p)
     want = []
     for key, ps in sites.items():
         ended = collections.defaultdict(list)
@@ -275,7 +275,7 @@ def pools(book, rows):
         last = es[-1]
         kinds = [e[2] for e in es]
         want.append((max(e[3] for e in es), max(e[4] for e in es), unused, min(e[0] for e in es if e[3] - e[4] == unused), *last[3:],
-                     kinds.count('a'), kinds.count('t'), ' '.join(w for k, w in (('c', 'created'), ('d', 'destroyed')) if k in kinds), pid, device, f'0x{pool:X}'))
+                     kinds.count('a'), kinds.count('t'), ' '.join(w for k, w in (('c', 'created'), ('d', 'destroyed')) if k in kinds), pid, book.gpu.get((pid, device), device), f'0x{pool:X}'))
     equal([tuple(r.values()) for r in rows], want, 'cuda_mem_pool_sum')
 
 

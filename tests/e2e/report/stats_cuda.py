@@ -205,6 +205,11 @@ def cuda_api_trace(db, args):
     return out
 
 
+def numbered(db, packed, device):
+    """The number of the GPU that a process means by a device."""
+    return min((d['gpuId'] for d in db.rows('TARGET_INFO_CUDA_DEVICE') if (d['pid'], d['cudaId']) == (packed >> 24 & PID, device)), default=device)
+
+
 def cuda_gpu_trace(db, args):
     gpus = {g['id']: g['name'] for g in db.rows('TARGET_INFO_GPU')}
     mapped = {(d['pid'], d['cudaId']): gpus.get(d['gpuId']) for d in db.rows('TARGET_INFO_CUDA_DEVICE')}
@@ -226,7 +231,7 @@ def cuda_gpu_trace(db, args):
         src, dst = {1: (None, None), 2: (r['srcKind'], r['dstKind']), 3: (r['memKind'], None)}[category]
         row['SrcMemKd'], row['DstMemKd'] = memory.get(src), memory.get(dst)
         gpu = mapped.get((r['globalPid'] >> 24 & PID, r['deviceId'])) or gpus.get(r['deviceId'])
-        row['Device'] = '%s(%d)' % (gpu + ' ' if gpu else '', r['deviceId'])
+        row['Device'] = '%s(%d)' % (gpu + ' ' if gpu else '', numbered(db, r['globalPid'], r['deviceId']))
         row.update({'Ctx': r['contextId'], 'GreenCtx': r['greenContextId'] or None, 'Strm': r['streamId'], 'Name': name})
         out.append(row)
     return out
@@ -240,7 +245,7 @@ def cuda_kern_exec_trace(db, args):
         out.append({'API Start (ns)': a['start'], 'API Dur (ns)': a['end'] - a['start'], 'Queue Start (ns)': a['end'] if queue > 0 else None,
                     'Queue Dur (ns)': queue if queue > 0 else None, 'Kernel Start (ns)': k['start'], 'Kernel Dur (ns)': k['dur'],
                     'Total Dur (ns)': max(a['end'], k['end']) - a['start'], 'PID': a['globalTid'] >> 24 & PID, 'TID': a['globalTid'] & PID,
-                    'DevId': k['deviceId'], 'API Function': api, 'GridXYZ': size(k, 'grid'), 'BlockXYZ': size(k, 'block'),
+                    'DevId': numbered(db, a['globalTid'], k['deviceId']), 'API Function': api, 'GridXYZ': size(k, 'grid'), 'BlockXYZ': size(k, 'block'),
                     'Kernel Name': k['name']})
     return out
 
@@ -251,7 +256,7 @@ def cuda_kern_exec_sum(db, args):
                                                    for a, k, api in executions(db, args)).items():
         parts = {'T': [max(a['end'], k['end']) - a['start'] for a, k in list_], 'A': [a['end'] - a['start'] for a, k in list_],
                  'Q': [k['start'] - a['end'] for a, k in list_ if k['start'] > a['end']], 'K': [k['dur'] for a, k in list_]}
-        row = {'PID': tid >> 24 & PID, 'TID': tid & PID, 'DevId': device, 'Count': len(list_), 'QCount': len(parts['Q'])}
+        row = {'PID': tid >> 24 & PID, 'TID': tid & PID, 'DevId': numbered(db, tid, device), 'Count': len(list_), 'QCount': len(parts['Q'])}
         for letter, values in parts.items():
             _, _, mean, med, least, most, std = figures(values) if values else [None] * 7
             row.update({letter + 'Avg (ns)': rounded(mean, 1), letter + 'Med (ns)': rounded(med, 1), letter + 'Min (ns)': least,

@@ -124,7 +124,7 @@ static void gpus_and_streams_have_the_names_that_are_known(void **state)
 		   "(30, 31, $70, 2, 1, 33554431, NULL, 1), (40, 41, $70, 3, 1, 7, NULL, 1), "
 		   "(50, 51, $70, 1, 1, 7, NULL, 1), (60, 61, $70, 0, 1, 7, NULL, 1);",
 		   "1: process 70 '' in 0, pid 70 tid 0 sort 70\n"
-		   "2: gpu 0 of 70 'GPU 0: H100' in 1, pid 16777216 tid 0 sort 0\n"
+		   "2: gpu 0 of 70 'GPU 5: H100' in 1, pid 16777216 tid 0 sort 5\n"
 		   "3: stream 7 'stream 7: copies' in 2, pid 16777216 tid 7 sort 14\n"
 		   "stream 7: 10 +1 'add'\n"
 		   "4: gpu 1 of 70 'GPU 1: L4' in 1, pid 16777217 tid 0 sort 1\n"
