@@ -2,7 +2,9 @@
  * chrome.c - Chrome's trace event format, as PyTorch's profiler writes it: chrome://tracing, ui.perfetto.dev,
  * speedscope and HolisticTraceAnalysis read it.
  *
- * Times are microseconds with three decimals, so nothing is rounded. A slice that had not ended is a "B" without an "E".
+ * Times are microseconds with three decimals, so nothing is rounded. Readers drop times below 0: where events come before
+ * the session (of processes that ran already), the first one is at 0, and session time 0 is otherData.sessionStartNs. A slice
+ * that had not ended is a "B" without an "E".
  * Ranges that may overlap (start/end of NVTX) are "b" and "e", one id per lane; an "e" waits until the ranges inside have
  * ended, so that they nest in the order of the file too.
  */
@@ -11,6 +13,7 @@
 #include <stdlib.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/saturate.h"
 #include "exporters/read/sql_rows.h"
 #include "exporters/text/cell.h"
 #include "exporters/events/thread_switches.h"
@@ -36,10 +39,14 @@ struct place {
 	/* CPUs: the running thread */
 	const struct tl_track *running;
 	int64_t since;
+	int64_t base; /* as that of struct chrome */
 };
 
 struct chrome {
 	struct out *out;
+	struct export_job *job;
+	int64_t base; /* added to times; known from the first event on */
+	bool begun;
 	struct place *places;
 	struct stack_costs stacks;
 	bool *used; /* by node of stacks; NULL: there are none */
@@ -55,7 +62,7 @@ static char *begin_at(char *p, char phase, const struct place *place, int64_t ts
 	memcpy(p, place->ids, sizeof(place->ids));
 	p += place->ids_len;
 	p = literal_at(p, ",\"ts\":");
-	return us_at(p, ts);
+	return us_at(p, ts + place->base);
 }
 
 static void cat_and_name(struct out *o, const char *category, const struct tl_text *name)
@@ -125,7 +132,7 @@ static void name_process(struct chrome *c, const struct place *p)
 	end_meta(c);
 	if (t->kind == TL_DEVICE)
 		meta_number(c, p, "process_sort_index",
-			    order * 64 + 1 + (t->device < 62 ? t->device : 62));
+			    order * 64 + 1 + (t->gpu < 62 ? t->gpu : 62));
 	else
 		meta_number(c, p, "process_sort_index", t->kind == TL_MACHINE ? -1 : order * 64);
 }
@@ -152,6 +159,16 @@ static void name_thread(struct chrome *c, const struct place *p)
 	meta_number(c, p, "thread_sort_index", t->sort);
 }
 
+static void name_track(struct chrome *c, const struct place *p)
+{
+	const struct tl_track *t = p->track;
+
+	if (t->kind == TL_PROCESS || t->kind == TL_DEVICE || t->kind == TL_MACHINE)
+		name_process(c, p);
+	else if (t->kind != TL_COUNTER && t->kind != TL_ASYNC)
+		name_thread(c, p);
+}
+
 static int on_track(void *self, struct tl_track *t)
 {
 	struct chrome *c = self;
@@ -171,10 +188,9 @@ static int on_track(void *self, struct tl_track *t)
 		at = int_at(at, t->tid);
 	}
 	p->ids_len = (unsigned)(at - p->ids);
-	if (t->kind == TL_PROCESS || t->kind == TL_DEVICE || t->kind == TL_MACHINE)
-		name_process(c, p);
-	else if (t->kind != TL_COUNTER && t->kind != TL_ASYNC)
-		name_thread(c, p);
+	p->base = c->base;
+	if (c->begun)
+		name_track(c, p);
 	return 0;
 }
 
@@ -470,10 +486,69 @@ static int sched(struct chrome *c, const struct tl_event *e)
 	return 0;
 }
 
+/* ---- the whole ---- */
+
+static void head(struct chrome *c)
+{
+	const struct export_job *job = c->job;
+	struct out *o = c->out;
+	sqlite3_stmt *stmt = NULL;
+	const char *name = strrchr(job->input, '/');
+
+	out_literal(o, "{\"schemaVersion\":1,\"displayTimeUnit\":\"ns\",");
+	/* Unix time at 0, as PyTorch's profiler writes it. */
+	if (!job->opt.normalize &&
+	    (stmt = sql_first(job->db, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME")) !=
+		    NULL &&
+	    sqlite3_column_type(stmt, 0) == SQLITE_INTEGER) {
+		number_member(o, "\"baseTimeNanoseconds\":",
+			      sat_sub(sqlite3_column_int64(stmt, 0),
+				      sat_add(job->timeline.shift, c->base)));
+		out_literal(o, ",");
+	}
+	sqlite3_finalize(stmt);
+	out_literal(o, "\"otherData\":{\"tool\":\"sightline " SL_VERSION "\",\"report\":");
+	name = name ? name + 1 : job->input;
+	json_out_text(o, name, strlen(name));
+	if (c->base)
+		number_member(o, ",\"sessionStartNs\":", sat_add(job->timeline.shift, c->base));
+	out_literal(o, "},\"traceEvents\":[\n");
+}
+
+/* Names of the tracks that were announced so far, in their order. */
+static void name_early(struct chrome *c, struct place *p)
+{
+	struct place *last = NULL, *next;
+
+	for (; p; p = next) {
+		next = p->next;
+		p->next = last;
+		last = p;
+	}
+	for (p = last, last = NULL; p; p = next) {
+		p->base = c->base;
+		name_track(c, p);
+		next = p->next;
+		p->next = last;
+		last = p;
+	}
+}
+
+/* The first event, whose time is the least, is at @ts. */
+static void begin(struct chrome *c, int64_t ts)
+{
+	c->begun = true;
+	c->base = ts < 0 ? -ts : 0;
+	head(c);
+	name_early(c, c->places);
+}
+
 static int on_event(void *self, const struct tl_event *e)
 {
 	struct chrome *c = self;
 
+	if (!c->begun)
+		begin(c, e->ts);
 	/* The rest has no reader. */
 	if (c->out->err)
 		return -1;
@@ -490,31 +565,6 @@ static int on_event(void *self, const struct tl_event *e)
 		return sample(c, e);
 	}
 	return 0;
-}
-
-/* ---- the whole ---- */
-
-static void head(struct export_job *job)
-{
-	struct out *o = job->out;
-	sqlite3_stmt *stmt = NULL;
-	const char *name = strrchr(job->input, '/');
-
-	out_literal(o, "{\"schemaVersion\":1,\"displayTimeUnit\":\"ns\",");
-	/* Unix time at 0, as PyTorch's profiler writes it. */
-	if (!job->opt.normalize &&
-	    (stmt = sql_first(job->db, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME")) !=
-		    NULL &&
-	    sqlite3_column_type(stmt, 0) == SQLITE_INTEGER) {
-		number_member(o, "\"baseTimeNanoseconds\":",
-			      sqlite3_column_int64(stmt, 0) - job->timeline.shift);
-		out_literal(o, ",");
-	}
-	sqlite3_finalize(stmt);
-	out_literal(o, "\"otherData\":{\"tool\":\"sightline " SL_VERSION "\",\"report\":");
-	name = name ? name + 1 : job->input;
-	json_out_text(o, name, strlen(name));
-	out_literal(o, "},\"traceEvents\":[\n");
 }
 
 static int on_end(void *self)
@@ -552,15 +602,17 @@ static void tail(struct chrome *c)
 static int run(struct export_job *job, char *why, size_t why_len)
 {
 	static const struct tl_sink sink = {on_track, on_event, on_end};
-	struct chrome c = {.out = job->out, .stacks = {.db = job->db, .frames = FRAMES_BY_LINE}};
+	struct chrome c = {
+		.out = job->out, .job = job, .stacks = {.db = job->db, .frames = FRAMES_BY_LINE}};
 	int64_t events = -1;
 
-	head(job);
 	if (stack_costs_load(&c.stacks, job->timeline.activities, why, why_len) == 0) {
 		if (c.stacks.node_cnt > 1)
 			c.used = calloc(c.stacks.node_cnt, sizeof(*c.used));
 		events = timeline_run(job->db, &job->timeline, &sink, &c, why, why_len);
 	}
+	if (!c.begun)
+		begin(&c, 0);
 	tail(&c);
 	job->events = events < 0 ? 0 : (uint64_t)events;
 	return events < 0 ? -1 : 0;

@@ -31,8 +31,14 @@ def names(events):
 
 
 def rows(path):
-    events = load(path)['traceEvents']
+    trace = load(path)
+    events = trace['traceEvents']
     process, thread = names(events)
+    # Where events come before the session, the first of them is at 0.
+    start = Decimal(trace['otherData'].get('sessionStartNs', 0)) / 1000
+    for e in events:
+        if 'ts' in e:
+            e['ts'] = f"{Decimal(e['ts']) - start:.3f}"
 
     def where(e):
         if e['ph'] == 'C' or (e['ph'] == 'i' and e['s'] in 'gp'):
@@ -76,6 +82,8 @@ def check(path):
         if e['pid'] not in process:
             wrong.append(f'process {e["pid"]} has no name before its first event: {e}')
         ts = Decimal(e['ts'])
+        if ts < 0:
+            wrong.append(f'a time below 0, which readers drop: {e}')
         if e['ts'] != f'{ts:.3f}':
             wrong.append(f'ts is not in thousandths: {e["ts"]}')
         # The end of an async range stands where it fits, context switches where they end.

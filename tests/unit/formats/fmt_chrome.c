@@ -52,6 +52,30 @@ static void the_head_ties_times_to_the_clock(void **state)
 	assert_null(strstr(fmt_text, "baseTimeNanoseconds"));
 }
 
+/* Readers drop times below 0: the first event is at 0 then, wherever it is; differences stay, and so does the clock. */
+static void times_before_the_session_become_times_from_0(void **state)
+{
+	(void)state;
+	fmt_report("INSERT INTO TARGET_INFO_SESSION_START_TIME (utcEpochNs) VALUES (5000);" RANGE(
+		-3000, -1000, "'early'", T1) RANGE(2000, 2500, "'late'", T2));
+	fmt_export(&exporter_chrome, &plain);
+	assert_non_null(strstr(fmt_text, "\"baseTimeNanoseconds\":2000,"));
+	assert_non_null(strstr(fmt_text, "\"report.sqlite\",\"sessionStartNs\":3000},"));
+	assert_non_null(strstr(fmt_text, "\"ts\":0.000,\"dur\":2.000,\"cat\":\"user_annotation\","
+					 "\"name\":\"early\""));
+	assert_non_null(strstr(fmt_text, "\"ts\":5.000,\"dur\":0.500,\"cat\":\"user_annotation\","
+					 "\"name\":\"late\""));
+	/* A shift that leaves none below 0 leaves all at their places. */
+	fmt_export(&exporter_chrome, &(struct export_options){.shift = 3500});
+	assert_non_null(strstr(fmt_text, "\"baseTimeNanoseconds\":1500,"));
+	assert_null(strstr(fmt_text, "sessionStartNs"));
+	assert_non_null(strstr(fmt_text, "\"ts\":0.500,\"dur\":2.000"));
+	/* One that moves some below 0 is as far from the truth as was asked. */
+	fmt_export(&exporter_chrome, &(struct export_options){.shift = -1000});
+	assert_non_null(strstr(fmt_text, "\"sessionStartNs\":3000}"));
+	assert_non_null(strstr(fmt_text, "\"ts\":0.000,\"dur\":2.000"));
+}
+
 #define META(pid, tid, what, key, value)                                                         \
 	"{\"ph\":\"M\",\"pid\":" #pid ",\"tid\":" #tid ",\"name\":\"" what "\",\"args\":{\"" key \
 	"\":" value "}},\n"
@@ -111,11 +135,11 @@ static void times_are_exact(void **state)
 	fmt_same(events(RANGE(-1, 1, "'a'", T1) RANGE(1700000000123456789, 1700000000123456790, "'b'", T1)
 			RANGE(1800000000000000000, NULL, "'open'", T1),
 			plain, false),
-		 SLICE(100, 100, -0.001, 0.002, "user_annotation", "a") "},\n"
-		 SLICE(100, 100, 1700000000123456.789, 0.001, "user_annotation", "b") "},\n"
-		 MARKED("B", 100, 100, 1800000000000000.000, "user_annotation", "open") "}\n" LAST);
+		 SLICE(100, 100, 0.000, 0.002, "user_annotation", "a") "},\n"
+		 SLICE(100, 100, 1700000000123456.790, 0.001, "user_annotation", "b") "},\n"
+		 MARKED("B", 100, 100, 1800000000000000.001, "user_annotation", "open") "}\n" LAST);
 	fmt_same(events(RANGE(1000, 3000, "'a'", T1), (struct export_options){.shift = -1500}, false),
-		 SLICE(100, 100, -0.500, 2.000, "user_annotation", "a") "}\n" LAST);
+		 SLICE(100, 100, 0.000, 2.000, "user_annotation", "a") "}\n" LAST);
 }
 /* clang-format on */
 
@@ -310,6 +334,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_report_is_valid),
 		cmocka_unit_test(the_head_ties_times_to_the_clock),
+		cmocka_unit_test(times_before_the_session_become_times_from_0),
 		cmocka_unit_test(tracks_have_names_and_places),
 		cmocka_unit_test(names_with_bytes_that_are_no_text),
 		cmocka_unit_test(times_are_exact),
