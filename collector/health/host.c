@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 static const struct host_source *const sources[HOST_SOURCES] = {
-	&host_psi, &host_cgroup,     &host_memory, &host_vmstat, &host_disk,
-	&host_net, &host_infiniband, &host_cpu,    &host_power,  &host_clock,
+	&host_psi,        &host_cgroup, &host_memory, &host_vmstat, &host_disk,    &host_net,
+	&host_infiniband, &host_cpu,    &host_power,  &host_clock,  &host_process,
 };
 
 struct host *host_open(const struct host_ask *ask)

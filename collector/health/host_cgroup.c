@@ -131,6 +131,9 @@ struct cgroup {
 		uint64_t period; /* of a limit of version 1, us */
 		struct host_counter counters[6];
 	} one[FILE_CNT];
+	pid_t pid;
+	char *where;     /* /proc/PID/cgroup, when it was looked at last */
+	uint64_t looked; /* CLOCK_MONOTONIC */
 };
 
 static void *open_cgroup(struct host *h)
@@ -154,8 +157,11 @@ static void clear(struct cgroup *g)
 
 static void close_cgroup(void *state)
 {
-	clear(state);
-	free(state);
+	struct cgroup *g = state;
+
+	clear(g);
+	free(g->where);
+	free(g);
 }
 
 static bool is_limited(const struct host *h, const struct cgroup_place *at, const char *limit)
@@ -211,6 +217,7 @@ static void follow_cgroup(struct host *h, void *state, pid_t pid)
 	struct cgroup_places *all = cgroup_find(h, pid);
 	struct cgroup *g = state;
 
+	g->pid = pid;
 	if (!all)
 		return;
 	clear(g);
@@ -302,10 +309,33 @@ static void read_one(struct host *h, struct open_file *one, const struct cgroup_
 	}
 }
 
+/* A program that starts in one cgroup and moves to another, as launchers make it, is followed; the counters of the new one begin there. */
+static void look_for_move(struct host *h, struct cgroup *g)
+{
+	struct host_file file;
+	char *text;
+
+	if (!g->pid || h->at < g->looked + HOST_SLOW_NS)
+		return;
+	g->looked = h->at;
+	if (!host_file_open(h, &file, "/proc/%d/cgroup", (int)g->pid))
+		return;
+	text = host_file_read(h, &file);
+	host_file_close(&file);
+	if (!text || (g->where && strcmp(g->where, text) == 0))
+		return;
+	text = strdup(text);
+	if (g->where)
+		follow_cgroup(h, g, g->pid);
+	free(g->where);
+	g->where = text;
+}
+
 static void read_cgroup(struct host *h, void *state)
 {
 	struct cgroup *g = state;
 
+	look_for_move(h, g);
 	for (size_t i = 0; i < FILE_CNT; i++)
 		if (g->one[i].file.fd >= 0)
 			read_one(h, &g->one[i], &files[i]);

@@ -117,7 +117,7 @@ struct host_source {
 };
 
 extern const struct host_source host_cpu, host_clock, host_memory, host_vmstat, host_psi,
-	host_cgroup, host_disk, host_net, host_infiniband, host_power;
+	host_cgroup, host_process, host_disk, host_net, host_infiniband, host_power;
 
 /* A sentence for host_why(). */
 void host_say(struct host *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -137,7 +137,7 @@ struct host_series {
 	bool is_in_report; /* it has a sample there */
 };
 
-#define HOST_SOURCES 10
+#define HOST_SOURCES 11
 struct host {
 	const char *root;
 	uint64_t period, keep;

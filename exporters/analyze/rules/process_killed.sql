@@ -24,18 +24,23 @@ SELECT end AS at, exitStatus & 127 AS number, exitStatus >> 7 & 1 AS core, globa
 FROM SL_PROCESS_TREE AS t
 WHERE exitStatus & 127 BETWEEN 1 AND 126;
 
+-- the last value of each counter before a process was killed
+CREATE TEMP TABLE level AS
+SELECT e.rowid AS ended, scope, scopeName, name, (SELECT CAST(value AS INTEGER) FROM SL_COUNTER_SAMPLES
+	WHERE counterId = c.id AND timestamp <= e.at AND value IS NOT NULL ORDER BY timestamp DESC LIMIT 1) AS value,
+	(SELECT max(timestamp) FROM SL_COUNTER_SAMPLES WHERE counterId = c.id AND timestamp <= e.at AND value IS NOT NULL) AS at
+FROM (SELECT rowid, at FROM ended WHERE number = 9 ORDER BY at LIMIT 50) AS e CROSS JOIN SL_COUNTERS AS c
+WHERE scope IN ('host', 'cgroup') AND name IN ('Memory Available', 'Memory Total', 'Memory Used', 'Memory Limit');
+
+-- of several cgroups, the one that the program was in last
 CREATE TEMP TABLE memory AS
-SELECT ended, max(value) FILTER (WHERE scope = 'host' AND name = 'Memory Available') AS available,
+SELECT l.ended, max(value) FILTER (WHERE scope = 'host' AND name = 'Memory Available') AS available,
 	max(value) FILTER (WHERE scope = 'host' AND name = 'Memory Total') AS host,
-	max(value) FILTER (WHERE scope = 'cgroup' AND name = 'Memory Used') AS used,
-	max(value) FILTER (WHERE scope = 'cgroup' AND name = 'Memory Limit') AS most
-FROM (
-	SELECT e.rowid AS ended, scope, name, (SELECT CAST(value AS INTEGER) FROM SL_COUNTER_SAMPLES
-		WHERE counterId = c.id AND timestamp <= e.at AND value IS NOT NULL ORDER BY timestamp DESC LIMIT 1) AS value
-	FROM (SELECT rowid, at FROM ended WHERE number = 9 ORDER BY at LIMIT 50) AS e CROSS JOIN SL_COUNTERS AS c
-	WHERE scope IN ('host', 'cgroup') AND name IN ('Memory Available', 'Memory Total', 'Memory Used', 'Memory Limit')
-)
-GROUP BY ended;
+	max(value) FILTER (WHERE scope = 'cgroup' AND scopeName IS last AND name = 'Memory Used') AS used,
+	max(value) FILTER (WHERE scope = 'cgroup' AND scopeName IS last AND name = 'Memory Limit') AS most
+FROM level AS l LEFT JOIN (SELECT ended, scopeName AS last, max(at) FROM level WHERE scope = 'cgroup' AND name = 'Memory Used' GROUP BY ended)
+	AS c ON c.ended = l.ended
+GROUP BY l.ended;
 
 CREATE TEMP TABLE signal(number, name, is_fault);
 INSERT INTO signal VALUES (1, 'HUP', NULL), (2, 'INT', NULL), (13, 'PIPE', NULL), (14, 'ALRM', NULL), (15, 'TERM', NULL), (3, 'QUIT', 0),

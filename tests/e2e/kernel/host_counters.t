@@ -37,6 +37,22 @@ check 'sums of this machine lie between what was read before and after' truth re
 is "$(sql_shell real.sqlite "SELECT count(*) FROM SL_COUNTER_SAMPLES WHERE timestamp < 0 OR timestamp > (SELECT duration FROM ANALYSIS_DETAILS)")" \
 	0 'samples lie within the recording'
 
+# ---- processes ----
+
+# A child holds 8 MB more each 0.1 s, 240 MB in all; its parent waits.
+cat >grow.py <<'END'
+import time
+parts = []
+for _ in range(30):
+    parts.append(bytearray(8 << 20))
+    time.sleep(0.1)
+END
+profile grow -t none --host-counters=10 sh -c '"$1" grow.py; exit' sh "$PY" 2>err
+is "$(sql_shell "$R" "SELECT count(*), max(n) >= 4 FROM (SELECT count(*) AS n, max(value) AS most FROM SL_COUNTER_SAMPLES JOIN SL_COUNTERS ON id = counterId
+	WHERE scope = 'process' AND name = 'Memory Resident' GROUP BY counterId) WHERE most >= 200 << 20")" '1|1' 'resident memory of a child is read while it grows'
+is "$("$BIN" analyze -q -f json -r memory_growth:readings=4 "$R" | "$PY" -c 'import json, sys; print([f["severity"] for f in json.load(sys.stdin)["findings"]])')" \
+	"['bad']" 'a process whose memory grows is a finding'
+
 # ---- when ----
 
 cat >program <<'END'

@@ -34,7 +34,7 @@ if [ -z "$before" ] || [ ! -e "${group%/*}/cgroup.procs" ] || ! mkdir $group 2>/
 else
 	at_exit="rmdir $group 2>/dev/null"
 	[ ! -e $group/memory.swap.max ] || echo 0 >$group/memory.swap.max
-	profile oom -t none -s none --host-counters=100 sh -c 'echo $$ >pid; echo $$ >"$1/cgroup.procs"; exec "$2" -c "x = bytearray(400 << 20); print(len(x))"' sh $group "$PY" >out 2>err
+	profile oom -t none -s none --host-counters=100 sh -c 'echo $$ >pid; echo $$ >"$1/cgroup.procs"; sleep 1.5; exec "$2" -c "x = bytearray(400 << 20); print(len(x))"' sh $group "$PY" >out 2>err
 	status=$?
 	killed=$(awk '$1 == "oom_kill" { print $2 }' $group/$events)
 	if [ "$killed" = 0 ]; then
@@ -48,6 +48,10 @@ f = json.load(open("found.json"))["findings"][0]
 assert f["severity"] == "severe" and "was ended by SIGKILL at " in f["finding"] and "(OOM killer)" in f["finding"], f
 r = f["evidence"][0]
 assert r["OOM"] == 1 and r["Available (bytes)"] > 0, r'
+		check 'the finding on the OOM killer has the limit of the cgroup that the program moved to' "$PY" -c '
+import json
+f = json.load(open("found.json"))["findings"][0]
+assert f["evidence"][0]["Cgroup Limit (bytes)"] == 96 << 20 and " of 101 MB" in f["finding"], f'
 		check 'the report names the OOM killer beside SIGKILL' eval 'ends | grep -Eq "^process $(cat pid)( \([^)]*\))? was ended by signal 9 .SIGKILL.: the kernel has ended .* for want of memory meanwhile .OOM killer.$"' || ends | diag
 	fi
 fi
