@@ -1,4 +1,5 @@
 /* cmd_view.c - sightline view: a report's timeline in the browser. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "collector/base/message.h"
 #include "collector/base/options.h"
 #include "exporters/commands/browser.h"
+#include "exporters/read/db_filter.h"
 #include "exporters/read/db_read.h"
 #include "exporters/view/build/build.h"
 #include "exporters/view/server/handover.h"
@@ -24,6 +26,8 @@ static const char examples[] =
 	"Examples:\n"
 	"  sightline view run.sqlite                  # opens the browser\n"
 	"  sightline view --no-open run.sqlite        # prints the address only\n"
+	"  sightline view run.sqlite --at 60.388s --row 4711 --span 60.3s-60.5s  # a place that "
+	"why named\n"
 	"  sightline view before.sqlite after.sqlite  # one above the other\n"
 	"  ssh -L 8420:127.0.0.1:8420 HOST            # from another machine, then open that "
 	"address\n"
@@ -34,6 +38,8 @@ static const char examples[] =
 struct asked {
 	int64_t port;
 	bool no_open, perfetto;
+	const char *at, *row, *span; /* a place to open at */
+	struct db_filter_time when, shown;
 };
 
 struct builder {
@@ -96,6 +102,7 @@ static void close_reports(struct view_server *s)
 		while (r->idle_cnt > 0)
 			sqlite3_close(r->idle[--r->idle_cnt]);
 		view_why_free(r->why);
+		free(r->findings.text);
 		pthread_mutex_destroy(&r->why_lock);
 		pthread_mutex_destroy(&r->lock);
 		view_store_free(r->store);
@@ -108,12 +115,35 @@ static bool has_display(void)
 	return getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
 }
 
+/* A place as parts of the fragment, which the page reads; a row's name may have any characters. */
+static void put_place(FILE *out, const struct asked *a)
+{
+	if (a->at)
+		fprintf(out, "&at=%lld", (long long)a->when.start);
+	if (a->span)
+		fprintf(out, "&v=%lld_%lld", (long long)a->shown.start, (long long)a->shown.end);
+	if (!a->row)
+		return;
+	fputs("&row=", out);
+	for (const char *p = a->row; *p; p++)
+		fprintf(out, isalnum((unsigned char)*p) ? "%c" : "%%%02X", (unsigned char)*p);
+}
+
 static void on_listening(void *ctx, int port, const char *token)
 {
 	const struct asked *a = ctx;
-	char address[128], host[128] = "HOST";
+	char *address = NULL, host[128] = "HOST";
+	size_t len;
+	FILE *made = open_memstream(&address, &len);
 
-	snprintf(address, sizeof(address), "http://127.0.0.1:%d/#t=%s", port, token);
+	if (made) {
+		fprintf(made, "http://127.0.0.1:%d/#t=%s", port, token);
+		put_place(made, a);
+	}
+	if (!made || fclose(made) != 0) {
+		free(address);
+		return;
+	}
 	if (a->port != port && a->port != 0)
 		sl_warn("view: port %d is taken: it is %d now", a->port ? (int)a->port : PORT,
 			port);
@@ -126,6 +156,7 @@ static void on_listening(void *ctx, int port, const char *token)
 		       port, port, host);
 	}
 	fflush(stdout);
+	free(address);
 }
 
 /* Refuses files that cannot be a report, before anything else. */
@@ -200,6 +231,40 @@ static int hand_over(struct asked *a, char *report)
 	return rc;
 }
 
+/* The times of a place. */
+static int read_place(struct asked *a)
+{
+	const char *texts[] = {a->at, a->span}, *names[] = {"--at", "--span"};
+	struct db_filter_time *to[] = {&a->when, &a->shown};
+	char why[WHY_TEXT], text[128];
+
+	for (int i = 0; i < 2; i++) {
+		struct db_filter f = {0};
+		int rc;
+
+		if (!texts[i])
+			continue;
+		/* A point in time is a span without an end. */
+		snprintf(text, sizeof(text), "%s%s", texts[i], i == 0 ? "/" : "");
+		rc = db_filter_time(&f, text, why, sizeof(why));
+		if (rc == 0 && f.time_cnt == 1)
+			*to[i] = f.time[0];
+		if (rc < 0)
+			sl_warn("view: %s: %s", names[i], why);
+		else if (f.time_cnt != 1 || to[i]->start == INT64_MIN ||
+			 (i == 1 && (to[i]->end == INT64_MAX || to[i]->end <= to[i]->start))) {
+			sl_warn("view: %s: %s", names[i],
+				i == 0 ? "a time is needed, such as 60.388s"
+				       : "a span of time is needed, such as 60.3s-60.5s");
+			rc = -1;
+		}
+		db_filter_free(&f);
+		if (rc < 0)
+			return SL_EXIT_USAGE;
+	}
+	return 0;
+}
+
 int cmd_view(int argc, char **argv)
 {
 	struct asked a = {0};
@@ -209,6 +274,14 @@ int cmd_view(int argc, char **argv)
 		 "listen on this port of 127.0.0.1, or the next free one: 8420", &a.port, NULL},
 		{0, "no-open", OPT_FLAG, NULL, NULL, "print the address, open no browser",
 		 &a.no_open, NULL},
+		{0, "at", OPT_STRING, NULL, "TIME",
+		 "open at this time: ns of the report's clock, or with a unit, as in 60.388s",
+		 &a.at, NULL},
+		{0, "row", OPT_STRING, NULL, "THREAD",
+		 "and at this row: the number of a thread or process, or a part of the row's name",
+		 &a.row, NULL},
+		{0, "span", OPT_STRING, NULL, "START-END", "and show this time, as in 60.3s-60.5s",
+		 &a.span, NULL},
 		{0, "perfetto", OPT_FLAG, NULL, NULL,
 		 "hand the trace to https://ui.perfetto.dev instead, once", &a.perfetto, NULL},
 		{0},
@@ -234,6 +307,9 @@ int cmd_view(int argc, char **argv)
 			      "REPORT.sqlite...");
 		return SL_EXIT_USAGE;
 	}
+	rc = read_place(&a);
+	if (rc)
+		return rc;
 	if (!view_http_is_built()) {
 		sl_warn("view: this program was built without libevent, the HTTP library it needs");
 		return SL_EXIT_FAIL;

@@ -41,7 +41,7 @@ export async function serve(bin, args) {
 	const address = await new Promise((done, fail) => {
 		const read = (chunk) => {
 			text += chunk;
-			const found = /http:\/\/127\.0\.0\.1:\d+\/#t=[0-9a-f]+/.exec(text);
+			const found = /http:\/\/127\.0\.0\.1:\d+\/#t=[0-9a-f]+\S*/.exec(text);
 
 			if (found)
 				done(found[0]);

@@ -6,6 +6,13 @@
 
 struct view_why;
 
+/* An answer that costs much, for as long as the index is the same. */
+struct view_kept {
+	char *text; /* NULL: none yet */
+	size_t len;
+	uint32_t generation;
+};
+
 struct view_report {
 	struct view_store *store;
 	pthread_t builder;
@@ -17,6 +24,7 @@ struct view_report {
 	/* wait_reasons.c */
 	pthread_mutex_t why_lock;
 	struct view_why *why;
+	struct view_kept findings;
 };
 void view_why_free(struct view_why *w);
 
@@ -68,7 +76,8 @@ void view_db_put(struct view_request *q, sqlite3 *db);
 typedef void view_answer(struct view_request *q, struct view_reply *a);
 view_answer view_answer_report, view_answer_live, view_answer_tiles, view_answer_counters,
 	view_answer_event, view_answer_flow, view_answer_select, view_answer_search,
-	view_answer_why, view_answer_sql, view_answer_schema, view_answer_save;
+	view_answer_events, view_answer_why, view_answer_track, view_answer_findings,
+	view_answer_sql, view_answer_schema, view_answer_save;
 
 /* details.c: a value as JSON; a blob in hexadecimal; long ones are cut. */
 void view_put_value(struct writer *b, sqlite3_value *value);

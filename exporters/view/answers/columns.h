@@ -26,3 +26,5 @@ sqlite3_stmt *view_frames_open(sqlite3 *db, int kind);
 
 /* "args": the arguments of a row's event in the timelines of exports. */
 void view_put_args(struct writer *b, sqlite3 *db, const char *table, int64_t row);
+/* The lock that the call in row @row of OSRT_API waited for: object, owner (may be NULL), start and thread of the call. NULL: none. */
+sqlite3_stmt *view_lock_open(sqlite3 *db, int64_t row);

@@ -1,5 +1,6 @@
 /* flames.c - samples, or calls, of a span added up by their frames. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector/base/grow.h"
 #include "collector/base/hash.h"
@@ -164,9 +165,10 @@ void view_put_flame(struct view_request *q, struct view_reply *a, const struct v
 	pthread_rwlock_unlock(&v->lock);
 	from = absolute(span->from, origin);
 	to = absolute(span->to, origin);
-	if (f.cnt)
+	is_calls = strcmp(span->table, "flame_calls") == 0;
+	if (f.cnt && !is_calls)
 		run(&f, samples, "GROUP BY stack", threads, from, to);
-	is_calls = f.cnt && f.nodes[0].total == 0;
+	is_calls |= f.cnt && f.nodes[0].total == 0;
 	if (is_calls)
 		run(&f, calls, "GROUP BY stack", threads, from, to);
 	json_open(&a->body, NULL, '{');

@@ -5,6 +5,7 @@
 #include "exporters/events/gpu_work.h"
 #include "exporters/events/launch_search.h"
 #include "exporters/view/build/build.h"
+#include "exporters/view/answers/columns.h"
 #include "exporters/view/answers/where.h"
 
 #define ARROWS_MAX 256
@@ -154,12 +155,40 @@ static void wakeups(struct flow *f, const struct launch_row *self)
 		details(f, woke, thread, here.e.start + origin, here.e.end + origin);
 }
 
+/* ---- locks ---- */
+
+/* An arrow from the state of the thread that has the lock to the call that waits for it. */
+static void locks(struct flow *f, const struct launch_row *self)
+{
+	struct view_store *v = f->q->store;
+	sqlite3_stmt *stmt = view_lock_open(f->db, self->row);
+	struct view_place owner, here;
+	uint32_t lane;
+	int64_t at;
+
+	if (!stmt)
+		return;
+	lane = sqlite3_column_type(stmt, 1) != SQLITE_NULL
+		       ? view_state_lane(v, sqlite3_column_int64(stmt, 1))
+		       : 0;
+	sqlite3_finalize(stmt);
+	pthread_rwlock_rdlock(&v->lock);
+	at = view_time(v, self->start);
+	pthread_rwlock_unlock(&v->lock);
+	if (lane && place_of(f, self, &here) && view_find_at(v, lane, at, 0, &owner)) {
+		owner.e.start = at;
+		owner.e.end = at;
+		put_arrow(f, "lock", &owner, &here);
+	}
+}
+
 void view_answer_flow(struct view_request *q, struct view_reply *a)
 {
 	char *table = view_param_text(q, "table");
 	struct flow f = {.q = q, .b = &a->body};
 	struct launch_row self = {.table = table};
 	bool is_gpu = false, is_call = table && strcmp(table, LAUNCH_CALLS) == 0;
+	bool is_libc = table && strcmp(table, "OSRT_API") == 0;
 
 	for (size_t i = 0; table && i < GPU_WORK_KINDS; i++)
 		is_gpu |= strcmp(table, gpu_work_tables[i].name) == 0;
@@ -175,11 +204,13 @@ void view_answer_flow(struct view_request *q, struct view_reply *a)
 	}
 	json_open(f.b, NULL, '{');
 	json_open(f.b, "arrows", '[');
-	if (is_gpu || is_call || strcmp(table, "SCHED_EVENTS") == 0) {
+	if (is_gpu || is_call || is_libc || strcmp(table, "SCHED_EVENTS") == 0) {
 		self.start = number_of(f.db, "SELECT start FROM main.\"%w\" WHERE rowid = ?1",
 				       table, self.row);
 		if (is_gpu || is_call)
 			launches(&f, &self, is_call);
+		else if (is_libc)
+			locks(&f, &self);
 		else
 			wakeups(&f, &self);
 	}

@@ -271,10 +271,10 @@ static void put_capabilities(struct writer *b, const struct view_store *v)
 	for (int k = 0; k < VIEW_KINDS; k++)
 		if (has[k])
 			js_text(b, NULL, view_kind_names[k]);
-	if (has[VIEW_STATE]) {
+	if (has[VIEW_STATE])
 		js_text(b, NULL, "sched");
+	if (has[VIEW_THREAD] || has[VIEW_GPU])
 		js_text(b, NULL, "why");
-	}
 	json_close(b, ']');
 }
 

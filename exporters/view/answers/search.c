@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/view/answers/fold.h"
 #include "exporters/view/answers/where.h"
 
 #define NAMES_MAX 100
@@ -36,21 +37,32 @@ static bool has(const char *text, size_t len, const char *part, size_t want)
 	return false;
 }
 
-/* Chooses the names that match @q. */
+/* Does the name fold to @q? */
+static bool folds_to(const struct view_name *n, const char *q, size_t len)
+{
+	char text[VIEW_FOLD_MAX];
+	size_t folded;
+
+	view_fold(n->text, n->len, text, &folded);
+	return folded == len && memcmp(text, q, len) == 0;
+}
+
+/* Chooses the names that match @q: "=name", "~folded name", or a part of it. */
 static bool choose(struct search *s, char *q)
 {
 	size_t len;
-	bool any = false, exact = *q == '=';
+	bool any = false, exact = *q == '=', folded = *q == '~';
 
-	q += exact;
+	q += exact || folded;
 	len = strlen(q);
-	for (char *p = q; !exact && *p; p++)
+	for (char *p = q; !exact && !folded && *p; p++)
 		*p = (char)tolower((unsigned char)*p);
 	for (uint32_t i = 0; i < s->name_cnt; i++) {
 		const struct view_name *n = &s->v->names[i];
 
-		s->wanted[i] = exact ? n->len == len && memcmp(n->text, q, len) == 0
-				     : len > 0 && has(n->text, n->len, q, len);
+		s->wanted[i] = exact    ? n->len == len && memcmp(n->text, q, len) == 0
+			       : folded ? folds_to(n, q, len)
+					: len > 0 && has(n->text, n->len, q, len);
 		if (s->wanted[i])
 			s->bits[view_name_bit(i) / 64] |= UINT64_C(1) << view_name_bit(i) % 64;
 		any |= s->wanted[i];

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/hash.h"
+#include "collector/base/slots.h"
 #include "exporters/view/answers/body.h"
+#include "exporters/view/answers/fold.h"
 #include "exporters/view/answers/flames.h"
 #include "exporters/view/index/totals.h"
 
@@ -14,6 +17,12 @@
 uint64_t view_exact_most = KEPT_MAX;
 size_t view_sample_min = 4096;
 
+/* Events that the edges of the span cut: their lengths say nothing of whole events. */
+struct cut {
+	uint64_t cnt;
+	int64_t total, min, max;
+};
+
 /* A duration that stands for several. */
 struct weighed {
 	float dur, weight;
@@ -21,8 +30,10 @@ struct weighed {
 
 struct group {
 	enum view_kind kind;
-	uint32_t name;
-	uint64_t cnt;
+	uint32_t name, row; /* row 0: of any */
+	bool is_folded;
+	struct cut cut;
+	uint64_t cnt; /* whole events */
 	int64_t total, min, max;
 	unsigned __int128 squares;
 	int64_t *kept; /* durations; a sample of them where there are more */
@@ -39,7 +50,16 @@ struct select {
 	int64_t from, to;
 	struct group *groups;
 	size_t cnt, room;
-	uint32_t *of_name[VIEW_KINDS]; /* group + 1 */
+	/* Group + 1 by name, by bucket: a kind, or a row of ranges on the GPU, for a range may have a part on each stream. */
+	struct bucket {
+		enum view_kind kind;
+		uint32_t row;
+		uint32_t *of_name;
+	} * buckets;
+	size_t bucket, bucket_cnt, bucket_room; /* bucket: of the lane */
+	uint32_t *
+		stem; /* by number of a name of a range, + 1: the first name that folds to the same */
+	struct slots stems;
 	uint32_t name_cnt;
 	uint64_t events;
 	size_t kept;
@@ -49,21 +69,90 @@ struct select {
 	bool failed;
 };
 
+static bool is_range(enum view_kind kind)
+{
+	return kind == VIEW_NVTX || kind == VIEW_NVTX_GPU || kind == VIEW_ASYNC;
+}
+
+static bool fold(const struct select *s, uint32_t name, char to[VIEW_FOLD_MAX], size_t *len)
+{
+	const struct view_name *n = &s->v->names[name];
+
+	return view_fold(n->text, n->len, to, len);
+}
+
+/* The first name that folds to the same text; the store's lock is held. */
+static uint32_t stem_of(struct select *s, uint32_t name)
+{
+	char text[VIEW_FOLD_MAX], other[VIEW_FOLD_MAX];
+	size_t len, other_len;
+	uint32_t at, i, stem = name;
+	uint64_t hash;
+
+	if (!is_range(s->kind))
+		return name;
+	if (!s->stem)
+		s->stem = calloc(s->name_cnt + 1, sizeof(*s->stem));
+	if (!s->stem || s->stem[name])
+		return s->stem ? s->stem[name] - 1 : name;
+	if (fold(s, name, text, &len)) {
+		hash = hash_bytes(0, text, len);
+		for (i = slots_first(&s->stems, hash, &at); i != SLOTS_NONE;
+		     i = slots_next(&s->stems, hash, &at))
+			if (fold(s, i, other, &other_len) && len == other_len &&
+			    memcmp(text, other, len) == 0)
+				break;
+		if (i != SLOTS_NONE)
+			stem = i;
+		else
+			slots_add(&s->stems, hash, name);
+	}
+	s->stem[name] = stem + 1;
+	return stem;
+}
+
 static struct group *group_of(struct select *s, uint32_t name)
 {
-	uint32_t **of_name = &s->of_name[s->kind];
+	struct bucket *b = &s->buckets[s->bucket];
+	char text[VIEW_FOLD_MAX];
+	size_t len;
+	uint32_t stem;
 
-	if (!*of_name)
-		*of_name = calloc(s->name_cnt + 1, sizeof(uint32_t));
-	if (!*of_name || name >= s->name_cnt)
+	if (!b->of_name)
+		b->of_name = calloc(s->name_cnt + 1, sizeof(uint32_t));
+	if (!b->of_name || name >= s->name_cnt)
 		return NULL;
-	if ((*of_name)[name] == 0) {
+	if (b->of_name[name])
+		return &s->groups[b->of_name[name] - 1];
+	stem = stem_of(s, name);
+	if (b->of_name[stem] == 0) {
 		if (!grow(&s->groups, s->cnt, &s->room, sizeof(*s->groups)))
 			return NULL;
-		s->groups[s->cnt] = (struct group){.kind = s->kind, .name = name, .min = INT64_MAX};
-		(*of_name)[name] = (uint32_t)++s->cnt;
+		s->groups[s->cnt] =
+			(struct group){.kind = s->kind,
+				       .name = stem,
+				       .row = b->row,
+				       .is_folded = is_range(s->kind) && fold(s, stem, text, &len),
+				       .min = INT64_MAX};
+		b->of_name[stem] = (uint32_t)++s->cnt;
 	}
-	return &s->groups[(*of_name)[name] - 1];
+	b->of_name[name] = b->of_name[stem];
+	return &s->groups[b->of_name[name] - 1];
+}
+
+/* The bucket of a row's events. False: no memory. */
+static bool choose_bucket(struct select *s, const struct view_row *row)
+{
+	uint32_t own = row->kind == VIEW_NVTX_GPU ? row->id : 0;
+
+	s->kind = row->kind;
+	for (s->bucket = 0; s->bucket < s->bucket_cnt; s->bucket++)
+		if (s->buckets[s->bucket].kind == row->kind && s->buckets[s->bucket].row == own)
+			return true;
+	if (!grow(&s->buckets, s->bucket_cnt, &s->bucket_room, sizeof(*s->buckets)))
+		return false;
+	s->buckets[s->bucket_cnt++] = (struct bucket){.kind = row->kind, .row = own};
+	return true;
 }
 
 /* In (0, 1). */
@@ -116,6 +205,15 @@ static inline void add(struct select *s, struct group *g, int64_t dur)
 		keep(s, g, dur);
 }
 
+static void add_cut(struct cut *c, int64_t dur)
+{
+	c->min = c->cnt == 0 || dur < c->min ? dur : c->min;
+	c->max = dur > c->max ? dur : c->max;
+	c->cnt++;
+	if (__builtin_add_overflow(c->total, dur, &c->total))
+		c->total = INT64_MAX;
+}
+
 static int on_event(void *ctx, const struct view_event *e)
 {
 	struct select *s = ctx;
@@ -128,7 +226,10 @@ static int on_event(void *ctx, const struct view_event *e)
 		return -1;
 	}
 	s->events++;
-	add(s, g, end > start ? end - start : 0);
+	if (start > e->start || end < e->end)
+		add_cut(&g->cut, end > start ? end - start : 0);
+	else
+		add(s, g, end > start ? end - start : 0);
 	return 0;
 }
 
@@ -136,7 +237,7 @@ static int on_event(void *ctx, const struct view_event *e)
 static bool add_block(struct select *s, struct view_reader *r, uint32_t i)
 {
 	uint64_t dur[VIEW_BLOCK];
-	uint32_t name[VIEW_BLOCK], *of_name = s->of_name[s->kind];
+	uint32_t name[VIEW_BLOCK], *of_name = s->buckets[s->bucket].of_name;
 	unsigned cnt = view_reader_durations(r, i, dur, name);
 
 	for (unsigned k = 0; k < cnt; k++) {
@@ -146,7 +247,7 @@ static bool add_block(struct select *s, struct view_reader *r, uint32_t i)
 			s->failed = true;
 			return false;
 		}
-		of_name = s->of_name[s->kind];
+		of_name = s->buckets[s->bucket].of_name;
 	}
 	/* Damage may be anything. */
 	for (unsigned k = 0; k < cnt; k++)
@@ -329,22 +430,29 @@ static double median_of(struct group *g)
 	return (double)lower / 2 + (double)upper / 2;
 }
 
+static int64_t total_of(const struct group *g)
+{
+	int64_t total;
+
+	return __builtin_add_overflow(g->total, g->cut.total, &total) ? INT64_MAX : total;
+}
+
 static int by_total(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
 
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
+	if (total_of(x) != total_of(y))
+		return total_of(x) > total_of(y) ? -1 : 1;
 	return (x->cnt < y->cnt) - (x->cnt > y->cnt);
 }
 
 /* The deviation of the sample: n - 1. Whole numbers lose nothing where durations are long and alike. */
 static double deviation_of(const struct group *g)
 {
-	unsigned __int128 total = (uint64_t)g->total, mean = total / g->cnt;
+	unsigned __int128 total = (uint64_t)g->total, mean = g->cnt ? total / g->cnt : 0;
 	/* sum((x - mean)^2) = sum(x^2) - mean * (2 total - n mean), for any mean. */
 	unsigned __int128 off = g->squares - mean * (2 * total - g->cnt * mean);
-	double rest = (double)(total - mean * g->cnt) / (double)g->cnt;
+	double rest = g->cnt ? (double)(total - mean * g->cnt) / (double)g->cnt : 0;
 
 	if (g->cnt < 2)
 		return 0;
@@ -354,19 +462,31 @@ static double deviation_of(const struct group *g)
 static void put_group(struct writer *b, struct view_store *v, struct group *g)
 {
 	double cnt = (double)g->cnt;
+	bool is_whole = g->cnt > 0;
+	char text[VIEW_FOLD_MAX];
+	size_t len;
 
 	json_open(b, NULL, '{');
 	pthread_rwlock_rdlock(&v->lock);
-	json_bytes(b, "name", v->names[g->name].text, v->names[g->name].len);
+	if (g->is_folded && view_fold(v->names[g->name].text, v->names[g->name].len, text, &len))
+		json_bytes(b, "name", text, len);
+	else
+		json_bytes(b, "name", v->names[g->name].text, v->names[g->name].len);
 	pthread_rwlock_unlock(&v->lock);
+	json_bool(b, "folded", g->is_folded);
+	if (g->row)
+		js_int(b, "row", g->row);
 	js_int(b, "name_id", g->name);
 	js_text(b, "kind", view_kind_names[g->kind]);
-	js_int(b, "count", (int64_t)g->cnt);
-	js_int(b, "total", g->total);
-	json_real(b, "mean", (double)g->total / cnt);
-	json_real(b, "median", median_of(g));
-	js_int(b, "min", g->min);
-	js_int(b, "max", g->max);
+	js_int(b, "count", (int64_t)(g->cnt + g->cut.cnt));
+	js_int(b, "cut", (int64_t)g->cut.cnt);
+	js_int(b, "total", total_of(g));
+	/* Where no event is whole, the parts are all there is. */
+	json_real(b, "mean",
+		  is_whole ? (double)g->total / cnt : (double)g->cut.total / (double)g->cut.cnt);
+	json_real(b, "median", is_whole ? median_of(g) : (double)g->cut.max);
+	js_int(b, "min", is_whole ? g->min : g->cut.min);
+	js_int(b, "max", is_whole ? g->max : g->cut.max);
 	json_real(b, "sd", deviation_of(g));
 	json_bool(b, "exact_median", g->kept_cnt == g->cnt);
 	json_close(b, '}');
@@ -441,8 +561,9 @@ static void look_at(struct select *s, uint32_t lane, bool is_all, struct writer 
 	if (view_reader_lane(&r, lane) && (!is_all || !view_kind_repeats(kind_of(&r)))) {
 		const struct view_row *row = s->v->rows[r.lane->row - 1];
 
-		s->kind = row->kind;
-		if (r.lane->is_counter && counters) {
+		if (!choose_bucket(s, row))
+			s->failed = true;
+		else if (r.lane->is_counter && counters) {
 			struct values c = {0};
 
 			view_reader_each(&r, s->from, s->to, on_value, &c);
@@ -502,7 +623,7 @@ static void names(struct view_request *q, struct view_reply *a, const struct vie
 	if (s.cnt > 0)
 		qsort(s.groups, s.cnt, sizeof(*s.groups), by_total);
 	for (size_t i = 0; i < s.cnt; i++)
-		if (__builtin_add_overflow(covered, s.groups[i].total, &covered))
+		if (__builtin_add_overflow(covered, total_of(&s.groups[i]), &covered))
 			covered = INT64_MAX;
 	json_open(b, NULL, '{');
 	js_int(b, "from", span->from);
@@ -523,8 +644,11 @@ static void names(struct view_request *q, struct view_reply *a, const struct vie
 		free(s.groups[i].kept);
 		free(s.groups[i].weighed);
 	}
-	for (int k = 0; k < VIEW_KINDS; k++)
-		free(s.of_name[k]);
+	for (size_t i = 0; i < s.bucket_cnt; i++)
+		free(s.buckets[i].of_name);
+	free(s.buckets);
+	free(s.stem);
+	slots_free(&s.stems);
 	free(s.groups);
 }
 
@@ -537,7 +661,7 @@ void view_answer_select(struct view_request *q, struct view_reply *a)
 			    "the body must be {\"from\": ns, \"to\": ns, \"lanes\": [...]}");
 		return;
 	}
-	if (strcmp(span.table, "flame") == 0)
+	if (strncmp(span.table, "flame", 5) == 0)
 		view_put_flame(q, a, &span);
 	else
 		names(q, a, &span);

@@ -14,6 +14,9 @@
 #define ANOTHER_NS 1000000000
 
 int64_t view_first_part = 200000;
+/* Beyond it, nanoseconds are not apart in the reals of the page. */
+#define CLOCK_MAX (INT64_C(1) << 52)
+
 static const char no_room[] = "out of memory, or no room for the side file";
 
 static int on_track(void *self, struct tl_track *t)
@@ -137,7 +140,8 @@ static int on_event(void *self, const struct tl_event *e)
 		return 0;
 	if (!v->has_origin) {
 		pthread_rwlock_wrlock(&v->lock);
-		v->origin = e->ts;
+		/* The report's own clock, as in all commands and tables. */
+		v->origin = e->ts > -CLOCK_MAX && e->ts < CLOCK_MAX ? 0 : e->ts;
 		v->has_origin = true;
 		pthread_rwlock_unlock(&v->lock);
 	}
@@ -161,6 +165,13 @@ static int on_event(void *self, const struct tl_event *e)
 static int on_end(void *self)
 {
 	return view_states_end(self);
+}
+
+/* Of no event yet, the span is empty. */
+static void put_span(const struct view_builder *b, struct view_store *v)
+{
+	v->first = b->first <= b->last ? b->first : 0;
+	v->last = b->first <= b->last ? b->last : 0;
 }
 
 /* The index of the whole report replaces the index of its first part; rows, lanes and names have the same numbers in both. */
@@ -192,8 +203,7 @@ static int on_progress(void *self, uint64_t done, uint64_t total)
 		return -1;
 	pthread_rwlock_wrlock(&v->lock);
 	v->events = done;
-	v->first = b->first;
-	v->last = b->last;
+	put_span(b, v);
 	v->indexed = b->has_all ? v->last : b->now;
 	v->progress = total > done ? 0.95 * (double)done / (double)total : 0.95;
 	pthread_rwlock_unlock(&v->lock);
@@ -257,6 +267,8 @@ static int64_t run(struct view_builder *b, double part, char *why, size_t len)
 	if (b->live)
 		options.activities &= ~TL_ACT_NVTX_KERNEL;
 	b->published = mono_ns();
+	b->first = INT64_MAX;
+	b->last = INT64_MIN;
 	b->states = view_states_new(b, part <= 0);
 	b->near = calloc(VIEW_NEAR, sizeof(*b->near));
 	b->files = is_whole ? view_files_new() : NULL;
@@ -285,8 +297,7 @@ int view_walk(struct view_builder *b, char *why, size_t len)
 	v = b->v;
 	pthread_rwlock_wrlock(&v->lock);
 	v->events = (uint64_t)events;
-	v->first = b->first;
-	v->last = b->last;
+	put_span(b, v);
 	if (b->too_deep > 0)
 		snprintf(v->message, sizeof(v->message),
 			 "%llu events nest deeper than %d levels and are left out",
@@ -319,9 +330,11 @@ int view_walk_on(struct view_builder *b, char *why, size_t len)
 	}
 	take_colors(b);
 	pthread_rwlock_wrlock(&v->lock);
+	if (b->first <= b->last) {
+		v->first = v->events == 0 || b->first < v->first ? b->first : v->first;
+		v->last = v->events == 0 || b->last > v->last ? b->last : v->last;
+	}
 	v->events += (uint64_t)events;
-	v->first = b->first < v->first ? b->first : v->first;
-	v->last = b->last > v->last ? b->last : v->last;
 	pthread_rwlock_unlock(&v->lock);
 	return 0;
 }
@@ -385,6 +398,7 @@ bool view_show_part(struct view_store *v, sqlite3 *db, const bool *stop)
 		ok = run(&b, part, why, sizeof(why)) > 0 && view_lanes_publish(b.v, true) == 0;
 	}
 	if (ok) {
+		put_span(&b, b.v);
 		b.v->indexed = b.v->last = view_time(b.v, until);
 		b.v->progress = 0;
 		view_store_take(v, b.v);

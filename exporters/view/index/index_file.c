@@ -28,7 +28,7 @@ struct super {
 	uint64_t dir_at, dir_len, file_len;
 	uint32_t dir_crc, unused;
 };
-#define VERSION 5
+#define VERSION 6 /* 6: times are of the report's clock */
 
 struct view_side {
 	int fd;

@@ -229,4 +229,5 @@ class Job(Report):
         self.add('TARGET_INFO_SYSTEM_ENV', globalVid=VM, devStateName='Local (CLI)', name='CpuCores', nameEnum=1, value='4')
 
 
-Job(sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 20, float(sys.argv[4]) if len(sys.argv) > 4 else 0)
+if __name__ == '__main__':
+    Job(sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 20, float(sys.argv[4]) if len(sys.argv) > 4 else 0)

@@ -5,6 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { Browser, equal, finish, near, note, one, serve, settled, skip, sql, test, truth, until } from './page.mjs';
 import { farPages } from './view_far.mjs';
+import { answerPages } from './view_answer.mjs';
+import { faultPages } from './view_faults.mjs';
 import { otherPages } from './view_others.mjs';
 
 const [, , bin, folder, chromium] = process.argv;
@@ -81,9 +83,10 @@ const kernel = sql(report, "SELECT k.start AS start, k.end AS end, s.value AS na
 /* ---- 1: zoom and pan, tree, map ---- */
 
 await test('the page opens with rows for every process and thread, and names the loss', async () => {
-	const shown = await page.evaluate(() => { const all = []; __view.model.everyRow((r) => all.push([r.kind, r.about])); return all; });
+	const shown = await page.evaluate(() => { const all = []; __view.model.everyRow((r) => all.push([r.kind, r.joined])); return all; });
 
-	equal(shown.filter(([k]) => k === 'process').length, one(report, 'SELECT count(*) FROM PROCESSES'), 'processes');
+	/* A process and its main thread are one row. */
+	equal(shown.filter(([k, joined]) => k === 'process' || joined).length, one(report, 'SELECT count(*) FROM PROCESSES'), 'processes');
 	equal(shown.filter(([k]) => k === 'thread').length, one(report, 'SELECT count(*) FROM ThreadNames'), 'threads');
 	truth((await page.textContent('.state')).includes('128 lost'), 'the loss');
 	truth(await page.isVisible('[role=tree] [role=treeitem]'), 'a tree');
@@ -263,10 +266,10 @@ await test('arrows lead to what woke a thread', async () => {
 	const waker = await page.evaluate(() => {
 		const f = __view.model.flows.value.find((x) => x.kind === 'wakeup');
 
-		return __view.model.rowOfLane.value.get('0:' + f.from.lane)?.about;
+		return __view.model.rowOfLane.value.get('0:' + f.from.lane)?.ids;
 	});
 
-	equal(waker, `tid ${switched.waker}`, 'the waker');
+	equal(waker, `pid ${switched.waker}`, 'the waker, the main thread of its process');
 });
 
 await test('a call shows its stack', async () => {
@@ -362,7 +365,7 @@ await test('rows can be filtered, hidden, pinned and ordered', async () => {
 	truth(left.includes('counter') && !left.includes('osrt'), left.join());
 	/* A word about the row, one about a row above it. */
 	await page.fill('#filter', 'kind:libc tid:4720');
-	equal((await kinds()).filter((k) => k !== 'process'), ['thread', 'osrt'], 'of one thread');
+	equal(await kinds(), ['thread', 'thread', 'osrt'], 'of one thread, below the process that started its own');
 	await page.fill('#filter', 'nothing like this');
 	truth(await page.isVisible('.nomatch'), 'none');
 	await page.fill('#filter', '');
@@ -371,15 +374,15 @@ await test('rows can be filtered, hidden, pinned and ordered', async () => {
 	const rows = (await kinds()).length;
 
 	await press('p');
-	equal(await page.locator('.pins [role=treeitem]').count(), 1, 'pinned');
+	equal(await page.locator('.pins [role=treeitem]:not(.own)').count(), 1, 'pinned');
 	await press('h');
 	equal((await kinds()).length, rows - 1, 'hidden');
 	await press('Shift+h');
 	equal((await kinds()).length, rows, 'shown again');
-	const order = () => page.evaluate(() => __view.model.placed.value.rows.filter((p) => p.row.kind === 'thread').map((p) => p.row.about).slice(0, 2));
+	const order = () => page.evaluate(() => __view.model.placed.value.rows.filter((p) => p.row.level === 2 && p.row.joined).map((p) => p.row.ids).slice(0, 2));
 	const before = await order();
 
-	await page.evaluate(() => { __view.model.current.value = __view.model.placed.value.rows.find((p) => p.row.kind === 'thread').row; });
+	await page.evaluate(() => { __view.model.current.value = __view.model.placed.value.rows.find((p) => p.row.level === 2 && p.row.joined).row; });
 	await press('Alt+ArrowDown');
 	equal((await order())[0] !== before[0], true, 'moved down');
 	await press('Alt+ArrowUp');
@@ -650,6 +653,8 @@ await test('a small cache asks again for tiles and names that it dropped, and lo
 });
 
 await otherPages({ bin, folder, report, browser, server, selected });
+await faultPages({ bin, folder, report, browser, server });
+await answerPages({ bin, folder, report, browser, server });
 await farPages({ browser, server });
 
 await test('no error in any console', () => equal(browser.errors, []));

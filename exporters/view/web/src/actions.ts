@@ -1,13 +1,15 @@
 /* actions.ts - actions on events and spans, called by keys, the mouse and panes. */
 import { signal } from "@preact/signals";
 import * as m from "./model";
-import type { End, Event, Row } from "./model";
-import { get, Refused, type EndJson, type EventJson, type FlowJson, type SearchJson } from "./net";
+import type { End, Event, Flow, Row } from "./model";
+import { isFilter, lanesOf, parseFilter, queryOf, Wrong, type Filter } from "./filter";
+import { get, post, Refused, waitsFor, type EndJson, type EventJson, type EventsJson, type FlowJson, type SearchJson } from "./net";
 import { rowById } from "./load";
 import { dur, point } from "./format";
-import { limits, reveal, show, showAll, showWithin, shown, view } from "./view";
+import { edges, limits, reveal, show, showAll, showWithin, shown, view } from "./view";
+import { isLocal, localEvent } from "./local";
 import { scrollTo } from "./stage";
-import { searched } from "./colours";
+import { isPale, searched } from "./colours";
 
 export const say = (text: string): void => { m.spoken.value = text; };
 
@@ -71,7 +73,12 @@ async function readFlows(e: Event, turn: number): Promise<void> {
 	}
 }
 
-const fetchEvent = async (source: number, lane: number, t: number, more: { dt?: number; dir?: number }): Promise<Event | null> => {
+export const fetchEvent = async (source: number, lane: number, t: number, more: { dt?: number; dir?: number }): Promise<Event | null> => {
+	if (isLocal(lane)) {
+		const json = localEvent(source, lane, Math.round(t - offsetOf(source)), more.dt ?? 0, more.dir ?? 0);
+
+		return json && toEvent(source, json);
+	}
 	try {
 		return toEvent(source, await get<EventJson>("event", { r: source, lane, t: Math.round(t - offsetOf(source)), ...more }));
 	} catch (e) {
@@ -111,16 +118,25 @@ export async function pick(source: number, lane: number, t: number, dt: number, 
 	}
 }
 
+/* Scrolls to an event once the rows that were opened, and the pane, have their places on the page. */
+export function bring(e: Event | null): void {
+	waitsFor(1);
+	requestAnimationFrame(() => requestAnimationFrame(() => {
+		if (e?.row)
+			scrollTo(e.row);
+		waitsFor(-1);
+	}));
+}
+
 export async function goTo(e: Event, near = true): Promise<void> {
-	if (e.row) {
+	if (e.row)
 		m.unfold(e.row);
-		scrollTo(e.row);
-	}
 	if (near)
 		reveal(e.start, e.end);
 	else
 		showWithin(e.start, e.end);
 	choose(e);
+	bring(e);
 }
 
 export async function goToEnd(source: number, end: End): Promise<void> {
@@ -163,15 +179,21 @@ export async function sameName(dir: number): Promise<void> {
 
 	if (!e?.json)
 		return say("Select an event first: its next step is the next one of its name.");
-	await jump("=" + e.name, dir, e.start, e.source, String(e.lane));
+	const folded = e.name.replace(/= -?\d+/g, "= #");
+
+	await jump(folded === e.name ? "=" + e.name : "~" + folded, dir, e.start, e.source, String(e.lane));
+}
+
+/* Does the arrow leave the event? That of a wake-up leaves it at any time of the waker's state. */
+export function leaves(flow: Flow, e: Event): boolean {
+	const arrives = flow.to.lane === e.lane && Math.abs(flow.to.start - e.start) < 1;
+
+	return !arrives && flow.from.lane === e.lane && flow.from.start >= e.start - 1 && flow.from.start <= e.end;
 }
 
 export async function alongArrow(dir: number): Promise<void> {
 	const e = m.selected.value;
-	const isSelf = (end: End): boolean => end.lane === e?.lane && Math.abs(end.start - e.start) < 1;
-	const all = m.flows.value;
-	const next = dir > 0 ? all.find((f) => !isSelf(f.to) && isSelf(f.from))?.to ?? all.find((f) => !isSelf(f.to))?.to
-		: all.find((f) => !isSelf(f.from) && isSelf(f.to))?.from ?? all.find((f) => !isSelf(f.from))?.from;
+	const next = e && (dir > 0 ? m.flows.value.find((f) => leaves(f, e))?.to : m.flows.value.find((f) => !leaves(f, e))?.from);
 
 	if (e && next)
 		await goToEnd(e.source, next);
@@ -184,11 +206,41 @@ export async function alongArrow(dir: number): Promise<void> {
 /* Events that match in all, -1: not asked yet. */
 export const matches = signal(-1);
 
+/* The next event that a filter lets through; the total is of the whole report. */
+async function jumpFiltered(f: Filter, dir: number, from: number, source: number): Promise<boolean> {
+	const s = m.sources.value[source];
+	const lanes = lanesOf(source, f);
+
+	if (!lanes)
+		return false;
+	const at = Math.round(from - s.offset);
+	const body = (t0: number, t1: number): object => ({ from: Math.floor(t0), to: Math.ceil(t1), lanes });
+	/* Events that overlap the span count, too: an earlier start comes first. */
+	const near = await post<EventsJson>("events", { r: source, ...queryOf(f), by: 0, down: dir > 0 ? 0 : 1, most: 500 }, dir > 0 ? body(at + 1, s.end + 1) : body(s.start, at));
+	const all = await post<EventsJson>("events", { r: source, ...queryOf(f), most: 0 }, body(s.start, s.end + 1));
+
+	matches.value = all.total;
+	for (let i = 0; i + 3 < near.events.length; i += 4) {
+		const [lane, start] = near.events.slice(i, i + 2);
+
+		if (dir > 0 ? start <= at : start >= at)
+			continue;
+		const e = await fetchEvent(source, lane, start + s.offset, { dt: 0 });
+
+		if (e)
+			await goTo(e);
+		return e !== null;
+	}
+	return false;
+}
+
 async function jump(q: string, dir: number, from: number, source: number, lanes?: string): Promise<boolean> {
 	try {
+		if (isFilter(q))
+			return await jumpFiltered(parseFilter(q), dir, from, source);
 		const json = await get<SearchJson>("search", { r: source, q, t: Math.round(from - offsetOf(source)), dir, lanes });
 
-		if (!q.startsWith("=") || !lanes)
+		if (!/^[=~]/.test(q) || !lanes)
 			matches.value = json.total;
 		if (!json.found || !json.event)
 			return false;
@@ -216,21 +268,52 @@ export async function searchNext(dir: number): Promise<void> {
 	const order = m.sources.value.map((s) => s.index).sort((a, b) => Number(b === e?.source) - Number(a === e?.source));
 
 	for (const source of order)
-		if (await jump(q, dir, from, source))
+		if (await jump(q, dir, from, source)) {
+			m.notice.value = "";
 			return;
+		}
 	for (const source of order) /* around the end */
-		if (matches.value > 0 && await jump(q, dir, dir > 0 ? limits.t0 - 1 : limits.t1 + 1, source)) {
+		if (matches.value > 0 && await jump(q, dir, dir > 0 ? edges.t0 - 1 : edges.t1 + 1, source)) {
 			say("Around the end of the report.");
 			return;
 		}
 	say(`Nothing is called ${q}.`);
+	if (isFilter(q) && wrong(q))
+		return;
 	m.notice.value = matches.value > 0 ? "" : `Nothing is called “${q}”.`;
+	setTimeout(() => { if (m.notice.value.includes(`“${q}”`)) m.notice.value = ""; }, 5000);
+}
+
+/* Shows the wrong part of a filter. */
+function wrong(q: string): boolean {
+	try {
+		parseFilter(q);
+	} catch (e) {
+		m.notice.value = e instanceof Wrong ? `${q.slice(0, e.at)}▸${q.slice(e.at, e.end)}◂${q.slice(e.end)}: ${e.message}` : String(e);
+		return true;
+	}
+	return false;
 }
 
 export function setSearch(text: string): void {
 	m.search.value = text;
+	m.notice.value = "";
 	matches.value = -1;
-	searched(text.startsWith("=") ? text.slice(1) : text);
+	searched(isFilter(text) ? "" : text.startsWith("~") ? text.slice(1).replace(/#.*/, "") : text.startsWith("=") ? text.slice(1) : text);
+}
+
+/* ---- clipboard ---- */
+
+/* @what: the text as people call it. */
+export async function copy(text: string, what: string): Promise<void> {
+	try {
+		await navigator.clipboard.writeText(text);
+		m.notice.value = `${what} is copied.`;
+	} catch {
+		m.notice.value = `The browser does not let the page copy: ${text}`;
+		return;
+	}
+	setTimeout(() => { if (m.notice.value === `${what} is copied.`) m.notice.value = ""; }, 2500);
 }
 
 /* ---- the view ---- */
@@ -261,6 +344,7 @@ export function moveRow(by: number): void {
 export function toggle(row: Row | null, open?: boolean): void {
 	if (!row?.kids.length)
 		return;
+	m.arranged();
 	row.open = open ?? !row.open;
 	m.changed();
 }
@@ -268,6 +352,7 @@ export function toggle(row: Row | null, open?: boolean): void {
 export function pin(row: Row | null): void {
 	if (!row)
 		return;
+	m.arranged();
 	row.pinned = !row.pinned;
 	m.changed();
 	say(row.pinned ? `${row.name} is pinned` : `${row.name} is not pinned any more`);
@@ -279,6 +364,7 @@ export function hide(row: Row | null): void {
 	const rows = m.placed.value.rows;
 	const i = rows.findIndex((p) => p.row === row);
 
+	m.arranged();
 	row.hidden = true;
 	m.current.value = rows[i + 1]?.row ?? rows[i - 1]?.row ?? null;
 	m.changed();
@@ -302,6 +388,7 @@ export function reorder(row: Row, before: Row | null): void {
 	const siblings = (row.parent ? row.parent.kids : m.roots.value).slice().sort((a, b) => a.order - b.order).filter((r) => r !== row);
 	const at = before ? siblings.indexOf(before) : siblings.length;
 
+	m.arranged();
 	siblings.splice(at < 0 ? siblings.length : at, 0, row);
 	siblings.forEach((r, i) => { r.order = i; });
 	m.changed();
@@ -320,6 +407,7 @@ export function shiftRow(row: Row | null, by: number): void {
 export function collapseAll(): void {
 	const any = m.roots.value.some((r) => r.open);
 
+	m.arranged();
 	m.everyRow((r) => { r.open = !any && r.kids.length > 0 && r.level < 3; });
 	m.roots.value.forEach((r) => { r.open = r.kind === "report" || !any; });
 	m.changed();
@@ -328,10 +416,14 @@ export function collapseAll(): void {
 export function escape(): void {
 	if (m.dialog.value)
 		m.dialog.value = "";
+	else if (m.notice.value)
+		m.notice.value = "";
 	else if (m.mode.value === "measure" || m.measure.value) {
 		m.mode.value = "select";
 		m.measure.value = null;
-	} else if (m.range.value) {
+	} else if (isPale())
+		searched("");
+	else if (m.range.value) {
 		m.range.value = null;
 		m.rangeRows.value = null;
 	} else if (m.selected.value)

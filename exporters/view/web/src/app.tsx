@@ -16,6 +16,8 @@ import { limits, shown, view } from "./view";
 import { RECT_INSTANT, RECT_OPEN, RECT_SEVERAL } from "./flags";
 import { tilesOf } from "./sheet";
 import { Details } from "./panes/details";
+import { Events } from "./panes/events";
+import { Findings } from "./panes/findings";
 import { Tables } from "./panes/tables";
 import { Flame } from "./panes/flame";
 import { Sql } from "./panes/sql";
@@ -78,11 +80,15 @@ function Tip() {
 			{h.event ? <span>{h.event.json?.instant ? "instant" : h.event.open ? "did not end" : dur(h.event.end - h.event.start)} at {point(h.event.start, Math.min(view.scale, 1e3))}</span>
 				: hit.exact ? <span>{hit.flags & RECT_INSTANT ? "instant" : hit.flags & RECT_OPEN ? "did not end" : (hit.clipped ? "at least " : "") + dur(Math.max(1, Math.round(hit.t1 - hit.t0)))} at {point(hit.t0, view.scale)}</span>
 				: <span>{count(hit.count)} events in {dur(hit.t1 - hit.t0)}, {percent(hit.occupied, 1)} covered{hit.flags & RECT_SEVERAL ? ", no name has half of it" : ""}</span>}
-			{h.event?.json?.args.slice(0, 4).map(([k, v]) => <span class="quiet">{k}: {v}</span>)}
+			{argsFirst(h.event?.json?.args ?? []).map(([k, v]) => <span class="quiet">{k}: {v}</span>)}
 			<span class="quiet">{hit.row.name}</span>
 		</div>
 	);
 }
+
+/* Whose work it is stands in the row: the shape of a kernel, bytes, paths come first. */
+const LAST = new Set(["device", "context", "stream", "correlation"]);
+const argsFirst = (args: [string, string][]): [string, string][] => [...args.filter(([k]) => !LAST.has(k)), ...args.filter(([k]) => LAST.has(k))].slice(0, 6);
 
 function counterAt(row: m.Row, t: number): string {
 	const of = tilesOf(row, row.lanes[0]);
@@ -177,7 +183,7 @@ function Grip() {
 
 /* ---- lower pane ---- */
 
-const PANES: [string, string, () => preact.JSX.Element][] = [["details", "Details", Details], ["tables", "Tables", Tables], ["flame", "Flame graph", Flame], ["sql", "SQL", Sql]];
+const PANES: [string, string, () => preact.JSX.Element][] = [["findings", "Findings", Findings], ["details", "Details", Details], ["events", "Events", Events], ["tables", "Tables", Tables], ["flame", "Flame graph", Flame], ["sql", "SQL", Sql]];
 
 function Pane() {
 	const at = PANES.find(([id]) => id === m.pane.value) ?? PANES[0];
@@ -189,8 +195,8 @@ function Pane() {
 			<div class="pull" role="separator" tabIndex={0} aria-label="Height of the pane" aria-valuenow={m.paneHeight.value}
 				onKeyDown={(e) => { if (e.code === "ArrowUp" || e.code === "ArrowDown") { set(m.paneHeight.value + (e.code === "ArrowUp" ? 20 : -20)); e.stopPropagation(); e.preventDefault(); } }}
 				onPointerDown={(e) => { e.currentTarget.setPointerCapture(e.pointerId); }} onPointerMove={(e) => { if (e.currentTarget.hasPointerCapture(e.pointerId)) set(innerHeight - e.clientY - 22); }} />
-			<div class="tabs" role="tablist" aria-label="Panes">
-				{PANES.map(([id, text]) => <button role="tab" id={`tab-${id}`} aria-selected={id === at[0]} aria-controls="panel" onClick={() => openPane(id)}>{text}</button>)}
+			<div class="tabs">
+				<div role="tablist" aria-label="Panes">{PANES.map(([id, text]) => <button role="tab" id={`tab-${id}`} aria-selected={id === at[0]} aria-controls={m.paneOpen.value ? "panel" : undefined} onClick={() => openPane(id)}>{text}</button>)}</div>
 				<span class="grow" />
 				<button class="shutter" aria-label={m.paneOpen.value ? "Close the pane" : "Open the pane"} title="Q" onClick={() => { m.paneOpen.value = !m.paneOpen.value; }}>{m.paneOpen.value ? "▾" : "▴"}</button>
 			</div>
@@ -207,7 +213,7 @@ function State() {
 	viewTick.value;
 	const at = shown();
 	const events = all.reduce((sum, s) => sum + s.events, 0);
-	const lost = all.reduce((sum, s) => sum + s.lost, 0);
+	const lost = all.reduce((sum, s) => sum + s.lost - s.cut, 0), cut = all.reduce((sum, s) => sum + s.cut, 0);
 	const building = all.find((s) => s.indexed < 1);
 
 	return (
@@ -215,6 +221,7 @@ function State() {
 			<span title="What is on the screen">{point(at.t0, view.scale)} <span class="quiet">to</span> {point(at.t1, view.scale)} <b>{dur(at.t1 - at.t0)}</b></span>
 			<span class="quiet">of {dur(limits.t1 - limits.t0)}, {count(events)} events</span>
 			{lost > 0 && <span class="error" title={all.flatMap((s) => s.losses.map((l) => l.text)).slice(0, 20).join("\n")}>{count(lost)} lost</span>}
+			{cut > 0 && <span class="quiet" title="CPU samples and calls whose stacks lack their outer callers; no event is missing">{count(cut)} incomplete stacks</span>}
 			{building && <span class="progress"><progress max={1} value={building.indexed} aria-label="Indexed" /> {Math.floor(100 * building.indexed)} % indexed</span>}
 			<span class="grow" />
 			{m.snap.value ? null : <span class="quiet">does not snap</span>}

@@ -105,6 +105,9 @@ export function highlight(name: string): boolean {
 	return true;
 }
 
+/* Are the names that do not match a search pale? */
+export const isPale = (): boolean => hit !== "";
+
 export function searched(text: string): void {
 	hit = text.toLowerCase();
 	repaint();

@@ -17,7 +17,11 @@ export interface Grid { step: number; first: number }
 
 const widths = new Map<string, number>();
 
-function fitted(c: CanvasRenderingContext2D, text: string, room: number): string {
+/* Beginnings that many names share: where there is little room, the rest is left. */
+const COMMON = /^(?:void )?(?:at::native::(?:\(anonymous namespace\)::)?|aten::|c10::|cuda(?=[A-Z])|cu(?=[A-Z][a-z])|cudnn(?=[A-Z])|cublas(?=[A-Z])|nccl(?=[A-Z])|torch::)/;
+const SHORTEST = 6; /* letters of a name that is cut */
+
+export function fitted(c: CanvasRenderingContext2D, text: string, room: number): string {
 	let width = widths.get(text);
 
 	if (width === undefined) {
@@ -28,9 +32,13 @@ function fitted(c: CanvasRenderingContext2D, text: string, room: number): string
 	}
 	if (width <= room)
 		return text;
+	const rest = text.replace(COMMON, "");
+
+	if (rest && rest !== text)
+		return fitted(c, rest, room);
 	const fits = Math.floor(text.length * (room - 12) / width);
 
-	return fits < 2 ? "" : text.slice(0, fits) + "…";
+	return fits < SHORTEST ? "" : text.slice(0, fits) + "…";
 }
 
 function label(c: CanvasRenderingContext2D, strip: Strip, it: Label): void {

@@ -1,10 +1,12 @@
 /* keys.ts - every command once: its words, its keys, its action. Help and the list of commands are made from it. */
+import { signal } from "@preact/signals";
 import * as a from "./actions";
 import * as m from "./model";
 import { scrollTo } from "./stage";
 import { pointer } from "./overlay";
 import { pan, redo, showAll, undo, view, zoom, showWithin } from "./view";
 import * as theme from "./theme";
+import { searched } from "./colours";
 import { saveChrome, savePng, saveSvg } from "./save";
 
 export interface Command { group: string; keys: string[]; label: string; run: (e: { shiftKey: boolean }) => void; repeat?: boolean }
@@ -23,7 +25,10 @@ export function startSearch(): void {
 	setTimeout(() => focusInput("search"), 0);
 }
 
-/* Keys are places on the keyboard (KeyboardEvent.code), not the characters printed on them. */
+/*
+ * W, A, S, D, digits and keys without a character are places on the keyboard (KeyboardEvent.code). All other keys are the characters
+ * that the keyboard types; a letter whose key is one of the four places has its usual place instead.
+ */
 export const commands: Command[] = [
 	{ group: "View", keys: ["KeyW"], label: "Zoom in at the pointer (Shift: 5×)", run: (e) => zoom(0.8 ** times(e), middle()), repeat: true },
 	{ group: "View", keys: ["KeyS"], label: "Zoom out (Shift: 5×)", run: (e) => zoom(1.25 ** times(e), middle()), repeat: true },
@@ -64,6 +69,8 @@ export const commands: Command[] = [
 	{ group: "Rows", keys: ["Alt+ArrowDown"], label: "Move the row down", run: () => a.shiftRow(m.current.value, 1), repeat: true },
 	{ group: "Rows", keys: ["KeyI"], label: "Filter rows", run: () => focusInput("filter") },
 	{ group: "Page", keys: ["KeyQ"], label: "Lower pane: show or hide", run: () => { m.paneOpen.value = !m.paneOpen.value; } },
+	{ group: "Page", keys: ["Digit6"], label: "Findings", run: () => openPane("findings") },
+	{ group: "Page", keys: ["Digit5"], label: "Events: a list with a filter", run: () => { openPane("events"); setTimeout(() => focusInput("events"), 0); } },
 	{ group: "Page", keys: ["Digit1"], label: "Details", run: () => openPane("details") },
 	{ group: "Page", keys: ["Digit2"], label: "Tables of the span", run: () => openPane("tables") },
 	{ group: "Page", keys: ["Digit3"], label: "Flame graph of the span", run: () => openPane("flame") },
@@ -101,14 +108,51 @@ function enter(): void {
 		void a.step(1);
 }
 
-export function chord(e: KeyboardEvent): string {
-	return (e.ctrlKey || e.metaKey ? "Ctrl+" : "") + (e.altKey ? "Alt+" : "") + (e.shiftKey ? "Shift+" : "") + e.code;
-}
-
+const PLACES = new Set(["KeyW", "KeyA", "KeyS", "KeyD"]);
+const CHARACTERS: Record<string, string> = { "]": "BracketRight", "[": "BracketLeft", ".": "Period", ",": "Comma", "/": "Slash", "?": "Shift+Slash" };
 const byKey = new Map(commands.flatMap((c) => c.keys.map((k) => [k, c] as const)));
 
-/* The usual label of a key. */
-export const keyName = (key: string): string => key.replace(/Key|Digit/, "").replace("BracketRight", "]").replace("BracketLeft", "[").replace("Period", ".")
+/* Keys by their usual names, the likeliest first: of a character, then of the place that it was typed at. */
+export function chords(e: KeyboardEvent): string[] {
+	const isAltGr = e.getModifierState("AltGraph");
+	const ctrl = (e.ctrlKey || e.metaKey) && !isAltGr, alt = e.altKey && !isAltGr;
+	const plain = !ctrl && !alt;
+	const heads = (ctrl ? "Ctrl+" : "") + (alt ? "Alt+" : "");
+	const shift = heads + (e.shiftKey ? "Shift+" : "");
+	const letter = /^[a-z]$/i.test(e.key) ? "Key" + e.key.toUpperCase() : "";
+	const isPlace = plain && PLACES.has(e.code);
+
+	if (plain && e.key in CHARACTERS)
+		return [CHARACTERS[e.key]];
+	/* A place that types something else is not the place of "/" or ".". */
+	const place = /^(Slash|Period|Comma|Bracket)/.test(e.code) ? [] : [shift + e.code, ...(plain ? [e.code] : [])];
+	const typed = letter && !isPlace && !(plain && PLACES.has(letter)) ? [shift + letter, ...(plain ? [letter] : [])] : [];
+
+	return ctrl && letter ? [shift + letter] : [...typed, ...place];
+}
+
+export const commandOf = (e: KeyboardEvent): Command | undefined => chords(e).map((k) => byKey.get(k)).find(Boolean);
+
+/* What the keys of this keyboard type, by place; empty where the browser keeps that to itself. */
+export const layout = signal(new Map<string, string>());
+
+export function readLayout(): void {
+	const keyboard = (navigator as unknown as { keyboard?: { getLayoutMap(): Promise<Map<string, string>> } }).keyboard;
+
+	keyboard?.getLayoutMap().then((map) => { layout.value = new Map(map); }, () => {});
+}
+
+/* The letter on the key that a command with this letter has. */
+function letterOf(letter: string): string {
+	const at = (code: string): string => (layout.value.get(code) ?? code.slice(3)).toUpperCase();
+	const taken = [...PLACES].find((code) => at(code) === letter);
+
+	return PLACES.has("Key" + letter) || taken ? at("Key" + letter) : letter;
+}
+
+/* The label of a key on this keyboard. */
+export const keyName = (key: string): string => key.replace(/^((?:Shift\+|Alt\+)?)Key(.)$/, (_all, head: string, letter: string) => head + letterOf(letter)).replace(/Key|Digit/, "")
+	.replace("BracketRight", "]").replace("BracketLeft", "[").replace("Period", ".")
 	.replace("Comma", ",").replace("Shift+Slash", "?").replace("Slash", "/").replace("Escape", "Esc").replace("ArrowRight", "→").replace("ArrowLeft", "←")
 	.replace("ArrowUp", "↑").replace("ArrowDown", "↓").replace("PageDown", "PgDn").replace("PageUp", "PgUp");
 
@@ -119,11 +163,13 @@ function typing(e: KeyboardEvent): boolean {
 }
 
 export function listenKeys(): void {
+	readLayout();
 	addEventListener("keydown", (e) => {
 		if (typing(e)) {
 			/* Leaves the field and keeps its text: N goes to the next match. */
 			if (e.code === "Escape" && !m.dialog.value && !e.defaultPrevented) {
 				e.preventDefault();
+				searched("");
 				document.querySelector<HTMLElement>(".scroll")?.focus();
 			}
 			return;
@@ -132,10 +178,9 @@ export function listenKeys(): void {
 
 		if ((e.code === "Enter" || e.code === "Space") && /^(BUTTON|A|SUMMARY)$/.test(el.tagName))
 			return;
-		if (m.dialog.value && e.code !== "Escape" && chord(e) !== "Shift+Slash")
+		if (m.dialog.value && e.code !== "Escape" && e.key !== "?")
 			return;
-		const key = chord(e);
-		const command = byKey.get(key) ?? (e.ctrlKey || e.metaKey || e.altKey ? undefined : byKey.get(e.code));
+		const command = commandOf(e);
 
 		if (!command || (e.repeat && !command.repeat))
 			return;

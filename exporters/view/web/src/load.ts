@@ -4,6 +4,7 @@ import * as m from "./model";
 import type { Row, Source } from "./model";
 import { progress } from "./tiles";
 import { limits, setLimits, showAll, showsAll } from "./view";
+import { arrange, openFirst, programSpan } from "./arrange";
 import { count } from "./format";
 
 const byId: Map<number, Row>[] = [];
@@ -11,11 +12,15 @@ const byId: Map<number, Row>[] = [];
 /* A GPU's name ends with the process that uses it: it stands behind the name, with its number. */
 const OF_PROCESS = / of ([^(]+) \(\d+\)$/;
 
-function about(json: RowJson): string {
+const about = (json: RowJson): string => json.kind === "gpu" && json.pid !== undefined ? OF_PROCESS.exec(json.name)?.[1] ?? "" : "";
+
+function idsOf(json: RowJson): string {
+	const rank = json.rank !== undefined ? `rank ${json.rank}, ` : "";
+
 	switch (json.kind) {
-	case "process": return json.pid !== undefined ? `pid ${json.pid}` : "";
+	case "process": return json.pid !== undefined ? `${rank}pid ${json.pid}` : "";
 	case "thread": return json.tid !== undefined ? `tid ${json.tid}` : "";
-	case "gpu": return json.pid !== undefined ? `${OF_PROCESS.exec(json.name)?.[1] ?? ""} pid ${json.pid}`.trim() : "";
+	case "gpu": return json.pid !== undefined ? `${rank}pid ${json.pid}` : "";
 	default: return "";
 	}
 }
@@ -33,15 +38,12 @@ const fullName = (json: RowJson): string => json.kind === "gpu" ? json.name.repl
 
 function make(json: RowJson, source: number, parent: Row | null): Row {
 	return {
-		key: json.key, id: json.id, source, parent, kids: [], level: parent ? parent.level + 1 : 1, kind: json.kind, name: nameOf(json), full: fullName(json), about: about(json),
-		lanes: json.lanes, counter: json.kind === "counter", unit: json.unit ?? "", least: json.min ?? 0, most: json.max ?? 1, events: json.events,
+		key: json.key, id: json.id, source, parent, home: parent, kids: [], level: parent ? parent.level + 1 : 1, kind: json.kind, name: nameOf(json), full: fullName(json), about: about(json),
+		ids: idsOf(json), pid: json.pid ?? -1, joined: false, span: json.span ?? null,
+		lanes: json.lanes, counter: json.kind === "counter", unit: json.unit ?? "", least: json.min ?? 0, most: json.max ?? 1, events: json.events ?? 0,
 		busy: json.busy ?? 0, open: false, pinned: false, hidden: false, order: json.sort,
 	};
 }
-
-const ORDER = ["gpu", "process", "machine", "files"];
-/* Groups of one kind stand together: GPUs, processes, the machine, files. */
-const rank = (json: RowJson): number => Math.max(0, ORDER.indexOf(json.kind));
 
 const GPU = /^GPU (\d+)(?:, (process \d+))?: /;
 
@@ -58,7 +60,7 @@ function gpuOf(json: RowJson, source: number, top: Row[], root: Row | null): Row
 		return known;
 	const row = make({ id: -2 - n, parent: 0, kind: "gpu", name: `GPU ${n}`, key: `gpu/${n}`, sort: n, lanes: [], events: 0 }, source, root);
 
-	row.about = "counters";
+	row.ids = "counters";
 	row.order = n - 1e6;
 	siblings.push(row);
 	return row;
@@ -69,18 +71,19 @@ function place(json: RowJson, source: number, top: Row[], root: Row | null): voi
 	const known = of.get(json.id);
 
 	if (known) {
-		if (!known.counter)
-			Object.assign(known, { name: nameOf(json), full: fullName(json) });
-		if (known.kind !== "thread")
-			known.lanes = json.lanes;
-		Object.assign(known, { events: json.events, busy: json.busy ?? 0, least: json.min ?? known.least, most: json.max ?? known.most });
+		renew(known, json);
 		return;
 	}
 	const parent = of.get(json.parent) ?? null;
 
-	/* The states of a thread are drawn in the row of the thread itself. */
+	/* The states of a thread are drawn in the row of the thread itself, the main thread in that of its process. */
 	if (json.kind === "state" && parent?.kind === "thread") {
-		parent.lanes = json.lanes;
+		of.set(json.id, parent);
+		renew(parent, json);
+		return;
+	}
+	if (json.kind === "thread" && parent?.kind === "process" && json.tid === parent.pid) {
+		Object.assign(parent, { kind: "thread", joined: true, id: json.id });
 		of.set(json.id, parent);
 		return;
 	}
@@ -92,31 +95,24 @@ function place(json: RowJson, source: number, top: Row[], root: Row | null): voi
 	of.set(json.id, row);
 	const siblings = gpu ? gpu.kids : parent ? parent.kids : root ? root.kids : top;
 
-	if (!parent)
-		row.order = rank(json) * 1e9 + siblings.length;
-	else
-		row.order = (json.kind === "process" ? 1e9 : 0) + siblings.length;
+	/* Behind its siblings, until all are arranged. */
+	row.order = 5e9 + siblings.length;
 	siblings.push(row);
 }
 
-/* Opens the rows with most events first, until the screen is full. */
-function openFirst(rows: Row[], reports: number): void {
-	let room = reports > 1 ? 34 / reports : 46;
-	const weight = (r: Row): number => r.events + r.kids.reduce((sum, k) => sum + weight(k), 0);
-
-	const look = (all: Row[]): void => {
-		const list = [...all].sort((a, b) => weight(b) - weight(a));
-
-		for (const row of list) {
-			if (!row.kids.length || room < row.kids.length || weight(row) === 0)
-				continue;
-			row.open = true;
-			room -= row.kids.length;
-			if (row.kind !== "thread")
-				look(row.kids);
-		}
-	};
-	look(rows);
+/* A row that is known has other values now. The rows of a process, its main thread and that thread's states may be one. */
+function renew(row: Row, json: RowJson): void {
+	if (json.kind === "state" && row.kind === "thread") {
+		Object.assign(row, { lanes: json.lanes, events: json.events ?? 0, span: json.span ?? null });
+		return;
+	}
+	if (row.joined && json.kind === "thread")
+		return;
+	if (!row.counter)
+		Object.assign(row, { name: nameOf(json), full: fullName(json) });
+	if (row.kind === "thread")
+		return;
+	Object.assign(row, { lanes: json.lanes, events: json.events ?? 0, busy: json.busy ?? 0, least: json.min ?? row.least, most: json.max ?? row.most, span: json.span ?? row.span });
 }
 
 /* Spans that overlap are one, long ones apart from short ones. */
@@ -139,6 +135,9 @@ function lossesOf(spans: [number, number, number, string][], longest: number): m
 	return made;
 }
 
+/* Stacks without their outer callers are no lost events. */
+export const isCut = (what: string): boolean => /outer callers|\bstacks?\b.*\b(cut|short)/i.test(what);
+
 function say(json: ReportShort & { lost?: number }, source: Source): void {
 	source.message = json.message ?? "";
 }
@@ -158,15 +157,16 @@ function spanOfAll(): void {
 	const all = m.sources.value.filter((s) => s.end > s.start);
 
 	if (all.length)
-		setLimits(Math.min(...all.map((s) => s.start + s.offset)), Math.max(...all.map((s) => s.end + s.offset)));
+		setLimits({ t0: Math.min(...all.map((s) => s.program[0] + s.offset)), t1: Math.max(...all.map((s) => s.program[1] + s.offset)) },
+			{ t0: Math.min(...all.map((s) => s.start + s.offset)), t1: Math.max(...all.map((s) => s.end + s.offset)) });
 }
 
 function take(json: ReportJson, many: boolean): void {
 	const index = json.r;
 	const old = m.sources.value[index];
 	const source: Source = old ?? {
-		index, name: json.title || json.path, path: json.path, zero: json.t0, start: 0, end: 1, offset: 0, indexed: 0, edge: 0, live: false, generation: -1,
-		events: 0, message: "", state: json.state, capabilities: new Set(), lost: 0, losses: [],
+		index, name: json.title || json.path, path: json.path, zero: json.t0, start: 0, end: 1, program: [0, 1], offset: 0, indexed: 0, edge: 0, live: false, generation: -1,
+		events: 0, message: "", state: json.state, capabilities: new Set(), lost: 0, cut: 0, losses: [],
 	};
 	const top = [...m.roots.value];
 	let root: Row | null = null;
@@ -189,19 +189,29 @@ function take(json: ReportJson, many: boolean): void {
 	source.live = json.live;
 	source.capabilities = new Set(json.capabilities);
 	source.lost = json.lost;
-	source.losses = lossesOf(json.lost_spans ?? [], (source.end - source.start) / 4);
+	source.cut = (json.lost_spans ?? []).reduce((sum, [, , n, what]) => sum + (isCut(what) ? n : 0), 0);
+	source.losses = lossesOf((json.lost_spans ?? []).filter(([, , , what]) => !isCut(what)), (source.end - source.start) / 4);
 	const before = byId[index].size;
 
 	for (const row of json.rows)
 		place(row, index, top, root);
-	if (before === 0)
-		openFirst(root ? root.kids : top, json.reports.length);
+	const rows = root ? root.kids : top;
+
+	source.program = programSpan(rows, [source.start, source.end]);
+	/* Of a report that grows, rows that are there keep their places. */
+	if (!m.isArranged() && (json.state !== "live" || byId[index].size > before)) {
+		arrange(rows, root);
+		if (json.state !== "live" || before === 0)
+			openFirst(rows, json.reports.length);
+	}
 	const all = [...m.sources.value];
 
 	all[index] = source;
 	m.sources.value = all;
 	m.roots.value = top;
 	m.changed();
+	if (source.state === "ready")
+		whenReady(index);
 }
 
 export function rowById(source: number, id: number): Row | undefined {
@@ -209,9 +219,12 @@ export function rowById(source: number, id: number): Row | undefined {
 }
 
 let redraw: () => void = () => {};
+/* Called when the index of a report is whole. */
+let whenReady: (index: number) => void = () => {};
 
-export async function load(draw: () => void): Promise<void> {
+export async function load(draw: () => void, ready: (index: number) => void): Promise<void> {
 	redraw = draw;
+	whenReady = ready;
 	const first = await firstReport();
 	const many = first.reports.length > 1;
 

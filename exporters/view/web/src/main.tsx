@@ -3,8 +3,12 @@ import { link, measureLink, Refused } from "./net";
 import { render } from "preact";
 import { App, viewChanged } from "./app";
 import { followEnd } from "./actions";
+import { listenCauses, readCauses } from "./causes";
 import { load, onGrowth } from "./load";
+import * as keys from "./keys";
 import { listenKeys } from "./keys";
+import { FONT, fitted } from "./draw";
+import { localOf } from "./local";
 import * as m from "./model";
 import { counted } from "./sheet";
 import * as colours from "./colours";
@@ -28,7 +32,7 @@ function failed(e: unknown): void {
 function testHook(): void {
 	if (!new URLSearchParams(location.hash.slice(1)).has("test"))
 		return;
-	(window as unknown as { __view: unknown }).__view = { model: m, view, stage, frames, counted, cached, forget, most, requests, link, settled, whole: wholePicture, invalidate, colours, format, names, theme, places: placesOf };
+	(window as unknown as { __view: unknown }).__view = { model: m, view, stage, frames, counted, cached, forget, most, requests, link, settled, whole: wholePicture, invalidate, colours, format, names, theme, places: placesOf, keys, fitted, font: FONT, local: localOf };
 }
 
 async function main(): Promise<void> {
@@ -49,11 +53,12 @@ async function main(): Promise<void> {
 	listenKeys();
 	onGrowth(followEnd);
 	try {
-		await load(() => { invalidate(); viewChanged(); });
+		await load(() => { invalidate(); viewChanged(); }, (index) => void readCauses(index));
+		listenCauses();
 		readAddress();
 		keepAddress();
 		document.title = `${m.sources.value.map((s) => s.path.replace(/.*\//, "")).join(", ")} – Sightline`;
-		m.current.value = m.placed.value.rows[0]?.row ?? null;
+		m.current.value ??= m.placed.value.rows[0]?.row ?? null;
 		document.querySelector<HTMLElement>(".scroll")?.focus();
 	} catch (e) {
 		failed(e);

@@ -13,7 +13,12 @@ export interface Row {
 	kind: string;
 	name: string;
 	full: string;        /* the name in full: the tree may leave parts out */
-	about: string;       /* pid, tid, device: in small letters behind the name */
+	about: string;       /* in small letters behind the name: gives way first */
+	ids: string;         /* likewise, always in full: pid, tid, rank */
+	pid: number;         /* -1: none */
+	home: Row | null;    /* the server's parent; @parent may be a group of the page's own */
+	joined: boolean;     /* a process and its main thread in one row, of kind "thread" */
+	span: [number, number] | null; /* own times: first start, last end */
 	lanes: number[];     /* the outermost first; of a thread: the one of its states */
 	counter: boolean;
 	unit: string;
@@ -26,6 +31,12 @@ export interface Row {
 	hidden: boolean;
 	order: number;
 }
+
+/* A row of the page's own. */
+export const ownRow = (of: Partial<Row> & { key: string; kind: string; name: string; source: number; id: number }): Row => ({
+	parent: null, home: null, kids: [], level: 1, full: of.name, about: "", ids: "", pid: -1, joined: false, span: null, lanes: [], counter: false, unit: "", least: 0, most: 1,
+	events: 0, busy: 0, open: false, pinned: false, hidden: false, order: 0, ...of,
+});
 
 /* A row in its place on the screen. */
 export interface Placed { row: Row; y: number; height: number; lanes: number[]; lane: number }
@@ -57,6 +68,7 @@ export interface Source {
 	zero: string;     /* absolute ns of its time 0 */
 	start: number;    /* its own times: first start, last end */
 	end: number;
+	program: [number, number]; /* likewise, of its programs alone: what is shown at first */
 	offset: number;   /* own time + this = time on the common axis */
 	indexed: number;  /* share that is indexed already */
 	edge: number;     /* own time; all before it is indexed */
@@ -66,12 +78,15 @@ export interface Source {
 	message: string;
 	state: string;
 	capabilities: Set<string>;
-	lost: number;
+	lost: number;     /* events, and incomplete stacks */
+	cut: number;      /* incomplete stacks of them */
 	losses: Loss[]; /* in order, apart from each other */
 }
 
 export const sources = signal<Source[]>([]);
 export const roots = signal<Row[]>([]);
+/* Rows that the page makes, above all others: causes, findings, results of queries. */
+export const ownRows = signal<Row[]>([]);
 export const layoutTick = signal(0);   /* rows opened, hidden, pinned, filtered */
 export const filter = signal("");
 export const selected = signal<Event | null>(null);
@@ -97,17 +112,25 @@ export const dialog = signal<"" | "help" | "goto" | "commands" | "note">("");
 
 export const live = computed(() => sources.value.some((s) => s.live));
 
+/* Rows were opened, moved, hidden or pinned by hand: from then on they stay where they are. */
+let byHand = false;
+
+export const isArranged = (): boolean => byHand;
+export function arranged(): void {
+	byHand = true;
+}
+
 /* Kinds of rows, as people call them. */
 export const KIND: Record<string, string> = {
 	gpu: "GPU", stream: "stream", sync: "waits for the GPU", nvtx_gpu: "NVTX on the GPU", counter: "counter", process: "process", async: "NVTX start/end",
 	marks: "marks", thread: "thread", state: "states", nvtx: "NVTX", cuda: "CUDA API", library: "libraries", osrt: "libc", syscall: "system calls",
 	sample: "CPU samples", gil: "Python lock", overhead: "tracer and CUDA", machine: "machine", cpu: "CPU", files: "files",
-	file: "file", report: "report",
+	file: "file", report: "report", why: "causes", finding: "finding", query: "result of a query", lock: "lock", group: "group",
 };
 
 /* ---- places of rows ---- */
 
-export const LANE = 15, PAD = 3, HEAD = 22, COUNTER = 34;
+export const LANE = 15, PAD = 3, HEAD = 22, COUNTER = 28, FINDING = 34;
 const DEEPEST = 24;
 
 function matches(row: Row, word: string): boolean {
@@ -116,10 +139,11 @@ function matches(row: Row, word: string): boolean {
 
 	if (share)
 		return row.busy > 0 && (side === ">") === (100 * row.busy > Number(share) * (sources.value[row.source].end - sources.value[row.source].start));
-	const all = `${row.full} ${row.about} ${row.kind}`.toLowerCase();
+	const kind = `${row.kind} ${KIND[row.kind] ?? ""}${row.joined ? " process" : ""}`.toLowerCase();
+	const all = `${row.full} ${row.about} ${row.ids}${row.joined ? ` tid ${row.pid}` : ""} ${kind}`.toLowerCase();
 
 	if (key === "kind")
-		return `${row.kind} ${KIND[row.kind] ?? ""}`.toLowerCase().includes(value);
+		return kind.includes(value);
 	if (key === "name")
 		return row.full.toLowerCase().includes(value);
 	if (key)
@@ -150,14 +174,32 @@ export function outline(row: Row): [number, string][] {
 export function rowHeight(row: Row): number {
 	if (row.counter)
 		return COUNTER;
+	if (row.kind === "finding")
+		return FINDING;
 	if (!row.lanes.length || row.kind === "thread")
 		return HEAD;
 	return Math.max(HEAD, Math.min(row.lanes.length, DEEPEST) * LANE + 2 * PAD);
 }
 
-/* Where the row of a counter ends at the bottom and at the top: shares are drawn out of all. */
+/* The largest and the smallest value of all counters with a unit. */
+const extremes = computed(() => {
+	const of = new Map<string, { least: number; most: number }>();
+
+	layoutTick.value;
+	everyRow((row) => {
+		if (!row.counter || !row.unit)
+			return;
+		const e = of.get(row.unit) ?? { least: 0, most: 0 };
+
+		of.set(row.unit, { least: Math.min(e.least, row.least), most: Math.max(e.most, row.most) });
+	});
+	return of;
+});
+
+/* Where the row of a counter ends at the bottom and at the top: one scale for one unit; shares are drawn out of all. */
 export function scaleOf(row: Row): { least: number; most: number } {
-	const least = Math.min(row.least, 0), most = row.unit === "%" ? Math.max(row.most, 100) : row.most;
+	const shared = row.unit === "%" ? { least: Math.min(row.least, 0), most: Math.max(row.most, 100) } : extremes.value.get(row.unit);
+	const least = Math.min(shared?.least ?? row.least, 0), most = shared?.most ?? row.most;
 
 	return { least, most: most > least ? most : least + 1 };
 }
@@ -233,6 +275,13 @@ export const pinned = computed(() => {
 			look(row.kids);
 		}
 	};
+	for (const row of ownRows.value)
+		if (!row.hidden) {
+			const height = rowHeight(row);
+
+			all.push({ row, y, height, lanes: row.lanes, lane: row.lanes.length > 1 ? LANE : height - 2 * PAD });
+			y += height;
+		}
 	look(roots.value);
 	return { rows: all, height: y };
 });
@@ -248,6 +297,7 @@ export const rowOfLane = computed(() => {
 	const of = new Map<string, Row>();
 
 	layoutTick.value;
+	ownRows.value.forEach((row) => row.lanes.forEach((lane) => of.set(row.source + ":" + lane, row)));
 	everyRow((row) => row.lanes.forEach((lane) => of.set(row.source + ":" + lane, row)));
 	return of;
 });
@@ -258,6 +308,7 @@ export function changed(): void {
 
 /* Opens the rows above @row, so that it has a place. */
 export function unfold(row: Row): void {
+	arranged();
 	for (let up = row.parent; up; up = up.parent)
 		up.open = true;
 	row.hidden = false;

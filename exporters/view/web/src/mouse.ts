@@ -1,7 +1,7 @@
 /* mouse.ts - wheel, drag, click and hover over the rows, the axis and the map. */
 import * as m from "./model";
 import type { Event, Row } from "./model";
-import { choose, peek, pick, setRange } from "./actions";
+import { bring, choose, peek, pick, setRange } from "./actions";
 import { highlight } from "./colours";
 import { names } from "./tiles";
 import type { Hit } from "./draw";
@@ -140,7 +140,7 @@ async function click(x: number, y: number): Promise<void> {
 	if (!h || h.row.counter)
 		return choose(null);
 	m.paneOpen.value = true;
-	await pick(h.row.source, h.lane, h.slot >= 0 && h.exact ? Math.max(h.t0, Math.min(h.t, h.t1)) : h.t, 3 * view.scale, true);
+	bring(await pick(h.row.source, h.lane, h.slot >= 0 && h.exact ? Math.max(h.t0, Math.min(h.t, h.t1)) : h.t, 3 * view.scale, true));
 }
 
 /* Timer for the exact times of the event under the pointer, once it rests there. */

@@ -122,7 +122,7 @@ export async function postBinary(path: string, query: Query, body: ArrayBuffer, 
 
 export interface RowJson {
 	id: number; parent: number; kind: string; name: string; key: string; sort: number;
-	pid?: number; tid?: number; cpu?: number; device?: number; context?: number; stream?: number;
+	pid?: number; tid?: number; rank?: number; cpu?: number; device?: number; context?: number; stream?: number;
 	unit?: string; lanes: number[]; events: number; busy?: number; span?: [number, number]; color?: number; min?: number; max?: number;
 }
 export interface ReportShort {
@@ -136,24 +136,34 @@ export interface ReportJson extends ReportShort {
 export interface EventJson {
 	lane: number; row: number; start: number; dur: number; name: string; name_id: number; table: string; rowid: number; instant: boolean;
 	columns: [string, string | number | null, string][]; args: [string, string][];
-	stack: { symbol: string; module: string; file: string; line: number; kernel: boolean }[]; process: string; thread: string;
+	stack: { symbol: string; module: string; file: string; line: number; kernel: boolean; python?: boolean }[]; process: string; thread: string;
 }
 export interface EndJson { lane: number; row: number; start: number; dur: number; name: string; table: string; rowid: number }
 export interface FlowJson { arrows: { kind: string; from: EndJson; to: EndJson }[]; more?: boolean }
 export interface NameRow {
-	name: string; name_id: number; kind: string; count: number; total: number; mean: number; median: number; min: number; max: number; sd: number;
+	name: string; name_id: number; folded: boolean; row?: number; kind: string; count: number; cut: number; total: number; mean: number; median: number; min: number; max: number; sd: number;
 	exact_median?: boolean;
 }
 export interface SelectJson {
 	from: number; to: number; events: number; covered: number; rows: NameRow[]; more?: boolean;
 	counters?: { lane: number; name: string; min: number; max: number; mean: number }[];
 }
+/* events: lane, start, duration, name, by turns; durations: how many by length, two to a doubling. */
+export interface EventsJson { total: number; sum: number; events: number[]; names: Record<number, string>; durations: number[] }
 export interface FlameJson { unit: string; total: number; nodes: [number, string, string, number, number][] }
 export interface SearchJson { found: boolean; event?: EndJson; total: number; names?: [string, number][] }
-export interface WhyJson {
-	thread: string; from: number; to: number; text: string;
-	parts: { ns: number; share: number; reason: string; text: string; what: string; thread: string; sure: number }[];
+/* @row: of the thread; 0: it has none. */
+export interface CauseJson { reason: string; colour: string; text: string; what: string; call: string; place: string; thread?: string; row?: number }
+export interface PartJson extends CauseJson {
+	ns: number; share: number; line: string; more: number; sure: number; start?: number; end?: number /* the longest stretch */; way: CauseJson[];
 }
+export interface WhyJson { thread: string; from: number; to: number; text: string; parts: PartJson[] }
+/* slices: start, kind (-1: none), by turns; the last one is the end. */
+export interface TrackJson { from: number; to: number; thinned: boolean; slices: number[]; kinds: (CauseJson & { ns: number })[] }
+export interface FindingJson extends CauseJson {
+	ns: number; share: number; sure: number; line: string; start?: number; end?: number; lower?: number; upper?: number; severity?: string;
+}
+export interface FindingsJson { ns: number; tracks: { row: number; device: number; from: number; to: number }[]; findings: FindingJson[] }
 export interface SqlJson { columns: string[]; rows: unknown[][]; more: boolean; ms: number }
 
 /* ---- the first request ---- */

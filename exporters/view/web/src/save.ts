@@ -6,7 +6,7 @@ import { postBlob, Refused } from "./net";
 import { stage, MINIMAP, AXIS } from "./stage";
 import { shown, view } from "./view";
 
-function download(blob: Blob, name: string): void {
+export function download(blob: Blob, name: string): void {
 	const a = document.createElement("a");
 	const url = URL.createObjectURL(blob);
 

@@ -161,7 +161,7 @@ export class Sheet {
 	prepare(strips: Strip[], dpr: number): void {
 		const { t0, t1 } = shown();
 		const table = colours.table();
-		const key = `${view.width} ${dpr} ${colours.version()} ${m.sources.value.map((s) => `${s.generation} ${s.edge} ${s.offset}`)} ${strips.map((s) => s.id)}`;
+		const key = `${view.width} ${dpr} ${colours.version()} ${tiles.localVersion()} ${m.sources.value.map((s) => `${s.generation} ${s.edge} ${s.offset}`)} ${strips.map((s) => s.id)}`;
 
 		if (key === this.key && this.scale === view.scale && t0 >= this.t0 && t1 <= this.t1 && this.addNew(strips, dpr, table)) {
 			this.ask(strips, dpr);

@@ -3,6 +3,7 @@
  * unused go first. While a tile is on its way, one of a coarser or finer level stands in for it.
  */
 import { compress, postBinary, Refused } from "./net";
+import { isLocal, localOf, localTile, nameIdOf } from "./local";
 import { encode, PX, readCurves, readTiles, UNITS, type Rects } from "./wire";
 export { PX, UNITS };
 
@@ -27,6 +28,7 @@ export const names: Name[] = [{ text: "", category: "other", given: 0, source: 0
 const slots = new Map<string, number>();
 const free: number[] = [];
 let renamed = Infinity;
+let taking = 0; /* grows with each slot that is taken */
 
 /* The first slot that has another name than when this was asked last. */
 export function firstRenamed(): number {
@@ -67,6 +69,7 @@ function slotOf(source: number, category: string, id: number, text: string, give
 			renamed = Math.min(renamed, slot);
 		names[slot] = { text, category, given, source, id };
 		slots.set(key, slot);
+		taking++;
 	}
 	return slot;
 }
@@ -178,12 +181,47 @@ export const requests = { count: 0, bytes: 0, aborted: 0, last: 0 };
 
 const wishKey = (w: Wish): string => `${w.of.source} ${w.of.lane} ${w.k} ${w.index}`;
 
+/* Grows when a lane of the page's own has other events. */
+let renewed = 0;
+
+export const localVersion = (): number => renewed;
+export function renewLocal(source: number, lane: number): void {
+	const of = lanes.get(keyOf(source, lane));
+
+	if (of)
+		of.levels.length = 0;
+	renewed++;
+}
+
+function ownTile(of: LaneTiles, k: number, index: number): Tile | undefined {
+	const events = localOf(of.source, of.lane);
+	const known = of.levels[k]?.get(index);
+
+	if (known || !events)
+		return known;
+	const made = localTile(events, k, index);
+	const before = taking;
+	const slot = made.kinds.map((kind) => slotOf(of.source, of.category, nameIdOf(events.names[kind]), events.names[kind].text, events.names[kind].given));
+	const tile: Tile = { ...made, name: Uint32Array.from(slot), values: null, bytes: 200 + 12 * made.n, used: frame, generation: 0, final: true };
+
+	of.at(k).set(index, tile);
+	bytes += tile.bytes;
+	/* The table of colours of this frame does not have new names yet. */
+	if (taking > before) {
+		renewed++;
+		queueMicrotask(arrived);
+	}
+	return tile;
+}
+
 /* The tile, if it came; a missing or old tile is asked for with the next flush(). */
 export function tileAt(of: LaneTiles, k: number, index: number, ask: boolean): Tile | undefined {
-	const tile = of.levels[k]?.get(index);
+	const tile = isLocal(of.lane) ? ownTile(of, k, index) : of.levels[k]?.get(index);
 
 	if (tile)
 		tile.used = frame;
+	if (isLocal(of.lane))
+		return tile;
 	if (ask && (!tile || isStale(of.source, tile))) {
 		const wish = { of, k, index };
 

@@ -1,8 +1,9 @@
 /* url.ts - the view, bookmarks and pinned rows in the fragment of the address. */
 import { effect } from "@preact/signals";
 import * as m from "./model";
+import { bring, pick } from "./actions";
 import { changed } from "./model";
-import { limits, show, shown } from "./view";
+import { edges, show, shown } from "./view";
 
 const LONGEST = 8000;
 
@@ -20,8 +21,50 @@ export function readAddress(): void {
 
 		return { t: Number(i < 0 ? text : text.slice(0, i)), text: i < 0 ? "" : text.slice(i + 1).slice(0, 200) };
 	}).filter((k) => isFinite(k.t)).slice(0, 100);
-	if (isFinite(t0) && isFinite(t1) && t1 > t0 && t1 > limits.t0 && t0 < limits.t1)
+	if (isFinite(t0) && isFinite(t1) && t1 > t0 && t1 > edges.t0 && t0 < edges.t1)
 		show(t0, t1);
+	openAt(parts);
+}
+
+/* The row that a person means: the number of a thread or process, a key, a part of a name. */
+function rowOf(text: string): m.Row | undefined {
+	const wanted = text.toLowerCase(), plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, "");
+	const tests: ((r: m.Row) => boolean)[] = [
+		(r) => r.source + "/" + r.key === text || r.key === text, (r) => r.ids === `tid ${wanted}`, (r) => r.joined && String(r.pid) === wanted, (r) => String(r.pid) === wanted,
+		(r) => r.full.toLowerCase() === wanted, (r) => plain(r.full).startsWith(plain(wanted)), (r) => r.full.toLowerCase().includes(wanted),
+	];
+
+	for (const is of tests) {
+		let found: m.Row | undefined;
+
+		m.everyRow((r) => { if (!found && is(r)) found = r; });
+		if (found)
+			return found;
+	}
+	return undefined;
+}
+
+/* Of sightline view --at --row: a time, and an event or a gap of the row. */
+function openAt(parts: URLSearchParams): void {
+	const text = parts.get("row"), at = Number(parts.get("at") ?? NaN);
+	const row = text ? rowOf(text) : undefined;
+
+	if (text && !row)
+		m.notice.value = `No row is called “${text}”.`;
+	if (row) {
+		m.unfold(row);
+		m.current.value = row;
+	}
+	if (isNaN(at))
+		return;
+	const { t0, t1 } = shown();
+
+	if (!parts.has("v"))
+		show(at - (t1 - t0) / 2, at + (t1 - t0) / 2);
+	if (row?.lanes.length)
+		void pick(row.source, row.lanes[0], at, 0, true).then(bring);
+	else
+		bring({ source: 0, lane: -1, row, start: at, end: at, open: false, name: "", json: null, before: "", after: "" });
 }
 
 let timer = 0;

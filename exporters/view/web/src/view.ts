@@ -6,30 +6,35 @@ export const SCALE_MIN = 0.02; /* ns per pixel */
 
 /* scale: ns per CSS pixel. */
 export const view = { start: 0, scale: 1, width: 1000 };
+/* The time of the programs, and the time of all events: messages may lie outside of the first. */
 export const limits: Span = { t0: 0, t1: 1 };
+export const edges: Span = { t0: 0, t1: 1 };
 
 const back: Span[] = [];
 const forth: Span[] = [];
-let listener: () => void = () => {};
+const listeners: (() => void)[] = [];
+const listener = (): void => listeners.forEach((f) => f());
 let settled = 0;
 
-export const onView = (f: () => void): void => { listener = f; };
+export const onView = (f: () => void): void => { listeners.push(f); };
 export const xOf = (t: number): number => (t - view.start) / view.scale;
 export const tOf = (x: number): number => view.start + x * view.scale;
 export const shown = (): Span => ({ t0: view.start, t1: view.start + view.width * view.scale });
 
 /* A screen's width stays within reach of the report: a quarter of it may lie beside. */
 function clamp(): void {
-	const whole = Math.max(limits.t1 - limits.t0, 1);
+	const whole = wholeSpan();
 
 	view.scale = Math.max(SCALE_MIN, Math.min(view.scale, whole * 1.1 / view.width));
 	const width = view.width * view.scale;
 	const slack = Math.max(width * 0.25, 0);
 
-	view.start = Math.max(limits.t0 - slack, Math.min(view.start, limits.t1 + slack - width));
+	view.start = Math.max(edges.t0 - slack, Math.min(view.start, edges.t1 + slack - width));
 	if (width >= whole * 1.02)
-		view.start = limits.t0 - (width - whole) / 2;
+		view.start = edges.t0 - (width - whole) / 2;
 }
+
+const wholeSpan = (): number => Math.max(edges.t1 - edges.t0, 1);
 
 /* Steps of one movement count as one in the history. */
 function remember(): void {
@@ -53,7 +58,7 @@ export function zoom(factor: number, x: number): void {
 	const t = tOf(x);
 
 	view.scale *= factor;
-	view.scale = Math.max(SCALE_MIN, Math.min(view.scale, Math.max(limits.t1 - limits.t0, 1) * 1.1 / view.width));
+	view.scale = Math.max(SCALE_MIN, Math.min(view.scale, wholeSpan() * 1.1 / view.width));
 	view.start = t - x * view.scale;
 	clamp();
 	listener();
@@ -139,7 +144,7 @@ export function resize(width: number): void {
 	listener();
 }
 
-export function setLimits(t0: number, t1: number): void {
-	limits.t0 = t0;
-	limits.t1 = Math.max(t1, t0 + 1);
+export function setLimits(program: Span, all: Span): void {
+	Object.assign(limits, { t0: program.t0, t1: Math.max(program.t1, program.t0 + 1) });
+	Object.assign(edges, { t0: Math.min(all.t0, limits.t0), t1: Math.max(all.t1, limits.t1) });
 }

@@ -41,19 +41,99 @@ function build(json: FlameJson): Graph {
 	return { nodes, unit: json.unit, deepest };
 }
 
+/* Callers below what they call: the tree of the functions that take the time themselves. */
+function inverted(json: FlameJson): FlameJson {
+	const nodes: FlameJson["nodes"] = [[-1, "all", "", json.total, 0]];
+	const kids = new Map<string, number>();
+
+	json.nodes.forEach(([, , , , self], i) => {
+		if (i === 0 || self <= 0)
+			return;
+		let at = 0;
+
+		for (let up = i; up > 0; up = json.nodes[up][0]) {
+			const [, name, module] = json.nodes[up];
+			const key = `${at} ${name} ${module}`;
+			let to = kids.get(key);
+
+			if (to === undefined) {
+				to = nodes.push([at, name, module, 0, 0]) - 1;
+				kids.set(key, to);
+			}
+			nodes[to][3] += self;
+			at = to;
+		}
+		nodes[at][4] += self;
+	});
+	return { ...json, nodes };
+}
+
+const isPython = (module: string): boolean => /\.py$|^python|\.py:/.test(module);
+
+/* Without frames of other languages: what they take is their Python caller's. */
+function pythonOnly(json: FlameJson): FlameJson {
+	const nodes: FlameJson["nodes"] = [[...json.nodes[0]]];
+	const to = [0], kids = new Map<string, number>();
+
+	json.nodes.forEach(([parent, name, module, total, self], i) => {
+		if (i === 0)
+			return;
+		const up = to[parent];
+
+		if (!isPython(module)) {
+			to[i] = up;
+			nodes[up][4] += self;
+			return;
+		}
+		const key = `${up} ${name} ${module}`;
+		let own = kids.get(key);
+
+		if (own === undefined) {
+			own = nodes.push([up, name, module, 0, 0]) - 1;
+			kids.set(key, own);
+		}
+		nodes[own][3] += total;
+		nodes[own][4] += self;
+		to[i] = own;
+	});
+	return { ...json, nodes };
+}
+
+const answer = signal<FlameJson | null>(null);
+const of = signal(0);        /* report */
+const weight = signal<"flame" | "flame_calls">("flame");
+const shape = signal({ inverted: false, python: false });
+const wanted = signal("");
+
+function redraw(): void {
+	let json = answer.value;
+
+	if (!json)
+		return;
+	if (shape.value.python)
+		json = pythonOnly(json);
+	if (shape.value.inverted)
+		json = inverted(json);
+	root.value = 0;
+	over.value = -1;
+	graph.value = build(json);
+}
+
 async function read(t0: number, t1: number): Promise<void> {
 	stop?.abort();
 	const { signal: given } = stop = new AbortController();
 
 	try {
-		const s = m.sources.value.find((x) => lanesIn(x.index, m.rangeRows.value));
+		const there = m.sources.value.filter((x) => lanesIn(x.index, m.rangeRows.value));
+		const s = there.find((x) => x.index === of.value) ?? there[0];
 
 		if (!s)
 			return;
-		const json = await post<FlameJson>("select", { r: s.index }, { from: Math.floor(t0 - s.offset), to: Math.ceil(t1 - s.offset), lanes: lanesIn(s.index, m.rangeRows.value), table: "flame" }, given);
+		of.value = s.index;
+		const json = await post<FlameJson>("select", { r: s.index }, { from: Math.floor(t0 - s.offset), to: Math.ceil(t1 - s.offset), lanes: lanesIn(s.index, m.rangeRows.value), table: weight.value }, given);
 
-		root.value = 0;
-		graph.value = build(json);
+		answer.value = json;
+		redraw();
 		empty.value = json.total > 0 ? "" : "There are no stacks in this span: neither CPU samples nor calls with stacks.";
 	} catch (e) {
 		if (!given.aborted)
@@ -95,10 +175,13 @@ function draw(canvas: HTMLCanvasElement, g: Graph): Box[] {
 	c.clearRect(0, 0, width, canvas.height);
 	c.font = FONT;
 	c.textBaseline = "middle";
+	const find = wanted.value.toLowerCase();
+
 	for (const b of boxes) {
 		const n = g.nodes[b.i];
-		const colour = b.i === 0 ? theme.oklch(theme.dark.value ? 0.4 : 0.85, 0.01, 250) : theme.nameColour(n.name, /\.py$|^python|\.py:/.test(n.module) ? "python" : "sample", theme.dark.value);
+		const colour = b.i === 0 ? theme.oklch(theme.dark.value ? 0.4 : 0.85, 0.01, 250) : theme.nameColour(n.name, isPython(n.module) ? "python" : "sample", theme.dark.value);
 
+		c.globalAlpha = find && b.i > 0 && !n.name.toLowerCase().includes(find) ? 0.3 : 1;
 		c.fillStyle = theme.css(colour);
 		c.fillRect(b.x, b.y, Math.max(b.w - 0.6, 0.4), LINE - 1);
 		if (b.i === over.value) {
@@ -140,10 +223,47 @@ function Canvas({ g }: { g: Graph }) {
 	useEffect(() => { if (canvas.current) boxes.current = draw(canvas.current, g); });
 	root.value;
 	over.value;
+	wanted.value;
 	theme.dark.value;
 	m.paneHeight.value;
 	return <canvas ref={canvas} class="flame" tabIndex={0} role="img" aria-label="Flame graph: arrow keys walk, Enter makes a function fill the width" onKeyDown={key}
 		onMouseMove={(e) => { over.value = at(e); }} onMouseLeave={() => { over.value = -1; }} onClick={(e) => { const i = at(e); if (i >= 0) root.value = i; }} />;
+}
+
+/* The share of the whole whose stacks have a function of that name. */
+function found(g: Graph): number {
+	const find = wanted.value.toLowerCase();
+	const inside = new Set<number>();
+	let sum = 0;
+
+	g.nodes.forEach((n, i) => {
+		if (inside.has(n.parent))
+			inside.add(i);
+		else if (i > 0 && n.name.toLowerCase().includes(find)) {
+			inside.add(i);
+			sum += n.total;
+		}
+	});
+	return sum;
+}
+
+function Tools({ g }: { g: Graph }) {
+	const again = (): void => { if (m.range.value) void read(m.range.value.t0, m.range.value.t1); };
+	const toggle = (key: "inverted" | "python"): void => {
+		shape.value = { ...shape.value, [key]: !shape.value[key] };
+		redraw();
+	};
+
+	return (
+		<>
+			{m.sources.value.length > 1 && <select aria-label="Report" value={of.value} onChange={(e) => { of.value = Number(e.currentTarget.value); again(); }}>{m.sources.value.map((s) => <option value={s.index}>{s.path.replace(/.*\//, "")}</option>)}</select>}
+			<select aria-label="Weight" value={weight.value} onChange={(e) => { weight.value = e.currentTarget.value as "flame"; again(); }}><option value="flame">CPU samples</option><option value="flame_calls">time of calls</option></select>
+			<button class={`act${shape.value.inverted ? " on" : ""}`} aria-pressed={shape.value.inverted} onClick={() => toggle("inverted")}>Inverted</button>
+			<button class={`act${shape.value.python ? " on" : ""}`} aria-pressed={shape.value.python} onClick={() => toggle("python")}>Python only</button>
+			<input type="search" aria-label="Find a function" placeholder="find a function" value={wanted.value} onInput={(e) => { wanted.value = e.currentTarget.value; }} />
+			{wanted.value && <span class="quiet">{percent(found(g), g.nodes[0].total)}</span>}
+		</>
+	);
 }
 
 export function Flame() {
@@ -159,6 +279,7 @@ export function Flame() {
 	return (
 		<div class="flamebox">
 			<p class="line"><RangeHead /> · <b>{n?.name}</b> <span class="quiet">{n?.module}</span> {n && <>{amountOf(g, n.total)}, {percent(n.total, g.nodes[0].total)} · self {amountOf(g, n.self)}</>}
+				<Tools g={g} />
 				{root.value !== 0 && <> <button class="link" onClick={() => { root.value = 0; }}>whole graph</button></>}</p>
 			<Canvas g={g} />
 		</div>

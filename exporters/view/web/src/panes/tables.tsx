@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import * as m from "../model";
 import { complain, lanesIn, searchNext, setSearch } from "../actions";
 import { swatch } from "../colours";
+import { rowById } from "../load";
 import { post, type NameRow, type SelectJson } from "../net";
 import { amount, count, dur, percent } from "../format";
 import { RangeHead, useRange } from "./range";
@@ -14,6 +15,8 @@ const answers = signal<Answer[] | null>(null);
 const busy = signal(false);
 const sort = signal<{ by: Column; down: boolean }>({ by: "total", down: true });
 const only = signal("");
+/* "": all kinds but states, which are the time of a thread once more. */
+const kind = signal("");
 const first = signal(0);
 const LINE = 24, SHOWN = 60;
 let stop: AbortController | null = null;
@@ -48,58 +51,160 @@ const COLUMNS: [Column, string, boolean][] = [["name", "Name", false], ["kind", 
 
 const compare = (a: NameRow, b: NameRow, by: Column): number => typeof a[by] === "string" ? String(a[by]).localeCompare(String(b[by])) : Number(a[by]) - Number(b[by]);
 
-function Head() {
+const KINDS = ["stream", "nvtx", "nvtx_gpu", "cuda", "library", "osrt", "syscall", "file", "gil", "async", "sync", "cpu", "overhead", "marks", "sample", "state"];
+const kindText = (k: string): string => k === "thread" || k === "state" ? "states of threads" : m.KIND[k] ?? k;
+
+/* Kinds of rows that have events here, as buttons: one kind of time at once. */
+function Kinds({ all }: { all: NameRow[] }) {
+	const there = [...new Set(all.map((r) => r.kind))].sort((a, b) => KINDS.indexOf(a) - KINDS.indexOf(b));
+
+	if (there.length < 2)
+		return null;
 	return (
-		<thead><tr><th class="swatch" aria-hidden="true" />{COLUMNS.map(([key, text, number]) => (
-			<th scope="col" class={number ? "n" : ""} aria-sort={sort.value.by === key ? (sort.value.down ? "descending" : "ascending") : undefined}>
-				<button onClick={() => { sort.value = { by: key, down: sort.value.by === key ? !sort.value.down : number }; }}>{text}{sort.value.by === key ? (sort.value.down ? " ▾" : " ▴") : ""}</button>
-			</th>
-		))}<th scope="col" class="n">Share</th></tr></thead>
+		<span class="kinds" role="group" aria-label="Kinds of events">{["", ...there].map((k) => (
+			<button class={`act${kind.value === k ? " on" : ""}`} aria-pressed={kind.value === k} onClick={() => { kind.value = k; first.value = 0; }}>{k ? kindText(k) : "All"}</button>
+		))}</span>
 	);
 }
 
-function Line({ row, span }: { row: NameRow; span: number }) {
+const ofKind = (rows: NameRow[]): NameRow[] => rows.filter((r) => kind.value && rows.some((x) => x.kind === kind.value) ? r.kind === kind.value : r.kind !== "state" || rows.every((x) => x.kind === "state"));
+/* Ranges on the GPU are apart by stream: a range may have a part on each. */
+const whereOf = (source: number, r: NameRow): string => kindText(r.kind) + (r.row ? `, ${rowById(source, r.row)?.name.replace(/^NVTX:? ?/, "") ?? ""}` : "");
+const shown = (source: number, rows: NameRow[]): NameRow[] => {
+	const text = only.value.toLowerCase();
+
+	return ofKind(rows).filter((r) => !text || r.name.toLowerCase().includes(text) || whereOf(source, r).toLowerCase().includes(text));
+};
+
+function Head({ columns, last }: { columns: [Column, string, boolean][]; last: string[] }) {
+	return (
+		<thead><tr><th class="swatch" aria-hidden="true" />{columns.map(([key, text, number]) => (
+			<th scope="col" class={number ? "n" : ""} aria-sort={sort.value.by === key ? (sort.value.down ? "descending" : "ascending") : undefined}>
+				<button onClick={() => { sort.value = { by: key, down: sort.value.by === key ? !sort.value.down : number }; }}>{text}{sort.value.by === key ? (sort.value.down ? " ▾" : " ▴") : ""}</button>
+			</th>
+		))}{last.map((text) => <th scope="col" class="n">{text}</th>)}</tr></thead>
+	);
+}
+
+/* The way to the events behind a line. */
+function open(r: NameRow): void {
+	setSearch((r.folded ? "~" : "=") + r.name);
+	void searchNext(1);
+}
+
+const Name = ({ row }: { row: NameRow }) => (
+	<th scope="row"><button class="link" title={row.name} onClick={() => open(row)}>{row.name || "(no name)"}</button></th>
+);
+const Swatch = ({ row }: { row: NameRow }) => <td class="swatch"><i style={{ background: swatch(row.name, row.kind === "thread" ? "state" : row.kind) }} /></td>;
+
+function Line({ row, source, all }: { row: NameRow; source: number; all: number }) {
 	return (
 		<tr>
-			<td class="swatch"><i style={{ background: swatch(row.name, row.kind === "thread" ? "state" : row.kind) }} /></td>
-			<th scope="row"><button class="link" title={row.name} onClick={() => { setSearch("=" + row.name); void searchNext(1); }}>{row.name || "(no name)"}</button></th>
-			<td>{m.KIND[row.kind] ?? row.kind}</td><td class="n">{count(row.count)}</td><td class="n">{dur(row.total)}</td><td class="n">{dur(row.mean)}</td>
-			<td class="n">{row.exact_median === false ? "≈ " : ""}{dur(row.median)}</td><td class="n">{dur(row.min)}</td><td class="n">{dur(row.max)}</td><td class="n">{dur(row.sd)}</td>
-			<td class="n">{percent(row.total, span)}</td>
+			<Swatch row={row} />
+			<Name row={row} />
+			<td>{whereOf(source, row)}</td><td class="n">{count(row.count)}{row.cut > 0 && <span class="quiet" title="Events that an edge of the span cuts: they count in the total alone"> ({count(row.cut)} cut)</span>}</td>
+			<td class="n">{dur(row.total)}</td><td class="n">{row.cut === row.count ? "≥ " : ""}{dur(row.mean)}</td>
+			<td class="n">{row.exact_median === false && row.cut < row.count ? "≈ " : ""}{dur(row.median)}</td><td class="n">{dur(row.min)}</td><td class="n">{dur(row.max)}</td><td class="n">{dur(row.sd)}</td>
+			<td class="n">{percent(row.total, all)}</td>
 		</tr>
+	);
+}
+
+/* Lines in sight only: @line draws one. */
+function Lines({ rows, columns, line }: { rows: NameRow[]; columns: number; line: (r: NameRow) => preact.JSX.Element }) {
+	const from = Math.max(0, Math.min(first.value, rows.length - SHOWN));
+	const part = rows.slice(from, from + SHOWN);
+
+	return (
+		<tbody>
+			{from > 0 && <tr aria-hidden="true"><td colSpan={columns} style={{ height: `${from * LINE}px` }} /></tr>}
+			{part.map(line)}
+			{from + part.length < rows.length && <tr aria-hidden="true"><td colSpan={columns} style={{ height: `${(rows.length - from - part.length) * LINE}px` }} /></tr>}
+		</tbody>
+	);
+}
+
+const sorted = (rows: NameRow[]): NameRow[] => rows.sort((a, b) => compare(a, b, sort.value.by) * (sort.value.down ? -1 : 1));
+
+/* Of a counter: whose it is, and its name. */
+function counterName(source: number, c: { lane: number; name: string }): string {
+	const row = m.rowOfLane.value.get(source + ":" + c.lane);
+	const of = row?.parent;
+
+	return of ? `${of.name}${of.ids ? ` (${of.ids})` : ""}: ${row.name}` : c.name;
+}
+
+function Counters({ answer }: { answer: Answer }) {
+	const { counters } = answer.json;
+
+	if (!counters?.length)
+		return null;
+	return (
+		<table class="names"><caption>Counters</caption><thead><tr><th>Name</th><th class="n">Least</th><th class="n">Most</th><th class="n">Mean</th></tr></thead>
+			<tbody>{counters.map((c) => {
+				const unit = m.rowOfLane.value.get(answer.source + ":" + c.lane)?.unit ?? "";
+
+				return <tr><th scope="row">{counterName(answer.source, c)}</th><td class="n">{amount(c.min, unit)}</td><td class="n">{amount(c.max, unit)}</td><td class="n">{amount(c.mean, unit)}</td></tr>;
+			})}</tbody></table>
 	);
 }
 
 function Table({ answer }: { answer: Answer }) {
 	const { json } = answer;
-	const text = only.value.toLowerCase();
-	const rows = json.rows.filter((r) => !text || r.name.toLowerCase().includes(text) || (m.KIND[r.kind] ?? r.kind).toLowerCase().includes(text));
-	const { by, down } = sort.value;
+	const rows = sorted(shown(answer.source, json.rows));
+	const totals = new Map<string, number>();
 
-	rows.sort((a, b) => compare(a, b, by) * (down ? -1 : 1));
-	const from = Math.max(0, Math.min(first.value, rows.length - SHOWN));
-	const part = rows.slice(from, from + SHOWN);
-
+	for (const r of json.rows)
+		totals.set(r.kind, (totals.get(r.kind) ?? 0) + r.total);
 	return (
 		<>
 			<table class="names" aria-rowcount={rows.length}>
-				<caption>{m.sources.value.length > 1 && <b>{m.sources.value[answer.source].path} </b>}{count(json.events)} events, {rows.length} names{json.more ? ", more not shown" : ""}</caption>
-				<Head />
-				<tbody>
-					{from > 0 && <tr aria-hidden="true"><td colSpan={11} style={{ height: `${from * LINE}px` }} /></tr>}
-					{part.map((r) => <Line row={r} span={json.to - json.from} />)}
-					{from + part.length < rows.length && <tr aria-hidden="true"><td colSpan={11} style={{ height: `${(rows.length - from - part.length) * LINE}px` }} /></tr>}
-				</tbody>
+				<caption>{m.sources.value.length > 1 && <b>{m.sources.value[answer.source].path} </b>}{count(rows.reduce((sum, r) => sum + r.count, 0))} events, {rows.length} names{json.more ? ", more not shown" : ""}</caption>
+				<Head columns={COLUMNS} last={["Share of its kind"]} />
+				<Lines rows={rows} columns={11} line={(r) => <Line row={r} source={answer.source} all={totals.get(r.kind) ?? 0} />} />
 			</table>
-			{json.counters && json.counters.length > 0 && (
-				<table class="names"><caption>Counters</caption><thead><tr><th>Name</th><th class="n">Least</th><th class="n">Most</th><th class="n">Mean</th></tr></thead>
-					<tbody>{json.counters.map((c) => {
-						const unit = m.rowOfLane.value.get(answer.source + ":" + c.lane)?.unit ?? "";
-
-						return <tr><th scope="row">{c.name}</th><td class="n">{amount(c.min, unit)}</td><td class="n">{amount(c.max, unit)}</td><td class="n">{amount(c.mean, unit)}</td></tr>;
-					})}</tbody></table>
-			)}
+			<Counters answer={answer} />
 		</>
+	);
+}
+
+/* ---- two reports, line by line ---- */
+
+const keyOf = (source: number, r: NameRow): string => `${r.kind} ${r.name} ${r.row ? whereOf(source, r) : ""}`;
+
+/* Is the difference of two means larger than chance makes it, at 1 in 100? */
+function differs(a: NameRow, b: NameRow): boolean {
+	const na = a.count - a.cut, nb = b.count - b.cut;
+	const error = Math.sqrt(a.sd ** 2 / Math.max(na, 1) + b.sd ** 2 / Math.max(nb, 1));
+
+	return na >= 5 && nb >= 5 && Math.abs(a.mean - b.mean) > 2.58 * error;
+}
+
+const change = (a: number, b: number): string => a > 0 ? `${b >= a ? "+" : "−"}${Math.abs(100 * (b - a) / a).toFixed(1)} %` : "new";
+
+function Both({ before, after }: { before: Answer; after: Answer }) {
+	const of = new Map(after.json.rows.map((r) => [keyOf(after.source, r), r]));
+	const known = new Set(before.json.rows.map((r) => keyOf(before.source, r)));
+	const all = [...before.json.rows, ...after.json.rows.filter((r) => !known.has(keyOf(after.source, r))).map((r) => ({ ...r, count: 0, cut: 0, total: 0, mean: 0, median: 0, min: 0, max: 0, sd: 0 }))];
+	const rows = sorted(shown(before.source, all));
+	const columns: [Column, string, boolean][] = [["name", "Name", false], ["kind", "Kind", false], ["count", "Count", true], ["total", "Total", true], ["mean", "Mean", true]];
+
+	return (
+		<table class="names" aria-rowcount={rows.length}>
+			<caption><b>{m.sources.value[before.source].path}</b> and <b>{m.sources.value[after.source].path}</b>, {rows.length} names</caption>
+			<Head columns={columns} last={["Count after", "Total after", "Mean after", "Change of total", "Change of mean"]} />
+			<Lines rows={rows} columns={11} line={(r) => {
+				const b = of.get(keyOf(before.source, r));
+
+				return (
+					<tr>
+						<Swatch row={r} /><Name row={r} /><td>{whereOf(before.source, r)}</td><td class="n">{count(r.count)}</td><td class="n">{dur(r.total)}</td><td class="n">{dur(r.mean)}</td>
+						<td class="n">{count(b?.count ?? 0)}</td><td class="n">{dur(b?.total ?? 0)}</td><td class="n">{dur(b?.mean ?? 0)}</td><td class="n">{b ? change(r.total, b.total) : "gone"}</td>
+						<td class={`n${b && differs(r, b) ? " sure" : " quiet"}`} title={b && differs(r, b) ? "larger than chance, 1 in 100" : "may be chance"}>{b && r.count ? change(r.mean, b.mean) : "–"}</td>
+					</tr>
+				);
+			}} />
+		</table>
 	);
 }
 
@@ -107,11 +212,14 @@ export function Tables() {
 	useRange(read, () => { answers.value = null; });
 	if (!m.range.value)
 		return <p class="hint">Drag over rows to choose a span, over the axis for all rows; <kbd>E</kbd> takes what is on the screen.</p>;
+	const all = answers.value ?? [];
+
 	return (
 		<div class="tables" onScroll={(e) => { const at = Math.floor(e.currentTarget.scrollTop / LINE) - 15; if (Math.abs(at - first.value) > 8) first.value = Math.max(0, at); }}>
 			<p class="line"><RangeHead /> <input aria-label="Only names with" placeholder="only names with…" value={only.value} onInput={(e) => { only.value = e.currentTarget.value; }} />
+				<Kinds all={all.flatMap((a) => a.json.rows)} />
 				{busy.value && <span class="quiet"> reading…</span>}</p>
-			{answers.value?.map((a) => <Table answer={a} />)}
+			{all.length === 2 ? <><Both before={all[0]} after={all[1]} />{all.map((a) => <Counters answer={a} />)}</> : all.map((a) => <Table answer={a} />)}
 			{answers.value?.length === 0 && <p class="hint">These rows hold no events of their own: choose rows with events, or all rows.</p>}
 		</div>
 	);
