@@ -8,14 +8,14 @@ static const struct {
 	bool is_post;
 	view_answer *answer;
 } messages[] = {
-	{"/v1/report", false, view_answer_report}, {"/v1/live", false, view_answer_live},
-	{"/v1/tiles", true, view_answer_tiles},    {"/v1/counters", true, view_answer_counters},
-	{"/v1/event", false, view_answer_event},   {"/v1/flow", false, view_answer_flow},
-	{"/v1/select", true, view_answer_select},  {"/v1/search", false, view_answer_search},
-	{"/v1/events", true, view_answer_events},  {"/v1/why", false, view_answer_why},
-	{"/v1/track", false, view_answer_track},   {"/v1/findings", false, view_answer_findings},
-	{"/v1/sql", true, view_answer_sql},        {"/v1/schema", false, view_answer_schema},
-	{"/v1/save", true, view_answer_save},
+	{"/v1/report", false, view_answer_report},     {"/v1/live", false, view_answer_live},
+	{"/v1/tiles", true, view_answer_tiles},        {"/v1/counters", true, view_answer_counters},
+	{"/v1/event", false, view_answer_event},       {"/v1/flow", false, view_answer_flow},
+	{"/v1/select", true, view_answer_select},      {"/v1/search", false, view_answer_search},
+	{"/v1/events", true, view_answer_events},      {"/v1/why", false, view_answer_why},
+	{"/v1/track", false, view_answer_track},       {"/v1/steps", false, view_answer_steps},
+	{"/v1/findings", false, view_answer_findings}, {"/v1/sql", true, view_answer_sql},
+	{"/v1/schema", false, view_answer_schema},     {"/v1/save", true, view_answer_save},
 };
 
 void view_route(struct view_request *q, struct view_reply *a)

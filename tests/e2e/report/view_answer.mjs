@@ -59,6 +59,42 @@ export async function answerPages({ bin, folder, report, browser, server }) {
 		truth(lines.length >= 3 && lines.some((l) => /train\.py:41/.test(l) && /would save/.test(l)), lines.join('\n'));
 	});
 
+	await test('the strip has a bar for each step, with median and outliers, and leads to them', async () => {
+		const want = sql(report, "SELECT start, end FROM NVTX_EVENTS WHERE text = 'step' ORDER BY start");
+		const lengths = want.map((s) => s.end - s.start).sort((a, b) => a - b);
+		const text = await page.textContent('.strip');
+
+		truth(text.includes('20 steps “step”') && text.includes(await page.evaluate((ns) => __view.format.dur(ns), (lengths[9] + lengths[10]) / 2)), text);
+		const box = await page.locator('.strip canvas').boundingBox();
+		const shown = async (n) => {
+			await until(page, (t) => __view.model.selected.value?.start === t, want[n].start, `step ${n + 1}`);
+			await settled(page);
+			const at = await page.evaluate(() => __view.view.shown());
+
+			truth(at.t0 < want[n].start && at.t1 > want[n].end && at.t1 - at.t0 < 2 * (want[n].end - want[n].start), JSON.stringify(at));
+		};
+
+		await page.mouse.click(box.x + box.width * 5.5 / 20, box.y + 20);
+		await shown(5);
+		truth(/outlier/.test(await page.getAttribute('.strip canvas', 'aria-valuetext')), 'every seventh step is three times as slow to get its data');
+		await page.focus('.strip canvas');
+		await page.keyboard.press('ArrowRight');
+		await shown(6);
+		await page.focus('.scroll');
+		await page.keyboard.press('Shift+Comma');
+		await shown(5);
+		const red = await page.evaluate(() => {
+			const c = document.querySelector('.strip canvas'), px = c.getContext('2d').getImageData(0, 0, c.width, c.height).data, found = new Set();
+
+			for (let i = 0; i < px.length; i += 4)
+				if (px[i] === 0xb3 && px[i + 1] === 0x26 && px[i + 2] === 0x1e)
+					found.add(Math.floor((i / 4 % c.width) / c.width * 20));
+			return [...found].sort((a, b) => a - b);
+		});
+
+		equal(red, [5, 12, 19], 'marked');
+	});
+
 	await test('view --at --row --span opens there', async () => {
 		const [step] = sql(report, "SELECT start, end FROM NVTX_EVENTS WHERE text = 'step' ORDER BY start LIMIT 1 OFFSET 5");
 		const seconds = (ns) => `${(ns / 1e9).toFixed(6)}s`;

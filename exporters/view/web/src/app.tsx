@@ -11,6 +11,7 @@ import { hovered, listenAxis, listenMap, listenRows } from "./mouse";
 import { amount, count, dur, percent, point, short } from "./format";
 import { attach, measureStage, stage } from "./stage";
 import { Names, PinnedNames, rowId, scrolled } from "./tree";
+import { StepStrip } from "./steps";
 import { soon } from "./url";
 import { limits, shown, view } from "./view";
 import { RECT_INSTANT, RECT_OPEN, RECT_SEVERAL } from "./flags";
@@ -146,6 +147,7 @@ function Stage() {
 
 	return (
 		<div class={`stage ${m.mode.value}`}>
+			<Strip />
 			<div class="head"><Filter /><div class="heads"><canvas ref={map} class="map" role="img" aria-label="The whole report, with what is shown" /><canvas ref={axis} class="axis" aria-hidden="true" /></div></div>
 			<div class="body" ref={body}>
 				<div class="pins" style={{ height: `${m.pinned.value.height}px` }} role="tree" aria-label="Pinned rows"><PinnedNames /><canvas ref={pins} aria-hidden="true" /></div>
@@ -160,6 +162,12 @@ function Stage() {
 			<Grip />
 		</div>
 	);
+}
+
+/* As wide as the rows are. */
+function Strip() {
+	viewTick.value;
+	return <StepStrip width={view.width} />;
 }
 
 function fitGutter(): void {

@@ -8,6 +8,7 @@ import { renewLocal } from "./tiles";
 import { bring, choose, complain, fetchEvent } from "./actions";
 import { dur, percent } from "./format";
 import { rowById } from "./load";
+import { readSteps } from "./steps";
 import { stage } from "./stage";
 import { onView, showWithin, shown } from "./view";
 
@@ -108,7 +109,7 @@ function makeTrack(source: number, t: FindingsJson["tracks"][0]): Track {
 	const lane = newLane();
 	const own = m.ownRow({
 		key: `why/${of?.key ?? t.row}`, id: t.row, source, kind: "why", name: t.device < 0 ? of?.joined ? "main thread" : of?.name ?? "main thread" : `GPU ${t.device}`,
-		about: t.device < 0 ? of?.name ?? "" : "", ids: of?.ids ?? "", pid: of?.pid ?? -1, lanes: [lane], span: [t.from, t.to], events: 1, pinned: true,
+		about: m.sources.value.length > 1 ? m.sources.value[source].path.replace(/.*\//, "") : t.device < 0 ? of?.name ?? "" : "", ids: of?.ids ?? "", pid: of?.pid ?? -1, lanes: [lane], span: [t.from, t.to], events: 1, pinned: true,
 	});
 
 	own.full = `Where the time of ${own.name} went`;
@@ -154,7 +155,7 @@ export async function readCauses(source: number): Promise<void> {
 
 		m.ownRows.value = [...own, ...m.ownRows.value.filter((r) => r.kind !== "why" && r.kind !== "finding")];
 		m.changed();
-		await Promise.all(mine.map((t) => readTrack(t, t.from, t.to)));
+		await Promise.all([...mine.map((t) => readTrack(t, t.from, t.to)), readSteps(source)]);
 	} catch (e) {
 		looking.value = e instanceof Error ? e.message : String(e);
 	}

@@ -7,6 +7,7 @@ import { pointer } from "./overlay";
 import { pan, redo, showAll, undo, view, zoom, showWithin } from "./view";
 import * as theme from "./theme";
 import { searched } from "./colours";
+import { nextStep } from "./steps";
 import { saveChrome, savePng, saveSvg } from "./save";
 
 export interface Command { group: string; keys: string[]; label: string; run: (e: { shiftKey: boolean }) => void; repeat?: boolean }
@@ -47,6 +48,8 @@ export const commands: Command[] = [
 	{ group: "Events", keys: ["BracketLeft"], label: "Back along the arrow", run: () => void a.alongArrow(-1) },
 	{ group: "Events", keys: ["Period"], label: "Next step: the next event of this name in the row", run: () => void a.sameName(1), repeat: true },
 	{ group: "Events", keys: ["Comma"], label: "Previous step", run: () => void a.sameName(-1), repeat: true },
+	{ group: "Events", keys: ["Shift+Period"], label: "Next step of the strip", run: () => { if (!nextStep(1)) a.say("The report has no steps."); }, repeat: true },
+	{ group: "Events", keys: ["Shift+Comma"], label: "Previous step of the strip", run: () => { if (!nextStep(-1)) a.say("The report has no steps."); }, repeat: true },
 	{ group: "Events", keys: ["KeyZ"], label: "Zoom to the selected event", run: () => { const e = m.selected.value; if (e) showWithin(e.start, e.end); } },
 	{ group: "Events", keys: ["Escape"], label: "Back: dialog, measure, span, selection, search", run: () => a.escape() },
 	{ group: "Search", keys: ["Slash", "Ctrl+KeyF"], label: "Search names", run: () => startSearch() },
@@ -109,7 +112,7 @@ function enter(): void {
 }
 
 const PLACES = new Set(["KeyW", "KeyA", "KeyS", "KeyD"]);
-const CHARACTERS: Record<string, string> = { "]": "BracketRight", "[": "BracketLeft", ".": "Period", ",": "Comma", "/": "Slash", "?": "Shift+Slash" };
+const CHARACTERS: Record<string, string> = { "]": "BracketRight", "[": "BracketLeft", ".": "Period", ",": "Comma", "/": "Slash", "?": "Shift+Slash", ">": "Shift+Period", "<": "Shift+Comma" };
 const byKey = new Map(commands.flatMap((c) => c.keys.map((k) => [k, c] as const)));
 
 /* Keys by their usual names, the likeliest first: of a character, then of the place that it was typed at. */
@@ -152,7 +155,7 @@ function letterOf(letter: string): string {
 
 /* The label of a key on this keyboard. */
 export const keyName = (key: string): string => key.replace(/^((?:Shift\+|Alt\+)?)Key(.)$/, (_all, head: string, letter: string) => head + letterOf(letter)).replace(/Key|Digit/, "")
-	.replace("BracketRight", "]").replace("BracketLeft", "[").replace("Period", ".")
+	.replace("BracketRight", "]").replace("BracketLeft", "[").replace("Shift+Period", ">").replace("Shift+Comma", "<").replace("Period", ".")
 	.replace("Comma", ",").replace("Shift+Slash", "?").replace("Slash", "/").replace("Escape", "Esc").replace("ArrowRight", "→").replace("ArrowLeft", "←")
 	.replace("ArrowUp", "↑").replace("ArrowDown", "↓").replace("PageDown", "PgDn").replace("PageUp", "PgUp");
 

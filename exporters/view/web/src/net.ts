@@ -163,6 +163,8 @@ export interface TrackJson { from: number; to: number; thinned: boolean; slices:
 export interface FindingJson extends CauseJson {
 	ns: number; share: number; sure: number; line: string; start?: number; end?: number; lower?: number; upper?: number; severity?: string;
 }
+/* steps: start, end, number of the reason (-1: none), by turns. @row: of the thread. */
+export interface StepsJson { name: string; row: number; steps: number[]; reasons: { reason: string; colour: string; text: string }[] }
 export interface FindingsJson { ns: number; tracks: { row: number; device: number; from: number; to: number }[]; findings: FindingJson[] }
 export interface SqlJson { columns: string[]; rows: unknown[][]; more: boolean; ms: number }
 
