@@ -2,6 +2,7 @@
 #include "collector/kernel/sample/sample.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -12,6 +13,7 @@
 #include "collector/kernel/sample/sample_files.h"
 #include "collector/kernel/sample/sample_offcpu.h"
 #include "collector/kernel/sample/sample_python.h"
+#include "collector/kernel/sample/sample_python_outside.h"
 #include "collector/kernel/sample/sample_spaces.h"
 #include "collector/kernel/sample/sample_tree.h"
 #include "collector/kernel/sample/sample_unwind.h"
@@ -20,7 +22,8 @@
 #include "collector/base/now.h"
 #include "preload/wire/frame.h"
 
-#define SETTLE_NS 1000000u /* so late a record may come in behind younger ones of other CPUs */
+#define OUTSIDE_NS 5000000  /* later, Python's frames are those of something else */
+#define SETTLE_NS  1000000u /* so late a record may come in behind younger ones of other CPUs */
 
 struct task_record {
 	struct perf_event_header header;
@@ -46,6 +49,7 @@ struct sample {
 	struct sample_files *files;
 	struct sample_spaces *spaces;
 	struct sample_python *python; /* NULL: not wanted, or unavailable */
+	struct pyoutside *outside;    /* instead, without eBPF; NULL: not wanted */
 	struct sample_tree *tree;     /* likewise */
 	struct {
 		uint8_t *pids;        /* a bit for each; NULL: records come of no others */
@@ -95,11 +99,17 @@ struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_pyt
 		*ask->no_off_cpu = 0;
 	if (s->spaces && ask->python && (ask->frequency || ask->off_cpu_ns >= 0))
 		s->python = sample_python_open(ask, s->files, no_python, why_len);
+	if (s->spaces && ask->python && ask->frequency && !s->python) {
+		s->outside = pyoutside_new(s->files, false);
+		s->ask.python = SAMPLE_PYTHON_OUTSIDE;
+		snprintf(no_python + strlen(no_python), why_len - strlen(no_python),
+			 ": they are those of up to 5 ms later, read from outside");
+	}
 	if (s->spaces && ask->off_cpu_ns >= 0)
 		s->offcpu = sample_offcpu_open(ask, s->python, ask->no_off_cpu, why_len);
 	/* Where no samples are wanted, these report mappings. */
 	if (s->spaces && (ask->frequency || s->offcpu))
-		s->events = sample_events_open(ask, program_of(s), why, why_len);
+		s->events = sample_events_open(&s->ask, program_of(s), why, why_len);
 	if (s->events && ask->scope == SCHED_MODE_TREE && sample_events_of_cpus(s->events))
 		s->ours.pids = calloc(1, SAMPLE_TID_MOST / 8 + 1);
 	if (s->events)
@@ -205,7 +215,7 @@ static bool is_whole(struct sample *s, uint32_t tid)
 static unsigned make_short(struct sample *s, const struct sample_record *r)
 {
 	unsigned cnt = kernel_part(r, s->frames, 1);
-	struct sample_user user;
+	struct sample_user user = {0};
 
 	if (!cnt && user_part(r, &user))
 		s->frames[cnt++] = (r->ip & ~SL_FRAME_MARKS) | SL_FRAME_EXACT;
@@ -220,7 +230,7 @@ static unsigned make_stack(struct sample *s, struct sample_space *space,
 {
 	unsigned cnt = kernel_part(r, s->frames, (SL_FRAME_MAX - SAMPLE_PYTHON_WORDS) / 2);
 	unsigned depth = SL_FRAME_MAX - 1 - cnt - python;
-	struct sample_user user;
+	struct sample_user user = {0};
 	struct sample_walk walk;
 
 	if (!user_part(r, &user))
@@ -247,6 +257,8 @@ static unsigned python_part(struct sample *s, const struct round *to, const stru
 	const struct sample_python_of of = {
 		.cpu = r->cpu, .pid = r->pid, .tid = r->tid, .ns = r->ns};
 
+	if (s->outside && mono_ns() - (int64_t)r->ns <= OUTSIDE_NS)
+		return pyoutside_frames(s->outside, to->sink, r->pid, r->tid, s->python_frames);
 	return s->python ? sample_python_frames(s->python, to->sink, &of, s->python_frames) : 0;
 }
 
@@ -304,7 +316,7 @@ static unsigned make_away(struct sample *s, struct sample_space *space, const st
 {
 	uint64_t regs[SAMPLE_REG_CNT];
 	unsigned cnt = 0, python = 0;
-	struct sample_user user;
+	struct sample_user user = {0};
 	struct sample_walk walk;
 	const void *at;
 	size_t bytes;
@@ -417,6 +429,8 @@ static void take_exit(struct sample *s, const struct task_record *t)
 		sample_spaces_ended(s->spaces, t->pid);
 	if (s->python && t->pid == t->tid)
 		sample_python_ended(s->python, t->pid);
+	if (s->outside && t->pid == t->tid)
+		pyoutside_ended(s->outside, t->pid);
 }
 
 static void take_fork(struct sample *s, const struct task_record *t)
@@ -435,6 +449,8 @@ static void take_comm(struct sample *s, const struct comm_record *c)
 	if (c->pid == s->ours.before_exec)
 		s->ours.before_exec = 0;
 	sample_spaces_execed(s->spaces, c->pid);
+	if (s->outside)
+		pyoutside_ended(s->outside, c->pid);
 }
 
 static void take(struct sample *s, struct round *to, const struct perf_event_header *record)
@@ -479,7 +495,9 @@ void sample_poll(struct sample *s, const struct sample_sink *sink, const struct 
 		 bool all)
 {
 	struct round to = {.of = s, .sink = sink, .windows = windows};
-	uint64_t now = (uint64_t)mono_ns(), until = all ? UINT64_MAX : now - SETTLE_NS;
+	/* Read from outside, Python's frames cannot wait. */
+	uint64_t now = (uint64_t)mono_ns(),
+		 until = all ? UINT64_MAX : now - (s->outside ? 0 : SETTLE_NS);
 	const struct perf_event_header *record;
 
 	sample_events_look(s->events);
@@ -574,12 +592,21 @@ void sample_stop(struct sample *s)
 		sample_offcpu_stop(s->offcpu);
 }
 
+void sample_lend(struct sample *s, struct sample_files **files, struct sample_spaces **spaces,
+		 struct pyoutside **python)
+{
+	*python = s->outside;
+	*files = s->files;
+	*spaces = s->spaces;
+}
+
 void sample_close(struct sample *s)
 {
 	if (!s)
 		return;
 	sample_events_close(s->events);
 	sample_python_close(s->python);
+	pyoutside_free(s->outside);
 	sample_tree_close(s->tree);
 	sample_offcpu_close(s->offcpu);
 	sample_spaces_free(s->spaces);

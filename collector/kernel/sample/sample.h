@@ -31,8 +31,9 @@ struct sample;
 
 enum sample_python_ask {
 	SAMPLE_NO_PYTHON,
-	SAMPLE_PYTHON,     /* with Python's frames, where they are available */
-	SAMPLE_PYTHON_LATE /* likewise; what reads them may be loaded when there is a Python */
+	SAMPLE_PYTHON,      /* with Python's frames, where they are available */
+	SAMPLE_PYTHON_LATE, /* likewise; what reads them may be loaded when there is a Python */
+	SAMPLE_PYTHON_OUTSIDE /* without eBPF: each sample wakes the collector, which reads them then */
 };
 
 struct sample_ask {
@@ -126,3 +127,10 @@ void sample_pause(struct sample *s, bool pause);
 /* Stops sampling; samples already taken can still be polled. */
 void sample_stop(struct sample *s);
 void sample_close(struct sample *s);
+
+struct sample_files;
+struct sample_spaces;
+struct pyoutside;
+/* For stacks that are taken otherwise: they stay those of @s. *@python: NULL where eBPF reads Python's frames. */
+void sample_lend(struct sample *s, struct sample_files **files, struct sample_spaces **spaces,
+		 struct pyoutside **python);

@@ -139,10 +139,13 @@ static int event_open(const struct sample_events *es, pid_t tid, int cpu, bool a
 		.exclude_idle = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.watermark = 1,
-		.wakeup_watermark = (uint32_t)(es->rings.bytes / 4),
+		.watermark = es->ask.python != SAMPLE_PYTHON_OUTSIDE,
 	};
 
+	if (attr.watermark)
+		attr.wakeup_watermark = (uint32_t)(es->rings.bytes / 4);
+	else
+		attr.wakeup_events = 1;
 	if (es->ask.period) {
 		attr.type = es->ask.period_type;
 		attr.config = es->ask.period_config;

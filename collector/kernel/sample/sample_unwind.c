@@ -35,7 +35,8 @@ static void begin(struct walk *w, const struct sample_user *user)
 	memset(w, 0, sizeof(*w));
 	w->user = user;
 	for (unsigned i = 0; i < SAMPLE_REG_CNT; i++) {
-		if (dwarf[i] < SL_REG_CNT) {
+		if (dwarf[i] < SL_REG_CNT &&
+		    (!user->has_pointers_only || i == SAMPLE_REG_SP || i == SAMPLE_REG_PC)) {
 			w->regs.value[dwarf[i]] = user->regs[i];
 			w->regs.known |= 1u << dwarf[i];
 		}
@@ -110,6 +111,9 @@ static enum sl_remark step_row(struct walk *w, const struct sl_row *row)
 	/* Below the stack pointer: at its end a function has it back already, which tables do not say. */
 	if ((row->fp || row->kind == SL_ROW_FP_AT) && fp_at >= sp && !read_word(w, fp_at, &fp))
 		return failed(w);
+	/* Behind code without tables, the saved one is that code's. */
+	if (w->user->has_pointers_only && row->fp && row->kind != SL_ROW_FP_AT && fp_at >= sp)
+		w->regs.known |= 1u << SL_REG_FP;
 	w->regs.known = 1u << SL_REG_SP | (w->regs.known & 1u << SL_REG_FP);
 	w->regs.value[SL_REG_SP] = cfa;
 	w->regs.value[SL_REG_FP] = fp;

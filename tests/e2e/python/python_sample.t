@@ -186,7 +186,7 @@ if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]
 	is $? 0 '--python-sampling of a user without rights: the program ends with status 0'
 	is "$(grep -c "Python's frames in samples need eBPF (root, or CAP_BPF and CAP_PERFMON)" err)" 1 '--python-sampling of a user without rights names what frames of Python need'
 	check '--python-sampling of a user without rights has samples' [ "$(q theirs/theirs.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -gt 50 ]
-	is "$(has_python theirs/theirs.sqlite)" 0 "--python-sampling of a user without rights has no frames of Python"
+	check '--python-sampling of a user without rights: frames of Python are read from outside' [ "$(has_python theirs/theirs.sqlite)" -gt 0 ]
 else
 	skip '--python-sampling of a user without rights: the program ends with status 0' 'needs root, setpriv, and kernel.perf_event_paranoid of 2 at most'
 fi

@@ -332,7 +332,7 @@ static __attribute__((noinline, no_sanitize("address"))) void take(size_t bytes)
 	bytes = bytes < sizeof(taken.stack) ? bytes : sizeof(taken.stack);
 	for (size_t i = 0; i < bytes; i++)
 		taken.stack[i] = ((volatile uint8_t *)taken.regs[7])[i];
-	taken.user = (struct sample_user){taken.regs, taken.stack, bytes};
+	taken.user = (struct sample_user){taken.regs, taken.stack, bytes, false};
 }
 
 #define ALL SIZE_MAX
@@ -415,7 +415,7 @@ static void what_is_popped_already_is_not_read(void **state)
 	memset(taken.regs, 0, sizeof(taken.regs));
 	taken.regs[7] = (uintptr_t)stack;
 	taken.regs[8] = (uintptr_t)ending_here;
-	taken.user = (struct sample_user){taken.regs, (uint8_t *)stack, sizeof(stack)};
+	taken.user = (struct sample_user){taken.regs, (uint8_t *)stack, sizeof(stack), false};
 	unwind();
 	assert_true(taken.walk.cnt >= 2);
 	assert_int_equal(taken.frames[1], (uintptr_t)inner + 4);
@@ -430,7 +430,7 @@ static void is_called_from_inner(const uint8_t *code, unsigned words)
 	memset(taken.regs, 0, sizeof(taken.regs));
 	taken.regs[7] = (uintptr_t)stack;
 	taken.regs[8] = (uintptr_t)code;
-	taken.user = (struct sample_user){taken.regs, (uint8_t *)stack, sizeof(stack)};
+	taken.user = (struct sample_user){taken.regs, (uint8_t *)stack, sizeof(stack), false};
 	unwind();
 	assert_true(taken.walk.cnt >= 2);
 	assert_int_equal(taken.frames[1], (uintptr_t)inner + 4);

@@ -1,0 +1,251 @@
+/* sample_python_outside.c - from _PyRuntime to the frames of a thread, by process_vm_readv(). */
+#include "collector/kernel/sample/sample_python_outside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/now.h"
+#include "collector/kernel/sample/sample_python_frames.h"
+
+#define STATES_MOST 8192u
+#define TRIES       3   /* while a thread changes its frames */
+#define KNOWN       64u /* processes; the one asked for longest ago gives way */
+#define SECOND      (1u << 30)
+#define AGAIN_NS    INT64_C(20000000) /* a Python may be loaded later; doubled each time */
+/* Where glibc keeps the number of a thread, behind the id that Python knows it by. */
+#if defined(__x86_64__)
+#define TID_AT 720u
+#else
+#define TID_AT 208u
+#endif
+
+struct walk {
+	const struct sl_pylayout *at;
+	uint32_t pid, tid;
+	uint64_t *words;
+	uint32_t cnt, left;           /* frames; states that may still be looked at */
+	uint64_t marks, state, first; /* the innermost frame of the first state of the thread */
+};
+
+static uint64_t load(const struct walk *w, uint64_t address)
+{
+	uint64_t value = 0;
+
+	return pycode_read(w->pid, address, &value, sizeof(value)) ? value : 0;
+}
+
+static bool is_thread(const struct walk *w, uint64_t id)
+{
+	uint32_t tid = 0;
+
+	return id && pycode_read(w->pid, id + TID_AT, &tid, sizeof(tid)) && tid == w->tid;
+}
+
+static uint64_t frame_of(const struct walk *w, uint64_t state)
+{
+	uint64_t frame = load(w, state + w->at->current);
+
+	if (w->at->base && frame == load(w, state + w->at->base))
+		return 0;
+	return w->at->has_cframe && frame ? load(w, frame + w->at->cframe_current) : frame;
+}
+
+static void put(struct walk *w, uint64_t code, uint64_t instruction, uint64_t check)
+{
+	uint64_t *to = &w->words[PYSAMPLE_HEAD_WORDS + PYSAMPLE_FRAME_WORDS * w->cnt++];
+
+	to[0] = code;
+	to[1] = instruction;
+	to[2] = check;
+}
+
+/* 0: it cannot be read. */
+static uint64_t check_of(const struct walk *w, uint64_t code)
+{
+	const struct sl_pylayout *at = w->at;
+	uint64_t name, lines, file;
+	uint32_t first_line;
+
+	if (!pycode_read(w->pid, code + at->name, &name, sizeof(name)) ||
+	    !pycode_read(w->pid, code + at->line_table, &lines, sizeof(lines)) ||
+	    !pycode_read(w->pid, code + at->file, &file, sizeof(file)) ||
+	    !pycode_read(w->pid, code + at->first_line, &first_line, sizeof(first_line)))
+		return 0;
+	return pysample_check(name, lines, file, first_line);
+}
+
+/* In the original bytecode, as instruction_of() of pywalk.h has it. */
+static uint64_t instruction_of(const struct walk *w, uint64_t frame, uint64_t code)
+{
+	const struct sl_pylayout *at = w->at;
+	uint64_t instruction = load(w, frame + at->instruction);
+	uint64_t copies = at->copies ? load(w, code + at->copies) : 0;
+	int32_t number;
+
+	if (!copies)
+		return instruction;
+	number = (int32_t)load(w, frame + at->copy_number);
+	if (number < 0 || number >= (int64_t)load(w, copies))
+		return 0;
+	return instruction - load(w, copies + 8 + 8 * (uint64_t)number) + code + at->bytecode;
+}
+
+/* All frames from the innermost one of an interpreter. */
+static void read_frames(struct walk *w, uint64_t frame)
+{
+	const struct sl_pylayout *at = w->at;
+	uint32_t flag_at = at->is_entry ? at->is_entry : at->owner;
+
+	for (; frame && w->cnt < PYSAMPLE_DEPTH; frame = load(w, frame + at->previous)) {
+		uint64_t code, check, instruction;
+		uint8_t flag = 0;
+
+		if (!pycode_read(w->pid, frame + at->code, &code, sizeof(code)) ||
+		    (flag_at && !pycode_read(w->pid, frame + flag_at, &flag, sizeof(flag)))) {
+			w->marks |= PYSAMPLE_BROKEN;
+			return;
+		}
+		code &= ~UINT64_C(7);
+		check = check_of(w, code);
+		instruction = instruction_of(w, frame, code);
+		if (at->owner && flag >= SL_PYLAYOUT_OWNED_BY_C)
+			instruction = frame;
+		put(w, (code & UINT64_MAX >> 8) | (uint64_t)flag << 56, instruction, check);
+	}
+	if (frame)
+		w->marks |= PYSAMPLE_DEEPER;
+}
+
+static void read_interpreter(struct walk *w, uint64_t interpreter)
+{
+	uint64_t state = load(w, interpreter + w->at->threads);
+
+	for (; state && w->left; state = load(w, state + w->at->next_thread)) {
+		uint64_t frame;
+
+		w->left--;
+		if (!is_thread(w, load(w, state + w->at->thread_id)) ||
+		    !(frame = frame_of(w, state)))
+			continue;
+		if (!w->state) {
+			w->state = state;
+			w->first = frame;
+		} else if (w->cnt < PYSAMPLE_DEPTH) {
+			put(w, 0, PYSAMPLE_NEXT, 0);
+		}
+		read_frames(w, frame);
+	}
+}
+
+static void read_thread(struct walk *w, uint64_t runtime)
+{
+	uint64_t interpreter = load(w, runtime + w->at->interpreters);
+
+	w->left = STATES_MOST;
+	w->cnt = 0;
+	w->marks = w->state = w->first = 0;
+	for (; interpreter && w->left;
+	     interpreter = load(w, interpreter + w->at->next_interpreter)) {
+		w->left--;
+		read_interpreter(w, interpreter);
+	}
+}
+
+uint32_t pyoutside_read(const struct pyfind *of, uint32_t tid, uint64_t words[PYOUTSIDE_WORDS])
+{
+	struct walk w = {.at = &of->from.at, .pid = of->from.pid, .tid = tid, .words = words};
+
+	/* A thread that ends Python frees the data of the other threads. */
+	if (!of->runtime || load(&w, of->runtime + w.at->finalizing))
+		return 0;
+	for (unsigned i = 0; i < TRIES; i++) {
+		read_thread(&w, of->runtime);
+		if (!w.state || frame_of(&w, w.state) == w.first)
+			break;
+	}
+	memset(words, 0, PYSAMPLE_HEAD_WORDS * sizeof(*words));
+	words[PYSAMPLE_HEAD_THREAD] = (uint64_t)w.pid << 32 | tid;
+	words[PYSAMPLE_HEAD_CNT] = w.cnt | w.marks;
+	return w.cnt;
+}
+
+/* ---- processes ---- */
+
+struct known {
+	struct pyfind found;
+	struct pycodes codes;
+	int64_t used, again, wait; /* CLOCK_MONOTONIC: asked for last; a Python is sought again */
+};
+
+struct pyoutside {
+	struct sample_files *files;
+	struct known known[KNOWN];
+	uint32_t serial; /* of all code objects */
+	uint64_t nameless;
+	uint64_t words[PYOUTSIDE_WORDS];
+};
+
+struct pyoutside *pyoutside_new(struct sample_files *files, bool is_second)
+{
+	struct pyoutside *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->files = files;
+	o->serial = is_second ? SECOND : 0;
+	return o;
+}
+
+static void forget(struct known *k)
+{
+	pycodes_release(&k->codes);
+	*k = (struct known){0};
+}
+
+void pyoutside_free(struct pyoutside *o)
+{
+	for (size_t i = 0; o && i < KNOWN; i++)
+		forget(&o->known[i]);
+	free(o);
+}
+
+void pyoutside_ended(struct pyoutside *o, uint32_t pid)
+{
+	for (size_t i = 0; i < KNOWN; i++)
+		if (o->known[i].found.from.pid == pid)
+			forget(&o->known[i]);
+}
+
+static struct known *known_of(struct pyoutside *o, uint32_t pid, int64_t now)
+{
+	struct known *k = &o->known[0];
+
+	for (size_t i = 0; i < KNOWN && k->found.from.pid != pid; i++)
+		if (o->known[i].found.from.pid == pid || o->known[i].used < k->used)
+			k = &o->known[i];
+	if (k->found.from.pid != pid) {
+		forget(k);
+		k->found.from.pid = pid;
+		k->wait = AGAIN_NS;
+	}
+	k->used = now;
+	if (!k->found.runtime && now >= k->again) {
+		pyfind_process(&k->found, o->files, pid);
+		k->again = now + k->wait;
+		k->wait *= 2;
+	}
+	return k;
+}
+
+unsigned pyoutside_frames(struct pyoutside *o, const struct sample_sink *sink, uint32_t pid,
+			  uint32_t tid, uint64_t *frames)
+{
+	struct known *k = known_of(o, pid, mono_ns());
+	const struct pyrecord record = {o->words, 0, UINT64_MAX};
+	const struct pyframes_of of = {&k->found.from, &k->codes, &o->serial, &o->nameless};
+
+	if (!pyoutside_read(&k->found, tid, o->words))
+		return 0;
+	pyframes_meet(&of, &record);
+	return pyframes_make(&of, &record, sink, frames);
+}

@@ -1,0 +1,33 @@
+/*
+ * sample_python_outside.h - Python's frames of threads of other processes, read out of their memory: as bpf/pywalk.h reads them
+ * inside of the kernel, but without eBPF, and with no more rights than those of the processes' user. They are those of the
+ * moment of the call: exact for a thread that waits.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/kernel/bpf/pysample.h"
+#include "collector/kernel/sample/sample_files.h"
+#include "collector/kernel/sample/sample_python_find.h"
+
+struct sample_sink;
+struct pyoutside;
+
+/* @is_second: there are code objects of another reader, whose numbers are other ones. NULL: no memory. */
+struct pyoutside *pyoutside_new(struct sample_files *files, bool is_second);
+void pyoutside_free(struct pyoutside *o);
+/*
+ * Frames of thread @tid of process @pid, in the form of preload/wire/frame.h; @sink gets their names. @frames has room for
+ * PYSAMPLE_DEPTH + 1. Their number; 0: the thread is not in Python.
+ */
+unsigned pyoutside_frames(struct pyoutside *o, const struct sample_sink *sink, uint32_t pid,
+			  uint32_t tid, uint64_t *frames);
+/* The process has ended, or runs another program. */
+void pyoutside_ended(struct pyoutside *o, uint32_t pid);
+
+#define PYOUTSIDE_WORDS (PYSAMPLE_HEAD_WORDS + PYSAMPLE_FRAME_WORDS * PYSAMPLE_DEPTH)
+
+/* Makes a record (bpf/pysample.h) of thread @tid, as its process sees it, in @words. The number of its frames; 0: it runs no Python. */
+uint32_t pyoutside_read(const struct pyfind *of, uint32_t tid, uint64_t words[PYOUTSIDE_WORDS]);

@@ -1,0 +1,93 @@
+/* sample_waiting.c - unwinds a stack of which only the two pointers are known, and adds Python's frames. */
+#include "collector/kernel/sample/sample_waiting.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "collector/kernel/sample/sample_files.h"
+#include "collector/kernel/sample/sample_python_outside.h"
+#include "collector/kernel/sample/sample_spaces.h"
+#include "collector/kernel/sample/sample_unwind.h"
+#include "collector/report/db.h"
+#include "preload/wire/frame.h"
+
+#define PAGE 4096u
+
+struct sample_waiting {
+	struct sample_files *files, *own_files;
+	struct sample_spaces *spaces, *own_spaces;
+	struct pyoutside *python, *own_python;
+	uint8_t stack[SAMPLE_STACK_BYTES];
+	uint64_t frames[SL_FRAME_MAX];
+};
+
+struct sample_waiting *sample_waiting_open(struct sample *beside)
+{
+	struct sample_waiting *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	if (beside) {
+		sample_lend(beside, &w->files, &w->spaces, &w->python);
+	} else {
+		w->files = w->own_files = sample_files_new();
+		w->spaces = w->own_spaces = w->files ? sample_spaces_new(w->files, 0) : NULL;
+	}
+	if (w->files && !w->python)
+		w->python = w->own_python = pyoutside_new(w->files, beside != NULL);
+	if (w->spaces && w->python)
+		return w;
+	sample_waiting_close(w);
+	return NULL;
+}
+
+void sample_waiting_close(struct sample_waiting *w)
+{
+	if (!w)
+		return;
+	pyoutside_free(w->own_python);
+	sample_spaces_free(w->own_spaces);
+	sample_files_free(w->own_files);
+	free(w);
+}
+
+/* As much of the stack as there is, up to a page at a time at its end. */
+static size_t read_stack(struct sample_waiting *w, const struct sample_wait *wait)
+{
+	size_t got = 0;
+
+	while (got < sizeof(w->stack)) {
+		size_t len = PAGE - (wait->sp + got) % PAGE;
+		struct iovec here = {w->stack + got, len}, there = {NULL, len};
+
+		if (len > sizeof(w->stack) - got)
+			here.iov_len = there.iov_len = len = sizeof(w->stack) - got;
+		there.iov_base = (void *)(uintptr_t)(wait->sp + got);
+		if (process_vm_readv((pid_t)wait->pid, &here, 1, &there, 1, 0) != (ssize_t)len)
+			break;
+		got += len;
+	}
+	return got;
+}
+
+int64_t sample_waiting_stack(struct sample_waiting *w, const struct sample_sink *sink,
+			     const struct sample_wait *wait)
+{
+	struct sample_space *space = sample_space_get(w->spaces, wait->pid, wait->ns);
+	uint64_t regs[SAMPLE_REG_CNT] = {0};
+	struct sample_user user = {.regs = regs, .stack = w->stack, .has_pointers_only = true};
+	unsigned cnt = 0, most = SL_FRAME_MAX - 1 - PYSAMPLE_DEPTH - 1;
+
+	regs[SAMPLE_REG_PC] = wait->pc;
+	regs[SAMPLE_REG_SP] = wait->sp;
+	user.stack_bytes = space ? read_stack(w, wait) : 0;
+	if (user.stack_bytes)
+		cnt = sample_unwind(w->spaces, w->files, space, &user, wait->ns, w->frames, most)
+			      .cnt;
+	if (!cnt)
+		return DB_NULL;
+	cnt += pyoutside_frames(w->python, sink, wait->pid, wait->tid, w->frames + cnt);
+	return sample_space_stack(w->spaces, space, sink, wait->ns, w->frames, cnt);
+}

@@ -1,0 +1,25 @@
+/*
+ * sample_waiting.h - the stack of a thread that waits in the kernel, read from outside: its memory, from the stack pointer on
+ * that /proc shows, and Python's frames. Nothing is done to the thread, and no privilege is needed for one's own processes.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/kernel/sample/sample.h"
+
+struct sample_waiting;
+
+struct sample_wait {
+	uint32_t pid, tid;
+	uint64_t pc, sp; /* of the thread when it entered the kernel */
+	uint64_t ns;     /* CLOCK_MONOTONIC */
+};
+
+/* Beside samples, whose stacks it shares (NULL: there are none). NULL: no memory. */
+struct sample_waiting *sample_waiting_open(struct sample *beside);
+void sample_waiting_close(struct sample_waiting *w);
+/* Number of the stack (SL_STACKS.id), which @sink has from here on; DB_NULL: none. */
+int64_t sample_waiting_stack(struct sample_waiting *w, const struct sample_sink *sink,
+			     const struct sample_wait *wait);
