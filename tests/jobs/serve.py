@@ -96,12 +96,12 @@ def logged():
 
     class Handler(Page):
         def body(self):
-            log.write(b"GET /\n" * 500)
+            log.write(b"GET /\n" * 40000)
             log.flush()
             if BAD:
                 os.fsync(log.fileno())  # CULPRIT logged
             return b"ok"
-    threads(Handler, 120, 1)
+    threads(Handler, 60, 1)
 
 
 def threads(handler, n, clients):

@@ -6,9 +6,11 @@
 #include "collector/base/grow.h"
 #include "exporters/why/answer/why.h"
 
-#define IDLE     0.5  /* of the root's time with a CPU: it waits for nothing recorded */
-#define OWN      0.25 /* likewise: the root's answer is about work, its own or that of others */
-#define WORKS    0.5  /* of that wait: another process is busy for so long */
+#define IDLE  0.5  /* of the root's time with a CPU: it waits for nothing recorded */
+#define OWN   0.25 /* likewise: the root's answer is about work, its own or that of others */
+#define WORKS 0.5  /* of that wait: another process is busy for so long */
+#define LOOP \
+	3 /* sleeps of one line from which on it asks again and again whether others are done */
 #define PART     0.2  /* of the busiest process: others with as much may be the last */
 #define TOGETHER 0.05 /* of the time looked at: processes that end so close end together */
 #define TAIL     0.1  /* likewise: one process alone at the end */
@@ -60,7 +62,8 @@ static int by_run(const void *a, const void *b)
 
 static bool is_wait_for_others(uint32_t reason)
 {
-	return (reason >= WHY_SOCKET && reason <= WHY_SIGNAL) || reason == WHY_BLOCKED;
+	return (reason >= WHY_SOCKET && reason <= WHY_SIGNAL && reason != WHY_SLEEP) ||
+	       reason == WHY_BLOCKED;
 }
 
 static bool is_ancestor(const struct why_model *m, uint32_t process, uint32_t of)
@@ -128,38 +131,16 @@ int why_find_busy(struct why_busy *b, struct why *y)
 		uint32_t r = l->cause.reason;
 
 		/* A thread of the root that waits on the root's behalf is an answer. */
-		if (is_wait_for_others(r) && (!l->hop || l->process != root))
+		if ((is_wait_for_others(r) && (!l->hop || l->process != root)) ||
+		    (r == WHY_SLEEP && !l->hop && l->cnt >= LOOP))
 			b->idle += l->ns;
-		else if (r != WHY_NO_CPU && r != WHY_UNKNOWN)
+		else if (r != WHY_NO_CPU && r != WHY_UNKNOWN && r != WHY_IMPORT && r != WHY_TRACER)
 			b->work += l->ns;
 	}
 	find_tail(b, y);
 	free(all);
 	free(best);
 	return rc;
-}
-
-/* ---- the choice ---- */
-
-uint32_t why_busy_focus(const struct why_busy *b, const struct why *y)
-{
-	const struct why_busy_process *top = b->list_cnt ? b->list : NULL, *chosen = NULL;
-	int64_t end = INT64_MIN, with_cpu = y->ns - y->of_reason[WHY_NO_CPU];
-
-	/* On a busy machine, the root's waits for a CPU are no sign of work. */
-	if ((double)b->idle < IDLE * (double)with_cpu || !top ||
-	    (double)b->work > OWN * (double)with_cpu ||
-	    (double)(top->run + top->ready) < WORKS * (double)b->idle)
-		return WHY_NONE;
-	for (size_t i = 0; i < b->list_cnt; i++)
-		if ((double)b->list[i].run >= PART * (double)top->run)
-			end = most(end, b->list[i].last);
-	/* The one that the root's end waits for: of those that are busy until then, the busiest. */
-	for (size_t i = 0; i < b->list_cnt && !chosen; i++)
-		if ((double)b->list[i].run >= PART * (double)top->run &&
-		    (double)(end - b->list[i].last) <= TOGETHER * (double)y->ns)
-			chosen = &b->list[i];
-	return chosen->process;
 }
 
 /* ---- waits ---- */
@@ -173,13 +154,54 @@ static void on_span(void *ctx, const struct why_cause *cause, int64_t ns)
 	((struct waits *)ctx)->of_reason[cause->reason] += ns;
 }
 
+/* What the process's thread does, by reasons. */
+static struct waits waits_of(struct why *y, const struct why_busy_process *p)
+{
+	struct waits w = {0};
+
+	walk_own(&y->walk, p->thread, y->model.wall.start, y->model.wall.end, on_span, &w);
+	return w;
+}
+
+/* ---- the choice ---- */
+
+/* Its time with a CPU, or without one that it could use, and that of its own sleeps and files. */
+static int64_t works(struct why *y, const struct why_busy_process *p)
+{
+	struct waits w = waits_of(y, p);
+
+	return p->run + p->ready + w.of_reason[WHY_SLEEP] + w.of_reason[WHY_FILE] +
+	       w.of_reason[WHY_FSYNC] + w.of_reason[WHY_PAGE_IN];
+}
+
+uint32_t why_busy_focus(const struct why_busy *b, struct why *y)
+{
+	const struct why_busy_process *top = b->list_cnt ? b->list : NULL, *chosen = NULL;
+	int64_t end = INT64_MIN, with_cpu = y->ns - y->of_reason[WHY_NO_CPU];
+
+	/* On a busy machine, the root's waits for a CPU are no sign of work. */
+	if ((double)b->idle < IDLE * (double)with_cpu || !top ||
+	    (double)b->work > OWN * (double)with_cpu)
+		return WHY_NONE;
+	for (size_t i = 0; i < b->list_cnt; i++)
+		if ((double)b->list[i].run >= PART * (double)top->run)
+			end = most(end, b->list[i].last);
+	/* The one that the root's end waits for: of those that are busy until then, the busiest. */
+	for (size_t i = 0; i < b->list_cnt && !chosen; i++)
+		if ((double)b->list[i].run >= PART * (double)top->run &&
+		    (double)(end - b->list[i].last) <= TOGETHER * (double)y->ns)
+			chosen = &b->list[i];
+	if ((double)most(works(y, chosen), top->run + top->ready) < WORKS * (double)b->idle)
+		return WHY_NONE;
+	return chosen->process;
+}
+
 void why_busy_waits(struct why_busy *b, struct why *y)
 {
 	for (size_t i = 0; i < b->list_cnt && i < WHY_BUSY_SHOWN; i++) {
 		struct why_busy_process *p = &b->list[i];
-		struct waits w = {0};
+		struct waits w = waits_of(y, p);
 
-		walk_own(&y->walk, p->thread, y->model.wall.start, y->model.wall.end, on_span, &w);
 		p->wait = WHY_NO_CPU;
 		for (uint32_t r = WHY_FILE; r < WHY_REASON_CNT; r++)
 			if (r != WHY_UNKNOWN && r != WHY_TRACER && r != WHY_IMPORT &&

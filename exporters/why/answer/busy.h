@@ -31,7 +31,7 @@ struct why;
 /* Sums of the processes; after the walk from the root. SQLite's result code. */
 int why_find_busy(struct why_busy *b, struct why *y);
 /* The process to be explained instead of the root; WHY_NONE: the root's answer is about the work. */
-uint32_t why_busy_focus(const struct why_busy *b, const struct why *y);
+uint32_t why_busy_focus(const struct why_busy *b, struct why *y);
 /* The reason of the waits with most time of each process in the list. */
 void why_busy_waits(struct why_busy *b, struct why *y);
 void why_busy_free(struct why_busy *b);

@@ -60,6 +60,41 @@ static void waits_of_the_root_for_a_cpu_are_no_work(void **state)
 	assert_int_equal(focus(), CHILD);
 }
 
+/* The root sleeps @times times for 90 / @times, and its child, which is killed at 99, all the time from 5 on. */
+static void agent(int times)
+{
+	int each = 90 / times;
+
+	report(100);
+	for (int i = 0; i < times; i++) {
+		runs(MAIN, i * (each + 1), i * (each + 1) + 1, .ready = i * (each + 1));
+		call(MAIN, "usleep", i * (each + 1) + 1, (i + 1) * (each + 1), L(1));
+	}
+	runs(MAIN, times * (each + 1), 100, .ready = times * (each + 1));
+	process(CHILD, MAIN, 2, 99);
+	runs(CHILD, 2, 5, .by = MAIN);
+	call(CHILD, "usleep", 5, 97, L(2));
+	runs(CHILD, 97, 99, .ready = 97);
+}
+
+static void root_that_asks_again_and_again_is_not_explained(void **state)
+{
+	(void)state;
+	agent(3);
+	ask();
+	assert_int_equal(focus(), CHILD);
+	assert_string_equal(test.y.walk.places.list[test.y.culprits[0].place].text, "a.py:2 in f2");
+}
+
+static void root_that_sleeps_twice_is_explained(void **state)
+{
+	(void)state;
+	agent(2);
+	ask();
+	assert_int_equal(focus(), MAIN);
+	assert_string_equal(test.y.walk.places.list[test.y.culprits[0].place].text, "a.py:1 in f1");
+}
+
 /* The root's end waits for the last one, though another one did more before. */
 static void last_of_the_workers_is_explained(void **state)
 {
@@ -245,6 +280,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(busiest_of_the_workers_is_explained),
 		TEST(waits_of_the_root_for_a_cpu_are_no_work),
+		TEST(root_that_asks_again_and_again_is_not_explained),
+		TEST(root_that_sleeps_twice_is_explained),
 		TEST(last_of_the_workers_is_explained),
 		TEST(short_command_at_the_end_is_not_explained),
 		TEST(root_that_works_is_explained),
