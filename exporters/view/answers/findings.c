@@ -65,10 +65,10 @@ static void put_finding(struct writer *b, struct view_store *v, const struct why
 	struct why_cause cause = c->part.cause;
 
 	json_open(b, NULL, '{');
-	js_int(b, "ns", c->ns);
-	json_real(b, "share", y->ns > 0 ? (double)c->ns / (double)y->ns : 0);
+	js_int(b, "ns", why_weight(c));
+	json_real(b, "share", y->ns > 0 ? (double)why_weight(c) / (double)y->ns : 0);
 	json_real(b, "sure", c->sure);
-	cause.reason = why_main_reason(c);
+	cause.reason = why_cost_of(c);
 	view_put_cause(b, v, y, &cause, c->worst_thread);
 	js_text(b, "line", y->walk.places.list[c->place].text);
 	if (c->worst_to > c->worst_from) {
@@ -83,13 +83,14 @@ static void put_finding(struct writer *b, struct view_store *v, const struct why
 	json_close(b, '}');
 }
 
+/* The causes of why's text: the same figures in the same order. */
 static void put_findings(struct writer *b, struct view_store *v, const struct why *y)
 {
 	unsigned nr = 0;
 
 	json_open(b, "findings", '[');
 	for (size_t i = 0; i < y->culprits_cnt && nr < FINDINGS_MAX; i++)
-		if ((double)y->culprits[i].ns >= LEAST * (double)y->ns) {
+		if ((double)why_weight(&y->culprits[i]) >= LEAST * (double)y->ns) {
 			put_finding(b, v, y, i);
 			nr++;
 		}
