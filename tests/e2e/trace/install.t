@@ -73,6 +73,52 @@ else
 fi
 
 # ---- gpu-pack: what a machine with a GPU is brought; nothing of the tree is there ----
+# ---- wheel ----
+check 'make wheel succeeds' remake wheel DIST_OUT="$W/wheel1"
+wheel=$(ls "$W"/wheel1/*.whl)
+check 'make wheel succeeds again' remake wheel DIST_OUT="$W/wheel2"
+check 'two wheels of one tree have equal bytes' cmp "$wheel" "$W/wheel2/${wheel##*/}"
+if "$PY" -m venv "$W/venv" 2>/dev/null && "$W/venv/bin/pip" -q install --no-index --no-deps "$wheel" 2>pip.err; then
+	cat >marked.py <<'END'
+import sightline_trace as st
+
+
+@st.range("work", domain="mine")
+def work():
+    pass
+
+
+for _ in [0] * 7:
+    with st.step():
+        work()
+print(st.is_traced())
+END
+	is "$("$W/venv/bin/python" marked.py)" False 'a program that is not traced runs with its marks'
+	is "$("$W/venv/bin/python" -m sightline_trace profile -f true -o marked "$W/venv/bin/python" marked.py 2>/dev/null)" True \
+		'the installed command records a program of its environment'
+	is "$("$W/venv/bin/python" - marked.sqlite <<'END'
+import sys
+import sightline_trace as st
+report = sys.argv[1]
+print(st.stats(report, "step_sum")[0]["Steps"], [r["Instances"] for r in st.stats(report, "nvtx_pushpop_sum") if r["Range"] == "mine:work"], st.why(report)["wall"] is not None)
+try:
+    print(st.connect(report).execute("SELECT count(*) FROM NVTX_EVENTS").fetchone()[0] >= 14)
+except st.ReportError as error:
+    print("extensions" in str(error))
+try:
+    st.why("none.sqlite")
+except st.ReportError as error:
+    print("none.sqlite" in str(error))
+END
+	)" '7 [7] True
+True
+True' 'the module reads steps, ranges and the answer of a report, and names one that is missing'
+	check 'pip removes the wheel' "$W/venv/bin/pip" -q uninstall -y sightline-trace
+	is "$(find "$W/venv" -name '*sightline*' ! -name '__pycache__')" '' 'nothing of the wheel is left'
+else
+	skip 'the wheel can be used' "no venv or pip here: $(tail -n 1 pip.err 2>/dev/null)"
+fi
+
 check 'make gpu-pack succeeds' remake gpu-pack GPU_PACK="$W/pack/gpu" KIT_READY= NVCC=
 is "$(find "$W/pack" -name gpu.tar.gz -size -20480k | wc -l)" 1 'gpu.tar.gz stays below 20 MB'
 mkdir there
