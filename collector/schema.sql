@@ -478,13 +478,18 @@ CREATE TABLE SL_LOST_EVENTS (
 
 -- @table SL_OPEN_WAITS lazy row
 CREATE TABLE SL_OPEN_WAITS (
-    -- System calls that threads were in when the recording ended before them: what a program that hangs waits for.
+    -- System calls that threads were in when the recording ended before them: what a program that hangs waits for. Also of
+    -- threads that had been in a call for a second, in case that they were killed there: the last row of a thread counts, if no
+    -- later event is of it.
     timestamp INTEGER NOT NULL, -- of the look, ns
     globalTid INTEGER NOT NULL, -- packed id of the thread
     nameId    INTEGER NOT NULL, -- -> StringIds.id, the system call, or "stopped by a signal"
-    object    INTEGER,          -- address of the lock that it waits for; NULL: it waits for something else, or that is not known
+    object    INTEGER,          -- address of the lock that it waits for, or inode of the locked file; NULL: it waits for something
+                                -- else, or that is not known
     pathId    INTEGER,          -- -> StringIds.id, the file that it reads, writes or locks; NULL: none
-    ownerTid  INTEGER           -- globalTid of the thread that has the lock or is to end, or of the child; NULL: not known
+    ownerTid  INTEGER,          -- globalTid of the thread that has the lock or is to end, or of the child, or of the main thread
+                                -- of the process that has locked the file; NULL: not known. It may have ended
+    stackId   INTEGER           -- -> SL_STACKS.id, of the call; NULL: none
 );
 
 -- @table SL_CLOCK_SNAPSHOTS lazy row

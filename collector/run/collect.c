@@ -98,6 +98,8 @@ static void housekeeping(struct collector *c)
 	if (all && !c->root.is_gone)
 		db_tend(c->report.db);
 	drain_reap(&c->arenas, all);
+	if (!c->report.locked_at && is_watched(c))
+		open_waits_look(c);
 	if (c->clocks.now - c->clocks.totals_at >= SECOND_NS && !c->report.locked_at) {
 		c->clocks.totals_at = c->clocks.now;
 		drain_totals(&c->arenas, false);
@@ -222,6 +224,7 @@ int collect_finish(struct collector *c)
 		complete(c);
 	while (c->arenas.first)
 		arena_detach(&c->arenas, c->arenas.first);
+	open_waits_close(c);
 	sources_close(&c->recording);
 	setup_spool_end(c);
 	err = capture_report_close(c, length);
@@ -254,6 +257,7 @@ void collect_abandon(struct collector *c, bool keep_report)
 	if (!keep_report)
 		db_unlink(c->report.path);
 	session_remove(&c->session);
+	open_waits_close(c);
 	sources_close(&c->recording);
 	if (c->intake.keeper >= 0) {
 		keeper_send(c->intake.keeper, &done, -1);

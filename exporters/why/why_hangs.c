@@ -22,9 +22,33 @@ static const char *name_of(const struct why *y, uint32_t thread, char *buf, size
 	const struct why_thread *t = &y->model.threads[thread];
 
 	if (y->focus != WHY_NONE)
-		return why_thread_text(y, thread, buf, len);
-	snprintf(buf, len, "thread %lld", (long long)(t->tid & 0xffffff));
+		why_thread_text(y, thread, buf, len);
+	else
+		snprintf(buf, len, "thread %lld", (long long)(t->tid & 0xffffff));
 	return buf;
+}
+
+static bool has_ended(const struct why *y, uint32_t thread)
+{
+	const struct why_thread *t = &y->model.threads[thread];
+
+	return t->switches_cnt && t->switches[t->switches_cnt - 1].is_end;
+}
+
+/* "; thread 4 has it" */
+static void put_owner(FILE *out, const struct why *y, const struct why_hang *g)
+{
+	char name[96];
+
+	if (g->owner == WHY_NONE)
+		return;
+	name_of(y, g->owner, name, sizeof(name));
+	if (g->cause.reason != WHY_LOCK)
+		fprintf(out, "; for %s", name);
+	else if (has_ended(y, g->owner))
+		fprintf(out, "; %s had it when it ended", name);
+	else
+		fprintf(out, "; %s has it", name);
 }
 
 /* "deadlock: thread 3 waits for a lock at a.c:5 in one, which thread 4 has; thread 4 waits ..." */
@@ -66,16 +90,14 @@ void why_put_hangs(FILE *out, const struct why *y)
 		fprintf(out, "%25s  %s: ", why_time_text(g->ns, ns),
 			name_of(y, g->thread, name, sizeof(name)));
 		put_cause(out, y, &g->cause);
-		if (g->owner != WHY_NONE)
-			fprintf(out, g->cause.reason == WHY_LOCK ? "; %s has it" : "; for %s",
-				name_of(y, g->owner, name, sizeof(name)));
+		put_owner(out, y, g);
 		fputs(g->is_killed ? "; killed there\n" : "\n", out);
 		lacks_stack |= g->cause.place == PLACE_NONE;
 	}
 	if (h->list_cnt > SHOWN)
 		fprintf(out, "%25zu more threads\n", h->list_cnt - SHOWN);
 	if (lacks_stack)
-		fputs("Not recorded: stacks of waits that never ended (--off-cpu-threshold=80000, "
+		fputs("Not recorded: stacks of waits that never ended (--off-cpu-threshold=80us, "
 		      "before they begin)\n",
 		      out);
 }

@@ -35,7 +35,7 @@ static bool add(struct why_hangs *h, struct why *y, uint32_t thread, uint32_t wa
 		int64_t to)
 {
 	const struct why_thread *t = &y->model.threads[thread];
-	const struct why_open *o = walk_open_wait(&y->model, thread);
+	const struct why_open *o = walk_open_wait(&y->model, thread, from);
 	struct why_hang hang = {
 		.thread = thread, .ns = to - from, .owner = o ? o->owner : WHY_NONE};
 	double sure;
@@ -56,6 +56,39 @@ static bool add(struct why_hangs *h, struct why *y, uint32_t thread, uint32_t wa
 	return true;
 }
 
+/* Of a thread without switches: when its last call ended; INT64_MAX: it goes on after @time. */
+static int64_t last_call(const struct why_thread *t, int64_t time)
+{
+	int64_t last = WHY_NO_TIME;
+
+	for (size_t i = t->calls_cnt; i-- && t->calls[i].end == INT64_MAX;)
+		last = later(last, t->calls[i].start);
+	for (size_t i = t->calls_cnt; i--;)
+		if (t->calls[i].end != INT64_MAX) {
+			last = later(last, t->calls[i].end);
+			break;
+		}
+	return last > time ? INT64_MAX : last;
+}
+
+/* The wait of a thread without switches, which was there at the end, or at the end of its process. */
+static bool add_open(struct why_hangs *h, struct why *y, uint32_t thread, const struct why_open *o)
+{
+	const struct why_thread *t = &y->model.threads[thread];
+	const struct why_process *p = &y->model.processes[t->process];
+	int64_t from = later(later(t->birth, y->model.wall.start), last_call(t, o->time));
+
+	size_t before = h->list_cnt;
+
+	if (from > o->time || (p->end < y->model.wall.end && !p->is_killed))
+		return true;
+	if (!add(h, y, thread, WHY_NONE, from, earlier(later(o->time, y->model.wall.end), p->end)))
+		return false;
+	if (h->list_cnt > before)
+		h->list[before].is_killed = p->is_killed;
+	return true;
+}
+
 static bool find(struct why_hangs *h, struct why *y)
 {
 	const struct why_model *m = &y->model;
@@ -64,8 +97,8 @@ static bool find(struct why_hangs *h, struct why *y)
 		const struct why_thread *t = &m->threads[i];
 		const struct why_switch *last =
 			t->switches_cnt ? &t->switches[t->switches_cnt - 1] : NULL;
-		const struct why_open *o = walk_open_wait(m, i);
-		int64_t end = o ? o->time : m->wall.end;
+		const struct why_open *o = walk_open_wait(m, i, last ? last->time : WHY_NO_TIME);
+		int64_t end = o ? later(o->time, m->wall.end) : m->wall.end;
 		uint32_t killed = last_wait_of_killed(m, t);
 		bool ok = true;
 
@@ -76,7 +109,7 @@ static bool find(struct why_hangs *h, struct why *y)
 			 m->processes[t->process].end >= m->wall.end)
 			ok = add(h, y, i, (uint32_t)t->switches_cnt - 1, last->time, end);
 		else if (!last && o)
-			ok = add(h, y, i, WHY_NONE, 0, end);
+			ok = add_open(h, y, i, o);
 		if (!ok)
 			return false;
 	}

@@ -288,7 +288,7 @@ static int read_losses(struct why_model *m)
 	return rc;
 }
 
-/* timestamp, globalTid, nameId, object, pathId, ownerTid */
+/* timestamp, globalTid, nameId, object, pathId, ownerTid, stackId */
 static bool open_row(struct why_model *m, sqlite3_stmt *stmt)
 {
 	struct why_open o = {
@@ -296,6 +296,7 @@ static bool open_row(struct why_model *m, sqlite3_stmt *stmt)
 		.thread = why_model_thread(m, sqlite3_column_int64(stmt, 1)),
 		.name = why_number(&m->names, sqlite3_column_value(stmt, 2)),
 		.object = why_number(&m->objects, sqlite3_column_value(stmt, 4)),
+		.stack = why_number(&m->stacks, sqlite3_column_value(stmt, 6)),
 		.owner = WHY_NONE,
 		.is_lock = sqlite3_column_type(stmt, 3) != SQLITE_NULL,
 	};
@@ -403,8 +404,8 @@ int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *sco
 		rc = read_losses(m);
 	if (rc == SQLITE_OK)
 		rc = why_rows(db,
-			      "SELECT timestamp, globalTid, nameId, object, pathId, ownerTid FROM "
-			      "SL_OPEN_WAITS",
+			      "SELECT timestamp, globalTid, nameId, object, pathId, ownerTid, "
+			      "stackId FROM SL_OPEN_WAITS ORDER BY timestamp",
 			      open_row, m);
 	find_births(m);
 	return rc;

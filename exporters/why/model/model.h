@@ -35,7 +35,7 @@ struct why_call {
 /* A call of the kernel that a thread was in when the recording ended before it. */
 struct why_open {
 	int64_t time; /* of the look */
-	uint32_t thread, name, object;
+	uint32_t thread, name, object, stack;
 	uint32_t owner; /* number of the thread that it waits for; WHY_NONE: not known */
 	bool is_lock;   /* the owner has a lock */
 };

@@ -332,7 +332,7 @@ static void guess(struct walk *w, const struct at *at, int64_t from, int64_t to)
 static bool hung(struct walk *w, const struct at *at, int64_t from, int64_t to)
 {
 	const struct why_thread *t = &w->m->threads[at->thread];
-	const struct why_open *o = walk_open_wait(w->m, at->thread);
+	const struct why_open *o = walk_open_wait(w->m, at->thread, WHY_NO_TIME);
 	struct why_cause cause = {WHY_BLOCKED, PLACE_NONE, WHY_NONE, WHY_NONE};
 
 	if (!o || t->calls_cnt || t->gpu_cnt || t->system_cnt || t->samples_cnt)

@@ -182,18 +182,22 @@ static const struct why_fault *fault_at(const struct why_thread *t, int64_t time
 	return f;
 }
 
-const struct why_open *walk_open_wait(const struct why_model *m, uint32_t thread)
+const struct why_open *walk_open_wait(const struct why_model *m, uint32_t thread, int64_t from)
 {
-	for (size_t i = 0; i < m->opens_cnt; i++)
+	for (size_t i = m->opens_cnt; i--;)
 		if (m->opens[i].thread == thread)
-			return &m->opens[i];
+			return m->opens[i].time >= from ? &m->opens[i] : NULL;
 	return NULL;
 }
 
 void walk_add_open(struct walk *w, struct why_cause *cause, const struct why_open *o)
 {
+	uint8_t flags;
+
 	if (!o)
 		return;
+	if (cause->place == PLACE_NONE)
+		cause->place = walk_place(w, o->stack, &flags);
 	if (cause->name == WHY_NONE) {
 		cause->name = o->name;
 		cause->object = o->object;
@@ -258,7 +262,8 @@ struct why_cause walk_cause_of_wait(struct walk *w, const struct why_thread *t, 
 	uint32_t reason = cause.reason;
 
 	if (is_open(t, time))
-		walk_add_open(w, &cause, walk_open_wait(w->m, (uint32_t)(t - w->m->threads)));
+		walk_add_open(w, &cause,
+			      walk_open_wait(w->m, (uint32_t)(t - w->m->threads), time));
 	if (cause.reason != reason)
 		*sure = SURE;
 	return cause;

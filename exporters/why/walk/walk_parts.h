@@ -51,8 +51,8 @@ struct why_cause walk_cause_of_call(struct walk *w, const struct why_thread *t,
 /* Why the thread left the CPU at @time. */
 struct why_cause walk_cause_of_wait(struct walk *w, const struct why_thread *t, int64_t time,
 				    bool is_on_disk, double *sure);
-/* The row of the look at a thread whose last wait did not end; NULL: there is none. */
-const struct why_open *walk_open_wait(const struct why_model *m, uint32_t thread);
+/* The last look at the thread, if it waited in a call then, and has since @from; NULL: there is none. */
+const struct why_open *walk_open_wait(const struct why_model *m, uint32_t thread, int64_t from);
 /* What that row adds to @cause; NULL: nothing. */
 void walk_add_open(struct walk *w, struct why_cause *cause, const struct why_open *o);
 /* The place of the innermost range of a thread at @time; PLACE_NONE: none. */

@@ -1,6 +1,7 @@
 #!/bin/sh
 # hang.t - sightline why of programs that hang: each thread that waits at the end has a line, with what it waits for, and threads that wait
-# for each other are named first; when the recording ends, after a kill, and of a process that hung before sightline attach came.
+# for each other are named first; when the recording ends, after a kill, and of a process that hung before sightline attach came; the same
+# without eBPF and without an option.
 # shellcheck disable=SC2016
 . tests/lib.sh
 command -v gcc >/dev/null || skip_all 'gcc is not installed (package gcc)'
@@ -22,11 +23,13 @@ static pthread_barrier_t both, three;
 static void *first(void *x) { pthread_mutex_lock(&a); pthread_barrier_wait(&both); pthread_mutex_lock(&b); return x; } /* FIRST */
 static void *second(void *x) { pthread_mutex_lock(&b); pthread_barrier_wait(&both); pthread_mutex_lock(&a); return x; } /* SECOND */
 static void *wants(void *x) { pthread_mutex_lock(&a); return x; }
+static void *ends(void *x) { pthread_mutex_lock(&a); return x; }
 static void *party(void *x) { pthread_barrier_wait(&three); return x; } /* PARTY */
 static void fill(int fd) { char page[65536]; memset(page, 1, sizeof(page)); for (;;) if (write(fd, page, sizeof(page)) < 0) exit(1); } /* FULL */
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
+	pthread_mutexattr_t robust;
 	pthread_t t, u;
 	int to[2], from[2], fd;
 	pthread_barrier_init(&both, NULL, 2);
@@ -40,6 +43,14 @@ int main(int argc, char **argv)
 		pthread_join(t, NULL);
 	} else if (!strcmp(how, "self")) {
 		pthread_mutex_lock(&a); pthread_mutex_lock(&a);
+	} else if (!strcmp(how, "dead")) {
+		pthread_create(&t, NULL, ends, NULL); pthread_join(t, NULL);
+		pthread_mutex_lock(&a); /* DEAD */
+	} else if (!strcmp(how, "robust")) {
+		pthread_mutexattr_init(&robust); pthread_mutexattr_setrobust(&robust, PTHREAD_MUTEX_ROBUST);
+		pthread_mutex_init(&a, &robust);
+		pthread_mutex_lock(&a); pthread_create(&t, NULL, wants, NULL);
+		pthread_join(t, NULL); /* ROBUST */
 	} else if (!strcmp(how, "barrier")) {
 		pthread_create(&t, NULL, party, NULL);
 		pthread_barrier_wait(&three);
@@ -91,10 +102,60 @@ is "$(hang barrier)" "QUEUE - $(line PARTY) - - -
 QUEUE - $(line 'pthread_barrier_wait(&three);$') - - -" 'a barrier with a missing party: both threads, and no deadlock'
 is "$(hang pipes)" "PIPE pipe $(line FULL) - - -
 PIPE pipe $(line FULL) - - -" 'full pipes: both processes'
-is "$(hang file | grep -v CHILD)" "LOCK file $(line 'fd = open("file", O_RDWR)') - - -" 'a lock on a file: the file is named'
+is "$(hang file | grep -v CHILD)" "LOCK file $(line 'fd = open("file", O_RDWR)') by $(line 'wait(NULL)') - -" 'a lock on a file: the file is named, and the process that has it'
+check 'a lock on a file: the text has its owner' grep -q 'waiting for a lock, flock of .*/file at hang.c:.*; main thread has it$' file.txt
+is "$(hang dead)" "LOCK - $(line DEAD) by ? - -" 'a lock of a dead thread: it has an owner'
+check 'a lock of a dead thread: the text says that it has ended' grep -q 'waiting for a lock, futex at hang.c:.* thread [0-9]* had it when it ended$' dead.txt
+is "$(hang robust)" "LOCK - $(line '\*wants') by $(line "ROBUST \*/") deadlock -
+JOIN - $(line "ROBUST \*/") by $(line '\*wants') deadlock -" 'a robust lock and join: a cycle'
 is "$(hang child | awk '{ print $1 }' | sort | tr '\n' ' ')" 'CHILD SIGNAL ' 'a child that is not reaped: it waits for a signal, its parent for it'
 
+# ---- without eBPF, and without an option ----
+bare_hang() { # HOW
+	"$PROG/denied" bpf "$BIN" profile -f true -d 2 -o "bare_$1" ./hang "$1" >log 2>&1
+	"$BIN" why -f json "bare_$1.sqlite" >"$1.json"
+	"$PY" waits.py "$1.json" 2>&1
+}
+is "$(bare_hang locks)" "LOCK - $F by $S deadlock -
+LOCK - $S by $F deadlock -
+JOIN - $(line 'pthread_join(t') by $F - -" 'two locks without eBPF: lines and owners'
+is "$(bare_hang file | grep -v CHILD)" "LOCK file $(line 'fd = open("file", O_RDWR)') by $(line 'wait(NULL)') - -" 'a lock on a file without eBPF: line and owner'
+is "$(bare_hang pipes)" "PIPE pipe $(line FULL) - - -
+PIPE pipe $(line FULL) - - -" 'full pipes without eBPF: both lines'
+cat >dead.py <<'END_PY'
+import threading, time
+a, b = threading.Lock(), threading.Lock()
+def one():
+    with a:
+        time.sleep(0.2)
+        b.acquire()  # ONE
+def two():
+    with b:
+        time.sleep(0.2)
+        a.acquire()  # TWO
+threads = [threading.Thread(target=f) for f in (one, two)]
+for t in threads: t.start()
+for t in threads: t.join()  # JOIN
+END_PY
+"$PROG/denied" bpf "$BIN" profile -f true -d 2 -o locks_py "$PY" dead.py >log 2>&1
+"$BIN" why locks_py.sqlite >locks_py.txt
+for mark in ONE TWO; do
+	check "two locks of Python without eBPF: the line of thread $mark" grep -q "at dead.py:$(grep -n "# $mark" dead.py | cut -d: -f1) in" locks_py.txt || diag <locks_py.txt
+done
+
 # ---- killed ----
+rm -f ready
+"$PROG/denied" bpf "$BIN" profile -f true -o bare_killed ./hang locks >log 2>&1 &
+job=$!
+wait_for 20 test -e ready
+T=$(pgrep -P $job -x hang)
+sleep 3
+kill -KILL "$T"
+wait $job 2>/dev/null
+"$BIN" why -f json bare_killed.sqlite >killed.json
+is "$("$PY" waits.py killed.json 2>&1 | awk '{ print $1, $3, $5, $6 }')" "LOCK $F $S deadlock
+LOCK $S $F deadlock
+JOIN $(line 'pthread_join(t') $F -" 'killed without eBPF: lines and owners as they were looked at while it ran'
 rm -f ready
 "$BIN" profile -f true --off-cpu-threshold=80000 -o killed ./hang locks >log 2>&1 &
 job=$!
@@ -116,7 +177,7 @@ sleep 0.3
 "$BIN" attach -p $T -d 2 -f true -o attached >log 2>&1
 is $? 0 'attach to a process that hangs: it ends'
 "$BIN" why attached.sqlite >attached.txt 2>err
-check 'attach to a process that hangs: the deadlock is named' grep -q '^Deadlock: thread .* waiting for a lock, futex, which thread .* has; thread .* which thread' attached.txt
+check 'attach to a process that hangs: the deadlock is named' grep -q '^Deadlock: thread .* waiting for a lock, futex at hang.c:.*, which thread .* has; thread .* at hang.c:.*, which thread' attached.txt
 check 'attach to a process that hangs: the main thread waits for one of them to end' grep -q "thread $T: waiting for a thread to end" attached.txt
 kill -KILL $T
 

@@ -4,13 +4,20 @@
 #define THIRD  102
 #define FOURTH 103
 
-/* In a call of the kernel at the end of the recording, at 5000; 0: no owner, no lock. */
-static void open_wait(int tid, const char *name, int lock, int owner, const char *path)
+/* In a call of the kernel at @time; 0: no owner, no lock. */
+static void looked_at(int tid, double time, const char *name, int lock, int owner, const char *path,
+		      const char *stack)
 {
 	sql("INSERT INTO SL_OPEN_WAITS VALUES (%lld, %lld, %d, nullif(%d, 0), nullif(%d, 0), "
-	    "nullif(%lld, 0))",
-	    ns_of(5000), tid_of(tid), text_id(name), lock, path ? text_id(path) : 0,
-	    owner ? tid_of(owner) : 0);
+	    "nullif(%lld, 0), nullif(%d, 0))",
+	    ns_of(time), tid_of(tid), text_id(name), lock, path ? text_id(path) : 0,
+	    owner ? tid_of(owner) : 0, stack_id(stack));
+}
+
+/* At the end of the recording, at 5000. */
+static void open_wait(int tid, const char *name, int lock, int owner, const char *path)
+{
+	looked_at(tid, 5000, name, lock, owner, path, NULL);
 }
 
 /* A thread that leaves its CPU at @time for good, with a stack. */
@@ -221,6 +228,73 @@ static void thread_with_samples_waits_for_a_part_at_most(void **state)
 	ask();
 	assert_near(of_reason(WHY_LOCK), 0);
 }
+/* ---- looks ---- */
+
+/* The wait has no stack of its own; the last look counts. */
+static void stack_of_the_look_is_the_place(void **state)
+{
+	(void)state;
+	five_seconds();
+	runs(OTHER, 0, 100);
+	looked_at(OTHER, 1200, "futex", 7, THIRD, NULL, L(1));
+	looked_at(OTHER, 5000, "futex", 8, MAIN, NULL, L(2));
+	ask();
+	assert_string_equal(waits(), "101 LOCK futex at a.py:2 in f2 for 100 4900\n");
+}
+
+static void stack_of_the_wait_goes_before_that_of_the_look(void **state)
+{
+	(void)state;
+	five_seconds();
+	hangs(OTHER, 100, L(1));
+	looked_at(OTHER, 5000, "futex", 7, MAIN, NULL, L(2));
+	ask();
+	assert_string_equal(waits(), "101 LOCK futex at a.py:1 in f1 for 100 4900\n");
+}
+
+/* The look at 1200 was at an earlier wait. */
+static void look_at_an_earlier_wait_does_not_count(void **state)
+{
+	(void)state;
+	five_seconds();
+	runs(OTHER, 0, 100);
+	runs(OTHER, 1300, 1400);
+	looked_at(OTHER, 1200, "futex", 7, MAIN, NULL, L(1));
+	ask();
+	assert_string_equal(waits(), "101 BLOCKED 3600\n");
+}
+
+/* Without switches: since the last call; a call after the look shows that the thread went on. */
+static void wait_without_switches_begins_after_the_last_call(void **state)
+{
+	(void)state;
+	report(5000);
+	call(MAIN, "write", 10, 1000, NULL);
+	call(OTHER, "write", 10, 1000, NULL);
+	call(OTHER, "write", 3000, 3001, NULL);
+	call(THIRD, "write", 10, 4100, NULL);
+	looked_at(MAIN, 5000, "wait4", 0, 0, NULL, L(1));
+	looked_at(OTHER, 2500, "futex", 7, MAIN, NULL, L(2));
+	looked_at(THIRD, 5000, "futex", 7, MAIN, NULL, L(3));
+	ask();
+	assert_string_equal(waits(), "100 CHILD wait4 at a.py:1 in f1 4000\n");
+}
+
+/* The process is killed at 4000, long after the look. */
+static void look_before_a_kill_counts_without_switches(void **state)
+{
+	(void)state;
+	report(5000);
+	process(CHILD, MAIN, 500, 4000);
+	process(300, MAIN, 500, 4000);
+	sql("UPDATE SL_PROCESS_TREE SET exitStatus = 9 WHERE globalPid = %lld", pid_of(CHILD));
+	looked_at(CHILD, 2000, "futex", 7, 201, NULL, L(1));
+	looked_at(300, 2000, "futex", 7, 301, NULL, L(2));
+	ask();
+	assert_string_equal(waits(), "200 LOCK futex at a.py:1 in f1 for 201 killed 3500\n");
+}
+
+/* ---- killed ---- */
 
 static void ended(int tid, double time)
 {
@@ -302,6 +376,11 @@ int main(void)
 		TEST(look_at_the_end_is_not_about_waits_before),
 		TEST(thread_without_events_waits_in_the_parts),
 		TEST(thread_with_samples_waits_for_a_part_at_most),
+		TEST(stack_of_the_look_is_the_place),
+		TEST(stack_of_the_wait_goes_before_that_of_the_look),
+		TEST(look_at_an_earlier_wait_does_not_count),
+		TEST(wait_without_switches_begins_after_the_last_call),
+		TEST(look_before_a_kill_counts_without_switches),
 		TEST(wait_in_which_the_process_is_killed_never_ended),
 		TEST(process_that_ends_by_itself_does_not_hang),
 		TEST(thread_that_ends_by_itself_does_not_hang),
