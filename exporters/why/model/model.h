@@ -281,10 +281,11 @@ static inline const struct why_call *why_launch_call(const struct why_model *m,
 size_t why_last(const void *list, size_t cnt, size_t size, int64_t time);
 /* The object of a call; NULL: not recorded, or @c is NULL. */
 const struct why_object *why_object_of(const struct why_thread *t, const struct why_call *c);
-/* Names of objects in uses: a lock of a process by its address, a pipe by the number of its path, a socket by its file. */
+/* Names of objects in uses: a lock of a process by its address, a pipe by the number of its path, a socket or an eventfd by its file; signals. */
 uint64_t why_lock_key(uint32_t process, int64_t address);
 uint64_t why_pipe_key(uint32_t object);
-uint64_t why_socket_key(int64_t file);
+uint64_t why_file_key(int64_t file);
+uint64_t why_signal_key(void);
 /* The last use of @object, one of @does, by a thread other than @thread, that begins by @to and ends after @from; NULL: none. */
 const struct why_use *why_last_use(const struct why_model *m, uint64_t object, uint32_t does,
 				   uint32_t thread, int64_t from, int64_t to);

@@ -102,6 +102,11 @@ int why_read_objects(struct why_model *m)
 				"SL_SOCKETS)",
 				object_row, m);
 	if (rc == SQLITE_OK && m->follows_calls)
+		rc = sql_values(m->db, "globalTid, start, fileAccessId, NULL",
+				"OSRT_API WHERE fileAccessId IS NOT NULL AND pathId IN (SELECT id "
+				"FROM StringIds WHERE value = 'anon_inode:[eventfd]')",
+				object_row, m);
+	if (rc == SQLITE_OK && m->follows_calls)
 		rc = sql_values(m->db, "globalTid, start, returnValue",
 				"OSRT_API WHERE returnValue > 0 AND nameId IN (SELECT nameId FROM "
 				"SL_FUNCTION_KINDS JOIN StringIds ON id = nameId WHERE waits = "

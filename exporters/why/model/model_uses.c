@@ -15,8 +15,8 @@
 
 /* In the columns of SL_FUNCTION_KINDS; 0: nothing that others wait for. */
 struct function {
-	uint32_t of_lock, of_file; /* enum why_does */
-	bool is_semaphore;
+	uint32_t of_lock, of_file;  /* enum why_does */
+	bool is_semaphore, is_kill; /* is_kill: sends a signal */
 };
 
 struct reader {
@@ -35,12 +35,17 @@ uint64_t why_pipe_key(uint32_t object)
 	return hash_join(2, object);
 }
 
-uint64_t why_socket_key(int64_t file)
+uint64_t why_signal_key(void)
+{
+	return hash_join(4, 0);
+}
+
+uint64_t why_file_key(int64_t file)
 {
 	return hash_join(3, (uint64_t)file);
 }
 
-/* nameId, waits, sends, io, name */
+/* nameId, waits, sends, reads, a semaphore's, sends a signal */
 static int function_row(void *ctx, sqlite3_stmt *stmt)
 {
 	const struct reader *r = ctx;
@@ -60,6 +65,7 @@ static int function_row(void *ctx, sqlite3_stmt *stmt)
 	else if (sqlite3_column_int(stmt, 3))
 		f->of_file = DOES_RECEIVE;
 	f->is_semaphore = sqlite3_column_int(stmt, 4);
+	f->is_kill = sqlite3_column_int(stmt, 5);
 	return SQLITE_OK;
 }
 
@@ -92,7 +98,7 @@ static bool add_object(const struct reader *r, uint32_t thread, const struct why
 	const struct function *f = &r->functions[why_what(r->m, c)->name];
 
 	if (f->of_file)
-		return add(r->m, why_socket_key(o->object), c, thread, f->of_file);
+		return add(r->m, why_file_key(o->object), c, thread, f->of_file);
 	return add(r->m, why_lock_key(r->m->threads[thread].process, o->object), c, thread,
 		   f->of_lock) &&
 	       (!f->is_semaphore ||
@@ -112,6 +118,9 @@ static bool add_thread(const struct reader *r, uint32_t thread)
 			k++;
 		if (k < t->objects_cnt && t->objects[k].start == c->start &&
 		    !add_object(r, thread, c, &t->objects[k]))
+			return false;
+		if (r->functions[what->name].is_kill &&
+		    !add(r->m, why_signal_key(), c, thread, DOES_SIGNAL))
 			return false;
 		if (what->object != WHY_NONE && r->is_pipe[what->object] &&
 		    !add(r->m, why_pipe_key(what->object), c, thread,
@@ -142,7 +151,8 @@ int why_read_uses(struct why_model *m)
 	if (rc == SQLITE_OK)
 		rc = sql_rows(m->db,
 			      "SELECT nameId, waits, sends, io = 3, value LIKE 'sem\\_%' ESCAPE "
-			      "'\\' FROM SL_FUNCTION_KINDS JOIN StringIds ON id = nameId",
+			      "'\\', value IN ('kill', 'killpg', 'tgkill', 'pthread_kill', "
+			      "'sigqueue') FROM SL_FUNCTION_KINDS JOIN StringIds ON id = nameId",
 			      function_row, &r);
 	m->does = calloc(m->names.cnt + 1, 1);
 	if (!m->does)

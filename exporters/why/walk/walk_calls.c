@@ -176,7 +176,7 @@ static void by_socket(const struct why_model *m, uint32_t thread, const struct w
 	const struct why_use *last = NULL;
 
 	for (; i < m->ends_cnt && m->ends[i].file == o->object; i++) {
-		const struct why_use *u = why_last_use(m, why_socket_key(m->ends[i].other), does,
+		const struct why_use *u = why_last_use(m, why_file_key(m->ends[i].other), does,
 						       thread, from, wake->woken);
 
 		if (u && (!last || u->start > last->start))
@@ -185,7 +185,7 @@ static void by_socket(const struct why_model *m, uint32_t thread, const struct w
 	by_use(wake, last, from);
 }
 
-/* Of a call on a pipe or a socket. */
+/* Of a call on a pipe, a socket, or an eventfd, which is its own other end. */
 static void by_end(struct walk *w, uint32_t thread, const struct why_call *c, uint32_t reason,
 		   int64_t from, struct why_wake *wake)
 {
@@ -195,6 +195,10 @@ static void by_end(struct walk *w, uint32_t thread, const struct why_call *c, ui
 
 	if (reason == WHY_PIPE && why_what(m, c)->object != WHY_NONE)
 		by_pipe(m, thread, c, does, from, wake);
+	else if (o && reason == WHY_POLL)
+		by_use(wake,
+		       why_last_use(m, why_file_key(o->object), does, thread, from, wake->woken),
+		       from);
 	else if (o)
 		by_socket(m, thread, o, does, from, wake);
 }
@@ -207,11 +211,16 @@ static void by_poll(struct walk *w, uint32_t thread, const struct why_call *c, i
 	const struct why_call *next = c + 1;
 	uint32_t reason;
 
+	if (does_of(w->m, c) == DOES_RECEIVE) {
+		by_end(w, thread, c, WHY_POLL, from, wake);
+		return;
+	}
 	if (!why_what(w->m, c)->has_result || next >= t->calls + t->calls_cnt ||
 	    next->start - c->end > READ_SLACK || does_of(w->m, next) == DOES_SEND)
 		return;
 	reason = reason_of_call(w, next);
-	if (reason == WHY_PIPE || reason == WHY_SOCKET || reason == WHY_SOCKET_ANY)
+	if (reason == WHY_PIPE || reason == WHY_SOCKET || reason == WHY_SOCKET_ANY ||
+	    reason == WHY_POLL)
 		by_end(w, thread, next, reason, from, wake);
 }
 
@@ -242,6 +251,11 @@ void walk_wake_by_call(struct walk *w, uint32_t thread, const struct why_call *c
 		break;
 	case WHY_POLL:
 		by_poll(w, thread, c, from, wake);
+		break;
+	case WHY_SIGNAL:
+		by_use(wake,
+		       why_last_use(w->m, why_signal_key(), DOES_SIGNAL, thread, from, wake->woken),
+		       from);
 		break;
 	default:
 		break;

@@ -275,6 +275,50 @@ static void poll_leads_to_the_writer_of_what_is_read_next(void **state)
 	assert_string_equal(place_of_part(WHY_SLEEP), "a.py:2 in f2");
 }
 
+/* Both threads have one file. */
+static void poll_of_an_eventfd_leads_to_the_writer(void **state)
+{
+	(void)state;
+	main_waits_in("epoll_wait",
+		      (struct call_row){.path = "anon_inode:[eventpoll]", .file = 1, .result = 1});
+	others_sleep();
+	call(OTHER, "write", 29.5, 29.6, NULL, .path = "anon_inode:[eventfd]", .file = 2,
+	     .result = 8);
+	call(THIRD, "write", 29.7, 29.8, NULL, .path = "anon_inode:[eventfd]", .file = 3,
+	     .result = 8);
+	call(MAIN, "read", 30.5, 30.6, NULL, .path = "anon_inode:[eventfd]", .file = 2,
+	     .result = 8);
+	ask();
+	assert_string_equal(place_of_part(WHY_SLEEP), "a.py:2 in f2");
+}
+
+static void read_of_an_eventfd_leads_to_the_writer(void **state)
+{
+	(void)state;
+	main_waits_in("read",
+		      (struct call_row){.path = "anon_inode:[eventfd]", .file = 2, .result = 8});
+	others_sleep();
+	call(OTHER, "write", 29.5, 29.6, NULL, .path = "anon_inode:[eventfd]", .file = 2,
+	     .result = 8);
+	call(THIRD, "write", 29.7, 29.8, NULL, .path = "anon_inode:[eventfd]", .file = 3,
+	     .result = 8);
+	ask();
+	assert_string_equal(place_of_part(WHY_SLEEP), "a.py:2 in f2");
+	assert_near(sure_of_sleep(), 0.7);
+}
+
+static void signal_leads_to_the_thread_that_sent_one(void **state)
+{
+	(void)state;
+	main_waits_in("sigwait", (struct call_row){0});
+	others_sleep();
+	call(THIRD, "kill", 3, 3.1, NULL, 0);
+	call(OTHER, "pthread_kill", 29.5, 29.6, NULL, 0);
+	ask();
+	assert_string_equal(place_of_part(WHY_SLEEP), "a.py:2 in f2");
+	assert_near(sure_of_sleep(), 0.7);
+}
+
 static void poll_that_timed_out_leads_nowhere(void **state)
 {
 	(void)state;
@@ -360,6 +404,9 @@ int main(void)
 		TEST(end_of_a_pipe_leads_to_the_child_that_ended),
 		TEST(socket_leads_to_its_other_end),
 		TEST(poll_leads_to_the_writer_of_what_is_read_next),
+		TEST(poll_of_an_eventfd_leads_to_the_writer),
+		TEST(read_of_an_eventfd_leads_to_the_writer),
+		TEST(signal_leads_to_the_thread_that_sent_one),
 		TEST(poll_that_timed_out_leads_nowhere),
 		TEST(chain_without_switches),
 		TEST(child_without_events_is_not_followed),
