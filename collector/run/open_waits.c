@@ -176,8 +176,36 @@ static bool is_for_file_lock(const struct open_call *c)
 	       (c->number == SYS_fcntl && (c->args[1] == F_SETLKW || c->args[1] == F_OFD_SETLKW));
 }
 
+/* The child of @pid that lives, where there is one alone; 0: there are none, or several. */
+static uint32_t only_child(const struct collector *c, uint32_t pid)
+{
+	uint32_t child = 0;
+
+	for (const struct proc *p = c->model.procs; p; p = p->links.next) {
+		if (p->flags.is_gone || p->parent_pid != pid)
+			continue;
+		if (child)
+			return 0;
+		child = p->pid;
+	}
+	return child;
+}
+
+/* The process that a call waits for; 0: not known, or it waits for none. */
+static uint32_t awaited_process(const struct collector *collector, const struct open_call *c)
+{
+	if (c->number == SYS_wait4 && (int32_t)c->args[0] > 0)
+		return (uint32_t)c->args[0];
+	if (c->number == SYS_waitid && c->args[0] == P_PID)
+		return (uint32_t)c->args[1];
+	if ((c->number == SYS_wait4 && (int32_t)c->args[0] == -1) ||
+	    (c->number == SYS_waitid && c->args[0] == P_ALL))
+		return only_child(collector, c->pid);
+	return 0;
+}
+
 /* globalTid of the thread that the wait is for; DB_NULL: not known. *@lock: address of a lock, or inode of a locked file. */
-static int64_t owner_of(const struct open_call *c, int64_t *lock)
+static int64_t owner_of(const struct collector *collector, const struct open_call *c, int64_t *lock)
 {
 	bool is_lock = false;
 	uint32_t tid;
@@ -194,11 +222,8 @@ static int64_t owner_of(const struct open_call *c, int64_t *lock)
 			*lock = (int64_t)c->args[0];
 		return GLOBAL_TID(c->pid, tid);
 	}
-	if (c->number == SYS_wait4 && (int32_t)c->args[0] > 0)
-		return GLOBAL_TID(c->args[0], c->args[0]);
-	if (c->number == SYS_waitid && c->args[0] == P_PID)
-		return GLOBAL_TID(c->args[1], c->args[1]);
-	return DB_NULL;
+	tid = awaited_process(collector, c);
+	return tid ? GLOBAL_TID(tid, tid) : DB_NULL;
 }
 
 /* Of a thread that waits in the same call still, once its stack is read. */
@@ -235,7 +260,7 @@ static void write_call(struct collector *c, const struct open_call *call, bool w
 	if (call->number >= 0) {
 		name = sched_call_name((unsigned)call->number, false, buffer);
 		row.pathId = path_of(c, call);
-		row.ownerTid = owner_of(call, &row.object);
+		row.ownerTid = owner_of(c, call, &row.object);
 		row.stackId = with_stack ? stack_of(c, call) : DB_NULL;
 	}
 	row.nameId = db_string(c->report.db, name, strlen(name));

@@ -204,7 +204,7 @@ void walk_add_open(struct walk *w, struct why_cause *cause, const struct why_ope
 	}
 	if (cause->reason != WHY_BLOCKED && cause->reason != WHY_QUEUE)
 		return;
-	if (o->owner != WHY_NONE && o->is_lock)
+	if (o->is_lock)
 		cause->reason = WHY_LOCK;
 	else if (o->owner != WHY_NONE &&
 		 w->m->threads[o->owner].process == w->m->threads[o->thread].process)

@@ -61,6 +61,10 @@ int main(int argc, char **argv)
 	} else if (!strcmp(how, "child")) {
 		if (!fork()) { pause(); _exit(0); }
 		wait4(-1, &fd, 0, NULL);
+	} else if (!strcmp(how, "record")) {
+		fd = open("file", O_CREAT | O_RDWR, 0644); fcntl(fd, F_SETLKW, &(struct flock){.l_type = F_WRLCK});
+		if (!fork()) { fcntl(fd, F_SETLKW, &(struct flock){.l_type = F_WRLCK}); _exit(0); } /* RECORD */
+		pause(); /* PAUSE */
 	} else if (!strcmp(how, "file")) {
 		fd = open("file", O_CREAT | O_RDWR, 0644); flock(fd, LOCK_EX);
 		if (!fork()) { fd = open("file", O_RDWR); flock(fd, LOCK_EX); _exit(0); }
@@ -102,8 +106,10 @@ is "$(hang barrier)" "QUEUE - $(line PARTY) - - -
 QUEUE - $(line 'pthread_barrier_wait(&three);$') - - -" 'a barrier with a missing party: both threads, and no deadlock'
 is "$(hang pipes)" "PIPE pipe $(line FULL) - - -
 PIPE pipe $(line FULL) - - -" 'full pipes: both processes'
-is "$(hang file | grep -v CHILD)" "LOCK file $(line 'fd = open("file", O_RDWR)') by $(line 'wait(NULL)') - -" 'a lock on a file: the file is named, and the process that has it'
-check 'a lock on a file: the text has its owner' grep -q 'waiting for a lock, flock of .*/file at hang.c:.*; main thread has it$' file.txt
+is "$(hang file)" "LOCK file $(line 'fd = open("file", O_RDWR)') by $(line 'wait(NULL)') deadlock -
+CHILD - $(line 'wait(NULL)') by $(line 'fd = open("file", O_RDWR)') deadlock -" 'a lock on a file and a wait for the child: a cycle of two processes'
+is "$(hang record | grep LOCK)" "LOCK file $(line 'RECORD \*/') by $(line 'PAUSE \*/') - -" 'a lock on a part of a file: the process that has it'
+check 'a lock on a file: the text has its owner' grep -q 'waiting for a lock, flock of .*/file at hang.c:.*; main thread has it$' file.txt || diag <file.txt
 is "$(hang dead)" "LOCK - $(line DEAD) by ? - -" 'a lock of a dead thread: it has an owner'
 check 'a lock of a dead thread: the text says that it has ended' grep -q 'waiting for a lock, futex at hang.c:.* thread [0-9]* had it when it ended$' dead.txt
 is "$(hang robust)" "LOCK - $(line '\*wants') by $(line "ROBUST \*/") deadlock -
@@ -119,7 +125,7 @@ bare_hang() { # HOW
 is "$(bare_hang locks)" "LOCK - $F by $S deadlock -
 LOCK - $S by $F deadlock -
 JOIN - $(line 'pthread_join(t') by $F - -" 'two locks without eBPF: lines and owners'
-is "$(bare_hang file | grep -v CHILD)" "LOCK file $(line 'fd = open("file", O_RDWR)') by $(line 'wait(NULL)') - -" 'a lock on a file without eBPF: line and owner'
+is "$(bare_hang file | grep -v CHILD)" "LOCK file $(line 'fd = open("file", O_RDWR)') by $(line 'wait(NULL)') deadlock -" 'a lock on a file without eBPF: line and owner'
 is "$(bare_hang pipes)" "PIPE pipe $(line FULL) - - -
 PIPE pipe $(line FULL) - - -" 'full pipes without eBPF: both lines'
 cat >dead.py <<'END_PY'
