@@ -91,6 +91,7 @@ static void wait_for_a_child_leads_to_the_one_that_ended(void **state)
 	process(CHILD, MAIN, 5, 29);
 	process(300, MAIN, 5, 40.5);
 	process(400, CHILD, 5, 29.5);
+	process(500, MAIN, 5, 29.8); /* of which no thread is known */
 	sleeps(CHILD, 6, 28, L(2));
 	sleeps(300, 6, 28, L(3));
 	sleeps(400, 6, 28, L(4));
