@@ -56,31 +56,37 @@ static bool add(struct why_hangs *h, struct why *y, uint32_t thread, uint32_t wa
 	return true;
 }
 
-/* Of a thread without switches: when its last call ended; INT64_MAX: it goes on after @time. */
-static int64_t last_call(const struct why_thread *t, int64_t time)
+/*
+ * Of a thread without switches: since when it has waited at the look @o; INT64_MAX: it went on afterwards. What it did after the last
+ * look of all, with which the recording ended, does not count.
+ */
+static int64_t waits_since(const struct why_model *m, const struct why_thread *t,
+			   const struct why_open *o)
 {
-	int64_t last = WHY_NO_TIME;
+	bool is_last = o->time == m->opens[m->opens_cnt - 1].time;
+	size_t i = why_last(t->calls, t->calls_cnt, sizeof(*t->calls), o->time);
+	const struct why_call *c = i < t->calls_cnt ? &t->calls[i] : NULL;
+	int64_t born = later(t->birth, m->wall.start);
 
-	for (size_t i = t->calls_cnt; i-- && t->calls[i].end == INT64_MAX;)
-		last = later(last, t->calls[i].start);
-	for (size_t i = t->calls_cnt; i--;)
-		if (t->calls[i].end != INT64_MAX) {
-			last = later(last, t->calls[i].end);
-			break;
-		}
-	return last > time ? INT64_MAX : last;
+	if (!is_last && (c ? i + 1 < t->calls_cnt : t->calls_cnt))
+		return INT64_MAX;
+	if (!c)
+		return born;
+	if (c->end <= o->time)
+		return later(born, c->end);
+	return is_last || c->end == INT64_MAX ? later(born, c->start) : INT64_MAX;
 }
 
-/* The wait of a thread without switches, which was there at the end, or at the end of its process. */
+/* The wait of a thread without switches, which was there at the end, or when its process was killed. */
 static bool add_open(struct why_hangs *h, struct why *y, uint32_t thread, const struct why_open *o)
 {
 	const struct why_thread *t = &y->model.threads[thread];
 	const struct why_process *p = &y->model.processes[t->process];
-	int64_t from = later(later(t->birth, y->model.wall.start), last_call(t, o->time));
-
+	int64_t from = waits_since(&y->model, t, o);
 	size_t before = h->list_cnt;
 
-	if (from > o->time || (p->end < y->model.wall.end && !p->is_killed))
+	/* It ended by itself after the look. */
+	if (from > o->time || (p->end != INT64_MAX && p->end > o->time && !p->is_killed))
 		return true;
 	if (!add(h, y, thread, WHY_NONE, from, earlier(later(o->time, y->model.wall.end), p->end)))
 		return false;

@@ -280,6 +280,33 @@ static void wait_without_switches_begins_after_the_last_call(void **state)
 	assert_string_equal(waits(), "100 CHILD wait4 at a.py:1 in f1 4000\n");
 }
 
+/* The end of the recording ends the wait. */
+static void call_around_the_last_look_is_the_wait(void **state)
+{
+	(void)state;
+	report(5000);
+	sql("UPDATE SL_PROCESS_TREE SET end = NULL");
+	call(MAIN, "wait", 10, 5001, NULL);
+	call(OTHER, "read", 20, 4000, NULL);
+	call(MAIN, "write", 5002, 5003, NULL);
+	looked_at(MAIN, 2000, "wait4", 0, 0, NULL, NULL);
+	looked_at(OTHER, 2000, "read", 0, 0, "pipe:[1]", NULL);
+	looked_at(MAIN, 5000, "wait4", 0, 0, NULL, L(1));
+	ask();
+	assert_string_equal(waits(), "100 CHILD wait4 at a.py:1 in f1 4990\n");
+}
+
+/* The last look was at a wait of two seconds. */
+static void wait_of_a_program_that_ends_later_is_none(void **state)
+{
+	(void)state;
+	report(5000);
+	call(MAIN, "wait", 10, 4000, NULL);
+	looked_at(MAIN, 2000, "wait4", 0, 0, NULL, NULL);
+	ask();
+	assert_string_equal(waits(), "");
+}
+
 /* The process is killed at 4000, long after the look. */
 static void look_before_a_kill_counts_without_switches(void **state)
 {
@@ -380,6 +407,8 @@ int main(void)
 		TEST(stack_of_the_wait_goes_before_that_of_the_look),
 		TEST(look_at_an_earlier_wait_does_not_count),
 		TEST(wait_without_switches_begins_after_the_last_call),
+		TEST(call_around_the_last_look_is_the_wait),
+		TEST(wait_of_a_program_that_ends_later_is_none),
 		TEST(look_before_a_kill_counts_without_switches),
 		TEST(wait_in_which_the_process_is_killed_never_ended),
 		TEST(process_that_ends_by_itself_does_not_hang),
