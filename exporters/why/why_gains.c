@@ -123,7 +123,10 @@ static void put_place(FILE *out, const struct why *y, const struct why_gain *g)
 		const struct why_culprit *c = &y->culprits[g->culprit];
 
 		fputs(" of ", out);
-		text_put_people(out, why_thread_text(y, c->part.thread, name, sizeof(name)));
+		text_put_people(out,
+				c->process == y->model.threads[y->focus].process
+					? why_thread_text(y, c->part.thread, name, sizeof(name))
+					: why_command(y, c->process, name, sizeof(name)));
 		why_put_call(out, y, &c->part.cause);
 	} else if (place) {
 		fputs(" at ", out);

@@ -129,7 +129,8 @@ static void put_who(FILE *out, const struct why *y, const struct why_culprit *c)
 	text_put_people(out, c->process == y->model.threads[y->focus].process
 				     ? why_thread_text(y, c->part.thread, buf, sizeof(buf))
 				     : why_command(y, c->process, buf, sizeof(buf)));
-	fputs(", no stack", out);
+	if (c->part.cause.place == PLACE_NONE)
+		fputs(", no stack", out);
 }
 
 /* @ns: the time by which lines are ranked. */

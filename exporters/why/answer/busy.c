@@ -131,11 +131,16 @@ int why_find_busy(struct why_busy *b, struct why *y)
 		uint32_t r = l->cause.reason;
 
 		/* A thread of the root that waits on the root's behalf is an answer. */
-		if ((is_wait_for_others(r) && (!l->hop || l->process != root)) ||
-		    (r == WHY_SLEEP && !l->hop && l->cnt >= LOOP))
+		bool is_others = is_wait_for_others(r) && (!l->hop || l->process != root);
+
+		if (is_others ||
+		    (r == WHY_SLEEP && (l->process != root || (!l->hop && l->cnt >= LOOP)))) {
 			b->idle += l->ns;
-		else if (r != WHY_NO_CPU && r != WHY_UNKNOWN && r != WHY_IMPORT && r != WHY_TRACER)
+			b->asks += l->hop ? 0 : l->ns;
+		} else if (r != WHY_NO_CPU && r != WHY_UNKNOWN && r != WHY_IMPORT &&
+			   r != WHY_TRACER) {
 			b->work += l->ns;
+		}
 	}
 	find_tail(b, y);
 	free(all);
@@ -179,7 +184,10 @@ uint32_t why_busy_focus(const struct why_busy *b, struct why *y)
 	const struct why_busy_process *top = b->list_cnt ? b->list : NULL, *chosen = NULL;
 	int64_t end = INT64_MIN, with_cpu = y->ns - y->of_reason[WHY_NO_CPU];
 
-	/* On a busy machine, the root's waits for a CPU are no sign of work. */
+	/*
+	 * The processes work on CPUs; or the root asks them again and again, and the one that it waits for sleeps itself. On a busy machine, the root's waits for a CPU
+	 * are no sign of work.
+	 */
 	if ((double)b->idle < IDLE * (double)with_cpu || !top ||
 	    (double)b->work > OWN * (double)with_cpu)
 		return WHY_NONE;
@@ -191,7 +199,9 @@ uint32_t why_busy_focus(const struct why_busy *b, struct why *y)
 		if ((double)b->list[i].run >= PART * (double)top->run &&
 		    (double)(end - b->list[i].last) <= TOGETHER * (double)y->ns)
 			chosen = &b->list[i];
-	if ((double)most(works(y, chosen), top->run + top->ready) < WORKS * (double)b->idle)
+	if ((double)(top->run + top->ready) < WORKS * (double)b->idle &&
+	    ((double)b->asks < IDLE * (double)with_cpu ||
+	     (double)works(y, chosen) < WORKS * (double)b->asks))
 		return WHY_NONE;
 	return chosen->process;
 }

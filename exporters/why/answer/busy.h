@@ -21,6 +21,7 @@ struct why_busy {
 	WHY_LIST(why_busy_process, list); /* most time on a CPU first; without the root */
 	int64_t idle,
 		work; /* ns of the root's answer: waits for nothing recorded; all else, but for waits for a CPU */
+	int64_t asks;  /* of idle: waits of the root's thread itself */
 	bool is_moved; /* the focus is that of a process in the list */
 	uint32_t tail; /* the process that worked alone at the end; WHY_NONE: none did */
 	int64_t tail_ns;

@@ -28,6 +28,14 @@ static bool is_tool(const struct why *y, const struct why_leaf *l, uint32_t hop)
 	       y->model.threads[h->thread].process != l->process;
 }
 
+/* Code of another process without lines of its own: a command, whose functions are not the program's. */
+static bool is_of_command(const struct why *y, const struct why_leaf *l)
+{
+	return l->cause.place != PLACE_NONE && !y->walk.places.list[l->cause.place].file &&
+	       l->process != y->model.threads[y->focus].process &&
+	       y->model.processes[l->process].command;
+}
+
 uint32_t why_line_of(const struct why *y, const struct why_leaf *l, uint32_t *process)
 {
 	const struct walk *w = &y->walk;
@@ -40,7 +48,7 @@ uint32_t why_line_of(const struct why *y, const struct why_leaf *l, uint32_t *pr
 			*process = w->m->threads[w->hops[hop].thread].process;
 			return w->hops[hop].cause.place;
 		}
-	return l->cause.place;
+	return is_of_command(y, l) ? PLACE_NONE : l->cause.place;
 }
 
 bool why_is_blamed(const struct why *y, const struct why_cause *cause, uint32_t line)

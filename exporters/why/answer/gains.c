@@ -278,7 +278,8 @@ bool why_is_change(const struct why *y, const struct why_culprit *c)
 	bool is_all = (double)c->ns >= WHOLE * (double)y->ns;
 
 	if (c->place == PLACE_NONE)
-		return c->part.cause.name != WHY_NONE && !is_all;
+		return (c->part.cause.name != WHY_NONE || c->part.cause.place != PLACE_NONE) &&
+		       !is_all;
 	return !is_all || y->walk.places.list[c->place].file ||
 	       y->walk.places.list[c->place].function;
 }

@@ -69,7 +69,9 @@ static int describe(struct place *to, const struct frame_row *row, struct frame_
 	if (to->file && to->line)
 		return asprintf(&to->text, "%s:%d in %s", frame_base_of(to->file), to->line,
 				to->function ? to->function : "?");
-	return asprintf(&to->text, "%s in %s", to->function ? to->function : "?", module);
+	if (!to->function)
+		return asprintf(&to->text, "%s, without symbols", module);
+	return asprintf(&to->text, "%s in %s", to->function, module);
 }
 
 static int describe_jit(struct place *to, const struct frame_row *row, struct frame_texts *t)

@@ -246,6 +246,15 @@ COMMAND(command_of_text_has_no_file, "/bin/sh", "sh -c 'cat a.txt | sort'", "sh"
 COMMAND(number_is_no_file, "/bin/sleep", "sleep 0.5", "sleep")
 COMMAND(option_is_no_file, "/usr/bin/gcc", "gcc -I/usr/include", "gcc")
 COMMAND(folder_has_no_name, "/usr/bin/make", "make -C /me/", "make")
+COMMAND(command_has_its_level, "/usr/bin/zstd", "zstd -q -17 -T1 -c", "zstd -17 -T1")
+COMMAND(third_level_is_left_out, "/usr/bin/x", "x -1 -2 -3", "x -1 -2")
+COMMAND(long_option_is_no_level, "/usr/bin/gcc", "gcc --std=c11 -O2fast -march=1 -9-", "gcc")
+COMMAND(command_has_its_subcommand, "/usr/bin/git", "git -c core.compression=9 add src/a.c",
+	"git add a.c")
+COMMAND(subcommand_alone, "/usr/bin/git", "git commit -q -m a", "git commit")
+COMMAND(command_has_its_module, "/usr/bin/python3.11", "python3 -u -m http.server 80",
+	"python3.11 -m http.server")
+COMMAND(version_is_no_level_of_an_interpreter, "/usr/bin/perl", "perl -0 -i2 a.pl", "perl a.pl")
 COMMAND(command_without_arguments, "/usr/bin/make", NULL, "make")
 COMMAND(command_that_is_not_known, NULL, NULL, "process")
 
@@ -275,9 +284,36 @@ static void commands_below_a_tool_are_culprits(void **state)
 	assert_int_equal(test.y.culprits[1].ns, 39 * MS);
 }
 
+/* Two compressors one after the other, with functions of a library and without symbols: one command, which could do with less. */
+static void functions_of_commands_are_no_places(void **state)
+{
+	(void)state;
+	report(100);
+	runs(MAIN, 0, 10);
+	sample(MAIN, 1, "main /bin/sh");
+	call(MAIN, "wait", 10, 99, "wait_for /bin/sh");
+	runs(MAIN, 40, 41, .by = CHILD);
+	runs(MAIN, 99, 100, .by = THIRD);
+	process(CHILD, MAIN, 10, 40);
+	process(THIRD, MAIN, 41, 99);
+	runs(CHILD, 10, 40, .by = MAIN);
+	runs(THIRD, 41, 99, .by = MAIN);
+	computes(CHILD, 10, 40, "deflate /usr/lib/libz.so.1");
+	computes(THIRD, 41, 99, "?0x12 /bin/gzip");
+	sql("UPDATE SL_PROCESS_TREE SET exe = '/bin/gzip', commandLine = 'gzip -9 -c part' WHERE "
+	    "globalPid IN (%lld, %lld)",
+	    pid_of(CHILD), pid_of(THIRD));
+	ask();
+	assert_int_equal(test.y.culprits[0].place, PLACE_NONE);
+	assert_int_equal(test.y.culprits[0].ns, 88 * MS);
+	assert_int_equal(test.y.gains[0].culprit, 0);
+	assert_true(test.y.gains[0].upper >= 80 * MS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(functions_of_commands_are_no_places),
 		TEST(busiest_of_the_workers_is_explained),
 		TEST(waits_of_the_root_for_a_cpu_are_no_work),
 		TEST(root_that_asks_again_and_again_is_not_explained),
@@ -294,6 +330,13 @@ int main(void)
 		TEST(commands_that_end_together_have_no_last),
 		TEST(command_has_the_file_that_it_is_about),
 		TEST(command_has_its_script),
+		TEST(command_has_its_level),
+		TEST(third_level_is_left_out),
+		TEST(long_option_is_no_level),
+		TEST(command_has_its_subcommand),
+		TEST(subcommand_alone),
+		TEST(command_has_its_module),
+		TEST(version_is_no_level_of_an_interpreter),
 		TEST(command_of_text_has_no_file),
 		TEST(number_is_no_file),
 		TEST(option_is_no_file),

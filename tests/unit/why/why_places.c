@@ -45,7 +45,7 @@ STACK(package_where_there_is_no_program, "get /x/site-packages/y.py:1; run /x/si
 STACK(line_of_compiled_code, "f /me/a /me/a.c:3; main /me/a /me/a.c:9", "a.c:3 in f (own)",
       PLACE_ITSELF)
 STACK(native_code_without_a_line, "f /me/a", "f in a (own)", PLACE_ITSELF)
-STACK(address_has_no_name, "?0x1234 /me/a", "? in a", 0)
+STACK(address_has_no_name, "?0x1234 /me/a", "a, without symbols", 0)
 STACK(name_counts_before_an_address, "?0x1234 /me/a; f /me/a", "f in a (own)", 0)
 STACK(program_counts_before_a_header, "vec /me/a /usr/include/c++/12/vec.h:5; f /me/a /me/a.cc:3",
       "a.cc:3 in f (own)", PLACE_ITSELF)
