@@ -16,7 +16,7 @@ ROWS = [("name %d" % i, i * 7 % 13) for i in range(500)]
 
 def render():
     page = ""
-    for _ in range(25 if BAD else 1):
+    for _ in range(90 if BAD else 1):
         page = "<table>" + "".join("<tr><td>%s</td><td>%d</td></tr>" % row for row in ROWS)  # CULPRIT render
     return page.encode()
 
