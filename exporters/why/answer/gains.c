@@ -20,7 +20,7 @@
 #define SEVERE   0.10
 #define BAD      0.02
 
-const char *const gain_severity_names[] = {"note", "bad", "severe"};
+const char *const gain_severity_names[] = {"info", "bad", "severe"};
 
 const char *gain_action_name(enum gain_action action)
 {

@@ -23,7 +23,7 @@ gains() { "$BIN" why -f json "$@" | "$PY" gains.py 2>&1; }
 is "$(gains waits.sqlite)" "a.py:50 remove 56.0..56.0 bad
 a.py:30 remove 20.0..20.0 bad
 a.py:1 remove 13.0..23.0 bad
-a.py:20 remove 0.0..0.0 note" 'a chain of waits: what is won is not the time on the way'
+a.py:20 remove 0.0..0.0 info" 'a chain of waits: what is won is not the time on the way'
 is "$(gains lock.sqlite | head -1)" 'g.py:10 unlock 75.0..75.0 severe' 'a lock: the waits for it'
 is "$(gains children.sqlite | head -1)" 'g.py:30 together 49.5..49.5 severe' 'children one after the other: all but the longest'
 is "$(gains level.sqlite | head -1)" 'g.py:40 level 50.0..50.0 severe' 'threads with unequal parts: the longest becomes the mean'

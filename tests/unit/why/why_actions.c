@@ -132,7 +132,7 @@ static void lines_with_less_than_a_hundredth_are_not_tried(void **state)
 	sample(MAIN, 99, L(3));
 	sample(MAIN, 100, L(2));
 	ask();
-	assert_string_equal(gains(), "1 remove 98.001..98.001 bad\n2 remove 1..1 note\n");
+	assert_string_equal(gains(), "1 remove 98.001..98.001 bad\n2 remove 1..1 info\n");
 	assert_int_equal(test.y.culprits_cnt, 3);
 }
 
@@ -149,7 +149,7 @@ static void two_hundredths_are_bad(void **state)
 	ask();
 	assert_string_equal(gains(), "1 remove 96.001..96.001 bad\n"
 				     "2 remove 2..2 bad\n"
-				     "3 remove 1.999..1.999 note\n");
+				     "3 remove 1.999..1.999 info\n");
 }
 
 /* Seventy lines of 1 ms in 70: a bit for each of the first 64, and six gains. */
@@ -376,7 +376,7 @@ static void notes_come_last(void **state)
 	sample(MAIN, 100, L(3));
 	ask();
 	assert_string_equal(
-		gains(), "1 remove 38.5..38.5 bad\n2 remove 0..60 up to\n3 remove 1.5..1.5 note\n");
+		gains(), "1 remove 38.5..38.5 bad\n2 remove 0..60 up to\n3 remove 1.5..1.5 info\n");
 }
 
 /* Of a poll of 60 that input ends nothing is sure: it comes after the 30 and 10 computing. */

@@ -46,7 +46,7 @@ static void bounds_of_gains(void **state)
 		"30 ms of 110 ms: compute it once\n"
 		"  2  bad     Removing the computation at a.py:1 in f1 would save 800 us "
 		"to 2.0 ms of 110 ms: compute it once (likely)\n"
-		"  3  note    Removing the computation at a.py:1 in f1 would save 7.0 ms "
+		"  3  info    Removing the computation at a.py:1 in f1 would save 7.0 ms "
 		"of 110 ms: compute it once (unclear)\n"
 		"  4  bad     Removing the computation at a.py:1 in f1 would save up to "
 		"9.0 ms of 110 ms: compute it once\n");
