@@ -184,8 +184,9 @@ static void put_causes(FILE *out, const struct why *y, bool is_brief, const char
 	for (size_t i = 0; i < y->culprits_cnt && nr < (is_brief ? 1 : CULPRITS_MAX); i++) {
 		const struct why_culprit *c = &y->culprits[i];
 
-		if ((double)why_weight(c) < least)
-			break;
+		/* An idle one stands behind those that are not. */
+		if ((double)why_weight(c) < least || (nr && why_is_idle(y, c)))
+			continue;
 		fputs(nr ? "" : "Causes, without waits for a CPU\n", out);
 		put_culprit(out, y, c, ++nr, why_weight(c), why_cost_of(c), report);
 	}

@@ -376,6 +376,30 @@ static void number_culprits(struct why *y, const uint32_t *joined)
 			y->culprit_of_place[i] = y->culprit_of_place[joined[i]];
 }
 
+bool why_is_idle(const struct why *y, const struct why_culprit *c)
+{
+	uint32_t reason = why_main_reason(c);
+
+	return y->busy.is_moved && !c->part.hop && (reason == WHY_POLL || reason == WHY_SIGNAL);
+}
+
+/* Idle ones go behind the others. */
+static bool put_idle_last(struct why *y)
+{
+	struct why_culprit *idle = calloc(y->culprits_cnt + 1, sizeof(*idle));
+	size_t kept = 0, cnt = 0;
+
+	for (size_t i = 0; idle && i < y->culprits_cnt; i++)
+		if (why_is_idle(y, &y->culprits[i]))
+			idle[cnt++] = y->culprits[i];
+		else
+			y->culprits[kept++] = y->culprits[i];
+	if (cnt)
+		memcpy(&y->culprits[kept], idle, cnt * sizeof(*idle));
+	free(idle);
+	return idle;
+}
+
 int why_find_culprits(struct why *y)
 {
 	uint32_t *joined; /* by place: the place that its time was joined to */
@@ -399,6 +423,8 @@ int why_find_culprits(struct why *y)
 		if (y->culprits[i].ns)
 			y->culprits[kept++] = y->culprits[i];
 	y->culprits_cnt = kept;
+	if (rc == SQLITE_OK && y->busy.is_moved && !put_idle_last(y))
+		rc = SQLITE_NOMEM;
 	if (rc == SQLITE_OK)
 		number_culprits(y, joined);
 	free(joined);

@@ -294,7 +294,7 @@ static int list_gains(struct why *y, size_t cnt)
 		struct why_gain g = {
 			.culprit = i, .place = c->place, .sure = c->sure, .upper = c->ns};
 
-		if (seen >> i & 1 || !why_is_change(y, c))
+		if (seen >> i & 1 || !why_is_change(y, c) || why_is_idle(y, c))
 			continue;
 		for (uint32_t k = i; k < cnt; k++)
 			if (k == i || (!(seen >> k & 1) && is_same_line(y, c, &y->culprits[k])))

@@ -109,6 +109,11 @@ int why_find_worst(struct why *y);
 int why_find_gains(struct why *y);
 /* Can something be done about it? Of what computes without a line, and of a range that is all of the time, only its name is known. */
 bool why_is_change(const struct why *y, const struct why_culprit *c);
+/*
+ * Does a process that is explained instead of the root wait there for others to ask it for something, as workers of servers do? That is
+ * no cause while there is another one.
+ */
+bool why_is_idle(const struct why *y, const struct why_culprit *c);
 /* A culprit's time without waits for a CPU, which may be due to other programs, and without kernels, the purpose of a GPU. */
 int64_t why_weight(const struct why_culprit *c);
 /* The reason with most time, other than waiting for a CPU. */

@@ -95,6 +95,29 @@ static void root_that_sleeps_twice_is_explained(void **state)
 	assert_string_equal(test.y.walk.places.list[test.y.culprits[0].place].text, "a.py:1 in f1");
 }
 
+/* A worker of a server: 28 at one line, 29 at another, and 40 in which nobody asks it for anything. */
+static void idle_time_of_a_worker_is_no_cause(void **state)
+{
+	(void)state;
+	master();
+	process(CHILD, MAIN, 2, 99);
+	runs(CHILD, 2, 30, .by = MAIN);
+	computes(CHILD, 2, 30, L(2));
+	call(CHILD, "epoll_wait", 30, 70, L(5));
+	runs(CHILD, 70, 99);
+	computes(CHILD, 70, 99, L(3));
+	ask();
+	assert_int_equal(focus(), CHILD);
+	assert_string_equal(test.y.walk.places.list[test.y.culprits[0].place].text, "a.py:3 in f3");
+	assert_int_equal(test.y.culprits_cnt, 3);
+	assert_string_equal(test.y.walk.places.list[test.y.culprits[2].place].text, "a.py:5 in f5");
+	for (size_t i = 0; i < test.y.gains_cnt; i++)
+		assert_true(test.y.gains[i].culprit != 2);
+	assert_true(why_is_idle(&test.y, &test.y.culprits[2]));
+	test.y.busy.is_moved = false;
+	assert_false(why_is_idle(&test.y, &test.y.culprits[2]));
+}
+
 /* The root's end waits for the last one, though another one did more before. */
 static void last_of_the_workers_is_explained(void **state)
 {
@@ -318,6 +341,7 @@ int main(void)
 		TEST(waits_of_the_root_for_a_cpu_are_no_work),
 		TEST(root_that_asks_again_and_again_is_not_explained),
 		TEST(root_that_sleeps_twice_is_explained),
+		TEST(idle_time_of_a_worker_is_no_cause),
 		TEST(last_of_the_workers_is_explained),
 		TEST(short_command_at_the_end_is_not_explained),
 		TEST(root_that_works_is_explained),
