@@ -18,7 +18,7 @@ FSYNC fsync 100 ('vda', 70)
 NO_CPU read 5 None
 PAGE_IN None 100 ('vda', 80)" 'waits: what the device took of each, as worked out by hand'
 "$BIN" why disks.sqlite >text
-check 'text: the device and its part' grep -q 'fsync of /data/x; device vda: 70 ms of 100 ms' text || diag <text
+check 'text: the device and its part' grep -q 'fsync of /data/x; device vda: 70 ms of it' text || diag <text
 sqlite3 disks.sqlite "INSERT INTO StringIds VALUES (9, 'vdb'); UPDATE SL_BLOCK_IO SET diskId = 9 WHERE start = 110000000"
 is "$(parts disks.sqlite | grep 'FILE read')" "FILE read 95 (None, 80)" 'JSON: two devices at once have no name'
 "$BIN" why disks.sqlite >text
