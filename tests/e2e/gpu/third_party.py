@@ -154,5 +154,30 @@ def tables(db, steps):
     assert {n: (int(r['Instances']), float(r['Avg (ns)'])) for n, r in kernels.items()} == {n: (THREADS * steps, d) for n, d in NAMES.items()}
 
 
+def converter(db, processes):
+    """nCompass's converter: ids as signed 32-bit integers, times that are not below 0; each kernel finds its one call by the id alone."""
+    narrow = {'StringIds': 'id', 'CUPTI_ACTIVITY_KIND_RUNTIME': 'correlationId nameId callchainId?', 'OSRT_API': 'nameId callchainId',
+              'CUPTI_ACTIVITY_KIND_KERNEL': 'deviceId streamId shortName gridX gridY gridZ blockX blockY blockZ registersPerThread '
+              'staticSharedMemory dynamicSharedMemory correlationId', 'CUPTI_ACTIVITY_KIND_MEMCPY': 'correlationId? streamId',
+              'CUPTI_ACTIVITY_KIND_MEMSET': 'correlationId? streamId', 'CUPTI_ACTIVITY_KIND_SYNCHRONIZATION': 'correlationId?',
+              'NVTX_EVENTS': 'textId? domainId? category?', 'SCHED_EVENTS': 'cpu threadState?', 'OSRT_CALLCHAINS': 'id', 'CUDA_CALLCHAINS': 'id'}
+    there = {n for n, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert {t for t in narrow if not t.endswith('CALLCHAINS')} <= there, there
+    for table, columns_ in narrow.items():
+        for column in columns_.split() if table in there else []:
+            wide = db.execute("SELECT count(*) FROM %s WHERE NOT (typeof(%s) = 'integer' AND %s BETWEEN 0 AND 2147483647)%s" % (
+                table, *[column.rstrip('?')] * 2, ' AND %s IS NOT NULL' % column[:-1] if column.endswith('?') else '')).fetchone()[0]
+            assert not wide, (table, column, wide)
+    for table in ('CUPTI_ACTIVITY_KIND_RUNTIME', 'CUPTI_ACTIVITY_KIND_KERNEL', 'OSRT_API', 'NVTX_EVENTS', 'SCHED_EVENTS'):
+        assert db.execute('SELECT count(*) FROM %s WHERE start < 0' % table).fetchone() == (0,), table
+    calls, ids = db.execute('SELECT count(*), count(DISTINCT correlationId) FROM CUPTI_ACTIVITY_KIND_RUNTIME').fetchone()
+    assert calls == ids, (calls, ids)
+    kernels, ns, pids = db.execute('SELECT count(*), sum(end - start), count(DISTINCT globalPid) FROM CUPTI_ACTIVITY_KIND_KERNEL').fetchone()
+    assert pids == processes and kernels, (kernels, pids)
+    assert db.execute("""SELECT count(*), sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL AS k JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r
+        ON r.correlationId = k.correlationId JOIN StringIds AS s ON s.id = r.nameId WHERE r.globalTid >> 24 = k.globalPid >> 24
+        AND r.start <= k.start AND s.value LIKE 'cudaLaunchKernel%'""").fetchone() == (kernels, ns)
+
+
 db = sqlite3.connect('file:%s?mode=ro' % sys.argv[1], uri=True)
 globals()[sys.argv[2]](db, int(sys.argv[3]))
