@@ -15,6 +15,7 @@
 #include "collector/base/now.h"
 #include "exporters/commands/cmd_export.h"
 #include "exporters/read/db_read.h"
+#include "exporters/read/report_input.h"
 #include "exporters/read/sql_rows.h"
 #include "exporters/formats/target.h"
 #include "exporters/text/cell.h"
@@ -75,13 +76,6 @@ static void end_progress(struct export *x, bool good)
 
 /* ---- options ---- */
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t len = strlen(text), end_len = strlen(end);
-
-	return len > end_len && strcmp(text + len - end_len, end) == 0;
-}
-
 static void find_type(struct export *x)
 {
 	x->exporter = exporter_list[0];
@@ -90,65 +84,24 @@ static void find_type(struct export *x)
 			x->exporter = *e;
 }
 
-static bool is_older(const char *a, const char *b)
-{
-	struct stat sa, sb;
-
-	if (stat(a, &sa) < 0 || stat(b, &sb) < 0)
-		return false;
-	return sa.st_mtim.tv_sec != sb.st_mtim.tv_sec ? sa.st_mtim.tv_sec < sb.st_mtim.tv_sec
-						      : sa.st_mtim.tv_nsec < sb.st_mtim.tv_nsec;
-}
-
 /* Whether the database beside the report is what shall be written. */
-static bool find_is_target(const struct export *x, const char *sqlite)
+static bool find_is_target(const void *ctx, const char *sqlite)
 {
+	const struct export *x = ctx;
+
 	return strcmp(x->exporter->name, "sqlite") == 0 &&
 	       (!x->output || output_same_file(x->output, sqlite));
 }
 
-/*
- * x.nsys-rep, if it is none itself, stands for the database next to it, unless that was made of an earlier x.nsys-rep. Where there is
- * none, it is read itself.
- */
 static int find_input(struct export *x)
 {
-	char *sqlite = NULL;
+	const struct report_input how = {
+		.command = "export", .quiet = x->quiet, .is_target = find_is_target, .ctx = x};
 
-	if (!x->input) {
-		sl_warn("export: no report is named: %s", export_usage);
-		return SL_EXIT_USAGE;
-	}
-	if (!ends_with(x->input, ".nsys-rep") || db_read_is_database(x->input))
-		return 0;
-	if (asprintf(&sqlite, "%.*s.sqlite", (int)(strlen(x->input) - strlen(".nsys-rep")),
-		     x->input) < 0)
-		return SL_EXIT_FAIL;
-	if ((access(sqlite, F_OK) != 0 || is_older(sqlite, x->input) ||
-	     find_is_target(x, sqlite)) &&
-	    db_read_is_of_nsys(x->input)) {
-		free(sqlite);
-		return 0;
-	}
-	if (access(sqlite, F_OK) != 0) {
-		sl_warn("export: %s cannot be read itself, and there is no %s; make it with: nsys "
-			"export --type sqlite %s",
-			x->input, sqlite, x->input);
-		free(sqlite);
-		return SL_EXIT_FAIL;
-	}
-	if (is_older(sqlite, x->input)) {
-		sl_warn("export: %s is older than %s; make it anew with: nsys export --type sqlite "
-			"--force-overwrite true %s (or name %s to read it as it is)",
-			sqlite, x->input, x->input, sqlite);
-		free(sqlite);
-		return SL_EXIT_FAIL;
-	}
-	if (!x->quiet)
-		sl_warn("using %s for %s", sqlite, x->input);
-	free(x->input);
-	x->input = sqlite;
-	return 0;
+	if (x->input)
+		return report_input_find(&how, &x->input);
+	sl_warn("export: no report is named: %s", export_usage);
+	return SL_EXIT_USAGE;
 }
 
 static char *derived(const struct export *x, int len, const char *more)

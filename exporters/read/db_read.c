@@ -115,7 +115,10 @@ static int look(const char *path, bool damaged, enum opening *how, char *why, si
 	}
 	got = pread(fd, head, sizeof(head), 0);
 	if (got < MAGIC || memcmp(head, magic, MAGIC) != 0) {
-		snprintf(why, why_len, "%s is not an SQLite database", path);
+		char text[NSYSREP_WHY];
+
+		nsysrep_say_foreign(fd, path, text);
+		snprintf(why, why_len, "%s", text);
 		goto fail;
 	}
 	*how = head[18] != 2               ? OPEN_PLAIN

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "exporters/read/db_read.h"
+#include "exporters/read/report_input.h"
 #include "exporters/stats/tables.h"
 
 static int no_memory(const struct tables *t)
@@ -191,67 +192,6 @@ static void find_unit(struct tables *t)
 
 /* ---- planning ---- */
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t len = strlen(text), end_len = strlen(end);
-
-	return len > end_len && strcmp(text + len - end_len, end) == 0;
-}
-
-/* Was @path written before @than? Not if either is not there. */
-static bool is_older(const char *path, const char *than)
-{
-	struct stat a, b;
-
-	if (stat(path, &a) < 0 || stat(than, &b) < 0)
-		return false;
-	return a.st_mtim.tv_sec != b.st_mtim.tv_sec ? a.st_mtim.tv_sec < b.st_mtim.tv_sec
-						    : a.st_mtim.tv_nsec < b.st_mtim.tv_nsec;
-}
-
-/*
- * x.nsys-rep stands for the database next to it, unless it is one (`nsys` linked to sightline makes such), and we say so; but not
- * for one that was made of an earlier x.nsys-rep: figures of another run would be worse than none. Where there is none, it is read itself.
- */
-static int resolve_input(struct tables *t, char **input)
-{
-	char *sqlite;
-
-	if (!ends_with(*input, ".nsys-rep") || (!t->sqlite && db_read_is_database(*input)))
-		return 0;
-	if (t->sqlite)
-		sqlite = strdup(t->sqlite);
-	else if (asprintf(&sqlite, "%.*s.sqlite", (int)(strlen(*input) - strlen(".nsys-rep")),
-			  *input) < 0)
-		sqlite = NULL;
-	if (!sqlite) {
-		return no_memory(t);
-	}
-	if ((access(sqlite, F_OK) != 0 || is_older(sqlite, *input)) && db_read_is_of_nsys(*input)) {
-		free(sqlite);
-		return 0;
-	}
-	if (access(sqlite, F_OK) != 0) {
-		sl_warn("%s: %s cannot be read itself, and there is no %s; make it with: nsys "
-			"export --type sqlite %s",
-			t->kind->command, *input, sqlite, *input);
-		free(sqlite);
-		return SL_EXIT_FAIL;
-	}
-	if (is_older(sqlite, *input)) {
-		sl_warn("%s: %s is older than %s; make it anew with: nsys export --type sqlite "
-			"--force-overwrite true %s (or name %s to read it as it is)",
-			t->kind->command, sqlite, *input, *input, sqlite);
-		free(sqlite);
-		return SL_EXIT_FAIL;
-	}
-	if (!t->quiet)
-		sl_warn("using %s for %s", sqlite, *input);
-	free(*input);
-	*input = sqlite;
-	return 0;
-}
-
 sqlite3 *tables_open_quietly(const struct tables *t, const char *input, char *why, size_t why_len)
 {
 	char reason[TABLES_WHY / 2];
@@ -287,6 +227,9 @@ static void warn_unfinished(const struct tables *t, sqlite3 *db, const char *inp
 
 int tables_check_inputs(struct tables *t)
 {
+	const struct report_input how = {
+		.command = t->kind->command, .sqlite = t->sqlite, .quiet = t->quiet};
+
 	if (t->inputs.cnt == 0) {
 		sl_warn("%s: no report is named: %s", t->kind->command, t->usage);
 		return SL_EXIT_USAGE;
@@ -294,7 +237,7 @@ int tables_check_inputs(struct tables *t)
 	for (size_t i = 0; i < t->inputs.cnt; i++) {
 		char **input = &t->inputs.word[i];
 		sqlite3 *db;
-		int rc = resolve_input(t, input);
+		int rc = report_input_find(&how, input);
 
 		if (rc)
 			return rc;

@@ -81,18 +81,23 @@ static const char *kind_of(const uint8_t *head, size_t len)
 	return len >= 1024 && odd > 235 ? "encrypted or packed, by the look of its bytes" : NULL;
 }
 
-static void say_foreign(const struct nr_file *f, char *why)
+const char *nr_kind(int fd)
 {
 	uint8_t head[1024];
-	ssize_t got = pread(f->fd, head, sizeof(head), 0);
-	const char *kind = kind_of(head, got > 0 ? (size_t)got : 0);
+	ssize_t got = pread(fd, head, sizeof(head), 0);
 
-	if (kind)
-		snprintf(why, NR_WHY, "%s is no report of Nsight Systems: it is %s", f->path, kind);
-	else
-		snprintf(why, NR_WHY,
-			 "%s is no report of Nsight Systems: its first bytes are not those of one",
-			 f->path);
+	return kind_of(head, got > 0 ? (size_t)got : 0);
+}
+
+void nr_say_foreign(int fd, const char *path, char *why)
+{
+	const char *kind = nr_kind(fd);
+
+	snprintf(why, NR_WHY,
+		 "%s is no report of Nsight Systems: %s%s; if nsys wrote it all the same, 'nsys "
+		 "export "
+		 "--type sqlite' makes a database of it",
+		 path, kind ? "it is " : "", kind ? kind : "its first bytes are not those of one");
 }
 
 static void say_newer(const struct nr_file *f, const char *what, char *why)
@@ -149,7 +154,8 @@ static int read_directory(struct nr_file *f, char *why)
 		snprintf(why, NR_WHY,
 			 "%s is cut off, or still being written: the list of its parts, at its "
 			 "end, is "
-			 "missing, so nothing of it can be read (%llu bytes are there)",
+			 "missing, so nothing of it can be read, by nsys either (%llu bytes are "
+			 "there)",
 			 f->path, (unsigned long long)f->size);
 		return -1;
 	}
@@ -247,7 +253,7 @@ int nr_open(struct nr_file *f, const char *path, char *why)
 	if (f->size == 0)
 		snprintf(why, NR_WHY, "%s is empty", path);
 	else if (!nr_is_report(f->fd))
-		say_foreign(f, why);
+		nr_say_foreign(f->fd, path, why);
 	else if (!read_container(f))
 		snprintf(why, NR_WHY, "%s is cut off or damaged: its first line does not end",
 			 path);

@@ -54,6 +54,10 @@ int nr_open(struct nr_file *f, const char *path, char *why);
 void nr_close(struct nr_file *f);
 /* Whether it begins as such a file: nothing else is checked. */
 bool nr_is_report(int fd);
+/* By its first bytes: "packed by gzip", ...; NULL: not known. */
+const char *nr_kind(int fd);
+/* The sentence on a file that is none. */
+void nr_say_foreign(int fd, const char *path, char *why);
 const struct nr_part *nr_find_part(const struct nr_file *f, const char *name);
 /* All of it, malloc'd; -1 with @why: too much, or not to be read. */
 int nr_read(const struct nr_file *f, uint64_t at, uint64_t size, struct nr_bytes *to, char *why);

@@ -40,6 +40,32 @@ bool nsysrep_is(const char *path)
 	return is;
 }
 
+size_t nsysrep_stem(const char *path)
+{
+	static const char *const endings[] = {".nsys-rep", ".qdrep"};
+	size_t len = strlen(path);
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		size_t end = strlen(endings[i]);
+
+		if (len > end && strcmp(path + len - end, endings[i]) == 0)
+			return len - end;
+	}
+	return 0;
+}
+
+void nsysrep_say_foreign(int fd, const char *path, char *why)
+{
+	const char *kind = nr_kind(fd);
+
+	if (nsysrep_stem(path)) {
+		nr_say_foreign(fd, path, why);
+		return;
+	}
+	snprintf(why, NSYSREP_WHY, "%s is not an SQLite database%s%s", path, kind ? ": it is " : "",
+		 kind ? kind : "");
+}
+
 static int fail(struct convert *c)
 {
 	snprintf(c->why, NR_WHY, "cannot write the database of %s: %s", c->file.path,
@@ -482,6 +508,16 @@ static void write_notes(const struct convert *c, char *notes)
 #undef S
 }
 
+/* nsys itself may read more of a file in which bytes are wrong; of one without its end nothing. */
+static void say_way_out(char *why)
+{
+	size_t len = strlen(why);
+
+	if (strstr(why, " is damaged: ") && !strstr(why, "nsys export"))
+		snprintf(why + len, NR_WHY - len,
+			 "; whether nsys reads more of it: 'nsys export --type sqlite'");
+}
+
 int nsysrep_convert(const char *path, const char *target, const struct nsysrep_progress *progress,
 		    char *notes, char *why)
 {
@@ -508,6 +544,8 @@ int nsysrep_convert(const char *path, const char *target, const struct nsysrep_p
 		rc = add_unknown(&c);
 	if (rc == 0)
 		rc = add_files(&c);
+	if (rc < 0)
+		say_way_out(why);
 	nr_events_free(c.events);
 	if (rc == 0)
 		rc = nr_tables_close(c.tables, why);

@@ -20,6 +20,10 @@ struct nsysrep_progress {
 
 /* Whether the file at @path begins as such a report. */
 bool nsysrep_is(const char *path);
+/* Length of @path without the ending that nsys gives to reports (.nsys-rep, .qdrep); 0: it has none. */
+size_t nsysrep_stem(const char *path);
+/* One sentence in @why, of NSYSREP_WHY bytes, on an opened file that is neither such a report nor a database: what it is. */
+void nsysrep_say_foreign(int fd, const char *path, char *why);
 /*
  * Writes the database to @target, which exists and is empty. 0, or -1 after one sentence in @why (NSYSREP_WHY bytes): then @target
  * is of no use. @notes, of as many bytes: a sentence about what was left out, or "".

@@ -55,14 +55,26 @@ bad 'is cut off, or still being written' 'a report of nsys that is cut off is na
 rm -f bad.sqlite
 "$BIN" info bad.nsys-rep >out 2>err
 is "$? $(cat err)" '1 sightline: info: bad.nsys-rep is empty' 'an empty report of nsys is named as such'
+for command in stats 'export -t text -o -' analyze why; do
+	# shellcheck disable=SC2086 # words
+	"$BIN" $command bad.nsys-rep >out 2>err
+	is "$? $(cat err)" "1 sightline: ${command%% *}: bad.nsys-rep is empty" "an empty report of nsys is named as such: $command"
+done
+gzip -c run.qdrep >bad.nsys-rep
+bad "bad.nsys-rep is no report of Nsight Systems: it is packed by gzip; if nsys wrote it all the same, 'nsys export --type sqlite' makes" \
+	'a report of nsys that is packed is named as such, with the way out'
+head -c 4096 /dev/urandom >bad.nsys-rep
+bad 'is no report of Nsight Systems: it is encrypted or packed, by the look of its bytes' 'a file that looks encrypted is named as such'
+cp bad.nsys-rep bad.sqlite && touch -d '-1 hour' bad.sqlite
+"$BIN" stats bad.nsys-rep >out 2>err
+is "$? $(grep -c 'bad.sqlite is older than bad.nsys-rep; make it anew with: nsys export' err)" '1 1' 'a database of an earlier report is not read in its place'
+rm -f bad.sqlite
 {
 	head -c $((size / 2)) run.qdrep
 	head -c 64 /dev/zero | tr '\0' '\377'
 	tail -c +$((size / 2 + 65)) run.qdrep
 } >bad.nsys-rep
-bad 'damaged' 'a report of nsys with bytes of others in it is damaged'
-sqlite3 nvprof.sqlite 'CREATE TABLE StringTable(_id_ INTEGER PRIMARY KEY, value TEXT)'
-is "$("$BIN" info nvprof.sqlite 2>&1 | cut -d, -f 1)" 'sightline: info: nvprof.sqlite is a database of nvprof' 'a database of nvprof is named as such'
+bad "damaged" 'a report of nsys with bytes of others in it is damaged'
 mkdir -p ro && cp run.qdrep ro/ && mkdir ro/run.qdrep.sqlite
 is "$(XDG_CACHE_HOME=$PWD/cache "$BIN" stats -q -r cuda_gpu_kern_sum -f csv ro/run.qdrep | grep -c elementwise) $(find cache -name '*.nsys-rep.sqlite' | wc -l)" '60 1' 'where no database can be made beside it, it is made in the cache folder'
 

@@ -283,7 +283,7 @@ sqlite3 foreign.sqlite 'CREATE TABLE t(a)'
 bad foreign.sqlite 'foreign.sqlite is an SQLite database, but no report' "another program's database"
 mkfifo pipe.sqlite
 bad pipe.sqlite 'pipe.sqlite is no regular file' 'a named pipe'
-bad x.nsys-rep 'there is no x.sqlite' 'an nsys-rep without its database'
+bad x.nsys-rep 'x.nsys-rep: No such file' 'an nsys-rep that is not there'
 {
 	page=$(sqlite3 ours.sqlite "SELECT rootpage - 1 FROM sqlite_master WHERE name = 'OSRT_API'")
 	head -c $((page * 4096)) ours.sqlite
