@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "collector/base/embed.h"
+#include "collector/base/file_uri.h"
 #include "collector/base/message.h"
 #include "collector/base/now.h"
 #include "collector/base/plain_file.h"
@@ -20,6 +21,7 @@
 #include "exporters/read/functions.h"
 #include "exporters/read/gpu_numbers.h"
 #include "exporters/read/nsysrep/nsysrep.h"
+#include "exporters/read/nvprof/nvprof.h"
 #include "exporters/read/nvtx_domains.h"
 #include "exporters/read/sums.h"
 
@@ -141,25 +143,6 @@ fail:
 	return -1;
 }
 
-/* file:PATH?@what, with everything special escaped. */
-static char *make_uri(const char *path, const char *what)
-{
-	char *uri = malloc(strlen(path) * 3 + strlen(what) + sizeof("file:?"));
-	char *p = uri;
-
-	if (!uri)
-		return NULL;
-	p = stpcpy(p, "file:");
-	for (; *path; path++) {
-		if (strchr("?#%", *path) || (unsigned char)*path < 0x21)
-			p += sprintf(p, "%%%02X", (unsigned char)*path);
-		else
-			*p++ = *path;
-	}
-	sprintf(p, "?%s", what);
-	return uri;
-}
-
 /*
  * SQLite takes the rest of a page at the end of a file that was cut off for a whole one, filled up with zeros, and finds rows
  * in it. So the file ends, for it, with its last whole page. One such file is open at a time.
@@ -204,8 +187,8 @@ static void sqlite_setup(void)
 static int open_file(const char *path, bool damaged, enum opening how, sqlite3 **db)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	char *uri = how == OPEN_IMMUTABLE ? make_uri(path, "immutable=1")
-		    : how == OPEN_ALONE   ? make_uri(path, "vfs=unix-none")
+	char *uri = how == OPEN_IMMUTABLE ? file_uri(path, "immutable=1")
+		    : how == OPEN_ALONE   ? file_uri(path, "vfs=unix-none")
 					  : NULL;
 	int rc;
 
@@ -358,7 +341,9 @@ static int check_version(sqlite3 *db, const char *path, char *why, size_t why_le
 	return 0;
 }
 
-static sqlite3 *open_report(const char *path, bool damaged, char *why, size_t why_len)
+/* @is_nvprof: it is a database of nvprof, which is no report yet. */
+static sqlite3 *open_report(const char *path, bool damaged, bool *is_nvprof, char *why,
+			    size_t why_len)
 {
 	enum opening how = OPEN_PLAIN;
 	sqlite3 *db = NULL;
@@ -378,13 +363,9 @@ static sqlite3 *open_report(const char *path, bool damaged, char *why, size_t wh
 	if (rc == SQLITE_OK)
 		limit_views(db, path);
 	if (rc == SQLITE_OK && !db_read_has_column(db, "StringIds", NULL)) {
+		*is_nvprof = nvprof_is(db);
 		snprintf(why, why_len,
-			 db_read_has_column(db, "StringTable", "_id_")
-				 ? "%s is a database of nvprof, which the Visual Profiler (nvvp) "
-				   "reads: "
-				   "it is no report, and is not read here"
-				 : "%s is an SQLite database, but no report: it has no table "
-				   "StringIds",
+			 "%s is an SQLite database, but no report: it has no table StringIds",
 			 path);
 		goto fail;
 	}
@@ -415,18 +396,27 @@ fail:
 	return NULL;
 }
 
-/* A report of Nsight Systems is read through its database. */
-static sqlite3 *open_any(const char *path, bool damaged, char *why, size_t why_len)
+static sqlite3 *open_converted(const char *path, nsysrep_converter convert, bool damaged, char *why,
+			       size_t why_len)
 {
-	bool is_of_nsys = nsysrep_is(path);
-	char *database = is_of_nsys ? nsysrep_database(path, why, why_len) : NULL;
-	sqlite3 *db;
+	char *database = nsysrep_database_by(path, convert, why, why_len);
+	bool is_nvprof = false;
+	sqlite3 *db = database ? open_report(database, damaged, &is_nvprof, why, why_len) : NULL;
 
-	if (is_of_nsys && !database)
-		return NULL;
-	db = open_report(database ? database : path, damaged, why, why_len);
 	free(database);
 	return db;
+}
+
+/* A report of Nsight Systems, or of nvprof, is read through the database that is made of it. */
+static sqlite3 *open_any(const char *path, bool damaged, char *why, size_t why_len)
+{
+	bool is_nvprof = false;
+	sqlite3 *db;
+
+	if (nsysrep_is(path))
+		return open_converted(path, nsysrep_convert, damaged, why, why_len);
+	db = open_report(path, damaged, &is_nvprof, why, why_len);
+	return is_nvprof ? open_converted(path, nvprof_convert, damaged, why, why_len) : db;
 }
 
 sqlite3 *db_read_open(const char *path, char *why, size_t why_len)

@@ -166,7 +166,7 @@ static void hold_signals(sigset_t *before)
 
 /* ---- making it ---- */
 
-int nsysrep_copy(const char *path, const char *target, char *why)
+static int copy(const char *path, const char *target, nsysrep_converter convert, char *why)
 {
 	struct progress p = {.show = isatty(STDERR_FILENO), .began = mono_ns()};
 	const struct nsysrep_progress progress = {step, &p};
@@ -175,17 +175,24 @@ int nsysrep_copy(const char *path, const char *target, char *why)
 	int rc;
 
 	hold_signals(&before);
-	rc = nsysrep_convert(path, target, &progress, notes, why);
+	rc = convert(path, target, &progress, notes, why);
 	if (p.shown)
 		fputs("\r\033[K", stderr);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc == 0 && *notes)
-		sl_warn("%s: %s: 'nsys export' may know them", path, notes);
+		sl_warn("%s: %s%s", path, notes,
+			convert == nsysrep_convert ? ": 'nsys export' may know them" : "");
 	return rc;
 }
 
+int nsysrep_copy(const char *path, const char *target, char *why)
+{
+	return copy(path, target, nsysrep_convert, why);
+}
+
 /* 0; -1 with @why; 1: no file can be made there, with @why. */
-static int make(const char *path, const char *to, const char *source, mode_t mode, char *why)
+static int make(const char *path, const char *to, const char *source, mode_t mode,
+		nsysrep_converter convert, char *why)
 {
 	char *temp = NULL;
 	sigset_t before;
@@ -203,7 +210,7 @@ static int make(const char *path, const char *to, const char *source, mode_t mod
 	if (fstat(fd, &st) == 0)
 		fchmod(fd, st.st_mode & ((mode & (S_IRGRP | S_IROTH)) | S_IRUSR | S_IWUSR));
 	close(fd);
-	rc = nsysrep_copy(path, temp, why);
+	rc = copy(path, temp, convert, why);
 	if (rc == 0)
 		err = write_source(temp, source) ? new_file_place(temp, to, true) : -EIO;
 	if (err) {
@@ -245,7 +252,7 @@ static void make_folders(char *path)
 	}
 }
 
-static char *find(const char *path, char *why)
+static char *find(const char *path, nsysrep_converter convert, char *why)
 {
 	char source[SOURCE_SIZE];
 	uint64_t content = 0;
@@ -270,7 +277,7 @@ static char *find(const char *path, char *why)
 			continue;
 		if (place == 1)
 			make_folders(name);
-		rc = make(path, name, source, mode, why);
+		rc = make(path, name, source, mode, convert, why);
 		if (rc == 0)
 			return name;
 		free(name);
@@ -278,16 +285,21 @@ static char *find(const char *path, char *why)
 	return NULL;
 }
 
-char *nsysrep_database(const char *path, char *why, size_t why_len)
+char *nsysrep_database_by(const char *path, nsysrep_converter convert, char *why, size_t why_len)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	char reason[NSYSREP_WHY] = "";
 	char *name;
 
 	pthread_mutex_lock(&lock); /* tables are made by several threads */
-	name = find(path, reason);
+	name = find(path, convert, reason);
 	pthread_mutex_unlock(&lock);
 	if (!name)
 		snprintf(why, why_len, "%s", reason);
 	return name;
+}
+
+char *nsysrep_database(const char *path, char *why, size_t why_len)
+{
+	return nsysrep_database_by(path, nsysrep_convert, why, why_len);
 }

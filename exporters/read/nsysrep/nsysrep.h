@@ -32,8 +32,13 @@ int nsysrep_convert(const char *path, const char *target, const struct nsysrep_p
 		    char *notes, char *why);
 /* The same, with progress and notes on stderr; a signal that asks to stop does so. */
 int nsysrep_copy(const char *path, const char *target, char *why);
+/* nsysrep_convert(), or another of its kind. */
+typedef int (*nsysrep_converter)(const char *path, const char *target,
+				 const struct nsysrep_progress *progress, char *notes, char *why);
 /*
  * The database of the report at @path, malloc'd: beside it, x.nsys-rep.sqlite, or in the user's cache where that folder cannot be
  * written to. It is made when there is none, or one of another state of the file; with progress and notes on stderr. NULL with @why.
  */
 char *nsysrep_database(const char *path, char *why, size_t why_len);
+/* The same of another kind of report, which @convert reads. */
+char *nsysrep_database_by(const char *path, nsysrep_converter convert, char *why, size_t why_len);

@@ -265,8 +265,7 @@ int nr_tables_close(struct nr_tables *t, char *why)
 
 /* ---- making a table ---- */
 
-/* What schema.sql has of a table, malloc'd. NULL: it does not have it. */
-static char *section_of(const char *name)
+char *nr_section_of(const char *name)
 {
 	const char *text = schema_text(), *at, *end;
 	char head[96];
@@ -280,7 +279,7 @@ static char *section_of(const char *name)
 /* Brings what schema.sql has of a table into memory. A table that nsys alone has is not there. */
 static void load_section(struct nr_tables *t, const char *name)
 {
-	char *sql = section_of(is_of_chains(name) ? "OSRT_CALLCHAINS" : name);
+	char *sql = nr_section_of(is_of_chains(name) ? "OSRT_CALLCHAINS" : name);
 
 	if (sql)
 		sqlite3_exec(t->schema, sql, NULL, NULL, NULL);
@@ -388,7 +387,7 @@ static int prepare(struct nr_tables *t, enum nr_table_id id)
 
 int nr_tables_copy(struct nr_tables *t, const char *name)
 {
-	char *sql = section_of(name);
+	char *sql = nr_section_of(name);
 	int rc = sql ? nr_tables_exec(t, sql) : -1;
 
 	free(sql);
