@@ -54,7 +54,7 @@ db.commit()
 E
 
 md5sum run.nvprof >before
-"$BIN" info run.nvprof >info 2>err
+"$BIN" info run.nvprof >said 2>err
 is "$? $(cut -d: -f 2- err)" '0  run.nvprof: the tables CUPTI_ACTIVITY_KIND_METRIC of nvprof were left out' 'info reads a database of nvprof and names what it leaves out'
 is "$(md5sum run.nvprof)" "$(cat before)" 'the database of nvprof stays as it is'
 R=run.nvprof.sqlite
