@@ -190,12 +190,43 @@ static bool has_ranges_alone(const struct why_thread *t)
 	       !t->system_cnt && !t->samples_cnt && !t->faults_cnt && !t->ios_cnt;
 }
 
+/*
+ * The part of a leaf. Behind a lock it is the lock's time, whatever its holder does: the holder may be any thread, and the lock is
+ * what keeps the rank.
+ */
+static unsigned part_of_leaf(const struct walk *w, const struct why_leaf *l)
+{
+	unsigned part = part_of[l->cause.reason];
+
+	for (uint32_t hop = l->hop; hop; hop = w->hops[hop].parent) {
+		unsigned waits = part_of[w->hops[hop].cause.reason];
+
+		if (waits == PART_LOCK || waits == PART_GIL)
+			part = waits;
+	}
+	return part;
+}
+
+/* The rank + 1 of each process of the model; NULL: no memory. */
+static uint32_t *ranks_of(struct rollup *r, const struct why_model *m)
+{
+	uint32_t *of = calloc(m->processes_cnt + 1, sizeof(*of));
+
+	for (size_t i = 0; of && i < m->processes_cnt; i++) {
+		const struct rank *k = rollup_rank(r, m->processes[i].pid);
+
+		of[i] = k ? (uint32_t)(k - r->ranks) + 1 : 0;
+	}
+	return of;
+}
+
 static void cover_threads(struct rollup *r, struct walk *w, struct thread_step *to)
 {
 	size_t at = 0;
 
 	w->keeps_pieces = true;
-	for (size_t i = 0; i < r->ranks_cnt; i++)
+	for (size_t i = 0; i < r->ranks_cnt; i++) {
+		w->group = (uint32_t)i + 1;
 		for (size_t n = 0; n < r->ranks[i].steps_cnt; n++, at++) {
 			const struct rank_step *s = &r->ranks[i].steps[n];
 			uint32_t thread = why_model_find(w->m, s->tid);
@@ -206,10 +237,11 @@ static void cover_threads(struct rollup *r, struct walk *w, struct thread_step *
 			else
 				walk_cover(w, thread, s->start, s->end);
 		}
+	}
 	for (size_t i = 0; i < w->pieces_cnt; i++) {
 		const struct why_piece *p = &w->pieces[i];
 		const struct why_leaf *l = &w->leaves[p->leaf];
-		unsigned part = part_of[l->cause.reason];
+		unsigned part = part_of_leaf(w, l);
 
 		to[p->span].ns[part] += p->ns;
 		if (l->hop && part != PART_GPU)
@@ -271,14 +303,16 @@ static int all_steps(struct rollup *r, struct why_model *m, const size_t *first,
 {
 	struct busy_step *busy = calloc(cnt + 1, sizeof(*busy));
 	struct thread_step *threads = calloc(cnt + 1, sizeof(*threads));
+	uint32_t *group_of = ranks_of(r, m);
 	struct reads reads = {r, first, threads};
 	struct walk w;
-	int rc = busy && threads ? walk_open(&w, m) : SQLITE_NOMEM;
+	int rc = busy && threads && group_of ? walk_open(&w, m) : SQLITE_NOMEM;
 
 	if (rc == SQLITE_OK) {
 		for (size_t i = 0; i < cnt; i++)
 			for (unsigned kind = 0; kind < BUSY_CNT; kind++)
 				busy[i].until[kind] = INT64_MIN;
+		w.group_of = group_of;
 		cover_threads(r, &w, threads);
 		cover_gpus(r, &w, first, busy);
 		rc = walk_end(&w);
@@ -289,8 +323,9 @@ static int all_steps(struct rollup *r, struct why_model *m, const size_t *first,
 		for (size_t n = 0; rc == SQLITE_OK && n < r->ranks[i].steps_cnt; n++)
 			rc = put_step(r, &r->ranks[i], &r->ranks[i].steps[n], &busy[first[i] + n],
 				      &threads[first[i] + n], m->ops_cnt > 0);
-	if (busy && threads)
+	if (busy && threads && group_of)
 		walk_free(&w);
+	free(group_of);
 	free(busy);
 	free(threads);
 	return rc;

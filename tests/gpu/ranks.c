@@ -5,12 +5,18 @@
  *
  * FILE: the ranks begin each step together, by counters in it; when there is FILE.stop, they end. LATE_STEP: only then. Rank and size are those of the launcher: RANK, Open MPI, SLURM.
  * RANKS_DATA names a file: then each step reads from it, and a kernel runs for a millisecond.
+ * RANKS_FAULT: the late rank is so in another way than by sleep (late_for()).
  * A rank that ends early because the others do not come has exit status 4.
  */
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/prog/nvtx_loader.h"
@@ -92,6 +98,94 @@ static void wait_ms(int ms)
 	usleep((unsigned)ms * 1000u);
 }
 
+static int64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void compute(int ms)
+{
+	int64_t end = now_ns(CLOCK_THREAD_CPUTIME_ID) + (int64_t)ms * 1000000;
+
+	while (now_ns(CLOCK_THREAD_CPUTIME_ID) < end)
+		;
+}
+
+static void sync_files(const char *beside, int ms)
+{
+	int64_t end = now_ns(CLOCK_MONOTONIC) + (int64_t)ms * 1000000;
+	char path[4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s.synced", beside);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	do {
+		if (pwrite(fd, batch, 4096, 0) < 0 || fsync(fd) < 0)
+			exit(1);
+	} while (now_ns(CLOCK_MONOTONIC) < end);
+	close(fd);
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int held; /* a futex would be a wait of its own */
+
+static void *hold(void *ms)
+{
+	pthread_mutex_lock(&lock);
+	__atomic_store_n(&held, 1, __ATOMIC_RELEASE);
+	wait_ms((int)(intptr_t)ms);
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+static void wait_for_lock(int ms)
+{
+	pthread_t holder;
+
+	held = 0;
+	if (pthread_create(&holder, NULL, hold, (void *)(intptr_t)ms))
+		exit(1);
+	while (!__atomic_load_n(&held, __ATOMIC_ACQUIRE))
+		sched_yield();
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+	pthread_join(holder, NULL);
+}
+
+static void wait_for_child(int ms)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		wait_ms(ms);
+		_exit(0);
+	}
+	if (child < 0 || waitpid(child, NULL, 0) != child)
+		exit(1);
+}
+
+/* The way in which the rank is late. */
+static void late_for(const char *beside, int ms)
+{
+	const char *fault = getenv("RANKS_FAULT");
+
+	if (!fault || strcmp(fault, "sleep") == 0)
+		wait_ms(ms);
+	else if (strcmp(fault, "compute") == 0)
+		compute(ms);
+	else if (strcmp(fault, "fsync") == 0)
+		sync_files(beside, ms);
+	else if (strcmp(fault, "lock") == 0)
+		wait_for_lock(ms);
+	else if (strcmp(fault, "child") == 0)
+		wait_for_child(ms);
+	else
+		exit(2);
+}
+
 /* Whether all ranks end before this step: whichever finds the file first, none of them has begun the step after the next. */
 static bool is_over(uint32_t *end, const char *stop, int step)
 {
@@ -123,7 +217,7 @@ int main(int argc, char **argv)
 	int rank = variable(ranks), size = variable(sizes), steps, work, late_rank, late, fd;
 	int late_step, is_late, data_fd;
 	struct unique_id id;
-	char text[32], stop[4096];
+	char stop[4096];
 	uint32_t *arrived;
 	CUstream stream;
 	void *comm, *data;
@@ -143,8 +237,6 @@ int main(int argc, char **argv)
 		mmap(NULL, STEPS_MAX * sizeof(*arrived), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (arrived == MAP_FAILED)
 		return 3;
-	snprintf(text, sizeof(text), "%d", rank == late_rank ? 0 : late * 1000);
-	setenv("JOB_LATE_US", text, 1);
 	setenv("JOB_ID", argv[1], 1);
 	data_fd = open_data();
 	DO(cudaStreamCreateWithFlags(&stream, 1));
@@ -155,9 +247,11 @@ int main(int argc, char **argv)
 		is_late = !late_step || i + 1 == late_step;
 		meet(&arrived[i], size);
 		push("step");
-		wait_ms(is_late && rank == late_rank ? work + late : work);
+		wait_ms(work);
+		if (is_late && rank == late_rank)
+			late_for(argv[1], late);
 		read_and_launch(data_fd, stream);
-		DO(ncclAllReduce(data, data, 1024, 7, is_late, comm, stream));
+		DO(ncclAllReduce(data, data, 1024, 7, 0, comm, stream));
 		DO(cudaStreamSynchronize(stream));
 		pop();
 	}

@@ -227,7 +227,7 @@ int context_sync(struct CUctx_st *c)
 			return CUDA_CAPTURE_UNSUPPORTED;
 	/* The lock is released while it waits: other threads may make and destroy streams meanwhile. */
 	for (s = c->streams; s;) {
-		if (s->end > now() || s->host_pending) {
+		if (s->end > now() || s->host_pending || s->gate.end) {
 			stream_wait(s);
 			s = c->streams;
 		} else {

@@ -62,6 +62,11 @@ static void count(const struct standin_activity *a)
 		standin_count_work((unsigned)numbers[a->kind] - 1, a->graph_node != 0);
 }
 
+uint32_t told_correlation(void)
+{
+	return call.correlation;
+}
+
 void tell(const struct standin_activity *a)
 {
 	if (standin_counting)
@@ -78,7 +83,9 @@ void tell(const struct standin_activity *a)
 		call.room = room;
 	}
 	call.activities[call.cnt] = *a;
-	call.activities[call.cnt++].correlation = call.correlation;
+	if (!a->correlation)
+		call.activities[call.cnt].correlation = call.correlation;
+	call.cnt++;
 }
 
 static void tell_all(void)

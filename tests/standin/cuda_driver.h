@@ -60,6 +60,14 @@ struct CUctx_st {
 	struct CUstream_st *null, *streams;
 };
 
+/* A kernel that waits for others: its end is not known when it is launched. */
+struct gate {
+	standin_end *end; /* NULL: the stream has none */
+	void *data;
+	uint64_t least; /* of its end */
+	struct standin_activity kernel;
+};
+
 struct CUstream_st {
 	struct object object;
 	struct CUstream_st *next; /* in the context */
@@ -69,6 +77,8 @@ struct CUstream_st {
 	int priority;
 	uint64_t end;          /* when all that was asked for is over */
 	unsigned host_pending; /* host functions that have not returned */
+	struct gate
+		gate; /* of the last kernel; what comes behind it is only taken when its end is known */
 	/* Capture: what is asked for becomes nodes of this graph, each after the ones in @tails. */
 	struct CUgraph_st *capture;
 	struct CUgraphNode_st **tails;
@@ -226,9 +236,16 @@ struct CUstream_st *stream_make(struct CUctx_st *context, unsigned flags, int pr
 				uint32_t id);
 void stream_free(struct CUstream_st *stream);
 /* When the next thing in the stream may begin. */
+static inline uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+uint32_t told_correlation(void); /* of the call that this thread is in */
 uint64_t stream_begin(const struct CUstream_st *stream);
 /* Waits for everything in it, host functions too. */
 void stream_wait(struct CUstream_st *stream);
+/* Is the end of the stream's work known? @wait: comes back when it is, or the stream is gone. */
+bool stream_gate(struct CUstream_st *stream, bool wait);
 void host_call(struct CUstream_st *stream, uint64_t when, const struct cuda_host_node *what);
 
 /* ---- cuda_memory.c ---- */

@@ -6,11 +6,6 @@
 
 #include "tests/standin/cuda_driver.h"
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* ---- streams ---- */
 
 struct CUstream_st *stream_make(struct CUctx_st *context, unsigned flags, int priority, uint32_t id)
@@ -95,9 +90,35 @@ static bool is_busy(const struct CUstream_st *stream)
 	return false;
 }
 
+bool stream_gate(struct CUstream_st *stream, bool wait)
+{
+	static const struct timespec nap = {0, 100000};
+
+	while (object_find(stream, OBJECT_STREAM) && stream->gate.end) {
+		struct gate *g = &stream->gate;
+		uint64_t end = g->end(g->data, g->kernel.start);
+
+		if (end) {
+			g->end = NULL;
+			g->kernel.end = later(end, g->least);
+			stream->end = later(stream->end, g->kernel.end);
+			tell(&g->kernel);
+		} else if (!wait) {
+			return false;
+		} else {
+			driver_unlock();
+			nanosleep(&nap, NULL);
+			driver_lock();
+		}
+	}
+	return true;
+}
+
 void stream_wait(struct CUstream_st *stream)
 {
 	static const struct timespec nap = {0, 20000};
+
+	stream_gate(stream, true);
 
 	/* The lock is released while it waits, and the stream may be gone then. */
 	while (object_find(stream, OBJECT_STREAM)) {
@@ -182,13 +203,14 @@ static int sync_stream(struct CUstream_st *s)
 	return CUDA_OK;
 }
 
-static int query(const struct CUstream_st *s)
+static int query(struct CUstream_st *s)
 {
 	if (!s)
 		return CUDA_INVALID_HANDLE;
 	if (s->capture)
 		return CUDA_CAPTURE_UNSUPPORTED;
-	return stream_end(s) > now() || is_busy(s) ? CUDA_NOT_READY : CUDA_OK;
+	return !stream_gate(s, false) || stream_end(s) > now() || is_busy(s) ? CUDA_NOT_READY
+									     : CUDA_OK;
 }
 
 PAIR(cuStreamSynchronize, _ptsz, (CUstream stream), sync_stream(STREAM(stream)))
@@ -355,6 +377,7 @@ static int event_record(CUevent event, struct CUstream_st *s)
 		capture_record(s, event);
 		return CUDA_OK;
 	}
+	stream_gate(s, true);
 	event->capture = NULL;
 	event->recorded = true;
 	event->stream = s;

@@ -155,6 +155,26 @@ static uint64_t run_kernel(struct standin_activity *a, const struct work *w)
 	return w->duration;
 }
 
+static __thread standin_end *next_end;
+static __thread void *next_data;
+
+void standin_next_ends(standin_end *end, void *data)
+{
+	next_end = end;
+	next_data = data;
+}
+
+/* The kernel is reported when its end is known. */
+static void shut_gate(struct CUstream_st *stream, const struct standin_activity *kernel)
+{
+	struct gate *g = &stream->gate;
+
+	*g = (struct gate){next_end, next_data, kernel->end, *kernel};
+	g->kernel.correlation = told_correlation();
+	next_end = NULL;
+	stream_gate(stream, false);
+}
+
 uint64_t work_run(struct CUstream_st *stream, const struct work *w, uint64_t start,
 		  const struct CUgraphNode_st *node)
 {
@@ -172,6 +192,10 @@ uint64_t work_run(struct CUstream_st *stream, const struct work *w, uint64_t sta
 	switch (w->kind) {
 	case NODE_KERNEL:
 		a.end = start + run_kernel(&a, w);
+		if (next_end && !node) {
+			shut_gate(stream, &a);
+			return later(a.end, stream->end);
+		}
 		break;
 	case NODE_MEMCPY:
 		a.end = start + run_copy(&a, &w->copy);
@@ -209,6 +233,7 @@ int work_submit(struct CUstream_st *stream, const struct work *w, bool wait)
 
 	if (stream->capture)
 		return wait ? CUDA_CAPTURE_UNSUPPORTED : capture_add(stream, w);
+	stream_gate(stream, true);
 	stream->end = work_run(stream, w, stream_begin(stream), NULL);
 	if (wait || is_staged(w))
 		stream_wait(stream);

@@ -1,11 +1,18 @@
 /*
- * nccl_job.c - as much of NCCL as tests/gpu/ranks.c needs. No rank waits for another in a call: where one will be late, the
- * program asks for a product in place of a sum, and the kernel lasts so much longer (JOB_LATE_US), as a real one that waits.
+ * nccl_job.c - as much of NCCL as tests/gpu/ranks.c needs. A collective's kernel begins when its rank has launched it, and ends
+ * on all ranks when the last of them has begun, as a real one: an early rank waits. Ranks are processes of one machine, or
+ * of containers that share the folder: they find each other by a file beside the job's own (JOB_ID).
  */
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/standin/standin.h"
 
 struct dim3 {
 	unsigned x, y, z;
@@ -16,6 +23,24 @@ void __cudaRegisterFunction(void **, const void *, char *, const char *, int, vo
 			    void *, void *, int *);
 int cudaLaunchKernel(const void *, struct dim3, struct dim3, void **, size_t, void *);
 
+enum {
+	KERNEL_NS = 50000, /* of a collective, once all are there, as in its name */
+	SLOTS = 16,        /* a rank is ahead of another by one collective at most */
+	COMMS_MAX = 8,
+	RANKS_MAX = 64,
+	PATIENCE_S = 60, /* the machine may be busy */
+};
+
+/* When a rank's kernel began, of its collective with this number. The number is written last, with release. */
+struct arrival {
+	uint64_t number, start;
+};
+struct comm {
+	struct arrival (*of)[SLOTS]; /* by rank */
+	int cnt, rank;
+	uint64_t number; /* collectives so far */
+};
+
 struct unique_id {
 	char bytes[128];
 };
@@ -25,7 +50,7 @@ int ncclAllReduce(const void *from, void *to, size_t cnt, int type, int op, void
 		  void *stream);
 int ncclCommDestroy(void *comm);
 
-static char kernels[2]; /* their addresses are what nvcc makes handles of */
+static char kernel; /* its address is what nvcc makes a handle of */
 
 /* The same on all ranks of the job. */
 int ncclGetUniqueId(struct unique_id *id)
@@ -37,44 +62,115 @@ int ncclGetUniqueId(struct unique_id *id)
 	return 0;
 }
 
-int ncclCommInitRank(void **comm, int cnt, struct unique_id id, int rank)
+static void make_kernel(void)
 {
 	static const char image[64] = "image";
 	static struct {
 		int magic, version;
 		const void *data, *more;
 	} wrapper = {0x466243b1, 1, image, NULL};
-	static char names[2][96];
-	const char *late = getenv("JOB_LATE_US");
-	void **binary = __cudaRegisterFatBinary(&wrapper);
+	static char name[96];
+	void **binary;
 
-	(void)cnt;
-	(void)id;
-	(void)rank;
-	for (int i = 0; i < 2; i++) {
-		snprintf(names[i], sizeof(names[i]), "ncclDevKernel_AllReduce_%s_f32_RING_LL_us%d_",
-			 i ? "Prod" : "Sum", 50 + (i && late ? atoi(late) : 0));
-		__cudaRegisterFunction(binary, &kernels[i], names[i], names[i], -1, NULL, NULL,
-				       NULL, NULL, NULL);
-	}
+	if (*name)
+		return;
+	snprintf(name, sizeof(name), "ncclDevKernel_AllReduce_Sum_f32_RING_LL_us%d_",
+		 KERNEL_NS / 1000);
+	binary = __cudaRegisterFatBinary(&wrapper);
+	__cudaRegisterFunction(binary, &kernel, name, name, -1, NULL, NULL, NULL, NULL, NULL);
 	__cudaRegisterFatBinaryEnd(binary);
-	*comm = kernels;
-	return 0;
+}
+
+/* Memory that all ranks of the @nth communicator of the job share. */
+static struct comm *join(unsigned nth, int cnt, int rank)
+{
+	size_t bytes = RANKS_MAX * sizeof(struct arrival[SLOTS]);
+	const char *job = getenv("JOB_ID");
+	struct comm *c = calloc(1, sizeof(*c));
+	char path[4096];
+	void *at = MAP_FAILED;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s.nccl", job ? job : "");
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (c && nth < COMMS_MAX && fd >= 0 && ftruncate(fd, (off_t)(COMMS_MAX * bytes)) == 0)
+		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			  (off_t)(nth * bytes));
+	if (fd >= 0)
+		close(fd);
+	if (at == MAP_FAILED) {
+		free(c);
+		return NULL;
+	}
+	*c = (struct comm){at, cnt, rank, 0};
+	return c;
+}
+
+int ncclCommInitRank(void **comm, int cnt, struct unique_id id, int rank)
+{
+	static unsigned made;
+
+	(void)id;
+	if (cnt > RANKS_MAX)
+		return 5;
+	make_kernel();
+	*comm = join(made++, cnt, rank);
+	return *comm ? 0 : 2;
+}
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* The end of the collective: the last begin and the time that it takes. 0: not all have begun. */
+static uint64_t end_of(void *data, uint64_t start)
+{
+	struct comm *c = data;
+	struct arrival *own = &c->of[c->rank][c->number % SLOTS];
+	uint64_t last = start;
+
+	own->start = start;
+	__atomic_store_n(&own->number, c->number, __ATOMIC_RELEASE);
+	for (int i = 0; i < c->cnt; i++) {
+		const struct arrival *a = &c->of[i][c->number % SLOTS];
+
+		/* A rank that died: a real collective hangs, a test has to end. */
+		if (__atomic_load_n(&a->number, __ATOMIC_ACQUIRE) != c->number)
+			return now() > start + PATIENCE_S * 1000000000ull ? now() : 0;
+		last = a->start > last ? a->start : last;
+	}
+	return last + KERNEL_NS;
 }
 
 int ncclAllReduce(const void *from, void *to, size_t cnt, int type, int op, void *comm,
 		  void *stream)
 {
 	struct dim3 one = {1, 1, 1};
+	struct comm *c = comm;
 
 	(void)from;
 	(void)to;
 	(void)cnt;
 	(void)type;
-	return comm != kernels || cudaLaunchKernel(&kernels[op != 0], one, one, NULL, 0, stream);
+	(void)op;
+	if (!c)
+		return 4;
+	c->number++;
+	standin_next_ends(end_of, c);
+	return cudaLaunchKernel(&kernel, one, one, NULL, 0, stream);
 }
 
 int ncclCommDestroy(void *comm)
 {
-	return comm != kernels;
+	struct comm *c = comm;
+
+	if (!c)
+		return 4;
+	munmap(c->of, RANKS_MAX * sizeof(*c->of));
+	free(c);
+	return 0;
 }

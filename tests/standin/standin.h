@@ -81,3 +81,10 @@ int standin_driver_is_up(void); /* cuInit() has succeeded */
  * holds "_us<N>_" takes N microseconds, others standin_kernel_ns (default 5,000).
  */
 extern uint64_t standin_kernel_ns;
+
+/*
+ * The next kernel of this thread waits for others: @end is called with its begin at once, and later again, until it returns
+ * the kernel's end; 0: not known yet. The time in its name is the least. Taken when the stream is waited for.
+ */
+typedef uint64_t standin_end(void *data, uint64_t start);
+void standin_next_ends(standin_end *end, void *data);

@@ -130,7 +130,7 @@ static bool can_follow(const struct walk *w, uint32_t waker, uint32_t thread, in
 {
 	const struct why_thread *t = waker == WHY_NONE ? NULL : &w->m->threads[waker];
 
-	return t && waker != thread && t->birth < end &&
+	return t && waker != thread && t->birth < end && walk_may_enter(w, t->process) &&
 	       (w->m->follows_calls ? walk_is_known(t) : t->switches_cnt > 0);
 }
 
@@ -202,7 +202,9 @@ static void follow_maker(struct walk *w, const struct at *at, const struct at *n
 
 	maker.depth++;
 	maker.thread = born > from ? why_maker(w->m, next->thread) : WHY_NONE;
-	if (maker.thread == WHY_NONE || maker.depth >= DEPTH_MAX || is_on_way(w, at, maker.thread))
+	if (maker.thread == WHY_NONE || maker.depth >= DEPTH_MAX ||
+	    !walk_may_enter(w, w->m->threads[maker.thread].process) ||
+	    is_on_way(w, at, maker.thread))
 		walk_leaf(w, at, cause, born - from, sure);
 	else
 		follow_maker(w, at, &maker, cause, sure, from, born);

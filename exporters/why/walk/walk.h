@@ -94,6 +94,10 @@ struct walk {
 	uint32_t *range_of; /* by number of a name of ranges: its place */
 	bool is_short;      /* of memory */
 	bool keeps_pieces;
+	const uint32_t *
+		group_of; /* by process: its rank + 1, 0: none; NULL: no ranks, and every wait is followed */
+	uint32_t
+		group; /* rank that is covered now: a wait for another rank is a wait, and not followed */
 	uint32_t span_no; /* of the span that is covered now */
 	WHY_LIST(why_piece, pieces);
 };

@@ -29,6 +29,12 @@ static inline int64_t earlier(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+/* Is a wait followed to a thread of the process? */
+static inline bool walk_may_enter(const struct walk *w, uint32_t process)
+{
+	return !w->group_of || !w->group_of[process] || w->group_of[process] == w->group;
+}
+
 /* walk_table.c: @ns more of a leaf; NULL: none is kept. */
 struct why_leaf *walk_leaf(struct walk *w, const struct at *at, const struct why_cause *cause,
 			   int64_t ns, double sure);

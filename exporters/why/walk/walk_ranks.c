@@ -41,7 +41,8 @@ int64_t walk_late_rank(struct walk *w, const struct at *at, const struct why_op 
 		return from;
 	last = walk_late_op(w, o);
 	to = last ? earlier(to, last->start) : from;
-	if (to <= from || last->launch == WHY_NONE)
+	if (to <= from || last->launch == WHY_NONE ||
+	    !walk_may_enter(w, why_kind(w->m, last)->process))
 		return from;
 	cause = walk_cause_of_op(w, o);
 	cause.reason = WHY_GPU_RANK;

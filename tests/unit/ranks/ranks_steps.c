@@ -4,7 +4,7 @@
 /* Rank 0 is process 7, rank 1 process 8 with its helper 9; 6 is of no rank. */
 #define RANKS                                                                                     \
 	"INSERT INTO process VALUES(6, NULL, 0, 9000), (7, 6, 0, 9000), (8, 6, 0, 9000), (9, 8, " \
-	"0, 9000);"                                                                               \
+	"0, 9000), (10, 7, 0, 9000);"                                                             \
 	"INSERT INTO variable VALUES(7, 'RANK', '0'), (8, 'RANK', '1');"
 
 static void assert_steps(const char *want)
@@ -317,14 +317,14 @@ static void time_before_the_first_switch_is_other(void **state)
 	"INSERT INTO SL_SCHED_DETAIL(start, globalTid, wakeupTime, wakerTid) VALUES(700, 7 * " \
 	"16777216 + 7 + 281474976710656, 700, " tid ");"
 
-/* Thread 7 waits 100-700 for process 9, which sleeps until 300, then reads a file until 700. */
+/* Thread 7 waits 100-700 for process 10, a helper of its rank, which sleeps until 300, then reads a file until 700. */
 static void time_of_the_waker_counts_as_data(void **state)
 {
 	(void)state;
-	assert_parts("INSERT INTO cpu VALUES(7, 7, 0, 1), (7, 7, 100, 0), (7, 7, 700, 1), (9, 9, "
-		     "0, 1), (9, 9, 100, 0), (9, 9, 300, 1), (9, 9, 800, 0);"
-		     "INSERT INTO libc VALUES(7, 7, 50, 750, 'sem_wait', NULL, NULL), (9, 9, 90, "
-		     "300, 'clock_nanosleep', NULL, NULL);" WOKEN_BY("9 * 16777216 + 9 + "
+	assert_parts("INSERT INTO cpu VALUES(7, 7, 0, 1), (7, 7, 100, 0), (7, 7, 700, 1), (10, 10, "
+		     "0, 1), (10, 10, 100, 0), (10, 10, 300, 1), (10, 10, 800, 0);"
+		     "INSERT INTO libc VALUES(7, 7, 50, 750, 'sem_wait', NULL, NULL), (10, 10, 90, "
+		     "300, 'clock_nanosleep', NULL, NULL);" WOKEN_BY("10 * 16777216 + 10 + "
 								     "281474976710656"),
 		     /* Own 100 + 300 and the waker's 400 on a CPU; the waker's 200 asleep. */
 		     "800 0 0 0 0 0 0 200 0 600\n");
@@ -335,15 +335,55 @@ static void time_of_the_wakers_gpu_is_no_data(void **state)
 {
 	(void)state;
 	assert_parts(
-		"INSERT INTO cpu VALUES(7, 7, 0, 1), (7, 7, 100, 0), (7, 7, 700, 1), (9, 9, "
-		"0, 1), (9, 9, 90, 0), (9, 9, 690, 1), (9, 9, 800, 0);"
+		"INSERT INTO cpu VALUES(7, 7, 0, 1), (7, 7, 100, 0), (7, 7, 700, 1), (10, 10, "
+		"0, 1), (10, 10, 90, 0), (10, 10, 690, 1), (10, 10, 800, 0);"
 		"INSERT INTO libc VALUES(7, 7, 50, 750, 'sem_wait', NULL, NULL);"
-		"INSERT INTO cuda VALUES(9, 9, 10, 20, 1, 'cudaLaunchKernel'), (9, 9, 90, "
+		"INSERT INTO cuda VALUES(10, 10, 10, 20, 1, 'cudaLaunchKernel'), (10, 10, 90, "
 		"695, 2, 'cudaDeviceSynchronize');"
-		"INSERT INTO kernel VALUES(9, 20, 690, 1, 'gemm');" WOKEN_BY(
-			"9 * 16777216 + 9 + 281474976710656"),
-		/* The kernel is 100-690; then 9 returns (5, in the driver) and computes for 5. */
+		"INSERT INTO kernel VALUES(10, 20, 690, 1, 'gemm');" WOKEN_BY(
+			"10 * 16777216 + 10 + 281474976710656"),
+		/* The kernel is 100-690; then 10 returns (5, in the driver) and computes for 5. */
 		"405 0 595 0 0 0 0 0 0 5\n");
+}
+
+/* Thread 7 waits 100-700 for process 9, of another rank, which sleeps, reads and computes: none of that is of rank 0. */
+static void wait_for_another_rank_is_a_wait(void **state)
+{
+	(void)state;
+	assert_parts("INSERT INTO cpu VALUES(7, 7, 0, 1), (7, 7, 100, 0), (7, 7, 700, 1), (9, 9, "
+		     "0, 1), (9, 9, 100, 0), (9, 9, 300, 1), (9, 9, 800, 0);"
+		     "INSERT INTO libc VALUES(7, 7, 50, 750, 'sem_wait', NULL, NULL), (9, 9, 90, "
+		     "300, 'clock_nanosleep', NULL, NULL);" WOKEN_BY("9 * 16777216 + 9 + "
+								     "281474976710656"),
+		     "400 0 0 0 0 0 0 0 600 0\n");
+}
+
+/* The kernel of rank 0 begins at 110, that of rank 1 at 600: until then rank 1 sleeps. Rank 0 waits for its GPU. */
+static void wait_for_a_late_rank_is_a_wait_for_the_gpu(void **state)
+{
+	(void)state;
+	assert_parts(
+		"INSERT INTO cpu VALUES(7, 7, 0, 1), (7, 7, 200, 0), (7, 7, 700, 1), (8, 8, "
+		"0, 1), (8, 8, 50, 0), (8, 8, 590, 1), (8, 8, 600, 0), (8, 8, 700, 1);"
+		"INSERT INTO libc VALUES(8, 8, 40, 590, 'clock_nanosleep', NULL, NULL);"
+		"INSERT INTO cuda VALUES(7, 7, 100, 105, 1, 'cudaLaunchKernel'), (7, 7, 105, "
+		"700, 2, 'cudaStreamSynchronize'), (8, 8, 592, 598, 1, 'cudaLaunchKernel'), (8, 8, "
+		"598, 700, 2, 'cudaStreamSynchronize');"
+		"INSERT INTO kernel VALUES(7, 110, 690, 1, 'ncclDevKernel_AllReduce'), (8, 600, "
+		"690, 1, 'ncclDevKernel_AllReduce');",
+		"400 0 600 0 0 0 0 0 0 0\n");
+}
+
+/* Thread 7 waits 100-700 for a lock; its holder, a helper of the rank, sleeps until 300. */
+static void wait_for_a_lock_is_one_whatever_its_holder_does(void **state)
+{
+	(void)state;
+	assert_parts("INSERT INTO cpu VALUES(7, 7, 0, 1), (7, 7, 100, 0), (7, 7, 700, 1), (10, 10, "
+		     "0, 1), (10, 10, 100, 0), (10, 10, 300, 1), (10, 10, 800, 0);"
+		     "INSERT INTO libc VALUES(7, 7, 50, 750, 'pthread_mutex_lock', NULL, NULL), "
+		     "(10, 10, 90, 300, 'clock_nanosleep', NULL, NULL);" WOKEN_BY(
+			     "10 * 16777216 + 10 + 281474976710656"),
+		     "400 0 0 0 0 600 0 0 0 600\n");
 }
 
 /* The second step is a span of its own. */
@@ -463,6 +503,9 @@ int main(void)
 		ROLL_TEST(time_before_the_first_switch_is_other),
 		ROLL_TEST(time_of_the_waker_counts_as_data),
 		ROLL_TEST(time_of_the_wakers_gpu_is_no_data),
+		ROLL_TEST(wait_for_another_rank_is_a_wait),
+		ROLL_TEST(wait_for_a_late_rank_is_a_wait_for_the_gpu),
+		ROLL_TEST(wait_for_a_lock_is_one_whatever_its_holder_does),
 		ROLL_TEST(each_step_has_its_own_parts),
 		ROLL_TEST(bytes_read_are_those_of_calls_that_begin_in_the_step),
 		ROLL_TEST(bytes_beyond_2_to_the_63_stop_there),
