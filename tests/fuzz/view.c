@@ -65,10 +65,10 @@ static void init(void)
 /* ---- messages: a line with the path and the query, then the body ---- */
 
 /* A path is one byte, its number here: most changes are to what follows it. Others are read as they are. */
-static const char *const paths[] = {"/v1/report", "/v1/live",     "/v1/event",    "/v1/flow",
-				    "/v1/search", "/v1/why",      "/v1/schema",   "/v1/select",
-				    "/v1/save",   "/v1/tiles",    "/v1/counters", "/v1/sql",
-				    "/v1/track",  "/v1/findings", "/v1/events",   "/v1/steps"};
+static const char *const paths[] = {
+	"/v1/report", "/v1/live",     "/v1/event",  "/v1/flow",  "/v1/search",   "/v1/why",
+	"/v1/schema", "/v1/select",   "/v1/save",   "/v1/tiles", "/v1/counters", "/v1/sql",
+	"/v1/track",  "/v1/findings", "/v1/events", "/v1/steps", "/v1/notes"};
 #define PATHS (sizeof(paths) / sizeof(paths[0]))
 
 static void run_message(const uint8_t *data, size_t len)
@@ -138,6 +138,7 @@ static size_t seed_message(unsigned i, uint8_t *to)
 		"/v1/track?row=3&from=0&to=1000",
 		"/v1/findings",
 		"/v1/steps",
+		"/v1/notes",
 		"/v1/events?name=!=read%0Awr&min=5&max=900&by=1&down=1&most=3&arg=x\n{\"from\":0}",
 		"/v1/events?name=/^a(b%7Cc)*$\n{\"lanes\":[1]}",
 		"/v1/schema",

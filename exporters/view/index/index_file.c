@@ -160,32 +160,31 @@ static struct view_side *side_of(int fd, char *path)
 	return s;
 }
 
-/* Beside the report; and where that folder cannot be written to, by its full name in the user's cache. */
-static char *path_of(const char *report, int place)
+char *view_beside(const char *report, const char *ending, int place)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	char *full, *path = NULL;
 	uint64_t hash;
 
 	if (place == 0)
-		return asprintf(&path, "%s.view", report) < 0 ? NULL : path;
+		return asprintf(&path, "%s%s", report, ending) < 0 ? NULL : path;
 	full = realpath(report, NULL);
 	hash = hash_text(full ? full : "");
 	free(full);
 	if (cache && *cache == '/')
-		return asprintf(&path, "%s/sightline/%016llx.view", cache,
-				(unsigned long long)hash) < 0
+		return asprintf(&path, "%s/sightline/%016llx%s", cache, (unsigned long long)hash,
+				ending) < 0
 			       ? NULL
 			       : path;
 	if (!home || *home != '/')
 		return NULL;
-	return asprintf(&path, "%s/.cache/sightline/%016llx.view", home, (unsigned long long)hash) <
-			       0
+	return asprintf(&path, "%s/.cache/sightline/%016llx%s", home, (unsigned long long)hash,
+			ending) < 0
 		       ? NULL
 		       : path;
 }
 
-static void make_folders(char *path)
+void view_beside_folders(char *path)
 {
 	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
 		*p = '\0';
@@ -201,10 +200,10 @@ struct view_side *view_side_create(const char *report, bool *is_kept)
 	int fd;
 
 	for (int place = *is_kept ? 0 : 2; place < 2; place++) {
-		char *path = path_of(report, place);
+		char *path = view_beside(report, ".view", place);
 
 		if (path && place == 1)
-			make_folders(path);
+			view_beside_folders(path);
 		/* Another process may have the old file open, and keeps it. */
 		if (path)
 			snprintf(name, sizeof(name), "%s.%d.new", path, (int)getpid());
@@ -267,7 +266,7 @@ struct view_side *view_side_open(const char *report, const struct view_identity 
 	struct view_side *s = NULL;
 
 	for (int place = 0; place < 2 && !s; place++)
-		s = open_one(path_of(report, place), id, dir, len);
+		s = open_one(view_beside(report, ".view", place), id, dir, len);
 	return s;
 }
 

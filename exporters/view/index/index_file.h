@@ -40,6 +40,14 @@ struct view_identity {
 
 struct view_side;
 
+/*
+ * The name of a file that is kept with a report: place 0 beside it, place 1, where that folder cannot be written to, in the user's
+ * cache, by the report's full name. malloc'd; NULL: there is no such place.
+ */
+char *view_beside(const char *report, const char *ending, int place);
+/* Makes the folders of @path. */
+void view_beside_folders(char *path);
+
 /* Fills in an identity but for rows and activities. 0, or -1: errno. */
 int view_identity_of(const char *path, struct view_identity *id);
 /*

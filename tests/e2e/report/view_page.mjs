@@ -7,6 +7,7 @@ import { Browser, equal, finish, near, note, one, serve, settled, skip, sql, tes
 import { farPages } from './view_far.mjs';
 import { answerPages } from './view_answer.mjs';
 import { faultPages } from './view_faults.mjs';
+import { notePages } from './view_notes.mjs';
 import { otherPages } from './view_others.mjs';
 
 const [, , bin, folder, chromium] = process.argv;
@@ -655,6 +656,7 @@ await test('a small cache asks again for tiles and names that it dropped, and lo
 await otherPages({ bin, folder, report, browser, server, selected });
 await faultPages({ bin, folder, report, browser, server });
 await answerPages({ bin, folder, report, browser, server });
+await notePages({ bin, folder, browser });
 await farPages({ browser, server });
 
 await test('no error in any console', () => equal(browser.errors, []));

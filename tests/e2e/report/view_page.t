@@ -14,7 +14,7 @@ schema=$TOP/collector/schema.sql
 "$PY" "$E2E/report/view_make.py" "$schema" train.sqlite 20 && "$PY" "$E2E/report/view_make.py" "$schema" slow.sqlite 20 40 &&
 	"$PY" "$E2E/report/view_faults_make.py" "$schema" odd.sqlite && "$PY" "$E2E/report/html_make.py" "$schema" hostile.sqlite && sqlite3 empty.sqlite <"$schema" || exit 1
 # Of two GPUs, one has a long name.
-cp train.sqlite named.sqlite && sqlite3 named.sqlite "INSERT INTO TARGET_INFO_GPU(vmId, id, name) SELECT vmId, 1, 'NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition' FROM TARGET_INFO_GPU;
+cp train.sqlite noted.sqlite && cp train.sqlite named.sqlite && sqlite3 named.sqlite "INSERT INTO TARGET_INFO_GPU(vmId, id, name) SELECT vmId, 1, 'NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition' FROM TARGET_INFO_GPU;
 	INSERT INTO TARGET_INFO_CUDA_DEVICE(gpuId, cudaId, pid, uuid, numMultiprocessors) VALUES (1, 1, 4711, '', 188);
 	UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 1 WHERE rowid % 2" || exit 1
 timeout 900 node run/view_page.mjs "$BIN" "$W" "$browser"

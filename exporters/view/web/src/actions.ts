@@ -436,10 +436,11 @@ export function escape(): void {
 
 export function bookmark(text = ""): void {
 	const { t0, t1 } = shown();
-	const t = m.selected.value?.start ?? (t0 + t1) / 2;
+	const span = m.range.value;
+	const t = span?.t0 ?? m.selected.value?.start ?? (t0 + t1) / 2;
 
-	m.marks.value = [...m.marks.value.filter((k) => Math.abs(k.t - t) > view.scale), { t, text }].sort((a, b) => a.t - b.t);
-	say("Bookmark set");
+	m.marks.value = [...m.marks.value.filter((k) => Math.abs(k.t - t) > view.scale || k.t1 !== span?.t1), { t, ...(span ? { t1: span.t1 } : {}), text, source: m.selected.value?.source ?? 0 }].sort((a, b) => a.t - b.t);
+	say(span ? "Note on the span set" : "Note set");
 }
 
 /* Lanes of the chosen rows, and of all rows below closed ones, for the tables of a span. */

@@ -12,7 +12,8 @@ import { amount, count, dur, percent, point, short } from "./format";
 import { attach, measureStage, stage } from "./stage";
 import { Names, PinnedNames, rowId, scrolled } from "./tree";
 import { StepStrip } from "./steps";
-import { soon } from "./url";
+import { inTheWay, setAside } from "./notes";
+import { copyLink, soon } from "./url";
 import { limits, shown, view } from "./view";
 import { RECT_INSTANT, RECT_OPEN, RECT_SEVERAL } from "./flags";
 import { tilesOf } from "./sheet";
@@ -52,6 +53,7 @@ function Bar() {
 			{many && <button class="act" onClick={() => void alignOnSelection()} title="Move the other report so that its event of the same name begins at the same time">{aligned.value || "Align on selection"}</button>}
 			{m.live.value && <button class={`act${m.follow.value ? " on" : ""}`} aria-pressed={m.follow.value} onClick={() => { m.follow.value = !m.follow.value; }}>● live</button>}
 			<button class={`act wide${m.mode.value === "measure" ? " on" : ""}`} aria-pressed={m.mode.value === "measure"} title="Measure (M)" onClick={() => { m.mode.value = m.mode.value === "measure" ? "select" : "measure"; m.measure.value = null; }}>Measure</button>
+			<button class="act wide" title="Copy a link to this view, for another browser (U)" onClick={copyLink}>Copy link</button>
 			<button class="act wide" title="All commands (Ctrl+K)" onClick={() => { m.dialog.value = "commands"; }}>Commands</button>
 			<button class="act" title="Keys (?)" aria-label="Help" onClick={() => { m.dialog.value = "help"; }}>?</button>
 			<Search />
@@ -250,6 +252,7 @@ function Messages() {
 	return (
 		<>
 			{s.map((x) => <p class="message" role="status">{x.message}</p>)}
+			{inTheWay.value && <p class="message" role="status">{inTheWay.value.text} <button class="link" onClick={() => void setAside()}>Set them aside and save new ones</button></p>}
 			{m.notice.value && <p class="message" role="alert">{m.notice.value} <button class="link" onClick={() => { m.notice.value = ""; }}>close</button></p>}
 		</>
 	);

@@ -8,6 +8,7 @@ import { pan, redo, showAll, undo, view, zoom, showWithin } from "./view";
 import * as theme from "./theme";
 import { searched } from "./colours";
 import { nextStep } from "./steps";
+import { copyLink } from "./url";
 import { saveChrome, savePng, saveSvg } from "./save";
 
 export interface Command { group: string; keys: string[]; label: string; run: (e: { shiftKey: boolean }) => void; repeat?: boolean }
@@ -70,6 +71,7 @@ export const commands: Command[] = [
 	{ group: "Rows", keys: ["Shift+KeyH"], label: "Show all hidden rows", run: () => a.unhideAll() },
 	{ group: "Rows", keys: ["Alt+ArrowUp"], label: "Move the row up", run: () => a.shiftRow(m.current.value, -1), repeat: true },
 	{ group: "Rows", keys: ["Alt+ArrowDown"], label: "Move the row down", run: () => a.shiftRow(m.current.value, 1), repeat: true },
+	{ group: "Rows", keys: ["F2"], label: "Name the row", run: () => { if (m.current.value) m.dialog.value = "rename"; } },
 	{ group: "Rows", keys: ["KeyI"], label: "Filter rows", run: () => focusInput("filter") },
 	{ group: "Page", keys: ["KeyQ"], label: "Lower pane: show or hide", run: () => { m.paneOpen.value = !m.paneOpen.value; } },
 	{ group: "Page", keys: ["Digit6"], label: "Findings", run: () => openPane("findings") },
@@ -78,7 +80,8 @@ export const commands: Command[] = [
 	{ group: "Page", keys: ["Digit2"], label: "Tables of the span", run: () => openPane("tables") },
 	{ group: "Page", keys: ["Digit3"], label: "Flame graph of the span", run: () => openPane("flame") },
 	{ group: "Page", keys: ["Digit4"], label: "SQL", run: () => openPane("sql") },
-	{ group: "Page", keys: ["KeyB"], label: "Bookmark with a note", run: () => { m.dialog.value = "note"; } },
+	{ group: "Page", keys: ["KeyB"], label: "A note here, or on the chosen span", run: () => { m.dialog.value = "note"; } },
+	{ group: "Page", keys: ["KeyU"], label: "Copy a link to this view", run: () => copyLink() },
 	{ group: "Page", keys: ["Ctrl+KeyK"], label: "All commands", run: () => { m.dialog.value = "commands"; } },
 	{ group: "Page", keys: ["Shift+Slash"], label: "This help", run: () => { m.dialog.value = m.dialog.value === "help" ? "" : "help"; } },
 	{ group: "Page", keys: [], label: "Theme: light", run: () => theme.choose("light") },

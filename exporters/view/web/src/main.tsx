@@ -16,6 +16,7 @@ import * as format from "./format";
 import { frames, invalidate, placesOf, settled, stage, start, wholePicture } from "./stage";
 import * as theme from "./theme";
 import { cached, forget, most, names, onTiles, requests } from "./tiles";
+import { keepNotes } from "./notes";
 import { keepAddress, readAddress } from "./url";
 import * as view from "./view";
 
@@ -57,6 +58,7 @@ async function main(): Promise<void> {
 		listenCauses();
 		readAddress();
 		keepAddress();
+		void keepNotes();
 		document.title = `${m.sources.value.map((s) => s.path.replace(/.*\//, "")).join(", ")} – Sightline`;
 		m.current.value ??= m.placed.value.rows[0]?.row ?? null;
 		document.querySelector<HTMLElement>(".scroll")?.focus();

@@ -17,6 +17,7 @@ export interface Row {
 	ids: string;         /* likewise, always in full: pid, tid, rank */
 	pid: number;         /* -1: none */
 	home: Row | null;    /* the server's parent; @parent may be a group of the page's own */
+	given: boolean;      /* the name is a person's */
 	joined: boolean;     /* a process and its main thread in one row, of kind "thread" */
 	span: [number, number] | null; /* own times: first start, last end */
 	lanes: number[];     /* the outermost first; of a thread: the one of its states */
@@ -34,7 +35,7 @@ export interface Row {
 
 /* A row of the page's own. */
 export const ownRow = (of: Partial<Row> & { key: string; kind: string; name: string; source: number; id: number }): Row => ({
-	parent: null, home: null, kids: [], level: 1, full: of.name, about: "", ids: "", pid: -1, joined: false, span: null, lanes: [], counter: false, unit: "", least: 0, most: 1,
+	parent: null, home: null, kids: [], level: 1, full: of.name, about: "", ids: "", pid: -1, given: false, joined: false, span: null, lanes: [], counter: false, unit: "", least: 0, most: 1,
 	events: 0, busy: 0, open: false, pinned: false, hidden: false, order: 0, ...of,
 });
 
@@ -56,7 +57,8 @@ export interface Event {
 export interface Flow { source: number; kind: string; from: End; to: End }
 export interface End { lane: number; start: number; end: number; name: string; table: string; rowid: number }
 export interface Range { t0: number; t1: number }
-export interface Mark { t: number; text: string }
+/* @t1: of a note on a span; @source: the report beside which it is kept, 0 without it. */
+export interface Mark { t: number; t1?: number; text: string; source?: number }
 
 /* @wide: so long that a hatch over all rows would hide more than it shows; own times. */
 export interface Loss { t0: number; t1: number; text: string; wide: boolean }
@@ -108,7 +110,7 @@ export const problem = signal<{ title: string; text: string } | null>(null);
 export const hovered = signal<{ name: string; nameId: number } | null>(null);
 export const search = signal("");
 export const searchOpen = signal(false);
-export const dialog = signal<"" | "help" | "goto" | "commands" | "note">("");
+export const dialog = signal<"" | "help" | "goto" | "commands" | "note" | "rename">("");
 
 export const live = computed(() => sources.value.some((s) => s.live));
 
@@ -301,6 +303,12 @@ export const rowOfLane = computed(() => {
 	everyRow((row) => row.lanes.forEach((lane) => of.set(row.source + ":" + lane, row)));
 	return of;
 });
+
+/* A name of a person's choice; "": the one that the row had. */
+export function rename(row: Row, name: string): void {
+	row.given = name !== "" && name !== row.full;
+	row.name = row.given ? name : row.full;
+}
 
 export function changed(): void {
 	layoutTick.value++;

@@ -24,6 +24,9 @@ function takeToken(): void {
 	}
 }
 
+/* The address of the page with its key: for another browser, as long as the server lives. */
+export const addressWith = (state: string): string => `${location.origin}${location.pathname}#t=${token}${state ? "&" + state : ""}`;
+
 /* The distance of the server: times of small requests, and bytes per second. */
 export const link = { rtt: 0, rate: Infinity };
 export const compress = (): boolean => link.rtt > 8 || link.rate < 20e6 / 1000;
@@ -166,6 +169,7 @@ export interface FindingJson extends CauseJson {
 /* steps: start, end, number of the reason (-1: none), by turns. @row: of the thread. */
 export interface StepsJson { name: string; row: number; steps: number[]; reasons: { reason: string; colour: string; text: string }[] }
 export interface FindingsJson { ns: number; tracks: { row: number; device: number; from: number; to: number }[]; findings: FindingJson[] }
+export interface NotesJson { state: "none" | "ours" | "other" | "damaged"; path: string; notes?: unknown }
 export interface SqlJson { columns: string[]; rows: unknown[][]; more: boolean; ms: number }
 
 /* ---- the first request ---- */

@@ -126,6 +126,8 @@ export function drawOverlay(canvas: HTMLCanvasElement, dpr: number): void {
 	for (const mark of m.marks.value) {
 		const x = Math.round(xOf(mark.t));
 
+		if (mark.t1 !== undefined)
+			band(c, mark.t, mark.t1, height, paint.select, paint.pick);
 		c.fillStyle = paint.pick;
 		c.fillRect(x, 0, 1.5, height);
 		if (mark.text)

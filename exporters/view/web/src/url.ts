@@ -1,7 +1,9 @@
 /* url.ts - the view, bookmarks and pinned rows in the fragment of the address. */
 import { effect } from "@preact/signals";
 import * as m from "./model";
-import { bring, pick } from "./actions";
+import { bring, choose, copy, fetchEvent, pick, setSearch } from "./actions";
+import { addressWith } from "./net";
+import { filter as events } from "./panes/events";
 import { changed } from "./model";
 import { edges, show, shown } from "./view";
 
@@ -17,10 +19,11 @@ export function readAddress(): void {
 		changed();
 	}
 	m.marks.value = parts.getAll("m").map((text) => {
-		const i = text.indexOf("_");
+		const [, from, to, note] = /^(-?[\d.]+)(?:-([\d.]+))?(?:_(.*))?$/s.exec(text) ?? [];
 
-		return { t: Number(i < 0 ? text : text.slice(0, i)), text: i < 0 ? "" : text.slice(i + 1).slice(0, 200) };
+		return { t: Number(from ?? NaN), ...(to ? { t1: Number(to) } : {}), text: (note ?? "").slice(0, 200) };
 	}).filter((k) => isFinite(k.t)).slice(0, 100);
+	readSelection(parts);
 	if (isFinite(t0) && isFinite(t1) && t1 > t0 && t1 > edges.t0 && t0 < edges.t1)
 		show(t0, t1);
 	openAt(parts);
@@ -67,21 +70,80 @@ function openAt(parts: URLSearchParams): void {
 		bring({ source: 0, lane: -1, row, start: at, end: at, open: false, name: "", json: null, before: "", after: "" });
 }
 
+/* The chosen span, what is searched and filtered, the pane, the selected event. */
+function readSelection(parts: URLSearchParams): void {
+	const [r0, r1] = (parts.get("r") ?? "").split("_").map(Number);
+	const [, key, at] = /^(.*)@(-?\d+)$/.exec(parts.get("s") ?? "") ?? [];
+
+	if (isFinite(r0) && isFinite(r1) && r1 > r0)
+		m.range.value = { t0: r0, t1: r1 };
+	m.filter.value = (parts.get("f") ?? "").slice(0, 500);
+	if (parts.get("q"))
+		setSearch(parts.get("q")!.slice(0, 500));
+	if (parts.get("e"))
+		events.value = parts.get("e")!.slice(0, 500);
+	if (key !== undefined)
+		void select(key, Number(at));
+	if (PANES.has(parts.get("o") ?? "")) {
+		m.pane.value = parts.get("o")!;
+		m.paneOpen.value = true;
+	}
+}
+
+const PANES = new Set(["findings", "details", "events", "tables", "flame", "sql"]);
+
+/* The event of a row that begins at a time, on whichever of its lanes. */
+async function select(key: string, at: number): Promise<void> {
+	let row: m.Row | undefined;
+	const open = m.pane.value;
+
+	m.everyRow((r) => { if (r.source + "/" + r.key === key) row = r; });
+	for (const lane of row?.lanes ?? []) {
+		const e = await fetchEvent(row!.source, lane, at, { dt: 0 }).catch(() => null);
+
+		if (e && Math.abs(e.start - at) < 1) {
+			m.unfold(row!);
+			choose(e);
+			m.pane.value = open;
+			bring(e);
+			return;
+		}
+	}
+}
+
+/* What is on the screen, for an address. */
+function state(): URLSearchParams {
+	const parts = new URLSearchParams();
+	const { t0, t1 } = shown();
+	const e = m.selected.value, r = m.range.value;
+
+	parts.set("v", `${Math.round(t0)}_${Math.round(t1)}`);
+	m.everyRow((row) => { if (row.pinned) parts.append("p", row.source + "/" + row.key); });
+	for (const k of m.marks.value)
+		parts.append("m", `${Math.round(k.t)}${k.t1 === undefined ? "" : `-${Math.round(k.t1)}`}_${k.text}`);
+	if (r)
+		parts.set("r", `${Math.round(r.t0)}_${Math.round(r.t1)}`);
+	if (e?.json && e.row)
+		parts.set("s", `${e.row.source}/${e.row.key}@${Math.round(e.start)}`);
+	for (const [key, text] of [["q", m.search.value], ["f", m.filter.value], ["e", events.value]])
+		if (text)
+			parts.set(key, text);
+	if (m.paneOpen.value)
+		parts.set("o", m.pane.value);
+	return parts;
+}
+
+export const copyLink = (): void => void copy(addressWith(state().toString()), "The link");
+
 let timer = 0;
 /* Until the address has been read, it is not written: a report may take its time to come. */
 let isRead = false;
 
 function write(): void {
-	const parts = new URLSearchParams();
-	const { t0, t1 } = shown();
-	const old = new URLSearchParams(location.hash.slice(1));
+	const parts = state();
 
-	if (old.has("test"))
+	if (new URLSearchParams(location.hash.slice(1)).has("test"))
 		parts.set("test", "");
-	parts.set("v", `${Math.round(t0)}_${Math.round(t1)}`);
-	m.everyRow((r) => { if (r.pinned) parts.append("p", r.source + "/" + r.key); });
-	for (const k of m.marks.value)
-		parts.append("m", `${Math.round(k.t)}_${k.text}`);
 	const text = "#" + parts;
 
 	if (text.length < LONGEST && text !== location.hash)
@@ -99,6 +161,13 @@ export function keepAddress(): void {
 	effect(() => {
 		m.marks.value;
 		m.layoutTick.value;
+		m.selected.value;
+		m.range.value;
+		m.search.value;
+		m.filter.value;
+		m.pane.value;
+		m.paneOpen.value;
+		events.value;
 		soon();
 	});
 }

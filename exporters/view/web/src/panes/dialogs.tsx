@@ -5,8 +5,8 @@ import type { ComponentChildren } from "preact";
 import * as m from "../model";
 import { bookmark } from "../actions";
 import { commands, keyName, type Command } from "../keys";
-import { parseTime, point } from "../format";
-import { show, shown } from "../view";
+import { dur, parseTime, point } from "../format";
+import { show, showWithin, shown } from "../view";
 
 const close = (): void => { m.dialog.value = ""; };
 
@@ -105,15 +105,28 @@ function GoTo() {
 
 function Note() {
 	return (
-		<Dialog title="Bookmark">
+		<Dialog title={m.range.value ? "A note on the span" : "A note"}>
 			<form onSubmit={(e) => { e.preventDefault(); close(); bookmark((e.currentTarget.elements[0] as HTMLInputElement).value.slice(0, 200)); }}>
 				<input data-first aria-label="Note" placeholder="a note, if you like" maxLength={200} /> <button class="act">Set</button>
 			</form>
 			{m.marks.value.length > 0 && <ul class="marks">{m.marks.value.map((k) => (
-				<li><button class="link" onClick={() => { const { t0, t1 } = shown(); close(); show(k.t - (t1 - t0) / 2, k.t + (t1 - t0) / 2); }}>{point(k.t, 1e3)}</button> {k.text}
+				<li><button class="link" onClick={() => { const { t0, t1 } = shown(); close(); if (k.t1 !== undefined) showWithin(k.t, k.t1); else show(k.t - (t1 - t0) / 2, k.t + (t1 - t0) / 2); }}>{point(k.t, 1e3)}{k.t1 !== undefined && `, ${dur(k.t1 - k.t)}`}</button> {k.text}
 					<button class="act" aria-label="Remove" onClick={() => { m.marks.value = m.marks.value.filter((x) => x !== k); }}>✕</button></li>
 			))}</ul>}
-			<p class="quiet">Bookmarks and the view are in the address: copy it to come back.</p>
+			<p class="quiet">Notes, pinned and hidden rows, and names of rows are kept beside the report. “Copy link” makes an address for another browser.</p>
+		</Dialog>
+	);
+}
+
+function Rename() {
+	const row = m.current.value;
+
+	return (
+		<Dialog title="Name of the row">
+			<form onSubmit={(e) => { e.preventDefault(); close(); if (row) { m.rename(row, (e.currentTarget.elements[0] as HTMLInputElement).value.trim().slice(0, 200)); m.changed(); } }}>
+				<input data-first aria-label="Name" placeholder={row?.full} value={row?.name ?? ""} maxLength={200} /> <button class="act">Set</button>
+			</form>
+			<p class="quiet">Without a text the row is called {row?.full} again.</p>
 		</Dialog>
 	);
 }
@@ -124,6 +137,7 @@ export function Dialogs() {
 	case "commands": return <Commands />;
 	case "goto": return <GoTo />;
 	case "note": return <Note />;
+	case "rename": return <Rename />;
 	default: return null;
 	}
 }
