@@ -68,7 +68,7 @@ static void init(void)
 static const char *const paths[] = {
 	"/v1/report", "/v1/live",     "/v1/event",  "/v1/flow",  "/v1/search",   "/v1/why",
 	"/v1/schema", "/v1/select",   "/v1/save",   "/v1/tiles", "/v1/counters", "/v1/sql",
-	"/v1/track",  "/v1/findings", "/v1/events", "/v1/steps", "/v1/notes"};
+	"/v1/track",  "/v1/findings", "/v1/events", "/v1/steps", "/v1/notes",    "/v1/locks"};
 #define PATHS (sizeof(paths) / sizeof(paths[0]))
 
 static void run_message(const uint8_t *data, size_t len)
@@ -139,6 +139,7 @@ static size_t seed_message(unsigned i, uint8_t *to)
 		"/v1/findings",
 		"/v1/steps",
 		"/v1/notes",
+		"/v1/locks",
 		"/v1/events?name=!=read%0Awr&min=5&max=900&by=1&down=1&most=3&arg=x\n{\"from\":0}",
 		"/v1/events?name=/^a(b%7Cc)*$\n{\"lanes\":[1]}",
 		"/v1/schema",

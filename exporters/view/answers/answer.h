@@ -77,8 +77,8 @@ typedef void view_answer(struct view_request *q, struct view_reply *a);
 view_answer view_answer_report, view_answer_live, view_answer_tiles, view_answer_counters,
 	view_answer_event, view_answer_flow, view_answer_select, view_answer_search,
 	view_answer_events, view_answer_why, view_answer_track, view_answer_findings,
-	view_answer_steps, view_answer_sql, view_answer_schema, view_answer_save, view_answer_notes,
-	view_answer_note;
+	view_answer_steps, view_answer_sql, view_answer_schema, view_answer_save, view_answer_locks,
+	view_answer_notes, view_answer_note;
 
 /* details.c: a value as JSON; a blob in hexadecimal; long ones are cut. */
 void view_put_value(struct writer *b, sqlite3_value *value);

@@ -16,7 +16,8 @@ static const struct {
 	{"/v1/track", false, view_answer_track},       {"/v1/steps", false, view_answer_steps},
 	{"/v1/findings", false, view_answer_findings}, {"/v1/sql", true, view_answer_sql},
 	{"/v1/schema", false, view_answer_schema},     {"/v1/save", true, view_answer_save},
-	{"/v1/notes", false, view_answer_notes},       {"/v1/note", true, view_answer_note},
+	{"/v1/locks", false, view_answer_locks},       {"/v1/notes", false, view_answer_notes},
+	{"/v1/note", true, view_answer_note},
 };
 
 void view_route(struct view_request *q, struct view_reply *a)

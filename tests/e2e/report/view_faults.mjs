@@ -2,6 +2,7 @@
  * view_faults.mjs - faults that the page of `sightline view` had once, each by what a person sees of it. odd.sqlite is of
  * view_faults_make.py, train.sqlite of view_make.py.
  */
+import { readFileSync } from 'node:fs';
 import { equal, near, one, serve, settled, sql, test, truth, until } from './page.mjs';
 
 const BEGIN = 5e9; /* of the program in odd.sqlite */
@@ -179,7 +180,7 @@ export async function faultPages({ bin, folder, report, browser, server }) {
 		const answer = await page.evaluate(async ([from, to]) => {
 			let row;
 
-			__view.model.everyRow((r) => { if (r.ids === 'pid 100') row = r.id; });
+			__view.model.everyRow((r) => { if (r.joined && r.ids === 'pid 100') row = r.id; });
 			const token = sessionStorage.getItem('sightline-token');
 
 			return (await fetch(`/v1/why?row=${row}&from=${from}&to=${to}`, { headers: { Authorization: 'Bearer ' + token } })).json();
@@ -198,6 +199,49 @@ export async function faultPages({ bin, folder, report, browser, server }) {
 
 		truth(/held by\s*pid 101, tid 101/.test(text) && /0x7f0012345678/.test(text), text.slice(0, 600));
 		truth(/the lock is held by\s*python3, pid 101/.test(text), text.slice(0, 900));
+	});
+
+	await test('a lock that threads wait for is a row: its owner, the thread that waits, and the arrow between them', async () => {
+		await reset(page);
+		await until(page, () => __view.model.roots.value.some((r) => r.kind === 'locks'), null, 'rows of locks');
+		const [lock] = await page.evaluate(() => __view.model.roots.value.find((r) => r.kind === 'locks').kids.map((r) => ({ name: r.name, lanes: r.lanes, events: r.events })));
+
+		equal([lock.name, lock.events, lock.lanes.length], ['pthread_mutex_lock 0x7f0012345678', 1, 2], 'the row');
+		await page.evaluate((t) => __view.view.show(t - 1e7, t + 4e7), BEGIN + 100e6);
+		const [y, x] = await page.evaluate((t) => {
+			const q = __view.model.placed.value.rows.find((r) => r.row.kind === 'lock'), scroll = document.querySelector('.scroll');
+
+			scroll.scrollTop = q.y - 100;
+			const box = document.querySelector('.stick canvas').getBoundingClientRect();
+
+			return [box.top + q.y - scroll.scrollTop + q.height - 10, box.left + __view.view.xOf(t)];
+		}, BEGIN + 110e6);
+
+		await settled(page);
+		await page.mouse.click(x, y);
+		await until(page, () => __view.model.selected.value?.name === 'python3 (pid 100) waits', null, 'the wait');
+		await until(page, () => __view.model.flows.value.some((f) => f.kind === 'lock'), null, 'the arrow');
+		truth(/held by\s*python3 \(pid 101\)/.test(await page.textContent('.details')), await page.textContent('.details'));
+		equal(await page.evaluate(([lane, t]) => { const e = __view.local(0, lane); return [e.names[e.kinds[0]].text, e.starts[0] === t]; }, [lock.lanes[0], BEGIN + 100e6]), ['held by python3 (pid 101)', true], 'the owner on the first lane');
+	});
+
+	await test('the critical path goes through the rows of the threads that the time is due to', async () => {
+		await reset(train);
+		await train.keyboard.press('x');
+		const rows = await train.evaluate(() => {
+			const parts = __view.pathIn(1e8, 2e8), ids = new Map();
+
+			__view.model.everyRow((r) => ids.set(r.id, r.ids));
+			return parts.map((p) => [ids.get(p.row), p.start, p.end]);
+		});
+
+		equal([...new Set(rows.map(([ids]) => ids))].sort(), ['pid 4711', 'pid 4720', 'pid 4721'], 'rows');
+		truth(rows.every(([, a], i) => i === 0 || Math.abs(a - rows[i - 1][2]) < 1), 'without gaps');
+		await settled(train);
+		const red = await train.evaluate(() => { const c = document.querySelector('.overlay'), px = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 0; i < px.length; i += 4) n += px[i] > 150 && px[i + 1] < 80 && px[i + 3] > 100; return n; });
+
+		truth(red > 500, `${red} pixels`);
+		await train.keyboard.press('x');
 	});
 
 	/* ---- tables ---- */
@@ -367,6 +411,27 @@ export async function faultPages({ bin, folder, report, browser, server }) {
 		await settled(train);
 		equal(await train.evaluate(() => __view.model.ownRows.value.filter((r) => r.kind === 'query').map((r) => r.events)), [19], 'the gaps between 20 steps');
 		await train.evaluate(() => { __view.model.ownRows.value = __view.model.ownRows.value.filter((r) => r.kind !== 'query'); });
+	});
+
+	await test('axe-core finds no fault in any pane or dialog, in either theme', async () => {
+		const axe = readFileSync(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+		const found = [];
+
+		for (const colorScheme of ['light', 'dark']) {
+			const p = await browser.open(server.address, { width: 1440, height: 900, colorScheme });
+
+			await until(p, () => document.querySelectorAll('.pins .finding').length === 3 && document.querySelector('.strip'), null, 'findings and steps');
+			await p.evaluate(axe);
+			for (const key of ['', '6', '1', '5', 'e', '3', '4', '?', 'Control+k', 'g', 'b', 'F2']) {
+				await p.evaluate(() => { __view.model.dialog.value = ''; document.querySelector('.scroll').focus(); });
+				if (key)
+					await p.keyboard.press(key);
+				await settled(p);
+				found.push(...await p.evaluate(async (k) => (await axe.run()).violations.map((v) => `${k}: ${v.id}: ${v.nodes[0].html.slice(0, 200)}`), `${colorScheme} ${key}`));
+			}
+			await p.context().close();
+		}
+		equal(found, [], 'violations');
 	});
 
 	/* ---- keyboards ---- */

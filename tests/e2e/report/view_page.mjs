@@ -599,6 +599,7 @@ await test('the picture of README.md can be made', async () => {
 	const [call] = sql(report, `SELECT r.start AS t FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN CUPTI_ACTIVITY_KIND_KERNEL k USING (correlationId) WHERE r.start > ${a.start} + 5500000 ORDER BY r.start LIMIT 1`);
 
 	await show(rel(a.start) - 4e6, rel(a.end) + 8e6);
+	await bring('cuda', '');
 	const spot = await spotOf('cuda', '', rel(call.t));
 
 	await page.mouse.click(spot.x, spot.y);

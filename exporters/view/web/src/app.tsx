@@ -148,7 +148,7 @@ function Stage() {
 	const p = m.placed.value;
 
 	return (
-		<div class={`stage ${m.mode.value}`}>
+		<main class={`stage ${m.mode.value}`}>
 			<Strip />
 			<div class="head"><Filter /><div class="heads"><canvas ref={map} class="map" role="img" aria-label="The whole report, with what is shown" /><canvas ref={axis} class="axis" aria-hidden="true" /></div></div>
 			<div class="body" ref={body}>
@@ -162,7 +162,7 @@ function Stage() {
 				<Tip />
 			</div>
 			<Grip />
-		</div>
+		</main>
 	);
 }
 

@@ -6,7 +6,7 @@ const GPU = 0, PROCESS = 1e9, QUIET_GPU = 1.5e9, MACHINE = 2e9, FILES = 3e9;
 
 /* Events of the row and of all rows below it; values of counters are none. */
 export function weightOf(row: Row): number {
-	return (row.counter || row.kind === "file" ? 0 : row.events) + row.kids.reduce((sum, k) => sum + weightOf(k), 0);
+	return (row.counter || row.kind === "file" || row.kind === "lock" ? 0 : row.events) + row.kids.reduce((sum, k) => sum + weightOf(k), 0);
 }
 
 export const isProcess = (row: Row): boolean => row.kind === "process" || row.joined;
@@ -54,6 +54,8 @@ const LATE: Record<string, number> = { thread: 1e8, counter: 3e8, overhead: 4e8,
 function orderTop(row: Row, i: number): number {
 	if (row.kind === "gpu")
 		return (row.kids.some((k) => k.kind === "stream" && k.events > 0 || k.counter) || row.key.startsWith("gpu/") ? GPU : QUIET_GPU) + i;
+	if (row.kind === "locks")
+		return row.order;
 	return (row.kind === "machine" ? MACHINE : row.kind === "files" ? FILES : PROCESS) + i;
 }
 

@@ -8,6 +8,7 @@ import { renewLocal } from "./tiles";
 import { bring, choose, complain, fetchEvent } from "./actions";
 import { dur, percent } from "./format";
 import { rowById } from "./load";
+import { readLocks } from "./ownrows";
 import { readSteps } from "./steps";
 import { stage } from "./stage";
 import { onView, showWithin, shown } from "./view";
@@ -155,7 +156,7 @@ export async function readCauses(source: number): Promise<void> {
 
 		m.ownRows.value = [...own, ...m.ownRows.value.filter((r) => r.kind !== "why" && r.kind !== "finding")];
 		m.changed();
-		await Promise.all([...mine.map((t) => readTrack(t, t.from, t.to)), readSteps(source)]);
+		await Promise.all([...mine.map((t) => readTrack(t, t.from, t.to)), readSteps(source), readLocks(source)]);
 	} catch (e) {
 		looking.value = e instanceof Error ? e.message : String(e);
 	}
@@ -181,6 +182,35 @@ export function listenCauses(): void {
 			}
 		}, STILL_MS) as unknown as number;
 	});
+}
+
+/* The critical path in a span: whose time each part of the main thread's time is, by the common axis. */
+export function pathIn(t0: number, t1: number): { source: number; row: number; start: number; end: number }[] {
+	const t = tracks[0];
+	const parts: { source: number; row: number; start: number; end: number }[] = [];
+
+	if (!t?.json)
+		return parts;
+	const { slices, kinds } = t.json, { offset } = m.sources.value[t.source];
+	let lo = 0, hi = slices.length / 2 - 1;
+
+	while (lo < hi) { /* the last slice that begins before the span */
+		const mid = (lo + hi + 1) >> 1;
+
+		if (slices[2 * mid] + offset <= t0)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	for (let i = 2 * lo; i + 3 < slices.length && slices[i] + offset < t1; i += 2) {
+		const row = slices[i + 1] >= 0 ? kinds[slices[i + 1]].row ?? 0 : 0, last = parts[parts.length - 1];
+
+		if (last && last.row === row && last.end === slices[i] + offset)
+			last.end = slices[i + 2] + offset;
+		else if (row)
+			parts.push({ source: t.source, row, start: slices[i] + offset, end: slices[i + 2] + offset });
+	}
+	return parts;
 }
 
 /* ---- links ---- */

@@ -47,6 +47,7 @@ export const commands: Command[] = [
 	{ group: "Events", keys: ["Enter"], label: "Details; a closed group opens", run: () => enter() },
 	{ group: "Events", keys: ["BracketRight"], label: "Along the arrow", run: () => void a.alongArrow(1) },
 	{ group: "Events", keys: ["BracketLeft"], label: "Back along the arrow", run: () => void a.alongArrow(-1) },
+	{ group: "Events", keys: ["KeyX"], label: "Critical path of the main thread: show or hide", run: () => { m.path.value = !m.path.value; a.say(m.path.value ? "The critical path is drawn" : "No path"); } },
 	{ group: "Events", keys: ["Period"], label: "Next step: the next event of this name in the row", run: () => void a.sameName(1), repeat: true },
 	{ group: "Events", keys: ["Comma"], label: "Previous step", run: () => void a.sameName(-1), repeat: true },
 	{ group: "Events", keys: ["Shift+Period"], label: "Next step of the strip", run: () => { if (!nextStep(1)) a.say("The report has no steps."); }, repeat: true },

@@ -3,7 +3,7 @@ import { link, measureLink, Refused } from "./net";
 import { render } from "preact";
 import { App, viewChanged } from "./app";
 import { followEnd } from "./actions";
-import { listenCauses, readCauses } from "./causes";
+import { listenCauses, pathIn, readCauses } from "./causes";
 import { load, onGrowth } from "./load";
 import * as keys from "./keys";
 import { listenKeys } from "./keys";
@@ -33,7 +33,7 @@ function failed(e: unknown): void {
 function testHook(): void {
 	if (!new URLSearchParams(location.hash.slice(1)).has("test"))
 		return;
-	(window as unknown as { __view: unknown }).__view = { model: m, view, stage, frames, counted, cached, forget, most, requests, link, settled, whole: wholePicture, invalidate, colours, format, names, theme, places: placesOf, keys, fitted, font: FONT, local: localOf };
+	(window as unknown as { __view: unknown }).__view = { model: m, view, stage, frames, counted, cached, forget, most, requests, link, settled, whole: wholePicture, invalidate, colours, format, names, theme, places: placesOf, keys, fitted, font: FONT, local: localOf, pathIn };
 }
 
 async function main(): Promise<void> {

@@ -103,6 +103,8 @@ export const paneHeight = signal(Math.min(240, Math.round(innerHeight * 0.28)));
 export const marks = signal<Mark[]>([]);
 export const snap = signal(true);
 export const follow = signal(false);
+/* The way of the causes of the main thread through the rows. */
+export const path = signal(false);
 export const mode = signal<"pan" | "select" | "measure">("select");
 export const notice = signal("");
 export const spoken = signal("");
@@ -127,7 +129,7 @@ export const KIND: Record<string, string> = {
 	gpu: "GPU", stream: "stream", sync: "waits for the GPU", nvtx_gpu: "NVTX on the GPU", counter: "counter", process: "process", async: "NVTX start/end",
 	marks: "marks", thread: "thread", state: "states", nvtx: "NVTX", cuda: "CUDA API", library: "libraries", osrt: "libc", syscall: "system calls",
 	sample: "CPU samples", gil: "Python lock", overhead: "tracer and CUDA", machine: "machine", cpu: "CPU", files: "files",
-	file: "file", report: "report", why: "causes", finding: "finding", query: "result of a query", lock: "lock", group: "group",
+	file: "file", report: "report", why: "causes", finding: "finding", query: "result of a query", lock: "lock", locks: "locks", group: "group",
 };
 
 /* ---- places of rows ---- */
@@ -155,7 +157,7 @@ function matches(row: Row, word: string): boolean {
 
 /* A closed group shows its children's outermost lanes, one over the other. */
 const SHOWN_CLOSED = 48;
-const IN_OUTLINE = new Set(["stream", "nvtx", "cuda", "library", "osrt", "syscall", "async", "cpu", "gil"]);
+const IN_OUTLINE = new Set(["stream", "nvtx", "cuda", "library", "osrt", "syscall", "async", "cpu", "gil", "lock"]);
 
 export function outline(row: Row): [number, string][] {
 	const lanes: [number, string][] = [];

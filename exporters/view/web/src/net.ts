@@ -169,6 +169,8 @@ export interface FindingJson extends CauseJson {
 /* steps: start, end, number of the reason (-1: none), by turns. @row: of the thread. */
 export interface StepsJson { name: string; row: number; steps: number[]; reasons: { reason: string; colour: string; text: string }[] }
 export interface FindingsJson { ns: number; tracks: { row: number; device: number; from: number; to: number }[]; findings: FindingJson[] }
+/* waits: row of OSRT_API, start, end, rows of the waiting thread and of the owner (0: not known), by turns. */
+export interface LocksJson { locks: { object: string; call: string; pid: number; ns: number; count: number; waits: number[] }[]; more: number }
 export interface NotesJson { state: "none" | "ours" | "other" | "damaged"; path: string; notes?: unknown }
 export interface SqlJson { columns: string[]; rows: unknown[][]; more: boolean; ms: number }
 

@@ -3,8 +3,10 @@ import * as m from "./model";
 import * as theme from "./theme";
 import { dur, point } from "./format";
 import { FONT, prepare } from "./draw";
-import { placesOf, stage } from "./stage";
-import { view, xOf } from "./view";
+import { pathIn } from "./causes";
+import { rowById } from "./load";
+import { placeOfRow, placesOf, stage } from "./stage";
+import { shown, view, xOf } from "./view";
 import type { End, Flow } from "./model";
 
 export const pointer = { x: -1, y: -1, inside: false, snapped: NaN };
@@ -110,6 +112,42 @@ function drawRange(c: CanvasRenderingContext2D, range: { t0: number; t1: number 
 			c.fillRect(x0, p.y, Math.max(1, x1 - x0), p.height);
 }
 
+const HOPS = 4000, THIN = 0.7 /* px */;
+
+/* The critical path: along the row of the thread that the main thread's time is due to, across where it goes over to another one. */
+function drawPath(c: CanvasRenderingContext2D): void {
+	const { t0, t1 } = shown();
+	const pins = m.pinned.value.height;
+	let last: { x: number; y: number } | null = null;
+	let n = 0;
+
+	c.strokeStyle = theme.paint().arrow;
+	c.lineWidth = 2.5;
+	c.save();
+	c.beginPath();
+	c.rect(0, pins, view.width, stage.height);
+	c.clip();
+	c.beginPath();
+	for (const p of pathIn(t0, t1)) {
+		const row = rowById(p.source, p.row), place = row && placeOfRow(row);
+		const x0 = Math.max(xOf(p.start), -4), x1 = Math.min(xOf(p.end), view.width + 4);
+
+		if (!place || (x1 - x0 < THIN && last) || ++n > HOPS)
+			continue;
+		const y = place.y + pins - stage.scrollTop + Math.min(place.height, m.HEAD) - 3;
+
+		if (last)
+			c.lineTo(x0, last.y);
+		else
+			c.moveTo(x0, y);
+		c.lineTo(x0, y);
+		c.lineTo(x1, y);
+		last = { x: x1, y };
+	}
+	c.stroke();
+	c.restore();
+}
+
 export function drawOverlay(canvas: HTMLCanvasElement, dpr: number): void {
 	const height = stage.height + m.pinned.value.height;
 	const c = prepare(canvas, view.width, height, dpr);
@@ -135,6 +173,8 @@ export function drawOverlay(canvas: HTMLCanvasElement, dpr: number): void {
 	}
 	if (selected)
 		outline(c, selected, selected.json ? (theme.dark.value ? "#fff" : "#000") : paint.pick);
+	if (m.path.value)
+		drawPath(c);
 	m.flows.value.forEach((f) => drawFlow(c, f));
 	if (measure) {
 		const x0 = xOf(measure.t0), x1 = xOf(measure.t1);

@@ -169,6 +169,7 @@ export function start(): void {
 		m.rangeRows.value;
 		m.measure.value;
 		m.marks.value;
+		m.path.value;
 		m.mode.value;
 		invalidate(false);
 	});

@@ -38,12 +38,13 @@ function Item({ placed, top, pinned }: { placed: Placed; top: number; pinned: bo
 	const { row } = placed;
 	const isCurrent = m.current.value === row;
 	const siblings = siblingsOf(row);
+	const at = siblings.indexOf(row) + 1; /* 0: a row of the page's own */
 	const group = row.kids.length > 0;
 
 	return (
 		<div role="treeitem" id={pinned ? undefined : rowId(row)} class={`row${group || row.kind === "thread" ? " group" : ""}${isCurrent ? " current" : ""}${row.kind === "why" || row.kind === "query" ? " own" : ""}${target.value === row ? " target" : ""}`}
 			style={{ top: `${placed.y - top}px`, height: `${placed.height}px`, paddingLeft: `${4 + (pinned ? 0 : (row.level - 1) * 11)}px` }} title={title(row)}
-			aria-level={row.level} aria-expanded={group ? row.open : undefined} aria-selected={isCurrent} aria-setsize={siblings.length} aria-posinset={siblings.indexOf(row) + 1}
+			aria-level={row.level} aria-expanded={group ? row.open : undefined} aria-selected={isCurrent} aria-setsize={at > 0 ? siblings.length : undefined} aria-posinset={at > 0 ? at : undefined}
 			draggable onDragStart={() => { dragged.value = row; }} onDragEnd={() => { dragged.value = target.value = null; }}
 			onDragOver={(e) => { if (dragged.value && dragged.value.parent === row.parent) { e.preventDefault(); target.value = row; } }}
 			onDrop={(e) => { e.preventDefault(); if (dragged.value && dragged.value !== row) reorder(dragged.value, row); target.value = null; }}
