@@ -12,7 +12,8 @@
 #include "exporters/why/answer/why.h"
 #include "exporters/why/why_out.h"
 
-#define GPUS_MAX 8
+#define GPUS_MAX   8
+#define PLACES_MAX 3
 
 /* Reasons of one kind have one colour of the charts; time of unknown use is hatched. */
 #define COLOUR_CPU     "k0"
@@ -134,7 +135,25 @@ static void put_gpu(FILE *out, const struct why *y, const struct why_gpu *g)
 	fputs("</svg></div>\n", out);
 }
 
-static int put_rest(FILE *out, const struct why *y)
+/* The commands that open the timeline where the first culprits take their time longest at once. */
+static void put_places(FILE *out, const struct why *y, const char *report)
+{
+	for (size_t i = 0, nr = 0; i < y->culprits_cnt && nr < PLACES_MAX; i++) {
+		const struct why_culprit *c = &y->culprits[i];
+		const char *place = y->walk.places.list[c->place].text;
+		char time[WHY_TIME_MAX];
+
+		if (c->worst_from == c->worst_to)
+			continue;
+		fprintf(out, "%s%8s  %s: %s", nr++ ? "" : "Where to look\n",
+			why_time_text(c->ns, time), place ? place : "no stack",
+			why_reason_text(why_main_reason(c)));
+		why_put_view(out, y, c, report);
+		putc('\n', out);
+	}
+}
+
+static int put_rest(FILE *out, const struct why *y, const char *report)
 {
 	char *text = NULL;
 	size_t len;
@@ -148,6 +167,7 @@ static int put_rest(FILE *out, const struct why *y)
 	why_put_busy(f, y);
 	why_put_gains(f, y, true);
 	why_put_runners(f, y);
+	put_places(f, y, report);
 	why_put_tail(f, y);
 	why_put_gpus(f, y);
 	why_put_notes(f, y);
@@ -183,7 +203,7 @@ static int put_card(struct page *p, const struct why *y)
 	      "patternUnits=\"userSpaceOnUse\"><path d=\"M0 6L6 0\"/></pattern></defs></svg>\n",
 	      p->out);
 	put_reasons(p->out, y);
-	rc = put_rest(p->out, y);
+	rc = put_rest(p->out, y, p->input);
 	page_section_end(p);
 	return rc;
 }

@@ -1,4 +1,5 @@
 /* findings.c - /v1/findings: what takes most time, each with its worst place, and whose time it is that has tracks of causes. */
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,6 +115,8 @@ static void put_all(struct view_request *q, struct view_reply *a, sqlite3 *db)
 	put_findings(b, q->store, &y);
 	json_close(b, '}');
 	why_free(&y);
+	/* What a large report took goes back to the system. */
+	malloc_trim(0);
 }
 
 /* Found once, kept with the report. */

@@ -17,9 +17,10 @@
 
 struct tree {
 	const struct view_store *v;
-	uint32_t *parent; /* by number of a row, 0: top */
-	uint32_t *order;  /* rows, the children of a parent side by side */
-	uint32_t *first;  /* by parent: where its children begin; one more */
+	uint32_t *parent;   /* by number of a row, 0: top */
+	uint32_t *order;    /* rows, the children of a parent side by side */
+	uint32_t *first;    /* by parent: where its children begin; one more */
+	sqlite3_stmt *rank; /* of process ?1; NULL: the report has none */
 };
 
 /* A process stands below the one that started it. */
@@ -87,6 +88,9 @@ static bool tree_make(struct tree *t, sqlite3 *db)
 	}
 	if (db)
 		nest_processes(t, db);
+	if (db && db_read_has(db, "SL_RANK_PROCESSES"))
+		sqlite3_prepare_v2(db, "SELECT rank FROM SL_RANK_PROCESSES WHERE globalPid = ?1",
+				   -1, &t->rank, NULL);
 	qsort_r(t->order, cnt, sizeof(uint32_t), by_place, t);
 	for (uint32_t p = 0; p <= cnt; p++) {
 		t->first[p] = at;
@@ -102,6 +106,7 @@ static void tree_free(struct tree *t)
 	free(t->parent);
 	free(t->order);
 	free(t->first);
+	sqlite3_finalize(t->rank);
 }
 
 /* ---- rows ---- */
@@ -110,6 +115,17 @@ static void number(struct writer *b, const char *key, int64_t value)
 {
 	if (value >= 0)
 		js_int(b, key, value);
+}
+
+/* The rank of a process, in a report that has ranks. */
+static void put_rank(struct writer *b, sqlite3_stmt *rank, const struct view_row *r)
+{
+	if (!rank || r->process < 0 || (r->kind != VIEW_PROCESS && r->kind != VIEW_GPU))
+		return;
+	sqlite3_bind_int64(rank, 1, r->process);
+	if (sqlite3_step(rank) == SQLITE_ROW)
+		js_int(b, "rank", sqlite3_column_int64(rank, 0));
+	sqlite3_reset(rank);
 }
 
 static void put_row(struct writer *b, const struct tree *t, const struct view_row *r)
@@ -127,6 +143,7 @@ static void put_row(struct writer *b, const struct tree *t, const struct view_ro
 	js_int(b, "sort", r->sort);
 	number(b, "pid", r->pid);
 	number(b, "tid", r->tid);
+	put_rank(b, t->rank, r);
 	number(b, "cpu", r->cpu);
 	number(b, "device", r->device);
 	number(b, "context", r->context);

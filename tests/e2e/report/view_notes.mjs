@@ -7,8 +7,10 @@ import { equal, near, serve, settled, test, truth, until } from './page.mjs';
 
 export async function notePages({ bin, folder, browser }) {
 	const report = `${folder}/noted.sqlite`, file = `${report}.notes`;
+	/* The same one for all servers: what a browser keeps is of one port. */
+	const port = String(21000 + process.pid % 9000);
 	const using = async (use) => {
-		const server = await serve(bin, ['--port', '18520', report]);
+		const server = await serve(bin, ['--port', port, report]);
 		const pages = [];
 
 		try {

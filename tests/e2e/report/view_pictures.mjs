@@ -100,8 +100,6 @@ await picture('two', ['train', 'slow'], async (page) => {
 await picture('cpu-only', ['cpu']);
 await picture('lost', ['lost']);
 await picture('cpu-why', ['cpu'], async (page) => {
-	await page.keyboard.press('ArrowDown');
-	await page.keyboard.press('ArrowDown');
 	await page.keyboard.press('ArrowRight');
 	await settled(page);
 	await page.keyboard.press('ArrowRight');
