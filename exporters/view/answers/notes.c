@@ -52,7 +52,8 @@ static char *read_file(const char *path, bool *is_odd)
 	size_t done = 0;
 	ssize_t got = 0;
 
-	*is_odd = fd < 0 && errno != ENOENT;
+	/* A link, a folder: it is not followed. */
+	*is_odd = fd < 0 && lstat(path, &st) == 0;
 	if (fd < 0)
 		return NULL;
 	*is_odd = st.st_uid != geteuid() || st.st_size > 2 * NOTES_MAX;

@@ -179,6 +179,87 @@ with Server(sys.argv[1], "train.sqlite") as s:
 END
 check 'ranges on the GPU are as long as their work, and have the row of the range' "$PY" ranges.py "$BIN" "$E2E/report"
 
+# ---- causes, events, steps, notes ----
+cat >causes.py <<'END'
+import json, os, sqlite3, subprocess, sys, urllib.parse
+sys.path.insert(0, sys.argv[2])
+from view_client import Server
+binary = sys.argv[1]
+def same(got, want):
+    assert got == want, "%r, not %r" % (got, want)
+for name in "waits.sqlite", "train.sqlite", "gpu.sqlite":
+    why = json.loads(subprocess.run([binary, "why", "-f", "json", name], stdout=subprocess.PIPE, check=True).stdout)
+    with Server(binary, name) as s:
+        report = s.ready()
+        rows = {r["id"]: r for r in report["rows"]}
+        found = s.get("/v1/findings")
+        same(found["ns"], why["focus"]["ns"])
+        for f in found["findings"]:
+            assert f["ns"] <= found["ns"] and f["reason"] and f["colour"], f
+            assert "start" not in f or f["row"] in rows and 0 < f["end"] - f["start"] <= f["ns"], f
+        # Slices cover the time without gaps.
+        for t in found["tracks"]:
+            track = s.get("/v1/track?row=%d&from=%d&to=%d" % (t["row"], t["from"], t["to"]))
+            starts, kinds = track["slices"][::2], track["slices"][1::2]
+            assert starts == sorted(starts) and starts[0] == t["from"] and starts[-1] == t["to"] and kinds[-1] == -1, (name, t, track["slices"][:6])
+            sums = {}
+            for a, b, kind in zip(starts, starts[1:], kinds):
+                reason = track["kinds"][kind]["reason"]
+                sums[reason] = sums.get(reason, 0) + b - a
+            same(sum(sums.values()), t["to"] - t["from"])
+            if t["device"] < 0:
+                want = {}
+                for p in why["partition"]:
+                    want[p["reason"]] = want.get(p["reason"], 0) + p["ns"]
+                same(sums, want)
+            # A part of it is the same there.
+            middle = (t["from"] + t["to"]) // 2
+            part = s.get("/v1/track?row=%d&from=%d&to=%d" % (t["row"], middle, t["to"]))
+            same((part["from"], sum(b - a for a, b in zip(part["slices"][::2], part["slices"][2::2]))), (middle, t["to"] - middle))
+        same((s.ask("/v1/track?row=999999&from=0&to=5")[0], s.ask("/v1/why?row=1&from=5&to=5")[0]), (404, 404))
+with Server(binary, "train.sqlite") as s:
+    lanes = [lane for r in s.ready()["rows"] if r["kind"] == "osrt" for lane in r["lanes"]]
+    db = sqlite3.connect("file:train.sqlite?mode=ro", uri=True)
+    def events(**more):
+        return s.get("/v1/events?" + urllib.parse.urlencode(more), json.dumps({"lanes": lanes}))
+    for sql, more in (
+            ("value LIKE '%read%'", {"name": "read"}), ("value = 'read'", {"name": "=read"}), ("value IN ('read', 'close')", {"name": "/^(read|close)$"}),
+            ("value = 'read' AND end - start >= 200000", {"name": "=read", "min": 200000}), ("value = 'read' AND end - start <= 99999", {"name": "=read", "max": 99999}),
+            ("value = 'openat' AND pathId IN (SELECT id FROM StringIds WHERE value LIKE '%/0001%')", {"name": "=openat", "arg": "/0001"})):
+        lengths = [n for (n,) in db.execute("SELECT end - start FROM OSRT_API JOIN StringIds ON id = nameId WHERE %s ORDER BY 1 DESC" % sql)]
+        got = events(by=1, down=1, most=7, **more)
+        same((got["total"], got["sum"], got["events"][2::4]), (len(lengths), sum(lengths), lengths[:7]))
+        same(sum(got["durations"]), len(lengths))
+    same(events(name="!=read\n=read")["total"], 0)
+    for bad in "/(", "/" + "a" * 300, "/(a{2}){2}", "/(a)\\1":
+        same(s.ask("/v1/events?" + urllib.parse.urlencode({"name": bad}), b"{}")[0], 400)
+    steps = s.get("/v1/steps")["steps"]
+    same(list(zip(steps[::3], steps[1::3])), db.execute("SELECT start, end FROM NVTX_EVENTS WHERE text = 'step' ORDER BY start").fetchall())
+    # Notes: for the owner alone; a body that is no object is refused; notes of another recording stay.
+    same(s.get("/v1/notes")["state"], "none")
+    for bad in b"[1]", b"{", b"{} {}", b"7", b"", b"{" + b" " * (1 << 20) + b"}":
+        assert s.ask("/v1/note", bad)[0] in (400, 413), bad[:9]
+    same(s.ask("/v1/note", b'{"marks": [{"t": 1, "text": "\\u0041<b>"}]}')[0], 200)
+    same(os.stat("train.sqlite.notes").st_mode & 0o777, 0o600)
+    same(s.get("/v1/notes")["notes"], {"marks": [{"t": 1, "text": "A<b>"}]})
+    text = open("train.sqlite.notes").read()
+    for other, state in ((text.replace("file ", "file 1"), "other"), (text[:20], "damaged"), ("", "damaged")):
+        open("train.sqlite.notes", "w").write(other)
+        same((s.get("/v1/notes")["state"], s.ask("/v1/note", b"{}")[0], open("train.sqlite.notes").read()), (state, 409, other))
+        same((s.ask("/v1/note?replace=1", b"{}")[0], open("train.sqlite.notes.old").read()), (200, other))
+    os.unlink("train.sqlite.notes")
+    os.symlink("/etc/hostname", "train.sqlite.notes")
+    same(s.get("/v1/notes")["state"], "damaged")
+    os.unlink("train.sqlite.notes")
+with Server(binary, "waits.sqlite") as s:
+    s.ready()
+    db = sqlite3.connect("file:waits.sqlite?mode=ro", uri=True)
+    want = db.execute("SELECT count(*), coalesce(sum(c.end - c.start), 0) FROM SL_OSRT_LOCKS l JOIN OSRT_API c USING (start, globalTid) WHERE c.end > c.start").fetchone()
+    locks = s.get("/v1/locks")["locks"]
+    same((sum(l["count"] for l in locks), sum(l["ns"] for l in locks)), want)
+END
+check 'causes are those of the command, events and steps those of the tables, and notes are kept' "$PY" causes.py "$BIN" "$E2E/report"
+
 cp gpu.sqlite colors.sqlite
 sqlite3 colors.sqlite "UPDATE NVTX_EVENTS SET color = 0xFF123456, textId = NULL, text = 'painted' WHERE rowid = (SELECT min(rowid) FROM NVTX_EVENTS
 	WHERE eventType = 59)" || exit 1
