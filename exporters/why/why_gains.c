@@ -61,6 +61,12 @@ static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
 		else
 			fputs("equal parts for the streams", out);
 		break;
+	case GAIN_BATCH:
+		if (g->is_of_messages)
+			fputs("fewer messages, each for more", out);
+		else
+			fputs(instead[reason] ? instead[reason] : "fewer, each for more", out);
+		break;
 	case GAIN_SYNC:
 		fputs("do not wait for the GPU there", out);
 		break;

@@ -5,20 +5,25 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "exporters/why/answer/replay.h"
+#include "exporters/why/walk/reason.h"
 
-#define CULPRITS 6    /* tried: the ones with most time */
-#define SYNCS    3    /* places of waits for the GPU, likewise */
-#define LEAST    0.01 /* of the time looked at: a culprit with less is not tried */
-#define GOOD     0.02 /* likewise: with a larger error of the replay, gains are only bounds */
-#define WIDE     3    /* upper bound by lower: no more than "up to" */
-#define MANY     10   /* pieces */
-#define LEFT     0.45 /* share of the calls left by GAIN_BATCH: less than half */
-#define UNEVEN   1.4  /* the longest part by the mean */
-#define WHOLE    0.9  /* of the time looked at: all of it */
-#define SURE     0.6
-#define SEVERE   0.10
-#define BAD      0.02
+#define CULPRITS    6      /* tried: the ones with most time */
+#define SYNCS       3      /* places of waits for the GPU, likewise */
+#define LEAST       0.01   /* of the time looked at: a culprit with less is not tried */
+#define GOOD        0.02   /* likewise: with a larger error of the replay, gains are only bounds */
+#define WIDE        3      /* upper bound by lower: no more than "up to" */
+#define MANY        10     /* pieces */
+#define MESSAGES    100    /* fewer are no stream of messages */
+#define PER_MESSAGE 250000 /* ns at most, of a stream */
+#define LEFT        0.45   /* share of the calls left by GAIN_BATCH: less than half */
+#define UNEVEN      1.4    /* the longest part by the mean */
+#define LOOKS       0.9 /* of the time at a culprit: sleeps and polls; of these: others work meanwhile */
+#define WHOLE       0.9 /* of the time looked at: all of it */
+#define SURE        0.6
+#define SEVERE      0.10
+#define BAD         0.02
 
 const char *const gain_severity_names[] = {"info", "bad", "severe"};
 
@@ -62,6 +67,8 @@ static struct replay_sum sum_of(const struct why *y, const struct replay *r,
 			continue;
 		sum.ns += s->ns;
 		sum.waits += s->waits;
+		sum.timed += s->timed;
+		sum.asked += s->asked;
 		sum.first = least(sum.first, s->first);
 		sum.last = most(sum.last, s->last);
 	}
@@ -131,6 +138,26 @@ static enum gain_action choose(const struct why *y, const struct replay *r, stru
 			has_part(&sum, &s) ? (double)s.sum / s.threads / (double)sum.waits : 1;
 	}
 	return GAIN_LEVEL;
+}
+
+/*
+ * Does a thread look at the culprit, again and again, for what others do for it meanwhile? Nothing but the time between their end
+ * and the next look can be won.
+ */
+static bool looks_for_jobs(const struct why *y, const struct replay *r, const struct why_gain *g)
+{
+	struct replay_sum all = {0};
+
+	/* Threads of a GPU's driver work for the one that gives the GPU work, which waits for the GPU elsewhere. */
+	for (size_t i = 0; i < y->model.threads_cnt && !y->model.ops_cnt; i++) {
+		struct replay_sum sum = sum_of(y, r, g, i);
+
+		all.ns += sum.ns;
+		all.timed += sum.timed;
+		all.asked += sum.asked;
+	}
+	return all.ns && (double)all.timed >= LOOKS * (double)all.ns &&
+	       (double)all.asked >= LOOKS * (double)all.timed;
 }
 
 /* ---- replays ---- */
@@ -228,8 +255,9 @@ static int replay_all(struct why *y, struct replay *r, const struct tries *t)
 	for (size_t k = 2; k + 1 < t->cnt && rc == SQLITE_OK; k += 2) {
 		int64_t a = r->end[1] - r->end[k], b = r->end[1] - r->end[k + 1];
 
-		y->gains[t->gain[k]].lower = most(0, least(a, b));
-		y->gains[t->gain[k]].upper = most(0, most(a, b));
+		/* Whatever a replay comes to: no more can be won than there is. */
+		y->gains[t->gain[k]].lower = least(most(0, least(a, b)), y->ns);
+		y->gains[t->gain[k]].upper = least(most(0, most(a, b)), y->ns);
 	}
 	return rc;
 }
@@ -250,6 +278,11 @@ static bool is_within(const char *inner, const char *outer)
 	return strncmp(inner, outer, len) == 0 && strncmp(inner + len, ".<locals>.<", 11) == 0;
 }
 
+static bool computes(const struct why_culprit *c)
+{
+	return why_main_reason(c) == WHY_COMPUTE;
+}
+
 /* Would one change concern both culprits? */
 static bool is_same_line(const struct why *y, const struct why_culprit *a,
 			 const struct why_culprit *b)
@@ -259,7 +292,7 @@ static bool is_same_line(const struct why *y, const struct why_culprit *a,
 	if (!x->file || !z->file || strcmp(x->file, z->file) != 0)
 		return false;
 	return x->line == z->line ||
-	       (x->function && z->function &&
+	       (x->function && z->function && computes(a) && computes(b) &&
 		(is_within(x->function, z->function) || is_within(z->function, x->function)));
 }
 
@@ -352,6 +385,97 @@ static int add_syncs(struct why *y, struct replay *r, struct tries *t)
 	return SQLITE_OK;
 }
 
+/* ---- messages ---- */
+
+/* Is the call one of a pipe or a socket? */
+static bool is_message(struct why *y, const struct why_call *c)
+{
+	uint32_t reason = reason_of_call(&y->walk, c);
+
+	return reason == WHY_PIPE || reason == WHY_SOCKET || reason == WHY_SOCKET_ANY;
+}
+
+/*
+ * How many messages threads got in the time: waits that another thread ended; calls, of which a message has two; or a part of all
+ * that were sent, short ones included.
+ */
+static int64_t messages(struct why *y, int64_t from, int64_t to)
+{
+	int64_t waits = 0, calls = 0;
+
+	for (size_t i = 0; i < y->model.threads_cnt; i++) {
+		const struct why_thread *t = &y->model.threads[i];
+		size_t k = search_first(n, 0, t->switches_cnt, t->switches[n].time < from);
+
+		for (; k < t->switches_cnt && t->switches[k].time < to; k++)
+			waits += t->switches[k].waker != WHY_NONE;
+		k = search_first(n, 0, t->calls_cnt, t->calls[n].start < from);
+		for (; k < t->calls_cnt && t->calls[k].start < to; k++)
+			calls += is_message(y, &t->calls[k]);
+	}
+	return most(most(waits, calls / 2),
+		    (int64_t)((double)y->model.messages * (double)(to - from) / (double)y->ns));
+}
+
+/*
+ * The time in which a line exchanges so many messages that the most of it is the cost of each: calls, wake-ups, switches of threads.
+ * False: it does not.
+ */
+static bool exchanges(struct why *y, const struct replay *r, const struct why_gain *g,
+		      int64_t *from, int64_t *to)
+{
+	uint32_t reason = g->culprit == WHY_NONE ? WHY_GPU : why_cost_of(&y->culprits[g->culprit]);
+
+	if (reason != WHY_KERNEL && reason != WHY_NO_CPU && reason != WHY_COMPUTE &&
+	    (reason < WHY_SOCKET || reason > WHY_QUEUE) && reason != WHY_POLL && reason != WHY_GIL)
+		return false;
+	*from = INT64_MAX;
+	*to = INT64_MIN;
+	for (size_t i = 0; i < y->model.threads_cnt; i++) {
+		struct replay_sum sum = sum_of(y, r, g, i);
+
+		*from = least(*from, sum.first);
+		*to = most(*to, sum.last);
+	}
+	return *to > *from && messages(y, *from, *to) >= (*to - *from) / PER_MESSAGE &&
+	       *to - *from >= MESSAGES * PER_MESSAGE;
+}
+
+/* The bounds of each gain of a line that exchanges many messages, were they fewer, each for more; where removal wins less. */
+static int join_messages(struct why *y, struct replay *first)
+{
+	struct replay r = {.culprits = first->culprits};
+	struct tries t = {0};
+	struct why_gain *old = calloc(y->gains_cnt + 1, sizeof(*old));
+	int rc = old ? SQLITE_OK : SQLITE_NOMEM;
+
+	add_nothing(&t);
+	for (size_t i = 0; i < y->gains_cnt && old; i++) {
+		struct why_gain *g = &y->gains[i];
+		int64_t from, to;
+
+		old[i] = *g;
+		if (g->action != GAIN_REMOVE || !exchanges(y, first, g, &from, &to))
+			continue;
+		g->action = GAIN_BATCH;
+		g->is_of_messages = true;
+		add_tries(y, &t, i, g, 0, NULL);
+		for (size_t k = t.cnt - 2; k < t.cnt; k++) {
+			t.edits[k].from = from;
+			t.edits[k].to = to;
+			t.edits[k].keeps_jobs = false;
+		}
+	}
+	if (rc == SQLITE_OK && t.cnt > 2)
+		rc = replay_all(y, &r, &t);
+	for (size_t i = 0; i < y->gains_cnt && old; i++)
+		if (rc != SQLITE_OK || y->gains[i].upper <= old[i].upper)
+			y->gains[i] = old[i];
+	replay_free(&r);
+	free(old);
+	return rc;
+}
+
 /* The bounds of each gain that has a better action than removal. */
 static int improve(struct why *y, struct replay *first)
 {
@@ -375,10 +499,15 @@ static int improve(struct why *y, struct replay *first)
 			continue;
 		}
 
-		if (action == GAIN_REMOVE || g->action == GAIN_SYNC)
+		if (g->action == GAIN_SYNC)
 			continue;
-		g->action = action;
-		add_tries(y, &t, i, g, keep, action == GAIN_LEVEL ? by_thread : NULL);
+		if (action != GAIN_REMOVE) {
+			g->action = action;
+			add_tries(y, &t, i, g, keep, action == GAIN_LEVEL ? by_thread : NULL);
+		} else if (looks_for_jobs(y, first, g)) {
+			add_tries(y, &t, i, g, 0, NULL);
+			t.edits[t.cnt - 1].keeps_jobs = true;
+		}
 	}
 	if (rc == SQLITE_OK)
 		rc = add_syncs(y, first, &t);
@@ -445,6 +574,8 @@ int why_find_gains(struct why *y)
 		rc = remove_all(y, &r);
 		if (rc == SQLITE_OK)
 			rc = improve(y, &r);
+		if (rc == SQLITE_OK)
+			rc = join_messages(y, &r);
 		replay_free(&r);
 		y->has_replay =
 			rc == SQLITE_OK && (double)llabs(y->replay_error) <= GOOD * (double)y->ns;

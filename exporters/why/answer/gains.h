@@ -36,6 +36,7 @@ struct why_gain {
 		part_of; /* index of the better-ranked gain that has all of its time; WHY_NONE: none */
 	enum gain_action action;
 	enum gain_severity severity;
+	bool is_of_messages; /* GAIN_BATCH: of messages between threads or processes */
 	bool is_up_to; /* the bounds are too far apart, or the replay is not good enough, for more than a bound */
 };
 

@@ -9,6 +9,8 @@
 #include "exporters/why/answer/replay_internal.h"
 #include "exporters/why/walk/walk_parts.h"
 
+#define SHORT 1000000 /* ns */
+
 static int64_t *now_of(struct run *r, uint32_t thread)
 {
 	return &r->now[(size_t)thread * r->cnt];
@@ -64,6 +66,8 @@ static uint32_t pop(struct run *r)
 static double kept(const struct run *r, const struct replay_edit *e, uint32_t culprit,
 		   uint32_t thread)
 {
+	if (e->to > e->from && r->span.is_cost && r->span.at >= e->from && r->span.at < e->to)
+		return e->keep;
 	if (culprit == REPLAY_ANY || (e->only_lines && r->is_joined) ||
 	    !(e->culprits >> culprit & 1))
 		return 1;
@@ -89,13 +93,17 @@ static void add_sum(struct run *r, uint32_t culprit, uint32_t thread, int64_t fr
 static void spend(struct run *r, uint32_t thread, uint32_t culprit, int64_t from, int64_t ns,
 		  bool is_wait)
 {
-	int64_t *now = now_of(r, thread);
+	int64_t *now = now_of(r, thread), *ran = &r->ran[(size_t)thread * r->cnt];
+	int64_t *interpreted = &r->interpreted[(size_t)thread * r->cnt];
 
 	add_sum(r, culprit, thread, from, ns, is_wait);
 	for (size_t v = 0; v < r->cnt; v++) {
 		double share = kept(r, &r->edits[v], culprit, thread);
+		int64_t left = share == 1 ? ns : (int64_t)(share * (double)ns);
 
-		now[v] += share == 1 ? ns : (int64_t)(share * (double)ns);
+		now[v] += left;
+		ran[v] += left;
+		interpreted[v] += r->y->walk.interprets ? left : 0;
 	}
 }
 
@@ -106,7 +114,8 @@ static void spend_no_cpu(struct run *r, uint32_t thread, uint32_t culprit, int64
 
 	for (size_t v = 0; v < r->cnt; v++) {
 		const struct replay_edit *e = &r->edits[v];
-		double share = e->without_cpu_waits ? kept(r, e, culprit, thread) : 1;
+		double share =
+			e->without_cpu_waits || e->to > e->from ? kept(r, e, culprit, thread) : 1;
 
 		now[v] += share == 1 ? ns : (int64_t)(share * (double)ns);
 	}
@@ -126,9 +135,13 @@ static void spend_import(struct run *r, uint32_t thread, uint32_t culprit, int64
 {
 	int64_t *now = now_of(r, thread);
 
-	for (size_t v = 0; v < r->cnt; v++)
-		if (!r->edits[v].with_imports || kept(r, &r->edits[v], culprit, thread) == 1)
-			now[v] += ns;
+	for (size_t v = 0; v < r->cnt; v++) {
+		if (r->edits[v].with_imports && kept(r, &r->edits[v], culprit, thread) != 1)
+			continue;
+		now[v] += ns;
+		r->ran[(size_t)thread * r->cnt + v] += ns;
+		r->interpreted[(size_t)thread * r->cnt + v] += ns;
+	}
 }
 
 /* Waits for events outside of the program, which go on in parallel. */
@@ -146,11 +159,21 @@ static bool is_outside(uint32_t reason)
 	return ends_at[reason] == ENDS_OUTSIDE;
 }
 
+/* Calls, the kernel's work, and that of libraries and interpreters for them; waits for a CPU before it. */
+static bool may_be_of_message(const struct run *r, const struct why_cause *cause)
+{
+	return cause->reason == WHY_KERNEL || cause->reason == WHY_NO_CPU ||
+	       ((cause->reason == WHY_COMPUTE || cause->reason == WHY_TOUCH) &&
+		!r->y->walk.places.list[cause->place].is_own);
+}
+
 static void own_span(void *ctx, const struct why_cause *cause, int64_t ns)
 {
 	struct run *r = ctx;
 	uint32_t culprit = replay_culprit(r, r->y->model.threads[r->own].process, cause);
 
+	r->span.at = r->own_at;
+	r->span.is_cost = may_be_of_message(r, cause);
 	if (cause->reason == WHY_TRACER)
 		spend_tracer(r, r->own, ns);
 	else if (cause->reason == WHY_IMPORT && culprit == REPLAY_ANY)
@@ -332,6 +355,28 @@ static bool is_timed(const struct why_wake *w)
 	return w->cause.reason == WHY_SLEEP || is_poll(w);
 }
 
+/* A sleep or poll of a culprit, and whether the thread may wait in it for work that it gave away. */
+static void add_timed(struct run *r, uint32_t culprit, uint32_t thread)
+{
+	const struct track *k = &r->tracks[thread];
+	struct replay_sum *s;
+
+	if (culprit >= r->out->culprits || !is_timed(&k->wake))
+		return;
+	s = &r->out->sums[culprit * r->y->model.threads_cnt + thread];
+	s->timed += k->end - k->at;
+	s->asked += replay_has_jobs(r, thread) ? k->end - k->at : 0;
+}
+
+/* A short wait for another thread or process, which ended it by an interrupt. */
+static bool is_short_message(const struct track *k)
+{
+	uint32_t reason = k->wake.cause.reason;
+
+	return k->end - k->at <= SHORT && ((reason >= WHY_SOCKET && reason <= WHY_QUEUE) ||
+					   reason == WHY_POLL || reason == WHY_GIL);
+}
+
 static void end_wait(struct run *r, uint32_t thread)
 {
 	struct track *k = &r->tracks[thread];
@@ -344,11 +389,15 @@ static void end_wait(struct run *r, uint32_t thread)
 	bool is_end = replay_is_end(r, thread, k), is_event = replay_is_event(r, thread, k);
 
 	k->waited = 0;
-	if (waker == WHY_NONE)
+	r->span.at = k->at;
+	r->span.is_cost = waker == WHY_NONE && is_short_message(k);
+	if (waker == WHY_NONE) {
 		add_sum(r, culprit, thread, k->at, k->end - k->at,
 			is_outside(k->wake.cause.reason));
-	else
+		add_timed(r, culprit, thread);
+	} else {
 		come_to(r, waker, k->end);
+	}
 	if (waker != WHY_NONE && !is_contended(&k->wake.cause))
 		settle(r, waker);
 	for (size_t v = 0; v < r->cnt; v++) {
@@ -401,11 +450,13 @@ static void end_back(struct run *r, uint32_t thread)
 	uint32_t culprit = replay_culprit(r, r->y->model.threads[thread].process, &k->cause);
 	int64_t *now = now_of(r, thread), ns = k->end - k->at;
 
+	r->span.at = k->at;
+	r->span.is_cost = true;
 	for (size_t v = 0; v < r->cnt; v++) {
 		const struct replay_edit *e = &r->edits[v];
 
 		if (k->waited & UINT32_C(1) << v)
-			now[v] += e->without_cpu_waits
+			now[v] += e->without_cpu_waits || e->to > e->from
 					  ? (int64_t)(kept(r, e, culprit, thread) * (double)ns)
 					  : ns;
 	}
@@ -503,6 +554,43 @@ static void pass_spans(struct run *r, int64_t at)
 		r->focus.now[v] = when(r, thread, at, v);
 }
 
+/* Is the thread at a culprit of the edit? */
+static bool is_part(const struct run *r, uint64_t culprits, uint32_t thread)
+{
+	for (size_t k = 0; k < r->out->culprits && k < 64; k++)
+		if (culprits >> k & 1 && r->out->sums[k * r->y->model.threads_cnt + thread].cnt)
+			return true;
+	return false;
+}
+
+/* One thread of it at a time computes. */
+static bool has_gil(const struct why_process *p)
+{
+	const char *exe = p->exe ? p->exe : "", *slash = strrchr(exe, '/');
+
+	return strncmp(slash ? slash + 1 : exe, "python", 6) == 0;
+}
+
+/*
+ * How long the threads at the culprits of an edit and the focus thread need at least: by turns where one at a time has the GIL, and on
+ * as many processors as there are; no longer than they were. 0: nothing is changed.
+ */
+static int64_t needs(const struct run *r, size_t v)
+{
+	const struct why_model *m = &r->y->model;
+	uint32_t process = m->threads[r->y->focus].process;
+	int64_t ran = 0, interpreted = 0;
+
+	for (uint32_t i = 0; r->edits[v].culprits && i < m->threads_cnt; i++) {
+		if (i != r->y->focus && !is_part(r, r->edits[v].culprits, i))
+			continue;
+		ran += r->ran[(size_t)i * r->cnt + v];
+		if (m->threads[i].process == process && has_gil(&m->processes[process]))
+			interpreted += r->interpreted[(size_t)i * r->cnt + v];
+	}
+	return earlier(r->y->to - r->y->from, later(interpreted, m->cpus ? ran / m->cpus : 0));
+}
+
 static void end(struct run *r)
 {
 	const struct why *y = r->y;
@@ -512,9 +600,10 @@ static void end(struct run *r)
 	for (size_t v = 0; v < r->cnt; v++) {
 		int64_t thread = when(r, y->focus, y->to, v), gpu = replay_gpu_end(r, v);
 
-		r->out->end[v] = y->gpu                  ? gpu
-				 : y->time.spans_cnt > 1 ? y->from + r->focus.sum[v]
-							 : later(thread, gpu);
+		r->out->end[v] = y->gpu ? gpu
+				 : y->time.spans_cnt > 1
+					 ? y->from + r->focus.sum[v]
+					 : later(later(thread, gpu), y->from + needs(r, v));
 	}
 }
 
@@ -531,10 +620,12 @@ int replay_run(struct why *y, struct replay *out)
 	r.polled = calloc(threads * out->cnt + 1, sizeof(*r.polled));
 	r.owed = calloc(threads * out->cnt + 1, sizeof(*r.owed));
 	r.looked = calloc(threads * out->cnt + 1, sizeof(*r.looked));
+	r.ran = calloc(threads * out->cnt + 1, sizeof(*r.ran));
+	r.interpreted = calloc(threads * out->cnt + 1, sizeof(*r.interpreted));
 	r.tracks = calloc(threads + 1, sizeof(*r.tracks));
 	r.heap = calloc(threads + 1, sizeof(*r.heap));
 	if (!out->sums || !r.now || !r.begun || !r.done || !r.polled || !r.owed || !r.looked ||
-	    !r.tracks || !r.heap || !replay_prepare(&r))
+	    !r.ran || !r.interpreted || !r.tracks || !r.heap || !replay_prepare(&r))
 		goto out;
 	begin(&r);
 	pass_spans(&r, y->from);
@@ -557,6 +648,8 @@ out:
 	free(r.polled);
 	free(r.owed);
 	free(r.looked);
+	free(r.ran);
+	free(r.interpreted);
 	free(r.tracks);
 	free(r.heap);
 	return rc;

@@ -18,9 +18,11 @@ struct replay_edit {
 	double keep;       /* share of their spans that stays */
 	bool only_lines; /* spans at each culprit's own line alone, without the lines joined with it */
 	const double *of_thread; /* share by thread, instead of @keep; NULL: none */
-	bool with_imports;       /* the culprits' imports belong to their spans */
-	bool without_cpu_waits;  /* the waits for a CPU that belong to the spans go with them */
-	bool without_tracer;     /* the tracer takes no time */
+	int64_t from,
+		to; /* of messages: in this time @keep applies to what each of them costs, in all threads; 0: none */
+	bool with_imports;      /* the culprits' imports belong to their spans */
+	bool without_cpu_waits; /* the waits for a CPU that belong to the spans go with them */
+	bool without_tracer;    /* the tracer takes no time */
 	bool keeps_order; /* of the threads that wait for a lock; else each such wait keeps its length */
 	bool keeps_jobs; /* a sleep lasts until the jobs are done that others do for the thread meanwhile, a poll until
 			  * the recorded event has come, if an event from outside ended it */
@@ -41,6 +43,8 @@ struct replay {
 	/* Of the spans of each culprit, without waits for others or a CPU; by culprit and thread, malloc'd. */
 	struct replay_sum {
 		int64_t ns, waits, first, last, cnt;
+		int64_t timed,
+			asked; /* of ns: sleeps and polls; meanwhile another thread worked for this one */
 	} * sums;
 	size_t culprits; /* the number of culprits with sums */
 	/* Where the focus thread waited for its GPU in calls that bring nothing back; by place, malloc'd. */

@@ -288,7 +288,7 @@ void replay_end_gpu_wait(struct run *r, uint32_t thread)
 	int64_t *now = &r->now[(size_t)thread * r->cnt], done;
 	struct rest rest = {0};
 	uint32_t place = PLACE_NONE, culprit = REPLAY_ANY, stack = why_what(m, c)->stack;
-	uint8_t flags;
+	uint16_t flags;
 
 	queue_ops(r, thread, c, k->at);
 	if (stack != WHY_NONE)

@@ -23,6 +23,7 @@ struct track {
 	bool is_birth, is_inner; /* is_inner: replay_is_inner() of the last wait */
 	bool is_looking;    /* looks of a series are behind it, the waker's end of them is not */
 	bool is_asking;     /* the last wait is part of the job */
+	uint32_t jobs;      /* threads that work for this one */
 	uint32_t works_for; /* the thread that its job is for; WHY_NONE: not known */
 	int64_t done_at;    /* recorded: the last job of its own was done */
 };
@@ -46,13 +47,18 @@ struct run {
 	size_t cnt;
 	int64_t *now,
 		*begun, /* by thread and edit; begun: where the waker was when a wait for a lock began */
-		*done, /* when the jobs that the thread gave were done, likewise */
+		*done,              /* when the jobs that the thread gave were done, likewise */
+		*ran, *interpreted, /* ns on a CPU; of these with the GIL */
 		*looked, /* where the thread was when the first look of a series began: walk_series() */
 		*owed, /* when jobs of other threads for the thread were done, in a wait for another job; INT64_MIN: none */
 		*polled; /* ns of waits that ended by a time limit, in a row: fewer if the awaited event comes earlier */
 	struct track *tracks;
 	uint32_t *heap; /* threads, by the ends of their spans */
 	size_t heap_cnt;
+	struct {
+		int64_t at;
+		bool is_cost; /* a message may cost it */
+	} span;               /* of kept() */
 	bool is_joined; /* the line last looked up by replay_culprit() was joined with the culprit's */
 	uint32_t own; /* of own_span() */
 	int64_t own_at;
@@ -87,6 +93,8 @@ bool replay_is_event(const struct run *r, uint32_t thread, const struct track *k
 void replay_job_begins(struct run *r, uint32_t thread, uint32_t by);
 /* @thread begins to wait, for ever if @is_last. */
 void replay_job_pauses(struct run *r, uint32_t thread, bool is_last);
+/* Did another thread work for @thread during its wait? */
+bool replay_has_jobs(const struct run *r, uint32_t thread);
 /* When, by edit @v, the jobs of other threads for @thread during its wait were done; INT64_MIN: no jobs. */
 int64_t replay_jobs_done(const struct run *r, uint32_t thread, size_t v);
 

@@ -18,8 +18,12 @@ void replay_job_begins(struct run *r, uint32_t thread, uint32_t by)
 {
 	struct track *k = &r->tracks[thread];
 
-	if (!k->is_asking)
+	if (!k->is_asking) {
+		if (k->works_for != WHY_NONE)
+			r->tracks[k->works_for].jobs--;
 		k->works_for = by;
+		r->tracks[by].jobs++;
+	}
 	k->is_asking = false;
 }
 
@@ -39,7 +43,15 @@ void replay_job_pauses(struct run *r, uint32_t thread, bool is_last)
 
 		*done = *done > now ? *done : now;
 	}
+	to->jobs--;
 	k->works_for = WHY_NONE;
+}
+
+bool replay_has_jobs(const struct run *r, uint32_t thread)
+{
+	const struct track *k = &r->tracks[thread];
+
+	return k->jobs || (k->done_at > k->at && k->done_at <= k->end);
 }
 
 int64_t replay_jobs_done(const struct run *r, uint32_t thread, size_t v)

@@ -37,7 +37,8 @@ struct seen_list {
 
 static void see(struct seen_list *l, struct walk *w, int64_t time, uint32_t stack)
 {
-	uint8_t flags, runner;
+	uint16_t flags;
+	uint8_t runner;
 	uint32_t place;
 
 	if (stack == WHY_NONE)

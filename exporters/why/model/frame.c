@@ -152,6 +152,8 @@ static void find_flags(struct frame *f, const struct frame_texts *t)
 	if (f->row.kind == FRAME_OF_PYTHON && t->module &&
 	    strncmp(t->module, "<frozen importlib", 17) == 0)
 		f->flags |= PLACE_IMPORT;
+	if (f->row.kind == FRAME_OF_PYTHON)
+		f->first_flags |= PLACE_SCRIPT;
 	if (f->row.kind != FRAME_OF_CODE)
 		return;
 	if (t->symbol && strcmp(t->symbol, "take_gil") == 0)

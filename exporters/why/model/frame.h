@@ -54,9 +54,9 @@ struct frame_row {
 struct frame {
 	struct frame_row row;
 	uint8_t rank, owner;
-	uint8_t runner;             /* enum frame_runner */
-	uint8_t flags, first_flags; /* PLACE_...; more, where it is the innermost frame */
-	bool is_fault;              /* of the kernel, in a page fault */
+	uint8_t runner;              /* enum frame_runner */
+	uint16_t flags, first_flags; /* PLACE_...; more, where it is the innermost frame */
+	bool is_fault;               /* of the kernel, in a page fault */
 	bool is_of_file; /* likewise, for a page of a file, or one that was swapped out */
 	uint32_t place;  /* number + 1; 0: not asked for yet */
 };

@@ -249,6 +249,18 @@ uint32_t why_maker(const struct why_model *m, uint32_t thread)
 										      : WHY_NONE;
 }
 
+static bool cpus_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	m->cpus = sqlite3_column_int64(stmt, 0);
+	return true;
+}
+
+static bool messages_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	m->messages = sqlite3_column_int64(stmt, 0);
+	return true;
+}
+
 static bool lost_row(struct why_model *m, sqlite3_stmt *stmt)
 {
 	m->lost = sqlite3_column_int64(stmt, 0);
@@ -402,6 +414,18 @@ int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *sco
 		rc = read_sampling(m);
 	if (rc == SQLITE_OK)
 		rc = read_losses(m);
+	if (rc == SQLITE_OK && db_read_has(db, "SL_FILE_TOTALS"))
+		rc = why_rows(db,
+			      "SELECT coalesce(sum(count), 0) FROM SL_FILE_TOTALS JOIN "
+			      "OSRT_FILE_ACCESS_DESCRIPTORS AS d USING (fileAccessId) WHERE "
+			      "eventType = 4 AND (filePath GLOB 'pipe:*' OR filePath GLOB "
+			      "'fifo:*' OR filePath GLOB 'socket:*' OR filePath GLOB 'unix:*' OR "
+			      "filePath GLOB 'tcp*' OR filePath GLOB 'udp*')",
+			      messages_row, m);
+	if (rc == SQLITE_OK && db_read_has(db, "TARGET_INFO_SYSTEM_ENV"))
+		rc = why_rows(db,
+			      "SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'CpuCores'",
+			      cpus_row, m);
 	if (rc == SQLITE_OK)
 		rc = why_rows(db,
 			      "SELECT timestamp, globalTid, nameId, object, pathId, ownerTid, "

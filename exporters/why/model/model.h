@@ -215,6 +215,8 @@ struct why_model {
 	WHY_LIST(why_use, uses);   /* in order of object, then of start */
 	uint8_t *does;             /* with uses: of calls on descriptors, by number of a name */
 	WHY_LIST(why_io, ios);     /* of the kernel's journals, and flushes */
+	int64_t cpus;              /* of the machine; 0: not known */
+	int64_t messages;          /* calls that wrote to pipes and sockets, short ones included */
 	int64_t lost;              /* events that the report counts as lost */
 	WHY_LIST(why_open, opens);
 	WHY_LIST(why_loss, losses); /* in order; none overlaps another */

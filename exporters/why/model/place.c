@@ -160,7 +160,8 @@ static enum runs_for runs_for(enum runs_for so_far, enum frame_owner owner)
 struct stack_so_far {
 	enum runs_for who;
 	uint32_t best; /* frame; UINT32_MAX: none is a place */
-	uint8_t flags, rank, runner;
+	uint16_t flags;
+	uint8_t rank, runner;
 	bool has_frames, is_itself, is_fault, is_of_file;
 };
 
@@ -251,7 +252,7 @@ static struct place_of_stack read_stack(struct places *p, int64_t id)
 	return end_of_stack(p, &o.stack);
 }
 
-uint32_t places_of(struct places *p, uint32_t number, int64_t id, uint8_t *flags)
+uint32_t places_of(struct places *p, uint32_t number, int64_t id, uint16_t *flags)
 {
 	struct place_of_stack *of = room_of(p, number);
 
@@ -268,7 +269,7 @@ uint32_t places_of(struct places *p, uint32_t number, int64_t id, uint8_t *flags
 
 uint8_t places_runner(struct places *p, uint32_t number, int64_t id)
 {
-	uint8_t flags;
+	uint16_t flags;
 
 	places_of(p, number, id, &flags);
 	return number < p->stack_room ? p->of_stack[number].runner : RUNNER_NONE;

@@ -29,12 +29,14 @@ enum {                     /* properties of a stack */
 	PLACE_SLEEP = 32,  /* inside CPython's time.sleep(), which is a select() before 3.11 */
 	PLACE_ITSELF =
 		64, /* the innermost frame is compiled code of the program: it calls nothing */
+	PLACE_SCRIPT =
+		256, /* the innermost frame is Python's own: the interpreter runs it, with the GIL */
 	PLACE_TOUCH = 128, /* the kernel makes room for memory that is touched for the first time */
 };
 
 struct place_of_stack {
 	uint32_t place;
-	uint8_t flags;
+	uint16_t flags;
 	uint8_t runner; /* enum frame_runner: the innermost of its frames */
 	bool is_known;
 };
@@ -59,6 +61,6 @@ int places_read(struct places *p, const struct id_map *stacks);
 /* The place of an NVTX range; PLACE_NONE: no memory. */
 uint32_t places_of_range(struct places *p, const char *name);
 /* The place of a stack: @number in the caller's map, @id in the report. PLACE_NONE: none, or no memory. */
-uint32_t places_of(struct places *p, uint32_t number, int64_t id, uint8_t *flags);
+uint32_t places_of(struct places *p, uint32_t number, int64_t id, uint16_t *flags);
 /* The event loop or the pool that calls the code of a stack, enum frame_runner. */
 uint8_t places_runner(struct places *p, uint32_t number, int64_t id);

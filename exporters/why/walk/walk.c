@@ -30,7 +30,7 @@ static void compute(struct walk *w, const struct at *at, int64_t from, int64_t t
 		struct why_cause cause = {WHY_COMPUTE, PLACE_NONE, WHY_NONE, WHY_NONE};
 		const struct why_sample *s = walk_sample_at(t, x);
 		struct why_leaf *leaf;
-		uint8_t flags = 0;
+		uint16_t flags = 0;
 
 		end = i < t->samples_cnt ? earlier(to, t->samples[i].time) : to;
 		if (end <= x) {
@@ -47,7 +47,10 @@ static void compute(struct walk *w, const struct at *at, int64_t from, int64_t t
 			cause.reason = WHY_TOUCH;
 		else if (flags & PLACE_KERNEL)
 			cause.reason = WHY_KERNEL;
+		w->interprets = cause.reason == WHY_COMPUTE &&
+				(!s || flags & (PLACE_PYTHON | PLACE_SCRIPT));
 		leaf = walk_leaf(w, at, &cause, end - x, s ? SURE : GUESSED);
+		w->interprets = false;
 		if (leaf && flags & PLACE_ITSELF)
 			leaf->itself += end - x;
 	}
@@ -67,7 +70,7 @@ static void in_call(struct walk *w, const struct at *at, const struct why_cause 
 	i = i == t->samples_cnt ? 0 : i + 1;
 	for (int64_t x = from, end; x < to; x = end, i++) {
 		const struct why_sample *s = walk_sample_at(t, x);
-		uint8_t flags = 0;
+		uint16_t flags = 0;
 
 		end = i < t->samples_cnt ? later(x, earlier(to, t->samples[i].time)) : to;
 		if (s)
@@ -257,7 +260,7 @@ static void piece(struct walk *w, const struct at *at, size_t i, int64_t from, i
 	struct why_cause cause = {WHY_NO_CPU, PLACE_NONE, WHY_NONE, WHY_NONE};
 	const struct why_sample *sample;
 	const struct why_call *c;
-	uint8_t flags;
+	uint16_t flags;
 
 	if (s->is_in) {
 		run(w, at, from, to);

@@ -8,7 +8,7 @@
 #define SAMPLE_FAR 20000000 /* ns: a sample stands for no more time before it */
 #define FAULT_RUN  1000000  /* ns on a CPU at most between a wait for a page and its fault */
 
-uint32_t walk_place(struct walk *w, uint32_t stack, uint8_t *flags)
+uint32_t walk_place(struct walk *w, uint32_t stack, uint16_t *flags)
 {
 	*flags = 0;
 	return stack == WHY_NONE ? PLACE_NONE
@@ -70,14 +70,14 @@ static const struct why_sample *off_at(const struct why_thread *t, int64_t time)
 }
 
 /* CPython waits on a condition with a time limit for the GIL, and for nothing else. */
-static bool is_for_gil(struct walk *w, const struct why_call *c, uint8_t flags)
+static bool is_for_gil(struct walk *w, const struct why_call *c, uint16_t flags)
 {
 	return flags & PLACE_GIL || (flags & PLACE_PYTHON && reason_is_timed_condition(w, c));
 }
 
 /* @reason, unless @flags of the call's stack, or its object, say more. */
 static uint32_t refine(struct walk *w, const struct why_thread *t, const struct why_call *c,
-		       uint32_t reason, uint8_t flags)
+		       uint32_t reason, uint16_t flags)
 {
 	const struct why_object *object;
 
@@ -101,7 +101,7 @@ struct why_cause walk_cause_of_run(struct walk *w, const struct why_thread *t,
 	const struct why_what *what = why_what(w->m, c);
 	struct why_cause cause = {.name = what->name, .object = what->object};
 	const struct why_sample *s;
-	uint8_t flags, more = 0;
+	uint16_t flags, more = 0;
 
 	cause.place = walk_place(w, what->stack, &flags);
 	if (cause.place == PLACE_NONE && (s = walk_sample_at(t, time)))
@@ -114,7 +114,7 @@ struct why_cause walk_cause_of_run(struct walk *w, const struct why_thread *t,
 static bool is_among_imports(struct walk *w, const struct why_thread *t, int64_t time)
 {
 	const struct why_sample *around[2];
-	uint8_t before = 0, after = 0;
+	uint16_t before = 0, after = 0;
 
 	samples_around(t, time, around);
 	if (!around[0] || !around[1])
@@ -126,11 +126,11 @@ static bool is_among_imports(struct walk *w, const struct why_thread *t, int64_t
 
 /* Its own stack, else that of a sample in it, else that with which the thread left the CPU in it at @time. */
 static uint32_t place_of_call(struct walk *w, const struct why_thread *t, const struct why_call *c,
-			      int64_t time, uint8_t *flags)
+			      int64_t time, uint16_t *flags)
 {
 	uint32_t place = walk_place(w, why_what(w->m, c)->stack, flags);
 	const struct why_sample *s = place == PLACE_NONE ? off_at(t, time) : NULL;
-	uint8_t more = 0;
+	uint16_t more = 0;
 
 	if (place == PLACE_NONE && !s)
 		s = sample_within(t, c->start, c->end);
@@ -145,7 +145,7 @@ struct why_cause walk_cause_of_call(struct walk *w, const struct why_thread *t,
 {
 	const struct why_what *what = why_what(w->m, c);
 	struct why_cause cause = {.name = what->name, .object = what->object};
-	uint8_t flags;
+	uint16_t flags;
 
 	cause.place = place_of_call(w, t, c, time, &flags);
 	cause.reason = refine(w, t, c, reason_of_call(w, c), flags);
@@ -192,7 +192,7 @@ const struct why_open *walk_open_wait(const struct why_model *m, uint32_t thread
 
 void walk_add_open(struct walk *w, struct why_cause *cause, const struct why_open *o)
 {
-	uint8_t flags;
+	uint16_t flags;
 
 	if (!o)
 		return;
@@ -228,7 +228,7 @@ static struct why_cause cause_of_wait(struct walk *w, const struct why_thread *t
 	const struct why_call *c = walk_call_at(t->gpu, t->gpu_cnt, time);
 	const struct why_fault *f;
 	const struct why_sample *s;
-	uint8_t flags;
+	uint16_t flags;
 
 	if (!c)
 		c = walk_call_at(t->calls, t->calls_cnt, time);

@@ -12,7 +12,7 @@ struct why_cause walk_cause_of_op(struct walk *w, const struct why_op *o)
 				  why_kind(m, o)->name, WHY_NONE};
 	const struct why_launch *l;
 	const struct why_what *what;
-	uint8_t flags;
+	uint16_t flags;
 
 	if (o->launch == WHY_NONE)
 		return cause;
@@ -90,7 +90,7 @@ static void gpu_wait(struct walk *w, const struct at *at, const struct why_call 
 	const struct why_what *what = why_what(w->m, c);
 	int64_t edge[3] = {needless_from(w->m, t->process, c), INT64_MAX, INT64_MIN}, until, begun;
 	struct gpu_sweep s;
-	uint8_t flags;
+	uint16_t flags;
 
 	edge[1] = walk_uneven_from(w->m, t->process, last_wait(w, t, c), c->end, &edge[2]);
 	gpu_sweep_begin(&s, w->m, t->process, WHY_NONE, from);

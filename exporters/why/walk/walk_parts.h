@@ -41,7 +41,7 @@ struct why_leaf *walk_leaf(struct walk *w, const struct at *at, const struct why
 /* The number of a hop from @at, whose thread waits. Beyond WALK_HOPS, the way to a leaf is cut short. */
 uint32_t walk_hop(struct walk *w, const struct at *at, const struct why_cause *cause);
 /* walk_cause.c: the place of a stack by its number in the model; WHY_NONE: no stack. */
-uint32_t walk_place(struct walk *w, uint32_t stack, uint8_t *flags);
+uint32_t walk_place(struct walk *w, uint32_t stack, uint16_t *flags);
 /* The call of @list that contains @time, or NULL. */
 const struct why_call *walk_call_at(const struct why_call *list, size_t cnt, int64_t time);
 /* The first call of @list that begins after @time begins then; INT64_MAX: none. */

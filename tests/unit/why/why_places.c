@@ -2,7 +2,7 @@
 #include "tests/unit/why/why_test.h"
 
 /* The place and the flags of a stack. */
-static const char *place_flags(const char *frames, uint8_t *flags)
+static const char *place_flags(const char *frames, uint16_t *flags)
 {
 	static char text[2400];
 	struct places p;
@@ -20,7 +20,7 @@ static const char *place_flags(const char *frames, uint8_t *flags)
 
 static void expect(const char *frames, const char *place, unsigned flags)
 {
-	uint8_t got;
+	uint16_t got;
 
 	assert_string_equal(place_flags(frames, &got), place);
 	assert_int_equal(got, flags);
@@ -36,12 +36,13 @@ static void expect(const char *frames, const char *place, unsigned flags)
 
 /* ---- which frame ---- */
 
-STACK(line_of_the_program_in_python, "f /me/a.py:3; main /me/a.py:9", "a.py:3 in f (own)", 0)
+STACK(line_of_the_program_in_python, "f /me/a.py:3; main /me/a.py:9", "a.py:3 in f (own)",
+      PLACE_SCRIPT)
 STACK(python_counts_before_native, "g /me/libx.so /me/x.c:7; f /me/a.py:3", "a.py:3 in f (own)", 0)
 STACK(program_counts_before_its_packages, "get /usr/lib/python3/dist-packages/y.py:1; f /me/a.py:3",
-      "a.py:3 in f (own)", 0)
+      "a.py:3 in f (own)", PLACE_SCRIPT)
 STACK(package_where_there_is_no_program, "get /x/site-packages/y.py:1; run /x/site-packages/y.py:8",
-      "y.py:1 in get", 0)
+      "y.py:1 in get", PLACE_SCRIPT)
 STACK(line_of_compiled_code, "f /me/a /me/a.c:3; main /me/a /me/a.c:9", "a.c:3 in f (own)",
       PLACE_ITSELF)
 STACK(native_code_without_a_line, "f /me/a", "f in a (own)", PLACE_ITSELF)
@@ -67,9 +68,10 @@ STACK(frames_of_the_kernel_are_no_place, "copy [kernel.kallsyms]", "-", PLACE_KE
 STACK(modules_of_the_kernel_are_no_place, "ioctl /lib/modules/6.1/nvidia.ko", "-", PLACE_KERNEL)
 STACK(line_without_a_file, "f /me/a:7", "f in a (own)", PLACE_ITSELF)
 STACK(remark_is_no_place, "x [[]]", "-", 0)
-STACK(line_of_python_without_a_function_has_a_mark, "?0x1 /me/a.py:3", "a.py:3 in ? (own)", 0)
+STACK(line_of_python_without_a_function_has_a_mark, "?0x1 /me/a.py:3", "a.py:3 in ? (own)",
+      PLACE_SCRIPT)
 /* One that has no line has its file alone. */
-STACK(line_that_is_not_known, "f /me/a.py:0", "f in a.py (own)", 0)
+STACK(line_that_is_not_known, "f /me/a.py:0", "f in a.py (own)", PLACE_SCRIPT)
 
 /* ---- code made at run time ---- */
 
@@ -93,22 +95,24 @@ STACK(function_of_pythons_perf_map, "py::work:/me/a.py [JIT]", "work in a.py (ow
 /* ---- what frames give away ---- */
 
 STACK(import_of_python, "f <frozen importlib._bootstrap>:1; g /me/a.py:3", "a.py:3 in g (own)",
-      PLACE_IMPORT)
+      PLACE_IMPORT | PLACE_SCRIPT)
 STACK(own_module_that_an_import_runs,
-      "f /me/b.py:9; g <frozen importlib._bootstrap>:1; h /me/a.py:3", "b.py:9 in f (own)", 0)
+      "f /me/b.py:9; g <frozen importlib._bootstrap>:1; h /me/a.py:3", "b.py:9 in f (own)", PLACE_SCRIPT)
 STACK(library_that_an_import_runs,
       "f /usr/lib/python3/json/decoder.py:9; g <frozen importlib._bootstrap>:1; h /me/a.py:3",
-      "a.py:3 in h (own)", PLACE_IMPORT)
+      "a.py:3 in h (own)", PLACE_IMPORT | PLACE_SCRIPT)
 STACK(import_of_a_file, "f <frozen importlib._bootstrap_external>",
-      "f in <frozen importlib._bootstrap_external>", PLACE_IMPORT)
-STACK(frozen_module_is_no_import, "f <frozen posixpath>:1; g /me/a.py:3", "a.py:3 in g (own)", 0)
+      "f in <frozen importlib._bootstrap_external>", PLACE_IMPORT | PLACE_SCRIPT)
+STACK(frozen_module_is_no_import, "f <frozen posixpath>:1; g /me/a.py:3", "a.py:3 in g (own)",
+      PLACE_SCRIPT)
 STACK(kernel_is_innermost, "copy [kernel.kallsyms]; f /me/a /me/a.c:3", "a.c:3 in f (own)",
       PLACE_KERNEL)
 STACK(kernel_is_not_innermost, "f /me/a /me/a.c:3; copy [kernel.kallsyms]", "a.c:3 in f (own)",
       PLACE_ITSELF)
 STACK(take_gil_anywhere, "x /lib/libc.so.6; take_gil /usr/bin/python3; f /me/a.py:3",
       "a.py:3 in f (own)", PLACE_GIL)
-STACK(take_gil_is_no_function_of_python, "take_gil /me/a.py:3", "a.py:3 in take_gil (own)", 0)
+STACK(take_gil_is_no_function_of_python, "take_gil /me/a.py:3", "a.py:3 in take_gil (own)",
+      PLACE_SCRIPT)
 STACK(pysleep_is_innermost, "pysleep /me/x; f /me/a.py:3", "a.py:3 in f (own)", PLACE_SLEEP)
 STACK(pysleep_is_not_innermost, "x /lib/libc.so.6; pysleep /me/x; f /me/a.py:3",
       "a.py:3 in f (own)", 0)
@@ -145,7 +149,7 @@ STACK(libc_behind_libc_behind_the_tracer,
 static void long_symbol(void **state)
 {
 	char frames[2100], place[2100];
-	uint8_t flags;
+	uint16_t flags;
 
 	(void)state;
 	memset(frames, 'x', 2000);
@@ -161,7 +165,7 @@ static void equal_lines_are_one_place(void **state)
 {
 	struct places p;
 	uint32_t first;
-	uint8_t flags;
+	uint16_t flags;
 	int a = stack_id("f /me/a.py:3; g /me/a.py:9"), b = stack_id("f /me/a.py:3");
 	int c = stack_id("f /me/a.py:4"), none = 4711;
 
@@ -186,7 +190,7 @@ static void equal_lines_are_one_place(void **state)
 static void thousand_places(void **state)
 {
 	struct places p;
-	uint8_t flags;
+	uint16_t flags;
 	int ids[1000];
 
 	(void)state;

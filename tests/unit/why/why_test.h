@@ -417,6 +417,12 @@ static inline const struct why *ask_how(const struct why_ask *how)
 
 	if (text)
 		fail_msg("%s", text);
+	/* Of any report: no more can be won than there is. */
+	for (size_t i = 0; i < test.y.gains_cnt; i++) {
+		const struct why_gain *g = &test.y.gains[i];
+
+		assert_true(0 <= g->lower && g->lower <= g->upper && g->upper <= test.y.ns);
+	}
 	return &test.y;
 }
 
