@@ -41,6 +41,8 @@ static const char *instead_of(const struct why *y, const struct why_gain *g)
 	const struct why_culprit *c = g->culprit == WHY_NONE ? NULL : &y->culprits[g->culprit];
 	uint32_t reason = c ? why_main_reason(c) : WHY_GPU;
 
+	if (g->is_of_messages)
+		return "fewer messages, each for more";
 	if (c && is_about_processes(c, reason))
 		return "do without a process of its own for each, or make one for many";
 	return instead[reason] ? instead[reason] : WITHOUT "ahead of time";
@@ -60,12 +62,6 @@ static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
 			fprintf(out, "equal parts for the %u threads", g->cnt);
 		else
 			fputs("equal parts for the streams", out);
-		break;
-	case GAIN_BATCH:
-		if (g->is_of_messages)
-			fputs("fewer messages, each for more", out);
-		else
-			fputs(instead[reason] ? instead[reason] : "fewer, each for more", out);
 		break;
 	case GAIN_SYNC:
 		fputs("do not wait for the GPU there", out);
@@ -166,7 +162,7 @@ static void put_change(FILE *out, const struct why *y, const struct why_gain *g)
 		fputs("Waiting less for the GPU", out);
 		break;
 	case GAIN_BATCH:
-		fputs("Making fewer calls", out);
+		fputs(g->is_of_messages ? "Exchanging fewer messages" : "Making fewer calls", out);
 		break;
 	default:
 		fputs("Removing ", out);
