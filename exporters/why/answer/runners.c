@@ -16,6 +16,7 @@
 #define LEAST    0.02     /* of the time looked at: what blocks a loop for less is not listed */
 #define WAITED   0.10     /* likewise, of the time waited for a pool */
 #define JOBS     3        /* fewer are no stream of jobs */
+#define IDLE     4 /* a worker that waits before each fourth job waits for the one that asks */
 
 static const bool is_pool_of[] = {
 	false,
@@ -251,18 +252,23 @@ static int64_t idle_times(struct why *y, uint32_t thread)
 	return cnt;
 }
 
+/* Results of a worker: waits that it ended, of threads of the process that is explained. */
 static int64_t jobs_of(struct why *y, uint32_t thread)
 {
-	const struct why_thread *t = &y->model.threads[y->focus];
 	struct why_wake wake;
 	int64_t cnt = 0;
 
-	for (size_t i = 0; i < t->switches_cnt; i++) {
-		if (t->switches[i].is_in || t->switches[i].is_preempted)
+	for (uint32_t k = 0; k < y->model.threads_cnt; k++) {
+		const struct why_thread *t = &y->model.threads[k];
+
+		if (t->process != y->model.threads[y->focus].process || k == thread)
 			continue;
-		walk_wake(&y->walk, y->focus, i, &wake);
-		cnt += wake.waker != WHY_NONE && wake.cause.reason != WHY_GIL &&
-		       y->model.threads[wake.waker].process == y->model.threads[thread].process;
+		for (size_t i = 0; i + 1 < t->switches_cnt; i++) {
+			if (t->switches[i + 1].waker != thread)
+				continue;
+			walk_wake(&y->walk, k, i, &wake);
+			cnt += wake.waker == thread && wake.cause.reason != WHY_GIL;
+		}
 	}
 	return cnt;
 }
@@ -287,7 +293,7 @@ static bool find_pool(struct why_runners *r, struct why *y, const struct workers
 		return true;
 	p.jobs = jobs_of(y, of->thread);
 	/* Where each job is asked for when the one before is done, a second worker has nothing to do. */
-	if (p.jobs < JOBS || 2 * idle_times(y, of->thread) > p.jobs)
+	if (p.jobs < JOBS || IDLE * idle_times(y, of->thread) > p.jobs)
 		return true;
 	if (!grow(&r->pools, r->pools_cnt, &r->pools_room, sizeof(p)))
 		return false;

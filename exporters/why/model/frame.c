@@ -160,6 +160,13 @@ static void find_flags(struct frame *f, const struct frame_texts *t)
 		f->flags |= PLACE_GIL;
 	if (t->symbol && strcmp(t->symbol, "pysleep") == 0)
 		f->first_flags |= PLACE_SLEEP;
+	if (t->symbol && t->module && strcmp(frame_base_of(t->module), "libjvm.so") == 0) {
+		if (fnmatch("ObjectMonitor::enter*", t->symbol, 0) == 0)
+			f->flags |= PLACE_MONITOR;
+		if (fnmatch("JavaThread::sleep*", t->symbol, 0) == 0 ||
+		    strcmp(t->symbol, "JVM_Sleep") == 0)
+			f->flags |= PLACE_NAP;
+	}
 	/* Without symbols: the interpreter itself calls libc. */
 	if (t->module && is_interpreter(frame_base_of(t->module)))
 		f->first_flags |= PLACE_PYTHON;

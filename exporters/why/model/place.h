@@ -29,6 +29,8 @@ enum {                     /* properties of a stack */
 	PLACE_SLEEP = 32,  /* inside CPython's time.sleep(), which is a select() before 3.11 */
 	PLACE_ITSELF =
 		64, /* the innermost frame is compiled code of the program: it calls nothing */
+	PLACE_MONITOR = 512, /* a thread of Java wants a monitor */
+	PLACE_NAP = 1024,    /* likewise, Thread.sleep() */
 	PLACE_SCRIPT =
 		256, /* the innermost frame is Python's own: the interpreter runs it, with the GIL */
 	PLACE_TOUCH = 128, /* the kernel makes room for memory that is touched for the first time */

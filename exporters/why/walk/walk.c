@@ -180,6 +180,10 @@ void walk_wake(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake)
 		if (back && walk_waits_for_others(wake->cause.reason) && wake->sure > MATCHED)
 			wake->sure = MATCHED;
 	}
+	/* Without a call's name, as in musl, or by syscall(), as in Rust: a thread of the program ended it. */
+	if (wake->cause.reason == WHY_BLOCKED && wake->waker != WHY_NONE &&
+	    w->m->threads[wake->waker].process == t->process)
+		wake->cause.reason = WHY_QUEUE;
 }
 
 /* Is @thread among those that wait on the way to @at? */

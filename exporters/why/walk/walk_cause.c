@@ -87,6 +87,11 @@ static uint32_t refine(struct walk *w, const struct why_thread *t, const struct 
 		return WHY_GIL;
 	if (reason == WHY_POLL && flags & PLACE_SLEEP)
 		return WHY_SLEEP;
+	/* A JVM parks its threads in a condition for all of this. */
+	if (reason == WHY_QUEUE && flags & PLACE_NAP)
+		return WHY_SLEEP;
+	if (reason == WHY_QUEUE && flags & PLACE_MONITOR)
+		return WHY_LOCK;
 	if (reason == WHY_QUEUE && (object = why_object_of(t, c)) && object->is_lock)
 		return WHY_LOCK;
 	if (reason == WHY_SOCKET && (object = why_object_of(t, c)) &&

@@ -27,7 +27,7 @@ static bool is_over_by_limit(const struct walk *w, uint32_t thread, size_t i,
 	bool is_poll = wake->cause.reason == WHY_POLL;
 
 	if (wake->waker != WHY_NONE || wake->woken == INT64_MAX ||
-	    (!is_poll && wake->cause.reason != WHY_QUEUE))
+	    (!is_poll && wake->cause.reason != WHY_QUEUE && wake->cause.reason != WHY_LOCK))
 		return false;
 	c = call_at(t, t->switches[i].time);
 	return c && (bool)why_what(w->m, c)->has_result != is_poll;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# waits.t - sightline why of waits that are followed further: looks with a time limit, threads and processes that are made during a wait,
-# both ends of sockets on one machine, an event loop that is blocked, a pool of one worker.
+# waits.t - sightline why of waits that are followed further: looks with a time limit, locks of Rust and Java, threads that are made during a
+# wait, both ends of sockets on one machine, an event loop that is blocked, a pool of one worker.
 # shellcheck disable=SC2016
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
@@ -74,6 +74,59 @@ END_C
 	check 'epoll: the program is made' gcc -g -O1 -fno-omit-frame-pointer -pthread -o epoll epoll.c
 	record epoll ./epoll
 	first epoll epoll.c WORK 'epoll_wait() of 10 ms waits for the thread that writes'
+fi
+
+# ---- locks of other run times ----
+if command -v rustc >/dev/null; then
+	cat >mutex.rs <<'END_RS'
+use std::sync::{Arc, Mutex};
+use std::{thread, time::Duration};
+fn main() {
+    let m = Arc::new(Mutex::new(0u32));
+    let n = m.clone();
+    let t = thread::spawn(move || {
+        let mut g = n.lock().unwrap();
+        thread::sleep(Duration::from_millis(600)); // HOLD
+        *g += 1;
+    });
+    thread::sleep(Duration::from_millis(50));
+    println!("{}", *m.lock().unwrap()); // WANT
+    t.join().unwrap();
+}
+END_RS
+	if HOME=${RUST_HOME:-$HOME} rustc -g -O -C force-frame-pointers=yes -o mutex mutex.rs >log 2>&1; then
+		record mutex ./mutex
+		first mutex mutex.rs HOLD 'a mutex of Rust, a futex, leads to the thread that has it'
+		check 'mutex: the wait for it has a reason' grep -q 'main thread waiting to be signalled, syscall' mutex.txt
+	else
+		skip 'mutex: a mutex of Rust' 'rustc cannot build here'
+	fi
+fi
+if command -v javac >/dev/null && command -v java >/dev/null; then
+	cat >Monitor.java <<'END_JAVA'
+public class Monitor {
+	static final Object lock = new Object();
+	static void hold() { synchronized (lock) { try { Thread.sleep(800); } catch (InterruptedException e) { } } }
+	public static void main(String[] a) throws Exception {
+		Thread t = new Thread(Monitor::hold);
+		t.start();
+		Thread.sleep(50);
+		synchronized (lock) { System.out.println("x"); }
+		t.join();
+	}
+}
+END_JAVA
+	javac Monitor.java
+	record monitor java Monitor
+	if grep -q 'ObjectMonitor' monitor.sqlite; then
+		check 'monitor: who waits for a monitor of Java waits for the sleep of the thread that has it' "$PY" -c '
+import json
+parts = json.load(open("monitor.json"))["partition"]
+sleep = [p for p in parts if p["reason"] == "SLEEP" and any(h["reason"] == "LOCK" for h in p["chain"])]
+assert sum(p["ns"] for p in sleep) >= 5e8, parts[:3]'
+	else
+		skip 'monitor: who waits for a monitor of Java' 'libjvm.so has no symbols'
+	fi
 fi
 
 # ---- a thread that is made during the wait: a process loads, and a thread of it sends ----

@@ -456,6 +456,75 @@ static void call_that_is_over_is_no_reason(void **state)
 	assert_near(of_reason(WHY_BLOCKED), 20);
 }
 
+/* A JVM parks its threads in a condition, for a monitor and to sleep; park() itself is to be signalled. */
+static void parked_for(const char *frame, uint32_t reason)
+{
+	char stack[200];
+
+	snprintf(stack, sizeof(stack),
+		 "os::PlatformEvent::park /usr/lib/jvm/libjvm.so; %s; f /me/a.py:1", frame);
+	main_waits();
+	call(MAIN, "pthread_cond_timedwait", 10, 30, stack);
+	ask();
+	assert_near(of_reason(reason), 20);
+}
+
+static void monitor_of_java_is_a_lock(void **state)
+{
+	(void)state;
+	parked_for("ObjectMonitor::enter /usr/lib/jvm/libjvm.so", WHY_LOCK);
+}
+
+static void sleep_of_java_is_a_sleep(void **state)
+{
+	(void)state;
+	parked_for("JavaThread::sleep /usr/lib/jvm/libjvm.so", WHY_SLEEP);
+}
+
+static void sleep_of_older_java_is_a_sleep(void **state)
+{
+	(void)state;
+	parked_for("JVM_Sleep /usr/lib/jvm/libjvm.so", WHY_SLEEP);
+}
+
+static void park_of_java_is_to_be_signalled(void **state)
+{
+	(void)state;
+	parked_for("Unsafe_Park /usr/lib/jvm/libjvm.so", WHY_QUEUE);
+}
+
+static void monitor_of_another_library_is_none(void **state)
+{
+	(void)state;
+	parked_for("ObjectMonitor::enter /me/libx.so", WHY_QUEUE);
+}
+
+/* No call has a name; a thread of the process, or of another one, ended the wait. */
+static void nameless(int waker)
+{
+	report(40);
+	process(CHILD, MAIN, 0, 40);
+	runs(MAIN, 0, 10);
+	runs(MAIN, 30, 40, .by = waker);
+	runs(OTHER, 0, 40);
+	runs(CHILD, 0, 40);
+	ask();
+}
+
+static void wait_that_a_thread_of_the_process_ended_is_a_signals(void **state)
+{
+	(void)state;
+	nameless(OTHER);
+	assert_int_equal(test.y.walk.hops[1].cause.reason, WHY_QUEUE);
+}
+
+static void wait_that_another_process_ended_has_no_reason(void **state)
+{
+	(void)state;
+	nameless(CHILD);
+	assert_int_equal(test.y.walk.hops[1].cause.reason, WHY_BLOCKED);
+}
+
 /* A wait of 10-30 for a peer elsewhere, of which the other end is recorded, or not. */
 static void receives(bool has_end)
 {
@@ -489,6 +558,13 @@ static void peer_elsewhere_is_the_network(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(monitor_of_java_is_a_lock),
+		TEST(sleep_of_java_is_a_sleep),
+		TEST(sleep_of_older_java_is_a_sleep),
+		TEST(park_of_java_is_to_be_signalled),
+		TEST(monitor_of_another_library_is_none),
+		TEST(wait_that_a_thread_of_the_process_ended_is_a_signals),
+		TEST(wait_that_another_process_ended_has_no_reason),
 		TEST(peer_in_the_report_is_not_the_network),
 		TEST(peer_elsewhere_is_the_network),
 		TEST(sample_stands_for_less_than_20_ms_before_it),

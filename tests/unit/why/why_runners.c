@@ -243,6 +243,51 @@ static void worker_that_waits_for_each_job_is_enough(void **state)
 	assert_int_equal(test.y.runners.pools_cnt, 0);
 }
 
+/* A callback that goes on until the end. */
+static void last_turn_ends_with_the_recording(void **state)
+{
+	(void)state;
+	report(100);
+	runs(MAIN, 0, 10);
+	call(MAIN, "epoll_wait", 10, 20, POLL, .result = 1);
+	runs(MAIN, 20, 21, .ready = 20);
+	call(MAIN, "usleep", 21, 61, L(7) CALLBACK);
+	runs(MAIN, 61, 100, .ready = 61, .goes_on = true);
+	ask();
+	assert_int_equal(test.y.runners.blocks_cnt, 1);
+	assert_near((double)test.y.runners.blocks[0].ns / MS, 40);
+}
+
+/* A loop that waits for whatever comes at the end. */
+static void poll_without_end_is_no_turn(void **state)
+{
+	(void)state;
+	report(100);
+	runs(MAIN, 0, 10);
+	sample(MAIN, 5, L(7) CALLBACK);
+	call(MAIN, "epoll_wait", 10, 10, POLL);
+	ask();
+	assert_int_equal(test.y.runners.blocks_cnt, 0);
+}
+
+/* Without a CPU for 30 ms, and 21 asleep, in one turn: the sleep is named. */
+static void wait_for_a_cpu_is_no_cause(void **state)
+{
+	(void)state;
+	report(100);
+	runs(MAIN, 0, 10);
+	call(MAIN, "epoll_wait", 10, 20, POLL, .result = 1);
+	runs(MAIN, 20, 21, .ready = 20);
+	sample(MAIN, 20.5, L(7) CALLBACK);
+	call(MAIN, "usleep", 21, 42, L(7) CALLBACK);
+	runs(MAIN, 72, 73, .ready = 42);
+	call(MAIN, "epoll_wait", 73, 90, POLL, .result = 1);
+	runs(MAIN, 90, 100);
+	ask();
+	assert_int_equal(test.y.runners.blocks_cnt, 1);
+	assert_int_equal(test.y.runners.blocks[0].cause.reason, WHY_SLEEP);
+}
+
 static void two_jobs_are_no_stream(void **state)
 {
 	(void)state;
@@ -266,6 +311,9 @@ int main(void)
 		TEXT(only_worker_of_a_pool_is_named),
 		TEXT(pool_of_two_is_none_of_one),
 		TEXT(worker_that_waits_for_each_job_is_enough),
+		TEXT(last_turn_ends_with_the_recording),
+		TEXT(poll_without_end_is_no_turn),
+		TEXT(wait_for_a_cpu_is_no_cause),
 		TEXT(two_jobs_are_no_stream),
 	};
 

@@ -50,6 +50,23 @@ static void looks_of_a_semaphore_are_one_wait(void **state)
 	assert_string_equal(parts(), "COMPUTE 23\nCOMPUTE at a.py:9 in f9 @101 37\n");
 }
 
+/* A JVM looks for a monitor again and again. */
+static void looks_for_a_monitor_of_java_are_one_wait(void **state)
+{
+	(void)state;
+	report(60);
+	for (int i = 0; i < 4; i++) {
+		runs(MAIN, i ? 9 + 11 * i : 0, 10 + 11 * i, .ready = i ? 9 + 11 * i : 0);
+		call(MAIN, "pthread_cond_timedwait", 10 + 11 * i, i < 3 ? 20 + 11 * i : 50,
+		     "ObjectMonitor::enter /usr/lib/jvm/libjvm.so; f /me/a.py:5",
+		     .result = i < 3 ? LIMIT : 0);
+	}
+	runs(MAIN, 50, 60, .by = OTHER, .ready = 50);
+	worker_computes();
+	ask();
+	assert_near(of_reason(WHY_LOCK), 0);
+}
+
 /* epoll_wait() returns 0 when its time is up. */
 static void polls_with_a_limit_are_one_wait(void **state)
 {
@@ -125,6 +142,22 @@ static void one_of_two_threads_ended_the_loop(void **state)
 {
 	(void)state;
 	found_at_once("epoll_wait", 44, 45);
+	assert_near(of_reason(WHY_POLL), 30);
+}
+
+/* A thread of another process that is done then has no part in it. */
+static void thread_of_another_process_ended_nothing(void **state)
+{
+	(void)state;
+	report(60);
+	process(CHILD, MAIN, 0, 60);
+	for (int i = 0; i < 3; i++) {
+		runs(MAIN, i ? 9 + 11 * i : 0, 10 + 11 * i, .ready = i ? 9 + 11 * i : 0);
+		call(MAIN, "epoll_wait", 10 + 11 * i, 20 + 11 * i, LOOK);
+	}
+	runs(MAIN, 46, 60, .ready = 42);
+	runs(CHILD, 0, 44);
+	ask();
 	assert_near(of_reason(WHY_POLL), 30);
 }
 
@@ -412,12 +445,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(looks_at_a_condition_are_one_wait),
 		TEST(looks_of_a_semaphore_are_one_wait),
+		TEST(looks_for_a_monitor_of_java_are_one_wait),
 		TEST(polls_with_a_limit_are_one_wait),
 		TEST(polls_that_found_something_are_none_of_a_series),
 		TEST(thread_that_was_done_since_the_last_look_ended_the_loop),
 		TEST(condition_is_found_at_once_likewise),
 		TEST(thread_that_was_done_before_ended_nothing),
 		TEST(one_of_two_threads_ended_the_loop),
+		TEST(thread_of_another_process_ended_nothing),
 		TEST(thread_without_a_cpu_is_done_when_it_has_one),
 		TEST(thread_that_goes_on_is_not_done),
 		TEST(time_was_up_and_it_had_come),
