@@ -74,8 +74,6 @@ static bool is_done_in(const struct why_thread *t, int64_t from, int64_t to, int
 	for (i = i == t->switches_cnt ? 0 : i; i + 1 < t->switches_cnt && slack >= 0; i++) {
 		const struct why_switch *s = &t->switches[i], *next = s + 1;
 
-		if (!s->is_in && s->time >= to && !ran)
-			return false;
 		if (!s->is_in)
 			continue;
 		ran |= s->time < to;
@@ -99,7 +97,7 @@ static uint32_t done_since(const struct why_model *m, uint32_t thread, size_t be
 	for (uint32_t i = 0; i < m->threads_cnt; i++) {
 		const struct why_thread *by = &m->threads[i];
 
-		if (i == thread || by->process != t->process || !is_done_in(by, from, to, LATE) ||
+		if (by->process != t->process || !is_done_in(by, from, to, LATE) ||
 		    is_done_in(by, t->switches[before].time, from, 0))
 			continue;
 		if (found != WHY_NONE)

@@ -145,6 +145,20 @@ static void one_of_two_threads_ended_the_loop(void **state)
 	assert_near(of_reason(WHY_POLL), 30);
 }
 
+/* The last look goes on at the end of the recording: for what, is not known. */
+static void series_that_goes_on_is_a_poll(void **state)
+{
+	(void)state;
+	report(60);
+	for (int i = 0; i < 3; i++) {
+		runs(MAIN, i ? 9 + 11 * i : 0, 10 + 11 * i, .ready = i ? 9 + 11 * i : 0);
+		call(MAIN, "epoll_wait", 10 + 11 * i, i < 2 ? 20 + 11 * i : 32, LOOK);
+	}
+	runs(OTHER, 0, 44);
+	ask();
+	assert_near(of_reason(WHY_POLL), 10 + 10 + 28);
+}
+
 /* A thread of another process that is done then has no part in it. */
 static void thread_of_another_process_ended_nothing(void **state)
 {
@@ -452,6 +466,7 @@ int main(void)
 		TEST(condition_is_found_at_once_likewise),
 		TEST(thread_that_was_done_before_ended_nothing),
 		TEST(one_of_two_threads_ended_the_loop),
+		TEST(series_that_goes_on_is_a_poll),
 		TEST(thread_of_another_process_ended_nothing),
 		TEST(thread_without_a_cpu_is_done_when_it_has_one),
 		TEST(thread_that_goes_on_is_not_done),
