@@ -4,7 +4,7 @@
 -- gain: own
 -- default: 120
 -- arg: ratio=0.5, least busy by most busy below which the load is uneven
--- arg: part=5, per cent of the most such kernels that any ran; with fewer, a stream has another job
+-- arg: part=5, per cent of the most such kernels that any ran, or twice as many of its time; with less of both, a stream has another job
 -- advice: Hand out the next part to the stream that is done first, or cut the work into more and smaller parts.
 -- column: Busy (%) = share of the wall time
 -- column: Busy Time (ns) = time of the kernels that other streams run, too
@@ -46,8 +46,9 @@ SELECT
 FROM (
 	SELECT sl_gpu(globalPid, deviceId) AS gpuId, count(*) AS n, min(ns) AS least, max(ns) AS most,
 		CAST(max(ns) - 1.0 * sum(ns) / count(*) AS INTEGER) AS cost, max(wall) AS wall
-	FROM (SELECT *, max(n) OVER (PARTITION BY globalPid, deviceId) AS most_n FROM load)
-	WHERE 100 * n >= :part * most_n
+	-- a few large kernels are as much of a share as many small ones
+	FROM (SELECT *, max(n) OVER each AS most_n, max(ns) OVER each AS most_ns FROM load WINDOW each AS (PARTITION BY globalPid, deviceId))
+	WHERE 100 * n >= :part * most_n OR 50 * ns >= :part * most_ns
 	GROUP BY globalPid, deviceId
 )
 WHERE n > 1 AND least < :ratio * most AND 50 * cost > wall

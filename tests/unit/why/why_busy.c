@@ -95,7 +95,7 @@ static void root_that_sleeps_twice_is_explained(void **state)
 	assert_string_equal(test.y.walk.places.list[test.y.culprits[0].place].text, "a.py:1 in f1");
 }
 
-/* A worker of a server: 28 at one line, 29 at another, and 40 in which nobody asks it for anything. */
+/* A worker of a server: 28 at one line, 29 at another, and 40 without a request. */
 static void idle_time_of_a_worker_is_no_cause(void **state)
 {
 	(void)state;
