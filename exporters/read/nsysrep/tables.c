@@ -141,14 +141,6 @@ const char *nr_tables_why(struct nr_tables *t)
 
 /* ---- opening ---- */
 
-static const char *schema_text(void)
-{
-	for (const struct embedded *e = sl_embedded; e->name; e++)
-		if (strcmp(e->name, "schema.sql") == 0)
-			return e->text;
-	return "";
-}
-
 struct nr_tables *nr_tables_open(const char *path, unsigned release, char *why)
 {
 	struct nr_tables *t = calloc(1, sizeof(*t));
@@ -267,11 +259,14 @@ int nr_tables_close(struct nr_tables *t, char *why)
 
 char *nr_section_of(const char *name)
 {
-	const char *text = schema_text(), *at, *end;
+	const char *at = NULL, *end;
 	char head[96];
 
 	snprintf(head, sizeof(head), "\n-- @table %s ", name);
-	at = strstr(text, head);
+	for (const struct embedded *e = sl_embedded; e->name && !at; e++)
+		if (strcmp(e->name, "schema.sql") == 0 ||
+		    strcmp(e->name, "read/nsysrep/enums.sql") == 0)
+			at = strstr(e->text, head);
 	end = at ? strstr(at + 1, "\n-- @table ") : NULL;
 	return !at ? NULL : end ? strndup(at, (size_t)(end - at)) : strdup(at);
 }

@@ -66,7 +66,7 @@ int nr_tables_add(struct nr_tables *t, enum nr_table_id id, const struct nr_row 
 int64_t nr_tables_rows(const struct nr_tables *t, enum nr_table_id id);
 /* The fields that the columns take: bits by number. */
 uint64_t nr_tables_known(enum nr_table_id id, bool of_part);
-/* What schema.sql has of a table, malloc'd. NULL: it does not have it. */
+/* What schema.sql, or enums.sql, has of a table, malloc'd. NULL: neither has it. */
 char *nr_section_of(const char *name);
 /* Makes table @name of schema.sql as it is there, with the rows it has there. */
 int nr_tables_copy(struct nr_tables *t, const char *name);

@@ -5,7 +5,7 @@
 [ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 PAIRS=${NSYSREP_PAIRS:-$TOP/../shared/data/nsysrep}
 "$PROG/nsysrep_make" one.nsys-rep >/dev/null && "$PROG/nsysrep_make" 'two of them.nsys-rep' 1 >/dev/null &&
-	"$PROG/nsysrep_make" three.nsys-rep 1 2023.3.1.92-233133147223v0 >/dev/null || exit 1
+	"$PROG/nsysrep_make" three.nsys-rep 1 2025@1@1@103-251135427971v0. >/dev/null || exit 1
 if "$BIN" info one.nsys-rep 2>&1 | grep -q 'built without LZ4'; then
 	skip_all 'built without LZ4 (package liblz4-dev)'
 fi
@@ -39,6 +39,9 @@ for f in *.nsys-rep; do
 		"$PY" "$E2E/report/nsysrep_loop.py" "$name.json.gz" "$name.sqlite"
 	check "$name: order, nesting and ids of the trace are right" "$PY" "$E2E/report/chrome_read.py" "$name.json.gz"
 done
+is "$(sqlite3 three.sqlite "SELECT count(*) FROM sqlite_master WHERE name GLOB 'ENUM_*'; SELECT count(*) FROM ENUM_DXGI_FORMAT; SELECT label FROM ENUM_OPENMP_WORK WHERE id = 1" |
+	tr '\n' ' ')" '63 121 Loop region ' 'a database of the shape of 2025.1 has all tables of names that one of nsys has'
+is "$(sqlite3 one.sqlite "SELECT count(*) FROM sqlite_master WHERE name GLOB 'ENUM_*'")" 28 'one of the shape of 2026 has fewer'
 # The comparison looks.
 sqlite3 one.sqlite 'UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = end + 1 WHERE rowid = 7' 2>/dev/null &&
 	check 'the comparison finds a nanosecond' sh -c '! "$@"' - "$PY" "$E2E/report/nsysrep_loop.py" one.json.gz one.sqlite
