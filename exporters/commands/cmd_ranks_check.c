@@ -12,7 +12,7 @@
 
 static const char usage[] = "sightline ranks check -d DATASET [options]";
 static const char examples[] =
-	"A file that is cut off is moved to DATASET/_bad: with it no question could be answered.\n"
+	"Reads alone, also while nodes are added: a part that is being written is no fault.\n"
 	"\n"
 	"Exit status: 0, 3 when something of --fail-on was found, 1 when the dataset cannot be "
 	"read, 2 for wrong "
@@ -22,63 +22,79 @@ static const char examples[] =
 	"  sightline ranks check -d /shared/dataset\n"
 	"  sightline ranks check -d dataset --run 4711 --fail-on missing,files && sightline ranks "
 	"ask straggler -d "
-	"dataset\n";
+	"dataset\n"
+	"  sightline ranks check -d dataset --repair\n";
 
-/* The faults of the dataset: run, kind, text. */
+/*
+ * The faults of the dataset: run, kind, text. Facts of nodes stand in a line of their own up to @NODES_SHOWN of them, in one together
+ * beyond: a thousand lines hide what else there is.
+ */
+#define NODES_SHOWN "8"
+#define OF_NODES(kind, condition, one, all)                                                       \
+	"UNION ALL SELECT run, '" kind "', " one " FROM manifest WHERE " condition                \
+	" AND run NOT IN (SELECT run FROM manifest WHERE " condition                              \
+	" GROUP BY run HAVING count(*) > " NODES_SHOWN ") UNION ALL SELECT run, '" kind "', " all \
+	" || (SELECT group_concat(node, ', ') FROM (SELECT node FROM manifest AS a WHERE a.run "  \
+	"= m.run AND " condition " ORDER BY node LIMIT " NODES_SHOWN ")) || ', ...' FROM "        \
+	"manifest AS m WHERE " condition " GROUP BY run HAVING count(*) > " NODES_SHOWN " "
+
 static const char found_sql[] =
-	"WITH RECURSIVE size AS (SELECT run, max(worldSize) AS world, count(DISTINCT rank) AS "
-	"there FROM rank "
-	"GROUP BY run), n(i, run, world) AS (SELECT 0, run, world FROM size WHERE world BETWEEN 1 "
-	"AND 1000000 UNION ALL "
-	"SELECT i + 1, run, world FROM n WHERE i + 1 < world), lacking AS (SELECT run, i FROM n "
-	"WHERE NOT EXISTS "
+	"WITH RECURSIVE size AS (SELECT run, max(worldSize) AS world FROM rank GROUP BY run), "
+	"n(i, run, world) AS (SELECT 0, run, world FROM size WHERE world BETWEEN 1 "
+	"AND 1000000 UNION ALL SELECT i + 1, run, world FROM n WHERE i + 1 < world), "
+	"lacking AS MATERIALIZED (SELECT run, i FROM n WHERE NOT EXISTS "
 	"(SELECT 1 FROM rank AS r WHERE r.run = n.run AND r.rank = n.i)) "
-	"SELECT run, 'missing' AS kind, printf('%d of %d ranks are missing: %s', count(*), (SELECT "
-	"world FROM size "
-	"AS s WHERE s.run = l.run), (SELECT group_concat(i, ', ') FROM (SELECT i FROM lacking AS x "
-	"WHERE x.run = "
-	"l.run LIMIT 20)) || iif(count(*) > 20, ', ...', '')) AS text FROM lacking AS l GROUP BY "
-	"run "
-	"UNION ALL SELECT run, 'twice', printf('rank %d is in the reports of several nodes, of "
-	"which "
-	"the newest counts: %s', "
-	"rank, "
-	"group_concat(DISTINCT node)) FROM rank GROUP BY run, rank HAVING count(DISTINCT "
-	"node) > 1 "
-	"UNION ALL SELECT run, 'rank', printf('%d ranks have another number in NCCL: rank %d (%s) "
-	"is "
-	"%d there', count(*), min(rank), source, ncclRank) FROM rank WHERE ncclRank <> rank GROUP "
-	"BY run "
+	"SELECT run, 'missing' AS kind, printf('%d of %d ranks are missing: %s', count(*), "
+	"(SELECT "
+	"world FROM size AS s WHERE s.run = l.run), (SELECT group_concat(i, ', ') FROM "
+	"(SELECT i "
+	"FROM lacking AS x WHERE x.run = l.run LIMIT 20)) || iif(count(*) > 20, ', ...', '')) "
+	"AS "
+	"text FROM lacking AS l GROUP BY run "
+	"UNION ALL SELECT run, 'twice', printf('rank %d is in the reports of several nodes, "
+	"of "
+	"which the newest counts: %s', rank, group_concat(DISTINCT node)) FROM rank GROUP BY "
+	"run, "
+	"rank HAVING count(DISTINCT node) > 1 "
+	"UNION ALL SELECT run, 'rank', printf('%d ranks have another number in NCCL: rank %d "
+	"(%s) "
+	"is %d there', count(*), min(rank), source, ncclRank) FROM rank WHERE ncclRank <> "
+	"rank "
+	"GROUP BY run "
 	"UNION ALL SELECT run, 'cut', printf('the report of rank %d was cut off: %s', rank, "
-	"report) FROM rank "
-	"WHERE complete = 0 "
-	"UNION ALL SELECT run, 'lost', printf('node %s lost %d events', node, lost) FROM manifest "
-	"WHERE lost > 0 "
-	"UNION ALL SELECT run, 'clock', printf('node %s: nothing keeps its clock (NTP, PTP)', "
-	"node) FROM manifest "
-	"WHERE synchronized = 0 "
-	"UNION ALL SELECT run, 'versions', printf('reports of %d versions: %s', count(DISTINCT "
-	"version), "
-	"group_concat(DISTINCT version)) FROM rank GROUP BY run HAVING count(DISTINCT version) > 1 "
-	"UNION ALL SELECT run, 'gpus', printf('%d types of GPU: %s', count(DISTINCT gpu), "
-	"group_concat(DISTINCT "
-	"gpu)) FROM rank GROUP BY run HAVING count(DISTINCT gpu) > 1 "
-	"UNION ALL SELECT run, 'steps', printf('%d ranks have no steps, %s have', sum(steps = 0), "
-	"sum(steps > 0)) "
-	"FROM rank GROUP BY run HAVING sum(steps = 0) > 0 "
-	"UNION ALL SELECT run, 'files', printf('node %s: %s', node, why) FROM bad ORDER BY 1, 2, 3";
+	"report) FROM rank WHERE complete = 0 " OF_NODES(
+		"lost", "lost > 0", "printf('node %s lost %d events', node, lost)",
+		"printf('%d nodes lost %d events: ', count(*), sum(lost))")
+		OF_NODES("clock", "synchronized = 0",
+			 "printf('node %s: nothing keeps its clock (NTP, PTP)', node)",
+			 "printf('%d nodes: nothing keeps their clocks (NTP, PTP): ', "
+			 "count(*))") "UNION ALL SELECT run, 'versions', printf('reports of "
+				      "%d versions: %s', count(DISTINCT "
+				      "version), group_concat(DISTINCT version)) FROM rank "
+				      "GROUP BY run HAVING count(DISTINCT "
+				      "version) > 1 "
+				      "UNION ALL SELECT run, 'gpus', printf('%d types of GPU: "
+				      "%s', count(DISTINCT gpu), "
+				      "group_concat(DISTINCT gpu)) FROM rank GROUP BY run "
+				      "HAVING count(DISTINCT gpu) > 1 "
+				      "UNION ALL SELECT run, 'steps', printf('%d ranks have "
+				      "no steps, %s have', sum(steps = 0), "
+				      "sum(steps > 0)) FROM rank GROUP BY run HAVING "
+				      "sum(steps = 0) > 0 "
+				      "UNION ALL SELECT run, 'files', printf('node %s: %s', "
+				      "node, why) FROM bad ORDER BY 1, 2, 3";
 
-static const char runs_sql[] = "SELECT m.run, (SELECT count(DISTINCT rank) FROM rank AS r WHERE "
-			       "r.run = m.run), (SELECT max(worldSize) FROM "
-			       "rank AS r WHERE r.run = m.run), count(*), (SELECT sum(steps) FROM "
-			       "rank AS r WHERE r.run = m.run), (SELECT "
-			       "sum(collectives) FROM rank AS r WHERE r.run = m.run), "
-			       "(max(\"end\") - min(start)) / 1e9, max(maxErrorNs) / "
-			       "1e6, (SELECT sum(bytes) FROM file AS f WHERE f.run = m.run) / 1e6 "
-			       "FROM manifest AS m GROUP BY m.run";
+static const char runs_sql[] =
+	"WITH r AS (SELECT run, count(DISTINCT rank) AS ranks, max(worldSize) AS world, sum(steps) "
+	"AS steps, sum(collectives) AS collectives FROM rank GROUP BY run), f AS (SELECT run, "
+	"sum(bytes) AS bytes FROM file GROUP BY run), m AS (SELECT run, count(*) AS nodes, "
+	"(max(\"end\") - min(start)) / 1e9 AS s, max(maxErrorNs) / 1e6 AS clock FROM manifest "
+	"GROUP BY run) SELECT m.run, coalesce(ranks, 0), world, nodes, steps, collectives, s, "
+	"clock, bytes / 1e6 FROM m LEFT JOIN r USING (run) LEFT JOIN f USING (run) ORDER BY m.run";
 
 struct check {
 	const char *folder, *run, *fail_on, *format;
+	bool repair;
 };
 
 static void put_runs(sqlite3 *db)
@@ -189,7 +205,7 @@ static int check(const struct check *o)
 		sl_warn("ranks check: %s has no run%s%s: 'sightline ranks add -d %s' puts reports "
 			"into it",
 			o->folder, o->run ? " " : "", o->run ? o->run : "", o->folder);
-	} else if (manifests_check_files(db, o->folder) != SQLITE_OK) {
+	} else if (manifests_check_files(db, o->folder, o->repair) != SQLITE_OK) {
 		sl_warn("ranks check: %s", sqlite3_errmsg(db));
 	} else {
 		if (strcmp(o->format, "json") == 0)
@@ -212,6 +228,10 @@ int cmd_ranks_check(int argc, char **argv)
 		{0, "fail-on", OPT_LIST,
 		 "any,missing,twice,rank,cut,lost,clock,versions,gpus,steps,files", "KIND,...",
 		 "exit status 3 where such is found", &o.fail_on, NULL},
+		{0, "repair", OPT_FLAG, NULL, NULL,
+		 "moves files that are cut off to DATASET/_bad: with them no question can\n"
+		 "be answered; their nodes are to be added again",
+		 &o.repair, NULL},
 		{'f', "format", OPT_ENUM, "text,json", "FORMAT", "text or json (default: text)",
 		 &o.format, NULL},
 		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},

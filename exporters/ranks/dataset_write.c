@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "exporters/formats/parquet_file.h"
+#include "exporters/ranks/part_lock.h"
 #include "exporters/ranks/shared_folder.h"
 
 struct job {
@@ -327,6 +328,8 @@ int dataset_write(struct dataset *d, const struct dataset_part *part, char *why,
 	char *path = dataset_manifest(part->folder, part->run, part->node), *text = NULL, *files;
 	char *commit = path ? ready(path) : NULL;
 	int err = commit ? 0 : no_memory(&j);
+	/* Of two writers of one part the second waits: their files have the same names. */
+	int lock = part_lock(part->folder, part->run, part->node, PART_WRITE);
 
 	/* Finishes the commit of a writer that was stopped: its files would be taken for those of this process. */
 	if (!err && access(commit, F_OK) == 0 &&
@@ -347,6 +350,7 @@ int dataset_write(struct dataset *d, const struct dataset_part *part, char *why,
 		err = failed(&j, path, errno);
 	else
 		forget_clocks(part);
+	part_unlock(lock);
 	sqlite3_free(files);
 	sqlite3_free(text);
 	free(commit);

@@ -11,6 +11,7 @@
 
 #include "collector/base/plain_file.h"
 #include "exporters/ranks/dataset.h"
+#include "exporters/ranks/part_lock.h"
 #include "exporters/ranks/shared_folder.h"
 
 #define MANIFEST_MAX (64 << 20) /* bytes */
@@ -41,7 +42,8 @@ static const char values_sql[] =
 	"CREATE TABLE file AS SELECT run, node, value ->> 'table' AS name, "
 	"value ->> 'rows' AS rows, value ->> "
 	"'bytes' AS bytes FROM text, json_each(text.json, '$.files') AS e "
-	"WHERE e.type = 'object';";
+	"WHERE e.type = 'object';"
+	"CREATE INDEX rank_of ON rank(run, rank, node); CREATE INDEX file_of ON file(run);";
 
 static int bad(sqlite3 *db, const char *run, const char *node, const char *why)
 {
@@ -87,15 +89,21 @@ static int finish(sqlite3 *db, const char *folder, const char *run, const char *
 {
 	size_t len = strlen(name);
 	char node[256];
+	int lock, rc;
 
 	if (strncmp(name, ".node=", 6) != 0 || len < 18 ||
 	    strcmp(name + len - 11, ".json.ready") != 0)
 		return SQLITE_OK;
 	snprintf(node, sizeof(node), "%.*s", (int)(len - 17), name + 6);
-	if (!dataset_word(run) || !dataset_word(node) || dataset_finish(folder, run, node) == 0)
+	if (!dataset_word(run) || !dataset_word(node))
 		return SQLITE_OK;
-	return bad(db, run, node,
-		   "it was not added to the end, and its files cannot be put in place");
+	/* The writer is at work: it puts its files in place itself. */
+	lock = part_lock(folder, run, node, PART_READ);
+	rc = lock == -EAGAIN ? 0 : dataset_finish(folder, run, node);
+	part_unlock(lock);
+	return rc == 0 ? SQLITE_OK
+		       : bad(db, run, node,
+			     "it was not added to the end, and its files cannot be put in place");
 }
 
 static int finish_run(sqlite3 *db, const char *folder, const char *run)
@@ -217,7 +225,54 @@ static bool move_aside(const char *folder, const char *table, const char *run, c
 	return done;
 }
 
-int manifests_check_files(sqlite3 *db, const char *folder)
+/* The size that the manifest, read anew, has for the table; -2: another part is there now, or the part is gone. */
+static int64_t bytes_now(sqlite3 *db, const char *folder, const char *run, const char *node,
+			 const char *table)
+{
+	static const char sql[] = "SELECT value ->> 'bytes' FROM json_each(?1, '$.files') WHERE "
+				  "CAST(value ->> 'table' AS TEXT) = ?2 AND json_valid(?1)";
+	char *path = dataset_manifest(folder, run, node);
+	char *json = path ? shared_file_read(path, MANIFEST_MAX) : NULL;
+	sqlite3_stmt *stmt = NULL;
+	int64_t bytes = -2;
+
+	if (json && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK) {
+		sqlite3_bind_text(stmt, 1, json, -1, SQLITE_STATIC);
+		sqlite3_bind_text(stmt, 2, table, -1, SQLITE_STATIC);
+		if (sqlite3_step(stmt) == SQLITE_ROW)
+			bytes = sqlite3_column_type(stmt, 0) == SQLITE_NULL
+					? -1
+					: sqlite3_column_int64(stmt, 0);
+	}
+	sqlite3_finalize(stmt);
+	free(json);
+	free(path);
+	return bytes;
+}
+
+/*
+ * A file that did not fit the manifest read before is looked at again, with the manifest of now and while no writer is at work: a part
+ * may have been added meanwhile. The fault, or NULL; @moved: whether a file that no engine can read was moved to _bad.
+ */
+static const char *wrong_still(sqlite3 *db, const char *folder, const char *run, const char *node,
+			       const char *table, const char *path, bool repair, bool *moved)
+{
+	int lock = part_lock(folder, run, node, repair ? PART_WRITE : PART_READ);
+	const char *wrong = NULL;
+	int64_t bytes;
+
+	if (lock == -EAGAIN)
+		return NULL;
+	bytes = bytes_now(db, folder, run, node, table);
+	if (bytes >= -1)
+		wrong = wrong_with(path, bytes);
+	*moved = wrong && repair && strcmp(wrong, "is not there") != 0 &&
+		 move_aside(folder, table, run, node, path);
+	part_unlock(lock);
+	return wrong;
+}
+
+int manifests_check_files(sqlite3 *db, const char *folder, bool repair)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(db, "SELECT run, node, name, bytes FROM file", -1, &stmt, NULL);
@@ -228,6 +283,7 @@ int manifests_check_files(sqlite3 *db, const char *folder)
 		const char *table = (const char *)sqlite3_column_text(stmt, 2);
 		const char *wrong;
 		char text[512], *path;
+		bool moved = false;
 
 		/* A manifest may hold anything. */
 		if (!run || !node || !table || !dataset_word(table) || !dataset_word(run) ||
@@ -238,14 +294,14 @@ int manifests_check_files(sqlite3 *db, const char *folder)
 							? -1
 							: sqlite3_column_int64(stmt, 3))
 			     : "is not there";
+		if (wrong && path)
+			wrong = wrong_still(db, folder, run, node, table, path, repair, &moved);
 		if (wrong) {
-			snprintf(text, sizeof(text), "%s %s", table, wrong);
-			if (strcmp(wrong, "is not there") != 0) {
-				snprintf(text, sizeof(text), "%s %s; %s", table, wrong,
-					 move_aside(folder, table, run, node, path)
-						 ? "moved to _bad"
-						 : "left where it is");
-			}
+			snprintf(text, sizeof(text), "%s %s%s", table, wrong,
+				 moved                                ? "; moved to _bad"
+				 : strcmp(wrong, "is not there") == 0 ? ""
+				 : repair                             ? "; left where it is"
+								      : "");
 			rc = bad(db, run, node, text);
 		}
 		free(path);

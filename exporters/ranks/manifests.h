@@ -1,6 +1,7 @@
 /* manifests.h - the manifests of a dataset's nodes, in a database: run, node and each rank by SQL. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "exporters/read/db_read.h"
@@ -14,6 +15,7 @@ sqlite3 *manifests_read(const char *folder, const char *run, char *why, size_t w
 
 /*
  * Looks at each file that the manifests name: size, and Parquet's marks at both ends. One that is cut or not there gets a row
- * in bad, and is moved to FOLDER/_bad, as one such file makes each query fail. SQLite's result code.
+ * in bad. Before that it is looked at again under the part's lock, with the manifest of then: a writer may be at work. With @repair it
+ * is moved to FOLDER/_bad, as one such file makes each query fail; without, nothing is written. SQLite's result code.
  */
-int manifests_check_files(sqlite3 *db, const char *folder);
+int manifests_check_files(sqlite3 *db, const char *folder, bool repair);

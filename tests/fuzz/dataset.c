@@ -51,7 +51,7 @@ static void read_all(void)
 					abort();
 		sqlite3_finalize(stmt);
 	}
-	manifests_check_files(db, folder);
+	manifests_check_files(db, folder, true);
 	sqlite3_close(db);
 }
 

@@ -10,6 +10,7 @@ RANK=0 WORLD_SIZE=2 profile first -t cuda,nvtx,osrt "$GPU/steps" 10 >said 2>err
 RANK=0 WORLD_SIZE=2 profile second -t cuda,nvtx,osrt "$GPU/steps" 20 >said 2>err
 add -d old --run one --node n "$W/first.sqlite"
 add -d new --run one --node n "$W/second.sqlite"
+hidden() { find "$1" -name '.*' -type f ! -name '.*.lock'; } # a part's lock stays
 sums() { (cd "$1" && find . -type f -name '*.parquet' -o -name 'node=*.json' | sort | xargs md5sum); }
 is "$(sums old | wc -l)" "$(($(grep -c '^TABLE' "$TOP/exporters/ranks/tables.def") + 1))" 'add writes a file for each table, and the manifest'
 
@@ -29,7 +30,7 @@ for renamed in $(seq 0 "$(echo "$tables" | wc -l)"); do
 	cp 'new/_nodes/run=one/node=n.json' 'torn/_nodes/run=one/.node=n.json.ready'
 	whole torn || bad="$bad $renamed: $(cat check)"
 	[ "$(sums torn)" = "$(sums new)" ] || bad="$bad $renamed: other files"
-	[ -z "$(find torn -name '.*' -type f)" ] || bad="$bad $renamed: $(find torn -name '.*' -type f)"
+	[ -z "$(hidden torn)" ] || bad="$bad $renamed: $(hidden torn)"
 done
 is "$bad" '' 'add was stopped among its renames: the next reader renames the rest'
 rm -rf torn
@@ -53,6 +54,29 @@ for ms in 00 01 02 03 05 08 12 16 20 25 30 40 50 70; do
 done
 is "$bad" '' 'add is killed at any time: the dataset is whole, and the next add succeeds'
 
+# ---- adds of one node and checks at the same time ----
+rm -rf race
+cp -r old race
+{
+	for loop in 1 2 3 4; do
+		for i in 1 2 3 4 5 6 7 8 9 10; do
+			"$BIN" ranks add -q -f -d race --run one --node n "$W/$([ $((i % 2)) = 0 ] && echo first || echo second).sqlite" || echo failed
+		done >out.$loop 2>err.$loop &
+	done
+	wait
+	: >over
+} &
+bad=
+while [ ! -e over ]; do
+	"$BIN" ranks check -d race --repair --fail-on files >check 2>&1 || bad="$bad $(grep ^files check)"
+done
+wait
+is "$bad $(cat out.?)" ' ' 'adds of one node at once all succeed, and no check finds a fault'
+check 'adds of one node at once leave a whole part' whole race
+is "$(find race -path '*_bad*')" '' 'check --repair moves no good file while nodes are added'
+[ "$(sums race)" = "$(sums old)" ] || [ "$(sums race)" = "$(sums new)" ]
+result $? 'adds of one node at once leave the files of one of them'
+
 # ---- a disk that is full ----
 if mkdir small && mount -t tmpfs -o size=256k tmpfs small 2>/dev/null; then
 	at_exit="umount -l '$W/small'; $at_exit"
@@ -64,7 +88,7 @@ if mkdir small && mount -t tmpfs -o size=256k tmpfs small 2>/dev/null; then
 	is "$? $(grep -c 'cannot write .*: No space left on device' err)" '1 1' 'add to a full disk names it'
 	check 'add to a full disk leaves the old files' sh -c 'cd small/ds && find . -type f -name "*.parquet" -o -name "node=*.json" | sort | xargs md5sum | cmp - ../../before'
 	check 'add to a full disk leaves a whole dataset' whole small/ds
-	is "$(find small/ds -name '.*' -type f)" '' 'add to a full disk leaves no other file'
+	is "$(hidden small/ds)" '' 'add to a full disk leaves no other file'
 else
 	skip 'add to a full disk names it' 'no file system can be mounted here'
 fi

@@ -2,6 +2,7 @@
 #include "ranks_test.h"
 
 #include "exporters/ranks/manifests.h"
+#include "exporters/ranks/part_lock.h"
 
 static sqlite3 *db;
 
@@ -69,7 +70,7 @@ static void values_are_taken_from_manifests_once(void **state)
 	assert_rows(db,
 		    "SELECT type, group_concat(name) FROM (SELECT * FROM sqlite_schema ORDER BY "
 		    "name) GROUP BY type",
-		    "table bad,file,manifest,rank,text\n");
+		    "index file_of,rank_of\ntable bad,file,manifest,rank,text\n");
 }
 
 static void run_alone_is_read_where_it_is_asked_for(void **state)
@@ -154,7 +155,7 @@ static void json_of_another_form_has_no_ranks(void **state)
 		assert_rows(db, "SELECT count(*) FROM rank", "0\n");
 		assert_rows(db, "SELECT count(*) FROM file", "0\n");
 		assert_rows(db, "SELECT count(*) FROM manifest", "1\n");
-		assert_int_equal(manifests_check_files(db, test_dir), SQLITE_OK);
+		assert_int_equal(manifests_check_files(db, test_dir, true), SQLITE_OK);
 		assert_bad("");
 	}
 }
@@ -194,7 +195,7 @@ static void check_files(const char *json)
 {
 	put_manifest("one", "a", json);
 	read_run(NULL);
-	assert_int_equal(manifests_check_files(db, test_dir), SQLITE_OK);
+	assert_int_equal(manifests_check_files(db, test_dir, true), SQLITE_OK);
 }
 
 static void whole_files_are_not_bad(void **state)
@@ -234,6 +235,48 @@ static void files_that_are_not_whole_are_moved_aside(void **state)
 	assert_string_equal(file_text(in_dir("_bad/SL_STEPS-one-a.parquet")), "PAR1....PAR1");
 	assert_int_not_equal(access(in_dir("SL_STEPS/run=one/node=a/part-0.parquet"), F_OK), 0);
 	assert_int_not_equal(access(in_dir("_bad/SL_RANKS-one-a.parquet"), F_OK), 0);
+}
+
+static void check_alone_moves_nothing(void **state)
+{
+	(void)state;
+	put_table("SL_STEPS", "PAR1....PAR1");
+	put_manifest("one", "a", "{\"files\": [{\"table\": \"SL_STEPS\", \"bytes\": 13}]}");
+	read_run(NULL);
+	assert_int_equal(manifests_check_files(db, test_dir, false), SQLITE_OK);
+	assert_bad("one a SL_STEPS is cut off, or has been changed\n");
+	assert_int_equal(access(in_dir("SL_STEPS/run=one/node=a/part-0.parquet"), F_OK), 0);
+	assert_int_not_equal(access(in_dir("_bad"), F_OK), 0);
+}
+
+/* The part was added again after the manifest had been read. */
+static void file_that_fits_the_manifest_of_now_is_whole(void **state)
+{
+	(void)state;
+	put_table("SL_STEPS", "PAR1....PAR1");
+	put_manifest("one", "a", "{\"files\": [{\"table\": \"SL_STEPS\", \"bytes\": 13}]}");
+	read_run(NULL);
+	put_manifest("one", "a", "{\"files\": [{\"table\": \"SL_STEPS\", \"bytes\": 12}]}");
+	assert_int_equal(manifests_check_files(db, test_dir, true), SQLITE_OK);
+	assert_bad("");
+	assert_int_equal(access(in_dir("SL_STEPS/run=one/node=a/part-0.parquet"), F_OK), 0);
+}
+
+static void part_that_is_being_written_is_no_fault(void **state)
+{
+	int lock;
+
+	(void)state;
+	put_table("SL_STEPS", "PAR1....PAR1");
+	put_manifest("one", "a", "{\"files\": [{\"table\": \"SL_STEPS\", \"bytes\": 13}]}");
+	lock = part_lock(test_dir, "one", "a", PART_WRITE);
+	assert_true(lock >= 0);
+	read_run(NULL);
+	assert_int_equal(manifests_check_files(db, test_dir, false), SQLITE_OK);
+	assert_bad("");
+	part_unlock(lock);
+	assert_int_equal(manifests_check_files(db, test_dir, false), SQLITE_OK);
+	assert_bad("one a SL_STEPS is cut off, or has been changed\n");
 }
 
 /* Names of tables that lead out of the dataset, or are none. */
@@ -320,6 +363,9 @@ int main(void)
 		MANIFEST_TEST(numbers_of_2_to_the_63_and_long_names),
 		MANIFEST_TEST(whole_files_are_not_bad),
 		MANIFEST_TEST(files_that_are_not_whole_are_moved_aside),
+		MANIFEST_TEST(check_alone_moves_nothing),
+		MANIFEST_TEST(file_that_fits_the_manifest_of_now_is_whole),
+		MANIFEST_TEST(part_that_is_being_written_is_no_fault),
 		MANIFEST_TEST(forged_names_of_tables_move_nothing),
 		MANIFEST_TEST(bytes_that_are_a_text_are_0),
 		MANIFEST_TEST(ready_part_is_put_in_place),

@@ -1,0 +1,39 @@
+/* part_lock.c - locks "_nodes/run=RUN/.node=NODE.lock". */
+#include "exporters/ranks/part_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "exporters/ranks/shared_folder.h"
+
+int part_lock(const char *folder, const char *run, const char *node, enum part_lock_kind kind)
+{
+	struct flock all = {.l_type = kind == PART_WRITE ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET};
+	int flags = kind == PART_WRITE ? O_RDWR | O_CREAT : O_RDONLY, dir, fd, rc;
+	char below[300], name[300];
+
+	snprintf(below, sizeof(below), "_nodes/run=%s", run);
+	snprintf(name, sizeof(name), ".node=%s.lock", node);
+	dir = shared_folder_open(folder, below, kind == PART_WRITE);
+	fd = dir < 0 ? -1 : openat(dir, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+	if (dir >= 0)
+		close(dir);
+	if (fd < 0)
+		return -ENOLCK;
+	do
+		rc = fcntl(fd, kind == PART_WRITE ? F_OFD_SETLKW : F_OFD_SETLK, &all);
+	while (rc < 0 && errno == EINTR);
+	if (rc == 0)
+		return fd;
+	rc = errno == EAGAIN || errno == EACCES ? -EAGAIN : -ENOLCK;
+	close(fd);
+	return rc;
+}
+
+void part_unlock(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
