@@ -209,6 +209,9 @@ export async function answerPages({ bin, folder, report, browser, server }) {
 		await until(page, (t) => __view.model.selected.value.start > t, want[0], 'the next');
 		equal(await page.evaluate(() => __view.model.selected.value.start), want.find((t) => t > want[0]), 'the next');
 		equal(await page.textContent('.hits'), String(want.length), 'how many');
+		await page.click('.hits');
+		await settled(page);
+		equal(Number((await page.textContent('.tables .line b')).replace(/\D/g, '')), want.length, 'and a list of them');
 	});
 
 	await page.context().close();

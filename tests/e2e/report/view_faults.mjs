@@ -343,6 +343,27 @@ export async function faultPages({ bin, folder, report, browser, server }) {
 		equal(texts, ['MemcpyAsync', 'addmm_out', '', 'read'], 'labels');
 	});
 
+	await test('a closed GPU has a curve of how busy it is', async () => {
+		const [wait] = sql(report, "SELECT start, end FROM NVTX_EVENTS WHERE text = 'data' ORDER BY end - start DESC LIMIT 1");
+
+		await reset(train);
+		await train.evaluate(([a, b]) => { __view.model.everyRow((r) => { r.open = r.kind !== 'gpu'; }); __view.model.changed(); __view.view.show(a - 2e7, b + 2e7); document.querySelector('.scroll').scrollTop = 0; }, [wait.start, wait.end]);
+		await settled(train);
+		const height = (t) => train.evaluate((at) => {
+			const canvas = document.querySelector('.stick canvas'), p = __view.model.placed.value.rows.find((q) => q.row.kind === 'gpu' && !q.row.open && q.row.kids.some((k) => k.kind === 'stream'));
+			const px = canvas.getContext('2d').getImageData(Math.round(__view.view.xOf(at)), p.y, 1, p.height).data;
+			let darkest = 0;
+
+			for (let i = 0; i < p.height; i++)
+				if (px[4 * i] + px[4 * i + 1] + px[4 * i + 2] < px[4 * darkest] + px[4 * darkest + 1] + px[4 * darkest + 2])
+					darkest = i;
+			return darkest / p.height;
+		}, t);
+
+		truth(await height(wait.start - 1e7) < 0.3, `busy: ${await height(wait.start - 1e7)}`);
+		truth(await height((wait.start + wait.end) / 2) > 0.7, `idle: ${await height((wait.start + wait.end) / 2)}`);
+	});
+
 	await test('the pid of a GPU\'s process is in sight', async () => {
 		const [cut, text] = await train.evaluate(() => { const e = document.querySelector('.row[title^="GPU: GPU 0"] .ids'); return [e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right > e.closest('.row').getBoundingClientRect().right, e.textContent]; });
 

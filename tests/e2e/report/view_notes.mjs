@@ -166,7 +166,9 @@ export async function notePages({ bin, folder, browser }) {
 			const p = await context.newPage();
 
 			await p.goto(server.address + '&test');
-			await p.waitForFunction(() => window.__view?.model.marks.value.some((k) => k.text === 'nobody there'));
+			equal(new URL(server.address).port, port, 'what a browser keeps is of one port');
+			truth(await p.evaluate(() => JSON.stringify(localStorage)).then((all) => all.includes('nobody there')), 'the browser has kept it');
+			await until(p, () => window.__view?.model.marks.value.some((k) => k.text === 'nobody there'), null, 'the note');
 			await saved(p, (n) => n.marks.some((k) => k.text === 'nobody there'));
 			await p.close();
 		});

@@ -18,7 +18,7 @@ import { limits, shown, view } from "./view";
 import { RECT_INSTANT, RECT_OPEN, RECT_SEVERAL } from "./flags";
 import { tilesOf } from "./sheet";
 import { Details } from "./panes/details";
-import { Events } from "./panes/events";
+import { Events, filter as events } from "./panes/events";
 import { Findings } from "./panes/findings";
 import { Tables } from "./panes/tables";
 import { Flame } from "./panes/flame";
@@ -34,7 +34,7 @@ function Search() {
 		<div class="search" role="search">
 			<input id="search" type="search" aria-label="Search names" placeholder="Search names  ( / )" value={m.search.value} onInput={(e) => setSearch(e.currentTarget.value)}
 				onKeyDown={(e) => { if (e.code === "Enter") { void searchNext(e.shiftKey ? -1 : 1); e.preventDefault(); } }} />
-			{matches.value >= 0 && m.search.value && <span class="quiet hits">{short(matches.value)}</span>}
+			{matches.value >= 0 && m.search.value && <button class="hits" title="List them" onClick={() => { events.value = m.search.value; openPane("events"); }}>{short(matches.value)}</button>}
 			<button aria-label="Previous match" title="Previous match (Shift+N)" onClick={() => void searchNext(-1)}>‹</button>
 			<button aria-label="Next match" title="Next match (N)" onClick={() => void searchNext(1)}>›</button>
 		</div>

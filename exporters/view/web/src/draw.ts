@@ -6,6 +6,7 @@ import type { Placed, Row } from "./model";
 import * as tiles from "./tiles";
 import { RECT_AFTER, RECT_BEFORE, RECT_EXACT } from "./flags";
 import { boxes, counted, level, reach, stripsOf, tilesOf, visit, type Label, type Sheet, type Strip } from "./sheet";
+import { drawUse } from "./use";
 import { view, shown, xOf } from "./view";
 
 export const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
@@ -219,6 +220,8 @@ export function drawRows(sheet: Sheet, canvas: HTMLCanvasElement, all: Placed[],
 	for (const p of rows)
 		if (p.row.counter)
 			drawCounter(c, p, p.y - top, dpr);
+	for (const p of rows)
+		drawUse(c, p, p.y - top, dpr);
 	strips.forEach((s, i) => sheet.labels[i].forEach((it) => label(c, s, it)));
 	unread(c, rows, top);
 	losses(c, rows, top, height);
