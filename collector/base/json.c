@@ -184,12 +184,17 @@ void writer_add_marked(struct writer *w, const char *text, size_t len)
 
 static void quoted(struct writer *w, const char *text, size_t len)
 {
+	bool is_cut = w->text_max && len > w->text_max;
+
+	if (is_cut)
+		for (len = w->text_max; len && ((unsigned char)text[len] & 0xc0) == 0x80;)
+			len--;
 	writer_add(w, "\"", 1);
 	if (w->is_marked)
 		marked(w, text, len, escaped);
 	else
 		escaped(w, text, len);
-	writer_add(w, "\"", 1);
+	writer_add(w, "\xE2\x80\xA6\"" + (is_cut ? 0 : 3), is_cut ? 4 : 1);
 }
 
 /* ---- elements ---- */

@@ -15,16 +15,20 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct bounded;
+
 struct writer {
 	FILE *file; /* NULL: the bytes go to @data */
 	char *data;
 	size_t len, room;
-	size_t max;     /* bytes of @data at most; 0: WRITER_MAX */
-	bool failed;    /* no memory, or more than @max: @data is not whole */
-	bool is_spaced; /* a space follows ':' and ',' */
-	bool is_marked; /* texts as of writer_add_marked(): for a page that shows them */
-	bool has_comma; /* the next element needs a comma before it */
-	uint8_t line;   /* json_line() was called: the indent + 1 */
+	size_t max;              /* bytes of @data at most; 0: WRITER_MAX */
+	bool failed;             /* no memory, or more than @max: @data is not whole */
+	bool is_spaced;          /* a space follows ':' and ',' */
+	bool is_marked;          /* texts as of writer_add_marked(): for a page that shows them */
+	bool has_comma;          /* the next element needs a comma before it */
+	uint8_t line;            /* json_line() was called: the indent + 1 */
+	size_t text_max;         /* longer texts are cut, and end in an ellipsis; 0: none is */
+	struct bounded *bounded; /* lists may be cut (exporters/text/bounded.h); NULL: none is */
 };
 
 #define WRITER_MAX (512u << 20)

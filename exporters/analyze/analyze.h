@@ -33,6 +33,9 @@ struct analyze {
 int analyze_list(const struct analyze *a, const struct format *format,
 		 const struct format_options *opt, const char *input, FILE *out, bool console);
 
+/* Did no rule find the data that it looks at, and is nothing known of where the time went? */
+bool analyze_abstains(const struct analyze *a);
+
 /* The job whose evidence a finding rests on; job_cnt: none. */
 size_t analyze_job_of(const struct analyze *a, const struct finding *f);
 

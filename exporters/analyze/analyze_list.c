@@ -5,6 +5,7 @@
 
 #include "collector/base/json.h"
 #include "exporters/analyze/analyze.h"
+#include "exporters/text/bounded.h"
 #include "exporters/text/cell.h"
 #include "exporters/text/terminal.h"
 
@@ -241,6 +242,37 @@ size_t analyze_job_of(const struct analyze *a, const struct finding *f)
 	return i;
 }
 
+/* The next row of an array of @text: a line of its own each (fmt_json.c). NULL: there is none. */
+static const char *next_row(const char *text, size_t *len)
+{
+	const char *row = strstr(text, "\n  {");
+
+	if (!row)
+		return NULL;
+	row += 3;
+	*len = strcspn(row, "\n");
+	*len -= row[*len - 1] == ',';
+	return row;
+}
+
+static void put_evidence(struct writer *w, const char *text)
+{
+	size_t cnt = 0, len;
+	const char *row = text;
+
+	while ((row = next_row(row, &len)))
+		cnt++;
+	json_line(w, 5);
+	cnt = bounded_list(w, "evidence", cnt);
+	for (row = text; cnt && (row = next_row(row, &len)); cnt--) {
+		json_line(w, 2);
+		json_raw(w, NULL, row, len);
+	}
+	if (row)
+		json_line(w, 0);
+	json_close(w, ']');
+}
+
 static void put_json_finding(const struct analyze *a, const struct finding *f, struct writer *w)
 {
 	size_t i = analyze_job_of(a, f);
@@ -257,10 +289,8 @@ static void put_json_finding(const struct analyze *a, const struct finding *f, s
 	json_text(w, "finding", f->text);
 	json_line(w, 5);
 	json_text(w, "advice", f->advice);
-	if (i < a->t.job_cnt && a->t.jobs[i].format == &format_json && a->ev[i].len > 0) {
-		json_line(w, 5);
-		json_raw(w, "evidence", a->ev[i].text, a->ev[i].len - 1);
-	}
+	if (i < a->t.job_cnt && a->t.jobs[i].format == &format_json && a->ev[i].len > 0)
+		put_evidence(w, a->ev[i].text);
 	json_close(w, '}');
 }
 
@@ -300,46 +330,101 @@ static void close_list(struct writer *w, bool any)
 	json_line(w, 2);
 }
 
-static void put_json(const struct analyze *a, const char *input, FILE *out)
+bool analyze_abstains(const struct analyze *a)
 {
-	struct writer w = {.file = out, .is_spaced = true};
-	bool any = false;
+	for (size_t i = 0; i < a->t.job_cnt; i++)
+		if (a->ev[i].outcome != OUTCOME_NO_DATA)
+			return false;
+	for (size_t i = 0; i < a->fs.cnt; i++)
+		return false;
+	return a->t.job_cnt > 0;
+}
 
-	json_open(&w, NULL, '{');
-	json_line(&w, 2);
-	json_open(&w, "reports", '[');
-	for (size_t i = 0; i < a->t.inputs.cnt; i++)
-		if (of_input(a->t.inputs.word[i], input))
-			put_json_report(a, i, &w);
-	close_list(&w, true);
-	json_open(&w, "findings", '[');
-	for (size_t i = 0; i < a->fs.cnt; i++) {
-		if (!of_input(a->fs.list[i].input, input))
-			continue;
-		put_json_finding(a, &a->fs.list[i], &w);
-		any = true;
+struct list {
+	const struct analyze *a;
+	const char *input; /* NULL: of all */
+};
+
+static void put_json_reports(struct writer *w, const struct list *l)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < l->a->t.inputs.cnt; i++)
+		cnt += of_input(l->a->t.inputs.word[i], l->input);
+	cnt = bounded_list(w, "reports", cnt);
+	for (size_t i = 0; i < l->a->t.inputs.cnt && cnt; i++)
+		if (of_input(l->a->t.inputs.word[i], l->input)) {
+			put_json_report(l->a, i, w);
+			cnt--;
+		}
+	close_list(w, true);
+}
+
+static void put_json_findings(struct writer *w, const struct list *l)
+{
+	size_t cnt = 0, left;
+
+	for (size_t i = 0; i < l->a->fs.cnt; i++)
+		cnt += of_input(l->a->fs.list[i].input, l->input);
+	left = cnt = bounded_list(w, "findings", cnt);
+	for (size_t i = 0; i < l->a->fs.cnt && left; i++)
+		if (of_input(l->a->fs.list[i].input, l->input)) {
+			put_json_finding(l->a, &l->a->fs.list[i], w);
+			left--;
+		}
+	close_list(w, cnt > 0);
+}
+
+static void put_json_rules(struct writer *w, const struct list *l)
+{
+	size_t cnt = 0, left;
+
+	for (size_t i = 0; i < l->a->t.job_cnt; i++)
+		cnt += of_input(l->a->t.jobs[i].input, l->input);
+	left = cnt = bounded_list(w, "rules", cnt);
+	for (size_t i = 0; i < l->a->t.job_cnt && left; i++)
+		if (of_input(l->a->t.jobs[i].input, l->input)) {
+			put_json_rule(l->a, i, w);
+			left--;
+		}
+	close_list(w, cnt > 0);
+}
+
+static void put_json_list(struct writer *w, const void *ctx)
+{
+	const struct list *l = ctx;
+
+	json_line(w, 2);
+	json_text(w, "report", l->input ? l->input : l->a->t.inputs.word[0]);
+	json_line(w, 2);
+	put_json_reports(w, l);
+	put_json_findings(w, l);
+	put_json_rules(w, l);
+	if (analyze_abstains(l->a)) {
+		json_bool(w, "abstained", true);
+		json_text(w, "reason", "no rule found the data that it looks at");
+		json_text(
+			w, "remedy",
+			"the list of rules names the data that each one misses; 'sightline profile "
+			"--help' lists the options that record it");
 	}
-	close_list(&w, any);
-	json_open(&w, "rules", '[');
-	any = false;
-	for (size_t i = 0; i < a->t.job_cnt; i++) {
-		if (!of_input(a->t.jobs[i].input, input))
-			continue;
-		put_json_rule(a, i, &w);
-		any = true;
-	}
-	close_list(&w, any);
-	json_line(&w, 0);
-	json_close(&w, '}');
+	json_line(w, 0);
+}
+
+static int put_json(const struct analyze *a, const char *input, FILE *out)
+{
+	int rc = bounded_print(out, &a->t.bounds, put_json_list, &(struct list){a, input});
+
 	putc('\n', out);
+	return rc;
 }
 
 int analyze_list(const struct analyze *a, const struct format *format,
 		 const struct format_options *opt, const char *input, FILE *out, bool console)
 {
 	if (format == &format_json)
-		put_json(a, input, out);
-	else if (format->for_people)
+		return put_json(a, input, out);
+	if (format->for_people)
 		put_prose(a, input, out, console);
 	else
 		return put_table(a, format, opt, input, out, console);

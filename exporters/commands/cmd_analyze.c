@@ -13,6 +13,8 @@
 #include "exporters/read/db_read.h"
 #include "exporters/why/answer/why.h"
 
+#define EVIDENCE_TEXT 1024 /* bytes of a text in JSON, unless --max-bytes=0 */
+
 static const char usage[] = "sightline analyze [options] REPORT.sqlite...";
 static const char examples[] =
 	"Examples:\n"
@@ -127,6 +129,7 @@ static int run_rule(struct analyze *a, struct analysis *an, size_t i)
 		.name = job->report->name,
 		.console = job->kind == OUTPUT_CONSOLE && job->format != &format_json,
 		.opt = job->opt,
+		.text_max = a->t.bounds.max_bytes ? EVIDENCE_TEXT : 0,
 	};
 	char why[TABLES_WHY] = "out of memory";
 
@@ -175,6 +178,21 @@ static bool has_head(const struct analyze *a, size_t in)
 	       findings_have_limit(&a->t.filter);
 }
 
+/* The head is a part of the answer: half of it, of all reports together. */
+static int put_head_json(const struct analyze *a, const struct why *y, const char *input, FILE *out)
+{
+	struct bounds b = {.limit = a->t.bounds.limit,
+			   .max_bytes = a->t.bounds.max_bytes / 2 / (int64_t)a->t.inputs.cnt};
+	static char name[] = "why", option[] = "-f", format[] = "json";
+	char *words[] = {name, option, format, (char *)(uintptr_t)input, NULL};
+	int rc;
+
+	bounds_open(&b, 4, words);
+	rc = why_put_json(out, y, input, &b);
+	bounds_free(&b);
+	return rc;
+}
+
 /* The head of the list. */
 static int run_why(struct analyze *a, size_t in, const struct analysis *an,
 		   struct gain_limit *limit)
@@ -194,10 +212,10 @@ static int run_why(struct analyze *a, size_t in, const struct analysis *an,
 				sizeof(why))) == 0) {
 		out = open_memstream(&a->head[in], &len);
 		if (out && format == &format_json)
-			why_put_json(out, &y, input);
+			rc = put_head_json(a, &y, input, out);
 		else if (out)
 			why_put_text(out, &y, input, true);
-		rc = out && fclose(out) == 0 ? 0 : -1;
+		rc = out && fclose(out) == 0 && rc == 0 ? 0 : -1;
 		*limit = findings_limit_of(&y);
 	}
 	if (rc < 0)
@@ -451,6 +469,7 @@ int cmd_analyze(int argc, char **argv)
 	if (tables_wants_help(argc, argv, "--help-rules", &name))
 		return tables_help_reports(a.t.kind, argc, argv, name);
 	rc = parse(&a, argc, argv);
+	bounds_default(&a.t.bounds);
 	if (rc == 0)
 		rc = plan(&a);
 	if (rc == 0) {
@@ -460,6 +479,8 @@ int cmd_analyze(int argc, char **argv)
 			written = write_evidence(&a);
 		fflush(stdout);
 		rc = rc ? rc : written ? written : verdict(&a);
+		if (rc == 0 && analyze_abstains(&a))
+			rc = SL_EXIT_ABSTAINED;
 	}
 	for (size_t i = 0; a.ev && i < a.t.job_cnt; i++)
 		free(a.ev[i].text);

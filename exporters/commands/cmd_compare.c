@@ -13,6 +13,7 @@
 #include "collector/base/message.h"
 #include "collector/base/options.h"
 #include "exporters/compare/compare.h"
+#include "exporters/text/bounded.h"
 #include "exporters/text/output.h"
 
 struct compare {
@@ -23,6 +24,7 @@ struct compare {
 	size_t gate_cnt;
 	struct comparison c;
 	struct compare_view view;
+	struct bounds bounds;
 };
 
 static const char usage[] = "sightline compare [options] BASE.sqlite[,...] REPORT.sqlite[,...]...";
@@ -149,7 +151,9 @@ static int set_view(struct compare *o)
 	double top = 10, min_runs = COMPARE_RUNS;
 	int rc;
 
-	o->view = (struct compare_view){.min_change = 1, .alpha = COMPARE_ALPHA};
+	bounds_default(&o->bounds);
+	o->view = (struct compare_view){
+		.min_change = 1, .alpha = COMPARE_ALPHA, .bounds = &o->bounds};
 	rc = number_option("min-change", o->min_change, 0, 1e9, &o->view.min_change);
 	if (rc == 0)
 		rc = number_option("alpha", o->alpha, 0, 1, &o->view.alpha);
@@ -230,6 +234,7 @@ static int parse(struct compare *o, int argc, char **argv, bool *list)
 		 &o->min_change, NULL},
 		{0, "alpha", OPT_STRING, NULL, "P",
 		 "differences with a greater probability count as chance (0.05)", &o->alpha, NULL},
+		BOUNDED_OPTS(&o->bounds),
 		DB_FILTER_OPTS(&o->time, &o->nvtx, &o->pid),
 		{0, "list-kinds", OPT_FLAG, NULL, NULL, "what is compared", list, NULL},
 		{0},
@@ -392,7 +397,10 @@ int cmd_compare(int argc, char **argv)
 	struct compare o = {0};
 	bool list = false;
 	char why[COMPARE_WHY];
-	int rc = parse(&o, argc, argv, &list);
+	int rc;
+
+	bounds_open(&o.bounds, argc, argv);
+	rc = parse(&o, argc, argv, &list);
 
 	if (rc == 0 && list) {
 		rc = compare_kinds(&o.c, NULL, why, sizeof(why));
@@ -408,5 +416,6 @@ int cmd_compare(int argc, char **argv)
 		free(o.gate_texts[i]);
 	free(o.gate_texts);
 	compare_free(&o.c);
+	bounds_free(&o.bounds);
 	return rc == OPT_HELP_SHOWN ? 0 : rc;
 }

@@ -6,6 +6,7 @@
 #include "collector/base/options.h"
 #include "exporters/read/db_read.h"
 #include "exporters/info/info.h"
+#include "exporters/text/bounded.h"
 
 #define WHY 2048
 
@@ -16,7 +17,8 @@ static const char examples[] =
 	"  sightline info -f json run.sqlite | jq '.tables[] | select(.rows > 1000)'\n"
 	"  sightline info -f json *.sqlite | jq -r '.[] | [.file, .duration] | @tsv'\n";
 
-static int show(const char *path, bool json, const char *before)
+/* @b: of JSON; NULL: text. */
+static int show(const char *path, const struct bounds *b, const char *before)
 {
 	char why[WHY];
 	struct info info;
@@ -27,7 +29,10 @@ static int show(const char *path, bool json, const char *before)
 		sl_warn("info: %s", why);
 	} else {
 		fputs(before, stdout);
-		(json ? info_json : info_text)(stdout, &info);
+		if (!b)
+			info_text(stdout, &info);
+		else if ((rc = info_json(stdout, &info, b)) < 0)
+			sl_warn("info: out of memory");
 	}
 	if (db)
 		info_free(&info);
@@ -38,15 +43,18 @@ static int show(const char *path, bool json, const char *before)
 int cmd_info(int argc, char **argv)
 {
 	const char *format = "text";
+	struct bounds bounds = {0};
 	const struct opt opts[] = {
 		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
 		{'f', "format", OPT_ENUM, "text,json", "FORMAT",
 		 "text, or json: an object, an array of them for several reports", &format, NULL},
+		BOUNDED_OPTS(&bounds),
 		{0},
 	};
 	int cnt = 0, shown = 0, rc = 0;
 	bool json;
 
+	bounds_open(&bounds, argc, argv);
 	/* Options may also stand after reports, whose names are moved to the front. */
 	for (int at = 0; at < argc;) {
 		int n = opt_parse(opts, argc - at, argv + at, "info");
@@ -57,6 +65,7 @@ int cmd_info(int argc, char **argv)
 		if (at < argc)
 			argv[cnt++] = argv[at];
 	}
+	bounds_default(&bounds);
 	json = strcmp(format, "json") == 0;
 	if (cnt == 0) {
 		sl_warn("info: no report is named: %s", usage);
@@ -65,12 +74,13 @@ int cmd_info(int argc, char **argv)
 	for (int i = 0; i < cnt; i++) {
 		const char *before = shown > 0 ? (json ? ",\n" : "\n") : json && cnt > 1 ? "[" : "";
 
-		if (show(argv[i], json, before) == 0)
+		if (show(argv[i], json ? &bounds : NULL, before) == 0)
 			shown++;
 		else
 			rc = SL_EXIT_FAIL;
 	}
 	if (json && shown > 0)
 		fputs(cnt > 1 ? "]\n" : "\n", stdout);
+	bounds_free(&bounds);
 	return rc;
 }

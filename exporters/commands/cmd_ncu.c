@@ -6,6 +6,7 @@
 #include "collector/base/options.h"
 #include "exporters/ncu/ncu.h"
 #include "exporters/read/db_read.h"
+#include "exporters/text/bounded.h"
 
 #define WHY_TEXT 2048
 
@@ -30,6 +31,7 @@ struct options {
 	struct ncu_ask ask;
 	struct db_filter filter;
 	bool run, trust;
+	struct bounds bounds;
 };
 
 /* 0, or an exit status after one line. */
@@ -73,7 +75,10 @@ static int print(const struct options *o, const struct ncu *n)
 
 	if (o->ask.list && !n->copies.cnt)
 		return (json ? ncu_list_json : ncu_list_text)(stdout, n) < 0 ? SL_EXIT_FAIL : 0;
-	(json ? ncu_json : ncu_text)(stdout, n);
+	if (!json)
+		ncu_text(stdout, n);
+	else if (ncu_json(stdout, n, &o->bounds) < 0)
+		return SL_EXIT_FAIL;
 	for (size_t i = 0; i < n->targets.cnt; i++)
 		if (n->targets.list[i].replay)
 			return 0;
@@ -146,10 +151,12 @@ int cmd_ncu(int argc, char **argv)
 		 "with --run: also of a report that other users own or may write", &o.trust, NULL},
 		{'f', "format", OPT_ENUM, "text,json", "FORMAT", "text (a script for sh), or json",
 		 &o.format, NULL},
+		BOUNDED_OPTS(&o.bounds),
 		{0},
 	};
 	int cnt = 0, rc;
 
+	bounds_open(&o.bounds, argc, argv);
 	/* Options may also stand after the report, whose name is moved to the front. */
 	for (int at = 0; at < argc;) {
 		int n = opt_parse(opts, argc - at, argv + at, "ncu");
@@ -165,9 +172,11 @@ int cmd_ncu(int argc, char **argv)
 			usage);
 		return SL_EXIT_USAGE;
 	}
+	bounds_default(&o.bounds);
 	rc = check(&o);
 	if (rc == 0)
 		rc = show(&o, argv[0]);
 	db_filter_free(&o.filter);
+	bounds_free(&o.bounds);
 	return rc;
 }

@@ -169,6 +169,7 @@ int cmd_ranks_ask(int argc, char **argv)
 		 &engine, NULL},
 		{'f', "format", OPT_ENUM, "text,csv,json", "FORMAT",
 		 "of DuckDB's output (default: text)", &o.ask.format, NULL},
+		{0, "limit", OPT_INT, "1:1000000", "N", "the same as --top", &top, NULL},
 		{0, "list", OPT_FLAG, NULL, NULL, "shows the questions", &o.list, NULL},
 		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
 		{0},

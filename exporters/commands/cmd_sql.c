@@ -9,6 +9,7 @@
 #include "exporters/read/db_read.h"
 #include "exporters/sql/query.h"
 #include "exporters/stats/tables.h"
+#include "exporters/text/bounded.h"
 
 #define WHY     2048
 #define SQL_MAX (1 << 20)
@@ -36,6 +37,7 @@ struct asked {
 	const char *format, *time, *nvtx, *pid, *percentiles;
 	const char *input, *sql;
 	char *text; /* read from stdin */
+	struct bounds bounds;
 };
 
 static const struct report_kind kind = {.noun = "SQL", .nouns = "SQL", .command = "sql"};
@@ -65,6 +67,7 @@ static int parse(struct asked *a, int argc, char **argv)
 		{0, "percentiles", OPT_LIST, NULL, "P[,...]",
 		 "what p0, p1, ... of sl_stats_rows() are: 90,99,99.9 (nearest rank)",
 		 &a->percentiles, NULL},
+		BOUNDED_OPTS(&a->bounds),
 		DB_FILTER_OPTS(&a->time, &a->nvtx, &a->pid),
 		{0, "help-formats", OPT_FLAG, NULL, NULL, "list the formats; also =NAME", &unused,
 		 NULL},
@@ -72,6 +75,8 @@ static int parse(struct asked *a, int argc, char **argv)
 	};
 	const char *word[2] = {NULL, NULL};
 	int cnt = 0;
+
+	bounds_open(&a->bounds, argc, argv);
 
 	for (int at = 0; at < argc;) {
 		int n = opt_parse(opts, argc - at, argv + at, "sql");
@@ -96,7 +101,7 @@ static int parse(struct asked *a, int argc, char **argv)
 	return a->sql ? 0 : SL_EXIT_FAIL;
 }
 
-static int run(const struct asked *a, struct db_filter *filter, struct percentiles *percent)
+static int run(struct asked *a, struct db_filter *filter, struct percentiles *percent)
 {
 	struct sheet sheet = {.out = stdout, .title = "", .name = "sql"};
 	struct report r = {.from_file = true, /* the statement decides the columns */
@@ -109,18 +114,27 @@ static int run(const struct asked *a, struct db_filter *filter, struct percentil
 	sqlite3 *db = NULL;
 	int rc = SL_EXIT_USAGE;
 
+	sheet.report = a->input;
+	if (bounds_are_asked(&a->bounds))
+		bounds_default(&a->bounds);
 	format = format_parse(a->format, &format_column, &sheet.opt, why, sizeof(why));
 	if (!format || percentiles_parse(percent, a->percentiles, why, sizeof(why)) < 0 ||
 	    db_filter_time(filter, a->time, why, sizeof(why)) < 0 ||
 	    db_filter_pid(filter, a->pid, why, sizeof(why)) < 0 ||
 	    db_filter_nvtx(filter, a->nvtx, why, sizeof(why)) < 0)
 		goto done;
+	if (format == &format_json && bounds_are_asked(&a->bounds))
+		sheet.bounds = &a->bounds;
+	else if (a->bounds.has_limit)
+		sheet.most = a->bounds.limit;
 	rc = SL_EXIT_FAIL;
 	db = db_read_open(a->input, why, sizeof(why));
 	if (r.args && db && db_filter_apply(db, filter, why, sizeof(why)) == 0 &&
 	    report_include(&r, a->sql, why, sizeof(why)) == 0 &&
 	    query_run(db, &r, time_units, format, &sheet, why, sizeof(why)) >= 0)
 		rc = 0;
+	if (rc == 0 && sheet.more && !format->for_people)
+		sl_warn("sql: %lld more rows (--limit=0 shows all)", sheet.more);
 done:
 	if (rc != 0)
 		sl_warn("sql: %s", why);
@@ -144,5 +158,6 @@ int cmd_sql(int argc, char **argv)
 		rc = run(&a, &filter, &percent);
 	db_filter_free(&filter);
 	free(a.text);
+	bounds_free(&a.bounds);
 	return rc == OPT_HELP_SHOWN ? 0 : rc;
 }

@@ -6,6 +6,7 @@
 #include "collector/base/options.h"
 #include "exporters/read/db_filter.h"
 #include "exporters/read/db_read.h"
+#include "exporters/text/bounded.h"
 #include "exporters/why/answer/why.h"
 
 #define WHY_TEXT 2048
@@ -25,7 +26,32 @@ struct options {
 	const char *format, *time;
 	struct why_ask ask;
 	struct db_filter filter;
+	struct bounds bounds;
 };
+
+static const char reason[] = "the report has no events of a thread, no work of a GPU and no wait";
+static const char remedy[] = "record the program: sightline profile -o run PROGRAM (context "
+			     "switches and samples need the "
+			     "permission that 'sightline status' names)";
+
+/* 0, -1 after one line on stderr, or SL_EXIT_ABSTAINED. */
+static int print(const struct options *o, const struct why *y, const char *path)
+{
+	bool json = strcmp(o->format, "json") == 0;
+
+	if (!why_has_answer(y) && json) {
+		bounded_abstain(stdout, path, reason, remedy);
+		return SL_EXIT_ABSTAINED;
+	}
+	if (!json) {
+		why_put_text(stdout, y, path, false);
+		return why_has_answer(y) ? 0 : SL_EXIT_ABSTAINED;
+	}
+	if (why_put_json(stdout, y, path, &o->bounds) == 0)
+		return 0;
+	sl_warn("why: out of memory");
+	return -1;
+}
 
 static int show(const struct options *o, const char *path, const char *before)
 {
@@ -44,12 +70,8 @@ static int show(const struct options *o, const char *path, const char *before)
 		why_free(&y);
 	} else {
 		fputs(before, stdout);
-		if (strcmp(o->format, "json") == 0)
-			why_put_json(stdout, &y, path);
-		else
-			why_put_text(stdout, &y, path, false);
+		rc = print(o, &y, path);
 		why_free(&y);
-		rc = 0;
 	}
 	sqlite3_close(db);
 	return rc;
@@ -63,10 +85,10 @@ static int show_all(const struct options *o, int cnt, char **paths)
 	for (int i = 0; i < cnt; i++) {
 		const char *before = shown > 0 ? (json ? ",\n" : "\n") : json && cnt > 1 ? "[" : "";
 
-		if (show(o, paths[i], before) == 0)
-			shown++;
-		else
-			rc = SL_EXIT_FAIL;
+		int one = show(o, paths[i], before);
+
+		shown += one >= 0;
+		rc = one < 0 ? SL_EXIT_FAIL : one && !rc ? one : rc;
 	}
 	if (json && cnt > 1 && shown > 0)
 		fputs("]\n", stdout);
@@ -97,11 +119,13 @@ int cmd_why(int argc, char **argv)
 		 "only in this time: ns, or with a unit, as in 12s-15s", &o.time, NULL},
 		{'f', "format", OPT_ENUM, "text,json", "FORMAT",
 		 "text, or json: an object, an array of them for several reports", &o.format, NULL},
+		BOUNDED_OPTS(&o.bounds),
 		{0},
 	};
 	char why[WHY_TEXT];
 	int cnt = 0, rc;
 
+	bounds_open(&o.bounds, argc, argv);
 	/* Options may also stand after reports, whose names are moved to the front. */
 	for (int at = 0; at < argc;) {
 		int n = opt_parse(opts, argc - at, argv + at, "why");
@@ -124,7 +148,9 @@ int cmd_why(int argc, char **argv)
 		sl_warn("why: --time: %s", why);
 		return SL_EXIT_USAGE;
 	}
+	bounds_default(&o.bounds);
 	rc = show_all(&o, cnt, argv);
 	db_filter_free(&o.filter);
+	bounds_free(&o.bounds);
 	return rc;
 }

@@ -111,6 +111,7 @@ struct compare_view {
 	long top;        /* rows of a kind; -1: all */
 	size_t min_runs; /* on both sides, from which on a change is a reason to fail */
 	bool colour;
+	const struct bounds *bounds; /* of JSON */
 };
 
 /* As report_names(). */

@@ -6,6 +6,7 @@
 
 #include "collector/base/json.h"
 #include "exporters/compare/compare.h"
+#include "exporters/text/bounded.h"
 #include "exporters/text/cell.h"
 
 static void put_number(struct writer *w, const char *key, double value)
@@ -77,10 +78,12 @@ static void put_sets(struct writer *w, const struct comparison *c)
 {
 	json_open(w, "sets", '[');
 	for (size_t s = 0; s < c->set_cnt; s++) {
+		size_t cnt;
+
 		json_open(w, NULL, '{');
 		json_text(w, "label", c->sets[s].label);
-		json_open(w, "runs", '[');
-		for (size_t r = 0; r < c->sets[s].cnt; r++)
+		cnt = bounded_list(w, "runs", c->sets[s].cnt);
+		for (size_t r = 0; r < cnt; r++)
 			json_text(w, NULL, c->sets[s].runs[r].path);
 		json_close(w, ']');
 		json_close(w, '}');
@@ -88,31 +91,39 @@ static void put_sets(struct writer *w, const struct comparison *c)
 	json_close(w, ']');
 }
 
-static void put_kind(struct writer *w, const struct comparison *c, size_t k)
+/* Rows of a kind stand together. */
+static void put_kind(struct writer *w, const struct comparison *c, size_t first, size_t all)
 {
-	bool is_open = false;
+	const struct compare_kind *kind = c->rows[first].kind;
+	size_t cnt;
 
-	for (size_t i = 0; i < c->row_cnt; i++) {
-		if (c->rows[i].kind != &c->kinds[k])
-			continue;
-		if (!is_open) {
-			json_line(w, 2);
-			json_open(w, NULL, '{');
-			json_text(w, "name", c->kinds[k].name);
-			json_text(w, "title", c->kinds[k].title);
-			json_text(w, "unit",
-				  c->kinds[k].is_bytes   ? "bytes"
-				  : c->kinds[k].is_count ? "count"
-							 : "ns");
-			json_open(w, "rows", '[');
-			is_open = true;
-		}
-		put_row(w, c, &c->rows[i]);
+	json_line(w, 2);
+	json_open(w, NULL, '{');
+	json_text(w, "name", kind->name);
+	json_text(w, "title", kind->title);
+	json_text(w, "unit", kind->is_bytes ? "bytes" : kind->is_count ? "count" : "ns");
+	cnt = bounded_list(w, "rows", all);
+	for (size_t i = 0; i < cnt; i++)
+		put_row(w, c, &c->rows[first + i]);
+	json_close(w, ']');
+	json_close(w, '}');
+}
+
+static void put_kinds(struct writer *w, const struct comparison *c)
+{
+	json_line(w, 1);
+	json_open(w, "kinds", '[');
+	for (size_t k = 0; k < c->kind_cnt; k++) {
+		size_t first = 0, cnt = 0;
+
+		while (first < c->row_cnt && c->rows[first].kind != &c->kinds[k])
+			first++;
+		while (first + cnt < c->row_cnt && c->rows[first + cnt].kind == &c->kinds[k])
+			cnt++;
+		if (cnt)
+			put_kind(w, c, first, cnt);
 	}
-	if (is_open) {
-		json_close(w, ']');
-		json_close(w, '}');
-	}
+	json_close(w, ']');
 }
 
 static void put_gates(struct writer *w, const struct comparison *c)
@@ -135,22 +146,22 @@ static void put_gates(struct writer *w, const struct comparison *c)
 	json_close(w, ']');
 }
 
+static void put_comparison(struct writer *w, const void *ctx)
+{
+	const struct comparison *c = ctx;
+
+	json_text(w, "report", c->sets[c->set_cnt - 1].label);
+	put_sets(w, c);
+	put_kinds(w, c);
+	put_gates(w, c);
+}
+
 static int write_json(const struct comparison *c, const struct compare_view *v, FILE *out)
 {
-	struct writer w = {.file = out, .is_spaced = true};
+	int rc = bounded_print(out, v->bounds, put_comparison, c);
 
-	(void)v;
-	json_open(&w, NULL, '{');
-	put_sets(&w, c);
-	json_line(&w, 1);
-	json_open(&w, "kinds", '[');
-	for (size_t k = 0; k < c->kind_cnt; k++)
-		put_kind(&w, c, k);
-	json_close(&w, ']');
-	put_gates(&w, c);
-	json_close(&w, '}');
 	putc('\n', out);
-	return 0;
+	return rc;
 }
 
 const struct compare_format compare_json = {"json", write_json};

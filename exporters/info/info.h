@@ -72,4 +72,6 @@ int info_read(sqlite3 *db, const char *path, struct info *i, char *why, size_t w
 void info_free(struct info *i);
 
 void info_text(FILE *out, const struct info *i);
-void info_json(FILE *out, const struct info *i);
+struct bounds;
+/* 0, or -1: no memory. */
+int info_json(FILE *out, const struct info *i, const struct bounds *b);

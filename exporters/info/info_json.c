@@ -1,6 +1,7 @@
 /* info_json.c - the contents of a report, as one JSON object. Unknown values are null. Times are ns. */
 #include "collector/base/json.h"
 #include "exporters/info/info.h"
+#include "exporters/text/bounded.h"
 
 static void put_number(struct writer *w, const char *name, int64_t n)
 {
@@ -18,10 +19,10 @@ static void put_bool(struct writer *w, const char *name, int64_t n)
 		json_bool(w, name, n);
 }
 
-static void open_list(struct writer *w, const char *name)
+static size_t open_list(struct writer *w, const char *name, size_t cnt)
 {
 	json_line(w, 2);
-	json_open(w, name, '[');
+	return bounded_list(w, name, cnt);
 }
 
 static void open_row(struct writer *w)
@@ -32,8 +33,9 @@ static void open_row(struct writer *w)
 
 static void put_tables(struct writer *w, const struct info *i)
 {
-	open_list(w, "tables");
-	for (size_t k = 0; k < i->tables_cnt; k++) {
+	size_t cnt = open_list(w, "tables", i->tables_cnt);
+
+	for (size_t k = 0; k < cnt; k++) {
 		open_row(w);
 		json_text(w, "name", i->tables[k].name);
 		put_number(w, "rows", i->tables[k].rows);
@@ -46,8 +48,9 @@ static void put_tables(struct writer *w, const struct info *i)
 
 static void put_processes(struct writer *w, const struct info *i)
 {
-	open_list(w, "processes");
-	for (size_t k = 0; k < i->processes_cnt; k++) {
+	size_t cnt = open_list(w, "processes", i->processes_cnt);
+
+	for (size_t k = 0; k < cnt; k++) {
 		const struct info_process *p = &i->processes[k];
 
 		open_row(w);
@@ -68,7 +71,7 @@ static void put_processes(struct writer *w, const struct info *i)
 
 static void put_pairs(struct writer *w, const char *name, const struct info_pair *list, size_t cnt)
 {
-	open_list(w, name);
+	cnt = open_list(w, name, cnt);
 	for (size_t k = 0; k < cnt; k++) {
 		open_row(w);
 		json_text(w, "name", list[k].name);
@@ -80,8 +83,9 @@ static void put_pairs(struct writer *w, const char *name, const struct info_pair
 
 static void put_gpus(struct writer *w, const struct info *i)
 {
-	open_list(w, "gpus");
-	for (size_t k = 0; k < i->gpus_cnt; k++) {
+	size_t cnt = open_list(w, "gpus", i->gpus_cnt);
+
+	for (size_t k = 0; k < cnt; k++) {
 		const struct info_gpu *g = &i->gpus[k];
 
 		open_row(w);
@@ -99,8 +103,9 @@ static void put_gpus(struct writer *w, const struct info *i)
 
 static void put_losses(struct writer *w, const struct info *i)
 {
-	open_list(w, "losses");
-	for (size_t k = 0; k < i->losses_cnt; k++) {
+	size_t cnt = open_list(w, "losses", i->losses_cnt);
+
+	for (size_t k = 0; k < cnt; k++) {
 		const struct info_loss *l = &i->losses[k];
 
 		open_row(w);
@@ -116,8 +121,9 @@ static void put_losses(struct writer *w, const struct info *i)
 
 static void put_notes(struct writer *w, const struct info *i)
 {
-	open_list(w, "diagnostics");
-	for (size_t k = 0; k < i->notes_cnt; k++) {
+	size_t cnt = open_list(w, "diagnostics", i->notes_cnt);
+
+	for (size_t k = 0; k < cnt; k++) {
 		open_row(w);
 		put_number(w, "time", i->notes[k].time);
 		put_number(w, "severity", i->notes[k].severity);
@@ -130,6 +136,7 @@ static void put_notes(struct writer *w, const struct info *i)
 static void put_head(struct writer *w, const struct info *i)
 {
 	json_line(w, 2);
+	json_text(w, "report", i->path);
 	json_text(w, "file", i->path);
 	put_number(w, "bytes", i->bytes);
 	json_line(w, 2);
@@ -147,19 +154,22 @@ static void put_head(struct writer *w, const struct info *i)
 	json_text(w, "folder", i->folder);
 }
 
-void info_json(FILE *out, const struct info *i)
+static void put_info(struct writer *w, const void *ctx)
 {
-	struct writer w = {.file = out, .is_spaced = true};
+	const struct info *i = ctx;
 
-	json_open(&w, NULL, '{');
-	put_head(&w, i);
-	put_tables(&w, i);
-	put_processes(&w, i);
-	put_pairs(&w, "machine", i->machine, i->machine_cnt);
-	put_pairs(&w, "capture", i->capture, i->capture_cnt);
-	put_gpus(&w, i);
-	put_losses(&w, i);
-	put_notes(&w, i);
-	json_line(&w, 0);
-	json_close(&w, '}');
+	put_head(w, i);
+	put_tables(w, i);
+	put_processes(w, i);
+	put_pairs(w, "machine", i->machine, i->machine_cnt);
+	put_pairs(w, "capture", i->capture, i->capture_cnt);
+	put_gpus(w, i);
+	put_losses(w, i);
+	put_notes(w, i);
+	json_line(w, 0);
+}
+
+int info_json(FILE *out, const struct info *i, const struct bounds *b)
+{
+	return bounded_print(out, b, put_info, i);
 }

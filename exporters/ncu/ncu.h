@@ -112,7 +112,9 @@ int ncu_note(struct ncu_target *t, const char *kind, const char *format, ...)
 char *ncu_command(const struct ncu *n, const struct ncu_target *t);
 
 void ncu_text(FILE *out, const struct ncu *n);
-void ncu_json(FILE *out, const struct ncu *n);
+struct bounds;
+/* 0, or -1: no memory. */
+int ncu_json(FILE *out, const struct ncu *n, const struct bounds *b);
 /* Each launch: SL_NCU_LAUNCH as a table or as an array. 0 or -1. */
 int ncu_list_text(FILE *out, const struct ncu *n);
 int ncu_list_json(FILE *out, const struct ncu *n);

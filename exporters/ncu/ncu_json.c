@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "collector/base/json.h"
+#include "exporters/text/bounded.h"
 
 static void put_number(struct writer *w, const char *key, int64_t n, bool is_known)
 {
@@ -120,26 +121,32 @@ static void put_copy(struct writer *w, const struct ncu_copy *c)
 	json_close(w, '}');
 }
 
-void ncu_json(FILE *out, const struct ncu *n)
+static void put_ncu(struct writer *w, const void *ctx)
 {
-	struct writer w = {.file = out, .is_spaced = true};
+	const struct ncu *n = ctx;
+	size_t cnt;
 
-	json_open(&w, NULL, '{');
-	json_text(&w, "report", n->path);
-	json_line(&w, 2);
-	put_words(&w, "program", n->argv);
-	json_text(&w, "folder", n->folder);
-	json_format(&w, "matching", "%zu", n->matching);
-	json_line(&w, 2);
-	json_open(&w, "commands", '[');
-	for (size_t i = 0; i < n->targets.cnt; i++)
-		put_target(&w, n, &n->targets.list[i]);
-	json_close(&w, ']');
-	json_line(&w, 2);
-	json_open(&w, "copies", '[');
-	for (size_t i = 0; i < n->copies.cnt; i++)
-		put_copy(&w, &n->copies.list[i]);
-	json_close(&w, ']');
-	json_close(&w, '}');
+	json_text(w, "report", n->path);
+	json_line(w, 2);
+	put_words(w, "program", n->argv);
+	json_text(w, "folder", n->folder);
+	json_format(w, "matching", "%zu", n->matching);
+	json_line(w, 2);
+	cnt = bounded_list(w, "commands", n->targets.cnt);
+	for (size_t i = 0; i < cnt; i++)
+		put_target(w, n, &n->targets.list[i]);
+	json_close(w, ']');
+	json_line(w, 2);
+	cnt = bounded_list(w, "copies", n->copies.cnt);
+	for (size_t i = 0; i < cnt; i++)
+		put_copy(w, &n->copies.list[i]);
+	json_close(w, ']');
+}
+
+int ncu_json(FILE *out, const struct ncu *n, const struct bounds *b)
+{
+	int rc = bounded_print(out, b, put_ncu, n);
+
 	putc('\n', out);
+	return rc;
 }

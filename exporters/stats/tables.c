@@ -138,6 +138,7 @@ int tables_parse(struct tables *t, const struct opt *opts, int argc, char **argv
 {
 	int rc = 0, at = 0;
 
+	bounds_open(&t->bounds, argc, argv);
 	while (rc == 0 && at < argc) {
 		bool only_files = false;
 		int n;
@@ -393,6 +394,7 @@ int tables_plan(struct tables *t)
 
 void tables_free(struct tables *t)
 {
+	bounds_free(&t->bounds);
 	for (size_t i = 0; t->jobs && i < t->job_cnt; i++)
 		free(t->jobs[i].target);
 	for (size_t i = 0; t->report && i < t->per_input; i++)

@@ -11,6 +11,7 @@
 #include "collector/base/options.h"
 #include "exporters/read/db_filter.h"
 #include "exporters/sql/tables/hist.h"
+#include "exporters/text/bounded.h"
 #include "exporters/text/output.h"
 #include "exporters/sql/query.h"
 
@@ -41,6 +42,7 @@ struct tables {
 	const char *opt_time, *opt_pid,
 		*opt_nvtx; /* targets of OPT_LIST, the last one of OPT_STRING */
 	bool force_overwrite, quiet;
+	struct bounds bounds;
 	/* by tables_parse() */
 	const char *dirs, *nvtx;
 	struct db_filter filter;
@@ -95,6 +97,7 @@ void tables_free(struct tables *t);
 	 "on a terminal, too, all rows and columns in their whole width", &(t)->shows_all, NULL},           \
 	{0, "timeunit", OPT_ENUM, TABLES_UNITS, "UNIT",                                                     \
 	 "nsec, usec, msec or seconds: unit of the columns marked (ns)", &(t)->timeunit, NULL},             \
+	BOUNDED_OPTS(&(t)->bounds),                                                                         \
 	DB_FILTER_OPTS(&(t)->opt_time, &(t)->opt_nvtx, &(t)->opt_pid),                                      \
 	{0, "force-overwrite", OPT_BOOL, NULL, "true|false", "replace existing files",                      \
 	 &(t)->force_overwrite, NULL},                                                                      \

@@ -87,6 +87,12 @@ static long long rows_of_terminal(void)
 	return lines > ROWS_ON_TERMINAL ? lines : ROWS_ON_TERMINAL;
 }
 
+/* Is the table an object of a bounded size? Without these options it is an array of all rows, which scripts for nsys read. */
+static bool is_bounded(const struct tables *t, const struct table_job *job)
+{
+	return job->format == &format_json && bounds_are_asked(&t->bounds);
+}
+
 static long long write_rows(const struct tables *t, const struct table_job *job, sqlite3 *db,
 			    FILE *out, char *why, size_t why_len)
 {
@@ -97,15 +103,25 @@ static long long write_rows(const struct tables *t, const struct table_job *job,
 		.name = job->report->name,
 		.console = job->kind == OUTPUT_CONSOLE,
 		.opt = job->opt,
+		.report = job->input,
 	};
+	long long rows;
 
 	/* On a terminal a table is read, by its first rows; elsewhere it is whole. */
 	if (!t->shows_all && sheet.console && job->format->for_people && isatty(STDOUT_FILENO)) {
 		sheet.most = t->all_defaults ? ROWS_ON_TERMINAL : rows_of_terminal();
 		sheet.width = terminal_columns(stdout);
 	}
+	if (is_bounded(t, job))
+		sheet.bounds = &t->bounds;
+	else if (t->bounds.has_limit)
+		sheet.most = t->bounds.limit;
 	query_title(db, job->report, title, sizeof(title));
-	return query_run(db, job->report, t->unit, job->format, &sheet, why, why_len);
+	rows = query_run(db, job->report, t->unit, job->format, &sheet, why, why_len);
+	if (rows >= 0 && sheet.more && !job->format->for_people)
+		sl_warn("%s: %s: %lld more rows (--limit=0 shows all)", t->kind->command,
+			job->report->name, sheet.more);
+	return rows;
 }
 
 /* One line for one trouble: a report that vanished, or a console that is full, fails every table alike. */
@@ -208,6 +224,18 @@ static void make_ahead(const struct tables *t, const struct table_job *job, stru
 	sqlite3_close(db);
 }
 
+static void abstain(const struct table_job *job, const char *what)
+{
+	char reason[TABLES_WHY + 64];
+
+	snprintf(reason, sizeof(reason), "%s: the report does not contain %s data",
+		 job->report->name, what);
+	bounded_abstain(
+		stdout, job->input, reason,
+		"'sightline info' shows what the report has; 'sightline profile --help' lists what "
+		"can be recorded (--trace, --sample, --gpu-metrics-devices)");
+}
+
 /* A table's turn: its lines, and itself. */
 static int finish(const struct tables *t, const struct table_job *job, struct made *m, sqlite3 *db)
 {
@@ -226,6 +254,8 @@ static int finish(const struct tables *t, const struct table_job *job, struct ma
 	} else if (!t->all_defaults || !report_quiet(job->report)) {
 		tables_log_start(log, job);
 		tables_log_skipped(log, job, m->why);
+		if (is_bounded(t, job) && job->kind == OUTPUT_CONSOLE && !t->all_defaults)
+			abstain(job, m->why);
 	}
 	free(m->text);
 	m->text = NULL;
@@ -336,9 +366,11 @@ int tables_run(struct tables *t)
 		.t = t, .lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER};
 	pthread_t thread[THREADS_MAX];
 	struct unused unused = {0};
-	size_t threads;
+	size_t threads, answered = 0;
 	int rc = 0;
 
+	if (bounds_are_asked(&t->bounds))
+		bounds_default(&t->bounds);
 	crew.made = calloc(t->job_cnt ? t->job_cnt : 1, sizeof(*crew.made));
 	if (!crew.made) {
 		sl_warn("%s: out of memory", t->kind->command);
@@ -352,7 +384,10 @@ int tables_run(struct tables *t)
 		if (finish(t, &t->jobs[i], &crew.made[i], db) < 0)
 			rc = SL_EXIT_FAIL;
 		sqlite3_close(db);
+		answered += crew.made[i].has_data || !is_bounded(t, &t->jobs[i]);
 	}
+	if (rc == 0 && t->job_cnt && !answered)
+		rc = SL_EXIT_ABSTAINED;
 	for (size_t i = 0; i < threads; i++)
 		pthread_join(thread[i], NULL);
 	close_unused(&unused);

@@ -19,12 +19,18 @@ struct format_options {
 	char css[256];   /* hdoc: style sheet to link */
 };
 
+struct bounds;
+
 struct sheet {
 	FILE *out;
 	const char *title; /* of the report */
 	const char *name;
 	bool console;         /* people see it at once: headings between tables */
 	long long most, more; /* rows shown at most, 0: all; how many were not */
+	const struct bounds
+		*bounds;    /* of JSON: an object of that size; NULL: an array of all rows */
+	const char *report; /* then: its name */
+	size_t text_max;    /* of JSON: longer texts are cut; 0: none is */
 	size_t width; /* columns of the terminal that the table fits into, 0: as wide as it is */
 	int cols;
 	const char *const *heads;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "collector/base/json.h"
+#include "exporters/text/bounded.h"
 #include "exporters/text/cell.h"
 #include "exporters/why/why_out.h"
 
@@ -245,9 +246,11 @@ static void put_json_gain(struct writer *w, const struct why *y, const struct wh
 
 void why_put_json_gains(struct writer *w, const struct why *y)
 {
+	size_t cnt;
+
 	json_line(w, 1);
-	json_open(w, "gains", '[');
-	for (size_t i = 0; i < y->gains_cnt; i++) {
+	cnt = bounded_list(w, "gains", y->gains_cnt);
+	for (size_t i = 0; i < cnt; i++) {
 		json_line(w, 2);
 		put_json_gain(w, y, &y->gains[i]);
 	}

@@ -1,5 +1,6 @@
 /* why_hangs.c - waits that never ended, as text and as JSON. */
 #include "collector/base/json.h"
+#include "exporters/text/bounded.h"
 #include "exporters/text/cell.h"
 #include "exporters/why/why_out.h"
 
@@ -106,10 +107,11 @@ void why_put_json_hangs(struct writer *w, const struct why *y)
 {
 	const struct why_hangs *h = &y->hangs;
 	char name[96];
+	size_t cnt;
 
 	json_line(w, 1);
-	json_open(w, "open_waits", '[');
-	for (size_t i = 0; i < h->list_cnt; i++) {
+	cnt = bounded_list(w, "open_waits", h->list_cnt);
+	for (size_t i = 0; i < cnt; i++) {
 		const struct why_hang *g = &h->list[i];
 
 		json_line(w, 2);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/base/json.h"
+#include "exporters/text/bounded.h"
 
 static void put_thread(struct writer *w, const struct why *y, uint32_t thread)
 {
@@ -34,6 +35,8 @@ static void put_disk(struct writer *w, const struct why *y, const struct why_par
 static void put_part(struct writer *w, const char *key, const struct why *y,
 		     const struct why_part *p)
 {
+	size_t hops = 0;
+
 	json_open(w, key, '{');
 	json_int(w, "ns", p->ns);
 	json_int(w, "pieces", p->cnt);
@@ -41,8 +44,10 @@ static void put_part(struct writer *w, const char *key, const struct why *y,
 	why_put_json_cause(w, y, &p->cause);
 	put_thread(w, y, p->thread);
 	put_disk(w, y, p);
-	json_open(w, "chain", '[');
-	for (uint32_t hop = p->hop; hop; hop = y->walk.hops[hop].parent) {
+	for (uint32_t hop = p->hop; hop; hop = y->walk.hops[hop].parent)
+		hops++;
+	hops = bounded_list(w, "chain", hops);
+	for (uint32_t hop = p->hop; hop && hops; hop = y->walk.hops[hop].parent, hops--) {
 		json_open(w, NULL, '{');
 		put_thread(w, y, y->walk.hops[hop].thread);
 		why_put_json_cause(w, y, &y->walk.hops[hop].cause);
@@ -71,13 +76,14 @@ static void put_culprit(struct writer *w, const struct why *y, const struct why_
 static void put_spans(struct writer *w, const struct why *y)
 {
 	const struct why_focus *f = &y->time;
+	size_t cnt;
 
 	json_int(w, "ns", y->ns);
 	if (!f->name)
 		return;
 	json_text(w, f->is_steps ? "steps" : "ranges", f->name);
-	json_open(w, "spans", '[');
-	for (size_t i = 0; i < f->spans_cnt; i++) {
+	cnt = bounded_list(w, "spans", f->spans_cnt);
+	for (size_t i = 0; i < cnt; i++) {
 		json_open(w, NULL, '[');
 		json_int(w, NULL, f->spans[i].start);
 		json_int(w, NULL, f->spans[i].end);
@@ -100,6 +106,7 @@ static void put_steps(struct writer *w, const struct why *y)
 {
 	const struct why_steps *s = &y->steps;
 	const struct why_focus *f = &y->noticed;
+	size_t cnt;
 
 	if (f->cnt) {
 		open_steps(w, f->cnt, f->median, f->min, f->max);
@@ -109,14 +116,14 @@ static void put_steps(struct writer *w, const struct why *y)
 	if (!s->cnt)
 		return;
 	open_steps(w, s->cnt, s->median, s->min, s->max);
-	json_open(w, "slow", '[');
-	for (size_t i = 0; i < s->slow_cnt; i++)
+	cnt = bounded_list(w, "slow", s->slow_cnt);
+	for (size_t i = 0; i < cnt; i++)
 		json_int(w, NULL, s->slow[i].no);
 	json_close(w, ']');
 	json_int(w, "slow_ns", s->slow_ns);
 	json_int(w, "excess_ns", s->slow_ns - s->median);
-	json_open(w, "excess", '[');
-	for (size_t i = 0; i < s->parts_cnt; i++) {
+	cnt = bounded_list(w, "excess", s->parts_cnt);
+	for (size_t i = 0; i < cnt; i++) {
 		const struct why_excess *e = &s->parts[i];
 
 		json_line(w, 2);
@@ -136,10 +143,11 @@ static void put_busy(struct writer *w, const struct why *y)
 {
 	const struct why_busy *b = &y->busy;
 	char name[72];
+	size_t cnt;
 
 	json_line(w, 1);
-	json_open(w, "processes", '[');
-	for (size_t i = 0; i < b->list_cnt; i++) {
+	cnt = bounded_list(w, "processes", b->list_cnt);
+	for (size_t i = 0; i < cnt; i++) {
 		const struct why_busy_process *p = &b->list[i];
 
 		json_line(w, 2);
@@ -159,11 +167,13 @@ static void put_busy(struct writer *w, const struct why *y)
 
 static void put_gpus(struct writer *w, const struct why *y)
 {
+	size_t cnt;
+
 	if (!y->gpus.list_cnt)
 		return;
 	json_line(w, 1);
-	json_open(w, "gpu", '[');
-	for (size_t i = 0; i < y->gpus.list_cnt; i++) {
+	cnt = bounded_list(w, "gpu", y->gpus.list_cnt);
+	for (size_t i = 0; i < cnt; i++) {
 		const struct why_gpu *g = &y->gpus.list[i];
 
 		json_line(w, 2);
@@ -234,44 +244,77 @@ static void put_checks(struct writer *w, const struct why *y)
 	json_close(w, '}');
 }
 
-void why_put_json(FILE *out, const struct why *y, const char *report)
+static void put_partition(struct writer *w, const struct why *y)
 {
-	struct writer w = {.file = out, .is_spaced = true};
+	size_t cnt;
+	int64_t ns = 0;
 
-	json_open(&w, NULL, '{');
-	json_text(&w, "report", report);
-	put_wall(&w, &y->model.wall);
-	json_line(&w, 1);
-	json_open(&w, "focus", '{');
+	json_line(w, 1);
+	cnt = bounded_list(w, "partition", y->parts_cnt);
+	for (size_t i = 0; i < cnt; i++) {
+		json_line(w, 2);
+		put_part(w, NULL, y, &y->parts[i]);
+	}
+	json_close(w, ']');
+	for (size_t i = cnt; i < y->parts_cnt; i++)
+		ns += y->parts[i].ns;
+	bounded_time(w, "partition", ns, y->ns);
+}
+
+static void put_culprits(struct writer *w, const struct why *y)
+{
+	size_t cnt;
+	int64_t ns = 0;
+
+	json_line(w, 1);
+	cnt = bounded_list(w, "culprits", y->culprits_cnt);
+	for (size_t i = 0; i < cnt; i++) {
+		json_line(w, 2);
+		put_culprit(w, y, &y->culprits[i]);
+	}
+	json_close(w, ']');
+	for (size_t i = cnt; i < y->culprits_cnt; i++)
+		ns += y->culprits[i].ns;
+	bounded_time(w, "culprits", ns, y->ns);
+}
+
+struct answer {
+	const struct why *y;
+	const char *report;
+};
+
+static void put_answer(struct writer *w, const void *ctx)
+{
+	const struct answer *a = ctx;
+	const struct why *y = a->y;
+
+	json_text(w, "report", a->report);
+	put_wall(w, &y->model.wall);
+	json_line(w, 1);
+	json_open(w, "focus", '{');
 	if (y->focus != WHY_NONE) {
-		put_thread(&w, y, y->focus);
+		put_thread(w, y, y->focus);
 		if (y->gpu)
-			json_int(&w, "gpu", y->gpu->device);
-		put_spans(&w, y);
+			json_int(w, "gpu", y->gpu->device);
+		put_spans(w, y);
 	}
-	json_close(&w, '}');
-	json_line(&w, 1);
-	json_open(&w, "partition", '[');
-	for (size_t i = 0; i < y->parts_cnt; i++) {
-		json_line(&w, 2);
-		put_part(&w, NULL, y, &y->parts[i]);
-	}
-	json_close(&w, ']');
-	json_line(&w, 1);
-	json_open(&w, "culprits", '[');
-	for (size_t i = 0; i < y->culprits_cnt; i++) {
-		json_line(&w, 2);
-		put_culprit(&w, y, &y->culprits[i]);
-	}
-	json_close(&w, ']');
-	why_put_json_gains(&w, y);
-	put_steps(&w, y);
-	put_busy(&w, y);
-	why_put_json_hangs(&w, y);
-	why_put_json_runners(&w, y);
-	put_gpus(&w, y);
-	put_notes(&w, y);
-	put_checks(&w, y);
-	json_close(&w, '}');
+	json_close(w, '}');
+	put_partition(w, y);
+	put_culprits(w, y);
+	why_put_json_gains(w, y);
+	put_steps(w, y);
+	put_busy(w, y);
+	why_put_json_hangs(w, y);
+	why_put_json_runners(w, y);
+	put_gpus(w, y);
+	put_notes(w, y);
+	put_checks(w, y);
+}
+
+int why_put_json(FILE *out, const struct why *y, const char *report, const struct bounds *b)
+{
+	int rc = bounded_print(out, b, put_answer, &(struct answer){y, report});
+
 	putc('\n', out);
+	return rc;
 }

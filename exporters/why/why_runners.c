@@ -1,5 +1,6 @@
 /* why_runners.c - event loops that stand still, and pools of one worker: as text, and as JSON. */
 #include "collector/base/json.h"
+#include "exporters/text/bounded.h"
 #include "exporters/text/cell.h"
 #include "exporters/why/why_out.h"
 
@@ -80,10 +81,11 @@ static void put_json_thread(struct writer *w, const struct why *y, uint32_t thre
 void why_put_json_runners(struct writer *w, const struct why *y)
 {
 	const struct why_runners *r = &y->runners;
+	size_t cnt;
 
 	json_line(w, 1);
-	json_open(w, "event_loops", '[');
-	for (size_t i = 0; i < r->blocks_cnt; i++) {
+	cnt = bounded_list(w, "event_loops", r->blocks_cnt);
+	for (size_t i = 0; i < cnt; i++) {
 		const struct why_block *b = &r->blocks[i];
 
 		json_line(w, 2);
@@ -97,8 +99,8 @@ void why_put_json_runners(struct writer *w, const struct why *y)
 	}
 	json_close(w, ']');
 	json_line(w, 1);
-	json_open(w, "pools_of_one", '[');
-	for (size_t i = 0; i < r->pools_cnt; i++) {
+	cnt = bounded_list(w, "pools_of_one", r->pools_cnt);
+	for (size_t i = 0; i < cnt; i++) {
 		const struct why_pool *p = &r->pools[i];
 
 		json_line(w, 2);

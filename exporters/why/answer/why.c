@@ -312,6 +312,11 @@ int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct 
 	return rc == SQLITE_OK ? 0 : -1;
 }
 
+bool why_has_answer(const struct why *y)
+{
+	return y->focus != WHY_NONE || y->hangs.list_cnt || y->gpus.list_cnt;
+}
+
 void why_free(struct why *y)
 {
 	free_answer(y);

@@ -122,7 +122,11 @@ uint32_t why_main_reason(const struct why_culprit *c);
 uint32_t why_cost_of(const struct why_culprit *c);
 
 void why_put_text(FILE *out, const struct why *y, const char *report, bool is_brief);
-void why_put_json(FILE *out, const struct why *y, const char *report);
+struct bounds;
+/* 0, or -1: no memory. */
+int why_put_json(FILE *out, const struct why *y, const char *report, const struct bounds *b);
+/* Is there anything to explain: events of a thread, waits that never ended, work of a GPU? */
+bool why_has_answer(const struct why *y);
 
 /* A text of StringIds; malloc'd, NULL: none. */
 char *why_string(const struct why *y, const struct id_map *map, uint32_t number);
