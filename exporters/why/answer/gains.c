@@ -20,6 +20,7 @@
 #define LEFT        0.45   /* share of the calls left by GAIN_BATCH: less than half */
 #define UNEVEN      1.4    /* the longest part by the mean */
 #define LOOKS       0.9 /* of the time at a culprit: sleeps and polls; of these: others work meanwhile */
+#define AGAIN       3   /* sleeps and polls: fewer are no loop */
 #define WHOLE       0.9 /* of the time looked at: all of it */
 #define SURE        0.6
 #define SEVERE      0.10
@@ -67,6 +68,7 @@ static struct replay_sum sum_of(const struct why *y, const struct replay *r,
 			continue;
 		sum.ns += s->ns;
 		sum.waits += s->waits;
+		sum.looks += s->looks;
 		sum.timed += s->timed;
 		sum.asked += s->asked;
 		sum.first = least(sum.first, s->first);
@@ -153,10 +155,11 @@ static bool looks_for_jobs(const struct why *y, const struct replay *r, const st
 		struct replay_sum sum = sum_of(y, r, g, i);
 
 		all.ns += sum.ns;
+		all.looks += sum.looks;
 		all.timed += sum.timed;
 		all.asked += sum.asked;
 	}
-	return all.ns && (double)all.timed >= LOOKS * (double)all.ns &&
+	return all.looks >= AGAIN && (double)all.timed >= LOOKS * (double)all.ns &&
 	       (double)all.asked >= LOOKS * (double)all.timed;
 }
 

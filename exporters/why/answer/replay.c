@@ -364,6 +364,7 @@ static void add_timed(struct run *r, uint32_t culprit, uint32_t thread)
 	if (culprit >= r->out->culprits || !is_timed(&k->wake))
 		return;
 	s = &r->out->sums[culprit * r->y->model.threads_cnt + thread];
+	s->looks++;
 	s->timed += k->end - k->at;
 	s->asked += replay_has_jobs(r, thread) ? k->end - k->at : 0;
 }

@@ -43,8 +43,9 @@ struct replay {
 	/* Of the spans of each culprit, without waits for others or a CPU; by culprit and thread, malloc'd. */
 	struct replay_sum {
 		int64_t ns, waits, first, last, cnt;
+		int64_t looks; /* sleeps and polls */
 		int64_t timed,
-			asked; /* of ns: sleeps and polls; meanwhile another thread worked for this one */
+			asked; /* ns of them; of these, while another thread worked for this one */
 	} * sums;
 	size_t culprits; /* the number of culprits with sums */
 	/* Where the focus thread waited for its GPU in calls that bring nothing back; by place, malloc'd. */

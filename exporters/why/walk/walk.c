@@ -47,8 +47,8 @@ static void compute(struct walk *w, const struct at *at, int64_t from, int64_t t
 			cause.reason = WHY_TOUCH;
 		else if (flags & PLACE_KERNEL)
 			cause.reason = WHY_KERNEL;
-		w->interprets = cause.reason == WHY_COMPUTE &&
-				(!s || flags & (PLACE_PYTHON | PLACE_SCRIPT));
+		w->interprets =
+			cause.reason == WHY_COMPUTE && flags & (PLACE_PYTHON | PLACE_SCRIPT);
 		leaf = walk_leaf(w, at, &cause, end - x, s ? SURE : GUESSED);
 		w->interprets = false;
 		if (leaf && flags & PLACE_ITSELF)

@@ -92,7 +92,7 @@ struct walk {
 	} io;               /* of the next leaf, likewise */
 	uint32_t range;     /* place of what has no stack now: an NVTX range; PLACE_NONE: none */
 	uint32_t *range_of; /* by number of a name of ranges: its place */
-	bool interprets;    /* the next leaf computes in the interpreter, or without a sample */
+	bool interprets;    /* the next leaf computes in CPython, with the GIL */
 	bool is_short;      /* of memory */
 	bool keeps_pieces;
 	const uint32_t *
