@@ -17,6 +17,7 @@
 #include "collector/base/now.h"
 #include "collector/base/proc.h"
 #include "collector/collect/intake.h"
+#include "collector/kernel/sample/sample.h"
 #include "collector/collect/pump.h"
 #include "collector/run/launch.h"
 #include "collector/run/drain_pacing.h"
@@ -227,7 +228,9 @@ static void be_modest(const struct collector *c)
 {
 	struct sched_param none = {0};
 
-	sched_setscheduler(0, SCHED_BATCH, &none);
+	/* Read from outside, Python's frames cannot wait until a CPU is free. */
+	if (!c->recording.sample || !sample_is_outside(c->recording.sample))
+		sched_setscheduler(0, SCHED_BATCH, &none);
 	if (c->options->rings.on_full == SL_FULL_DROP)
 		setpriority(PRIO_PROCESS, 0, 19);
 }

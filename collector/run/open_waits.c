@@ -240,7 +240,8 @@ static int64_t stack_of(struct collector *c, const struct open_call *call)
 	if (!waits || c->recording.memory)
 		return DB_NULL;
 	if (!waits->stacks)
-		waits->stacks = sample_waiting_open(c->recording.sample);
+		waits->stacks = sample_waiting_open(c->recording.sample,
+						    c->options->kernel.python_sampling);
 	stack = waits->stacks ? sample_waiting_stack(waits->stacks, &sink, &wait) : DB_NULL;
 	return stack != DB_NULL && read_call(&after) && after.number == call->number &&
 			       after.sp == call->sp && after.pc == call->pc

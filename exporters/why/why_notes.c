@@ -16,9 +16,19 @@ static bool has_python(const struct why_model *m)
 	return false;
 }
 
-/* A report holds the reason for missing samples, unless an option turned sampling off. */
-static void put_samples(FILE *out, const struct why_model *m)
+/* Has what computes most no line? Frames that are read from outside are missing where the processors are busy. */
+static bool lacks_python(const struct why *y)
 {
+	const struct why_part *part = why_shown_part(y, WHY_COMPUTE);
+
+	return !strstr(y->model.samples.no_python, "read from outside") ||
+	       (part && part->cause.place == PLACE_NONE);
+}
+
+/* A report holds the reason for missing samples, unless an option turned sampling off. */
+static void put_samples(FILE *out, const struct why *y)
+{
+	const struct why_model *m = &y->model;
 	const char *refused = m->samples.refused, *no_python = m->samples.no_python;
 
 	if (!m->has_samples && !m->samples.taken) {
@@ -27,7 +37,7 @@ static void put_samples(FILE *out, const struct why_model *m)
 		if (refused)
 			text_put_people(out, refused);
 		fputs(refused ? "\n" : "", out);
-	} else if (no_python && has_python(m)) {
+	} else if (no_python && has_python(m) && lacks_python(y)) {
 		fputs("Not recorded: Python's lines of what computes: ", out);
 		text_put_people(out, no_python);
 		putc('\n', out);
@@ -203,7 +213,7 @@ void why_put_notes(FILE *out, const struct why *y)
 		      "waits are followed as far as calls say: likely at most, but for threads "
 		      "that are joined and children\n",
 		      out);
-	put_samples(out, m);
+	put_samples(out, y);
 	put_run_times(out, m);
 	put_calls(out, m);
 	if (m->has_gpu_calls && !m->has_gpu_stacks)

@@ -22,8 +22,7 @@
 #include "collector/base/now.h"
 #include "preload/wire/frame.h"
 
-#define OUTSIDE_NS 5000000  /* later, Python's frames are those of something else */
-#define SETTLE_NS  1000000u /* so late a record may come in behind younger ones of other CPUs */
+#define SETTLE_NS 1000000u /* so late a record may come in behind younger ones of other CPUs */
 
 struct task_record {
 	struct perf_event_header header;
@@ -103,7 +102,7 @@ struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_pyt
 		s->outside = pyoutside_new(s->files, false);
 		s->ask.python = SAMPLE_PYTHON_OUTSIDE;
 		snprintf(no_python + strlen(no_python), why_len - strlen(no_python),
-			 ": they are those of up to 5 ms later, read from outside");
+			 ": they are read from outside, at once or not at all");
 	}
 	if (s->spaces && ask->off_cpu_ns >= 0)
 		s->offcpu = sample_offcpu_open(ask, s->python, ask->no_off_cpu, why_len);
@@ -257,7 +256,7 @@ static unsigned python_part(struct sample *s, const struct round *to, const stru
 	const struct sample_python_of of = {
 		.cpu = r->cpu, .pid = r->pid, .tid = r->tid, .ns = r->ns};
 
-	if (s->outside && mono_ns() - (int64_t)r->ns <= OUTSIDE_NS)
+	if (s->outside && pyoutside_is_in_time(s->outside, (int64_t)r->ns))
 		return pyoutside_frames(s->outside, to->sink, r->pid, r->tid, s->python_frames);
 	return s->python ? sample_python_frames(s->python, to->sink, &of, s->python_frames) : 0;
 }
@@ -500,6 +499,8 @@ void sample_poll(struct sample *s, const struct sample_sink *sink, const struct 
 		 until = all ? UINT64_MAX : now - (s->outside ? 0 : SETTLE_NS);
 	const struct perf_event_header *record;
 
+	if (s->outside)
+		pyoutside_look(s->outside);
 	sample_events_look(s->events);
 	if (s->offcpu)
 		sample_offcpu_look(s->offcpu);
@@ -563,6 +564,11 @@ uint32_t sample_unknown_python(struct sample *s)
 bool sample_refused_python(struct sample *s)
 {
 	return s->python && sample_python_refused(s->python);
+}
+
+bool sample_is_outside(const struct sample *s)
+{
+	return s->outside != NULL;
 }
 
 bool sample_failed_python(struct sample *s, char *why, size_t why_len)

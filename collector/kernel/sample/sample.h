@@ -113,6 +113,8 @@ struct sample_losses sample_losses(const struct sample *s);
 uint32_t sample_unknown_python(struct sample *s);
 /* Whether there are processes in which Python could not be looked for, once. */
 bool sample_refused_python(struct sample *s);
+/* Are Python's frames read from outside, without eBPF? */
+bool sample_is_outside(const struct sample *s);
 /* True, once: the reason why Python's frames are missing, in one sentence. */
 bool sample_failed_python(struct sample *s, char *why, size_t why_len);
 /* Sinks follow each other: the next one has no stacks yet. */

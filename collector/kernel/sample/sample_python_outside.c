@@ -1,12 +1,17 @@
 /* sample_python_outside.c - from _PyRuntime to the frames of a thread, by process_vm_readv(). */
 #include "collector/kernel/sample/sample_python_outside.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/base/now.h"
 #include "collector/kernel/sample/sample_python_frames.h"
 
+#define IN_TIME_NS  500000
+#define WAITED_MOST 20000u /* ns */
 #define STATES_MOST 8192u
 #define TRIES       3   /* while a thread changes its frames */
 #define KNOWN       64u /* processes; the one asked for longest ago gives way */
@@ -179,6 +184,11 @@ struct known {
 
 struct pyoutside {
 	struct sample_files *files;
+	struct {
+		int schedstat;   /* of this thread; -1: none */
+		uint64_t waited; /* for a CPU, ns */
+		int64_t until;   /* CLOCK_MONOTONIC: samples before are too old */
+	} late;
 	struct known known[KNOWN];
 	uint32_t serial; /* of all code objects */
 	uint64_t nameless;
@@ -192,6 +202,7 @@ struct pyoutside *pyoutside_new(struct sample_files *files, bool is_second)
 	if (!o)
 		return NULL;
 	o->files = files;
+	o->late.schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	o->serial = is_second ? SECOND : 0;
 	return o;
 }
@@ -206,7 +217,28 @@ void pyoutside_free(struct pyoutside *o)
 {
 	for (size_t i = 0; o && i < KNOWN; i++)
 		forget(&o->known[i]);
+	if (o && o->late.schedstat >= 0)
+		close(o->late.schedstat);
 	free(o);
+}
+
+void pyoutside_look(struct pyoutside *o)
+{
+	unsigned long long ran, waited = o->late.waited;
+	char line[128];
+	ssize_t len =
+		o->late.schedstat < 0 ? 0 : pread(o->late.schedstat, line, sizeof(line) - 1, 0);
+
+	line[len > 0 ? len : 0] = '\0';
+	/* What is not known is late. */
+	if (sscanf(line, "%llu %llu", &ran, &waited) != 2 || waited - o->late.waited > WAITED_MOST)
+		o->late.until = mono_ns();
+	o->late.waited = waited;
+}
+
+bool pyoutside_is_in_time(const struct pyoutside *o, int64_t ns)
+{
+	return ns >= o->late.until && mono_ns() - ns <= IN_TIME_NS;
 }
 
 void pyoutside_ended(struct pyoutside *o, uint32_t pid)

@@ -24,6 +24,13 @@ void pyoutside_free(struct pyoutside *o);
  */
 unsigned pyoutside_frames(struct pyoutside *o, const struct sample_sink *sink, uint32_t pid,
 			  uint32_t tid, uint64_t *frames);
+/*
+ * Of running threads: pyoutside_look() when the reader is woken, then pyoutside_is_in_time() for each sample, whether the thread
+ * still is where it was at @ns, more or less. A reader that has waited for a CPU may have got that of the thread, which mostly loses it
+ * at the end of a system call, and at no other line.
+ */
+void pyoutside_look(struct pyoutside *o);
+bool pyoutside_is_in_time(const struct pyoutside *o, int64_t ns);
 /* The process has ended, or runs another program. */
 void pyoutside_ended(struct pyoutside *o, uint32_t pid);
 

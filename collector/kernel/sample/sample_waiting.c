@@ -23,7 +23,7 @@ struct sample_waiting {
 	uint64_t frames[SL_FRAME_MAX];
 };
 
-struct sample_waiting *sample_waiting_open(struct sample *beside)
+struct sample_waiting *sample_waiting_open(struct sample *beside, bool wants_python)
 {
 	struct sample_waiting *w = calloc(1, sizeof(*w));
 
@@ -35,9 +35,11 @@ struct sample_waiting *sample_waiting_open(struct sample *beside)
 		w->files = w->own_files = sample_files_new();
 		w->spaces = w->own_spaces = w->files ? sample_spaces_new(w->files, 0) : NULL;
 	}
-	if (w->files && !w->python)
+	if (!wants_python)
+		w->python = NULL;
+	else if (w->files && !w->python)
 		w->python = w->own_python = pyoutside_new(w->files, beside != NULL);
-	if (w->spaces && w->python)
+	if (w->spaces && (w->python || !wants_python))
 		return w;
 	sample_waiting_close(w);
 	return NULL;
@@ -88,6 +90,7 @@ int64_t sample_waiting_stack(struct sample_waiting *w, const struct sample_sink 
 			      .cnt;
 	if (!cnt)
 		return DB_NULL;
-	cnt += pyoutside_frames(w->python, sink, wait->pid, wait->tid, w->frames + cnt);
+	if (w->python)
+		cnt += pyoutside_frames(w->python, sink, wait->pid, wait->tid, w->frames + cnt);
 	return sample_space_stack(w->spaces, space, sink, wait->ns, w->frames, cnt);
 }

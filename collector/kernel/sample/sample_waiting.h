@@ -17,8 +17,8 @@ struct sample_wait {
 	uint64_t ns;     /* CLOCK_MONOTONIC */
 };
 
-/* Beside samples, whose stacks it shares (NULL: there are none). NULL: no memory. */
-struct sample_waiting *sample_waiting_open(struct sample *beside);
+/* Beside samples, whose stacks it shares (NULL: there are none); Python's frames only where they are wanted. NULL: no memory. */
+struct sample_waiting *sample_waiting_open(struct sample *beside, bool wants_python);
 void sample_waiting_close(struct sample_waiting *w);
 /* Number of the stack (SL_STACKS.id), which @sink has from here on; DB_NULL: none. */
 int64_t sample_waiting_stack(struct sample_waiting *w, const struct sample_sink *sink,

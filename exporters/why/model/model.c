@@ -365,8 +365,7 @@ static int read_sampling(struct why_model *m)
 			      "SELECT text LIKE 'Python''s%', "
 			      "iif(text LIKE 'no CPU samples: %', substr(text, 17), text) "
 			      "FROM DIAGNOSTIC_EVENT WHERE text LIKE 'no CPU samples: %' "
-			      "OR (text LIKE 'Python''s frames in samples need %' AND text NOT "
-			      "LIKE '%read from outside')",
+			      "OR text LIKE 'Python''s frames in samples need %'",
 			      refused_row, m);
 	if (rc == SQLITE_OK && !m->has_calls)
 		rc = why_rows(m->db,

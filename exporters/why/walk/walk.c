@@ -14,7 +14,8 @@
 #include "exporters/why/walk/reason.h"
 #include "exporters/why/walk/walk_parts.h"
 
-#define SEND_SLACK 20000   /* ns between the end of a call that sends and the wake-up by it */
+#define IDLE_LEAST 50000000 /* ns without a sample: more than the time that a sample stands for */
+#define SEND_SLACK 20000    /* ns between the end of a call that sends and the wake-up by it */
 #define SEND_LATE  1000000 /* likewise, where only the time is known at which the thread ran again */
 #define SEND_TRIES 64      /* messages looked through for the end of a wait */
 
@@ -316,6 +317,32 @@ static void guess_call(struct walk *w, const struct at *at, const struct why_cal
 	walk_leaf(w, at, &wake.cause, to - woken, wake.sure);
 }
 
+/*
+ * [@from, @to) of a thread outside of calls. A thread that computes is known by its samples: without any for long, it waits for
+ * something that no record shows.
+ */
+static void guess_own(struct walk *w, const struct at *at, int64_t from, int64_t to)
+{
+	const struct why_thread *t = &w->m->threads[at->thread];
+	struct why_cause blocked = {WHY_BLOCKED, PLACE_NONE, WHY_NONE, WHY_NONE};
+	bool are_taken = w->m->has_samples || w->m->samples.taken;
+	size_t i = why_last(t->samples, t->samples_cnt, sizeof(*t->samples), from);
+
+	i = i == t->samples_cnt ? 0 : i + 1;
+	for (int64_t x = from, end; x < to && are_taken && w->m->follows_calls; i++) {
+		bool is_sample = i < t->samples_cnt && t->samples[i].time < to;
+
+		end = is_sample ? t->samples[i].time : to;
+		if (end - x > IDLE_LEAST) {
+			compute(w, at, from, x);
+			from = is_sample ? end - SAMPLE_FAR : end;
+			walk_leaf(w, at, &blocked, from - x, GUESSED);
+		}
+		x = end;
+	}
+	compute(w, at, from, to);
+}
+
 /* Without context switches: a call that may block is a wait, all else computing. */
 static void guess(struct walk *w, const struct at *at, int64_t from, int64_t to)
 {
@@ -333,7 +360,7 @@ static void guess(struct walk *w, const struct at *at, int64_t from, int64_t to)
 		}
 		end = earlier(to, earlier(walk_next_call(t->gpu, t->gpu_cnt, x),
 					  walk_next_call(t->calls, t->calls_cnt, x)));
-		compute(w, at, x, end);
+		guess_own(w, at, x, end);
 	}
 }
 

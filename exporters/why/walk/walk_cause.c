@@ -5,8 +5,7 @@
 #include "exporters/why/walk/reason.h"
 #include "exporters/why/walk/walk_parts.h"
 
-#define SAMPLE_FAR 20000000 /* ns: a sample stands for no more time before it */
-#define FAULT_RUN  1000000  /* ns on a CPU at most between a wait for a page and its fault */
+#define FAULT_RUN 1000000 /* ns on a CPU at most between a wait for a page and its fault */
 
 uint32_t walk_place(struct walk *w, uint32_t stack, uint16_t *flags)
 {

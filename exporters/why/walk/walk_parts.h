@@ -10,6 +10,8 @@
 #define DEPTH_MAX 64
 #define WALK_HOPS 65536u
 
+#define SAMPLE_FAR 20000000 /* ns: a sample stands for no more time before it */
+
 #define WALK_CLOCKS 20000 /* ns by which the clocks of a GPU and of the host may differ */
 
 /* Where the walk is. */

@@ -329,6 +329,37 @@ static void notes_on_pythons_frames_and_cudas_stacks(void **state)
 	assert_null(strstr(text_of(put_notes), "Python"));
 }
 
+/* Read from outside, some samples have Python's frames: a note only where most of what computes has none. */
+static void notes_on_frames_read_from_outside(bool has_line)
+{
+	report(50);
+	sql("UPDATE SL_PROCESS_TREE SET exe = '/usr/bin/python3.11'");
+	runs(MAIN, 0, 50);
+	computes(MAIN, 0, 50, has_line ? L(1) : "?0x1 /usr/bin/python3.11");
+	sql("INSERT INTO DIAGNOSTIC_EVENT(timestamp, timestampType, source, severity, text) VALUES "
+	    "(0, 0, 0, 0, 'Python''s frames in samples need eBPF: read from outside, or not')");
+	ask();
+	assert_string_equal(text_of(put_notes),
+			    has_line ? "Not recorded: calls; waits have no names (--trace=osrt, "
+				       "--syscall=process-tree)\n"
+				     : "Not recorded: Python's lines of what computes: Python's "
+				       "frames in samples need eBPF: read from outside, or not\n"
+				       "Not recorded: calls; waits have no names (--trace=osrt, "
+				       "--syscall=process-tree)\n");
+}
+
+static void frames_missing_from_outside_have_a_note(void **state)
+{
+	(void)state;
+	notes_on_frames_read_from_outside(false);
+}
+
+static void frames_read_from_outside_have_no_note(void **state)
+{
+	(void)state;
+	notes_on_frames_read_from_outside(true);
+}
+
 /* ---- GPUs ---- */
 
 /* Idle 10-30 of 0-40, asleep at line 9 15 of it; shares below a hundredth. */
@@ -389,6 +420,8 @@ int main(void)
 		TEXT(code_made_at_run_time_without_names_has_a_note),
 		TEXT(code_made_at_run_time_with_names_has_no_note),
 		TEXT(notes_on_pythons_frames_and_cudas_stacks),
+		TEXT(frames_read_from_outside_have_no_note),
+		TEXT(frames_missing_from_outside_have_a_note),
 		TEXT(line_of_a_gpu),
 		TEXT(more_gpus_than_lines),
 	};

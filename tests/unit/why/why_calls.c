@@ -349,6 +349,19 @@ static void chain_without_switches(void **state)
 	assert_near(sure_of_sleep(), 0.7);
 }
 
+/* No sample is near: it does not compute, and nothing shows what it does. */
+static void thread_without_samples_does_not_compute(void **state)
+{
+	(void)state;
+	report(100);
+	computes(MAIN, 0, 10, L(1));
+	computes(MAIN, 80, 100, L(1));
+	ask();
+	/* The sample at 81 stands for the time from 61 on. */
+	assert_near(of_reason(WHY_BLOCKED), 51);
+	assert_near(of_reason(WHY_COMPUTE), 49);
+}
+
 /* Of a child without a library nothing is known: the wait stays the parent's. */
 static void child_without_events_is_not_followed(void **state)
 {
@@ -410,6 +423,7 @@ int main(void)
 		TEST(signal_leads_to_the_thread_that_sent_one),
 		TEST(poll_that_timed_out_leads_nowhere),
 		TEST(chain_without_switches),
+		TEST(thread_without_samples_does_not_compute),
 		TEST(child_without_events_is_not_followed),
 		TEST(wakers_go_before_calls),
 		TEST(gain_of_a_wait_that_leads_nowhere_is_a_bound),
