@@ -19,10 +19,12 @@ static bool has_python(const struct why_model *m)
 /* Has what computes most no line? Frames that are read from outside are missing where the processors are busy. */
 static bool lacks_python(const struct why *y)
 {
-	const struct why_part *part = why_shown_part(y, WHY_COMPUTE);
+	size_t i = 0;
 
+	while (i < y->parts_cnt && y->parts[i].cause.reason != WHY_COMPUTE)
+		i++;
 	return !strstr(y->model.samples.no_python, "read from outside") ||
-	       (part && part->cause.place == PLACE_NONE);
+	       (i < y->parts_cnt && y->parts[i].cause.place == PLACE_NONE);
 }
 
 /* A report holds the reason for missing samples, unless an option turned sampling off. */
