@@ -82,7 +82,7 @@ line_of cond waits.c likely ./waits cond
 line_of pipe waits.c likely ./waits pipe
 line_of end waits.c likely ./waits end
 line_of child waits.c sure ./waits child
-for name in join_slow queue_thread process_lock slow_peer thread_lock pipe_producer; do
+for name in join_slow queue_thread slow_peer pipe_producer; do
 	line_of $name "$PAIRS/$name.py" likely "$PY" "$PAIRS/$name.py" bad
 done
 
