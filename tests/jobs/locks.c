@@ -121,10 +121,9 @@ static void *tries(void *arg)
 {
 	for (int i = 0; i < 20; i++) {
 		while (pthread_mutex_trylock(&lock))
-			wait_ms(bad ? 60 : 1); /* CULPRIT tries */
-		wait_ms(1);
+			wait_ms(bad ? 100 : 1); /* CULPRIT tries */
+		wait_ms(2);
 		pthread_mutex_unlock(&lock);
-		wait_ms(1);
 	}
 	return arg;
 }
