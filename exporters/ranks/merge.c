@@ -14,7 +14,8 @@
 #include "exporters/read/foreign_schema.h"
 #include "exporters/read/sql_rows.h"
 
-#define PART_IDS  40 /* bits that numbers of rows have within a part */
+#define SMALL_IDS (INT64_C(1) << 31) /* readers hold ids below as signed 32-bit integers */
+#define PART_IDS  40                 /* bits that larger ones have within a part */
 #define PART_GPUS 256
 #define PARTS_MAX (1 << 20)
 #define LOST_IDS \
@@ -26,6 +27,8 @@ struct merging {
 	uint64_t k, next; /* number of the part, and of the next one */
 	int64_t origin;
 	int64_t last;     /* the latest time so far */
+	int64_t base;     /* of the small numbers of rows of this part */
+	int64_t top;      /* the largest small one in the result */
 	struct map taken; /* id -> part + 1 */
 	struct map ids;   /* (part, id) -> its new id */
 	struct map texts; /* id in StringIds of the part -> that in the result */
@@ -59,17 +62,24 @@ static void axis(sqlite3_context *ctx, int cnt, sqlite3_value **v)
 	sqlite3_result_int64(ctx, t);
 }
 
-/* The number of a row of another table; 0 is none. */
+/* The number of a row of another table; 0 is none. Small ones follow those of the part before, and so stay small. */
 static void row(sqlite3_context *ctx, int cnt, sqlite3_value **v)
 {
-	const struct merging *m = sqlite3_user_data(ctx);
+	struct merging *m = sqlite3_user_data(ctx);
 	int64_t id = sqlite3_value_int64(v[0]);
 
 	(void)cnt;
-	if (sqlite3_value_type(v[0]) != SQLITE_INTEGER)
+	if (sqlite3_value_type(v[0]) != SQLITE_INTEGER) {
 		sqlite3_result_value(ctx, v[0]);
-	else
-		sqlite3_result_int64(ctx, id ? (int64_t)((uint64_t)id + (m->k << PART_IDS)) : 0);
+		return;
+	}
+	if (id > 0 && id < SMALL_IDS) {
+		id += m->base;
+		m->top = id > m->top ? id : m->top;
+	} else if (id) {
+		id = (int64_t)((uint64_t)id + (m->k << PART_IDS));
+	}
+	sqlite3_result_int64(ctx, id);
 }
 
 /* A name that parts share has one number, for sums by name. */
@@ -543,6 +553,7 @@ int merge_reports(const char *to, const struct merge_part *parts, size_t cnt, in
 		m.part = &parts[i];
 		rc = add_part(&m);
 		m.k = m.next;
+		m.base = m.top;
 	}
 	if (rc == SQLITE_OK)
 		rc = put_cpus(&m, parts, cnt);

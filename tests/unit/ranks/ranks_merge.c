@@ -3,8 +3,7 @@
 
 #include "exporters/ranks/merge.h"
 
-#define ROWS_OF_PART (INT64_C(1) << 40) /* numbers of rows of the n-th part begin at n times this */
-#define FIRST_FREE   12582912 /* 2^23 + 2^22: the first id of a process whose own is taken */
+#define FIRST_FREE 12582912 /* 2^23 + 2^22: the first id of a process whose own is taken */
 
 static struct merge_part parts[4];
 static sqlite3 *merged;
@@ -181,24 +180,33 @@ static void ids_that_were_given_are_not_given_twice(void **state)
 		    "12582912 12582914\n");
 }
 
-/* Call 5 of the second part is 2^40 + 5; 0 and NULL are no rows. */
+/* Readers hold ids as signed 32-bit integers: small ones follow those of the part before, whose last is 5; 0 and NULL are no rows. */
 static void rows_of_the_second_part_have_other_numbers(void **state)
 {
 	(void)state;
 	add_part(0, one_rank);
 	add_part(1, one_rank);
-	assert_int_equal(ROWS_OF_PART + 5, 1099511627781);
 	merge(2, EPOCH);
 	assert_rows(merged, "SELECT correlationId, callchainId FROM CUPTI_ACTIVITY_KIND_RUNTIME",
-		    "5 -\n1099511627781 -\n");
-	assert_rows(merged, "SELECT correlationId FROM CUPTI_ACTIVITY_KIND_KERNEL",
-		    "5\n1099511627781\n");
+		    "5 -\n10 -\n");
+	assert_rows(merged, "SELECT correlationId FROM CUPTI_ACTIVITY_KIND_KERNEL", "5\n10\n");
 	/* Values of arguments are handles and counts, and stay. */
-	assert_rows(
-		merged, "SELECT callId, role, value FROM SL_GPU_ARGUMENTS ORDER BY 1, 2",
-		"1 26 8\n1 27 7\n1 30 99\n1099511627777 26 8\n1099511627777 27 7\n1099511627777 "
-		"30 99\n");
-	assert_rows(merged, "SELECT eventId FROM NVTX_EVENTS", "1\n1099511627777\n");
+	assert_rows(merged, "SELECT callId, role, value FROM SL_GPU_ARGUMENTS ORDER BY 1, 2",
+		    "1 26 8\n1 27 7\n1 30 99\n6 26 8\n6 27 7\n6 30 99\n");
+	assert_rows(merged, "SELECT eventId FROM NVTX_EVENTS", "1\n6\n");
+}
+
+/* Ids that are large already, as those of graphs and of older reports are, keep to numbers above: of no part are they small ones. */
+static void large_numbers_of_rows_stay_apart(void **state)
+{
+	(void)state;
+	add_part(0, "INSERT INTO cuda VALUES(7, 7, 0, 1, 4294967301, 'l'), (7, 7, 0, 1, "
+		    "2147483647, 'l')");
+	add_part(1, "INSERT INTO cuda VALUES(8, 8, 0, 1, 4294967301, 'l'), (8, 8, 0, 1, 3, 'l'), "
+		    "(8, 8, 0, 1, 2147483648, 'l')");
+	merge(2, EPOCH);
+	assert_rows(merged, "SELECT correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME",
+		    "4294967301\n2147483647\n1103806595077\n2147483650\n1101659111424\n");
 }
 
 /* 256 GPUs for each part. */
@@ -234,8 +242,8 @@ static void names_that_both_have_are_one(void **state)
 	add_part(1, b);
 	merge(2, EPOCH);
 	assert_rows(merged, "SELECT id, substr(value, 1, 6) FROM StringIds ORDER BY id",
-		    "1 read\n2 ours\n3 xxxxxx\n1099511627778 theirs\n");
-	assert_rows(merged, "SELECT nameId, pathId FROM OSRT_API", "2 3\n1099511627778 3\n1 -\n");
+		    "1 read\n2 ours\n3 xxxxxx\n5 theirs\n");
+	assert_rows(merged, "SELECT nameId, pathId FROM OSRT_API", "2 3\n5 3\n1 -\n");
 }
 
 /* An id that StringIds does not have is moved as a row is, so that it meets no name of another part. */
@@ -247,7 +255,7 @@ static void ids_without_a_name_meet_no_other_name(void **state)
 	add_part(1, "INSERT INTO libc VALUES(8, 8, 0, 1, 'read', NULL, NULL); UPDATE OSRT_API SET "
 		    "nameId = 1; DELETE FROM StringIds");
 	merge(2, EPOCH);
-	assert_rows(merged, "SELECT nameId FROM OSRT_API", "1\n1099511627777\n");
+	assert_rows(merged, "SELECT nameId FROM OSRT_API", "1\n2\n");
 }
 
 /* Each machine has a CPU 0: those of the second begin at 4. */
@@ -399,10 +407,8 @@ static void parts_that_were_merged_keep_their_numbers(void **state)
 		    "INSERT INTO cuda VALUES(9, 9, 0, 1, 5, 'l')");
 	add_part(3, "INSERT INTO cuda VALUES(10, 10, 0, 1, 5, 'l')");
 	merge(4, EPOCH);
-	assert_rows(
-		merged,
-		"SELECT correlationId >> 40, correlationId & 1023 FROM CUPTI_ACTIVITY_KIND_RUNTIME",
-		"0 5\n3 5\n4 5\n6 5\n");
+	assert_rows(merged, "SELECT correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME",
+		    "5\n10\n15\n20\n");
 	assert_rows(merged, "SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_MERGE_OF'",
 		    "x\ny\nz\np1.sqlite\nu\nv\np3.sqlite\n");
 }
@@ -467,6 +473,7 @@ int main(void)
 		MERGE_TEST(processes_of_two_nodes_get_ids_of_their_own),
 		MERGE_TEST(ids_that_were_given_are_not_given_twice),
 		MERGE_TEST(rows_of_the_second_part_have_other_numbers),
+		MERGE_TEST(large_numbers_of_rows_stay_apart),
 		MERGE_TEST(gpus_of_the_second_part_have_other_numbers),
 		MERGE_TEST(names_that_both_have_are_one),
 		MERGE_TEST(ids_without_a_name_meet_no_other_name),
