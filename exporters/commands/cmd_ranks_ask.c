@@ -95,6 +95,16 @@ static int print(const char *command, struct options *o)
 	return status;
 }
 
+/* What the answer is about. Numbers out of manifests, and no text of them. */
+static void put_coverage(const struct options *o)
+{
+	char *text = coverage_text(&o->chosen.coverage, o->ask.sql), *rest = text, *line;
+
+	while ((line = strsep(&rest, "\n")))
+		fprintf(stderr, "sightline: run %s: %s\n", o->ask.run, line);
+	free(text);
+}
+
 static int answer(struct options *o)
 {
 	char title[128];
@@ -113,6 +123,7 @@ static int answer(struct options *o)
 	}
 	report_field(o->ask.sql, "title", 0, title, sizeof(title));
 	fprintf(stderr, "sightline: run %s: %s\n", o->ask.run, title);
+	put_coverage(o);
 	pid = ask_start("ranks ask", &o->ask, script, NULL);
 	status = pid > 0 && ask_wait("ranks ask", pid) == 0 ? 0 : SL_EXIT_FAIL;
 	free(script);

@@ -188,6 +188,7 @@ static char *manifest_of(const struct job *j, const char *files)
 		"?5, "
 		"'start', (SELECT min(start) FROM SL_RANKS), 'end', (SELECT max(\"end\") FROM "
 		"SL_RANKS), "
+		"'unnamed', (SELECT count(*) FROM SL_COLLECTIVES WHERE commHash IS NULL), "
 		"'misfits', ?6, 'lost', (SELECT coalesce(sum(n), 0) FROM SL_LOST), "
 		"'synchronized', (SELECT min(isSynchronized) FROM SL_CLOCK), "
 		"'maxErrorNs', (SELECT max(maxErrorNs) FROM SL_CLOCK), "

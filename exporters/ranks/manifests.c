@@ -28,7 +28,7 @@ static const char values_sql[] =
 	"json ->> 'start' AS start, json ->> 'end' "
 	"AS \"end\", json ->> 'lost' AS lost, json ->> 'synchronized' AS "
 	"synchronized, json ->> 'maxErrorNs' AS "
-	"maxErrorNs, json ->> 'version' AS version FROM text;"
+	"maxErrorNs, json ->> 'version' AS version, json ->> 'unnamed' AS unnamed FROM text;"
 	"CREATE TABLE rank AS SELECT run, node, value ->> 'rank' AS rank, "
 	"value ->> 'restart' AS restart, value ->> "
 	"'worldSize' AS worldSize, value ->> 'host' AS host, value ->> "

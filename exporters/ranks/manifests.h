@@ -7,7 +7,7 @@
 #include "exporters/read/db_read.h"
 
 /*
- * Tables of the database: manifest(run, node, job, start, end, lost, synchronized, maxErrorNs, version), rank(run, node, rank,
+ * Tables of the database: manifest(run, node, job, start, end, lost, synchronized, maxErrorNs, version, unnamed), rank(run, node, rank,
  * restart, worldSize, host, complete, lost, steps, collectives, gpu, report, version), file(run, node, name, rows, bytes), bad(run,
  * node, why). @run NULL: of all. NULL after one sentence in @why; a folder without any gives empty tables.
  */

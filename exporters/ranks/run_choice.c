@@ -39,6 +39,8 @@ int choose_run(const char *command, struct ask *a, struct chosen *to)
 	rc = run_of(db, a->run, to->run, sizeof(to->run));
 	if (rc == SQLITE_OK)
 		rc = older_find(db, &to->older);
+	if (rc == SQLITE_OK && *to->run)
+		rc = coverage_find(db, to->run, &to->coverage);
 	if (rc != SQLITE_OK)
 		sl_warn("%s: %s", command, sqlite3_errmsg(db));
 	sqlite3_close(db);

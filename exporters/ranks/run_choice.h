@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "exporters/ranks/ask.h"
+#include "exporters/ranks/coverage.h"
 #include "exporters/ranks/manifests.h"
 #include "exporters/ranks/superseded_rows.h"
 
@@ -11,6 +12,7 @@ struct chosen {
 	char run[256];
 	char folder[PATH_MAX];
 	struct older older;
+	struct coverage coverage;
 };
 
 /*

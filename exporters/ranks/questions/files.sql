@@ -9,10 +9,13 @@
 -- column: slowestMs = the longest call, ms
 -- column: ranks = how many ranks use it
 -- column: slowestRank = the rank with most time
-SELECT mount, path, op, sum(n) AS calls, sum(bytes) / 1e6 AS mb, sum(ns) / 1e9 AS s, max(maxNs) / 1e6 AS slowestMs,
-	count(DISTINCT "rank") AS ranks, max_by("rank", ns) AS slowestRank
-FROM SL_FILES
-WHERE run = :run
+WITH r AS (
+	SELECT mount, path, op, "rank", sum(n) AS n, sum(bytes) AS bytes, sum(ns) AS ns, max(maxNs) AS most
+	FROM SL_FILES WHERE run = :run GROUP BY mount, path, op, "rank"
+)
+SELECT mount, path, op, sum(n) AS calls, sum(bytes) / 1e6 AS mb, sum(ns) / 1e9 AS s, max(most) / 1e6 AS slowestMs,
+	count(*) AS ranks, max_by("rank", ns) AS slowestRank
+FROM r
 GROUP BY mount, path, op
 ORDER BY s DESC, path, op
 LIMIT :top;

@@ -1,18 +1,34 @@
 -- title: Do the ranks call the same collectives?
--- about: The n-th collective of a communicator with another operation or size on some ranks, or which some ranks did not reach: such
--- about: a job hangs, or its order depends on the data. Other questions leave these out.
+-- about: The n-th collective of a communicator with another operation or size on some ranks, or which some ranks did not reach that others
+-- about: of its collectives have: such a job hangs, or its order depends on the data.
 -- column: commHash = communicator
 -- column: seq = place in its order
 -- column: ranks = how many have it
 -- column: nRanks = how many should
+-- column: lacks = the first rank that did not reach it
 -- column: ops = operations
 -- column: smallest = bytes, the least
 -- column: largest = bytes, the most
-SELECT commHash, seq, count(*) AS ranks, max(nRanks) AS nRanks, min(op) || CASE WHEN min(op) <> max(op) THEN ', ' || max(op) ELSE '' END AS ops,
-	min(bytes) AS smallest, max(bytes) AS largest
-FROM SL_COLLECTIVES
-WHERE run = :run AND commHash IS NOT NULL
-GROUP BY commHash, seq
-HAVING min(op) <> max(op) OR min(bytes) <> max(bytes) OR count(*) < max(nRanks)
-ORDER BY commHash, seq
-LIMIT :top;
+WITH member AS (
+	SELECT commHash, "rank" FROM SL_COLLECTIVES WHERE run = :run AND commHash IS NOT NULL GROUP BY commHash, "rank"
+), size AS (
+	SELECT commHash, count(*) AS there FROM member GROUP BY commHash
+), g AS (
+	SELECT c.commHash, c.seq, count(*) AS ranks, max(c.nRanks) AS nRanks, min(c.op) || CASE WHEN min(c.op) <> max(c.op) THEN ', ' || max(c.op) ELSE '' END AS ops,
+		min(c.bytes) AS smallest, max(c.bytes) AS largest
+	FROM SL_COLLECTIVES AS c JOIN size ON size.commHash = c.commHash
+	WHERE c.run = :run
+	GROUP BY c.commHash, c.seq
+	HAVING min(c.op) <> max(c.op) OR min(c.bytes) <> max(c.bytes) OR count(*) < max(size.there)
+	ORDER BY c.commHash, c.seq
+	LIMIT :top
+), lack AS (
+	SELECT g.commHash, g.seq, min(m."rank") AS lacks
+	FROM g JOIN member AS m ON m.commHash = g.commHash
+	LEFT JOIN SL_COLLECTIVES AS c ON c.run = :run AND c.commHash = g.commHash AND c.seq = g.seq AND c."rank" = m."rank"
+	WHERE c."rank" IS NULL
+	GROUP BY g.commHash, g.seq
+)
+SELECT g.commHash, g.seq, g.ranks, g.nRanks, lack.lacks, g.ops, g.smallest, g.largest
+FROM g LEFT JOIN lack ON lack.commHash = g.commHash AND lack.seq = g.seq
+ORDER BY g.commHash, g.seq;

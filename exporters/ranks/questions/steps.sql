@@ -1,5 +1,6 @@
 -- title: Which rank is the straggler of each step?
 -- about: The steps in which the ranks waited most for one of them.
+-- about: Where ranks are missing, collectives of which half are there count: waits are then at least so long.
 -- column: step = number of the step
 -- column: straggler = the rank that the others waited for
 -- column: rankSeconds = what they waited for it together, s
@@ -11,7 +12,7 @@ WITH r AS (
 	SELECT max(step) AS step, min(place) % 1048576 AS culprit, sum(ns) - count(*) * min(ns) AS waited
 	FROM r
 	GROUP BY commHash, seq, bytes
-	HAVING count(*) > 1 AND count(*) >= coalesce(max(nRanks), 2)
+	HAVING count(*) > 1 AND 2 * count(*) >= coalesce(max(nRanks), 2)
 ), s AS (
 	SELECT step, culprit, sum(waited) AS waited FROM c WHERE step IS NOT NULL GROUP BY step, culprit
 )

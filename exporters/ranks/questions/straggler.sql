@@ -2,6 +2,7 @@
 -- about: In a collective all ranks are done together, so the one that comes last has the shortest kernel; no clock is compared.
 -- about: What such a rank itself waited for in other communicators in the same step is not its own fault: that part goes to the
 -- about: rank it waited for (of the 32 ranks that others wait for most). Collectives of more than 8,000 s do not count.
+-- about: Where ranks are missing, collectives of which half are there count: waits are then at least so long.
 -- column: rank = the rank that the others waited for
 -- column: collectives = in how many it came last
 -- column: rankSeconds = what all the others together waited, s
@@ -15,7 +16,7 @@ WITH r AS (
 		sum(ns) AS ns, count(*) AS n
 	FROM r
 	GROUP BY commHash, seq, bytes
-	HAVING count(*) > 1 AND count(*) >= coalesce(max(nRanks), 2)
+	HAVING count(*) > 1 AND 2 * count(*) >= coalesce(max(nRanks), 2)
 ), c AS (
 	SELECT step, commHash, culprit, count(*) AS collectives, sum(ns - n * least) AS waited, sum((ns - n * least) * 1e0 / (n - 1)) AS late, sum(least) AS least
 	FROM g WHERE culprit IS NOT NULL GROUP BY step, commHash, culprit

@@ -1,5 +1,6 @@
 -- title: Which collectives wait, and for which rank?
 -- about: Sums by communicator, operation, size and the rank that came last.
+-- about: Where ranks are missing, collectives of which half are there count: waits are then at least so long.
 -- column: commHash = communicator
 -- column: op = operation
 -- column: bytes = size
@@ -15,7 +16,7 @@ WITH r AS (
 	SELECT commHash, op, bytes, min(place) % 1048576 AS culprit, max(ns) - min(ns) AS longest, sum(ns) - count(*) * min(ns) AS waited
 	FROM r
 	GROUP BY commHash, seq, op, bytes
-	HAVING count(*) > 1 AND count(*) >= coalesce(max(nRanks), 2)
+	HAVING count(*) > 1 AND 2 * count(*) >= coalesce(max(nRanks), 2)
 )
 SELECT commHash, op, bytes, culprit, count(*) AS collectives, sum(waited) / 1e9 AS rankSeconds, max(longest) / 1e6 AS longestMs
 FROM c

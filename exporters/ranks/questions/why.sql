@@ -1,7 +1,7 @@
 -- title: Why is a rank slow?
 -- about: Where the time of its steps goes, against the median of the ranks: the excess per step, ms, and the largest part of it.
 -- column: rank = the rank
--- column: cause = part with the largest excess
+-- column: cause = part with the largest excess; none: it has none
 -- column: excessMs = that excess per step
 -- column: gpuMs = GPU busy with other than NCCL
 -- column: cpuMs = computing
@@ -29,7 +29,7 @@ WITH r AS (
 ), x AS (
 	SELECT *, greatest(gpuMs, cpuMs, fileMs, networkMs, lockMs, runnableMs, sleepMs, otherMs) AS excessMs FROM d
 )
-SELECT "rank", CASE excessMs WHEN gpuMs THEN 'GPU' WHEN fileMs THEN 'files' WHEN networkMs THEN 'network' WHEN lockMs THEN 'locks, GIL'
+SELECT "rank", CASE CASE WHEN excessMs > 0 THEN excessMs ELSE -1 END WHEN -1 THEN 'none' WHEN gpuMs THEN 'GPU' WHEN fileMs THEN 'files' WHEN networkMs THEN 'network' WHEN lockMs THEN 'locks, GIL'
 		WHEN runnableMs THEN 'waiting for a CPU' WHEN sleepMs THEN 'sleeping' WHEN cpuMs THEN 'computing' ELSE 'other waits' END AS cause,
 	excessMs, gpuMs, cpuMs, fileMs, networkMs, lockMs, runnableMs, sleepMs, otherMs
 FROM x

@@ -53,6 +53,39 @@ is "$(ask steps -d all --run after -f csv --top 3 | wc -l)" 4 '--top limits the 
 make all missing 16 40 missing 3 >/dev/null
 is "$(first data missing -d all --run missing)" 1 'a rank that is missing is named'
 
+# ---- a rank that is missing: of a node of four, no fault is on it ----
+rank=$(make holes late1 16 40 late 1 4)
+for node in 0 1 2 3; do
+	[ "$node" = $((rank / 4)) ] || lost=$node
+done
+whole=$(first straggler rankSeconds -d holes --run late1)
+rm -r holes/*/run=late1/node=n"$lost" holes/_nodes/run=late1/node=n"$lost".json
+is "$(first straggler rank -d holes --run late1)" "$rank" 'a node that is missing leaves the late rank the first'
+check 'a node that is missing makes waits shorter by what it waited at most' awk -v a="$(first straggler rankSeconds -d holes --run late1)" -v b="$whole" 'BEGIN { exit !(a <= b && a > 0.5 * b) }'
+is "$(ask mismatch -f csv -d holes --run late1 | wc -l)" 1 'ranks that are missing are no mismatch'
+
+# ---- rows changed by hand ----
+edit() { # DATASET TABLE RUN SELECT: of the table t
+	for file in "$1/$2/run=$3"/*/part-0.parquet; do
+		duckdb -init /dev/null -bail -c "COPY (WITH t AS (SELECT * FROM read_parquet('$file', hive_partitioning = false)) $4) TO 'edited' (FORMAT parquet); " >/dev/null && mv edited "$file"
+	done
+}
+make hand base 16 40 none 1 >/dev/null
+make hand run 16 40 none 1 >/dev/null
+edit hand SL_KERNELS run "SELECT * REPLACE (CASE name WHEN 'gemm0' THEN 'gemm_new' ELSE name END AS name, CASE name WHEN 'gemm0' THEN 3 * ns WHEN 'gemm1' THEN 2 * ns ELSE ns END AS ns, CASE name WHEN 'gemm1' THEN 10 * n ELSE n END AS n) FROM t"
+is "$(ask changed -f json -d hand --run run --base base | "$PY" -c 'import json, sys
+print([(r["name"], r["change"]) for r in json.load(sys.stdin) if r["kind"] == "kernel"][:3])')" "[('gemm_new', 'new'), ('gemm0', 'gone'), ('gemm1', 'more')]" 'changed names kernels that are new, gone, called more often'
+edit hand SL_STEPS run 'SELECT * REPLACE (fileNs + 50000000 AS fileNs) FROM t'
+is "$(ask changed -f json -d hand --run run --base base | "$PY" -c 'import json, sys
+print([(r["name"], r["change"]) for r in json.load(sys.stdin) if r["kind"] == "step"][0])')" "('files', 'slower')" 'changed names the part of the steps that became longer'
+edit hand SL_RANKS run "SELECT * REPLACE (CAST(11 AS BIGINT) AS lost, CASE WHEN \"rank\" < 8 THEN 'a' ELSE 'b' END AS report) FROM t"
+is "$(first data lost -d hand --run run)" 22 'losses of a report with eight ranks count once'
+edit hand SL_FILES run "SELECT CAST(f.\"rank\" AS BIGINT) AS \"rank\", CAST(m AS BIGINT) AS minute, '/fast' AS mount, '/fast/one' AS path, 'read' AS op, CAST(1 AS BIGINT) AS n, CAST(1 AS BIGINT) AS bytes,
+	CAST(f.ns AS BIGINT) AS ns, CAST(f.ns AS BIGINT) AS maxNs FROM (VALUES (1, 1000000000, 10), (2, 2000000000, 1)) AS f(\"rank\", ns, minutes), range(10) AS r(m) WHERE m < f.minutes"
+is "$(first files slowestRank -d hand --run run)" 1 'files names the rank with most time, not the one with the longest minute'
+edit hand SL_COLLECTIVES run 'SELECT * FROM t WHERE NOT ("rank" = 5 AND seq = 7)'
+is "$(first mismatch lacks -d hand --run run) $(first mismatch seq -d hand --run run)" '5 7' 'mismatch names the rank that did not reach a collective'
+
 # ---- the same by plain SQLite ----
 make two before 16 40 none 1 2 >/dev/null
 for run in "after gpu 2" "lack missing 3"; do

@@ -49,13 +49,14 @@ static void manifest_is_a_row_of_each_table(void **state)
 	put_manifest(
 		"one", "a",
 		"{\"job\": \"77\", \"start\": 10, \"end\": 20, \"lost\": 3, \"synchronized\": 1, "
-		"\"maxErrorNs\": 500, \"version\": \"0.1\", \"ranks\": [{\"rank\": 5, "
+		"\"maxErrorNs\": 500, \"unnamed\": 2, \"version\": \"0.1\", \"ranks\": [{\"rank\": "
+		"5, "
 		"\"restart\": 1, \"worldSize\": 8, \"host\": \"g0\", \"complete\": 1, \"lost\": "
 		"2, \"steps\": 4, \"collectives\": 6, \"gpu\": \"H100\", \"report\": "
 		"\"r.sqlite\", \"version\": \"0.1\", \"ncclRank\": 7, \"source\": \"RANK\"}], "
 		"\"files\": [{\"table\": \"SL_STEPS\", \"rows\": 4, \"bytes\": 99}]}");
 	read_run(NULL);
-	assert_rows(db, "SELECT * FROM manifest", "one a 77 10 20 3 1 500 0.1\n");
+	assert_rows(db, "SELECT * FROM manifest", "one a 77 10 20 3 1 500 0.1 2\n");
 	assert_rows(db, "SELECT * FROM rank", "one a 5 1 8 g0 1 2 4 6 H100 r.sqlite 0.1 7 RANK\n");
 	assert_rows(db, "SELECT * FROM file", "one a SL_STEPS 4 99\n");
 	assert_bad("");
