@@ -68,14 +68,21 @@ static const char *condition(const struct ask *a, const struct dataset_table *t)
 	return a->older->restarts && has_column(t, "restart") ? a->older->restarts : a->older->sql;
 }
 
+/* Does the script ask one run alone? Views for people have all. */
+static bool is_of_one_run(const struct ask *a)
+{
+	return a->sql && a->run && dataset_word(a->run) && !a->base && !a->all_views;
+}
+
 static void put_view(FILE *out, const struct ask *a, const struct dataset_table *t)
 {
 	const char *where = condition(a, t);
 	char path[4200];
 
 	if (strcmp(a->engine, "duckdb") == 0) {
-		snprintf(path, sizeof(path), "%s/%s/run=*/node=*/part-0.parquet", a->folder,
-			 t->name);
+		/* All files of a view are opened before the engine looks at a condition. */
+		snprintf(path, sizeof(path), "%s/%s/run=%s/node=*/part-0.parquet", a->folder,
+			 t->name, is_of_one_run(a) ? a->run : "*");
 		fprintf(out, "CREATE TEMP VIEW %s AS SELECT * FROM read_parquet(", t->name);
 		put_quoted(out, a, path);
 		fprintf(out,

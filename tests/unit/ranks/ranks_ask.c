@@ -30,9 +30,28 @@ static void view_is_made_of_the_tables_that_are_named(void **state)
 	ask(&a);
 	assert_string_equal(
 		script, "CREATE TEMP VIEW SL_LOST AS SELECT * FROM "
-			"read_parquet('/ds/SL_LOST/run=*/node=*/part-0.parquet', "
+			"read_parquet('/ds/SL_LOST/run=one/node=*/part-0.parquet', "
 			"hive_partitioning = true, hive_types_autocast = false, union_by_name = "
 			"true);\nSELECT n FROM SL_LOST");
+}
+
+/* A comparison needs both runs; views for people have all; what is no name of a run is no folder. */
+static void files_of_other_runs_are_opened_where_they_are_asked_for(void **state)
+{
+	struct ask a = {
+		.folder = "/ds", .sql = "SL_LOST", .run = "one", .base = "two", .engine = "duckdb"};
+
+	(void)state;
+	ask(&a);
+	assert_non_null(strstr(script, "/SL_LOST/run=*/"));
+	a.base = NULL;
+	a.all_views = true;
+	ask(&a);
+	assert_non_null(strstr(script, "/SL_LOST/run=*/"));
+	a.all_views = false;
+	a.run = "../one";
+	ask(&a);
+	assert_non_null(strstr(script, "/SL_LOST/run=*/"));
 }
 
 /* SL_CLOCK is the beginning of SL_CLOCK_FIT, and no part of a word is a table. */
@@ -105,7 +124,7 @@ static void quotes_in_the_folder_are_quoted_as_the_engine_asks(void **state)
 
 	(void)state;
 	ask(&a);
-	assert_non_null(strstr(script, "'/d''s/SL_LOST/run=*"));
+	assert_non_null(strstr(script, "'/d''s/SL_LOST/run=one/"));
 	a.engine = "spark";
 	ask(&a);
 	assert_non_null(strstr(script, "(path '/d\\'s/SL_LOST', mergeSchema 'true')"));
@@ -197,6 +216,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(view_is_made_of_the_tables_that_are_named, free_script),
+		cmocka_unit_test_teardown(files_of_other_runs_are_opened_where_they_are_asked_for,
+					  free_script),
 		cmocka_unit_test_teardown(names_of_tables_are_whole_words, free_script),
 		cmocka_unit_test_teardown(views_of_all_tables_where_they_are_asked_for,
 					  free_script),
