@@ -10,7 +10,8 @@
 
 #include "collector/base/grow.h"
 
-#define MISSING 8u /* a rank that is so many steps behind is not waited for */
+#define MISSING     8u    /* a rank that is so many steps behind is not waited for */
+#define STALE_STEPS 1024u /* one that is so many behind has ended, and is not one of the ranks */
 
 /* One rank in one step. */
 struct one {
@@ -31,6 +32,17 @@ static const int64_t *own_at(const struct job_series *k, uint32_t step)
 	uint32_t back = k->last - step;
 
 	return step <= k->last && back < k->cnt ? &k->own[k->cnt - 1 - back] : NULL;
+}
+
+/* Ranks that still make steps: those far behind the newest one have ended. */
+static size_t steppers(struct job_session *const *sessions, size_t cnt, uint32_t most)
+{
+	size_t ranks = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		for (size_t k = 0; k < sessions[i]->series_cnt; k++)
+			ranks += most - sessions[i]->series[k].last < STALE_STEPS;
+	return ranks;
 }
 
 static bool is_over(const struct job_limit *l, int64_t own, int64_t median)
@@ -73,7 +85,7 @@ bool job_late_find(struct job_late *l, const struct job_limit *limit,
 	uint32_t complete, most = newest(sessions, cnt, &complete);
 	uint32_t first = most > JOB_STEPS ? most - JOB_STEPS + 1 : 1;
 	struct one *all = NULL;
-	size_t room = 0;
+	size_t room = 0, ranks = steppers(sessions, cnt, most);
 	bool found = false;
 
 	/* The ranks began anew: torchrun restarts all of them together. */
@@ -93,7 +105,8 @@ bool job_late_find(struct job_late *l, const struct job_limit *limit,
 								&sessions[i]->series[k]};
 			}
 		l->step = step;
-		if (n < 2)
+		/* Steps of a few ranks, where the others have gone on or are behind, are no comparison. */
+		if (n < 2 || 2 * n <= ranks)
 			continue;
 		qsort(all, n, sizeof(*all), by_own);
 		/* The lower median of an even number, so that one of two ranks can be late. */

@@ -174,6 +174,24 @@ static void a_step_is_compared_when_all_have_it(void **state)
 	assert_true(job_late_find(&l, &limit, all, 3, why, sizeof(why)));
 }
 
+/* Two of four have the step still, as where steps are short and files are read each second; until the others count as ended. */
+static void a_step_of_few_ranks_is_not_compared(void **state)
+{
+	const struct job_limit limit = {.medians = 1.5};
+	struct job_late l = {0};
+	char why[JOB_TEXT];
+
+	(void)state;
+	make_ranks(4, 30, 0, 30, 900000000);
+	for (size_t i = 2; i < 4; i++)
+		all[i]->series[0].last = all[i]->series[0].cnt = 5;
+	assert_false(job_late_find(&l, &limit, all, 4, why, sizeof(why)));
+	for (size_t i = 0; i < 2; i++)
+		all[i]->series[0].last += 2000;
+	l.step = 0;
+	assert_true(job_late_find(&l, &limit, all, 4, why, sizeof(why)));
+}
+
 /* ---- the folder ---- */
 
 static void files_of_others_and_what_is_no_file_do_not_count(void **state)
@@ -238,6 +256,7 @@ int main(void)
 		cmocka_unit_test(more_than_there_is_room_for),
 		cmocka_unit_test(the_late_rank_is_found_once),
 		cmocka_unit_test(a_step_is_compared_when_all_have_it),
+		cmocka_unit_test(a_step_of_few_ranks_is_not_compared),
 		cmocka_unit_test(files_of_others_and_what_is_no_file_do_not_count),
 	};
 
