@@ -106,6 +106,18 @@ export function truth(condition, what) {
 }
 export const near = (got, want, within, what = '') => truth(Math.abs(got - want) <= within, `${what}: got ${got}, want ${want} ± ${within}`);
 
+/* The pixels of a canvas: its width and rows of RGBA, from a copy, so that the page's own canvas stays as it is. */
+export const pixels = (page, selector) => page.evaluate((s) => {
+	const canvas = document.querySelector(s), copy = document.createElement('canvas');
+
+	copy.width = canvas.width;
+	copy.height = canvas.height;
+	const c = copy.getContext('2d', { willReadFrequently: true });
+
+	c.drawImage(canvas, 0, 0);
+	return { width: copy.width, data: Array.from(c.getImageData(0, 0, copy.width, copy.height).data) };
+}, selector);
+
 /* Waits until a question to the page has the answer. */
 export async function until(page, question, argument, what) {
 	await page.waitForFunction(question, argument, { timeout: PATIENCE }).catch(() => { throw new Error(`${what ?? question}: did not come true`); });

@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { equal, near, one, serve, settled, sql, test, truth, until } from './page.mjs';
+import { equal, near, one, pixels, serve, settled, sql, test, truth, until } from './page.mjs';
 
 export async function answerPages({ bin, folder, report, browser, server }) {
 	const page = await browser.open(server.address, { width: 1440, height: 900 });
@@ -83,16 +83,13 @@ export async function answerPages({ bin, folder, report, browser, server }) {
 		await page.focus('.scroll');
 		await page.keyboard.press('Shift+Comma');
 		await shown(5);
-		const red = await page.evaluate(() => {
-			const c = document.querySelector('.strip canvas'), px = c.getContext('2d').getImageData(0, 0, c.width, c.height).data, found = new Set();
+		const { width, data } = await pixels(page, '.strip canvas');
+		const marked = new Set();
 
-			for (let i = 0; i < px.length; i += 4)
-				if (px[i] === 0xb3 && px[i + 1] === 0x26 && px[i + 2] === 0x1e)
-					found.add(Math.floor((i / 4 % c.width) / c.width * 20));
-			return [...found].sort((a, b) => a - b);
-		});
-
-		equal(red, [5, 12, 19], 'marked');
+		for (let i = 0; i < data.length; i += 4)
+			if (data[i] === 0xb3 && data[i + 1] === 0x26 && data[i + 2] === 0x1e)
+				marked.add(Math.floor((i / 4 % width) / width * 20));
+		equal([...marked].sort((a, b) => a - b), [5, 12, 19], 'marked');
 	});
 
 	await test('view --at --row --span opens there', async () => {

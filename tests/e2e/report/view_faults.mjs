@@ -3,7 +3,7 @@
  * view_faults_make.py, train.sqlite of view_make.py.
  */
 import { readFileSync } from 'node:fs';
-import { equal, near, one, serve, settled, sql, test, truth, until } from './page.mjs';
+import { equal, near, one, pixels, serve, settled, sql, test, truth, until } from './page.mjs';
 
 const BEGIN = 5e9; /* of the program in odd.sqlite */
 
@@ -238,7 +238,8 @@ export async function faultPages({ bin, folder, report, browser, server }) {
 		equal([...new Set(rows.map(([ids]) => ids))].sort(), ['pid 4711', 'pid 4720', 'pid 4721'], 'rows');
 		truth(rows.every(([, a], i) => i === 0 || Math.abs(a - rows[i - 1][2]) < 1), 'without gaps');
 		await settled(train);
-		const red = await train.evaluate(() => { const c = document.querySelector('.overlay'), px = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 0; i < px.length; i += 4) n += px[i] > 150 && px[i + 1] < 80 && px[i + 3] > 100; return n; });
+		const { data } = await pixels(train, '.overlay');
+		const red = data.filter((v, i) => i % 4 === 0 && v > 150 && data[i + 1] < 80 && data[i + 3] > 100).length;
 
 		truth(red > 500, `${red} pixels`);
 		await train.keyboard.press('x');
@@ -349,16 +350,13 @@ export async function faultPages({ bin, folder, report, browser, server }) {
 		await reset(train);
 		await train.evaluate(([a, b]) => { __view.model.everyRow((r) => { r.open = r.kind !== 'gpu'; }); __view.model.changed(); __view.view.show(a - 2e7, b + 2e7); document.querySelector('.scroll').scrollTop = 0; }, [wait.start, wait.end]);
 		await settled(train);
-		const height = (t) => train.evaluate((at) => {
-			const canvas = document.querySelector('.stick canvas'), p = __view.model.placed.value.rows.find((q) => q.row.kind === 'gpu' && !q.row.open && q.row.kids.some((k) => k.kind === 'stream'));
-			const px = canvas.getContext('2d').getImageData(Math.round(__view.view.xOf(at)), p.y, 1, p.height).data;
-			let darkest = 0;
+		const { width, data } = await pixels(train, '.stick canvas');
+		const height = async (t) => {
+			const [x, y, high] = await train.evaluate((at) => { const p = __view.model.placed.value.rows.find((q) => q.row.kind === 'gpu' && !q.row.open && q.row.kids.some((k) => k.kind === 'stream')); return [Math.round(__view.view.xOf(at)), p.y, p.height]; }, t);
+			const light = Array.from({ length: high }, (_, i) => { const at = 4 * ((y + i) * width + x); return data[at] + data[at + 1] + data[at + 2]; });
 
-			for (let i = 0; i < p.height; i++)
-				if (px[4 * i] + px[4 * i + 1] + px[4 * i + 2] < px[4 * darkest] + px[4 * darkest + 1] + px[4 * darkest + 2])
-					darkest = i;
-			return darkest / p.height;
-		}, t);
+			return light.indexOf(Math.min(...light)) / high;
+		};
 
 		truth(await height(wait.start - 1e7) < 0.3, `busy: ${await height(wait.start - 1e7)}`);
 		truth(await height((wait.start + wait.end) / 2) > 0.7, `idle: ${await height((wait.start + wait.end) / 2)}`);

@@ -38,11 +38,12 @@ function fold(rows: Row[], parent: Row | null, small: Row[], order: number): voi
 		about: names.slice(0, 4).join(", ") + (names.length > 4 ? ", …" : ""), order,
 	});
 
-	for (const row of small) {
-		rows.splice(rows.indexOf(row), 1);
-		row.parent = group;
-	}
-	rows.push(group);
+	const gone = new Set(small), left = rows.filter((row) => !gone.has(row));
+
+	small.forEach((row) => { row.parent = group; });
+	rows.length = 0;
+	for (const row of [...left, group])
+		rows.push(row);
 	setLevel(group);
 }
 

@@ -87,7 +87,8 @@ export function show(t0: number, t1: number): void {
 
 /* With room on both sides, so that the edges are seen. */
 export function showWithin(t0: number, t1: number): void {
-	const room = Math.max(t1 - t0, 1) * 0.15;
+	/* An instant is seen among its neighbours. */
+	const room = t1 - t0 > 1 ? (t1 - t0) * 0.15 : 1000;
 
 	show(t0 - room, t1 + room);
 }
