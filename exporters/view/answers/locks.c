@@ -1,4 +1,4 @@
-/* locks.c - /v1/locks: the objects that threads wait for most, with each wait: who waited, and who had the object then. */
+/* locks.c - /v1/locks: the objects that threads wait for most, with each wait, its thread and the owner of the object then. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -94,7 +94,7 @@ function lockRow(source: number, l: LocksJson["locks"][0], group: m.Row, order: 
 	return row;
 }
 
-/* A row for each object that threads wait for most: above who has it, below who waits. */
+/* A row for each object that threads wait for most: above its owner, below the threads that wait. */
 export async function readLocks(source: number): Promise<void> {
 	const json = await get<LocksJson>("locks", { r: source }).catch(() => null);
 
