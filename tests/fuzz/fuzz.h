@@ -23,7 +23,7 @@ extern const struct fuzz_target fuzz_decode, fuzz_rings, fuzz_control, fuzz_jit,
 	fuzz_dwarf, fuzz_demangle, fuzz_options, fuzz_json, fuzz_view_message, fuzz_view_sql,
 	fuzz_view_tiles, fuzz_view_guard, fuzz_view_http, fuzz_view_side, fuzz_view_extent,
 	fuzz_view_file, fuzz_job, fuzz_manifest, fuzz_parquet, fuzz_names, fuzz_saved, fuzz_journal,
-	fuzz_notes, fuzz_nsys_file, fuzz_nsys_records;
+	fuzz_notes, fuzz_nsys_file, fuzz_nsys_records, fuzz_mcp;
 
 /* A scratch folder of this process, gone when it ends well. */
 const char *fuzz_dir(void);
