@@ -223,7 +223,8 @@ r.samples(MAIN, 82, 105, 115, "libtrace-cuda.so", "libcupti.so.13", "libcuda.so.
 r.samples(MAIN, 82, 115, 120, "libcuda.so.1")
 r.done()
 
-# Thread 101 waits for the GIL, four times 5 ms, while thread 102 runs; the main thread waits for 101. Thread 103 waited for a CPU first.
+# Thread 101 waits for the GIL, four times 5 ms, while thread 102 runs; the main thread waits for 101. Thread 103 waited for a CPU first;
+# it works for the main thread until 31, which would else come to its end at 30 without 102's work.
 r = Report("gil", 50)
 r.runs(MAIN, 0, 1)
 r.call(MAIN, "sem_wait", 92, 1, 41)

@@ -43,8 +43,8 @@ g.py:81 remove 20.0..20.0 bad
 g.py:82 remove 10.0..10.0 bad' 'what records the program cannot be won'
 is "$("$BIN" why -f json tracer.sqlite | "$PY" -c 'import json, sys
 print(sum(p["ns"] for p in json.load(sys.stdin)["partition"] if p["reason"] == "TRACER"))')" 40000000 'what records the program has a reason of its own'
-is "$(gains gil.sqlite)" 'g.py:91 remove 20.0..20.0 bad
-g.py:90 remove 20.0..20.0 bad' 'a wait for the GIL: what the thread that runs does'
+is "$(gains gil.sqlite)" 'g.py:91 remove 19.0..19.0 bad
+g.py:90 remove 19.0..19.0 bad' 'a wait for the GIL: what the thread that runs does, but for what thread 103 does until 31'
 is "$("$BIN" why -f json --thread 103 gil.sqlite | "$PY" -c 'import json, sys
 print(*["%s %.0f" % (p["reason"], p["ns"] / 1e6) for p in json.load(sys.stdin)["partition"][:3]])')" 'UNKNOWN 20 BLOCKED 19 NO_CPU 10' \
 	'a new thread waits for its first CPU'
