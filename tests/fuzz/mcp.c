@@ -36,13 +36,49 @@ static void init(void)
 		abort();
 }
 
+/* A call that is JSON whatever the input is: a tool, and its arguments as texts or numbers out of it. malloc'd */
+static char *call_of(const uint8_t *data, size_t len)
+{
+	struct writer w = {0};
+	const struct mcp_tool *t = &mcp_tools[data[0] % 9];
+
+	json_open(&w, NULL, '{');
+	json_text(&w, "jsonrpc", "2.0");
+	json_int(&w, "id", data[1]);
+	json_text(&w, "method", "tools/call");
+	json_open(&w, "params", '{');
+	json_text(&w, "name", t->name);
+	json_open(&w, "arguments", '{');
+	for (size_t i = 0, at = 2; i < MCP_ARGS && t->args[i].name && at + 1 < len; i++) {
+		size_t part = data[at] % 40u;
+
+		at++;
+		part = part < len - at ? part : len - at;
+		if (t->args[i].type == MCP_NUMBER)
+			json_int(&w, t->args[i].name, data[at] * 97);
+		else if (strstr("report base", t->args[i].name) && data[at] % 4)
+			json_text(&w, t->args[i].name,
+				  data[at] % 4 > 1 ? "r.sqlite" : "r.sqlite,./r.sqlite");
+		else
+			json_bytes(&w, t->args[i].name, (const char *)data + at, part);
+		at += part;
+	}
+	json_close(&w, '}');
+	json_close(&w, '}');
+	json_close(&w, '}');
+	writer_add(&w, "", 1);
+	return w.data;
+}
+
 static void run(const uint8_t *data, size_t len)
 {
-	char *text;
+	char *text, *made;
 
 	given = data;
 	given_len = len;
-	text = mcp_answer(&mcp, (const char *)data, len);
+	made = len > 2 && *data != '{' ? call_of(data, len) : NULL;
+	text = mcp_answer(&mcp, made ? made : (const char *)data, made ? strlen(made) : len);
+	free(made);
 	if (text && (*text != '{' || strchr(text, '\n')))
 		abort(); /* an answer is a line */
 	free(text);
@@ -71,6 +107,13 @@ static size_t seed(unsigned i, uint8_t to[FUZZ_SEED_MAX])
 		CALL("source", "{\"report\":\"r.sqlite\",\"place\":\"r.sqlite:1\"}"),
 		CALL("sql", "{\"report\":\"r.sqlite\",\"statement\":\"SELECT 1\"}"),
 		CALL("record", "{\"command\":[\"true\"],\"name\":\"n\",\"seconds\":1}"),
+		/* Of call_of(). */
+		"\1a\10r.sqlite\1\1",
+		"\2a\1\1\5gpu:0\10{\"a\": 1}",
+		"\3a\1\1\10gpu_gaps{\"findings\":[{\"rule\":\"x\"}],\"rules\":[]}",
+		"\4a\1\1\10osrt_sum\61s-2s{\"rows\":[],\"next\":\"x\"}",
+		"\6a\1\1\12r.sqlite:1{\"partition\":[{\"line\":1}]}",
+		"\7a\1\1\10SELECT 1[]",
 		NULL,
 	};
 
