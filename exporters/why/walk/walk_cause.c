@@ -266,8 +266,7 @@ struct why_cause walk_cause_of_wait(struct walk *w, const struct why_thread *t, 
 	uint32_t reason = cause.reason;
 
 	if (is_open(t, time))
-		walk_add_open(w, &cause,
-			      walk_open_wait(w->m, (uint32_t)(t - w->m->threads), time));
+		walk_add_open(w, &cause, walk_open_wait(w->m, (uint32_t)(t - w->m->threads), time));
 	if (cause.reason != reason)
 		*sure = SURE;
 	return cause;

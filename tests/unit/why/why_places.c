@@ -97,7 +97,8 @@ STACK(function_of_pythons_perf_map, "py::work:/me/a.py [JIT]", "work in a.py (ow
 STACK(import_of_python, "f <frozen importlib._bootstrap>:1; g /me/a.py:3", "a.py:3 in g (own)",
       PLACE_IMPORT | PLACE_SCRIPT)
 STACK(own_module_that_an_import_runs,
-      "f /me/b.py:9; g <frozen importlib._bootstrap>:1; h /me/a.py:3", "b.py:9 in f (own)", PLACE_SCRIPT)
+      "f /me/b.py:9; g <frozen importlib._bootstrap>:1; h /me/a.py:3", "b.py:9 in f (own)",
+      PLACE_SCRIPT)
 STACK(library_that_an_import_runs,
       "f /usr/lib/python3/json/decoder.py:9; g <frozen importlib._bootstrap>:1; h /me/a.py:3",
       "a.py:3 in h (own)", PLACE_IMPORT | PLACE_SCRIPT)
