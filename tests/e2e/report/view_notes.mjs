@@ -160,6 +160,8 @@ export async function notePages({ bin, folder, browser }) {
 			await server.end();
 			await note(p, 'nobody there');
 			await p.getByText('kept in this browser').waitFor();
+			/* Here: the page that finds the server again forgets it once it is saved. */
+			truth(await p.evaluate(() => JSON.stringify(localStorage)).then((all) => all.includes('nobody there')), 'the browser has kept it');
 			await p.close();
 		});
 		await using(async (_, server) => {
@@ -167,7 +169,6 @@ export async function notePages({ bin, folder, browser }) {
 
 			await p.goto(server.address + '&test');
 			equal(new URL(server.address).port, port, 'what a browser keeps is of one port');
-			truth(await p.evaluate(() => JSON.stringify(localStorage)).then((all) => all.includes('nobody there')), 'the browser has kept it');
 			await until(p, () => window.__view?.model.marks.value.some((k) => k.text === 'nobody there'), null, 'the note');
 			await saved(p, (n) => n.marks.some((k) => k.text === 'nobody there'));
 			await p.close();
