@@ -12,7 +12,7 @@ const page = await browser.open(server.address);
 const ranks = ['rank 0, g070: ranks', 'rank 1, g071: ranks', 'rank 2, g070: ranks'];
 
 /* What stands on the screen, from above. */
-const shown = (kind, what) => page.evaluate(([k, w]) => __view.model.placed.value.rows.map((p) => p.row).filter((r) => r.kind === k).map((r) => r[w]), [kind, what]);
+const shown = (kind, what) => page.evaluate(([k, w]) => __view.model.placed.value.rows.map((p) => p.row).filter((r) => r.kind === k || (k === 'process' && r.joined)).map((r) => r[w]), [kind, what]);
 
 await test('processes stand in the order of ranks, with rank and host', async () => equal(await shown('process', 'name'), ranks));
 await test('GPUs stand in the order of ranks, with rank and host', async () => equal((await shown('gpu', 'about')).map((text) => text.replace(/ pid .*/, '')), ranks));

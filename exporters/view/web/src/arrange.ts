@@ -52,9 +52,11 @@ function fold(rows: Row[], parent: Row | null, small: Row[], order: number): voi
 /* Within a process: its own calls, threads that work, threads that are idle, the tracer's rows, child processes. */
 const LATE: Record<string, number> = { thread: 1e8, counter: 3e8, overhead: 4e8, marks: 4e8 };
 
+const GPUS = 4096; /* more than a rank has */
+
 function orderTop(row: Row, i: number): number {
 	if (row.kind === "gpu")
-		return (row.kids.some((k) => k.kind === "stream" && k.events > 0 || k.counter) || row.key.startsWith("gpu/") ? GPU : QUIET_GPU) + i;
+		return Math.max(0, row.rank) * GPUS + (row.kids.some((k) => k.kind === "stream" && k.events > 0 || k.counter) || row.key.startsWith("gpu/") ? GPU : QUIET_GPU) + i;
 	if (row.kind === "locks")
 		return row.order;
 	return (row.kind === "machine" ? MACHINE : row.kind === "files" ? FILES : PROCESS) + i;
@@ -62,7 +64,8 @@ function orderTop(row: Row, i: number): number {
 
 function sort(rows: Row[], parent: Row | null, all: number): void {
 	const weights = new Map(rows.map((r) => [r, weightOf(r)]));
-	const processes = rows.filter(isProcess).sort((a, b) => weights.get(b)! - weights.get(a)!);
+	/* Ranks in their order, other processes by activity. */
+	const processes = rows.filter(isProcess).sort((a, b) => a.rank >= 0 && b.rank >= 0 ? a.rank - b.rank : weights.get(b)! - weights.get(a)!);
 	const most = Math.max(0, ...rows.filter((r) => r.kind === "thread" && !r.joined).map((r) => weights.get(r)!));
 	const isTop = !parent || parent.kind === "report";
 

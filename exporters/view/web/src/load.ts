@@ -39,7 +39,7 @@ const fullName = (json: RowJson): string => json.kind === "gpu" ? json.name.repl
 function make(json: RowJson, source: number, parent: Row | null): Row {
 	return {
 		key: json.key, id: json.id, source, parent, home: parent, kids: [], level: parent ? parent.level + 1 : 1, kind: json.kind, name: nameOf(json), full: fullName(json), about: about(json),
-		ids: idsOf(json), pid: json.pid ?? -1, given: false, joined: false, span: json.span ?? null,
+		ids: idsOf(json), rank: json.rank ?? -1, pid: json.pid ?? -1, given: false, joined: false, span: json.span ?? null,
 		lanes: json.lanes, counter: json.kind === "counter", unit: json.unit ?? "", least: json.min ?? 0, most: json.max ?? 1, events: json.events ?? 0,
 		busy: json.busy ?? 0, open: false, pinned: false, hidden: false, order: json.sort,
 	};

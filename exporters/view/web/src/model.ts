@@ -15,6 +15,7 @@ export interface Row {
 	full: string;        /* the name in full: the tree may leave parts out */
 	about: string;       /* in small letters behind the name: gives way first */
 	ids: string;         /* likewise, always in full: pid, tid, rank */
+	rank: number;        /* of a job; -1: none */
 	pid: number;         /* -1: none */
 	home: Row | null;    /* the server's parent; @parent may be a group of the page's own */
 	given: boolean;      /* the name is a person's */
@@ -35,7 +36,7 @@ export interface Row {
 
 /* A row of the page's own. */
 export const ownRow = (of: Partial<Row> & { key: string; kind: string; name: string; source: number; id: number }): Row => ({
-	parent: null, home: null, kids: [], level: 1, full: of.name, about: "", ids: "", pid: -1, given: false, joined: false, span: null, lanes: [], counter: false, unit: "", least: 0, most: 1,
+	parent: null, home: null, kids: [], level: 1, full: of.name, about: "", ids: "", rank: -1, pid: -1, given: false, joined: false, span: null, lanes: [], counter: false, unit: "", least: 0, most: 1,
 	events: 0, busy: 0, open: false, pinned: false, hidden: false, order: 0, ...of,
 });
 
