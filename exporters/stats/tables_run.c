@@ -82,8 +82,11 @@ struct made {
 /* Of a table that was asked for: as many as fill the screen, and no fewer than of one that was not. */
 static long long rows_of_terminal(void)
 {
-	long long lines = (long long)terminal_lines(stdout) - LINES_AROUND;
+	long long lines = (long long)terminal_lines(stdout);
 
+	if (!lines)
+		return 0; /* it does not say */
+	lines -= LINES_AROUND;
 	return lines > ROWS_ON_TERMINAL ? lines : ROWS_ON_TERMINAL;
 }
 

@@ -50,13 +50,18 @@ WITH p AS (
 	SELECT kind, name, sum(CASE WHEN run = :base THEN n ELSE 0 END) AS n0, sum(CASE WHEN run = :run THEN n ELSE 0 END) AS n1,
 		sum(CASE WHEN run = :base THEN ns ELSE 0 END) AS ns0, sum(CASE WHEN run = :run THEN ns ELSE 0 END) AS ns1
 	FROM e GROUP BY kind, name
+), r AS (
+	SELECT kind, name, CASE WHEN n0 = 0 THEN 'new' WHEN n1 = 0 THEN 'gone' WHEN n1 > 1.1 * n0 * scale.steps THEN 'more' WHEN n1 < 0.9 * n0 * scale.steps THEN 'fewer'
+			WHEN ns1 >= ns0 * scale.steps THEN 'slower' ELSE 'faster' END AS change,
+		n0, n1, ns0, ns1, ns1 - ns0 * scale.steps AS cost, CASE WHEN kind IN ('step', 'wait') THEN 1 ELSE 0 END AS part
+	FROM k CROSS JOIN scale
+	WHERE n0 + n1 > 0 AND ns0 + ns1 > 0
+), o AS (
+	-- Spark takes no window in ORDER BY.
+	SELECT r.*, row_number() OVER (PARTITION BY part ORDER BY abs(cost) DESC, kind, name) AS place FROM r
 )
-SELECT kind, name, CASE WHEN n0 = 0 THEN 'new' WHEN n1 = 0 THEN 'gone' WHEN n1 > 1.1 * n0 * scale.steps THEN 'more' WHEN n1 < 0.9 * n0 * scale.steps THEN 'fewer'
-		WHEN ns1 >= ns0 * scale.steps THEN 'slower' ELSE 'faster' END AS change,
-	n0 AS beforeN, n1 AS afterN, CASE WHEN n0 > 0 THEN ns0 * 1e-3 / n0 END AS beforeUs, CASE WHEN n1 > 0 THEN ns1 * 1e-3 / n1 END AS afterUs,
-	(ns1 - ns0 * scale.steps) / 1e9 AS costS
-FROM k CROSS JOIN scale
-WHERE n0 + n1 > 0 AND ns0 + ns1 > 0
-ORDER BY row_number() OVER (PARTITION BY CASE WHEN kind IN ('step', 'wait') THEN 1 ELSE 0 END ORDER BY abs(ns1 - ns0 * scale.steps) DESC, kind, name),
-	CASE WHEN kind IN ('step', 'wait') THEN 1 ELSE 0 END
+SELECT kind, name, change, n0 AS beforeN, n1 AS afterN, CASE WHEN n0 > 0 THEN ns0 * 1e-3 / n0 END AS beforeUs,
+	CASE WHEN n1 > 0 THEN ns1 * 1e-3 / n1 END AS afterUs, cost / 1e9 AS costS
+FROM o
+ORDER BY place, part
 LIMIT :top;

@@ -141,8 +141,8 @@ sqlite3 long.sqlite "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);
 	INSERT INTO StringIds SELECT i, printf('f%02d', i) FROM i;
 	INSERT INTO OSRT_API SELECT 0, 1000 * id, 27, 1, id, 0 FROM StringIds"
 on_terminal() { "$PY" -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$BIN" stats "$@" </dev/null | tr -d '\r'; }
-is "$(on_terminal -q long.sqlite | grep -c ' f[0-9][0-9]$'),$(on_terminal -q long.sqlite | grep -c '^ … 37 more (-r osrt_sum)$')" 20,1 'stats on a terminal prints the top 20 rows'
-is "$(on_terminal -q -r osrt_sum long.sqlite | grep -c ' f[0-9][0-9]$')" 57 'stats -r on a terminal prints all rows'
+is "$(on_terminal -q long.sqlite | grep -c ' f[0-9][0-9]$'),$(on_terminal -q long.sqlite | grep -c '^ … 37 more rows (-r osrt_sum --all)$')" 20,1 'stats on a terminal prints the top 20 rows'
+is "$(on_terminal -q -r osrt_sum long.sqlite | grep -c ' f[0-9][0-9]$')" 57 'stats -r on a terminal that has no size prints all rows'
 is "$(st -q long.sqlite | grep -c ' f[0-9][0-9]$')" 57 'stats into a pipe prints all rows'
 "$BIN" stats -q -r osrt_trace random.sqlite 2>head.err | head -n 1 >/dev/null
 is "$(cat head.err)" '' 'a reader that has enough ends it quietly'
