@@ -25,7 +25,7 @@ call = {(r['globalTid'] >> 24, r['correlationId']): r for r in runtime}
 
 
 def rule(spec):
-    run = subprocess.run([sightline, 'analyze', '-q', '-f', 'json', '-r', spec, path], capture_output=True, text=True)
+    run = subprocess.run([sightline, 'analyze', '-q', '-f', 'json', '--limit=0', '--max-bytes=0', '-r', spec, path], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     doc = json.loads(run.stdout)
     return [list(r.values()) for f in doc['findings'] for r in f['evidence']], doc

@@ -68,7 +68,7 @@ static inline const char *value_of(const char *json, const char *path)
 
 static inline void put_json(FILE *out)
 {
-	why_put_json(out, &test.y, "r \"x\".sqlite");
+	why_put_json(out, &test.y, "r \"x\".sqlite", NULL);
 }
 
 /*
