@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exporters/text/cell.h"
+#include "exporters/text/terminal.h"
 #include "exporters/text/view_line.h"
 #include "exporters/why/why_out.h"
 
@@ -395,7 +396,7 @@ static void put_reasons(FILE *out, const struct why *y, int64_t wall)
 	}
 }
 
-void why_put_text(FILE *out, const struct why *y, const char *report, bool is_brief)
+static void put_text(FILE *out, const struct why *y, const char *report, bool is_brief)
 {
 	int64_t wall = y->ns;
 
@@ -414,4 +415,20 @@ void why_put_text(FILE *out, const struct why *y, const char *report, bool is_br
 	put_steps(out, y);
 	why_put_gpus(out, y);
 	why_put_notes(out, y);
+}
+
+void why_put_text(FILE *out, const struct why *y, const char *report, bool is_brief)
+{
+	size_t columns = terminal_columns(out), len;
+	char *text = NULL;
+	FILE *memory = columns ? open_memstream(&text, &len) : NULL;
+
+	if (!memory) {
+		put_text(out, y, report, is_brief);
+		return;
+	}
+	put_text(memory, y, report, is_brief);
+	if (fclose(memory) == 0)
+		text_put_fitted(out, text, columns);
+	free(text);
 }

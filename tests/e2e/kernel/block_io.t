@@ -70,7 +70,7 @@ check 'block_io_sum has the count and the bytes of the reads' grep -q ",$reads,$
 check 'block_io_sum:thread has the thread of the reads' grep -q ",$name,read,python3" table.csv || diag <table.csv
 
 # Each of the reads waits for one request, which begins before and ends after the wait, but where it did not wait at all.
-"$BIN" why -f json "$R" >why.json
+"$BIN" why -f json --limit=0 --max-bytes=0 "$R" >why.json
 check 'why: the wait is the device'"'"'s' "$PY" -c '
 import json, sys
 p = [p for p in json.load(open("why.json"))["partition"] if p["reason"] == "FILE" and (p["object"] or "") == sys.argv[1] and p["device"]]

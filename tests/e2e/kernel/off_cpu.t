@@ -168,7 +168,7 @@ kill $T
 wait $T 2>/dev/null
 
 # ---- asked for wrongly, not at all, and without rights ----
-for bad in fast -1 10us ''; do
+for bad in fast -1 10parsecs ''; do
 	"$BIN" profile --off-cpu-threshold=$bad -o bad true 2>err
 	is $? 2 "--off-cpu-threshold=$bad is refused"
 done

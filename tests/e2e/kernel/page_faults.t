@@ -95,7 +95,7 @@ line=$(grep -n TOUCH faults.c | cut -d: -f1)
 is "$(q "$R" "SELECT count(*) FROM SL_PAGE_FAULTS p JOIN SL_STACKS s ON s.id = p.stackId AND depth = 0 JOIN SL_FRAMES f ON f.id = s.frameId
 	JOIN StringIds n ON n.id = p.pathId WHERE n.value = '$W/data.bin' AND line BETWEEN $line - 1 AND $line")" "$here" 'at the line that touches it' ||
 	q "$R" "SELECT depth, (SELECT value FROM StringIds WHERE id = symbol), line, count(*) FROM SL_PAGE_FAULTS p JOIN SL_STACKS s ON s.id = p.stackId JOIN SL_FRAMES f ON f.id = s.frameId GROUP BY 1, 2, 3" | diag
-"$BIN" why -f json "$R" >why.json
+"$BIN" why -f json --limit=0 --max-bytes=0 "$R" >why.json
 check 'why: waiting for a page of that file at that line' "$PY" -c '
 import json
 p = [p for p in json.load(open("why.json"))["partition"] if p["reason"] == "PAGE_IN" and (p["object"] or "").endswith("/data.bin")]

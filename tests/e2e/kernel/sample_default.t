@@ -43,7 +43,7 @@ got=$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')
 # A clock of the CPU meets a thread independently of what it does: the bound is that of chance.
 check "$got samples in $ran us on CPUs" awk "BEGIN { n = $ran * 199 / 1e6; exit !($got > n - 6 * sqrt(n) - 2 && $got < n + 6 * sqrt(n) + 2) }"
 line=$(grep -n '# hot' hot.py | cut -d: -f1)
-"$BIN" why -f json "$R" >why.json
+"$BIN" why -f json --limit=0 --max-bytes=0 "$R" >why.json
 check 'why names the line that is hot' "$PY" -c '
 import json
 c = json.load(open("why.json"))["culprits"][0]

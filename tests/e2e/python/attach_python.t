@@ -202,7 +202,7 @@ END
 	is $? 0 'attach --python-sampling of a user without rights ends with status 0'
 	is "$(grep -c "Python's frames in samples need eBPF (root, or CAP_BPF and CAP_PERFMON)" theirs/err)" 1 'attach of a user without rights names what frames of Python need'
 	check 'attach of a user without rights has samples' [ "$(q theirs/theirs.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -gt 50 ]
-	is "$(has_python theirs/theirs.sqlite)" 0 "attach of a user without rights has no functions of Python"
+	check 'attach of a user without rights: functions of Python are read from outside' [ "$(has_python theirs/theirs.sqlite)" -gt 0 ]
 	# May sample every process, and read the memory of none.
 	cat >caps.sh <<'END'
 "$1" attach -p $$ -d 1 -s system-wide --cpuctxsw=none --python-sampling=true -o theirs/caps

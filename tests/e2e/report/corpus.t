@@ -57,7 +57,7 @@ try() { # COMMAND DATABASE: 2 when there is no way to try it
 	view | ui) # its index is what it leaves
 		[ -z "$HAS_VIEW" ] || "$PY" "$TOP/tests/e2e/report/view_client.py" "$BIN" look "$2" && rm -f "$2.view"
 		;;
-	why) answers "$BIN" why "$2" && answers "$BIN" why -f json "$2" >out/why.json ;;
+	why) answers "$BIN" why "$2" && answers "$BIN" why -f json --limit=0 --max-bytes=0 "$2" >out/why.json ;;
 	analyze) answers "$BIN" analyze -q -r "$rules" -f json "$2" >out/analyze.json && answers "$BIN" analyze "$2" ;;
 	export)
 		for try_type in $types; do

@@ -23,7 +23,7 @@ for e in events:
         tracks[e["pid"], e["tid"]].append(e)
 ns = lambda us: int(us * 1000)
 def partition(*args):
-    y = json.loads(subprocess.check_output([why, "why", "-f", "json", *args, *more, report]))
+    y = json.loads(subprocess.check_output([why, "why", "-f", "json", "--limit=0", "--max-bytes=0", *args, *more, report]))
     want = collections.Counter()
     for p in y["partition"]:
         want[p["reason"], p["call"], p["object"], p["place"], p["file"]] += p["ns"]

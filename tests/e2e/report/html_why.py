@@ -14,7 +14,7 @@ def why(*options):
     return subprocess.run([sightline, 'why', *options, report], check=True, capture_output=True, text=True).stdout
 
 
-answer, text, page = json.loads(why('-f', 'json')), why(), Page(path)
+answer, text, page = json.loads(why('-f', 'json', '--limit=0', '--max-bytes=0')), why(), Page(path)
 sections = [s['attrs']['id'] for s in page.all('section')]
 ns = collections.Counter()
 for part in answer['partition']:

@@ -188,7 +188,7 @@ binary = sys.argv[1]
 def same(got, want):
     assert got == want, "%r, not %r" % (got, want)
 for name in "waits.sqlite", "train.sqlite", "gpu.sqlite":
-    why = json.loads(subprocess.run([binary, "why", "-f", "json", name], stdout=subprocess.PIPE, check=True).stdout)
+    why = json.loads(subprocess.run([binary, "why", "-f", "json", "--limit=0", "--max-bytes=0", name], stdout=subprocess.PIPE, check=True).stdout)
     with Server(binary, name) as s:
         report = s.ready()
         rows = {r["id"]: r for r in report["rows"]}

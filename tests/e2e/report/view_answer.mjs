@@ -9,7 +9,7 @@ import { equal, near, one, pixels, serve, settled, sql, test, truth, until } fro
 export async function answerPages({ bin, folder, report, browser, server }) {
 	const page = await browser.open(server.address, { width: 1440, height: 900 });
 	const text = execFileSync(bin, ['why', report], { encoding: 'utf8' });
-	const json = JSON.parse(execFileSync(bin, ['why', '-f', 'json', report], { encoding: 'utf8' }));
+	const json = JSON.parse(execFileSync(bin, ['why', '-f', 'json', '--limit=0', '--max-bytes=0', report], { encoding: 'utf8' }));
 	const own = (kind) => page.evaluate((k) => __view.model.ownRows.value.filter((r) => r.kind === k).map((r) => ({ name: r.name, about: r.about, full: r.full, lane: r.lanes[0] })), kind);
 
 	await test('the first rows are where the time of the main thread and of the GPU went, then the three best findings', async () => {

@@ -17,7 +17,7 @@ for p in sorted(parts, key=lambda p: (-p["ns"], p["reason"], str(p["place"]))):
     print("%s %s %.1f" % (p["reason"], p["place"], p["ns"] / 1e6))
 print("sum %.1f of %.1f" % (y["checks"]["sum_ns"] / 1e6, y["wall"]["ns"] / 1e6))
 END
-parts() { "$BIN" why -f json "$@" | "$PY" parts.py 2>&1; }
+parts() { "$BIN" why -f json --limit=0 --max-bytes=0 "$@" | "$PY" parts.py 2>&1; }
 
 is "$(parts waits.sqlite)" "SLEEP None 34.0
 COMPUTE a.py:30 in serve 30.0
@@ -35,7 +35,7 @@ sum 160.0 of 160.0" 'each instant has one cause, which is the thread that ended 
 is "$(parts --time 50ms-80ms waits.sqlite)" "COMPUTE a.py:30 in serve 30.0
 sum 30.0 of 30.0" 'a part of the time: thread 102 computes before it sends'
 is "$(parts --thread 101 --time 0-41ms waits.sqlite | tail -1)" 'sum 41.0 of 41.0' 'another thread: its parts add up to its time'
-"$BIN" why -f json waits.sqlite >out.json
+"$BIN" why -f json --limit=0 --max-bytes=0 waits.sqlite >out.json
 check 'culprits: lines of the program, with the way to them' "$PY" -c '
 import json
 y = json.load(open("out.json"))
@@ -77,7 +77,7 @@ sqlite3 header.sqlite 'DELETE FROM SL_STACKS WHERE depth = 2' || exit 1
 is "$(parts header.sqlite | grep -c '^SLEEP x.h:9 in inlined 10.0$')" 1 'a stack of headers alone: the line of the header'
 cp waits.sqlite unsampled.sqlite
 sqlite3 unsampled.sqlite 'DROP TABLE COMPOSITE_EVENTS' || exit 1
-"$BIN" why -f json unsampled.sqlite >out.json
+"$BIN" why -f json --limit=0 --max-bytes=0 unsampled.sqlite >out.json
 check 'without samples: what computes is a culprit of each thread, without a line' "$PY" -c '
 import json
 c = [k for k in json.load(open("out.json"))["culprits"] if k["place"] is None]
@@ -91,7 +91,7 @@ sqlite3 without.sqlite 'DROP TABLE SCHED_EVENTS; DROP TABLE SL_SCHED_DETAIL; DRO
 "$BIN" why without.sqlite >text 2>err
 is "$? $(cat err)" '0 ' 'without context switches and samples: an answer'
 check 'without context switches: a note says so' grep -q 'Not recorded: context switches' text
-check 'without context switches: the parts add up to the wall time' sh -c '"$1" why -f json without.sqlite | "$2" parts.py | grep -qx "sum 160.0 of 160.0"' - "$BIN" "$PY"
+check 'without context switches: the parts add up to the wall time' sh -c '"$1" why -f json --limit=0 --max-bytes=0 without.sqlite | "$2" parts.py | grep -qx "sum 160.0 of 160.0"' - "$BIN" "$PY"
 "$BIN" why --thread 102 --time 1s-2s waits.sqlite >text 2>err
 is "$? $(grep -c 'Nothing was recorded' text)" '0 1' 'a time without events: one sentence'
 "$BIN" why --thread 103 waits.sqlite >out 2>err
@@ -134,7 +134,7 @@ thread.join()
 END
 profile lock --python-sampling=true "$PY" lock.py >log 2>&1
 if [ "$(q "$R" 'SELECT count(*) > 0 FROM SCHED_EVENTS')" = 1 ]; then
-	"$BIN" why -f json "$R" >out.json
+	"$BIN" why -f json --limit=0 --max-bytes=0 "$R" >out.json
 	# The five sleeps of 50 ms are the main thread's, but for the time in which one of the two threads had no CPU, by the report
 	# itself: after wake-ups, and where it was taken away; and 1 ms each to get from the semaphore to the lock.
 	latency=$(q "$R" "SELECT coalesce(sum(start - wakeupTime), 0) + (SELECT coalesce(sum(back - start), 0) FROM (SELECT start, threadState,

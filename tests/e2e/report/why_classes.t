@@ -46,7 +46,7 @@ END2
 gcc -O1 -g -o sem sem.c -pthread || exit 1
 profile sem ./sem 2>err
 [ "$(q "$R" 'SELECT count(*) FROM SCHED_EVENTS' 2>/dev/null)" -gt 0 ] 2>/dev/null || skip_all 'no context switches here'
-"$BIN" why -f json "$R" >why.json
+"$BIN" why -f json --limit=0 --max-bytes=0 "$R" >why.json
 check 'semaphores: one that is a lock, one that signals' "$PY" -c '
 import json
 chains = [(c["reason"], c["place"]) for k in json.load(open("why.json"))["culprits"] for c in k["most"]["chain"]]
@@ -64,7 +64,7 @@ if [ -z "$old" ]; then
 	skip 'time.sleep() is named as the wait' 'no CPython 3.8 to 3.10'
 else
 	profile nap "$old" nap.py 2>err
-	"$BIN" why -f json "$R" >why.json
+	"$BIN" why -f json --limit=0 --max-bytes=0 "$R" >why.json
 	check "time.sleep() of $old sleeps" "$PY" -c '
 import json
 p = [p for p in json.load(open("why.json"))["partition"] if (p["place"] or "").startswith("nap.py:2 ") and p["call"]]

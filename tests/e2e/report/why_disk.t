@@ -6,7 +6,7 @@
 command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 sqlite3 disks.sqlite <"$TOP/collector/schema.sql" && sqlite3 disks.sqlite <"$TOP/tests/golden/why/disks.sql" || exit 1
 
-parts() { "$BIN" why -f json "$1" | "$PY" -c '
+parts() { "$BIN" why -f json --limit=0 --max-bytes=0 "$1" | "$PY" -c '
 import json, sys
 d = json.load(sys.stdin)
 assert sum(p["ns"] for p in d["partition"]) == d["wall"]["ns"]

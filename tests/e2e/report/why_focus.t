@@ -5,7 +5,7 @@
 command -v sqlite3 >/dev/null || skip_all 'sqlite3 is not installed (package sqlite3)'
 [ -x "$PY" ] || skip_all 'python3 is not installed (package python3)'
 sqlite3 steps.sqlite <"$TOP/collector/schema.sql" && sqlite3 steps.sqlite <"$TOP/tests/golden/why/steps.sql" || exit 1
-json() { "$BIN" why -f json "$@" >out.json; }
+json() { "$BIN" why -f json --limit=0 --max-bytes=0 "$@" >out.json; }
 # "REASON PLACE MS" of each part, the longest first, and of what is looked at.
 cat >parts.py <<'END'
 import json
@@ -50,7 +50,7 @@ check 'text: steps, the slow ones, what they do more' sh -c 'grep -qx "20 steps 
 	grep -qx "  *+ *10 ms  sleeping at a.py:2 in f, clock_nanosleep" text'
 "$BIN" why steps.sqlite >text
 is "$(sed -n 2p text)" '20 steps step #: median 10 ms (10 ms .. 20 ms); --step looks at them alone' 'text: steps that were not asked for'
-check 'JSON: steps that were not asked for' sh -c '"$1" why -f json steps.sqlite | "$2" -c "
+check 'JSON: steps that were not asked for' sh -c '"$1" why -f json --limit=0 --max-bytes=0 steps.sqlite | "$2" -c "
 import json, sys
 y = json.load(sys.stdin)
 assert y[\"steps\"] == {\"count\": 20, \"median_ns\": 10000000, \"min_ns\": 10000000, \"max_ns\": 20000000, \"name\": \"step #\"}, y[\"steps\"]

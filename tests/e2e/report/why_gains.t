@@ -16,7 +16,7 @@ for g in y["gains"]:
     print("%s %s %.1f..%.1f %s" % ((g["place"] or "-").split()[0], g["action"], g["lower_ns"] / 1e6, g["upper_ns"] / 1e6,
           "up to" if g["up_to"] else g["severity"]))
 END
-gains() { "$BIN" why -f json "$@" | "$PY" gains.py 2>&1; }
+gains() { "$BIN" why -f json --limit=0 --max-bytes=0 "$@" | "$PY" gains.py 2>&1; }
 
 # a.py:50: the child's 34 ms and its own 2, 10 of sleep, 10 in the kernel. :30: from its first sample on. :1: the threads begin
 # 3 ms earlier, and 10 at the end; 10 without a CPU. :20: thread 102 would be as late as before.
@@ -41,11 +41,11 @@ is "$(gains launches.sqlite | head -1)" 'g.py:70 batch 26.4..37.0 bad' 'many lau
 is "$(gains tracer.sqlite)" 'g.py:80 remove 50.0..50.0 bad
 g.py:81 remove 20.0..20.0 bad
 g.py:82 remove 10.0..10.0 bad' 'what records the program cannot be won'
-is "$("$BIN" why -f json tracer.sqlite | "$PY" -c 'import json, sys
+is "$("$BIN" why -f json --limit=0 --max-bytes=0 tracer.sqlite | "$PY" -c 'import json, sys
 print(sum(p["ns"] for p in json.load(sys.stdin)["partition"] if p["reason"] == "TRACER"))')" 40000000 'what records the program has a reason of its own'
 is "$(gains gil.sqlite)" 'g.py:91 remove 19.0..19.0 bad
 g.py:90 remove 19.0..19.0 bad' 'a wait for the GIL: what the thread that runs does, but for what thread 103 does until 31'
-is "$("$BIN" why -f json --thread 103 gil.sqlite | "$PY" -c 'import json, sys
+is "$("$BIN" why -f json --limit=0 --max-bytes=0 --thread 103 gil.sqlite | "$PY" -c 'import json, sys
 print(*["%s %.0f" % (p["reason"], p["ns"] / 1e6) for p in json.load(sys.stdin)["partition"][:3]])')" 'UNKNOWN 20 BLOCKED 19 NO_CPU 10' \
 	'a new thread waits for its first CPU'
 is "$(gains imports.sqlite)" 'g.py:95 remove 18.0..18.0 bad
@@ -70,7 +70,7 @@ done
 is "$(gains last.sqlite | head -1)" 'g.py:120 remove 50.0..50.0 bad' 'the end of a process ends its threads, wherever they are'
 # Not recorded, it takes 2 ms a launch, 41.5 to the last kernel, and 8.5. All launched at once: 30 and 8.5; .45 of the time: after .9.
 is "$(gains recorded.sqlite | head -1)" 'g.py:130 batch 10.6..11.5 bad' 'what records the program does not hide what the GPU takes'
-is "$("$BIN" why -f json far.sqlite | "$PY" -c 'import json, sys
+is "$("$BIN" why -f json --limit=0 --max-bytes=0 far.sqlite | "$PY" -c 'import json, sys
 print(*sorted("%s %.0f" % (p["reason"], p["ns"] / 1e6) for p in json.load(sys.stdin)["partition"]))')" 'NO_CPU 40 TRACER 20' \
 	'a sample before stands for a time that has none after'
 "$BIN" why lock.sqlite >text

@@ -14,7 +14,7 @@ for p in sorted(y["partition"], key=lambda p: (p["reason"], str(p["place"]), p["
     print("%s %s %.1f" % (p["reason"], p["place"], p["ns"] / 1e6))
 print("of %.1f" % (y["focus"]["ns"] / 1e6))
 END
-parts() { "$BIN" why -f json "$@" >out.json && "$PY" parts.py; }
+parts() { "$BIN" why -f json --limit=0 --max-bytes=0 "$@" >out.json && "$PY" parts.py; }
 
 is "$(parts --gpu 0 gpu.sqlite)" 'GPU_CALL a.py:3 in f 2.0
 GPU_KERNEL a.py:2 in f 8.0
@@ -109,7 +109,7 @@ is "$? $(cat err out)" '1 sightline: why: gpu.sqlite: GPU 1 is not in the report
 is "$? $(cat err out)" '1 sightline: why: gpu.sqlite: no work of a GPU was recorded in this time' 'a time without work of a GPU: refused'
 cp gpu.sqlite lost.sqlite
 sqlite3 lost.sqlite 'UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET correlationId = NULL WHERE correlationId = 7' || exit 1
-check 'a launch that was not recorded' sh -c '"$1" why -f json --gpu 0 lost.sqlite | "$2" -c "
+check 'a launch that was not recorded' sh -c '"$1" why -f json --limit=0 --max-bytes=0 --gpu 0 lost.sqlite | "$2" -c "
 import json, sys
 y = json.load(sys.stdin)
 assert y[\"gpu\"][0][\"not_recorded_ns\"] == 12e6 and y[\"gpu\"][0][\"ns\"] == 80e6 == y[\"checks\"][\"sum_ns\"], y[\"gpu\"]"' - "$BIN" "$PY"
@@ -120,7 +120,7 @@ is "$? $(cat err out)" '1 sightline: why: lost.sqlite: no work of a GPU was reco
 sqlite3 nothing.sqlite 'CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT)'
 "$BIN" why --gpu 0 nothing.sqlite >out 2>err
 is "$? $(cat err out)" '1 sightline: why: nothing.sqlite: no work of a GPU was recorded' 'a report without events, of a GPU: refused'
-check 'a report without events: JSON of its thread' sh -c '"$1" why -f json nothing.sqlite | "$2" -m json.tool' - "$BIN" "$PY"
+check 'a report without events: JSON of its thread' sh -c '"$1" why -f json --limit=0 --max-bytes=0 nothing.sqlite | "$2" -m json.tool' - "$BIN" "$PY"
 cp gpu.sqlite far.sqlite
 sqlite3 far.sqlite 'UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = -9223372036854775808 WHERE rowid % 3 = 0; UPDATE CUPTI_ACTIVITY_KIND_KERNEL
 	SET end = 9223372036854775807 WHERE rowid % 3 = 1; UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET deviceId = -1; UPDATE CUPTI_ACTIVITY_KIND_RUNTIME
@@ -151,7 +151,7 @@ for g in y["gpu"]:
 END
 for r in "$TOP"/../shared/data/nsys/*.sqlite "$TOP"/../../shared/data/nsys/*.sqlite; do
 	[ -f "$r" ] || continue
-	"$BIN" why -f json "$r" >out.json
+	"$BIN" why -f json --limit=0 --max-bytes=0 "$r" >out.json
 	check "kernels and copies alone as the tables have them, $(basename "$r")" "$PY" sweep.py "$r"
 done
 

@@ -49,7 +49,7 @@ check 'the fortified program calls the variants' sh -c 'grep -q __fread_chk symb
 # What most of the time of the program's thread is, and which program is behind the end of that wait.
 blames() { # COMMAND...
 	profile piped -t osrt "$@" >out 2>err
-	"$BIN" why -f json --thread="$(q "$R" "SELECT globalPid >> 24 & 0xffffff FROM SL_PROCESS_TREE WHERE kind = 2
+	"$BIN" why -f json --limit=0 --max-bytes=0 --thread="$(q "$R" "SELECT globalPid >> 24 & 0xffffff FROM SL_PROCESS_TREE WHERE kind = 2
 		AND exe NOT GLOB '*/*sh' AND exe NOT GLOB '*/python*' ORDER BY start LIMIT 1")" "$R" >why.json 2>why.err || cat why.err err
 	"$PY" - "$(q "$R" "SELECT globalPid >> 24 & 0xffffff FROM SL_PROCESS_TREE WHERE kind = 2 AND exe GLOB '*/python*' ORDER BY start LIMIT 1")" <<'END2'
 import json, sys

@@ -68,11 +68,11 @@ for program in "$PY beat.py" ./beat; do
 		is $? 0 "$file, $options: attach ends"
 		touch stop
 		wait $T
-		"$BIN" why -f json r.sqlite >out.json
+		"$BIN" why -f json --limit=0 --max-bytes=0 r.sqlite >out.json
 		check "$file, '$options': a wait has the line that waits" "$PY" waits.py out.json "$line" 0.5
 		# Without stacks of waits, waits have no line at all; those of samples are none.
 		sqlite3 r.sqlite 'DELETE FROM COMPOSITE_EVENTS WHERE end IS NOT NULL' || exit 1
-		"$BIN" why -f json r.sqlite >out.json
+		"$BIN" why -f json --limit=0 --max-bytes=0 r.sqlite >out.json
 		check "$file, '$options': a wait without a stack has no line of a sample" "$PY" waits.py out.json "$line" 0
 	done
 done

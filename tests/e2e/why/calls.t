@@ -70,7 +70,7 @@ line_of() { # NAME FILE SURE WORD PROGRAM...
 	for how in '' --cpuctxsw=none; do
 		# shellcheck disable=SC2086
 		denied "$BIN" profile -f true -o "$name$how" $how "$@" >out 2>err || diag <err
-		"$BIN" why -f json "$name$how.sqlite" >json
+		"$BIN" why -f json --limit=0 --max-bytes=0 "$name$how.sqlite" >json
 		word=likely
 		[ -z "$how" ] && word=$want
 		is "$("$PY" first.py json "$file")" "first $word" "$name${how:+, $how}: the line that the time goes to, which is $word"
@@ -107,7 +107,7 @@ hot()
 END_PY
 if [ "$(uname -m)" = x86_64 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null || echo 9)" -le 2 ]; then
 	denied "$BIN" profile -f true -o hot "$PY" hot.py >out 2>err || diag <err
-	"$BIN" why -f json hot.sqlite >json
+	"$BIN" why -f json --limit=0 --max-bytes=0 hot.sqlite >json
 	is "$("$PY" first.py json hot.py)" 'first sure' 'Python that computes: its line, read from outside'
 else
 	skip 'Python that computes: its line, read from outside' 'needs x86-64, and kernel.perf_event_paranoid of 2 at most'

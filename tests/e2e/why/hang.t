@@ -90,7 +90,7 @@ line() { grep -n "$1" hang.c | head -1 | cut -d: -f1; }
 hang() { # HOW
 	"$BIN" profile -f true -d 2 --off-cpu-threshold=80000 -o "$1" ./hang "$1" >log 2>&1
 	"$BIN" why "$1.sqlite" >"$1.txt" 2>err
-	"$BIN" why -f json "$1.sqlite" >"$1.json"
+	"$BIN" why -f json --limit=0 --max-bytes=0 "$1.sqlite" >"$1.json"
 	"$PY" waits.py "$1.json" 2>&1
 }
 F=$(line FIRST) S=$(line SECOND) J=$(line 'pthread_join(t')
@@ -119,7 +119,7 @@ is "$(hang child | awk '{ print $1 }' | sort | tr '\n' ' ')" 'CHILD SIGNAL ' 'a 
 # ---- without eBPF, and without an option ----
 bare_hang() { # HOW
 	"$PROG/denied" bpf "$BIN" profile -f true -d 2 -o "bare_$1" ./hang "$1" >log 2>&1
-	"$BIN" why -f json "bare_$1.sqlite" >"$1.json"
+	"$BIN" why -f json --limit=0 --max-bytes=0 "bare_$1.sqlite" >"$1.json"
 	"$PY" waits.py "$1.json" 2>&1
 }
 is "$(bare_hang locks)" "LOCK - $F by $S deadlock -
@@ -158,7 +158,7 @@ T=$(pgrep -P $job -x hang)
 sleep 3
 kill -KILL "$T"
 wait $job 2>/dev/null
-"$BIN" why -f json bare_killed.sqlite >killed.json
+"$BIN" why -f json --limit=0 --max-bytes=0 bare_killed.sqlite >killed.json
 is "$("$PY" waits.py killed.json 2>&1 | awk '{ print $1, $3, $5, $6 }')" "LOCK $F $S deadlock
 LOCK $S $F deadlock
 JOIN $(line 'pthread_join(t') $F -" 'killed without eBPF: lines and owners as they were looked at while it ran'
@@ -170,7 +170,7 @@ T=$(pgrep -P $job -x hang)
 sleep 1.5
 kill -KILL "$T"
 wait $job 2>/dev/null
-"$BIN" why -f json killed.sqlite >killed.json
+"$BIN" why -f json --limit=0 --max-bytes=0 killed.sqlite >killed.json
 is "$("$PY" waits.py killed.json 2>&1 | awk '{ print $3, $6 }' | sort | tr '\n' ' ')" "$(printf '%s killed\n' "$F" "$S" "$(line 'pthread_join(t')" | sort | tr '\n' ' ')" 'killed: each thread has the line where it hung'
 
 # ---- a process that hung before ----

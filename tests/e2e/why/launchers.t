@@ -11,7 +11,7 @@ profile() { # NAME PROGRAM...
 	shift
 	"$BIN" profile -f true --sampling-frequency=1000 -o "$name" "$@" >"$name.out" 2>"$name.err"
 	is $? 0 "$name: the program ends"
-	"$BIN" why -f json "$name.sqlite" >"$name.json"
+	"$BIN" why -f json --limit=0 --max-bytes=0 "$name.sqlite" >"$name.json"
 	"$BIN" why "$name.sqlite" >"$name.txt"
 }
 

@@ -21,7 +21,7 @@ record() { # NAME PROGRAM...
 	"$BIN" profile -f true --sampling-frequency=1000 -o "$name" "$@" >"$name.out" 2>"$name.err"
 	is $? 0 "$name: the program ends"
 	"$BIN" why "$name.sqlite" >"$name.txt"
-	"$BIN" why -f json "$name.sqlite" >"$name.json"
+	"$BIN" why -f json --limit=0 --max-bytes=0 "$name.sqlite" >"$name.json"
 	"$PY" places.py "$name.json" >"$name.places" 2>&1
 }
 

@@ -11,7 +11,7 @@ record() { # NAME PROGRAM...
 	shift
 	"$BIN" profile -f true -o "$name" "$@" >"$name.out" 2>"$name.err"
 	is $? 0 "$name: the program ends"
-	"$BIN" why -f json "$name.sqlite" >"$name.json"
+	"$BIN" why -f json --limit=0 --max-bytes=0 "$name.sqlite" >"$name.json"
 	"$BIN" why "$name.sqlite" >"$name.txt"
 }
 # The first culprit is the line marked so in its file; other lines of it wait for a fifth of that at most.

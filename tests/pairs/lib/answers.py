@@ -27,7 +27,7 @@ def pressure_now():
 
 
 def why(sightline, report, *more):
-    return json.loads(subprocess.run([sightline, "why", "-f", "json", *more, report], stdout=subprocess.PIPE, check=True).stdout)
+    return json.loads(subprocess.run([sightline, "why", "-f", "json", "--limit=0", "--max-bytes=0", *more, report], stdout=subprocess.PIPE, check=True).stdout)
 
 
 def partition_error(answer):
