@@ -245,7 +245,7 @@ static int64_t stack_of(struct collector *c, const struct open_call *call)
 	stack = waits->stacks ? sample_waiting_stack(waits->stacks, &sink, &wait) : DB_NULL;
 	return stack != DB_NULL && read_call(&after) && after.number == call->number &&
 			       after.sp == call->sp && after.pc == call->pc
-		       ? stack
+		       ? sample_report_stack(&to, stack)
 		       : DB_NULL;
 }
 

@@ -40,9 +40,9 @@ static void put_stack(void *to, int64_t id, int64_t space, uint64_t ns, const ui
 	db_stack(r->db, id, space, (int64_t)ns - r->zero, frames, cnt);
 }
 
-static int64_t number_of(struct db *db, int64_t stack)
+int64_t sample_report_stack(const struct sample_report *r, int64_t stack)
 {
-	int64_t number = stack == DB_NULL ? 0 : db_stack_number(db, stack);
+	int64_t number = stack == DB_NULL ? 0 : db_stack_number(r->db, stack);
 
 	return number ? number : DB_NULL;
 }
@@ -58,7 +58,7 @@ static void put_row(void *to, const struct sample_row *what)
 	row[SAMPLE_THREAD_STATE] = what->end_ns ? what->state : SCHED_STATE_RUNNING;
 	row[SAMPLE_GLOBAL_TID] = GLOBAL_TID(what->pid, what->tid);
 	row[SAMPLE_CPU_CYCLES] = !what->end_ns;
-	row[SAMPLE_STACK_ID] = number_of(r->db, what->stack);
+	row[SAMPLE_STACK_ID] = sample_report_stack(r, what->stack);
 	row[SAMPLE_END] = what->end_ns ? (int64_t)what->end_ns - r->zero : DB_NULL;
 	event_rows_add(&r->wrote[what->end_ns ? ROWS_OFF_CPU : ROWS_SAMPLE], ns);
 }
@@ -74,7 +74,7 @@ static void put_fault(void *to, const struct sample_fault *f)
 	row[FAULT_ADDRESS] = (int64_t)f->address;
 	row[FAULT_PATH_ID] = path;
 	row[FAULT_OFFSET] = f->path ? (int64_t)f->offset : DB_NULL;
-	row[FAULT_STACK_ID] = number_of(r->db, f->stack);
+	row[FAULT_STACK_ID] = sample_report_stack(r, f->stack);
 	event_rows_add(&r->wrote[ROWS_FAULT], (int64_t)f->ns - r->zero);
 }
 

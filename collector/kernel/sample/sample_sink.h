@@ -59,3 +59,5 @@ struct sample_report {
 	struct event_rows wrote[ROWS_KINDS];
 };
 struct sample_sink sample_report_sink(struct sample_report *r);
+/* The number in the report of a stack that the sink got under the id @stack; DB_NULL: none. */
+int64_t sample_report_stack(const struct sample_report *r, int64_t stack);
