@@ -85,7 +85,7 @@ try() { # COMMAND DATABASE: 2 when there is no way to try it
 	mcp)
 		for try_tool in summary why findings; do
 			printf '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s","arguments":{"report":"%s"}}}\n' "$try_tool" "${2##*/}"
-		done | "$BIN" mcp "$(dirname "$2")" >out/mcp.json && [ "$(grep -c '"isError":false' out/mcp.json)" -eq 3 ]
+		done | "$BIN" mcp "$(dirname "$2")" >out/mcp.lines && [ "$(grep -c '"isError":false' out/mcp.lines)" -eq 3 ]
 		;;
 	# These read no report, or none that is finished.
 	profile | status | recover | collect | symbols | finish | job | help | version | launch | start | stop | cancel | sessions | shutdown | dump | attach) ;;
