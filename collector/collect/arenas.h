@@ -40,7 +40,7 @@ bool arena_add_spent(struct arena *a, uint32_t slot, sl_ref chunk, sl_ref next);
  * is no spool, or chunks that have been read wait for the commit.
  */
 size_t move_thread(struct arena *a, uint32_t idx, struct thread *t);
-/* The same of all rings that are known. */
+/* Copies the full chunks of each thread that drain_round() has seen, as move_thread() does. Returns bytes. */
 size_t move_chunks(struct arenas *as);
 /* Is there a full chunk of a thread that drain_round() has not seen? */
 bool move_finds_new(const struct arenas *as);

@@ -6,8 +6,9 @@
 #define NAMING_KINDS  DB_STACK_KIND_CNT
 #define NAMING_TABLES 4
 
-/* NULL: it has no more. */
+/* Name of table number @table of the kind, from 0 on; NULL: the kind has fewer. */
 const char *naming_table(unsigned kind, unsigned table);
+/* The column of a kind's tables that names a stack. */
 const char *naming_column(unsigned kind);
 /* The column of @table that names a stack; NULL: it has none. */
 const char *naming_column_of(const char *table);
