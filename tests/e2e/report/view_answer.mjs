@@ -15,6 +15,8 @@ export async function answerPages({ bin, folder, report, browser, server }) {
 	await test('the first rows are where the time of the main thread and of the GPU went, then the three best findings', async () => {
 		await until(page, () => document.querySelectorAll('.pins .finding').length === 3, null, 'three findings');
 		equal((await own('why')).map((r) => r.name), ['main thread', 'GPU 0'], 'tracks');
+		/* Processes share a GPU: its track names none of them. */
+		equal(await page.evaluate(() => __view.model.ownRows.value.filter((r) => r.kind === 'why' && r.name === 'GPU 0').map((r) => r.ids)), [''], 'ids of the track of a GPU');
 		const want = [...text.matchAll(/^ +\d +([\d.]+) % +[\d.]+ \w+ {2}(.*?): /gm)].slice(0, 3).map(([, share, place]) => [share, place]);
 		const got = (await own('finding')).map((r) => [r.name.match(/^([\d.]+) %/)[1], r.about]);
 

@@ -110,7 +110,8 @@ function makeTrack(source: number, t: FindingsJson["tracks"][0]): Track {
 	const lane = newLane();
 	const own = m.ownRow({
 		key: `why/${of?.key ?? t.row}`, id: t.row, source, kind: "why", name: t.device < 0 ? of?.joined ? "main thread" : of?.name ?? "main thread" : `GPU ${t.device}`,
-		about: m.sources.value.length > 1 ? m.sources.value[source].path.replace(/.*\//, "") : t.device < 0 ? of?.name ?? "" : "", ids: of?.ids ?? "", pid: of?.pid ?? -1, lanes: [lane], span: [t.from, t.to], events: 1, pinned: true,
+		about: m.sources.value.length > 1 ? m.sources.value[source].path.replace(/.*\//, "") : t.device < 0 ? of?.name ?? "" : "", ids: t.device < 0 ? of?.ids ?? "" : "", /* several processes may use a GPU */
+		pid: of?.pid ?? -1, lanes: [lane], span: [t.from, t.to], events: 1, pinned: true,
 	});
 
 	own.full = `Where the time of ${own.name} went`;
