@@ -63,6 +63,7 @@ static void put_culprit(struct writer *w, const struct why *y, const struct why_
 	json_int(w, "ns", c->ns);
 	json_format(w, "confidence", "%.3f", c->sure);
 	why_put_json_place(w, y, c->place);
+	json_text(w, "reason", why_reason_name(why_main_reason(c)));
 	json_open(w, "reasons", '{');
 	for (uint32_t r = 0; r < WHY_REASON_CNT; r++)
 		if (c->of_reason[r])

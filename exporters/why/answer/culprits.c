@@ -127,11 +127,19 @@ static bool find_imports(struct why *y)
 	return list != NULL;
 }
 
-static void add_to(struct why_culprit *c, const struct why_leaf *l)
+/* Does the kernel work there in a call such as fsync? Who calls it less often wins that time too. */
+static bool is_in_sync(struct why *y, const struct why_leaf *l)
+{
+	return l->cause.reason == WHY_KERNEL && l->cause.name != WHY_NONE &&
+	       reason_of_name(&y->walk, l->cause.name, l->cause.object) == WHY_FSYNC;
+}
+
+static void add_to(struct why *y, struct why_culprit *c, const struct why_leaf *l)
 {
 	c->sure = (c->sure * (double)c->ns + l->sure * (double)l->ns) / (double)(c->ns + l->ns);
 	c->ns += l->ns;
 	c->itself += l->itself;
+	c->in_sync += is_in_sync(y, l) ? l->ns : 0;
 	c->of_reason[l->cause.reason] += l->ns;
 	/* A wait for a CPU explains least. */
 	if (l->ns <= c->part_ns && c->part.cause.reason != WHY_NO_CPU)
@@ -156,6 +164,7 @@ static void merge(struct why_culprit *to, struct why_culprit *from)
 		   (double)(to->ns + from->ns);
 	to->ns += from->ns;
 	to->itself += from->itself;
+	to->in_sync += from->in_sync;
 	for (unsigned r = 0; r < WHY_REASON_CNT; r++)
 		to->of_reason[r] += from->of_reason[r];
 	from->ns = 0;
@@ -346,7 +355,7 @@ static int collect(struct why *y)
 			why_is_blamed(y, &l->cause, line) ? culprit_of(y, l, &rc) : NULL;
 
 		if (c)
-			add_to(c, l);
+			add_to(y, c, l);
 	}
 	for (size_t i = 0; i < y->culprits_cnt; i++) {
 		struct why_culprit *c = &y->culprits[i];
@@ -450,11 +459,20 @@ uint32_t why_culprit_of(struct why *y, const struct why_leaf *l)
 uint32_t why_main_reason(const struct why_culprit *c)
 {
 	uint32_t best = WHY_NO_CPU;
+	int64_t most = 0;
 
-	for (uint32_t r = 0; r < WHY_REASON_CNT; r++)
-		if (r != WHY_NO_CPU && c->of_reason[r] &&
-		    (best == WHY_NO_CPU || c->of_reason[r] > c->of_reason[best]))
+	for (uint32_t r = 0; r < WHY_REASON_CNT; r++) {
+		int64_t ns = c->of_reason[r];
+
+		if (r == WHY_KERNEL)
+			ns -= c->in_sync;
+		else if (r == WHY_FSYNC)
+			ns += c->in_sync;
+		if (r != WHY_NO_CPU && ns > most) {
 			best = r;
+			most = ns;
+		}
+	}
 	return best;
 }
 

@@ -152,7 +152,17 @@ static void find_cycles(struct why_hangs *h)
 	}
 }
 
-static int by_weight(const void *a, const void *b)
+/* Threads of a process come in the order of their making, mostly: the order in which the report names them is of chance. */
+static int by_tid(const void *a, const void *b, void *of)
+{
+	const struct why_hang *x = a, *y = b;
+	const struct why_thread *threads = of;
+	int64_t first = threads[x->thread].tid, second = threads[y->thread].tid;
+
+	return (first > second) - (first < second);
+}
+
+static int by_weight(const void *a, const void *b, void *of)
 {
 	const struct why_hang *x = a, *y = b;
 
@@ -162,16 +172,19 @@ static int by_weight(const void *a, const void *b)
 		return x->cycle < y->cycle ? -1 : 1;
 	if (!x->cycle && x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
-	return (x->thread > y->thread) - (x->thread < y->thread);
+	return by_tid(a, b, of);
 }
 
 int why_find_hangs(struct why_hangs *h, struct why *y)
 {
 	if (!find(h, y))
 		return SQLITE_NOMEM;
-	find_cycles(h);
-	if (h->list_cnt)
-		qsort(h->list, h->list_cnt, sizeof(*h->list), by_weight);
+	/* An empty list is NULL. */
+	if (h->list_cnt) {
+		qsort_r(h->list, h->list_cnt, sizeof(*h->list), by_tid, y->model.threads);
+		find_cycles(h);
+		qsort_r(h->list, h->list_cnt, sizeof(*h->list), by_weight, y->model.threads);
+	}
 	return walk_end(&y->walk);
 }
 

@@ -46,6 +46,7 @@ struct why_culprit {
 	struct why_part part; /* the one with most time */
 	double sure;          /* as of parts */
 	int64_t itself; /* of ns: compiled code of the line itself computes, and calls nothing */
+	int64_t in_sync; /* of of_reason[WHY_KERNEL]: in calls that bring data to the disk */
 	bool is_of_processes; /* processes are made at this line, or waited for */
 	/* the longest stretch of the part, ns of the report's clock; equal: none is known */
 	int64_t worst_from, worst_to;
@@ -116,7 +117,7 @@ bool why_is_change(const struct why *y, const struct why_culprit *c);
 bool why_is_idle(const struct why *y, const struct why_culprit *c);
 /* A culprit's time without waits for a CPU, which may be due to other programs, and without kernels, the purpose of a GPU. */
 int64_t why_weight(const struct why_culprit *c);
-/* The reason with most time, other than waiting for a CPU. */
+/* The reason with most time, other than waiting for a CPU; the kernel's work in a call that brings data to the disk counts with the wait of that call. */
 uint32_t why_main_reason(const struct why_culprit *c);
 /* The reason with most of the time that could be saved: not that of kernels, the purpose of the GPU. */
 uint32_t why_cost_of(const struct why_culprit *c);

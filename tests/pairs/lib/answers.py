@@ -108,7 +108,7 @@ def judge_gain(gain, won):
 
 
 def reason_of(culprit):
-    return max((r for r in culprit["reasons"] if r != "NO_CPU"), key=culprit["reasons"].get, default="NO_CPU") if culprit else "-"
+    return culprit["reason"] if culprit else "-"
 
 
 def lines_of(path, mark):

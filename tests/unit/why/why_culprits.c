@@ -453,6 +453,33 @@ static void many_lines(void **state)
 	assert_int_equal(sum, 300 * (int64_t)MS);
 }
 
+/* A line calls @name, which runs for 8 of 20 and waits for the rest, and writes for 13 without a wait. */
+static void line_that_syncs(const char *name)
+{
+	report(33);
+	runs(MAIN, 0, 8, .on_disk = true);
+	call(MAIN, name, 0, 20, L(1), .path = "/me/log");
+	runs(MAIN, 20, 33);
+	call(MAIN, "pwrite", 20, 33, L(1), .path = "/me/log");
+	ask();
+}
+
+static void work_of_the_kernel_in_a_sync_counts_with_its_wait(void **state)
+{
+	(void)state;
+	line_that_syncs("fdatasync");
+	assert_string_equal(culprits(), "a.py:1 in f1 33 FSYNC\n");
+	assert_int_equal(test.y.culprits[0].of_reason[WHY_FSYNC], ns_of(12));
+	assert_int_equal(test.y.culprits[0].of_reason[WHY_KERNEL], ns_of(21));
+}
+
+static void work_of_the_kernel_in_a_read_does_not(void **state)
+{
+	(void)state;
+	line_that_syncs("read");
+	assert_string_equal(culprits(), "a.py:1 in f1 33 KERNEL\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -483,6 +510,8 @@ int main(void)
 		TEST(tracer_and_unknown_are_not_to_blame),
 		TEST(confidence_is_that_of_the_parts),
 		TEST(many_lines),
+		TEST(work_of_the_kernel_in_a_sync_counts_with_its_wait),
+		TEST(work_of_the_kernel_in_a_read_does_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,6 +78,21 @@ static void two_locks_are_a_cycle(void **state)
 	assert_int_equal(test.y.hangs.cycles, 1);
 }
 
+/* The thread that the report names first may be either. */
+static void thread_made_first_is_named_first(void **state)
+{
+	(void)state;
+	five_seconds();
+	hangs(THIRD, 100, L(2));
+	runs(OTHER, 50, 200);
+	off_sample(OTHER, 200, 5000, L(1));
+	open_wait(THIRD, "futex", 8, OTHER, NULL);
+	open_wait(OTHER, "futex", 7, THIRD, NULL);
+	ask();
+	assert_int_equal(test.y.hangs.list_cnt, 2);
+	assert_int_equal(test.y.model.threads[test.y.hangs.list[0].thread].tid, tid_of(OTHER));
+}
+
 /* One waits for a thread to end, which waits for the lock that the first has. */
 static void lock_and_join_are_a_cycle(void **state)
 {
@@ -391,6 +406,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(two_locks_are_a_cycle),
+		TEST(thread_made_first_is_named_first),
 		TEST(lock_and_join_are_a_cycle),
 		TEST(lock_that_the_thread_has_itself_is_a_cycle),
 		TEST(wait_for_a_cycle_is_none_of_it),
