@@ -93,12 +93,18 @@ check 'killed from outside: no call is missing' sh -c "[ $(ask 'SELECT count(*) 
 fly slow --trigger='osrt:nanosleep > 150ms' -- "$P" 2 2 20 slow
 is $? 0 'a slow call: the program runs'
 is "$(ask "SELECT count(*) FROM OSRT_API JOIN StringIds ON id = nameId WHERE value = 'nanosleep' AND end - start > 150e6 AND start >= 0")" 1 'a slow call: the report has all of it'
-check 'a slow call: the report gives the reason' sh -c 'case $1 in "trigger '"'osrt:nanosleep > 150ms'"': nanosleep took 2"*) ;; *) exit 1 ;; esac' x "$(meta REASON)"
+# How long, the report's own call says: on a busy machine more than asked for.
+told() { # TRIGGER NAME SQL: "trigger TRIGGER: NAME took" the ms that the query gives, in the unit of the text
+	meta REASON | awk -v begin="trigger '$1': $2 took " -v ms="$(ask "$3")" '
+		index($0, begin) == 1 { split(substr($0, length(begin) + 1), word, "[ ,]"); off = word[1] * (word[2] == "s" ? 1000 : 1) - ms; found = 1 }
+		END { exit !(found && off < (ms < 1000 ? 1 : 10) && -off < (ms < 1000 ? 1 : 10)) }'
+}
+check 'a slow call: the report gives the reason' told 'osrt:nanosleep > 150ms' nanosleep "SELECT max(end - start) / 1e6 FROM OSRT_API JOIN StringIds ON id = nameId WHERE value = 'nanosleep'" || meta REASON | diag
 fly short --flight=50ms --trigger='osrt:nanosleep > 150ms' -- "$P" 1 1 20 slow
 is "$(ask "SELECT count(*) FROM OSRT_API JOIN StringIds ON id = nameId WHERE value = 'nanosleep' AND end - start > 150e6 AND start >= 0")" 1 'a call longer than the kept span: the report has all of it'
 fly steps --trigger='nvtx:step > 20x median' -- "$P" 40 3 steps 19 600
 is $? 0 'steps, one of which takes long'
-check 'a slow step: the report gives the reason' sh -c 'case $1 in "trigger '"'nvtx:step > 20x median'"': step took 6"*) ;; *) exit 1 ;; esac' x "$(meta REASON)"
+check 'a slow step: the report gives the reason' told 'nvtx:step > 20x median' step "SELECT max(end - start) / 1e6 FROM NVTX_EVENTS WHERE text = 'step'" || meta REASON | diag
 is "$(ask "SELECT count(*) FROM NVTX_EVENTS WHERE text = 'step' AND end - start > 590e6")" 1 'a slow step: the report has all of it'
 check 'later ones were too soon for a report of their own' grep -q 'further reason' "$W/err"
 is "$(grep -c 'no such range' "$W/err")" 0 'a trigger whose ranges come: no warning'

@@ -136,7 +136,7 @@ if [ "$(id -u)" = 0 ] && mkdir -m 755 cap && cp "$BIN" "$B"/libtrace*.so cap && 
 	kill $own
 	wait $own 2>/dev/null
 	wait $job
-	is "$(cut -c1 out) $(ls byp)" '/ r.sqlite' 'capabilities of the file: collect follows a process of its user'
+	is "$(cut -c1 out) $(ls byp)" '/ r.sqlite' 'capabilities of the file: collect follows a process of its user' || diag <out
 
 	# A set-user-id program runs another program, and one that is the user's again.
 	cp "$(readlink -f "$(command -v env)")" cap/as_root && chmod 4755 cap/as_root
