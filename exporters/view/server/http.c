@@ -359,6 +359,12 @@ static int set_up(struct http *h, int *ready)
 		return -1;
 	evhttp_set_max_headers_size(h->evhttp, HEAD_MAX);
 	evhttp_set_max_body_size(h->evhttp, BODY_MAX);
+	/*
+	 * A client that still sends when its connection closes gets a reset in place of the reply: a body that is too long is
+	 * read and dropped before it is refused, for as long as a request may take (sockets.h).
+	 */
+	if (evhttp_set_flags(h->evhttp, EVHTTP_SERVER_LINGERING_CLOSE) != 0)
+		return -1;
 	evhttp_set_timeout(h->evhttp, SILENCE_S);
 	evhttp_set_allowed_methods(h->evhttp, EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD |
 						      EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE |

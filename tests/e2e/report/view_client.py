@@ -209,10 +209,9 @@ def refuse(server, _path):
         assert server.ask("/v1/tiles", bad)[0] == 400
     # Any lanes, levels and times.
     server.tiles([(0, 0, 0), (2**32 - 1, 255, 2**63 - 1), (1, 54, -2**63), (1, 54, 1), (1, 0, 2**55), (1, 40, -5)])
-    try: # refused by its length, before or while it is sent
-        assert server.ask("/v1/sql", b"x" * (2 << 20))[0] == 413
-    except (BrokenPipeError, ConnectionResetError):
-        pass
+    # Refused by its length, by a reply that also a client gets that sends all of it before it reads.
+    for size in ((1 << 20) + 1, 2 << 20, 64 << 20):
+        assert server.ask("/v1/sql", b"x" * size)[0] == 413, size
     for statement in ("UPDATE StringIds SET value = 1", "ATTACH '/tmp/x' AS y", "PRAGMA journal_mode = DELETE", "DROP TABLE StringIds",
                       "SELECT 1; DELETE FROM StringIds", "VACUUM", "CREATE TEMP TABLE x(a)", "SELECT load_extension('x')", "SELEC"):
         code, data, _ = server.ask("/v1/sql", statement.encode())
@@ -235,9 +234,26 @@ def refuse(server, _path):
     assert status("/v1/report") == 200
 
 
+def endless(server):
+    """A body that is too long is read to its end before it is refused, and not for ever."""
+    start = time.monotonic()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as s:
+        s.sendall(b"POST /v1/sql HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n" % (
+            server.token.encode(), 1 << 60))
+        try:
+            while time.monotonic() - start < 60:
+                s.sendall(b"x" * 4096)
+                time.sleep(0.05)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+    taken = time.monotonic() - start
+    assert taken < 45, taken
+
+
 def slow(server, _path):
-    """A byte now and then keeps no connection; those that are many wait, and others are answered after them."""
+    """A byte now and then keeps no connection, nor does a body without end; those that are many wait, and others are answered after them."""
     server.ready()
+    endless(server)
     start = time.monotonic()
     idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(40)]
     s = idle[0]
