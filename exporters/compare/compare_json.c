@@ -136,7 +136,8 @@ static void put_gates(struct writer *w, const struct comparison *c)
 		json_open(w, NULL, '{');
 		json_text(w, "condition", g->text);
 		json_bool(w, "fired", g->fired);
-		if (g->fired) {
+		json_bool(w, "held_for_few_runs", g->was_held);
+		if (g->fired || g->was_held) {
 			json_format(w, "set", "%zu", g->set);
 			json_text(w, "name", g->worst ? g->worst->name : "");
 			put_number(w, "value", g->found);
@@ -146,12 +147,49 @@ static void put_gates(struct writer *w, const struct comparison *c)
 	json_close(w, ']');
 }
 
+/* How much a figure of whole runs varies, and the smallest change that these runs find in it. */
+static void put_noise_of(struct writer *w, const struct comparison *c,
+			 const struct compare_row *row, enum compare_metric m)
+{
+	double noise = compare_noise(c, row, m);
+	size_t runs = c->sets[0].cnt, plan = COMPARE_PLANS;
+
+	if (isnan(noise))
+		return;
+	for (size_t s = 1; s < c->set_cnt; s++)
+		runs = c->sets[s].cnt < runs ? c->sets[s].cnt : runs;
+	while (plan > 0 && compare_plans[plan - 1] > runs)
+		plan--;
+	json_open(w, NULL, '{');
+	json_text(w, "kind", row->kind->name);
+	json_text(w, "name", row->name);
+	json_text(w, "metric", compare_metric_names[m]);
+	put_number(w, "noise_percent", noise);
+	put_number(w, "found_percent", plan ? compare_found(noise, plan - 1) : NAN);
+	json_close(w, '}');
+}
+
+static void put_noise(struct writer *w, const struct comparison *c)
+{
+	const struct compare_row *step = compare_steps(c);
+
+	json_line(w, 1);
+	json_open(w, "noise", '[');
+	for (size_t i = 0; i < c->row_cnt; i++)
+		if (c->rows[i].kind->is_single)
+			put_noise_of(w, c, &c->rows[i], METRIC_TOTAL);
+	if (step)
+		put_noise_of(w, c, step, METRIC_MIN);
+	json_close(w, ']');
+}
+
 static void put_comparison(struct writer *w, const void *ctx)
 {
 	const struct comparison *c = ctx;
 
 	json_text(w, "report", c->sets[c->set_cnt - 1].label);
 	put_sets(w, c);
+	put_noise(w, c);
 	put_kinds(w, c);
 	put_gates(w, c);
 }

@@ -90,7 +90,7 @@ for i in 1 2 3 4 5; do
 	for d in base other; do
 		sqlite3 $d$i.sqlite <"$GOLD/$d.sql"
 		# noise in what is the same on both sides; gemm differs by more than that
-		sqlite3 $d$i.sqlite "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = end + $i WHERE start = 0;
+		sqlite3 $d$i.sqlite "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = end + $i WHERE start IN (0, 900);
 			UPDATE OSRT_API SET end = end + (CASE '$d' WHEN 'base' THEN $i * 7 ELSE $i * 11 END) % 20 WHERE eventClass = 27"
 	done
 done
@@ -109,6 +109,11 @@ read = rows[('osrt', 'read')]
 assert [s['total'] for s in read] == [2008, 2011], read
 assert read[1]['p']['total'] > 0.5, read[1]['p']
 assert rows[('kernel', 'relu(float*)')][1] is None
+# busy for 530 + 1..5, and 650 + 1..5
+noise = {n['kind']: n for n in d['noise']}['gpu_busy']
+want = 100 * (sum(((i - 3) / mean) ** 2 for i in range(1, 6) for mean in (533, 653)) / 8) ** 0.5
+assert abs(noise['noise_percent'] - want) < 1e-9 and abs(noise['found_percent'] - 2.3 * want) < 1e-9, (noise, want)
+assert [n['metric'] for n in d['noise'] if n['kind'] == 'step'] == ['min'], d['noise']
 PY
 is "$(cmp --min-change 0 -k kernel,osrt "$(runs base)" "$(runs other)" | awk '/read$/ { print substr($1, 1, 1) } /gemm/ { print substr($1, 1, 1) }' | tr '\n' ' ')" \
 	'+ ~ ' 'text marks what may be chance'
@@ -175,6 +180,9 @@ few '0 1 1' base.sqlite other.sqlite --fail-on 'step.max > +3%'
 is "$(cat err)" 'sightline: compare: step.max > +3%: found +16.67 % in step # of other.sqlite, of too few runs to fail
 sightline: compare: --fail-on passes over changes between fewer than 4 runs a side, for they may be chance: give more runs, joined by commas, or --min-runs=1' \
 	'--fail-on with one run a side has a line on what was found and one on the runs'
+is "$(cmp -f json base.sqlite other.sqlite --fail-on 'step.max > +3%' 2>/dev/null | grep -o '"condition": .*')" \
+	'"condition": "step.max > +3%", "fired": false, "held_for_few_runs": true, "set": 1, "name": "step #", "value": 16.666666666666668}]}' \
+	'JSON has a condition that too few runs meet'
 few '0 0 1' base.sqlite other.sqlite --fail-on 'step.max > +17%'
 few '3 0 0' base.sqlite other.sqlite --fail-on 'io > 4kB' # a figure of one side, no change
 few '0 1 1' "$(runs base)" other.sqlite --fail-on 'kernel[*gemm*] > +10%'

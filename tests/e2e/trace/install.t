@@ -29,7 +29,7 @@ check 'check-imports fails for a function that is not listed' sh -c 'cd "$1" && 
 check 'make install succeeds' remake install DESTDIR="$W/dest" PREFIX=/opt/sl
 for f in bin/sightline lib/sightline/libtrace.so share/man/man1/sightline.1 share/man/man1/sightline-profile.1 \
 	share/man/man5/sightline-schema.5 share/man/man7/libtrace.7 \
-	share/bash-completion/completions/sightline share/zsh/site-functions/_sightline share/doc/sightline/LICENSE share/doc/sightline/SECURITY.md; do
+	share/bash-completion/completions/sightline share/zsh/site-functions/_sightline share/doc/sightline/LICENSE lib/sightline/ci/gate lib/sightline/ci/action.yml share/doc/sightline/SECURITY.md; do
 	check "make install leaves $f" test -s "$W/dest/opt/sl/$f"
 done
 is "$(find "$W/dest" ! -type d ! -path "$W/dest/opt/sl/*")" '' 'make install leaves nothing outside its prefix'
