@@ -61,6 +61,11 @@ is "$(grep -c -e 'longer than 1 MiB' -e '"id":7' out/long)" 2 'a message of 3 MB
 "$BIN" mcp absent >out/absent 2>err
 is "$?,$(grep -c 'absent: No such file' err)" 1,1 'a folder that is not there'
 is "$("$BIN" mcp --skill | head -n 2 | tail -n 1)" 'name: sightline' 'mcp --skill prints the guide'
+if "$BIN" status 2>/dev/null | grep -q '^eBPF  *ok'; then
+	check 'questions about two programs are answered with the line of the cause' "$PY" "$TOP/tests/jobs/check-mcp" -b "$B" agent slot
+else
+	skip 'questions about two programs are answered with the line of the cause' 'eBPF is not permitted'
+fi
 # The official client, where it is installed.
 if "$PY" -c 'import mcp.client.client' 2>/dev/null; then
 	check 'the official client, both eras' "$PY" "$E2E/report/mcp_official.py" "$BIN" good
