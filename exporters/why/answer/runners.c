@@ -16,7 +16,9 @@
 #define LEAST    0.02     /* of the time looked at: what blocks a loop for less is not listed */
 #define WAITED   0.10     /* likewise, of the time waited for a pool */
 #define JOBS     3        /* fewer are no stream of jobs */
-#define IDLE     4 /* a worker that waits before each fourth job waits for the one that asks */
+#define AHEAD \
+	10     /* a stream of jobs: of ten jobs, one at least was there when the one before ended */
+#define IDLE 4 /* a worker that waits before each fourth job waits for the one that asks */
 
 static const bool is_pool_of[] = {
 	false,
@@ -252,22 +254,45 @@ static int64_t idle_times(struct why *y, uint32_t thread)
 	return cnt;
 }
 
-/* Results of a worker: waits that it ended, of threads of the process that is explained. */
-static int64_t jobs_of(struct why *y, uint32_t thread)
+/* Is there an event of the program's own code in [@from, @to)? */
+static bool is_at_work(const struct seen_list *l, int64_t from, int64_t to)
+{
+	size_t i = search_first(k, 0, l->list_cnt, l->list[k].time < from);
+
+	while (i < l->list_cnt && l->list[i].time < to && !l->list[i].is_own)
+		i++;
+	return i < l->list_cnt && l->list[i].time < to;
+}
+
+/*
+ * Results of a worker: waits at lines of the program that it ended, of threads of the process that is explained. *@ahead: results after
+ * which the worker was at its next job before the thread that took the result waited again: that job had been asked for before.
+ */
+static int64_t jobs_of(struct why *y, uint32_t thread, const struct seen_list *worker,
+		       int64_t *ahead)
 {
 	struct why_wake wake;
 	int64_t cnt = 0;
+
+	*ahead = 0;
 
 	for (uint32_t k = 0; k < y->model.threads_cnt; k++) {
 		const struct why_thread *t = &y->model.threads[k];
 
 		if (t->process != y->model.threads[y->focus].process || k == thread)
 			continue;
+		int64_t taken = INT64_MAX;
+
 		for (size_t i = 0; i + 1 < t->switches_cnt; i++) {
 			if (t->switches[i + 1].waker != thread)
 				continue;
 			walk_wake(&y->walk, k, i, &wake);
-			cnt += wake.waker == thread && wake.cause.reason != WHY_GIL;
+			if (wake.waker != thread || wake.cause.reason == WHY_GIL ||
+			    !y->walk.places.list[wake.cause.place].is_own)
+				continue;
+			*ahead += is_at_work(worker, taken, t->switches[i].time);
+			taken = wake.woken;
+			cnt++;
 		}
 	}
 	return cnt;
@@ -276,7 +301,8 @@ static int64_t jobs_of(struct why *y, uint32_t thread)
 static bool find_pool(struct why_runners *r, struct why *y, const struct workers *of)
 {
 	struct why_pool p = {.thread = of->thread, .runner = of->runner, .place = PLACE_NONE};
-	int64_t most = 0;
+	struct seen_list seen;
+	int64_t most = 0, ahead;
 
 	for (size_t i = 0; i < y->walk.leaves_cnt; i++) {
 		const struct why_leaf *l = &y->walk.leaves[i];
@@ -291,9 +317,17 @@ static bool find_pool(struct why_runners *r, struct why *y, const struct workers
 	}
 	if (of->cnt > 1 || of->thread == y->focus || (double)p.ns < WAITED * (double)y->ns)
 		return true;
-	p.jobs = jobs_of(y, of->thread);
+	seen = look_at(&y->walk, &y->model.threads[of->thread]);
+	p.jobs = jobs_of(y, of->thread, &seen, &ahead);
+	free(seen.list);
 	/* Where each job is asked for when the one before is done, a second worker has nothing to do. */
 	if (p.jobs < JOBS || IDLE * idle_times(y, of->thread) > p.jobs)
+		return true;
+	/*
+	 * On one CPU, a Python thread that gives the GIL away to wait for a job is preempted by the one that asks, and then need
+	 * not wait: that the jobs were there shows in those that it began at once.
+	 */
+	if (of->runner == RUNNER_FUTURES && AHEAD * ahead < p.jobs)
 		return true;
 	if (!grow(&r->pools, r->pools_cnt, &r->pools_room, sizeof(p)))
 		return false;

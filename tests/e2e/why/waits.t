@@ -195,13 +195,13 @@ check 'loop: the text has the remedy' grep -q '^main thread: its event loop (asy
 cat >one.py <<'END_PY'
 import concurrent.futures as cf, sys, time
 def job(i):
-    time.sleep(0.05)  # JOB
+    time.sleep(0.02)  # JOB
     return i
 with cf.ThreadPoolExecutor(int(sys.argv[1])) as pool:
     if sys.argv[2] == "all":
-        print(sum(f.result() for f in [pool.submit(job, i) for i in range(10)]))
+        print(sum(f.result() for f in [pool.submit(job, i) for i in range(24)]))
     else:
-        print(sum(pool.submit(job, i).result() for i in range(10)))
+        print(sum(pool.submit(job, i).result() for i in range(24)))
 END_PY
 record one "$PY" one.py 1 all
 check 'one: a pool of one worker is named, with the place of its jobs' "$PY" -c '

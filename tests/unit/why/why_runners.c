@@ -190,9 +190,10 @@ static void parked_worker_blocks_nothing(void **state)
 
 /*
  * The main thread takes the results of @jobs of 20 ms at line 3, which thread 101 makes, every other one @second; @waits: the worker waits
- * for each job, for as long as the main thread needs to ask for it.
+ * for each job, for as long as the main thread needs to ask for it; else a job begins @begins ms after the result of the one before, which
+ * the main thread has taken after half a ms.
  */
-static void pool(int second, bool waits, int jobs)
+static void pool_of(int second, bool waits, int jobs, double begins)
 {
 	report(jobs * 20 + 20);
 	for (int i = 0; i < jobs; i++) {
@@ -202,13 +203,18 @@ static void pool(int second, bool waits, int jobs)
 		call(MAIN, "sem_wait", i ? a + 0.5 : 10, a + 20, L(9));
 		if (waits || worker != (i % 2 ? OTHER : second) || !i)
 			runs(worker, a + 0.3, a + 1, .by = MAIN);
-		call(worker, "usleep", a + 1, a + 19, L(3) JOB);
+		call(worker, "usleep", a + (waits ? 1 : begins), a + 19, L(3) JOB);
 		runs(worker, a + 19, waits || second != OTHER ? a + 20 : a + 21, .ready = a + 19);
 		if (waits)
 			call(worker, "sem_wait", a + 20, a + 20.3, NEXT_JOB);
 	}
 	runs(MAIN, jobs * 20 + 10, jobs * 20 + 20, .by = (jobs - 1) % 2 ? second : OTHER);
 	ask();
+}
+
+static void pool(int second, bool waits, int jobs)
+{
+	pool_of(second, waits, jobs, 0.4);
 }
 
 static void only_worker_of_a_pool_is_named(void **state)
@@ -220,7 +226,7 @@ static void only_worker_of_a_pool_is_named(void **state)
 	assert_int_equal(test.y.runners.pools_cnt, 1);
 	assert_line(text_of(put_runners), "A pool of one (concurrent.futures): thread 101 does one "
 					  "job after the other at a.py:3 in "
-					  "f3, main thread waits 90 ms for it: more workers "
+					  "f3, main thread waits 93 ms for it: more workers "
 					  "(max_workers), if the jobs do not need "
 					  "each other");
 	json = text_of(put_json);
@@ -240,6 +246,14 @@ static void worker_that_waits_for_each_job_is_enough(void **state)
 {
 	(void)state;
 	pool(OTHER, true, 5);
+	assert_int_equal(test.y.runners.pools_cnt, 0);
+}
+
+/* It could have been asked for then, while the worker was preempted. */
+static void job_that_begins_after_the_result_was_taken_may_be_asked_for_then(void **state)
+{
+	(void)state;
+	pool_of(OTHER, false, 5, 0.6);
 	assert_int_equal(test.y.runners.pools_cnt, 0);
 }
 
@@ -310,6 +324,7 @@ int main(void)
 		TEXT(parked_worker_blocks_nothing),
 		TEXT(only_worker_of_a_pool_is_named),
 		TEXT(pool_of_two_is_none_of_one),
+		TEXT(job_that_begins_after_the_result_was_taken_may_be_asked_for_then),
 		TEXT(worker_that_waits_for_each_job_is_enough),
 		TEXT(last_turn_ends_with_the_recording),
 		TEXT(poll_without_end_is_no_turn),
