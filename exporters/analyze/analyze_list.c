@@ -75,6 +75,11 @@ static void put_finding(const struct analyze *a, const struct finding *f, size_t
 		snprintf(lines, sizeof(lines), "No stack names a line: %s records more.", f->lines);
 		put_wrapped(out, "     > ", lines, width);
 	}
+	if (*f->worst.row && *f->input) {
+		fputs("     at worst: ", out);
+		findings_put_view(out, f);
+		putc('\n', out);
+	}
 	putc('\n', out);
 }
 
@@ -273,6 +278,31 @@ static void put_evidence(struct writer *w, const char *text)
 	json_close(w, ']');
 }
 
+/* The place of a finding's worst occurrence, and the command that opens it; no member where there is none. */
+static void put_json_worst(const struct finding *f, struct writer *w)
+{
+	char *line = NULL;
+	size_t len;
+	FILE *out;
+
+	if (!*f->worst.row || !*f->input)
+		return;
+	out = open_memstream(&line, &len);
+	if (!out)
+		return;
+	findings_put_view(out, f);
+	if (fclose(out) == 0) {
+		json_line(w, 5);
+		json_open(w, "worst", '{');
+		json_int(w, "start", f->worst.start);
+		json_int(w, "end", f->worst.end);
+		json_text(w, "row", f->worst.row);
+		json_text(w, "view", line);
+		json_close(w, '}');
+	}
+	free(line);
+}
+
 static void put_json_finding(const struct analyze *a, const struct finding *f, struct writer *w)
 {
 	size_t i = analyze_job_of(a, f);
@@ -289,6 +319,7 @@ static void put_json_finding(const struct analyze *a, const struct finding *f, s
 	json_text(w, "finding", f->text);
 	json_line(w, 5);
 	json_text(w, "advice", f->advice);
+	put_json_worst(f, w);
 	if (i < a->t.job_cnt && a->t.jobs[i].format == &format_json && a->ev[i].len > 0)
 		put_evidence(w, a->ev[i].text);
 	json_close(w, '}');

@@ -8,6 +8,7 @@
 #include "exporters/read/db_read.h"
 #include "exporters/analyze/findings.h"
 #include "exporters/sql/functions.h"
+#include "exporters/text/view_line.h"
 
 const char *const severity_names[SEVERITY_CNT] = {"info", "bad", "severe"};
 
@@ -364,6 +365,25 @@ static int find_severity(const char *name)
 	return -1;
 }
 
+/* "START END ROW"; another text is no place. */
+static struct finding_place place_of(const char *text)
+{
+	struct finding_place p = {0};
+	int at = 0;
+
+	if (!text || sscanf(text, "%lld %lld %n", &p.start, &p.end, &at) < 2 || at == 0 ||
+	    p.end < p.start || strlen(text + at) >= sizeof(p.row))
+		return (struct finding_place){0};
+	snprintf(p.row, sizeof(p.row), "%s", text + at);
+	return p;
+}
+
+void findings_put_view(FILE *out, const struct finding *f)
+{
+	if (*f->worst.row && *f->input)
+		text_put_view(out, f->input, f->worst.row, f->worst.start, f->worst.end);
+}
+
 int findings_add(struct findings *fs, const struct finding *f)
 {
 	struct finding *more = reallocarray(fs->list, fs->cnt + 1, sizeof(*more)), *new;
@@ -395,6 +415,7 @@ static int add_verdict(void *ctx, sqlite3_stmt *stmt)
 		return SQLITE_MISMATCH;
 	}
 	f.severity = (enum severity)severity;
+	f.worst = place_of(text_of(stmt, "worst"));
 	if (sqlite3_column_type(stmt, cost) != SQLITE_NULL)
 		f.cost_ns = sqlite3_column_int64(stmt, cost);
 	if (f.cost_ns >= 0 && wall_ns(&h->a->wall) > 0)

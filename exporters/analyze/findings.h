@@ -21,6 +21,8 @@
  *     finding   one sentence with figures. {N ns}, {N B}, {N} and {N gap|gaps} are written for people:
  *               12.3 ms, 4.56 MB, 7,890, 1 gap
  *     advice    (may be left out) instead of the one in the head
+ *     worst     (may be left out) "START END ROW": where to look first, the longest occurrence where there are several: times in ns,
+ *               and a row as view's --row takes it, the number of a thread or "GPU 0". NULL: there is no such place
  *     made_at   (may be left out) NULL: no stack names a line; then the option of the head's "lines" is named
  *   A row is a finding; no row: the rule is silent. It gives none where nothing can be won, and
  *   then its evidence is not shown either unless the rule was asked for by name.
@@ -52,6 +54,12 @@ enum severity {
 
 extern const char *const severity_names[SEVERITY_CNT];
 
+/* Where to look first; ns of the report's clock, an instant where they are equal. */
+struct finding_place {
+	char row[32]; /* of the timeline; "": there is no place */
+	long long start, end;
+};
+
 struct finding {
 	const char *input; /* "": several reports together */
 	char rule[64], title[128];
@@ -59,6 +67,7 @@ struct finding {
 	long long cost_ns; /* -1: not known */
 	double share;      /* of the wall time, 0...1; -1: not known */
 	char *text, *advice;
+	struct finding_place worst;
 	char lines[64]; /* the option that would give it a line; "": it has one, or none would */
 	size_t order;   /* in which they were found */
 	bool is_sync;   /* about waits for the GPU that need not be */
@@ -120,6 +129,9 @@ struct gain_limit {
 /* Findings from number @first on cost no more than that, and are severe only where so much is sure; of @wall ns. */
 void findings_limit(struct findings *fs, size_t first, const struct gain_limit *limit,
 		    long long wall);
+
+/* The command that opens the timeline at a finding's worst place (text/view_line.h); nothing where there is none. No newline. */
+void findings_put_view(FILE *out, const struct finding *f);
 
 /* Sorts by cost, the highest first. */
 void findings_rank(struct findings *fs);

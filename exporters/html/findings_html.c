@@ -91,6 +91,24 @@ static char *take_evidence(struct page_rulings *r, const char *rule)
 	return NULL;
 }
 
+/* The command that opens the timeline at the finding's worst place. */
+static void put_place(FILE *out, const struct finding *f)
+{
+	char *line = NULL;
+	size_t len;
+	FILE *command = open_memstream(&line, &len);
+
+	if (!command)
+		return;
+	findings_put_view(command, f);
+	if (fclose(command) == 0 && len) {
+		fputs("<p class=\"look\">At worst: <code>", out);
+		html_str(out, line);
+		fputs("</code></p>\n", out);
+	}
+	free(line);
+}
+
 static void put_finding(struct page *p, struct page_rulings *r, const struct finding *f)
 {
 	FILE *out = p->out;
@@ -118,6 +136,7 @@ static void put_finding(struct page *p, struct page_rulings *r, const struct fin
 		html_str(out, f->advice);
 		fputs("</p>\n", out);
 	}
+	put_place(out, f);
 	if (table && *table)
 		fprintf(out, "<details><summary>Evidence <code>%s</code></summary>%s</details>\n",
 			f->rule, table);

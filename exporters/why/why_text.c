@@ -156,11 +156,14 @@ static void put_culprit(FILE *out, const struct why *y, const struct why_culprit
 
 void why_put_view(FILE *out, const struct why *y, const struct why_culprit *c, const char *report)
 {
+	char row[24];
+
 	if (c->worst_from == c->worst_to)
 		return;
+	snprintf(row, sizeof(row), "%lld",
+		 (long long)(y->model.threads[c->worst_thread].tid & 0xffffff));
 	fprintf(out, "\n%21sat worst: ", "");
-	text_put_view(out, report, y->model.threads[c->worst_thread].tid & 0xffffff, c->worst_from,
-		      c->worst_to);
+	text_put_view(out, report, row, c->worst_from, c->worst_to);
 }
 
 static int64_t weight_on_gpu(const struct why_culprit *c)

@@ -96,7 +96,10 @@ SELECT
 		|| CASE what WHEN 'threads' THEN ' of process ' || pid ELSE '' END
 		|| ' share a job badly: the busiest ran for {' || most || ' ns}, the least busy for {' || least || ' ns}'
 		|| CASE WHEN meeting > 0 THEN '; they waited for each other at barriers for {' || CAST(barrier AS INTEGER)
-			|| ' ns} each' ELSE '' END || '.' AS finding
+			|| ' ns} each' ELSE '' END || '.' AS finding,
+	(SELECT start || ' ' || end || ' ' || (globalTid & 0xFFFFFF) FROM sl_os_calls AS c WHERE c.what = iif(meeting > 1, 'barrier', 'join')
+		AND c.end > c.start AND c.globalTid / 0x1000000 % 0x1000000 = pid AND wanted.what = 'threads'
+		ORDER BY end - start DESC, start LIMIT 1) AS worst
 FROM (
 	SELECT *, CASE WHEN meeting > 1 THEN barrier ELSE min(most - mean, joined) END AS cost,
 		(SELECT ns FROM wall) AS wall
@@ -104,7 +107,7 @@ FROM (
 	WHERE least < :ratio * most
 	ORDER BY cost DESC
 	LIMIT 1
-)
+) AS wanted
 WHERE cost >= 5000000 AND 50 * cost > wall;
 
 SELECT

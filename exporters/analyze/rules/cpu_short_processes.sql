@@ -47,10 +47,12 @@ SELECT
 	NULL AS cost,
 	exe || ' was started {' || n || '} times, {' || CAST(n * 1e9 / max(span, 1) AS INTEGER)
 		|| '} per second, for {' || CAST(median AS INTEGER) || ' ns} each; one or another of them was there for {'
-		|| ns || ' ns}.' AS finding
+		|| ns || ' ns}.' AS finding,
+	(SELECT start || ' ' || end || ' ' || (globalPid / 0x1000000 % 0x1000000) FROM life WHERE life.exe = p.exe
+		ORDER BY end - start DESC, start LIMIT 1) AS worst
 FROM (
 	SELECT *, min(ns, n * least) AS cost FROM program
-)
+) AS p
 WHERE cost >= 5000000 AND 20 * cost > (SELECT wall.ns FROM wall)
 ORDER BY ns DESC
 LIMIT 1;

@@ -32,7 +32,9 @@ SELECT
 	CASE WHEN 10 * ns > wall THEN 'severe' ELSE 'bad' END AS severity,
 	ns AS cost,
 	'Thread ' || (globalTid % 0x1000000) || coalesce(' (' || name || ')', '') || ' made {' || n || '} threads, {'
-		|| CAST(1e9 * n / wall AS INTEGER) || '} per second, and was busy with that alone for {' || ns || ' ns}.' AS finding
+		|| CAST(1e9 * n / wall AS INTEGER) || '} per second, and was busy with that alone for {' || ns || ' ns}.' AS finding,
+	(SELECT start || ' ' || end || ' ' || (c.globalTid & 0xFFFFFF) FROM sl_os_calls AS c WHERE c.what = 'create' AND c.end >= c.start
+		AND c.globalTid = maker.globalTid ORDER BY end - start DESC, start LIMIT 1) AS worst
 FROM maker LEFT JOIN thread_names USING (globalTid)
 WHERE ns >= 5000000 AND 50 * ns > wall
 ORDER BY ns DESC, globalTid

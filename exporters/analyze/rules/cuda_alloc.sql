@@ -57,9 +57,12 @@ SELECT
 	'Memory was allocated and freed {' || n || ' time|times} while kernels ran (' || printf('%.1f', 1e9 * n / loop)
 		|| ' per second); one thread spent ' || printf('%.1f', 100.0 * cost / loop) || ' % of that time on it, {' || cost
 		|| ' ns}' || coalesce('; allocated GPU memory went up and down {' || nullif(teeth, 0) || ' time|times}', '')
-		|| coalesce(made_at, '') || '.' AS finding, made_at
+		|| coalesce(made_at, '') || '.' AS finding, made_at,
+	(SELECT c.start || ' ' || c.end || ' ' || (c.globalTid & 0xFFFFFF) FROM sl_cuda_calls AS c JOIN gpu_span AS g ON g.pid = c.globalTid >> 24
+		WHERE c.what = 'alloc' AND c.globalTid >> 24 = process AND c.start >= g.start AND c.start < g.end AND c.end >= c.start
+		ORDER BY c.end - c.start DESC, c.start LIMIT 1) AS worst
 FROM (
-	SELECT max(ns) AS cost, sum(n) AS n, max(loop) AS loop, (SELECT max(n) FROM teeth WHERE globalPid >> 24 = pid) AS teeth,
+	SELECT pid AS process, max(ns) AS cost, sum(n) AS n, max(loop) AS loop, (SELECT max(n) FROM teeth WHERE globalPid >> 24 = pid) AS teeth,
 		(SELECT '; its longest calls are made at ' || place FROM call_places AS c
 			WHERE c.globalTid >> 24 = pid AND c.nameId IN (SELECT nameId FROM found)
 			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at

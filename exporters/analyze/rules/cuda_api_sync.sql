@@ -23,9 +23,11 @@ SELECT
 	NULL AS cost,
 	'{' || n || ' call|calls} waited for all work of a stream or device, the thread that waited longest for {' || most
 		|| ' ns} (' || printf('%.1f', 100.0 * most / (SELECT ns FROM wall)) || ' % of the time'
-		|| coalesce(made_at, '') || ').' AS finding, made_at
+		|| coalesce(made_at, '') || ').' AS finding, made_at,
+	(SELECT start || ' ' || (start + ns) || ' ' || (globalTid & 0xFFFFFF) FROM found WHERE globalTid = thread
+		ORDER BY ns DESC, start LIMIT 1) AS worst
 FROM (
-	SELECT sum(n) AS n, max(ns) AS most, (SELECT '; {' || sum(c.ns) || ' ns} of it at ' || place FROM call_places AS c
+	SELECT thread, sum(n) AS n, max(ns) AS most, (SELECT '; {' || sum(c.ns) || ' ns} of it at ' || place FROM call_places AS c
 			WHERE c.globalTid = thread AND c.nameId IN (SELECT nameId FROM found)
 			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at
 	FROM (SELECT globalTid AS thread, sum(ns) AS ns, count(*) AS n FROM found GROUP BY globalTid)

@@ -43,8 +43,11 @@ SELECT
 	'{' || n || ' copy|copies} ' || CASE kind WHEN 1 THEN 'to' WHEN 2 THEN 'from' WHEN 8 THEN 'within' ELSE 'between GPUs, on' END
 		|| ' GPU ' || sl_gpu(globalPid, deviceId) || coalesce(' by ' || name, '') || ' moved ' || printf('%.2f', 1.0 * bytes / ns)
 		|| ' GB/s, ' || printf('%.0f', 100.0 * useful / ns) || ' % of the ' || printf('%.2f', speed / 1e9)
-		|| ' GB/s that the way allows.' AS finding
-FROM found
+		|| ' GB/s that the way allows.' AS finding,
+	(SELECT start || ' ' || end || ' GPU ' || sl_gpu(c.globalPid, c.deviceId) FROM sl_copies AS c WHERE c.globalPid IS f.globalPid
+		AND c.deviceId IS f.deviceId AND c.kind = f.kind AND c.srcKind IS f.srcKind AND c.dstKind IS f.dstKind AND c.nameId IS f.nameId
+		AND c.bytes >= :size / 16 AND c.end > c.start ORDER BY end - start DESC, start LIMIT 1) AS worst
+FROM found AS f
 WHERE 100.0 * useful < :efficiency * ns AND 100 * (ns - useful) > wall
 ORDER BY ns - useful DESC
 LIMIT 1;

@@ -30,7 +30,7 @@ WHERE nr = 1 AND bytes > 0 AND totalMemory > 0;
 CREATE TEMP TABLE mem_wanted AS SELECT block AS id FROM mem_peak;
 -- include: cuda_mem_stacks
 CREATE TEMP TABLE failed AS
-SELECT count(*) AS n, total(end - start) AS ns
+SELECT count(*) AS n, total(end - start) AS ns, min(start) || ' ' || end || ' ' || (globalTid & 0xFFFFFF) AS worst
 FROM CUPTI_ACTIVITY_KIND_RUNTIME
 WHERE returnValue = 2 AND nameId IN (SELECT id FROM StringIds WHERE value GLOB 'cudaMalloc*' OR value GLOB 'cuMemAlloc*'
 	OR value GLOB 'cuMemCreate*');
@@ -40,12 +40,13 @@ FROM mem_peak AS p JOIN mem_block AS b ON b.id = p.block
 	LEFT JOIN mem_place AS c ON c.globalPid = b.globalPid AND c.correlationId = b.correlationId;
 
 SELECT 'bad' AS severity, NULL AS cost,
-	'{' || n || ' allocation|allocations} failed because no memory was left on the GPU.' AS finding
+	'{' || n || ' allocation|allocations} failed because no memory was left on the GPU.' AS finding, worst
 FROM failed
 WHERE n > 0;
 SELECT 'info' AS severity, NULL AS cost,
 	printf('%.1f', 100.0 * bytes / memory) || ' % of the memory of GPU ' || gpu || ' was allocated at its peak: {' || bytes || ' B} of {'
-		|| memory || ' B}' || coalesce('; it was reached by ' || place, '') || '.' AS finding, place AS made_at
+		|| memory || ' B}' || coalesce('; it was reached by ' || place, '') || '.' AS finding, place AS made_at,
+	nullif(at, -9223372036854775807) || ' ' || at || ' GPU ' || gpu AS worst
 FROM full
 WHERE 100.0 * bytes > :full * memory
 ORDER BY 1.0 * bytes / memory DESC;

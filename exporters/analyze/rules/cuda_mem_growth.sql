@@ -61,7 +61,8 @@ SELECT CASE WHEN (memory - last) < 100 * steps * each THEN 'bad' ELSE 'info' END
 	'Allocated memory of GPU ' || gpu || ' grew by {' || CAST(each AS INTEGER) || ' B} per step: {' || first || ' B} at the end of step ' || since
 		|| ', {' || last || ' B} at the end of step ' || until
 		|| coalesce('; at that rate it is full after {' || CAST((memory - last) / each AS INTEGER) || '} more steps', '')
-		|| coalesce('. Most of it is allocated by ' || made_at, '') || '.' AS finding, made_at
+		|| coalesce('. Most of it is allocated by ' || made_at, '') || '.' AS finding, made_at,
+	start || ' ' || end || ' ' || (tid & 0xFFFFFF) AS worst
 FROM (
 	SELECT g.*, (SELECT nullif(totalMemory, 0) FROM TARGET_INFO_GPU AS t WHERE t.id = g.gpu) AS memory,
 		(SELECT nullif(nullif(place, '[no stack]'), '[no call]') FROM mem_site AS s WHERE s.tid = g.tid AND s.gpu = g.gpu AND nr = 1) AS made_at

@@ -27,7 +27,9 @@ SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' WHEN 50 * cost > wall THEN 'bad' ELSE 'info' END AS severity,
 	cost,
 	'{' || n || ' copy|copies} of {' || bytes || ' B} altogether, asked for asynchronously, used pageable memory: the '
-		|| 'calls took {' || calls || ' ns}' || coalesce(made_at, '') || '.' AS finding, made_at
+		|| 'calls took {' || calls || ' ns}' || coalesce(made_at, '') || '.' AS finding, made_at,
+	(SELECT callStart || ' ' || callEnd || ' ' || (globalTid & 0xFFFFFF) FROM found WHERE callEnd > callStart
+		ORDER BY callEnd - callStart DESC, callStart LIMIT 1) AS worst
 FROM (
 	SELECT max(cost) AS cost, sum(n) AS n, sum(bytes) AS bytes, sum(calls) AS calls, (SELECT ns FROM wall) AS wall,
 		(SELECT '; the longest calls are made at ' || place FROM call_places AS c

@@ -29,7 +29,9 @@ SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' WHEN 50 * cost > wall THEN 'bad' ELSE 'info' END AS severity,
 	cost,
 	'{' || n || ' synchronous copy|synchronous copies} of {' || bytes || ' B} altogether blocked their threads for {' || calls
-		|| ' ns}; the copies themselves took {' || ns || ' ns}' || coalesce(made_at, '') || '.' AS finding, made_at
+		|| ' ns}; the copies themselves took {' || ns || ' ns}' || coalesce(made_at, '') || '.' AS finding, made_at,
+	(SELECT callStart || ' ' || callEnd || ' ' || (globalTid & 0xFFFFFF) FROM found WHERE callEnd > callStart
+		ORDER BY callEnd - callStart DESC, callStart LIMIT 1) AS worst
 FROM (
 	SELECT max(cost) AS cost, sum(n) AS n, sum(bytes) AS bytes, sum(calls) AS calls, sum(ns) AS ns,
 		(SELECT ns FROM wall) AS wall,

@@ -23,7 +23,9 @@ SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' WHEN 50 * cost > wall THEN 'bad' ELSE 'info' END AS severity,
 	cost,
 	'{' || n || ' synchronous fill|synchronous fills} of {' || bytes || ' B} of pinned or managed memory blocked their threads for {'
-		|| calls || ' ns}.' AS finding
+		|| calls || ' ns}.' AS finding,
+	(SELECT callStart || ' ' || callEnd || ' ' || (globalTid & 0xFFFFFF) FROM found WHERE callEnd > callStart
+		ORDER BY callEnd - callStart DESC, callStart LIMIT 1) AS worst
 FROM (
 	SELECT max(cost) AS cost, sum(n) AS n, sum(bytes) AS bytes, sum(calls) AS calls, (SELECT ns FROM wall) AS wall
 	FROM (

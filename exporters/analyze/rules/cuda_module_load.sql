@@ -29,7 +29,7 @@ WITH load AS (
 	WHERE l.start >= g.start AND l.end > l.start
 )
 -- a load inside another one counts once
-SELECT globalTid, what, end - start AS ns,
+SELECT globalTid, what, start, end - start AS ns,
 	max(end - max(start, coalesce(max(end) OVER (PARTITION BY globalTid
 		ORDER BY start, end DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start)), 0) AS own
 FROM late;
@@ -38,12 +38,14 @@ SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' ELSE 'bad' END AS severity,
 	cost,
 	'Code was loaded or compiled {' || n || ' time|times} after the first kernel had begun, which took {' || cost
-		|| ' ns} in one thread.' AS finding
+		|| ' ns} in one thread.' AS finding,
+	(SELECT start || ' ' || (start + ns) || ' ' || (globalTid & 0xFFFFFF) FROM found WHERE globalTid = thread
+		ORDER BY own DESC, start LIMIT 1) AS worst
 FROM (
-	SELECT sum(own) AS cost, count(*) AS n, (SELECT ns FROM wall) AS wall
+	SELECT globalTid AS thread, sum(own) AS cost, count(*) AS n, (SELECT ns FROM wall) AS wall
 	FROM found
 	GROUP BY globalTid
-	ORDER BY 1 DESC
+	ORDER BY 2 DESC
 	LIMIT 1
 )
 WHERE 50 * cost > wall;

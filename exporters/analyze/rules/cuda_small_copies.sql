@@ -44,10 +44,12 @@ SELECT
 	'{' || n || ' copy|copies} ' || CASE kind WHEN 1 THEN 'to' ELSE 'from' END || ' GPU ' || sl_gpu(globalPid, deviceId) || ' of less than {'
 		|| :size || ' B} ({' || (bytes / n) || ' B} on average, ' || printf('%.0f', 1e9 * n / span)
 		|| ' per second) took {' || ns || ' ns}, ' || printf('%.1f', 100.0 * ns / wall)
-		|| ' % of the time; the bytes alone would take {' || CAST(useful AS INTEGER) || ' ns}.' AS finding
+		|| ' % of the time; the bytes alone would take {' || CAST(useful AS INTEGER) || ' ns}.' AS finding,
+	(SELECT start || ' ' || end || ' GPU ' || sl_gpu(c.globalPid, c.deviceId) FROM sl_copies AS c WHERE c.globalPid IS f.globalPid
+		AND c.deviceId IS f.deviceId AND c.kind = f.kind AND c.bytes < :size AND c.end >= c.start ORDER BY end - start DESC, start LIMIT 1) AS worst
 FROM (
 	SELECT * FROM found ORDER BY ns - useful DESC LIMIT 1
-)
+) AS f
 WHERE 50 * ns > wall;
 
 SELECT

@@ -25,13 +25,15 @@ SELECT
 	pause AS cost,
 	'{' || small || '} of {' || n || '} kernels ran for less time than their launch took ({' || CAST(launch AS INTEGER)
 		|| ' ns}); GPU ' || sl_gpu(globalPid, deviceId) || ' waited {' || pause || ' ns} in {' || pauses
-		|| ' pause|pauses} between kernels.' AS finding
+		|| ' pause|pauses} between kernels.' AS finding,
+	(SELECT end || ' ' || next || ' GPU ' || sl_gpu(b.globalPid, b.deviceId) FROM sl_gpu_busy AS b WHERE b.gpu = waiter.gpu
+		AND idle BETWEEN 1 AND :gap * 1000 ORDER BY idle DESC, end LIMIT 1) AS worst
 FROM (
-	SELECT globalPid, deviceId, sum(idle) AS pause, count(*) AS pauses, (SELECT wall.ns FROM wall) AS wall
+	SELECT gpu, globalPid, deviceId, sum(idle) AS pause, count(*) AS pauses, (SELECT wall.ns FROM wall) AS wall
 	FROM sl_gpu_busy
 	WHERE idle BETWEEN 1 AND :gap * 1000
 	GROUP BY gpu
-) JOIN (
+) AS waiter JOIN (
 	SELECT globalPid AS kernelPid, sum(small) AS small, sum(n) AS n, max(launch) AS launch FROM kernel GROUP BY 1
 ) ON kernelPid = globalPid
 WHERE 100 * small >= :share * n AND 50 * pause > wall

@@ -40,17 +40,19 @@ SELECT
 	'GPU ' || gpuId || ' ran empty {' || n || ' time|times} (' || printf('%.0f', 1e9 * n / wall)
 		|| ' per second) because a thread waited for it, and was idle for {' || ns || ' ns} in all, {' || (ns / n)
 		|| ' ns} each time on average'
-		|| coalesce(made_at, '') || '.' AS finding, made_at
+		|| coalesce(made_at, '') || '.' AS finding, made_at,
+	(SELECT start || ' ' || (start + i.ns) || ' ' || (globalTid & 0xFFFFFF) FROM idle AS i WHERE i.globalPid IS g.globalPid
+		AND i.deviceId IS g.deviceId ORDER BY i.ns DESC, start LIMIT 1) AS worst
 FROM (
-	SELECT sl_gpu(globalPid, deviceId) AS gpuId, sum(ns) AS ns, count(*) AS n, (SELECT wall.ns FROM wall) AS wall,
+	SELECT globalPid, deviceId, sl_gpu(globalPid, deviceId) AS gpuId, sum(ns) AS ns, count(*) AS n, (SELECT wall.ns FROM wall) AS wall,
 		(SELECT '; it waited longest at ' || place FROM call_places AS c
 			WHERE c.globalTid >> 24 = globalPid >> 24 AND c.nameId IN (SELECT nameId FROM wait)
 			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at
 	FROM idle
 	GROUP BY globalPid, deviceId
-	ORDER BY 2 DESC
+	ORDER BY 4 DESC
 	LIMIT 1
-)
+) AS g
 WHERE 50 * ns > wall AND 1e9 * n > :rate * wall AND n >= :count;
 
 SELECT

@@ -127,7 +127,8 @@ SELECT
 	'GPU ' || sl_gpu(globalPid, deviceId) || ' of process ' || (globalPid / 0x1000000 % 0x1000000) || ' had nothing to do for {' || cost
 		|| ' ns} while files were read for it, ' || CAST(100 * cost / span AS INTEGER)
 		|| ' % of the time it was in use: {' || calls || '} calls on {' || files || ' file|files}'
-		|| coalesce(named, '') || coalesce(made_at, '') || '.' AS finding, made_at
+		|| coalesce(named, '') || coalesce(made_at, '') || '.' AS finding, made_at,
+	(SELECT start || ' ' || end || ' ' || (globalTid & 0xFFFFFF) FROM fed ORDER BY end - start DESC, start LIMIT 1) AS worst
 FROM (
 	SELECT globalPid, deviceId, ns AS cost,
 		(SELECT max(end) - min(start) FROM sl_gpu_busy AS b

@@ -24,7 +24,7 @@ WITH ranked AS (
 		row_number() OVER (PARTITION BY gpuId ORDER BY value) AS rank, count(*) OVER (PARTITION BY gpuId) AS cnt
 	FROM clock
 )
-SELECT gpuId, avg(value) FILTER (WHERE at < begun + 1e9 * :first) AS first, count(*) FILTER (WHERE at < begun + 1e9 * :first) AS n,
+SELECT gpuId, begun, avg(value) FILTER (WHERE at < begun + 1e9 * :first) AS first, count(*) FILTER (WHERE at < begun + 1e9 * :first) AS n,
 	min(value) FILTER (WHERE 2 * rank >= cnt) AS median
 FROM ranked
 GROUP BY gpuId
@@ -35,7 +35,8 @@ SELECT
 	'info' AS severity,
 	NULL AS cost,
 	'The SM clock of GPU ' || gpuId || ' was ' || CAST(round(first / 1e6) AS INTEGER) || ' MHz in the first ' || :first || ' s of its work, '
-		|| round(100.0 * first / median, 1) || ' % of its median, ' || CAST(round(median / 1e6) AS INTEGER) || ' MHz.' AS finding
+		|| round(100.0 * first / median, 1) || ' % of its median, ' || CAST(round(median / 1e6) AS INTEGER) || ' MHz.' AS finding,
+	begun || ' ' || CAST(begun + 1e9 * :first AS INTEGER) || ' GPU ' || gpuId AS worst
 FROM ramp
 ORDER BY first / median
 LIMIT 1;

@@ -31,7 +31,8 @@ SELECT
 		WHEN kind = 'recovery' THEN 'to be recovered'
 		WHEN kind = 'lost' THEN 'been lost: the driver could not reach it any more'
 		ELSE '{' || n || ' memory error|memory errors} that could not be corrected' END, ', ')
-		|| ', the first at {' || min(at) || ' ns}.' AS finding
+		|| ', the first at {' || min(at) || ' ns}.' AS finding,
+	min(at) || ' ' || min(at) || ' GPU ' || gpuId AS worst
 FROM (SELECT * FROM trouble ORDER BY at)
 GROUP BY gpuId
 ORDER BY min(at)

@@ -48,16 +48,18 @@ SELECT
 	iif(unknown > 0, NULL, ns) AS cost,
 	'GPU ' || gpuId || ' had nothing to do for {' || ns || ' ns} in {' || n || ' gap|gaps} of more than '
 		|| :gap || ' ms, the longest {' || longest || ' ns}'
-		|| iif(unknown > 0, ', unless its work without times lay there: {' || unknown || '} lost.', '.') AS finding
+		|| iif(unknown > 0, ', unless its work without times lay there: {' || unknown || '} lost.', '.') AS finding,
+	(SELECT start || ' ' || (start + g.ns) || ' GPU ' || gpuId FROM gap AS g WHERE g.globalPid IS most.globalPid
+		AND g.deviceId IS most.deviceId ORDER BY g.ns DESC, start LIMIT 1) AS worst
 FROM (
-	SELECT gpuId, sum(ns) AS ns, count(*) AS n, max(ns) AS longest, (SELECT wall.ns FROM wall) AS wall,
+	SELECT gap.globalPid, gap.deviceId, gpuId, sum(ns) AS ns, count(*) AS n, max(ns) AS longest, (SELECT wall.ns FROM wall) AS wall,
 		(SELECT sum(count) FROM SL_LOST_EVENTS AS l
 			WHERE l.globalTid >> 24 IS gap.globalPid >> 24 AND (what GLOB 'GPU work:*' OR what GLOB 'GPU records:*')) AS unknown
 	FROM gap JOIN gpu_device AS d ON d.globalPid IS gap.globalPid AND d.deviceId IS gap.deviceId
 	GROUP BY gap.globalPid, gap.deviceId
-	ORDER BY 2 DESC
+	ORDER BY 4 DESC
 	LIMIT 1
-);
+) AS most;
 
 SELECT
 	row_number() OVER (ORDER BY ns DESC, start) AS "Row#",

@@ -51,14 +51,16 @@ SELECT
 	-- idle time of the GPU is no gain: the host may have no work for it
 	NULL AS cost,
 	'GPU ' || gpuId || ' was busy for less than ' || :threshold || ' % of the time in {' || n
-		|| ' stretch|stretches} of {' || ns || ' ns} altogether, of which it was idle for {' || idle || ' ns}.' AS finding
+		|| ' stretch|stretches} of {' || ns || ' ns} altogether, of which it was idle for {' || idle || ' ns}.' AS finding,
+	(SELECT start || ' ' || (start + l.ns) || ' GPU ' || gpuId FROM low AS l WHERE l.globalPid IS most.globalPid
+		AND l.deviceId IS most.deviceId ORDER BY l.ns - l.busy DESC, start LIMIT 1) AS worst
 FROM (
-	SELECT gpuId, count(*) AS n, sum(ns) AS ns, sum(ns - busy) AS idle
+	SELECT low.globalPid, low.deviceId, gpuId, count(*) AS n, sum(ns) AS ns, sum(ns - busy) AS idle
 	FROM low JOIN gpu_device AS d ON d.globalPid IS low.globalPid AND d.deviceId IS low.deviceId
 	GROUP BY low.globalPid, low.deviceId
 	ORDER BY idle DESC
 	LIMIT 1
-);
+) AS most;
 
 SELECT
 	row_number() OVER (ORDER BY 1.0 * busy / ns, start) AS "Row#",

@@ -68,7 +68,9 @@ SELECT
 			ELSE '; so did ' || (threads - 1) || ' other threads, for less' END
 		|| CASE WHEN 2 * path_ns > cost THEN '. Most of it was for ' || path
 			ELSE '. There are {' || files || '} such files, most in ' || folder END
-		|| coalesce(made_at, '') || '.' AS finding, made_at
+		|| coalesce(made_at, '') || '.' AS finding, made_at,
+	(SELECT start || ' ' || end || ' ' || (c.globalTid & 0xFFFFFF) FROM cold AS c WHERE c.globalTid = waiter.globalTid
+		ORDER BY ns DESC, start LIMIT 1) AS worst
 FROM (
 	SELECT *, (SELECT ns FROM wall) AS wall,
 		(SELECT path FROM file WHERE file.globalTid = thread.globalTid ORDER BY ns DESC, path LIMIT 1) AS path,
@@ -87,7 +89,7 @@ FROM (
 		ORDER BY cost DESC, globalTid
 		LIMIT 1
 	) AS thread
-)
+) AS waiter
 -- Every first run waits for a disk a little: 5 %, and not just 2.
 WHERE cost >= 10000000 AND 20 * cost > wall;
 

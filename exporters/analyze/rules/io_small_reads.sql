@@ -74,7 +74,11 @@ SELECT
 		|| coalesce(named, '') || coalesce(made_at, '') || '.'
 		-- streams fill their buffer by a page or a block of the file system, however small the program's own calls are
 		|| iif(bytes >= 2048 * n, ' Pieces of this size are often what a buffered stream reads to fill its buffer: a larger one'
-			|| ' (setvbuf, buffering=) makes them fewer.', '') AS finding, made_at
+			|| ' (setvbuf, buffering=) makes them fewer.', '') AS finding, made_at,
+	-- one with a row of its own; short ones are only counted
+	(SELECT start || ' ' || end || ' ' || (c.globalTid & 0xFFFFFF) FROM file_calls AS c WHERE c.globalTid = reader.globalTid AND what = 'read'
+		AND NOT stdio AND path IN (SELECT path FROM small AS p WHERE p.globalTid = c.globalTid AND path IS NOT NULL)
+		ORDER BY end - start DESC, start LIMIT 1) AS worst
 FROM (
 	SELECT globalTid, sum(n) AS n, sum(bytes) AS bytes, sum(ns) AS ns, count(*) OVER () AS threads,
 		CAST(sum(ns) * (1 - (sum(bytes) / 65536 + 1.0) / sum(n)) AS INTEGER) AS cost,
@@ -97,7 +101,7 @@ FROM (
 	HAVING sum(n) >= :calls
 	ORDER BY cost DESC
 	LIMIT 1
-)
+) AS reader
 WHERE cost >= 5000000 AND 50 * cost > wall;
 
 SELECT

@@ -40,7 +40,9 @@ SELECT
 	cost,
 	'Thread ' || (globalTid & 0xFFFFFF) || coalesce(' (' || name || ')', '') || ' waited {' || ns || ' ns} in {'
 		|| n || '} syncs, {' || (ns / n) || ' ns} each, {' || CAST(n * 1e9 / max(span, 1) AS INTEGER)
-		|| '} per second' || coalesce(named, '') || coalesce(made_at, '') || '.' AS finding, made_at
+		|| '} per second' || coalesce(named, '') || coalesce(made_at, '') || '.' AS finding, made_at,
+	(SELECT start || ' ' || end || ' ' || (sync.globalTid & 0xFFFFFF) FROM sync WHERE sync.globalTid = waiter.globalTid
+		ORDER BY end - start DESC, start LIMIT 1) AS worst
 FROM (
 	SELECT *, CAST(ns * (1 - 1.0 / n) AS INTEGER) AS cost, (SELECT ns FROM wall) AS wall,
 		(SELECT iif(2 * sum(end - start) >= thread.ns, '; most are of ', '; the largest known part of ') || path FROM sync WHERE sync.globalTid = thread.globalTid AND path IS NOT NULL
@@ -52,7 +54,7 @@ FROM (
 	FROM thread
 	ORDER BY cost DESC
 	LIMIT 1
-)
+) AS waiter
 WHERE cost >= 5000000 AND 50 * cost > wall;
 
 SELECT

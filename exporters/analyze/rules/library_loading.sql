@@ -16,7 +16,7 @@
 -- column: Tid = thread
 -- column: Thread Name = its name
 CREATE TEMP TABLE loaded AS
-SELECT globalTid, end - start AS length, max(0, end - max(start, coalesce(max(end) OVER (PARTITION BY globalTid
+SELECT globalTid, start, end - start AS length, max(0, end - max(start, coalesce(max(end) OVER (PARTITION BY globalTid
 	ORDER BY start, end DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start))) AS ns
 FROM sl_os_calls
 WHERE what = 'library' AND end > start;
@@ -29,7 +29,9 @@ SELECT
 		|| CAST(100 * ns / wall AS INTEGER) || ' % of the run, in {' || n || ' call|calls}'
 		|| coalesce((SELECT iif(2 * sum(c.ns) >= l.ns, '; most for ', '; the largest known part for ') || place FROM call_places AS c
 			WHERE c.globalTid = l.globalTid AND c.nameId IN (SELECT id FROM StringIds WHERE value IN ('dlopen', 'dlmopen'))
-			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1), '') || '.' AS finding
+			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1), '') || '.' AS finding,
+	(SELECT start || ' ' || (start + length) || ' ' || (a.globalTid & 0xFFFFFF) FROM loaded AS a WHERE a.globalTid = l.globalTid
+		ORDER BY length DESC, start LIMIT 1) AS worst
 FROM (
 	SELECT globalTid, sum(ns) AS ns, count(*) FILTER (WHERE ns > 0) AS n, (SELECT ns FROM wall) AS wall
 	FROM loaded

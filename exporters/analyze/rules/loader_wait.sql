@@ -30,7 +30,7 @@ WITH loader AS MATERIALIZED (
 	WHERE stack IN loader AND stack NOT IN worker AND end > start
 )
 -- a system call inside of a call counts once
-SELECT globalTid, nameId, stack, max(0, end - max(start, coalesce(max(end) OVER (PARTITION BY globalTid
+SELECT globalTid, nameId, stack, start, end, max(0, end - max(start, coalesce(max(end) OVER (PARTITION BY globalTid
 	ORDER BY start, end DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start))) AS ns
 FROM call;
 
@@ -56,7 +56,9 @@ SELECT
 	'Thread ' || (globalTid % 0x1000000) || coalesce(' (' || name || ')', '') || ' waited {' || ns
 		|| ' ns} for its DataLoader, in {' || n || ' long call|long calls}' || coalesce(made_at, '')
 		|| coalesce((SELECT '. Its workers were longest in ' || function || ' at ' || place || ', {' || ns || ' ns} together'
-			FROM busy ORDER BY ns DESC, place LIMIT 1), '') || '.' AS finding, made_at
+			FROM busy ORDER BY ns DESC, place LIMIT 1), '') || '.' AS finding, made_at,
+	(SELECT start || ' ' || end || ' ' || (a.globalTid & 0xFFFFFF) FROM loading AS a WHERE a.globalTid = waiter.globalTid
+		ORDER BY end - start DESC, start LIMIT 1) AS worst
 FROM (
 	SELECT globalTid, sum(ns) AS ns, count(*) AS n, (SELECT ns FROM wall) AS wall,
 		(SELECT name FROM thread_names AS t WHERE t.globalTid = l.globalTid) AS name,
@@ -68,7 +70,7 @@ FROM (
 	GROUP BY globalTid
 	ORDER BY ns DESC, globalTid
 	LIMIT 1
-)
+) AS waiter
 WHERE ns >= 5000000 AND 50 * ns > wall;
 
 SELECT

@@ -52,7 +52,9 @@ SELECT
 		|| coalesce(' (' || name || ')', '') || ' waited {' || cost || ' ns} in {' || n || ' call|calls}, '
 		|| function || coalesce(', for what thread ' || (holder & 0xFFFFFF)
 		|| coalesce(' (' || holder_name || ')', '') || ' held', '')
-		|| coalesce(made_at, '') || '.' AS finding, made_at
+		|| coalesce(made_at, '') || '.' AS finding, made_at,
+	(SELECT start || ' ' || end || ' ' || (w.globalTid & 0xFFFFFF) FROM lock_wait AS w WHERE w.globalTid = waiter.globalTid
+		ORDER BY end - start DESC, start LIMIT 1) AS worst
 FROM (
 	SELECT *, (SELECT name FROM thread_names AS t WHERE t.globalTid = holder) AS holder_name
 	FROM (
@@ -73,7 +75,7 @@ FROM (
 		ORDER BY cost DESC, globalTid
 		LIMIT 1
 	)
-)
+) AS waiter
 WHERE cost >= 5000000 AND 50 * cost > wall;
 
 SELECT

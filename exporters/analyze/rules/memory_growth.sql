@@ -55,7 +55,8 @@ SELECT
 	NULL AS cost,
 	'Memory of process ' || pid || iif(name <> '', ' (' || name || ')', '') || ' grew by {' || CAST(rate AS INTEGER) || ' B} per second, from {'
 		|| CAST(first AS INTEGER) || ' B} to {' || CAST(last AS INTEGER) || ' B} in {' || (until - since) || ' ns}'
-		|| coalesce('; at that rate the memory is full after another {' || CAST(full AS INTEGER) || ' ns}', '') || '.' AS finding
+		|| coalesce('; at that rate the memory is full after another {' || CAST(full AS INTEGER) || ' ns}', '') || '.' AS finding,
+	since || ' ' || until || ' ' || pid AS worst
 FROM growth
 ORDER BY rate DESC, pid
 LIMIT 3;

@@ -56,7 +56,8 @@ SELECT
 		|| coalesce('; its cgroup used {' || used || ' B}', '') || coalesce(' of {' || most || ' B}', '')
 		|| iif(n > 1, '; so {' || (n - 1) || ' other process was|other processes were}, later', '') || '.' AS finding,
 	CASE WHEN oom THEN 'Fewer or smaller workers, smaller batches, less read ahead; a higher limit (memory.max, the limit of the pod). Record '
-		|| 'with --host-counters=10: it shows how memory goes down.' END AS advice
+		|| 'with --host-counters=10: it shows how memory goes down.' END AS advice,
+	at || ' ' || at || ' ' || pid AS worst
 FROM (
 	SELECT e.*, coalesce('SIG' || s.name, 'signal ' || e.number) AS signal, coalesce(is_fault, 0) AS is_fault,
 		row_number() OVER (PARTITION BY e.number, oom ORDER BY at, pid) AS nr, count(*) OVER (PARTITION BY e.number, oom) AS n,

@@ -19,7 +19,7 @@
 -- column: Thread Name = its name
 CREATE TEMP TABLE gil AS
 WITH traced AS MATERIALIZED (
-	SELECT globalTid, end - start AS ns
+	SELECT globalTid, start, end - start AS ns
 	FROM NVTX_EVENTS
 	WHERE eventType = 59 AND end > start AND textId IN (SELECT id FROM StringIds WHERE value = 'Waiting for GIL')
 	-- of a report without them no range is looked at
@@ -31,13 +31,14 @@ WITH traced AS MATERIALIZED (
 	SELECT globalPid / 0x1000000 FROM PROCESSES
 	WHERE name GLOB '*python*' OR name GLOB 'pypy*' OR name GLOB 'pt_*' OR name GLOB 'rank *: pypy*' OR name GLOB 'rank *: pt_*'
 )
-SELECT globalTid, count(*) AS n, sum(ns) AS ns, max(ns) AS longest, count(*) FILTER (WHERE ns >= 4900000) AS again
+-- begun: of the longest
+SELECT globalTid, count(*) AS n, sum(ns) AS ns, max(ns) AS longest, count(*) FILTER (WHERE ns >= 4900000) AS again, start AS begun
 FROM traced
 GROUP BY globalTid
 HAVING again >= :waits
 UNION ALL
 SELECT globalTid, count(*) AS n, sum(end - start) AS ns, max(end - start) AS longest,
-	count(*) FILTER (WHERE returnValue = 110 AND end - start BETWEEN 4900000 AND 10000000) AS again
+	count(*) FILTER (WHERE returnValue = 110 AND end - start BETWEEN 4900000 AND 10000000) AS again, start
 FROM sl_os_calls
 WHERE what = 'condition' AND end > start AND globalTid / 0x1000000 IN python AND NOT EXISTS (SELECT 1 FROM traced)
 GROUP BY globalTid
@@ -51,7 +52,8 @@ SELECT
 	n || ' threads of process ' || (globalTid / 0x1000000 % 0x1000000)
 		|| coalesce(' (' || (SELECT name FROM process_names WHERE pid = globalTid / 0x1000000) || ')', '')
 		|| ' waited {' || whole || ' ns} altogether for Python''s interpreter lock, thread ' || (globalTid % 0x1000000)
-		|| ' {' || longest || ' ns}' || coalesce(made_at, '') || '.' AS finding, made_at
+		|| ' {' || longest || ' ns}' || coalesce(made_at, '') || '.' AS finding, made_at,
+	(SELECT begun || ' ' || (begun + g.longest) || ' ' || (g.globalTid & 0xFFFFFF) FROM gil AS g WHERE g.globalTid = most.globalTid) AS worst
 FROM (
 	SELECT *, CAST(longest * (1 - 1.0 / max(1, min(n, cpus))) AS INTEGER) AS cost, (SELECT ns FROM wall) AS wall,
 		(SELECT iif(2 * sum(c.ns) >= longest, ', most of it at ', ', the largest known part at ') || place FROM call_places AS c
@@ -67,7 +69,7 @@ FROM (
 	WHERE n > 1
 	ORDER BY cost DESC, globalTid
 	LIMIT 1
-)
+) AS most
 WHERE cost >= 5000000 AND 50 * cost > wall;
 
 SELECT

@@ -25,10 +25,17 @@ says() { # NAME WANT [SQL [ARGS]]: what the rule says after a change of the data
 	sqlite3 run.sqlite "PRAGMA synchronous=off; ${3-}" >/dev/null || exit 1
 	is "$("$BIN" analyze -q -f json -r "$rule${4-}" run.sqlite 2>&1 | "$PY" show.py 2>&1 | sed 's/ *$//; /^$/d')" "$2" "$rule: $1"
 }
+place() { # WANT [SQL]: "START END ROW" of the worst occurrence
+	cp base.sqlite run.sqlite
+	sqlite3 run.sqlite "PRAGMA synchronous=off; ${2-}" >/dev/null || exit 1
+	is "$("$BIN" analyze -q -f json -r "$rule" run.sqlite | "$PY" -c 'import json, sys
+for f in json.load(sys.stdin)["findings"]: print(*[f["worst"][k] for k in ("start", "end", "row")] if "worst" in f else ["nowhere"])')" "$1" "$rule: the place to look at first"
+}
 TID='(1<<48)+(100<<24)+101'
 
 # ---- small reads ----
 begin io_small_reads
+place '0 100000 101'
 says 'of one thread, by file and those without a row' 'bad 49950000 2,000 reads of 64 B on average took 50 ms of thread 101 (loader); the largest known part, 200, of /data/a.bin.
 30000000|1800|115200|64.0|16666.7|100|101|pread64|
 20000000|200|12800|64.0|100000.0|100|101|pread64|/data/a.bin'
@@ -59,6 +66,7 @@ says 'reads of pipes are not meant' silent "DELETE FROM SL_OSRT_TOTALS WHERE cou
 
 # ---- syncs ----
 begin io_syncs
+place '50000000 54000000 101' 'UPDATE OSRT_API SET end = end + 1000000 WHERE pathId = 3 AND start = 50000000'
 says 'in a loop' 'bad 57000000 Thread 101 (writer) waited 60 ms in 20 syncs, 3 ms each, 20 per second; most are of /data/journal.
 60000000|20|3000000.0|3000000|21.0|100|101|fsync|/data/journal'
 says 'too few' silent 'DELETE FROM OSRT_API WHERE pathId = 3 AND start = 0'
@@ -71,6 +79,7 @@ says 'syncs without a name of a file are found' 'bad 57000000 Thread 101 (writer
 
 # ---- cold files ----
 begin io_cold_reads
+place '0 10000000 101'
 says 'sleeps for the disk inside reads' 'bad 60000000 Thread 101 (reader) waited 60 ms for the disk in 10 calls on files that were not in memory (10 MB). Most of it was for /data/cold.bin.
 60000000|10|6000000.0|10000000|10000000|100|101|read|/data/cold.bin'
 says '5 % is not much' silent "UPDATE OSRT_API SET end = 1200000000 WHERE nameId = 1"
@@ -86,6 +95,7 @@ says 'without context switches: 0.1 ms is not long' silent 'DELETE FROM SCHED_EV
 
 # ---- locks ----
 begin lock_contention
+place '200000000 240000000 101'
 says 'waits, and the thread that is waited for' 'bad 70000000 2 threads waited 80 ms for locks altogether; thread 101 (alice) waited 70 ms in 2 calls, mostly of pthread_mutex_lock, for what thread 102 (bob) held.
 70000000|2|35000000.0|40000000|102|bob|100|101|alice|pthread_mutex_lock
 10000000|1|10000000.0|10000000|101|alice|100|102|bob|pthread_mutex_lock'
@@ -101,6 +111,7 @@ says 'one call is one call' 'bad 20000001 Thread 101 (alice) waited 20.0 ms in 1
 says '2 % are not worth it' silent 'DELETE FROM OSRT_API WHERE start = 200000000; UPDATE OSRT_API SET end = 120000000 WHERE start = 100000000'
 
 begin python_gil
+place '20000000 27000000 101' "UPDATE OSRT_API SET end = end + 1000000 WHERE nameId = 2 AND start = 20000000 AND globalTid = $TID"
 says 'threads that wait for it' 'bad 60000000 2 threads of process 100 (python3) waited 172 ms altogether for Python'"'"'s interpreter lock, thread 101 120 ms.
 120000000|20|20|6000000|100|101|python3
 52000000|12|10|5000000|100|100|'
@@ -128,6 +139,7 @@ says '2 % are not worth it' silent "UPDATE OSRT_API SET end = 2000000000 + 10000
 
 # ---- CPUs ----
 begin cpu_oversubscribed
+place nowhere
 says 'four threads on two CPUs' 'bad None For 400 ms, 40 % of the run, more threads wanted to run than the 2 CPUs could take: 4.0 on average, 4 at most. Threads stood in the queue for 800 ms and ran for 1.40 s.
 200000000|400000000|33.3|1|100|101|job|worker
 200000000|400000000|33.3|1|100|102|job|worker
@@ -159,6 +171,7 @@ says 'the only CPU, which others are on' 'bad None For 400 ms, 40 % of the run, 
 300000000|300000000|50.0|1|100|101|job|worker' "$others; UPDATE TARGET_INFO_SYSTEM_ENV SET value = '1'"
 
 begin cpu_taken
+place nowhere
 says 'a CPU that others have' 'info None For 300 ms, 30 % of the run, threads waited for a CPU for 300 ms in all, though the program had 1.0 of the 2 CPUs that it was seen on: other programs had the rest, or a limit kept it from them.
 300000000|400000000|42.9|100|101|job|worker'
 says 'for more than half of the time' 'bad None For 300 ms, 60 % of the run, threads waited for a CPU for 300 ms in all, though the program had 1.0 of the 2 CPUs that it was seen on: other programs had the rest, or a limit kept it from them.
@@ -171,6 +184,7 @@ says 'its own threads on all CPUs' silent "INSERT INTO SCHED_EVENTS SELECT start
 	(SELECT 200000000 AS start, 1 AS isSchedIn, $TID AS globalTid, NULL AS threadState UNION ALL SELECT 500000000, 0, $TID, 5)"
 
 begin cpu_imbalance
+place '0 400000000 100'
 says 'threads that are waited for' 'bad 100000000 3 threads (worker) of process 100 share a job badly: the busiest ran for 300 ms, the least busy for 100 ms.
 300000000|100.0||100|101|worker|threads
 200000000|66.7||100|102|worker|threads
@@ -229,6 +243,7 @@ says 'processes one after the other' silent \
 
 # ---- processes ----
 begin cpu_short_processes
+place '100000000 104000000 1010'
 says 'one program for every item' 'bad None /bin/sed was started 50 times, 101 per second, for 4 ms each; one or another of them was there for 180 ms.
 180000000|50|4000000.0|101.2|/bin/sed'
 says 'too few' silent "DELETE FROM SL_PROCESS_TREE WHERE globalPid = (1<<48)+(1007<<24)"
@@ -264,6 +279,7 @@ says 'a program that costs nothing hides no other' 'bad None /bin/sed was starte
 		2, 1, '/bin/awk', 'awk', 0 FROM i"
 
 begin cpu_short_threads
+place '0 100000 101'
 says 'one for every item' 'bad 45000000 Thread 101 (server) made 500 threads, 500 per second, and was busy with that alone for 45 ms.
 45000000|500|90000.0|500.0|100|101|server'
 says 'too few' silent 'UPDATE SL_OSRT_TOTALS SET count = 99'
@@ -274,6 +290,7 @@ says 'a little more than 2 %' 'bad 45000000 Thread 101 (server) made 500 threads
 
 # ---- data for the GPU ----
 begin data_loading
+place '110000000 112000000 200'
 says 'the GPU is idle while a worker reads' 'bad 78000000 GPU 0 of process 100 had nothing to do for 78 ms while files were read for it, 13 % of the time it was in use: 20 calls on 2 files, most of them in /data/a/.
 40000000|20|2|20000|10000.0|200|/data/a/'
 says 'what a worker waits for is not reading' silent "INSERT INTO OSRT_API(start, end, eventClass, globalTid, nameId, returnValue, callchainId, argumentsId)

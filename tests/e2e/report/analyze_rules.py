@@ -5,18 +5,26 @@ analyze_rules.py SIGHTLINE FOLDER NAME: runs the cases of FOLDER/NAME.txt on FOL
     == RULE[:ARG...] [| SQL that changes the database first]
     SEVERITY COST PERCENT   (or: silent; or: no data)
     SENTENCE
+    at START END ROW        (its worst place; "at nowhere"; may be left out)
     EVIDENCE as CSV
     ...                     (the rest is not looked at)
 """
 import csv, io, json, os, sqlite3, subprocess, sys
 
 
-def show(doc):
+def show(doc, path, with_place):
     """The document of --format json as such lines."""
     lines = []
     for f in doc['findings']:
         lines.append('%s %s %s' % (f['severity'], f['cost_ns'], f['time_percent']))
         lines.append(f['finding'])
+        worst = f.get('worst')
+        if with_place:
+            lines.append('at %s %s %s' % (worst['start'], worst['end'], worst['row']) if worst else 'at nowhere')
+        if worst:
+            row = "'%s'" % worst['row'] if ' ' in worst['row'] else worst['row']
+            assert worst['start'] <= worst['end'] and worst['view'].startswith('sightline view %s --at ' % path), worst
+            assert ' --row %s --span ' % row in worst['view'], worst
         rows = f['evidence']
         out = io.StringIO()
         w = csv.writer(out, lineterminator='\n')
@@ -54,7 +62,8 @@ def main(sightline, folder, name):
         db.commit()
         db.close()
         run = subprocess.run([sightline, 'analyze', '-q', '-f', 'json', '-r', spec, path], capture_output=True, text=True)
-        got = show(json.loads(run.stdout)) if run.returncode in (0, 4) else ['exit %d: %s' % (run.returncode, run.stderr)]
+        with_place = any(line.startswith('at ') for line in want)
+        got = show(json.loads(run.stdout), path, with_place) if run.returncode in (0, 4) else ['exit %d: %s' % (run.returncode, run.stderr)]
         if want[-1] == '...':
             want, got = want[:-1], got[:len(want) - 1]
         if got != want:
