@@ -386,6 +386,8 @@ static int run(struct compare *o)
 		return rc;
 	if (compare_match(&o->c) != 0)
 		return no_memory();
+	if (compare_find_worst(&o->c, &o->view) != 0)
+		return no_memory();
 	for (size_t i = 0; i < o->c.gate_cnt; i++)
 		compare_gate_check(&o->c, &o->view, &o->c.gates[i]);
 	rc = write_out(o);

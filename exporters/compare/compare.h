@@ -8,8 +8,11 @@
  *   default:  place in the output; "single" after it: one figure of the whole report, shown in the summary;
  *             "whole": a part of a report has none, so left out with a filter; "steady": hardly any noise
  *
- * Its last statement gives samples in groups: name, alike (NULL: made from the name), value, count; ordered
+ * A statement gives samples in groups: name, alike (NULL: made from the name), value, count; ordered
  * by name, then by value. A figure of the whole report is one sample with an empty name.
+ *
+ * Another one, whose first column is called "worst", finds events by their length: name, alike, start, end, and the row of the timeline
+ * ("4711", "GPU 0"; NULL: none) of all of a length that is in the table wanted(ns).
  *
  * Ids differ from run to run, so names match. Names without a match are matched by likeness: a kernel by its bare function
  * name, the rest by names without their numbers. One of a likeness in the base and one in another set are the same thing;
@@ -19,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "exporters/read/db_filter.h"
@@ -74,12 +78,21 @@ struct compare_set {
 	size_t cnt;
 };
 
+/* The longest of a name: where to look first. */
+struct compare_place {
+	const char *report; /* NULL: none was looked for, or found */
+	int64_t start, end;
+	char row[24]; /* of the timeline; "": not known */
+};
+
 /* A row has a figure per set: the median of its runs. */
 struct compare_figure {
 	bool is_there; /* in any run */
 	double value[METRIC_CNT];
 	double p[METRIC_CNT]; /* of its runs and the base's being the same; -1: too few runs */
 	const struct compare_item **items; /* [run of the set], NULL where it is absent */
+	/* compare_find_worst(): where the row has changed; of the base, where it is gone. */
+	struct compare_place worst;
 };
 
 struct compare_row {
@@ -125,6 +138,19 @@ int compare_read(const struct comparison *c, struct compare_run *run, char *why,
 int compare_read_all(struct comparison *c, char *why, size_t why_len);
 /* Makes the rows from the items that were read. 0 or -1: no memory. */
 int compare_match(struct comparison *c);
+/* Opens a report for statements of kinds. NULL after one sentence in @why. */
+sqlite3 *compare_open(const struct comparison *c, const char *path, char *why, size_t why_len);
+/* Calls @row for each row of the kind's statements, those about worst places or the others. SQLite's result code. */
+int compare_statements(sqlite3 *db, const struct compare_kind *k, bool of_worst,
+		       int (*row)(void *ctx, sqlite3_stmt *stmt), void *ctx);
+/*
+ * compare_worst.c: finds the worst places of the rows that compare_is_changed(), in the run where it took longest. Reports that cannot be
+ * read any more have no place. 0 or -1: no memory.
+ */
+struct compare_view;
+int compare_find_worst(struct comparison *c, const struct compare_view *v);
+/* Has the row changed in @set by as much as is shown, and not by chance alone? */
+bool compare_is_changed(const struct compare_row *row, size_t set, const struct compare_view *v);
 void compare_free(struct comparison *c);
 
 /* The metrics of samples in order of value, at least one. */

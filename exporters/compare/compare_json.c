@@ -2,12 +2,14 @@
  * compare_json.c - a comparison for programs: one object, everything in it, in ns and bytes.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collector/base/json.h"
 #include "exporters/compare/compare.h"
 #include "exporters/text/bounded.h"
 #include "exporters/text/cell.h"
+#include "exporters/text/view_line.h"
 
 static void put_number(struct writer *w, const char *key, double value)
 {
@@ -29,6 +31,28 @@ static void put_metrics(struct writer *w, const char *key, const double *value)
 	json_open(w, key, '{');
 	for (int m = 0; m < METRIC_CNT; m++)
 		put_number(w, compare_metric_names[m], value[m]);
+}
+
+/* Where the longest is, and the command that opens it; no member where none was looked for. */
+static void put_worst(struct writer *w, const struct compare_place *p)
+{
+	char *line = NULL;
+	size_t len;
+	FILE *out = p->report ? open_memstream(&line, &len) : NULL;
+
+	if (!out)
+		return;
+	text_put_view(out, p->report, p->row, p->start, p->end);
+	if (fclose(out) == 0) {
+		json_open(w, "worst", '{');
+		json_text(w, "report", p->report);
+		json_int(w, "start", p->start);
+		json_int(w, "end", p->end);
+		json_text(w, "row", *p->row ? p->row : NULL);
+		json_text(w, "view", line);
+		json_close(w, '}');
+	}
+	free(line);
 }
 
 static void put_figure(struct writer *w, const struct compare_row *row, size_t s)
@@ -57,6 +81,7 @@ static void put_figure(struct writer *w, const struct compare_row *row, size_t s
 			json_close(w, '}');
 		}
 	}
+	put_worst(w, &f->worst);
 	json_close(w, '}');
 }
 

@@ -217,30 +217,43 @@ static int end_item(struct compare_item *item, struct samples *s)
 	return 0;
 }
 
-/* All rows of the statement. SQLITE_DONE, or the code of the error. */
-static int read_items(sqlite3_stmt *stmt, struct compare_item **items, size_t *cnt)
-{
-	struct samples s = {0};
-	bool ok = true;
-	int rc;
+struct items {
+	struct compare_item **list;
+	size_t *cnt;
+	struct samples samples; /* of the last one */
+};
 
-	while (ok && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		if (sqlite3_column_type(stmt, 2) == SQLITE_NULL)
-			continue;
-		if (!*cnt || strcmp((*items)[*cnt - 1].name, text_of(stmt, 0)) != 0) {
-			ok = !*cnt || end_item(&(*items)[*cnt - 1], &s) == 0;
-			ok = ok && begin_item(stmt, items, cnt) == 0;
-		}
-		ok = ok && add_sample(&s, sqlite3_column_double(stmt, 2),
-				      sqlite3_column_double(stmt, 3)) == 0;
-	}
-	ok = ok && (!*cnt || end_item(&(*items)[*cnt - 1], &s) == 0);
-	free(s.list);
-	return ok ? rc : SQLITE_NOMEM;
+static int read_item(void *ctx, sqlite3_stmt *stmt)
+{
+	struct items *i = ctx;
+	struct compare_item *last = *i->cnt ? &(*i->list)[*i->cnt - 1] : NULL;
+
+	if (sqlite3_column_type(stmt, 2) == SQLITE_NULL)
+		return SQLITE_OK;
+	if (!last || strcmp(last->name, text_of(stmt, 0)) != 0)
+		if ((last && end_item(last, &i->samples) != 0) ||
+		    begin_item(stmt, i->list, i->cnt) != 0)
+			return SQLITE_NOMEM;
+	return add_sample(&i->samples, sqlite3_column_double(stmt, 2),
+			  sqlite3_column_double(stmt, 3)) == 0
+		       ? SQLITE_OK
+		       : SQLITE_NOMEM;
 }
 
-static int read_kind(sqlite3 *db, const struct compare_kind *k, struct compare_item **items,
-		     size_t *cnt)
+static int step_all(sqlite3_stmt *stmt, int (*row)(void *ctx, sqlite3_stmt *stmt), void *ctx)
+{
+	int rc;
+
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		rc = row(ctx, stmt);
+		if (rc != SQLITE_OK)
+			return rc;
+	}
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int compare_statements(sqlite3 *db, const struct compare_kind *k, bool of_worst,
+		       int (*row)(void *ctx, sqlite3_stmt *stmt), void *ctx)
 {
 	struct report r = {.kind = &text_kind, .sql = k->sql};
 	char what[256];
@@ -251,14 +264,27 @@ static int read_kind(sqlite3 *db, const struct compare_kind *k, struct compare_i
 	rc = report_include(&r, k->sql, what, sizeof(what)) < 0 ? SQLITE_NOMEM : SQLITE_OK;
 	for (const char *sql = r.sql; rc == SQLITE_OK && *sql;) {
 		sqlite3_stmt *stmt = NULL;
+		const char *name;
 
 		rc = sqlite3_prepare_v2(db, sql, -1, &stmt, &sql);
-		if (rc == SQLITE_OK && stmt)
-			rc = read_items(stmt, items, cnt);
+		name = rc == SQLITE_OK && stmt ? sqlite3_column_name(stmt, 0) : NULL;
+		if (name && (strcmp(name, "worst") == 0) == of_worst)
+			rc = step_all(stmt, row, ctx);
 		sqlite3_finalize(stmt);
-		rc = rc == SQLITE_DONE ? SQLITE_OK : rc;
 	}
 	report_free(&r);
+	return rc;
+}
+
+static int read_kind(sqlite3 *db, const struct compare_kind *k, struct compare_item **items,
+		     size_t *cnt)
+{
+	struct items i = {.list = items, .cnt = cnt};
+	int rc = compare_statements(db, k, false, read_item, &i);
+
+	if (rc == SQLITE_OK && *cnt && end_item(&(*items)[*cnt - 1], &i.samples) != 0)
+		rc = SQLITE_NOMEM;
+	free(i.samples.list);
 	return rc;
 }
 
@@ -274,23 +300,38 @@ static sqlite3 *open_one(const char *path, char *why, size_t why_len)
 	return db;
 }
 
-int compare_read(const struct comparison *c, struct compare_run *run, char *why, size_t why_len)
+sqlite3 *compare_open(const struct comparison *c, const char *path, char *why, size_t why_len)
 {
-	sqlite3 *db = open_one(run->path, why, why_len);
+	sqlite3 *db = open_one(path, why, why_len);
 	struct wall wall;
 	int rc;
 
 	if (!db)
-		return -1;
+		return NULL;
 	if (db_filter_any(&c->filter) && db_filter_apply(db, &c->filter, why, why_len) != 0) {
 		sqlite3_close(db);
-		return -1;
+		return NULL;
 	}
 	rc = wall_table(db, &c->filter, &wall);
 	if (rc == SQLITE_OK)
 		rc = sql_functions(db, NULL);
-	if (rc != SQLITE_OK)
-		snprintf(why, why_len, "%s: %s", run->path, sqlite3_errmsg(db));
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, "CREATE TEMP TABLE wanted(ns INTEGER PRIMARY KEY)", NULL,
+				  NULL, NULL);
+	if (rc == SQLITE_OK)
+		return db;
+	snprintf(why, why_len, "%s: %s", path, sqlite3_errmsg(db));
+	sqlite3_close(db);
+	return NULL;
+}
+
+int compare_read(const struct comparison *c, struct compare_run *run, char *why, size_t why_len)
+{
+	sqlite3 *db = compare_open(c, run->path, why, why_len);
+	int rc = SQLITE_OK;
+
+	if (!db)
+		return -1;
 	run->items = calloc(c->kind_cnt + 1, sizeof(struct compare_item *));
 	run->cnt = calloc(c->kind_cnt + 1, sizeof(*run->cnt));
 	if (!run->items || !run->cnt)

@@ -5,6 +5,7 @@
 
 #include "collector/base/grow.h"
 #include "exporters/text/cell.h"
+#include "exporters/text/view_line.h"
 #include "exporters/compare/compare.h"
 
 #define CELL_BYTES 48
@@ -19,9 +20,10 @@ struct grid {
 	size_t cols, rows, max;
 	struct line {
 		char cell[COLS_MAX][CELL_BYTES];
-		const char *name, *more; /* more: the name in the other sets, or NULL */
-		int colour[COLS_MAX];    /* 0 none, 31 worse, 32 better */
-	} * line;                        /* the first is the head */
+		const char *name, *more;           /* more: the name in the other sets, or NULL */
+		const struct compare_place *worst; /* NULL: it has none */
+		int colour[COLS_MAX];              /* 0 none, 31 worse, 32 better */
+	} * line;                                  /* the first is the head */
 };
 
 static struct line *add_line(struct grid *g, const char *name)
@@ -174,6 +176,12 @@ static void write_text(const struct grid *g)
 			put_name(g, l->more);
 		}
 		putc('\n', g->out);
+		if (l->worst) {
+			fputs("      at worst: ", g->out);
+			text_put_view(g->out, l->worst->report, l->worst->row, l->worst->start,
+				      l->worst->end);
+			putc('\n', g->out);
+		}
 	}
 }
 
@@ -329,6 +337,9 @@ static int add_row(struct grid *g, const struct compare_row *row, size_t s, bool
 	if (!l)
 		return -1;
 	l->more = f[0].is_there ? row->other : NULL;
+	l->worst = f[s].is_there ? &f[s].worst : &f[0].worst;
+	if (!l->worst->report)
+		l->worst = NULL;
 	change(l, col++, row, s, METRIC_TOTAL, g->view);
 	amount(f[0].is_there ? f[0].value[METRIC_TOTAL] : NAN, row->kind, METRIC_TOTAL,
 	       l->cell[col++]);

@@ -15,3 +15,9 @@ FROM sl_hist_rows((
 		ORDER BY name
 	)
 )) CROSS JOIN sl_hist_values(hist);
+
+SELECT CASE WHEN value GLOB '*_v[0-9][0-9][0-9][0-9]' THEN substr(value, 1, length(value) - 6)
+		WHEN value GLOB '*_v[0-9][0-9][0-9][0-9][0-9]' THEN substr(value, 1, length(value) - 7)
+		ELSE coalesce(value, '[unknown]') END AS worst, NULL, start, end, globalTid & 0xFFFFFF
+FROM CUPTI_ACTIVITY_KIND_RUNTIME LEFT JOIN StringIds ON id = nameId
+WHERE end >= start AND end - start IN wanted;

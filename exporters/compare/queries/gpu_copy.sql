@@ -21,3 +21,7 @@ FROM sl_hist_rows((
 		ORDER BY name
 	)
 )) CROSS JOIN sl_hist_values(hist);
+
+SELECT kind || coalesce(' ' || coalesce(label, copyKind), '') AS worst, NULL, start, end, 'GPU ' || sl_gpu(globalPid, deviceId)
+FROM SL_GPU_WORK LEFT JOIN ENUM_CUDA_MEMCPY_OPER ON id = copyKind
+WHERE kind IN ('memcpy', 'memset') AND end >= start AND end - start IN wanted;

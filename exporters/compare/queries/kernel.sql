@@ -11,3 +11,7 @@ WITH named AS MATERIALIZED (
 SELECT k0, (SELECT max(alike) FROM named WHERE name = k0), value, times
 FROM sl_hist_rows((SELECT sl_stats(name, hist) FROM (SELECT name, hist FROM named ORDER BY name)))
 	CROSS JOIN sl_hist_values(hist);
+
+SELECT coalesce(full.value, '[unknown]') AS worst, short.value, start, end, 'GPU ' || sl_gpu(globalPid, deviceId)
+FROM CUPTI_ACTIVITY_KIND_KERNEL LEFT JOIN StringIds AS full ON full.id = demangledName LEFT JOIN StringIds AS short ON short.id = shortName
+WHERE end >= start AND end - start IN wanted;

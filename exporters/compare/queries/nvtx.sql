@@ -19,3 +19,8 @@ FROM sl_hist_rows((
 		ORDER BY 1
 	)
 )) CROSS JOIN sl_hist_values(hist);
+
+SELECT coalesce(domain.name, '') || ':' || coalesce(text, value, '') AS worst, NULL, start, end, globalTid & 0xFFFFFF
+FROM NVTX_EVENTS AS e LEFT JOIN SL_NVTX_DOMAINS AS domain ON domain.process = e.globalTid / 0x1000000 AND domain.domain = e.domainId
+	LEFT JOIN StringIds ON StringIds.id = textId
+WHERE eventType IN (59, 60) AND end >= start AND end - start IN wanted;

@@ -13,3 +13,7 @@ FROM sl_hist_rows((
 		ORDER BY name
 	)
 )) CROSS JOIN sl_hist_values(hist);
+
+SELECT coalesce(value, '[unknown]') AS worst, NULL, start, end, globalTid & 0xFFFFFF
+FROM OSRT_API LEFT JOIN StringIds ON id = nameId
+WHERE end >= start AND coalesce(eventClass, 27) NOT IN (31, 32) AND end - start IN wanted;

@@ -14,3 +14,7 @@ SELECT name, name, dur, count(*)
 FROM named
 GROUP BY name, dur
 ORDER BY name, dur;
+
+SELECT CASE WHEN stem GLOB ':*' THEN substr(stem, 2) ELSE stem END AS worst, NULL, start, end, tid & 0xFFFFFF
+FROM sl_steps(NULL)
+WHERE end > start AND end - start IN wanted;

@@ -12,3 +12,7 @@ FROM sl_hist_rows((
 		ORDER BY name
 	)
 )) CROSS JOIN sl_hist_values(hist);
+
+SELECT coalesce(value, '[unknown]') AS worst, NULL, start, end, globalTid & 0xFFFFFF
+FROM SYSCALL LEFT JOIN StringIds ON id = nameId
+WHERE end >= start AND end - start IN wanted;

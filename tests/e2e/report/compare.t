@@ -57,6 +57,23 @@ assert len([1 for k in rows if k[0] == 'nvtx']) == 6, [k for k in rows if k[0] =
 is_('file', '/data/run-17/a.bin', 'total', 2000, 2000, 0)
 assert rows[('file', '/data/run-17/a.bin')][1]['other_name'] == '/data/run-18/a.bin'
 is_('osrt', 'read', 'count', 1, 1, 0)
+# where the longest of what changed is, by the rows of other.sql; of what is gone, by those of base.sql
+def worst(kind, name, *want):
+    place = {tuple(s['worst'][k] for k in ('report', 'start', 'end', 'row')) for s in rows[(kind, name)][1]['sets'] if s and 'worst' in s}
+    assert place == ({want} if want else set()), (kind, name, place)
+worst('step', 'step #', 'other.sqlite', 100, 240, '1')
+worst('nvtx', ':step 1', 'other.sqlite', 100, 240, '1')
+worst('nvtx', ':op #', 'other.sqlite', 514, 520, '1')
+worst('nvtx', ':tail')
+worst('kernel', 'void gemm<64>(float*)', 'other.sqlite', 400, 800, 'GPU 0')
+worst('kernel', 'relu(float*)', 'base.sqlite', 650, 700, 'GPU 0')
+worst('kernel', 'fold', 'other.sqlite', 800, 830, 'GPU 0')
+worst('api', 'cudaLaunchKernel', 'other.sqlite', 20, 50, '1')
+worst('api', 'cudaFree', 'base.sqlite', 950, 990, '1')
+worst('osrt', 'read')
+worst('wall', '')
+relu = [s for s in rows[('kernel', 'relu(float*)')][1]['sets'] if s][0]
+assert relu['worst']['view'] == "sightline view base.sqlite --at 0.000000650s --row 'GPU 0' --span 0.000000625s-0.000000725s", relu
 units = {k['name']: k['unit'] for k in d['kinds']}
 assert units['io'] == 'bytes' and units['wall'] == 'ns'
 PY
@@ -71,6 +88,9 @@ cmp base.sqlite other.sqlite >text 2>err
 is "$?$(cat err)" 0 'text has no complaint on stderr'
 is "$(grep -c 'gemm' text) $(awk '/Wall time/' text | tr -s ' ')" '1  3.00 us 4.50 us +50.0 % Wall time' 'text has figures with units'
 is "$(awk '/relu/ { print $1 }' text)" gone 'text marks a kernel that is gone'
+is "$(grep -A1 relu text | tail -1)" "      at worst: sightline view base.sqlite --at 0.000000650s --row 'GPU 0' --span 0.000000625s-0.000000725s" \
+	'text has the command that opens the worst place of a row'
+is "$(cmp --min-change 34 base.sqlite other.sqlite | grep -c 'at worst')" 5 'text has the worst places of what changed alone'
 is "$(grep -c 'changed by less than 1 %' text)" 3 'text counts what hardly changed, and does not show it'
 is "$(cmp --min-change 0 base.sqlite other.sqlite | grep -c ' -> /data/run-18/a.bin')" 1 'text has both names of one file'
 is "$(cmp -k kernel -n 1 base.sqlite other.sqlite | grep -c '2 more changed less')" 1 '--top=1 of the text counts the others'
@@ -104,7 +124,10 @@ assert [len(s['runs']) for s in d['sets']] == [5, 5]
 gemm = rows[('kernel', 'void gemm<64>(float*)')]
 assert [s['total'] for s in gemm] == [503, 603], gemm
 assert abs(gemm[1]['p']['total'] - 2 / 252) < 1e-12, gemm[1]['p']   # wholly apart: 2 of 252 ways
+# the longest of all runs; what may be chance has no place
+assert gemm[1]['worst']['report'] in ['other%d.sqlite' % i for i in range(1, 6)] and gemm[1]['worst']['start'] == 400, gemm[1]
 read = rows[('osrt', 'read')]
+assert 'worst' not in read[1], read
 # 2007 2014 2001 2008 2015 and 2011 2002 2013 2004 2015
 assert [s['total'] for s in read] == [2008, 2011], read
 assert read[1]['p']['total'] > 0.5, read[1]['p']
