@@ -115,18 +115,18 @@ static int run(struct asked *a, struct db_filter *filter, struct percentiles *pe
 	int rc = SL_EXIT_USAGE;
 
 	sheet.report = a->input;
-	if (bounds_are_asked(&a->bounds))
-		bounds_default(&a->bounds);
 	format = format_parse(a->format, &format_column, &sheet.opt, why, sizeof(why));
 	if (!format || percentiles_parse(percent, a->percentiles, why, sizeof(why)) < 0 ||
 	    db_filter_time(filter, a->time, why, sizeof(why)) < 0 ||
 	    db_filter_pid(filter, a->pid, why, sizeof(why)) < 0 ||
 	    db_filter_nvtx(filter, a->nvtx, why, sizeof(why)) < 0)
 		goto done;
-	if (format == &format_json && bounds_are_asked(&a->bounds))
-		sheet.bounds = &a->bounds;
-	else if (a->bounds.has_limit)
+	if (format == &format_json) {
+		if (bounds_of_table(&a->bounds, true, 1, &sheet.array_if_fits))
+			sheet.bounds = &a->bounds;
+	} else if (a->bounds.has_limit) {
 		sheet.most = a->bounds.limit;
+	}
 	rc = SL_EXIT_FAIL;
 	db = db_read_open(a->input, why, sizeof(why));
 	if (r.args && db && db_filter_apply(db, filter, why, sizeof(why)) == 0 &&

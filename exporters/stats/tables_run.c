@@ -90,10 +90,20 @@ static long long rows_of_terminal(void)
 	return lines > ROWS_ON_TERMINAL ? lines : ROWS_ON_TERMINAL;
 }
 
-/* Is the table an object of a bounded size? Without these options it is an array of all rows, which scripts for nsys read. */
+/* Was JSON of a bounded size asked for? Then a table without data is an answer, too: an abstained one. */
 static bool is_bounded(const struct tables *t, const struct table_job *job)
 {
 	return job->format == &format_json && bounds_are_asked(&t->bounds);
+}
+
+/* Tables that share the bytes of an answer on stdout. */
+static size_t shares(const struct tables *t)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < t->job_cnt; i++)
+		cnt += t->jobs[i].format == &format_json && t->jobs[i].kind == OUTPUT_CONSOLE;
+	return cnt;
 }
 
 static long long write_rows(const struct tables *t, const struct table_job *job, sqlite3 *db,
@@ -108,6 +118,7 @@ static long long write_rows(const struct tables *t, const struct table_job *job,
 		.opt = job->opt,
 		.report = job->input,
 	};
+	struct bounds bounds = t->bounds;
 	long long rows;
 
 	/* On a terminal a table is read, by its first rows; elsewhere it is whole. */
@@ -115,10 +126,12 @@ static long long write_rows(const struct tables *t, const struct table_job *job,
 		sheet.most = t->all_defaults ? ROWS_ON_TERMINAL : rows_of_terminal();
 		sheet.width = terminal_columns(stdout);
 	}
-	if (is_bounded(t, job))
-		sheet.bounds = &t->bounds;
-	else if (t->bounds.has_limit)
+	if (job->format == &format_json) {
+		if (bounds_of_table(&bounds, sheet.console, shares(t), &sheet.array_if_fits))
+			sheet.bounds = &bounds;
+	} else if (t->bounds.has_limit) {
 		sheet.most = t->bounds.limit;
+	}
 	query_title(db, job->report, title, sizeof(title));
 	rows = query_run(db, job->report, t->unit, job->format, &sheet, why, why_len);
 	if (rows >= 0 && sheet.more && !job->format->for_people)
@@ -372,8 +385,6 @@ int tables_run(struct tables *t)
 	size_t threads, answered = 0;
 	int rc = 0;
 
-	if (bounds_are_asked(&t->bounds))
-		bounds_default(&t->bounds);
 	crew.made = calloc(t->job_cnt ? t->job_cnt : 1, sizeof(*crew.made));
 	if (!crew.made) {
 		sl_warn("%s: out of memory", t->kind->command);

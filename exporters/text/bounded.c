@@ -11,6 +11,7 @@
 #define TEXT_MIN  64
 #define MORE      4 /* the next command shows so many times as much */
 #define TRIES_MAX 40
+#define TABLE_MIN 1024 /* bytes of one of many tables */
 
 /* Elements that a list left out, all lists of a name together. */
 struct left {
@@ -70,6 +71,19 @@ void bounds_default(struct bounds *b)
 bool bounds_are_asked(const struct bounds *b)
 {
 	return b->has_limit || b->has_max_bytes;
+}
+
+bool bounds_of_table(struct bounds *b, bool is_stdout, size_t share, bool *array_if_fits)
+{
+	*array_if_fits = !bounds_are_asked(b) && is_stdout;
+	if (*array_if_fits) {
+		b->max_bytes = BOUNDED_BYTES / (int64_t)(share ? share : 1);
+		if (b->max_bytes < TABLE_MIN)
+			b->max_bytes = TABLE_MIN;
+	} else if (bounds_are_asked(b)) {
+		bounds_default(b);
+	}
+	return b->limit || b->max_bytes;
 }
 
 void bounds_free(struct bounds *b)
@@ -219,7 +233,7 @@ int bounded_print(FILE *out, const struct bounds *b, bounded_put put, const void
 		put_answer(&w, b, put, ctx, tries > 0);
 		len = w.len;
 		failed = w.failed;
-		if (failed || len <= max || tries == TRIES_MAX ||
+		if (failed || len < max /* and a newline */ || tries == TRIES_MAX ||
 		    !shrink(&limit, &text_max, x.largest, len, max)) {
 			if (!failed)
 				fwrite(w.data, 1, len, out);

@@ -41,6 +41,11 @@ void bounds_open(struct bounds *b, int argc, char **argv);
 /* What was not asked for gets its default: BOUNDED_LIMIT and BOUNDED_BYTES. */
 void bounds_default(struct bounds *b);
 bool bounds_are_asked(const struct bounds *b);
+/*
+ * Of JSON of a table, which is an array of all rows for nsys and in files: on stdout it is one while it has at most @share of
+ * BOUNDED_BYTES, else an object of that size. False: no size, an array of all rows (--limit=0 --max-bytes=0).
+ */
+bool bounds_of_table(struct bounds *b, bool is_stdout, size_t share, bool *array_if_fits);
 void bounds_free(struct bounds *b);
 
 /* One answer, while it is written. */

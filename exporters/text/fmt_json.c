@@ -1,6 +1,6 @@
 /*
- * fmt_json.c - format json: an array with one object per row, keys being the headings; with --limit or --max-bytes an object that
- * has the array as its member "rows".
+ * fmt_json.c - format json: an array with one object per row, keys being the headings; with --limit or --max-bytes, or where the rows
+ * do not fit into the bytes of an answer, an object that has the array as its member "rows", and the number of those it left out.
  *
  * Valid whatever a path contains: bytes that are no UTF-8 become U+FFFD, numbers stay numbers.
  */
@@ -18,10 +18,12 @@
 struct state {
 	struct writer w;
 	size_t len, max; /* bytes written, and allowed; 0: any number */
+	size_t head; /* an array while all rows fit: bytes of the object's beginning; 0: not one */
 	long long rows, left;
 	int share_col; /* the column "Time (%)"; -1: none */
 	double share;  /* of the rows left out, in per cent */
 	bool is_full;  /* no more fit */
+	bool is_cut;   /* a row did not fit as it is */
 };
 
 static int share_column(const struct sheet *s)
@@ -68,7 +70,12 @@ static int begin(struct sheet *s)
 		json_text(&st->w, "title", s->title);
 	json_line(&st->w, 1);
 	json_open(&st->w, "rows", '[');
-	flush(st, s->out);
+	if (s->array_if_fits) {
+		st->head = st->w.len;
+		st->w.text_max = s->text_max;
+	} else {
+		flush(st, s->out);
+	}
 	return st->w.failed ? -1 : 0;
 }
 
@@ -107,6 +114,7 @@ static double share_of(const struct state *st, const struct cell *cells)
 static void put_bounded(struct state *st, const struct sheet *s, const struct cell *cells)
 {
 	size_t tail = TAIL + (s->bounds->command ? strlen(s->bounds->command) : 0);
+	size_t before = st->w.len;
 	bool has_comma = st->w.has_comma;
 
 	if (st->is_full || (s->bounds->limit && st->rows >= s->bounds->limit)) {
@@ -118,18 +126,20 @@ static void put_bounded(struct state *st, const struct sheet *s, const struct ce
 		put_row(&st->w, s, cells);
 		if (!st->max || st->len + st->w.len + tail <= st->max)
 			break;
-		st->w.len = 0;
+		st->w.len = before;
 		st->w.has_comma = has_comma;
-		if (st->rows || st->w.text_max <= TEXT_MIN) {
+		st->is_cut = true;
+		if (st->rows || (st->w.text_max && st->w.text_max <= TEXT_MIN)) {
 			st->is_full = true;
 			st->left++;
 			st->share += share_of(st, cells);
 			return;
 		}
-		st->w.text_max /= 2;
+		st->w.text_max = st->w.text_max ? st->w.text_max / 2 : TEXT_MAX;
 	}
 	st->rows++;
-	flush(st, s->out);
+	if (!st->head)
+		flush(st, s->out);
 }
 
 static int row(struct sheet *s, const struct cell *cells)
@@ -143,6 +153,25 @@ static int row(struct sheet *s, const struct cell *cells)
 	return st->w.failed ? -1 : 0;
 }
 
+/* How much was left out, and the command that shows more: of what had no size, more rows than there were. */
+static void put_left(struct state *st, const struct sheet *s)
+{
+	struct bounds more = *s->bounds;
+
+	if (st->head)
+		more.limit = st->rows ? st->rows : 1;
+	if (st->left) {
+		json_line(&st->w, 1);
+		json_open(&st->w, "omitted", '{');
+		bounded_omitted(&st->w, "rows", st->left, st->share_col < 0 ? -1 : st->share / 100);
+		json_close(&st->w, '}');
+	}
+	if (st->left || (st->head && st->is_cut)) {
+		json_line(&st->w, 1);
+		bounded_next(&st->w, &more, st->is_full || st->is_cut);
+	}
+}
+
 static int end(struct sheet *s)
 {
 	struct state *st = s->state;
@@ -153,15 +182,17 @@ static int end(struct sheet *s)
 		s->state = NULL;
 		return 0;
 	}
-	json_close(&st->w, ']');
-	if (st->left) {
-		json_line(&st->w, 1);
-		json_open(&st->w, "omitted", '{');
-		bounded_omitted(&st->w, "rows", st->left, st->share_col < 0 ? -1 : st->share / 100);
-		json_close(&st->w, '}');
-		json_line(&st->w, 1);
-		bounded_next(&st->w, s->bounds, st->is_full);
+	if (st->head && !st->is_cut) {
+		putc('[', s->out);
+		fwrite(st->w.data + st->head, 1, st->w.len - st->head, s->out);
+		fputs(st->rows ? "\n]\n" : "]\n", s->out);
+		writer_free(&st->w);
+		free(st);
+		s->state = NULL;
+		return 0;
 	}
+	json_close(&st->w, ']');
+	put_left(st, s);
 	json_close(&st->w, '}');
 	writer_add(&st->w, "\n", 1);
 	flush(st, s->out);

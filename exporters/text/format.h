@@ -29,6 +29,7 @@ struct sheet {
 	long long most, more; /* rows shown at most, 0: all; how many were not */
 	const struct bounds
 		*bounds;    /* of JSON: an object of that size; NULL: an array of all rows */
+	bool array_if_fits; /* with bounds: an array where all rows fit, as without */
 	const char *report; /* then: its name */
 	size_t text_max;    /* of JSON: longer texts are cut; 0: none is */
 	size_t width; /* columns of the terminal that the table fits into, 0: as wide as it is */

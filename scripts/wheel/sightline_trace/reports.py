@@ -65,7 +65,12 @@ def why(path, **options):
 
 def stats(path, report, frame=None, **options):
     """A table of `sightline stats`: a list of dicts; @frame: "pandas" or "polars" for a data frame of that library."""
-    rows = _ask("stats", "-q", "-r", report, "-f", "json", *_options(options), os.fspath(path))
+    sizes = {"limit": 0, "max_bytes": 0}
+    rows = _ask("stats", "-q", "-r", report, "-f", "json", *_options({**sizes, **options}), os.fspath(path))
+    if isinstance(rows, dict) and rows.get("abstained"):
+        raise ReportError("%s (%s)" % (rows.get("reason"), rows.get("remedy")))
+    if isinstance(rows, dict):  # of a size that was asked for
+        rows = rows["rows"]
     if frame is None:
         return rows
     if frame == "pandas":

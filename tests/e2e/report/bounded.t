@@ -34,9 +34,30 @@ for bytes in 1000 3000 20000; do
 	done
 done
 
-# ---- tables: an array, as nsys has it; an object where a size is asked for ----
-is "$("$BIN" stats -q -r osrt_trace -f json many.sqlite | "$PY" -c 'import json, sys; print(len(json.load(sys.stdin)))')" 3000 \
-	'stats -f json is the array of all rows'
+# ---- tables: an array, as nsys has it, where all rows fit, and in files; else an object; one where a size is asked for ----
+for words in '-q -r osrt_trace' '-q -r osrt_sum,osrt_trace'; do
+	# shellcheck disable=SC2086 # words
+	"$BIN" stats $words -f json many.sqlite >table.json
+	check "stats $words: at most 64 KiB without an option" test "$(wc -c <table.json)" -le 65536
+done
+"$BIN" stats -q -r osrt_trace -f json many.sqlite >table.json
+check 'stats of many rows: the answer meets its schema' schema table table.json
+is "$("$PY" -c 'import json; d = json.load(open("table.json")); print(len(d["rows"]) > 50, len(d["rows"]) + d["omitted"]["rows"]["count"])')" 'True 3000' \
+	'stats of many rows counts the rows left out'
+next=$("$PY" -c 'import json; print(json.load(open("table.json"))["next"])')
+is "$(echo "$next" | sed "s|^sightline|$BIN|" | sh | "$PY" -c 'import json, sys
+print(len(json.load(sys.stdin)["rows"]) > len(json.load(open("table.json"))["rows"]))')" True 'stats: the next command shows more'
+"$BIN" sql -f json many.sqlite 'SELECT * FROM OSRT_API' >table.json
+check 'sql of many rows: at most 64 KiB without an option' test "$(wc -c <table.json)" -le 65536
+check 'sql of many rows: the answer meets its schema' schema table table.json
+"$BIN" sql -f json many.sqlite "SELECT replace(hex(zeroblob(50000)), '00', 'x') AS long" >table.json
+check 'sql of one long text: at most 64 KiB without an option' test "$(wc -c <table.json)" -le 65536
+is "$("$BIN" sql -f json many.sqlite 'SELECT * FROM OSRT_API LIMIT 100' | "$PY" -c 'import json, sys; print(len(json.load(sys.stdin)))')" 100 \
+	'sql of rows that fit is the array of them'
+is "$("$BIN" sql -f json --limit=0 --max-bytes=0 many.sqlite 'SELECT * FROM OSRT_API' | "$PY" -c 'import json, sys; print(len(json.load(sys.stdin)))')" 3000 \
+	'sql --limit=0 --max-bytes=0 is the array of all rows'
+"$BIN" stats -q -r osrt_trace -f json -o whole many.sqlite
+is "$("$PY" -c 'import glob, json; print(len(json.load(open(glob.glob("whole*")[0]))))')" 3000 'stats -o writes the array of all rows'
 "$BIN" stats -q -r osrt_sum -f json --limit=20 many.sqlite >table.json
 check 'stats --limit: the answer meets its schema' schema table table.json
 is "$("$PY" -c 'import json; d = json.load(open("table.json")); print(len(d["rows"]), d["omitted"]["rows"]["count"], 0 < d["omitted"]["rows"]["time_share"] < 1)')" \

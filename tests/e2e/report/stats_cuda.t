@@ -112,7 +112,7 @@ for db in "$real"/*.sqlite; do
 	for r in cuda_api_sum cuda_api_trace cuda_gpu_kern_sum cuda_gpu_kern_sum:nvtx-name:base cuda_gpu_kern_gb_sum:mangled cuda_gpu_mem_size_sum \
 		cuda_gpu_mem_time_sum cuda_gpu_sum:base cuda_api_gpu_sum cuda_gpu_trace:nvtx-name cuda_kern_exec_trace \
 		cuda_kern_exec_sum cuda_kern_exec_sum:nvtx-name $more; do
-		st -r "$r" -f json real.sqlite >got.json
+		st -r "$r" -f json --limit=0 --max-bytes=0 real.sqlite >got.json
 		check "$r of $(basename "$db") is that of Python, to the digit" "$PY" compare.py "$E2E/report" real.sqlite "$r" <got.json
 	done
 done
