@@ -10,12 +10,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+bool plain_file_is_in_folder(const char *path)
+{
+	static const char start[] = "/proc/self/fd/";
+	const char *number = path + sizeof(start) - 1, *name;
+
+	if (strncmp(path, start, sizeof(start) - 1) != 0)
+		return false;
+	name = number + strspn(number, "0123456789");
+	return name > number && name[0] == '/' && name[1] && !strchr(name + 1, '/');
+}
+
 int plain_file_open(const char *path, bool follow, struct stat *st)
 {
 	const int how = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	int at = open(path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW)), fd = -1;
+	int at, fd = -1;
 	char itself[64];
 
+	follow = follow && !plain_file_is_in_folder(path);
+	at = open(path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
 	if (at < 0)
 		return -1;
 	snprintf(itself, sizeof(itself), "%s/self/fd/%d", proc_root(), at);
@@ -23,6 +36,8 @@ int plain_file_open(const char *path, bool follow, struct stat *st)
 		fd = open(itself, how);
 		if (fd < 0) /* no /proc here */
 			fd = open(path, how | (follow ? 0 : O_NOFOLLOW));
+	} else {
+		errno = S_ISLNK(st->st_mode) ? ELOOP : ENXIO;
 	}
 	close(at);
 	if (fd >= 0 && (fstat(fd, st) < 0 || !S_ISREG(st->st_mode))) {

@@ -11,6 +11,11 @@ struct stat;
  */
 int plain_file_open(const char *path, bool follow, struct stat *st);
 /*
+ * Is it /proc/self/fd/N/NAME: a file in a folder that the process which started this one had opened? It was looked at there, and is
+ * no link; one that has taken its place since must not lead elsewhere. plain_file_open() and SQLite follow none.
+ */
+bool plain_file_is_in_folder(const char *path);
+/*
  * Whether both paths lead to the same plain file. Nothing is opened or mounted, and no file server is asked anew about a file that
  * this machine knows.
  */

@@ -48,7 +48,7 @@ static int serve(struct mcp *m, char *const *folders, size_t cnt)
 		rc = SL_EXIT_FAIL;
 	} else {
 		signal(SIGPIPE, SIG_IGN); /* a client that goes away is an error of a write */
-		if (mcp_serve(m, stdin, stdout) < 0) {
+		if (mcp_serve(m, STDIN_FILENO, stdout) < 0) {
 			sl_warn("mcp: the client is gone");
 			rc = SL_EXIT_FAIL;
 		}

@@ -115,18 +115,29 @@ static bool drain(struct mcp_run *run, int fd, bool is_error)
 	return got > 0 && (is_error || keep(run, piece, (size_t)got) == 0);
 }
 
-/* Until both pipes are at their end (true), the time is over, or the reader of the answer is gone. */
+/* Reads what the client sends meanwhile: it may cancel this. */
+static void listen_to(const struct mcp *m, struct mcp_run *run, const struct pollfd *p)
+{
+	if (p->fd < 0 || !p->revents)
+		return;
+	mcp_input_fill(m->input);
+	run->is_cancelled |= m->call_id && mcp_input_cancels(m, m->call_id);
+}
+
+/* Until both pipes are at their end (true), the time is over, the call is cancelled, or the reader of its answer is gone. */
 static bool attend(const struct mcp *m, struct mcp_run *run, int out, int err, pid_t pid)
 {
 	int64_t end = mono_ms() + (int64_t)run->timeout_s * 1000;
 	bool is_ending = false;
-	struct pollfd p[3] = {
-		{.fd = out, .events = POLLIN}, {.fd = err, .events = POLLIN}, {.fd = m->out}};
+	struct pollfd p[4] = {{.fd = out, .events = POLLIN},
+			      {.fd = err, .events = POLLIN},
+			      {.fd = m->out},
+			      {.events = POLLIN}};
 
 	while (p[0].fd >= 0 || p[1].fd >= 0) {
 		int64_t left = end - mono_ms();
 
-		if (left <= 0 || (p[2].revents & POLLERR)) {
+		if (left <= 0 || (p[2].revents & POLLERR) || (run->is_cancelled && !is_ending)) {
 			run->is_late |= left <= 0;
 			if (run->folder < 0 || is_ending)
 				return false;
@@ -137,8 +148,10 @@ static bool attend(const struct mcp *m, struct mcp_run *run, int out, int err, p
 			p[2].revents = 0;
 			continue;
 		}
-		if (poll(p, 3, (int)(left < 60000 ? left : 60000)) < 0)
+		p[3].fd = m->input ? mcp_input_fd(m->input) : -1;
+		if (poll(p, 4, (int)(left < 60000 ? left : 60000)) < 0)
 			continue;
+		listen_to(m, run, &p[3]);
 		for (int i = 0; i < 2; i++)
 			if (p[i].fd >= 0 && p[i].revents && !drain(run, p[i].fd, i == 1)) {
 				if (i == 0 && run->is_long && !run->is_tail)

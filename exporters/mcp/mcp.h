@@ -4,8 +4,8 @@
  * Both eras of the protocol: with `initialize` (up to revision 2025-11-25), and from revision 2026-07-28 on without, where each
  * request names its revision in _meta. No request depends on an earlier one, so both may be mixed.
  *
- * message.c: a line in, a line out. catalogue.c: the tools and their arguments. tools.c: a call. folders.c: paths. child.c: the
- * commands that tools run.
+ * input.c: lines as they come. message.c: a line in, a line out. catalogue.c: the tools and their arguments. tools.c: a call.
+ * folders.c: paths. child.c: the commands that tools run.
  */
 #pragma once
 
@@ -41,8 +41,10 @@ struct mcp_run {
 	size_t len;
 	char error[1024]; /* the end of its stderr */
 	int status;       /* exit status, or 128 + signal */
-	bool is_late, is_long;
+	bool is_late, is_long, is_cancelled;
 };
+
+struct mcp_input;
 
 struct mcp {
 	struct mcp_folder *folders;
@@ -51,6 +53,8 @@ struct mcp {
 	int timeout_s;
 	int out;         /* where answers go: when its reader is gone, a running command ends */
 	sqlite3 *sqlite; /* in memory: parses JSON */
+	struct mcp_input *input; /* NULL: messages come one by one */
+	const char *call_id;     /* the request that a tool works on, JSON */
 	/* child.c's, or a test's: 0, or -1 with a sentence in @run->error. */
 	int (*run)(const struct mcp *m, struct mcp_run *run);
 };
@@ -59,9 +63,26 @@ struct mcp {
 int mcp_open(struct mcp *m, char *const *folders, size_t cnt, char *why, size_t why_len);
 void mcp_close(struct mcp *m);
 /* Answers lines of @in until its end. 0, or -1: answers cannot be written. */
-int mcp_serve(struct mcp *m, FILE *in, FILE *out);
+int mcp_serve(struct mcp *m, int in, FILE *out);
 /* The answer to a message: JSON without a newline, malloc'd; NULL: none is due. */
 char *mcp_answer(struct mcp *m, const char *message, size_t len);
+
+/* ---- input.c ---- */
+
+/* NULL: no memory. */
+struct mcp_input *mcp_input_open(int fd);
+void mcp_input_close(struct mcp_input *in);
+/* To wait for more of it, -1: there is no room, or nothing more comes. */
+int mcp_input_fd(const struct mcp_input *in);
+/* Reads what has come; waits where nothing has. */
+void mcp_input_fill(struct mcp_input *in);
+/*
+ * The next line, without its end, into MCP_LINE_MAX + 1 bytes; *len is MCP_LINE_MAX + 1 of a longer one, of which only the beginning is
+ * kept. False: there is none any more.
+ */
+bool mcp_input_line(struct mcp_input *in, char *line, size_t *len);
+/* Has a line come that cancels the request @id, JSON? It is answered, with nothing, when its turn comes. */
+bool mcp_input_cancels(const struct mcp *m, const char *id);
 
 /* ---- catalogue.c ---- */
 

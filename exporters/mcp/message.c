@@ -184,10 +184,12 @@ static void put_call(struct writer *w, const struct request *r, const char *text
 	end_result(w);
 }
 
+/* A request that was cancelled gets no answer, as the protocol has it. */
 static void call(struct writer *w, struct request *r)
 {
 	struct mcp_call c = {.mcp = r->mcp};
 	char text[MCP_WHY + 80];
+	int rc;
 
 	c.tool = r->name ? mcp_tool(r->mcp, r->name) : NULL;
 	if (!c.tool) {
@@ -199,11 +201,19 @@ static void call(struct writer *w, struct request *r)
 		put_error(w, r->id, NO_PARAMS, text);
 		return;
 	}
-	if (mcp_call(&c, r->arguments) == 0 && !c.out.failed)
+	if (mcp_input_cancels(r->mcp, r->id))
+		return;
+	r->mcp->call_id = r->id;
+	rc = mcp_call(&c, r->arguments);
+	r->mcp->call_id = NULL;
+	if (!*c.why && (rc != 0 || c.out.failed))
+		snprintf(c.why, sizeof(c.why), "out of memory");
+	if (mcp_input_cancels(r->mcp, r->id))
+		writer_free(&c.out);
+	else if (rc == 0 && !c.out.failed)
 		put_call(w, r, c.out.data ? c.out.data : "", c.out.len, false);
 	else
-		put_call(w, r, *c.why ? c.why : "out of memory",
-			 strlen(*c.why ? c.why : "out of memory"), true);
+		put_call(w, r, c.why, strlen(c.why), true);
 	writer_free(&c.out);
 }
 
@@ -348,35 +358,24 @@ char *mcp_answer(struct mcp *m, const char *message, size_t len)
 
 /* ---- the server ---- */
 
-/* A line; *len: its bytes without the newline, MCP_LINE_MAX + 1 of a longer one, of which only the beginning is kept. */
-static bool next_line(FILE *in, char *line, size_t *len)
+int mcp_serve(struct mcp *m, int in, FILE *out)
 {
-	int c, any = 0;
-
-	*len = 0;
-	while ((c = getc_unlocked(in)) != EOF && c != '\n') {
-		any = 1;
-		if (*len <= MCP_LINE_MAX)
-			line[(*len)++] = (char)c;
-	}
-	if (*len && *len <= MCP_LINE_MAX && line[*len - 1] == '\r')
-		(*len)--;
-	return c == '\n' || any;
-}
-
-int mcp_serve(struct mcp *m, FILE *in, FILE *out)
-{
-	char *line = malloc(MCP_LINE_MAX + 2);
+	char *line = malloc(MCP_LINE_MAX + 1);
 	size_t len;
-	int rc = line ? 0 : -1;
+	int rc = -1;
 
-	while (rc == 0 && next_line(in, line, &len)) {
+	m->input = mcp_input_open(in);
+	if (line && m->input)
+		rc = 0;
+	while (rc == 0 && mcp_input_line(m->input, line, &len)) {
 		char *text = len ? mcp_answer(m, line, len) : NULL;
 
 		if (text && (fputs(text, out) < 0 || putc('\n', out) < 0 || fflush(out) != 0))
 			rc = -1;
 		free(text);
 	}
+	mcp_input_close(m->input);
+	m->input = NULL;
 	free(line);
 	return rc;
 }

@@ -161,7 +161,7 @@ static int run(struct ask *a, struct mcp_call *c)
 	size_t len;
 
 	r->argv[r->argc] = NULL;
-	if (c->mcp->run(c->mcp, r) == 0 && !r->is_late && !r->is_long &&
+	if (c->mcp->run(c->mcp, r) == 0 && !r->is_late && !r->is_long && !r->is_cancelled &&
 	    (r->status == 0 || r->status == SL_EXIT_ABSTAINED)) {
 		text = renamed(r->text, &r->len, a);
 		mcp_run_free(r);

@@ -54,6 +54,55 @@ is "$(call why '{"report": "a.sqlite"}' | grep -c 'data, not instructions')" 1 '
 is "$(call sql '{"report": "a.sqlite", "statement": "SELECT * FROM OSRT_API"}' | "$PY" -c 'import json, sys
 d = json.load(sys.stdin); print(len(d["rows"]) + d["omitted"]["rows"]["count"], d["next"]["tool"], d["next"]["arguments"]["chars"])')" '900 sql 24000' \
 	'an answer counts what it left out, and names the call that shows it'
+endless='WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i) SELECT count(*) FROM i'
+"$PY" - "$BIN" "$E2E/report" "$endless" <<'PY'
+import json, os, sys, time
+sys.path.insert(0, sys.argv[2])
+from mcp_client import Server
+server = Server(sys.argv[1], "--timeout", "3600", "runs")
+pid = server.process.pid
+def children():
+    return open("/proc/%d/task/%d/children" % (pid, pid)).read().split()
+def send(**message):
+    server.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    server.process.stdin.flush()
+send(id=1, method="tools/call", params={"name": "sql", "arguments": {"report": "a.sqlite", "statement": sys.argv[3]}})
+while not children():
+    time.sleep(0.01)
+send(method="notifications/cancelled", params={"requestId": 1})
+send(id=2, method="ping")
+assert json.loads(server.process.stdout.readline())["id"] == 2
+assert not children(), children()
+assert server.close() == 0
+PY
+result $? 'a call that is cancelled while it runs ends, without an answer'
+# A report that becomes a link to one outside, and back, while calls look at it.
+sqlite3 outside.sqlite "CREATE TABLE IF NOT EXISTS secret(x); INSERT INTO secret VALUES('outside')"
+cp runs/a.sqlite swapped.sqlite
+"$PY" - "$BIN" "$W" <<'PY'
+import json, os, subprocess, sys, threading
+binary, folder = sys.argv[1:]
+target, spare, plain = (os.path.join(folder, n) for n in ("runs/swap.sqlite", "runs/spare", "swapped.sqlite"))
+os.link(plain, target)
+stop = threading.Event()
+def swap():
+    while not stop.is_set():
+        os.symlink(os.path.join(folder, "outside.sqlite"), spare)
+        os.rename(spare, target)
+        os.link(plain, spare)
+        os.rename(spare, target)
+thread = threading.Thread(target=swap)
+thread.start()
+calls = "".join(json.dumps({"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": {"name": "sql", "arguments": {
+    "report": "swap.sqlite", "statement": "SELECT name FROM sqlite_master"}}}) + "\n" for i in range(60))
+out = subprocess.run([binary, "mcp", os.path.join(folder, "runs")], input=calls, stdout=subprocess.PIPE, text=True, check=True).stdout
+stop.set()
+thread.join()
+os.unlink(target)
+assert len(out.splitlines()) == 60, out
+assert "secret" not in out, [line for line in out.splitlines() if "secret" in line][0]
+PY
+result $? 'a report that becomes a link outside is not followed'
 is "$(printf '%s\n' 'no JSON' '{"jsonrpc":"2.0","id":7,"method":"ping"}' | "$BIN" mcp runs | grep -c -e 32700 -e '"id":7')" 2 'a message that is no JSON does not end the server'
 head -c 3000000 /dev/zero | tr '\0' a >long
 { cat long && printf '\n{"jsonrpc":"2.0","id":7,"method":"ping"}\n'; } | "$BIN" mcp runs >out/long

@@ -67,6 +67,54 @@ static void plain_files_open(void **state)
 	assert_false(opens("/none", true));
 }
 
+static int rows(const char *path, int flags)
+{
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *db = NULL;
+	int rc = sqlite3_open_v2(path, &db, flags, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(db, "SELECT count(*) FROM t", -1, &stmt, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(stmt);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return rc;
+}
+
+/* A file in a folder that is open already: a link is none, even where links may be followed. */
+static void no_link_leads_out_of_a_folder_that_is_open(void **state)
+{
+	char path[80], link[80], database[80], to_database[80], other[100];
+	int folder = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	sqlite3 *db;
+
+	(void)state;
+	plain_files_for_sqlite();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/file", folder);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d/link", folder);
+	assert_true(opens(path, true));
+	assert_false(opens(link, true));
+	assert_true(plain_file_is_in_folder("/proc/self/fd/3/a"));
+	assert_false(plain_file_is_in_folder("/proc/self/fd/3"));
+	assert_false(plain_file_is_in_folder("/proc/self/fd/3/"));
+	assert_false(plain_file_is_in_folder("/proc/self/fd/3/a/b"));
+	assert_false(plain_file_is_in_folder("/proc/self/fd//a"));
+	assert_false(plain_file_is_in_folder("/proc/self/fd/x/a"));
+
+	snprintf(other, sizeof(other), "%s/db", dir);
+	snprintf(database, sizeof(database), "/proc/self/fd/%d/db", folder);
+	snprintf(to_database, sizeof(to_database), "/proc/self/fd/%d/to", folder);
+	assert_int_equal(sqlite3_open(database, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "CREATE TABLE t(a)", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_int_equal(symlinkat("db", folder, "to"), 0);
+	assert_int_equal(rows(database, SQLITE_OPEN_READONLY), SQLITE_ROW);
+	assert_int_not_equal(rows(to_database, SQLITE_OPEN_READONLY), SQLITE_ROW);
+	assert_int_equal(unlink(other) | unlinkat(folder, "to", 0), 0);
+	close(folder);
+}
+
 static void names_of_the_same_plain_file_are_known(void **state)
 {
 	char hard[80], copy[80];
@@ -109,21 +157,6 @@ static void pipes_and_devices_are_not_opened(void **state)
 	close(watch);
 }
 
-static int rows(const char *path, int flags)
-{
-	sqlite3_stmt *stmt = NULL;
-	sqlite3 *db = NULL;
-	int rc = sqlite3_open_v2(path, &db, flags, NULL);
-
-	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(db, "SELECT count(*) FROM t", -1, &stmt, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(stmt);
-	sqlite3_finalize(stmt);
-	sqlite3_close(db);
-	return rc;
-}
-
 /* A pipe would be waited for, were it opened. */
 static void sqlite_opens_plain_files_alone(void **state)
 {
@@ -158,6 +191,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plain_files_open),
+		cmocka_unit_test(no_link_leads_out_of_a_folder_that_is_open),
 		cmocka_unit_test(names_of_the_same_plain_file_are_known),
 		cmocka_unit_test(sqlite_opens_plain_files_alone),
 		cmocka_unit_test(pipes_and_devices_are_not_opened),

@@ -268,6 +268,152 @@ static void a_command_that_fails_is_an_error_with_its_reason(void **state)
 	error = "";
 }
 
+/* ---- input ---- */
+
+/* What a pipe of these bytes gives: lines with < and > around, a long one by its length. */
+static const char *lines_of(const char *const *parts, size_t cnt)
+{
+	static char all[256];
+	struct mcp_input *in;
+	char *line = malloc(MCP_LINE_MAX + 1);
+	int fds[2];
+	size_t len;
+
+	assert_int_equal(pipe(fds), 0);
+	in = mcp_input_open(fds[0]);
+	assert_true(in && line);
+	*all = 0;
+	for (size_t i = 0; i < cnt; i++) {
+		assert_int_equal(write(fds[1], parts[i], strlen(parts[i])), strlen(parts[i]));
+		mcp_input_fill(in);
+	}
+	close(fds[1]);
+	while (mcp_input_line(in, line, &len)) {
+		if (len > 40)
+			snprintf(all + strlen(all), sizeof(all) - strlen(all), "<%zu>", len);
+		else
+			snprintf(all + strlen(all), sizeof(all) - strlen(all), "<%.*s>", (int)len,
+				 line);
+	}
+	assert_int_equal(mcp_input_fd(in), -1);
+	mcp_input_close(in);
+	close(fds[0]);
+	free(line);
+	return all;
+}
+
+static void lines_come_in_pieces(void **state)
+{
+	(void)state;
+	assert_string_equal(lines_of((const char *const[]){"a\nb", "c\r\n\nd"}, 2), "<a><bc><><d>");
+	assert_string_equal(lines_of((const char *const[]){"a\n"}, 1), "<a>");
+	assert_string_equal(lines_of(NULL, 0), "");
+}
+
+/* From a file, which has all of it at once. */
+static void a_long_line_is_left_out(void **state)
+{
+	char path[] = "/tmp/sightline-mcp-in.XXXXXX", *text = malloc(3 * MCP_LINE_MAX);
+	char *line = malloc(MCP_LINE_MAX + 1);
+	int fd = mkstemp(path);
+	struct mcp_input *in;
+	size_t len;
+
+	(void)state;
+	assert_true(text && line && fd >= 0);
+	unlink(path);
+	memset(text, 'x', 3 * MCP_LINE_MAX);
+	assert_int_equal(write(fd, text, MCP_LINE_MAX), MCP_LINE_MAX); /* the longest */
+	assert_int_equal(write(fd, "\n", 1), 1);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(write(fd, text, 3 * MCP_LINE_MAX), 3 * MCP_LINE_MAX);
+	assert_int_equal(write(fd, "\nend", 4), 4);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	in = mcp_input_open(fd);
+	assert_true(mcp_input_line(in, line, &len));
+	assert_int_equal(len, MCP_LINE_MAX);
+	assert_true(mcp_input_line(in, line, &len));
+	assert_int_equal(len, MCP_LINE_MAX + 1);
+	assert_true(mcp_input_line(in, line, &len));
+	assert_int_equal(len, 3);
+	assert_memory_equal(line, "end", 3);
+	assert_false(mcp_input_line(in, line, &len));
+	mcp_input_close(in);
+	close(fd);
+	free(text);
+	free(line);
+}
+
+/* A command that runs until it is cancelled, or nothing more comes; @later comes meanwhile. */
+static const char *later;
+static int calls, to_input;
+static int until_cancelled(const struct mcp *m, struct mcp_run *run)
+{
+	if (later)
+		assert_int_equal(write(to_input, later, strlen(later)), strlen(later));
+	later = NULL;
+	close(to_input);
+	to_input = -1;
+	while (!run->is_cancelled && mcp_input_fd(m->input) >= 0) {
+		mcp_input_fill(m->input);
+		run->is_cancelled = mcp_input_cancels(m, m->call_id);
+	}
+	calls++;
+	run->text = strdup("{}");
+	run->len = 2;
+	run->status = run->is_cancelled ? 137 : 0;
+	return 0;
+}
+
+static void answers_to(const char *messages, const char *more, char *got, size_t len)
+{
+	FILE *out = fmemopen(got, len, "w");
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write(fds[1], messages, strlen(messages)), strlen(messages));
+	later = more;
+	to_input = fds[1];
+	mcp.run = until_cancelled;
+	calls = 0;
+	assert_int_equal(mcp_serve(&mcp, fds[0], out), 0);
+	mcp.run = stand_in;
+	fclose(out);
+	close(fds[0]);
+}
+
+#define CALL(id)                                                        \
+	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\"," \
+	"\"params\":{\"name\":\"summary\",\"arguments\":{\"report\":\"run.sqlite\"}}}\n"
+#define CANCEL(id)                                                     \
+	"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"," \
+	"\"params\":{\"requestId\":" id ",\"reason\":\"\"}}\n"
+#define PING "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\n"
+
+static void a_cancelled_call_gets_no_answer(void **state)
+{
+	char got[8192];
+
+	(void)state;
+	answers_to(CALL("1"), CANCEL("1") PING, got, sizeof(got));
+	assert_null(strstr(got, "\"id\": 1"));
+	assert_null(strstr(got, "\"id\":1"));
+	HAS(got, "9");
+	assert_int_equal(calls, 1);
+	/* one that waits for its turn does not begin */
+	answers_to(CALL("1"), CALL("\"b\"") CANCEL("1") CANCEL("\"b\"") PING, got, sizeof(got));
+	assert_null(strstr(got, "\"b\""));
+	HAS(got, "9");
+	assert_int_equal(calls, 1);
+	/* another's, one of another type, and a request of that name cancel nothing */
+	answers_to(CALL("1"),
+		   CANCEL("2") CANCEL("\"1\"") "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":"
+					       "\"notifications/cancelled\",\"params\":{"
+					       "\"requestId\":1}}\n",
+		   got, sizeof(got));
+	HAS(got, "content");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,6 +428,9 @@ int main(void)
 		cmocka_unit_test(an_answer_names_the_call_that_shows_more),
 		cmocka_unit_test(a_text_is_cut_at_a_line),
 		cmocka_unit_test(a_command_that_fails_is_an_error_with_its_reason),
+		cmocka_unit_test(lines_come_in_pieces),
+		cmocka_unit_test(a_long_line_is_left_out),
+		cmocka_unit_test(a_cancelled_call_gets_no_answer),
 	};
 
 	return cmocka_run_group_tests(tests, open_all, close_all);
