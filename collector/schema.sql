@@ -877,19 +877,20 @@ CREATE TABLE SL_RANK_CPUS (
     cpus     INTEGER NOT NULL  -- so many numbers from there on
 );
 
--- @table SL_NCCL_COMMUNICATORS lazy row:replace
+-- @table SL_NCCL_COMMUNICATORS lazy row:ignore
 CREATE TABLE SL_NCCL_COMMUNICATORS (
-    -- Communicators that programs made while their calls of NCCL were recorded. Collectives refer to them by the handle
-    -- (SL_GPU_ARGUMENTS, role comm) and time.
+    -- Communicators that programs made or used while their calls of NCCL were recorded. Collectives refer to them by the handle
+    -- (SL_GPU_ARGUMENTS, role comm) and time, and have their number on it, counted from its making on (role seq).
     globalPid  INTEGER NOT NULL, -- packed id
     comm       INTEGER NOT NULL, -- handle: ncclComm_t
     commHash   INTEGER,          -- equal on all its ranks: of the ncclUniqueId; of a split, of the parent's, the number of the
                                  -- split and the colour. NULL: not known
     parentHash INTEGER,          -- commHash of the one it was split from; NULL: of none, or not known
-    nRanks     INTEGER,          -- NULL: not known (splits)
-    rank       INTEGER,          -- own rank in it; NULL: not known (splits)
-    start      INTEGER NOT NULL, -- end of the call that made it, ns
+    nRanks     INTEGER,          -- NULL: not known
+    rank       INTEGER,          -- own rank in it; NULL: not known
+    start      INTEGER NOT NULL, -- end of the call that made it, ns: below 0 where that was before the recording
     end        INTEGER,          -- start of the call that destroys it, ns; NULL: not seen
+    name       TEXT,             -- of its ncclConfig_t, at most 63 bytes; NULL: it has none
     PRIMARY KEY (globalPid, comm, start)
 );
 
@@ -1728,7 +1729,8 @@ INSERT INTO ENUM_SL_GPU_ROLE VALUES
     (41,'offset','offset in a file'),
     (42,'unique','hash (FNV-1a) of an ncclUniqueId: equal on all ranks'),
     (43,'color','color of a split: ranks with the same one share a communicator'),
-    (44,'key','order of the ranks of a split');
+    (44,'key','order of the ranks of a split'),
+    (45,'seq','number of the call: on the communicator, or with the peer');
 
 -- @table ENUM_STACK_UNWIND_METHOD always
 CREATE TABLE ENUM_STACK_UNWIND_METHOD (

@@ -99,7 +99,7 @@ static size_t open_span(struct collectives *c, int64_t tid, int64_t start, int64
 	return c->spans_cnt++;
 }
 
-/* globalTid, start, end, name, comm, count, type; only calls of level 0: in order of thread and start */
+/* globalTid, start, end, name, comm, count, type, seq; only calls of level 0: in order of thread and start */
 static int call_row(void *ctx, sqlite3_stmt *stmt)
 {
 	struct collectives *c = ctx;
@@ -143,23 +143,25 @@ static int call_row(void *ctx, sqlite3_stmt *stmt)
 		.hash = DATASET_NULL,
 		.ranks = DATASET_NULL,
 		.comm_rank = DATASET_NULL,
+		.seq = rollup_number(stmt, 7),
 	};
 	snprintf(x->op, sizeof(x->op), "%.*s", (int)strcspn(name + 4, "C"), name + 4);
 	c->spans[c->group].cnt++;
 	return SQLITE_OK;
 }
 
-/* Roles: 26 count, 27 type, 30 comm (ENUM_SL_GPU_ROLE). */
+/* Roles: 26 count, 27 type, 30 comm, 45 seq (ENUM_SL_GPU_ROLE). */
 static const char calls_sql[] =
 	"WITH call AS (SELECT * FROM SL_LIBRARY_API WHERE library IN (SELECT id FROM StringIds "
 	"WHERE value = "
 	"'nccl') AND returnValue = 0), argument AS (SELECT callId, max(value) FILTER (WHERE role = "
 	"30) AS comm, "
-	"max(value) FILTER (WHERE role = 26) AS cnt, max(value) FILTER (WHERE role = 27) AS type "
-	"FROM "
-	"SL_GPU_ARGUMENTS WHERE role IN (26, 27, 30) AND callId IN (SELECT callId FROM call) GROUP "
-	"BY callId) "
-	"SELECT globalTid, start, end, s.value, comm, cnt, type FROM call JOIN StringIds AS s ON "
+	"max(value) FILTER (WHERE role = 26) AS cnt, max(value) FILTER (WHERE role = 27) AS type, "
+	"max(value) FILTER (WHERE role = 45) AS seq FROM "
+	"SL_GPU_ARGUMENTS WHERE role IN (26, 27, 30, 45) AND callId IN (SELECT callId FROM call) "
+	"GROUP BY callId) "
+	"SELECT globalTid, start, end, s.value, comm, cnt, type, seq FROM call JOIN StringIds AS s "
+	"ON "
 	"s.id = nameId "
 	"LEFT JOIN argument USING (callId) ORDER BY globalTid, start, end DESC";
 
@@ -350,7 +352,10 @@ static int put_collective(struct collectives *c, const struct collective *x, siz
 	return dataset_values(r->d, DATASET_SL_COLLECTIVES, v);
 }
 
-/* Numbers collectives by communicator, in the order of their calls, across threads. */
+/*
+ * Numbers collectives by communicator, in the order of their calls, across threads; where they have the number that their
+ * program gave them (from the communicator's making on), it is that.
+ */
 static int number_them(struct collectives *c)
 {
 	struct collective *sorted = malloc((c->cnt + 1) * sizeof(*sorted));
@@ -373,9 +378,105 @@ static int number_them(struct collectives *c)
 		x->hash = m->hash;
 		x->ranks = m->ranks;
 		x->comm_rank = m->rank;
-		x->seq = ++m->seq;
+		x->seq = m->seq = x->seq == DATASET_NULL ? m->seq + 1 : x->seq;
 	}
 	free(sorted);
+	return rc;
+}
+
+/* ---- numbers of steps ---- */
+
+static int by_number(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The communicator with most ranks on which the rank called: the same on all ranks, mostly that of all. SIZE_MAX: none with a name. */
+static size_t main_collective(const struct collectives *c, size_t rank)
+{
+	size_t best = SIZE_MAX;
+
+	for (size_t i = 0; i < c->cnt; i++) {
+		const struct collective *x = &c->list[i],
+					*b = best == SIZE_MAX ? NULL : &c->list[best];
+
+		if (x->rank == rank && x->hash != DATASET_NULL &&
+		    (!b || x->ranks > b->ranks || (x->ranks == b->ranks && x->hash < b->hash)))
+			best = i;
+	}
+	return best;
+}
+
+/* For each step the number of its first collective on the communicator, INT64_MAX: it has none. False: the first one of all is recorded. */
+static bool first_of_steps(const struct collectives *c, const struct rank *k, size_t rank,
+			   int64_t hash, int64_t *first)
+{
+	for (size_t i = 0; i < k->steps_cnt; i++)
+		first[i] = INT64_MAX;
+	for (size_t i = 0; i < c->cnt; i++) {
+		const struct collective *x = &c->list[i];
+		const struct rank_step *s =
+			x->rank == rank && x->hash == hash ? rollup_step(k, x->start) : NULL;
+
+		if (s && x->seq < first[s - k->steps])
+			first[s - k->steps] = x->seq;
+		if (x->rank == rank && x->hash == hash && x->seq == 1)
+			return false;
+	}
+	return true;
+}
+
+/* How many collectives a step makes: the median; 0: not known. @each: room for one number per step. */
+static int64_t per_step(const int64_t *first, size_t cnt, int64_t *each)
+{
+	size_t n = 0;
+
+	for (size_t i = 1; i < cnt; i++)
+		if (first[i] != INT64_MAX && first[i - 1] != INT64_MAX && first[i] > first[i - 1])
+			each[n++] = first[i] - first[i - 1];
+	if (!n)
+		return 0;
+	qsort(each, n, sizeof(*each), by_number);
+	return each[n / 2];
+}
+
+/*
+ * Where steps were counted from the begin of a window that began late, each rank's window has begun elsewhere: the number of
+ * collectives until then, which all ranks share, is a measure of the steps before.
+ */
+static int number_rank(const struct collectives *c, struct rank *k, size_t rank)
+{
+	size_t of = k->is_counted && k->steps_cnt > 1 ? main_collective(c, rank) : SIZE_MAX;
+	int64_t *first, each, before;
+	size_t at = 1; /* the window may have cut the first */
+
+	if (of == SIZE_MAX)
+		return SQLITE_OK;
+	first = malloc(2 * k->steps_cnt * sizeof(*first));
+	if (!first)
+		return SQLITE_NOMEM;
+	each = first_of_steps(c, k, rank, c->list[of].hash, first)
+		       ? per_step(first, k->steps_cnt, first + k->steps_cnt)
+		       : 0;
+	while (at < k->steps_cnt && first[at] == INT64_MAX)
+		at++;
+	if (each && at < k->steps_cnt) {
+		before = (first[at] - 1) / each - (int64_t)at;
+		for (size_t i = 0; before > 0 && i < k->steps_cnt; i++)
+			k->steps[i].no += before;
+	}
+	free(first);
+	return SQLITE_OK;
+}
+
+static int number_steps(struct collectives *c)
+{
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < c->r->ranks_cnt; i++)
+		rc = number_rank(c, &c->r->ranks[i], i);
 	return rc;
 }
 
@@ -406,6 +507,8 @@ int rollup_collectives(struct rollup *r)
 				comm_row, &c);
 	if (rc == SQLITE_OK && c.cnt)
 		rc = number_them(&c);
+	if (rc == SQLITE_OK && c.cnt)
+		rc = number_steps(&c);
 	if (rc == SQLITE_OK && c.cnt)
 		rc = find_kernels(&c);
 	if (rc == SQLITE_OK)

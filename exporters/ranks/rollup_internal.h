@@ -16,6 +16,7 @@ struct rank {
 	char *source;
 	struct rank_step *steps; /* in order, none overlaps another */
 	size_t steps_cnt, steps_room;
+	bool is_counted; /* their numbers are those of their order, not of their names */
 	size_t collectives;
 	int64_t first, last; /* times of its events, session axis */
 };

@@ -44,7 +44,9 @@ static int64_t number_in(const char *text)
 
 static void finish_numbers(struct named_step *s)
 {
-	/* Otherwise counted from 1 on. */
+	/* Otherwise counted from 1 on; rollup_collectives() knows whether there were others before. */
+	if (s->rank)
+		s->rank->is_counted = !s->is_numbered;
 	for (size_t i = 0; s->rank && !s->is_numbered && i < s->rank->steps_cnt; i++)
 		s->rank->steps[i].no = (int64_t)i + 1;
 }

@@ -44,7 +44,8 @@ struct sl_tls {
 	struct sl_thread_room *room; /* NULL: none yet (thread_room.h) */
 	uint32_t
 		gpu_inside; /* families of GPU libraries whose calls are in progress (gpu_entry.c) */
-	uint32_t dropping;  /* the ring was full in spite of waiting; reset by the next chunk */
+	char *counted_frame; /* of a call that is counted and not recorded (gpu_entry.c); NULL: none */
+	uint32_t dropping;      /* the ring was full in spite of waiting; reset by the next chunk */
 	uint32_t vfork_pid;     /* the caller of vfork (gate.c) */
 	uint32_t vfork_seccomp; /* as sl_global.seccomp, of the vfork child alone */
 	const char *taking;     /* frame in which a stack is being taken (stack.c) */

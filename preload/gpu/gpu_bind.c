@@ -232,6 +232,8 @@ static void bind_library(enum sl_gpu_library library, const struct sl_object *o,
 		if (is_line_of(n, major) &&
 		    (sl_gpu_library_flag(library) & sl_global.session->trace || sl_gpu_special(n)))
 			bind_function(n, library, o);
+	if (library == SL_GPU_nccl)
+		sl_gpu_comms_open();
 	tables->bound_base[library] = o->base;
 	sort_addresses();
 	sl_gpu_state = tables->state;

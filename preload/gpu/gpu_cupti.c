@@ -23,7 +23,7 @@ bool sl_gpu_ring_is_ready(void)
 	return sl_tls.cookie == SL_COOKIE_QUIET ? sl_tls.chunk != NULL : sl_ready();
 }
 
-static void host_record(enum sl_gpu_record kind, const void *payload, size_t bytes)
+void sl_gpu_put_record(unsigned kind, const void *payload, size_t bytes)
 {
 	struct sl_call call = {0};
 	unsigned words = 2 + (unsigned)(bytes / 8);
@@ -39,6 +39,11 @@ static void host_record(enum sl_gpu_record kind, const void *payload, size_t byt
 		sl_commit(w + bytes / 8);
 	}
 	sl_end_write();
+}
+
+static void host_record(enum sl_gpu_record kind, const void *payload, size_t bytes)
+{
+	sl_gpu_put_record(kind, payload, bytes);
 }
 
 static uint32_t host_string(const char *text, size_t len)

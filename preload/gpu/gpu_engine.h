@@ -6,6 +6,7 @@
  *   gpu_place.c    locations of each function's arguments, by the processor's ABI
  *   gpu_dlsym.c    returns entries from dlsym, cuGetProcAddress and the like
  *   gpu_entry.c    the entries: one forwarder in assembly for all functions, and the record of a call
+ *   gpu_comms.c    communicators of NCCL, also while nothing is recorded
  *   gpu_profiler.c calls that begin and end a capture
  *   gpu_cupti.c    loads libtrace-cuda.so, records for it
  *   gpu_worker.c   flushes it, makes it follow the gate, stops it before the process ends
@@ -45,6 +46,31 @@ struct sl_gpu_arg {
 	uint8_t offset; /* from the address in the argument, for _AT, _INT_AT and _SUM */
 	uint8_t step; /* size of the array's elements; their number is the argument recorded before. Bytes to be hashed */
 };
+/* What a function does to a communicator of NCCL, and which words of its record say to which one. */
+enum sl_gpu_comm_kind {
+	SL_GPU_COMM_NONE = 0,
+	SL_GPU_COMM_MADE,
+	SL_GPU_COMM_SPLIT, /* off another one; shrunk, grown */
+	SL_GPU_COMM_ENDED,
+	SL_GPU_COMM_COLLECTIVE,
+	SL_GPU_COMM_SEND,
+	SL_GPU_COMM_RECEIVE,
+};
+enum sl_gpu_comm_word {
+	SL_GPU_COMM_WORD_COMM,
+	SL_GPU_COMM_WORD_MADE,
+	SL_GPU_COMM_WORD_UNIQUE,
+	SL_GPU_COMM_WORD_RANKS,
+	SL_GPU_COMM_WORD_RANK,
+	SL_GPU_COMM_WORD_COLOR,
+	SL_GPU_COMM_WORD_PEER,
+	SL_GPU_COMM_WORDS
+};
+struct sl_gpu_comm_use {
+	uint8_t kind;                    /* enum sl_gpu_comm_kind */
+	uint8_t word[SL_GPU_COMM_WORDS]; /* place in the record; UINT8_MAX: none */
+	uint8_t config; /* where the address of its ncclConfig_t is, as sl_gpu_arg.where; UINT8_MAX: it has none */
+};
 #define SL_GPU_STACK     16u
 #define SL_GPU_ENTRY_MAX 4096 /* number of entries; a plain number, as the assembler reads it */
 
@@ -57,6 +83,7 @@ struct sl_gpu_function_state {
 	uint8_t is_quiet; /* known, but not recorded */
 	uint8_t returns;  /* enum sl_gpu_returns */
 	uint64_t stack_ticks; /* calls as long as this get a stack; UINT64_MAX: none do */
+	struct sl_gpu_comm_use comm;
 	struct sl_gpu_arg arg[SL_GPU_ARGS];
 };
 extern struct sl_gpu_function_state *sl_gpu_state; /* by function number; NULL: nothing is bound */
@@ -108,6 +135,31 @@ struct sl_gpu_line;
 bool sl_gpu_place(const struct sl_gpu_line *line, struct sl_gpu_function_state *f,
 		  uint8_t *stack_words);
 
+/* ---- gpu_comms.c ---- */
+
+struct sl_gpu_use;
+/* Fills in all but the config. @use: what is recorded of the arguments of NCCL's function @name. */
+void sl_gpu_comm_place(const char *name, const struct sl_gpu_use *use, int cnt,
+		       struct sl_gpu_comm_use *to);
+/* NCCL is loaded. */
+void sl_gpu_comms_open(void);
+/* ncclInProgress: a communicator that does not block is there, and not ready. */
+#define SL_GPU_COMM_IN_PROGRESS 7u
+/* A call that has returned, with success or with that. */
+struct sl_gpu_comm_call {
+	const struct sl_gpu_comm_use *use; /* its kind is not NONE */
+	const uint64_t *word;              /* those of its record */
+	uint64_t config;                   /* address, 0: none */
+	uint64_t start;                    /* ticks; 0 where it is not recorded */
+	uint32_t result;
+	bool is_recorded; /* the thread may write records */
+	void (*put)(unsigned kind, const void *payload, size_t bytes); /* sl_gpu_put_record() */
+	int (*count)(void *comm, int *ranks); /* ncclCommCount(), NULL: there is none */
+	int (*own)(void *comm, int *rank);    /* ncclCommUserRank() */
+};
+/* The number of a collective on its communicator, of a send or receive among those with its peer, from 1 on; 0: not known. */
+uint64_t sl_gpu_comm_called(const struct sl_gpu_comm_call *c);
+
 /* ---- gpu_profiler.c ---- */
 
 /* The wrapper of cudaProfilerStart and the like, used instead of @number's entry; NULL: no such function. */
@@ -146,6 +198,8 @@ enum sl_gpu_cupti {
 };
 extern uint32_t sl_gpu_cupti_state; /* enum sl_gpu_cupti */
 extern uint32_t sl_gpu_cupti_gate;  /* the gate as CUPTI knows it */
+/* Writes a record of SL_SHAPE_GPU (enum sl_gpu_record), whose loss is counted. */
+void sl_gpu_put_record(unsigned kind, const void *payload, size_t bytes);
 /* Before a process's first CUDA call, and after it. */
 void sl_gpu_start_cupti(void);
 void sl_gpu_after_first_call(void);

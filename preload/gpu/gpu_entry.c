@@ -23,7 +23,7 @@ struct frame {
 	uint64_t reg[8];       /* 0: integer argument registers (six on x86-64) */
 	const uint64_t *stack; /* 64: the caller's arguments in memory */
 	uint64_t number;       /* 72 */
-	uint64_t is_recorded;  /* 80 */
+	uint64_t is_recorded;  /* 80: enum way */
 	uint64_t result[2];    /* 88 */
 	struct sl_call call;   /* 104 */
 };
@@ -32,6 +32,13 @@ _Static_assert(offsetof(struct frame, number) == 72, "known to the assembly");
 _Static_assert(offsetof(struct frame, is_recorded) == 80, "known to the assembly");
 _Static_assert(offsetof(struct frame, result) == 88, "known to the assembly");
 _Static_assert(sizeof(struct frame) <= 144, "known to the assembly");
+
+/* 0: the forwarder tail-calls the function, without sl_gpu_leave(). */
+enum way {
+	IS_PASSED_ON = 0,
+	IS_RECORDED = 1,
+	IS_COUNTED = 2, /* of a communicator, while nothing is recorded */
+};
 
 __attribute__((used, visibility("hidden"))) void *sl_gpu_enter(struct frame *f);
 __attribute__((used, visibility("hidden"))) void sl_gpu_leave(struct frame *f);
@@ -42,19 +49,26 @@ static bool is_after_init(const struct sl_gpu_function_state *fn)
 	return fn->is_cuda || __atomic_load_n(&sl_gpu_is_initialized, __ATOMIC_ACQUIRE);
 }
 
-/* Returns the function to call. is_recorded 0: the forwarder tail-calls it, without sl_gpu_leave(). */
+/* Whether the call is made by a call of the same library. Stale after a longjmp or an exception, if it is not nested in that. */
+static bool is_nested(const struct frame *f)
+{
+	return (sl_tls.depth & ~SL_DEPTH_MONO && (char *)f < sl_tls.outer_frame) ||
+	       (sl_tls.counted_frame && (char *)f < sl_tls.counted_frame);
+}
+
+/* Returns the function to call. */
 void *sl_gpu_enter(struct frame *f)
 {
 	struct sl_gpu_function_state *fn = &sl_gpu_state[f->number];
 	bool is_second =
 		__atomic_load_n(&sl_gpu_cupti_state, __ATOMIC_RELAXED) == SL_GPU_CUPTI_LOADED;
 
-	f->is_recorded = 0;
+	f->is_recorded = IS_PASSED_ON;
 	if (sl_unlikely(sl_tls.gpu_inside & fn->family)) {
-		/* Stale after a longjmp or an exception, if this call is not nested in the one that set it. */
-		if (sl_tls.depth & ~SL_DEPTH_MONO && (char *)f < sl_tls.outer_frame)
+		if (is_nested(f))
 			return fn->real;
 		sl_tls.gpu_inside = 0;
+		sl_tls.counted_frame = NULL;
 	}
 	if (sl_unlikely(__atomic_load_n(&sl_gpu_cupti_state, __ATOMIC_RELAXED) <=
 			SL_GPU_CUPTI_LOADING) &&
@@ -66,10 +80,15 @@ void *sl_gpu_enter(struct frame *f)
 		/* Tail-called functions do not return here: a second call shows that the first has returned. */
 		if (sl_unlikely(is_second) && is_after_init(fn))
 			sl_gpu_after_first_call();
+		if (sl_unlikely(fn->comm.kind) && sl_proc.cookie >= SL_COOKIE_FIRST) {
+			sl_tls.gpu_inside |= fn->family;
+			sl_tls.counted_frame = (char *)f;
+			f->is_recorded = IS_COUNTED;
+		}
 		return fn->real;
 	}
 	sl_tls.gpu_inside |= fn->family;
-	f->is_recorded = 1;
+	f->is_recorded = IS_RECORDED;
 	return fn->real;
 }
 
@@ -140,31 +159,71 @@ static uint32_t result_of(const struct sl_gpu_function_state *fn, int64_t value)
 	return sl_unlikely(fn->returns == SL_GPU_RETURNS_OTHER) ? 0 : (uint32_t)value;
 }
 
+/* The number of the call on its communicator, 0: none. */
+static uint64_t follow_comm(struct frame *f, const struct sl_gpu_function_state *fn,
+			    uint32_t result)
+{
+	uint64_t args[SL_GPU_ARGS];
+	struct sl_gpu_comm_call c = {
+		.use = &fn->comm,
+		.word = args,
+		.config = fn->comm.config == UINT8_MAX ? 0 : word(f, fn->comm.config),
+		.result = result,
+		.is_recorded = f->is_recorded == IS_RECORDED,
+		.put = sl_gpu_put_record,
+		.count = (int (*)(void *, int *))sl_gpu_state[SL_G_ncclCommCount].real,
+		.own = (int (*)(void *, int *))sl_gpu_state[SL_G_ncclCommUserRank].real,
+	};
+
+	if (result && result != SL_GPU_COMM_IN_PROGRESS)
+		return 0;
+	if (c.is_recorded)
+		c.start = f->call.start;
+	put_args(f, fn, true, args);
+	return sl_gpu_comm_called(&c);
+}
+
+static void leave_counted(struct frame *f, const struct sl_gpu_function_state *fn, uint32_t result)
+{
+	sl_tls.gpu_inside &= ~(uint32_t)fn->family;
+	sl_tls.counted_frame = NULL;
+	if (sl_proc.cookie >= SL_COOKIE_FIRST)
+		follow_comm(f, fn, result);
+}
+
 void sl_gpu_leave(struct frame *f)
 {
 	const struct sl_gpu_function_state *fn = &sl_gpu_state[f->number];
 	uint32_t result = result_of(fn, (int64_t)f->result[0]), stack = 0;
+	uint64_t *w, number = 0;
 	unsigned words;
-	uint64_t *w;
 
+	if (sl_unlikely(f->is_recorded == IS_COUNTED)) {
+		leave_counted(f, fn, result);
+		return;
+	}
 	sl_stop(&f->call);
 	sl_tls.gpu_inside &= ~(uint32_t)fn->family;
 	/* The child of a fork inside the call: the state is the parent's. */
 	if (sl_proc.cookie < SL_COOKIE_FIRST)
 		return;
+	if (sl_unlikely(fn->comm.kind))
+		number = follow_comm(f, fn, result);
 	if (sl_unlikely(f->call.duration >= fn->stack_ticks))
 		stack = sl_stack_take(&f->call, SL_STACK_OF_GPU);
 	if (!sl_begin_write())
 		return;
-	words = 3u + fn->arg_cnt + (f->call.duration >> 32 != 0);
+	words = 3u + fn->arg_cnt + (number != 0) + (f->call.duration >> 32 != 0);
 	if (sl_unlikely(stack))
 		sl_stack_put(&f->call, stack, words);
 	w = sl_room(words, SL_NO_CALL(SL_LOST_GPU), &f->call);
 	if (w) {
 		w = sl_put_head(w, (enum sl_hook)f->number, words, &f->call, SL_SHAPE_API, 0);
-		w[0] = result | (uint64_t)fn->arg_cnt << 32;
+		w[0] = result | (uint64_t)(fn->arg_cnt + (number != 0)) << 32;
 		put_args(f, fn, result == 0, w + 1);
-		sl_commit(w + 1 + fn->arg_cnt);
+		if (number)
+			w[1 + fn->arg_cnt] = number;
+		sl_commit(w + 1 + fn->arg_cnt + (number != 0));
 	}
 	sl_end_write();
 	if (sl_unlikely(sl_gpu_cupti_state == SL_GPU_CUPTI_LOADED) && is_after_init(fn))

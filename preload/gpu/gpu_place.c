@@ -83,6 +83,24 @@ static enum sl_gpu_returns returns(char letter)
 	return SL_GPU_RETURNS_OTHER;
 }
 
+/* The argument of the last pointer that is not recorded: the configuration of a communicator that is made with an id, or split off. */
+static uint8_t config_of(const struct sl_gpu_comm_use *c, const struct sl_gpu_type *types,
+			 const uint8_t *where, const struct sl_gpu_use *uses, int cnt, int last)
+{
+	if (c->kind != SL_GPU_COMM_SPLIT &&
+	    (c->kind != SL_GPU_COMM_MADE || c->word[SL_GPU_COMM_WORD_UNIQUE] == UINT8_MAX))
+		return UINT8_MAX;
+	for (int i = last; i > 0; i--) {
+		bool is_recorded = false;
+
+		for (int n = 0; n < cnt; n++)
+			is_recorded |= uses[n].argument == i;
+		if (types[i].letter == 'p' && !is_recorded)
+			return where[i];
+	}
+	return UINT8_MAX;
+}
+
 bool sl_gpu_place(const struct sl_gpu_line *line, struct sl_gpu_function_state *f,
 		  uint8_t *stack_words)
 {
@@ -94,6 +112,12 @@ bool sl_gpu_place(const struct sl_gpu_line *line, struct sl_gpu_function_state *
 	if (!place(line->abi, types, where, stack_words))
 		return false;
 	f->is_quiet = cnt == SL_GPU_SKIP;
+	f->comm.kind = SL_GPU_COMM_NONE;
+	if (cnt > 0 && (line->name[0] == 'n' || line->name[0] == 'p')) {
+		sl_gpu_comm_place(line->name, uses, cnt, &f->comm);
+		f->comm.config = config_of(&f->comm, types, where, uses, cnt,
+					   sl_gpu_types(line->abi, types));
+	}
 	f->returns = (uint8_t)returns(types[0].letter);
 	for (int i = 0; i < cnt; i++) {
 		uint8_t at = where[uses[i].argument];

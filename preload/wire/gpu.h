@@ -36,7 +36,7 @@
 
 #include <stdint.h>
 
-#define SL_GPU_ARGS 12u /* argument words of one call */
+#define SL_GPU_ARGS 12u /* argument words of one call; of a call on a communicator one less */
 
 /*
  * library, soname up to its version, flag of struct sl_session.trace. The order is that of the numbers. "libcuda.so"
@@ -107,7 +107,8 @@ enum sl_gpu_library {
 	ROLE(offset, "offset in a file")                                              \
 	ROLE(unique, "hash (FNV-1a) of an ncclUniqueId: equal on all ranks")          \
 	ROLE(color, "color of a split: ranks with the same one share a communicator") \
-	ROLE(key, "order of the ranks of a split")
+	ROLE(key, "order of the ranks of a split")                                    \
+	ROLE(seq, "number of the call: on the communicator, or with the peer")
 
 enum sl_gpu_role {
 #define SL_GPU_ROLE_ONE(name, what) SL_GPU_ROLE_##name,

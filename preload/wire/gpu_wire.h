@@ -34,6 +34,7 @@ enum sl_gpu_record {
 	SL_GPU_REC_NODE,     /* struct sl_gpu_node */
 	SL_GPU_REC_FLUSHED,  /* struct sl_gpu_flushed */
 	SL_GPU_REC_STATUS,   /* struct sl_gpu_status */
+	SL_GPU_REC_COMM,     /* struct sl_gpu_comm */
 	SL_GPU_REC_CNT
 };
 
@@ -179,6 +180,25 @@ struct sl_gpu_flushed {
 	uint32_t is_last;
 	uint32_t
 		incomplete; /* buffers that CUPTI did not complete: at least as many records are lost */
+};
+
+/*
+ * A communicator of NCCL, by the shim itself (gpu_comms.c): when it is made, at its first call in each window, and again after a
+ * while, for windows of the flight recorder.
+ */
+enum {
+	SL_GPU_COMM_HAS_HASH = 1,
+	SL_GPU_COMM_HAS_PARENT = 2,
+	SL_GPU_COMM_HAS_RANKS = 4, /* and rank */
+};
+#define SL_GPU_COMM_NAME 64u
+struct sl_gpu_comm {
+	uint64_t
+		made; /* CLOCK_MONOTONIC ns; of one that was made before the shim knew NCCL: its first call */
+	uint64_t handle, hash, parent; /* parent: its hash */
+	uint32_t flags;                /* SL_GPU_COMM_HAS_* */
+	uint32_t ranks, rank, reserved;
+	char name[SL_GPU_COMM_NAME]; /* ncclConfig_t.commName with its NUL, cut; "": none */
 };
 
 enum sl_gpu_status_code {

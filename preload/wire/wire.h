@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#define SL_WIRE_VERSION   17u
+#define SL_WIRE_VERSION   18u
 #define SL_NEVER_RETURNED UINT64_MAX
 #define SL_NO_OFFSET      INT64_MIN /* this call has no file offset */
 #define SL_REC_MAX_WORDS  1023u     /* limit of the length field; 4,095-byte paths fit */
@@ -54,7 +54,8 @@ enum sl_shape {
 	SL_SHAPE_LOCK,
 	SL_SHAPE_META, /* hook field holds enum sl_meta; payload there */
 	/* A call into a GPU library. hook field: enum sl_gpu_function (gpu.h). [0] result (low 32 bits, int32_t),
-	 * number of argument words (bits 32..39), [1..] those, in the order of the roles of the function's line */
+	 * number of argument words (bits 32..39), [1..] those, in the order of the roles of the function's line; a call on a
+	 * communicator of NCCL may have its number there as a word more (gpu_comms.c) */
 	SL_SHAPE_API,
 	SL_SHAPE_NVTX, /* hook field holds enum sl_nvtx (nvtx_wire.h); payload there */
 	SL_SHAPE_GPU,  /* hook field holds enum sl_gpu_record (gpu_wire.h); payload there */

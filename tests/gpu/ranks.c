@@ -6,6 +6,7 @@
  * FILE: the ranks begin each step together, by counters in it; when there is FILE.stop, they end. LATE_STEP: only then. Rank and size are those of the launcher: RANK, Open MPI, SLURM.
  * RANKS_DATA names a file: then each step reads from it, and a kernel runs for a millisecond.
  * RANKS_FAULT: the late rank is so in another way than by sleep (late_for()).
+ * RANKS_SAY: at the end it prints number, begin and end of each step (CLOCK_REALTIME, ns).
  * A rank that ends early because the others do not come has exit status 4.
  */
 #include <fcntl.h>
@@ -209,13 +210,22 @@ static void meet(uint32_t *arrived, int size)
 	}
 }
 
+/* When a step began and ended, around its range. */
+static int64_t stepped[STEPS_MAX][2];
+
+static void say_steps(int cnt)
+{
+	for (int i = 0; getenv("RANKS_SAY") && i < cnt; i++)
+		printf("%d %lld %lld\n", i + 1, (long long)stepped[i][0], (long long)stepped[i][1]);
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const ranks[] = {"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", NULL};
 	static const char *const sizes[] = {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS",
 					    NULL};
 	int rank = variable(ranks), size = variable(sizes), steps, work, late_rank, late, fd;
-	int late_step, is_late, data_fd;
+	int late_step, is_late, data_fd, made = 0;
 	struct unique_id id;
 	char stop[4096];
 	uint32_t *arrived;
@@ -246,6 +256,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < steps && !is_over(&arrived[STEPS_MAX - 1], stop, i); i++) {
 		is_late = !late_step || i + 1 == late_step;
 		meet(&arrived[i], size);
+		stepped[i][0] = now_ns(CLOCK_REALTIME);
 		push("step");
 		wait_ms(work);
 		if (is_late && rank == late_rank)
@@ -254,7 +265,10 @@ int main(int argc, char **argv)
 		DO(ncclAllReduce(data, data, 1024, 7, 0, comm, stream));
 		DO(cudaStreamSynchronize(stream));
 		pop();
+		stepped[i][1] = now_ns(CLOCK_REALTIME);
+		made = i + 1;
 	}
 	DO(ncclCommDestroy(comm));
+	say_steps(made);
 	return 0;
 }

@@ -54,7 +54,6 @@ static void process_free(struct arenas *as, struct gpu_arena *g, struct gpu_proc
 	gpu_alias_release(p);
 	gpu_captured_release(p);
 	gpu_streams_release(p);
-	gpu_nccl_release(p);
 	free(p->work.at);
 	free(p->lent.event);
 	free(p->lent.call);

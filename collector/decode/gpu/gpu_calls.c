@@ -117,7 +117,11 @@ static void write_arguments(struct arenas *as, struct gpu_process *p, const stru
 {
 	const struct gpu_function *f = gpu_function(h->function);
 
-	for (unsigned i = 0; i < h->words && i < f->uses; i++) {
+	/* NCCL's call on a communicator has a word more than its line: its number. */
+	unsigned cnt = f->uses + (f->library == SL_GPU_nccl && f->uses < SL_GPU_ARGS);
+
+	for (unsigned i = 0; i < h->words && i < cnt; i++) {
+		uint8_t role = i < f->uses ? f->role[i] : SL_GPU_ROLE_seq;
 		int64_t *row;
 
 		if (f->is_pointer[i] && has_failed(h)) /* was not read after a failure */
@@ -125,9 +129,9 @@ static void write_arguments(struct arenas *as, struct gpu_process *p, const stru
 		row = db_row(as->db, DB_SL_GPU_ARGUMENTS);
 		row[ARG_CALL_ID] = id;
 		row[ARG_POSITION] = i;
-		row[ARG_ROLE] = f->role[i];
-		row[ARG_VALUE] = is_signed(f->role[i]) ? (int32_t)h->word[i] : (int64_t)h->word[i];
-		if (p->streams.open && f->role[i] == SL_GPU_ROLE_stream)
+		row[ARG_ROLE] = role;
+		row[ARG_VALUE] = is_signed(role) ? (int32_t)h->word[i] : (int64_t)h->word[i];
+		if (p->streams.open && role == SL_GPU_ROLE_stream)
 			gpu_stream_passed(p, h->word[i], h->start, id);
 	}
 }

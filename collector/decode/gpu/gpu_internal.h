@@ -124,12 +124,6 @@ struct gpu_lent {
 	uint64_t flushed_tick;            /* of the latest flush */
 };
 
-/* gpu_nccl.c: communicators of NCCL. */
-struct gpu_comms {
-	struct gpu_comm *list;
-	uint32_t cnt, cap;
-};
-
 /* gpu_ids.c: numbers of the report from @id on, for CUPTI's correlation ids from @first on. */
 struct gpu_run {
 	uint32_t first, cnt;
@@ -185,7 +179,6 @@ struct gpu_process {
 	struct {
 		uint8_t gpu[GPU_DEVICES];      /* + 1, TARGET_INFO_GPU.id by device; 0 unknown */
 		uint32_t device[GPU_CONTEXTS]; /* + 1, by context id; 0 unknown */
-		struct gpu_comms comms;
 	} tables;
 	bool has_reported_all; /* CUPTI has handed over its last record */
 	bool is_missing_noted; /* it never did, and the report has that diagnostic */
@@ -430,9 +423,10 @@ void gpu_streams_release(struct gpu_process *p);
 
 /* ---- gpu_nccl.c ---- */
 
-/* A call of NCCL that succeeded: keeps communicators. */
-void gpu_nccl_call(struct arenas *as, struct gpu_process *p, const struct gpu_hook *h);
-void gpu_nccl_release(struct gpu_process *p);
+/* A communicator, as the shim announces it. */
+void gpu_nccl_comm(struct arenas *as, const struct gpu_process *p, const struct sl_gpu_comm *c);
+/* A call of NCCL that succeeded: it may end one. */
+void gpu_nccl_call(struct arenas *as, const struct gpu_process *p, const struct gpu_hook *h);
 /* For recover; part of gpu_save() and the like. */
 int gpu_streams_save(struct arenas *as, struct arena *a);
 void gpu_streams_restore(struct arenas *as, struct arena *a);

@@ -339,6 +339,7 @@ void gpu_record(struct arenas *as, struct thread *t, const struct call *c)
 		struct sl_gpu_api api;
 		struct sl_gpu_flushed flushed;
 		struct sl_gpu_status status;
+		struct sl_gpu_comm comm;
 	} r; /* a copy: the program could still change the record */
 	struct arena *a = t->image->arena;
 	size_t size = gpu_work_size(c->hook);
@@ -354,8 +355,8 @@ void gpu_record(struct arenas *as, struct thread *t, const struct call *c)
 		db_lost(as->db, ns, ns, t->id.global_tid, "GPU records: no memory", 1);
 		return;
 	}
-	/* Records delivered late, while CUPTI is lent, announce no more records. */
-	if (c->hook != SL_GPU_REC_STATUS && !gpu_is_lent(p))
+	/* Records delivered late, while CUPTI is lent, announce no more records; communicators are the shim's own. */
+	if (c->hook != SL_GPU_REC_STATUS && c->hook != SL_GPU_REC_COMM && !gpu_is_lent(p))
 		p->cupti = GPU_CUPTI_ON;
 	switch (c->hook) {
 	case SL_GPU_REC_API:
@@ -366,6 +367,9 @@ void gpu_record(struct arenas *as, struct thread *t, const struct call *c)
 		break;
 	case SL_GPU_REC_STATUS:
 		status(as, a, p, &r.status, ns);
+		break;
+	case SL_GPU_REC_COMM:
+		gpu_nccl_comm(as, p, &r.comm);
 		break;
 	default:
 		add_work(as, a, p, c->hook, &r, size, ns);

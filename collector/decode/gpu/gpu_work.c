@@ -44,6 +44,7 @@ size_t gpu_work_size(unsigned kind)
 		[SL_GPU_REC_NODE] = sizeof(struct sl_gpu_node),
 		[SL_GPU_REC_FLUSHED] = sizeof(struct sl_gpu_flushed),
 		[SL_GPU_REC_STATUS] = sizeof(struct sl_gpu_status),
+		[SL_GPU_REC_COMM] = sizeof(struct sl_gpu_comm),
 	};
 
 	return kind < SL_GPU_REC_CNT ? size[kind] : 0;

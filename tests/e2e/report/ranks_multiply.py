@@ -190,7 +190,8 @@ class Writer:
                 self.put_row(rank, table, row, of)
         for rows in p.arguments.values():
             for row in rows:
-                self.put_row(rank, 'SL_GPU_ARGUMENTS', row, of)
+                # Role 45: the number of the call on its communicator.
+                self.put_row(rank, 'SL_GPU_ARGUMENTS', dict(row, value=no + 1) if row['role'] == 45 else row, of)
         for at, ns in delays:
             if at == p.read['end'] and ns > self.job.late // 2 and p.switches:
                 self.put_wait(rank, begin + later(delays, at - 1) - p.start, ns - 2)

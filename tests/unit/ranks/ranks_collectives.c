@@ -402,6 +402,70 @@ static void times_beyond_2_to_the_63_stop_there(void **state)
 		    "9223372036854775807 9223372036854775807 9223372036854775807\n");
 }
 
+/* ---- windows that begin late ---- */
+
+/* The number that the program gave to the call which begins at TIME. */
+#define NUMBER(time, number)                                                                  \
+	"INSERT INTO SL_GPU_ARGUMENTS SELECT callId, 9, 45, " #number " FROM SL_LIBRARY_API " \
+	"WHERE start = " #time ";"
+#define COLLECTIVE(rank_pid, comm, time)                                          \
+	"INSERT INTO nccl VALUES(" #rank_pid ", " #rank_pid ", " #time ", " #time \
+	" + 1, 'ncclAllReduce', " #comm ", 1, 7, 0);"
+
+static void numbers_of_the_program_are_kept(void **state)
+{
+	(void)state;
+	roll_ranks("INSERT INTO comm VALUES(7, 1, 777, 2, 1, -50, NULL);" COLLECTIVE(7, 1, 100)
+			   COLLECTIVE(7, 1, 200) COLLECTIVE(7, 1, 300) COLLECTIVE(7, 1, 400)
+				   NUMBER(100, 41) NUMBER(300, 44));
+	/* One without a number follows the one before. */
+	assert_seqs("0 777 41 100\n0 777 42 200\n0 777 44 300\n0 777 45 400\n");
+}
+
+/* Two collectives in each step; the window has cut step 21. */
+static void steps_without_numbers_go_on_where_the_window_begins(void **state)
+{
+	(void)state;
+	roll_ranks("INSERT INTO comm VALUES(7, 1, 777, 2, 1, -50, NULL), (8, 1, 777, 2, 0, -50, "
+		   "NULL), (7, 2, 1, 1, 0, -50, NULL);"
+		   "INSERT INTO mark VALUES(7, 7, 100, 199, 'step'), (7, 7, 200, 299, 'step'), (7, "
+		   "7, 300, 399, 'step');"
+		   "INSERT INTO mark VALUES(8, 8, 205, 299, 'step'), (8, 8, 305, 399, "
+		   "'step');" COLLECTIVE(7, 1, 150) COLLECTIVE(7, 1, 210) COLLECTIVE(7, 1, 220)
+			   COLLECTIVE(7, 2, 230) COLLECTIVE(7, 1, 310) COLLECTIVE(8, 1, 215)
+				   COLLECTIVE(8, 1, 225) COLLECTIVE(8, 1, 315) NUMBER(150, 42)
+					   NUMBER(210, 43) NUMBER(220, 44) NUMBER(230, 1)
+						   NUMBER(310, 45) NUMBER(215, 43) NUMBER(225, 44)
+							   NUMBER(315, 45));
+	assert_rows(rolled.db,
+		    "SELECT rank, group_concat(step) FROM (SELECT * FROM SL_STEPS ORDER BY rank, "
+		    "step) GROUP BY rank",
+		    "0 21,22,23\n1 22,23\n");
+	assert_rows(rolled.db,
+		    "SELECT rank, group_concat(step) FROM (SELECT * FROM SL_COLLECTIVES WHERE "
+		    "commHash = 777 ORDER BY rank, seq) GROUP BY rank",
+		    "0 21,22,22,23\n1 22,22,23\n");
+}
+
+static void steps_from_the_begin_on_or_with_numbers_keep_theirs(void **state)
+{
+	(void)state;
+	roll_ranks(
+		"INSERT INTO comm VALUES(7, 1, 777, 2, 1, 0, NULL), (8, 1, 777, 2, 0, -50, NULL);"
+		"INSERT INTO mark VALUES(7, 7, 100, 199, 'step'), (7, 7, 200, 299, 'step'), (7, 7, "
+		"300, 399, 'step');"
+		"INSERT INTO mark VALUES(8, 8, 105, 199, 'step 5'), (8, 8, 205, 299, 'step 6'), "
+		"(8, 8, 305, 399, 'step 7');" COLLECTIVE(7, 1, 90) COLLECTIVE(7, 1, 110)
+			COLLECTIVE(7, 1, 210) COLLECTIVE(7, 1, 310) COLLECTIVE(8, 1, 115)
+				COLLECTIVE(8, 1, 215) COLLECTIVE(8, 1, 315) NUMBER(90, 1)
+					NUMBER(110, 2) NUMBER(210, 3) NUMBER(310, 4) NUMBER(115, 42)
+						NUMBER(215, 43) NUMBER(315, 44));
+	assert_rows(rolled.db,
+		    "SELECT rank, group_concat(step) FROM (SELECT * FROM SL_STEPS ORDER BY rank, "
+		    "step) GROUP BY rank",
+		    "0 1,2,3\n1 5,6,7\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -432,6 +496,9 @@ int main(void)
 		ROLL_TEST(group_without_an_end_does_not_reach_the_next_thread),
 		ROLL_TEST(kernels_of_a_group_of_sends_are_left_out),
 		ROLL_TEST(times_beyond_2_to_the_63_stop_there),
+		ROLL_TEST(numbers_of_the_program_are_kept),
+		ROLL_TEST(steps_without_numbers_go_on_where_the_window_begins),
+		ROLL_TEST(steps_from_the_begin_on_or_with_numbers_keep_theirs),
 	};
 
 	return cmocka_run_group_tests_name("ranks_collectives", tests, NULL, NULL);

@@ -118,7 +118,7 @@ static const char short_views[] =
 	"new.cnt AS value UNION ALL SELECT 27, new.type UNION ALL SELECT 30, new.comm) WHERE value IS NOT NULL;"
 	END_VIEW
 	VIEW(comm, "0 AS pid, 0 AS handle, 0 AS hash, 0 AS size, 0 AS rank, 0 AS start, 0 AS end")
-	"INSERT INTO SL_NCCL_COMMUNICATORS VALUES(" PID_OF_NEW ", new.handle, new.hash, NULL, new.size, new.rank, new.start, new.end);"
+	"INSERT INTO SL_NCCL_COMMUNICATORS VALUES(" PID_OF_NEW ", new.handle, new.hash, NULL, new.size, new.rank, new.start, new.end, NULL);"
 	END_VIEW
 	/* From @start on the thread runs (1), sleeps (0), or has no CPU though it could run (2). */
 	VIEW(cpu, "0 AS pid, 0 AS tid, 0 AS start, 0 AS state")
