@@ -97,7 +97,7 @@ static bool may_write(const struct add *o, const struct dataset *d, const char *
 	char why[WHY_TEXT];
 	sqlite3_stmt *first = NULL, *stmt = NULL;
 	sqlite3 *db = access(o->folder, F_OK) == 0
-			      ? manifests_read(o->folder, o->run, why, sizeof(why))
+			      ? manifests_near(o->folder, o->run, o->node, why, sizeof(why))
 			      : NULL;
 	bool may = true;
 

@@ -75,6 +75,12 @@ int dataset_write_text(const char *folder, const char *path, const char *text, c
  */
 int dataset_finish(const char *folder, const char *run, const char *node);
 
+/*
+ * Takes the run with all of its parts out of the dataset. 0 with the number of files, or -1 after one sentence in @why: there is no such run, or
+ * something of it stays.
+ */
+int dataset_remove(const char *folder, const char *run, int64_t *files, char *why, size_t why_len);
+
 /* Is the word fit to be a run or node? */
 bool dataset_word(const char *word);
 /* ".../TABLE/run=RUN/node=NODE/part-0.parquet", ".../_nodes/run=RUN/node=NODE.json"; malloc'd, NULL: no memory. */

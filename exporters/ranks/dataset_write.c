@@ -19,12 +19,21 @@
 #include "exporters/ranks/part_lock.h"
 #include "exporters/ranks/shared_folder.h"
 
+/* A file of the dataset: its folder, open; its name; the name aside (".part-0.parquet.tmp"), under which no reader looks for it. */
+struct target {
+	int folder; /* -1: with errno */
+	const char *name;
+	char aside[300];
+};
+
 struct job {
 	struct dataset *d;
 	const struct dataset_part *part;
 	sqlite3_str *files; /* of the manifest */
 	char *why;
 	size_t why_len;
+	struct target
+		*at; /* of each table: open until its file is in its place; NULL: closed at once */
 };
 
 static int failed(const struct job *j, const char *what, int err)
@@ -42,13 +51,6 @@ static int no_memory(const struct job *j)
 	snprintf(j->why, j->why_len, "out of memory");
 	return -1;
 }
-
-/* A file of the dataset: its folder, open; its name; the name aside (".part-0.parquet.tmp"), under which no reader looks for it. */
-struct target {
-	int folder; /* -1: with errno */
-	const char *name;
-	char aside[300];
-};
 
 static bool find_target(struct target *t, const char *top, const char *path, bool make)
 {
@@ -163,7 +165,7 @@ static int write_aside(struct job *j, const struct dataset_table *t, const struc
 static int write_table(struct job *j, const struct dataset_table *t)
 {
 	char *path = dataset_file(j->part->folder, t->name, j->part->run, j->part->node);
-	struct target to;
+	struct target to = {.folder = -1};
 	int err = -1;
 
 	if (!path)
@@ -175,7 +177,12 @@ static int write_table(struct job *j, const struct dataset_table *t)
 	} else {
 		failed(j, path, errno);
 	}
-	leave_target(&to);
+	if (j->at && !err) {
+		j->at[t - dataset_tables] = to;
+		j->at[t - dataset_tables].name = NULL; /* was a part of the path */
+	} else {
+		leave_target(&to);
+	}
 	free(path);
 	return err;
 }
@@ -281,6 +288,27 @@ int dataset_finish(const char *folder, const char *run, const char *node)
 	return ok ? 0 : -1;
 }
 
+/* The same for the files that this process has just written, whose folders are open. */
+static int put_all_in_place(const struct job *j)
+{
+	static const char name[] = "part-0.parquet";
+
+	for (unsigned n = 0; n < DATASET_TABLES; n++)
+		if (renameat(j->at[n].folder, j->at[n].aside, j->at[n].folder, name) < 0)
+			/* A reader may take this writer for one that was stopped. */
+			if (errno != ENOENT ||
+			    faccessat(j->at[n].folder, name, F_OK, AT_SYMLINK_NOFOLLOW))
+				return -1;
+	return 0;
+}
+
+static int finish_own(const struct job *j, const char *path, const char *commit)
+{
+	if (put_all_in_place(j) < 0)
+		return -1;
+	return put_path_in_place(j->part->folder, path, strrchr(commit, '/') + 1) ? 0 : -1;
+}
+
 /* Removes a file of the dataset, or its temporary file. */
 static void remove_file(const char *folder, const char *path, bool is_aside)
 {
@@ -314,7 +342,7 @@ static void forget_clocks(const struct dataset_part *part)
 int dataset_write_table(struct dataset *d, const struct dataset_part *part,
 			enum dataset_number table, char *why, size_t why_len)
 {
-	struct job j = {d, part, NULL, why, why_len};
+	struct job j = {d, part, NULL, why, why_len, NULL};
 	const char *name = dataset_tables[table].name;
 	int err = write_table(&j, &dataset_tables[table]);
 
@@ -325,13 +353,16 @@ int dataset_write_table(struct dataset *d, const struct dataset_part *part,
 
 int dataset_write(struct dataset *d, const struct dataset_part *part, char *why, size_t why_len)
 {
-	struct job j = {d, part, sqlite3_str_new(d->db), why, why_len};
+	struct target at[DATASET_TABLES];
+	struct job j = {d, part, sqlite3_str_new(d->db), why, why_len, at};
 	char *path = dataset_manifest(part->folder, part->run, part->node), *text = NULL, *files;
 	char *commit = path ? ready(path) : NULL;
 	int err = commit ? 0 : no_memory(&j);
 	/* Of two writers of one part the second waits: their files have the same names. */
 	int lock = part_lock(part->folder, part->run, part->node, PART_WRITE);
 
+	for (unsigned n = 0; n < DATASET_TABLES; n++)
+		at[n].folder = -1;
 	/* Finishes the commit of a writer that was stopped: its files would be taken for those of this process. */
 	if (!err && access(commit, F_OK) == 0 &&
 	    dataset_finish(part->folder, part->run, part->node) < 0)
@@ -347,10 +378,12 @@ int dataset_write(struct dataset *d, const struct dataset_part *part, char *why,
 		err = write_text(&j, part->folder, commit, text);
 	if (err)
 		remove_aside(&j);
-	else if (dataset_finish(part->folder, part->run, part->node) < 0)
+	else if (finish_own(&j, path, commit) < 0)
 		err = failed(&j, path, errno);
 	else
 		forget_clocks(part);
+	for (unsigned n = 0; n < DATASET_TABLES; n++)
+		leave_target(&at[n]);
 	part_unlock(lock);
 	sqlite3_free(files);
 	sqlite3_free(text);

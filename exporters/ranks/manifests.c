@@ -122,7 +122,17 @@ static int finish_run(sqlite3 *db, const char *folder, const char *run)
 	return rc;
 }
 
-/* "node=NAME.json" */
+/* The node of "node=NAME.json"; false: the file is no manifest. */
+static bool node_of(const char *name, char node[256])
+{
+	size_t len = strlen(name);
+
+	if (strncmp(name, "node=", 5) != 0 || len < 11 || strcmp(name + len - 5, ".json") != 0)
+		return false;
+	snprintf(node, 256, "%.*s", (int)(len - 10), name + 5);
+	return true;
+}
+
 static int add_run(sqlite3 *db, const char *folder, const char *run)
 {
 	char path[4096];
@@ -137,12 +147,9 @@ static int add_run(sqlite3 *db, const char *folder, const char *run)
 	dir = opendir(path);
 	while (rc == SQLITE_OK && dir && (e = readdir(dir))) {
 		char node[256];
-		size_t len = strlen(e->d_name);
 
-		if (strncmp(e->d_name, "node=", 5) != 0 || len < 11 ||
-		    strcmp(e->d_name + len - 5, ".json") != 0)
+		if (!node_of(e->d_name, node))
 			continue;
-		snprintf(node, sizeof(node), "%.*s", (int)(len - 10), e->d_name + 5);
 		snprintf(path, sizeof(path), "%s/_nodes/run=%s/%s", folder, run, e->d_name);
 		rc = dataset_word(node) ? add_one(db, run, node, path)
 					: bad(db, run, "?", "a manifest's name is none of a node");
@@ -150,6 +157,71 @@ static int add_run(sqlite3 *db, const char *folder, const char *run)
 	if (dir)
 		closedir(dir);
 	return rc;
+}
+
+/* One that cannot be read is none. @all: how many are there. */
+static int count_all(sqlite3 *db, int64_t *all)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, "SELECT count(*) FROM text", -1, &stmt, NULL);
+
+	if (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
+		*all = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return rc;
+}
+
+static int add_near(sqlite3 *db, const char *folder, const char *run, const char *own)
+{
+	char *path = dataset_manifest(folder, run, own), *slash;
+	int rc = path ? SQLITE_OK : SQLITE_NOMEM;
+	int64_t had = 0, all = 0;
+	const struct dirent *e;
+	DIR *dir = NULL;
+
+	if (rc == SQLITE_OK && access(path, F_OK) == 0)
+		rc = add_one(db, run, own, path);
+	if (rc == SQLITE_OK)
+		rc = count_all(db, &had);
+	if (path && (slash = strrchr(path, '/'))) {
+		*slash = 0;
+		dir = opendir(path);
+	}
+	all = had;
+	while (rc == SQLITE_OK && dir && all == had && (e = readdir(dir))) {
+		char node[256], *other;
+
+		if (!node_of(e->d_name, node) || !dataset_word(node) || strcmp(node, own) == 0)
+			continue;
+		other = dataset_manifest(folder, run, node);
+		rc = other ? add_one(db, run, node, other) : SQLITE_NOMEM;
+		free(other);
+		if (rc == SQLITE_OK)
+			rc = count_all(db, &all);
+	}
+	if (dir)
+		closedir(dir);
+	free(path);
+	return rc;
+}
+
+sqlite3 *manifests_near(const char *folder, const char *run, const char *node, char *why,
+			size_t why_len)
+{
+	sqlite3 *db;
+	int rc = sqlite3_open(":memory:", &db);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, tables_sql, NULL, NULL, NULL);
+	if (rc == SQLITE_OK && dataset_word(run) && dataset_word(node))
+		rc = add_near(db, folder, run, node);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, values_sql, NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		return db;
+	snprintf(why, why_len, "%s", sqlite3_errmsg(db));
+	sqlite3_close(db);
+	return NULL;
 }
 
 sqlite3 *manifests_read(const char *folder, const char *run, char *why, size_t why_len)

@@ -12,6 +12,12 @@
  * node, why). @run NULL: of all. NULL after one sentence in @why; a folder without any gives empty tables.
  */
 sqlite3 *manifests_read(const char *folder, const char *run, char *why, size_t why_len);
+/*
+ * The same of the node's own manifest, and of one other of the run that can be read: as many files for any number of nodes. A run or node
+ * that is not there gives empty tables.
+ */
+sqlite3 *manifests_near(const char *folder, const char *run, const char *node, char *why,
+			size_t why_len);
 
 /*
  * Looks at each file that the manifests name: size, and Parquet's marks at both ends. One that is cut or not there gets a row

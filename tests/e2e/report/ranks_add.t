@@ -84,4 +84,33 @@ is "$? $(wc -l <err)" '1 1' 'check refuses a dataset that does not exist'
 is "$? $(cat err)" "2 sightline: ranks: there is no command 'ad'; did you mean 'add'?" 'ranks refuses an unknown command'
 (ulimit -f 0 && exec "$BIN" ranks add -d full --run one "$W/two.sqlite") >out 2>err
 is "$(find full -name '*.parquet' 2>/dev/null | wc -l)" 0 'add onto a full disk leaves no file that is not whole'
+# ---- a run of many nodes: no file of the others but one is opened ----
+"$BIN" ranks add -q -d many --run many --node a "$W/two.sqlite" >out 2>err
+for i in 1 2 3 4 5 6 7 8 9; do cp "many/_nodes/run=many/node=a.json" "many/_nodes/run=many/node=c$i.json"; done
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+	strace -f -e trace=openat -o opens "$BIN" ranks add -q -d many --run many --node b "$W/two.sqlite" >out 2>err
+	is "$? $(grep -c 'node=[ac][0-9]*\.json"' opens)" '0 1' 'add reads one manifest of the other nodes'
+else
+	skip 'add reads one manifest of the other nodes' 'strace is not installed (package strace), or not permitted'
+fi
+
+# ---- a run is removed ----
+"$BIN" ranks add -q -d many --run stays --node a "$W/two.sqlite" >out 2>err
+"$BIN" ranks remove -d many --run many >out 2>err
+is "$? $(wc -l <err) $(find many -path '*run=many*' | wc -l) $(find many -name part-0.parquet -path '*run=stays*' | wc -l)" "0 1 0 $(find many -mindepth 1 -maxdepth 1 -name 'SL_*' | wc -l)" \
+	'remove takes a run with its folders out, and no other'
+"$BIN" ranks remove -d many --run many >out 2>err
+is "$? $(cat err)" '1 sightline: ranks remove: many: there is no such run' 'remove of a run that is not there fails'
+mkdir apart
+echo keep >apart/part-0.parquet
+ln -s "$W/apart" many/SL_STEPS/run=stays/node=b
+echo mine >many/SL_RANKS/run=stays/node=a/notes
+"$BIN" ranks remove -d many --run stays >out 2>err
+is "$? $(cat apart/part-0.parquet) $(cat many/SL_RANKS/run=stays/node=a/notes) $(cat err)" '1 keep mine sightline: ranks remove: many: 1 files of other names stay in the folders of run stays' \
+	'remove follows no link, and leaves files that are not of the dataset'
+for bad in '--run many' '-d many' '-d many --run ..' '-d many --run a/b' '-d many --run many more'; do
+	# shellcheck disable=SC2086
+	"$BIN" ranks remove $bad >out 2>err
+	is "$?-$(wc -l <err)" 2-1 "remove $bad: status 2, one line"
+done
 done_testing

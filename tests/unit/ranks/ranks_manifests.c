@@ -349,9 +349,29 @@ static void ready_part_without_its_files_is_bad(void **state)
 
 #define MANIFEST_TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, teardown)
 
+static void near_ones_are_the_own_and_one_other(void **state)
+{
+	(void)state;
+	put_manifest("one", "a", "{\"job\": \"1\"}");
+	put_manifest("one", "b", "no JSON");
+	put_manifest("one", "c", "{\"job\": \"2\"}");
+	put_manifest("one", "d", "{\"job\": \"2\"}");
+	put_manifest("two", "a", "{\"job\": \"3\"}");
+	sqlite3_close(db);
+	db = manifests_near(test_dir, "one", "a", why, sizeof(why));
+	assert_rows(db, "SELECT job FROM manifest ORDER BY job", "1\n2\n");
+	sqlite3_close(db);
+	db = manifests_near(test_dir, "one", "new", why, sizeof(why));
+	assert_rows(db, "SELECT count(*) FROM manifest", "1\n");
+	sqlite3_close(db);
+	db = manifests_near(test_dir, "none", "a", why, sizeof(why));
+	assert_rows(db, "SELECT count(*) FROM manifest", "0\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		MANIFEST_TEST(near_ones_are_the_own_and_one_other),
 		MANIFEST_TEST(folder_that_is_not_there_is_named),
 		MANIFEST_TEST(folder_without_runs_has_empty_tables),
 		MANIFEST_TEST(manifest_is_a_row_of_each_table),
