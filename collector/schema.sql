@@ -486,10 +486,14 @@ CREATE TABLE SL_OPEN_WAITS (
     nameId    INTEGER NOT NULL, -- -> StringIds.id, the system call, or "stopped by a signal"
     object    INTEGER,          -- address of the lock that it waits for, or inode of the locked file; NULL: it waits for something
                                 -- else, or that is not known
-    pathId    INTEGER,          -- -> StringIds.id, the file that it reads, writes or locks; NULL: none
+    pathId    INTEGER,          -- -> StringIds.id, the file that it reads, writes or locks; "[GIL]" for Python's lock; NULL: none
     ownerTid  INTEGER,          -- globalTid of the thread that has the lock or is to end, or of the child, or of the main thread
                                 -- of the process that has locked the file; NULL: not known. It may have ended
-    stackId   INTEGER           -- -> SL_STACKS.id, of the call; NULL: none
+    stackId   INTEGER,          -- -> SL_STACKS.id, of the call; NULL: none
+    -- Of a look at all threads at one moment (sightline dump -p, a trigger); else NULL.
+    state     TEXT,             -- letter of the kernel: R running (nameId: running), S waiting, D waiting for a device, T stopped
+    peer      TEXT,             -- the other end of the pipe or the socket, with its process
+    hasGil    INTEGER           -- 1: the thread had Python's global interpreter lock
 );
 
 -- @table SL_CLOCK_SNAPSHOTS lazy row

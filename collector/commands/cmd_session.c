@@ -1,4 +1,4 @@
-/* cmd_session.c - sightline stop, cancel, shutdown and dump: one question to a session's collector each. */
+/* cmd_session.c - sightline stop, cancel and shutdown, and dump of a session: one question to a session's collector each. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,6 +7,7 @@
 #include "collector/base/message.h"
 #include "collector/base/options.h"
 #include "collector/base/proc.h"
+#include "collector/commands/session_dump.h"
 #include "collector/job/job.h"
 #include "collector/options/profile_options.h"
 #include "collector/run/report_lines.h"
@@ -214,25 +215,9 @@ int cmd_shutdown(int argc, char **argv)
 	return ask("shutdown", session, kill_word, -1);
 }
 
-int cmd_dump(int argc, char **argv)
+int session_dump(const char *session, const char *dataset, const char *run)
 {
-	static const char *session;
-	static struct of_job of;
-	static const struct opt opts[] = {
-		{.kind = OPT_ABOUT,
-		 .values = "sightline dump [options]",
-		 .help = "Writes a report of what a flight recorder holds ('sightline profile "
-			 "--flight=30s'), and returns\nwhen it is complete; the recorder goes on.\n"
-			 "Example:\n"
-			 "  sightline dump --session=train"},
-		{.kind = OPT_GROUP, .help = "Options:"},
-		SESSION_OPTION,
-		JOB_OPTIONS,
-		{0},
-	};
-	int rc = parse(opts, argc, argv, "dump");
-
-	int job = rc ? rc - 1 : ask_job("dump", JOB_DUMP, session, &of);
+	int job = ask_job("dump", JOB_DUMP, session, &(struct of_job){dataset, run});
 
 	return job >= 0 ? job : ask("dump", session, "sightline dump", -1);
 }

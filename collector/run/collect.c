@@ -26,7 +26,7 @@
 #include "collector/collect/setup.h"
 #include "collector/model/identity.h"
 #include "collector/model/live.h"
-#include "collector/run/open_waits.h"
+#include "collector/waits/open_waits.h"
 #include "collector/session/ring_keeper.h"
 
 #define COMMIT_ROWS \

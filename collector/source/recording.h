@@ -58,7 +58,7 @@ struct root {
 	struct {
 		int64_t due; /* CLOCK_MONOTONIC; 0: not any more; INT64_MAX: some time after the loop begins */
 	} late;              /* opening of event sources that may be opened late */
-	struct open_waits *waits; /* run/open_waits.h; NULL: none was looked for */
+	struct open_waits *waits; /* waits/open_waits.h; NULL: none was looked for */
 };
 
 /* A GPU that is sampled, or used by a process. */

@@ -29,6 +29,13 @@ void why_put_tail(FILE *out, const struct why *y);
 void why_put_hangs(FILE *out, const struct why *y);
 void why_put_json_hangs(struct writer *w, const struct why *y);
 
+/* The same in parts: a sentence for each cycle; "waiting for a lock, futex at a.c:5 in f; thread 4 has it"; members owner and deadlock. */
+void why_put_deadlocks(FILE *out, const struct why *y);
+void why_put_hang(FILE *out, const struct why *y, const struct why_hang *g);
+void why_put_json_owner(struct writer *w, const struct why *y, const struct why_hang *g);
+/* "main thread", "thread 4711"; @buf of at least 64 bytes. */
+const char *why_hang_name(const struct why *y, uint32_t thread, char *buf, size_t len);
+
 /* why_runners.c: event loops that stand still, pools of one worker; JSON: two members of the answer. */
 void why_put_runners(FILE *out, const struct why *y);
 void why_put_json_runners(struct writer *w, const struct why *y);

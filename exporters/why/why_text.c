@@ -406,7 +406,8 @@ static void put_text(FILE *out, const struct why *y, const char *report, bool is
 	put_head(out, y, report);
 	why_put_hangs(out, y);
 	if (y->focus == WHY_NONE || wall <= 0) {
-		fputs("Nothing was recorded of any thread in this time\n", out);
+		if (!y->model.is_look)
+			fputs("Nothing was recorded of any thread in this time\n", out);
 		return;
 	}
 	put_reasons(out, y, wall);

@@ -6,7 +6,7 @@
 /* Offsets that are the same from 3.8 to 3.12. */
 #define OBJECTS                                                                        \
 	.type = 8, .bytes_size = 16, .bytes = 32, .text_length = 16, .text_state = 32, \
-	.next_thread = 8
+	.next_thread = 8, .gil_holder = 8, .gil_locked = 16
 #define TEXTS_WITH_WCHAR    .text_ascii = 48, .text_compact = 72
 #define TEXTS_WITHOUT_WCHAR .text_ascii = 40, .text_compact = 56
 #define BEFORE_3_11                                                                        \
@@ -16,13 +16,14 @@
 				   .file = 104, .first_line = 40, .line_table = 120
 
 static const struct sl_pylayout known[] = {
-	{.version = 0x0308, BEFORE_3_11, .instruction = 104},
-	{.version = 0x0309, BEFORE_3_11, .instruction = 104},
-	{.version = 0x030a, BEFORE_3_11, .instruction = 96},
+	{.version = 0x0308, BEFORE_3_11, .instruction = 104, .gil = 1152},
+	{.version = 0x0309, BEFORE_3_11, .instruction = 104, .gil = 352},
+	{.version = 0x030a, BEFORE_3_11, .instruction = 96, .gil = 352},
 	{.version = 0x030b,
 	 OBJECTS,
 	 TEXTS_WITH_WCHAR,
 	 .finalizing = 24,
+	 .gil = 360,
 	 .lock = 32,
 	 .interpreters = 40,
 	 .next_interpreter = 0,
@@ -45,6 +46,7 @@ static const struct sl_pylayout known[] = {
 	 OBJECTS,
 	 TEXTS_WITHOUT_WCHAR,
 	 .finalizing = 24,
+	 .gil = 384,
 	 .interpreters = 40,
 	 .next_interpreter = 0,
 	 .threads = 72,
@@ -127,6 +129,10 @@ static bool read_shape(struct sl_pylayout *l, const uint64_t *words, const struc
 	const uint64_t *list = object + OBJECT_WORDS + s->type + TUPLE_WORDS;
 	const uint64_t *bytes = list + LIST_WORDS + s->set + DICT_WORDS + FLOAT_WORDS + LONG_WORDS;
 	const uint64_t *text = bytes + BYTES_WORDS;
+	/* The words of the lock are next to each other; in release candidates of 3.14 they lie elsewhere. */
+	const uint64_t *gil = s->interpreter == 13   ? interpreter + 8
+			      : s->interpreter == 16 ? interpreter + 9
+						     : NULL;
 	bool free_threaded = words[2] == 1;
 
 	if (!is_sane(runtime, RUNTIME_WORDS, 1024, 16 << 20) ||
@@ -145,6 +151,9 @@ static bool read_shape(struct sl_pylayout *l, const uint64_t *words, const struc
 		.version = s->version,
 		.finalizing = (uint32_t)runtime[1],
 		.interpreters = (uint32_t)runtime[2],
+		.gil = gil ? (uint32_t)gil[0] : 0,
+		.gil_locked = gil ? (uint32_t)gil[3] : 0,
+		.gil_holder = gil ? (uint32_t)gil[4] : 0,
 		.next_interpreter = (uint32_t)interpreter[2],
 		.threads = (uint32_t)interpreter[3],
 		.next_thread = (uint32_t)thread[2],

@@ -13,6 +13,8 @@ struct sl_pylayout {
 	uint32_t version; /* 0x030b for 3.11 */
 	/* _PyRuntime: the finalizing thread; up to 3.11: the lock of the list of interpreters; the list's head */
 	uint32_t finalizing, lock, interpreters;
+	/* The global interpreter lock: in _PyRuntime up to 3.11, behind a pointer of each interpreter later; 0: not known where */
+	uint32_t gil, gil_holder, gil_locked;
 	/* PyInterpreterState and PyThreadState */
 	uint32_t next_interpreter, threads, next_thread, thread_id;
 	uint32_t current; /* PyThreadState: its frame; with has_cframe the _PyCFrame */
@@ -33,7 +35,10 @@ struct sl_pylayout {
 	uint32_t type, bytes_size, bytes, text_length, text_state, text_ascii, text_compact;
 };
 
-#define SL_PYLAYOUT_OWNED_BY_C 3 /* from here on: frames of C code */
+#define SL_PYLAYOUT_GIL_BYTES \
+	208u /* of the lock, 3.8 to 3.13; with the condition that threads wait at for it */
+#define SL_PYLAYOUT_OWN_GIL    0x030c /* from this version on, interpreters point to their lock */
+#define SL_PYLAYOUT_OWNED_BY_C 3      /* from here on: frames of C code */
 
 #pragma GCC visibility push(hidden)
 

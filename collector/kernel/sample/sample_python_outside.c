@@ -281,3 +281,54 @@ unsigned pyoutside_frames(struct pyoutside *o, const struct sample_sink *sink, u
 	pyframes_meet(&of, &record);
 	return pyframes_make(&of, &record, sink, frames);
 }
+
+/* ---- the global interpreter lock ---- */
+
+static bool is_first(const struct pyoutside_gil *list, unsigned cnt, uint64_t address)
+{
+	for (unsigned i = 0; i < cnt; i++)
+		if (list[i].from == address)
+			return false;
+	return true;
+}
+
+static void read_gil(const struct walk *w, uint64_t address, struct pyoutside_gil *gil)
+{
+	const struct sl_pylayout *at = w->at;
+	uint64_t holder = load(w, address + at->gil_holder), id;
+	uint32_t locked = 0, tid = 0;
+
+	*gil = (struct pyoutside_gil){.from = address, .to = address + SL_PYLAYOUT_GIL_BYTES};
+	if (!pycode_read(w->pid, address + at->gil_locked, &locked, sizeof(locked)) ||
+	    locked != 1 || !holder)
+		return;
+	id = load(w, holder + at->thread_id);
+	if (id && pycode_read(w->pid, id + TID_AT, &tid, sizeof(tid)))
+		gil->owner = tid;
+}
+
+unsigned pyoutside_gils(struct pyoutside *o, uint32_t pid,
+			struct pyoutside_gil list[PYOUTSIDE_GILS])
+{
+	const struct known *k = known_of(o, pid, mono_ns());
+	const struct sl_pylayout *at = &k->found.from.at;
+	struct walk w = {.at = at, .pid = pid};
+	uint64_t runtime = k->found.runtime, interpreter;
+	unsigned cnt = 0;
+
+	if (!runtime || !at->gil)
+		return 0;
+	if (at->version < SL_PYLAYOUT_OWN_GIL) {
+		read_gil(&w, runtime + at->gil, &list[0]);
+		return 1;
+	}
+	interpreter = load(&w, runtime + at->interpreters);
+	for (unsigned i = 0; interpreter && i < STATES_MOST && cnt < PYOUTSIDE_GILS; i++) {
+		uint64_t gil = load(&w, interpreter + at->gil);
+
+		if (gil && is_first(list, cnt, gil))
+			read_gil(&w, gil, &list[cnt++]);
+		interpreter = load(&w, interpreter + at->next_interpreter);
+	}
+	return cnt;
+}

@@ -34,6 +34,16 @@ bool pyoutside_is_in_time(const struct pyoutside *o, int64_t ns);
 /* The process has ended, or runs another program. */
 void pyoutside_ended(struct pyoutside *o, uint32_t pid);
 
+/* A global interpreter lock: its memory, with the condition that threads wait at for it; the thread that has it, 0: none. */
+struct pyoutside_gil {
+	uint64_t from, to;
+	uint32_t owner;
+};
+#define PYOUTSIDE_GILS 8u /* from 3.12 on, interpreters may have their own */
+/* Those of process @pid; their number, 0: it has no Python of known layout. */
+unsigned pyoutside_gils(struct pyoutside *o, uint32_t pid,
+			struct pyoutside_gil list[PYOUTSIDE_GILS]);
+
 #define PYOUTSIDE_WORDS (PYSAMPLE_HEAD_WORDS + PYSAMPLE_FRAME_WORDS * PYSAMPLE_DEPTH)
 
 /* Makes a record (bpf/pysample.h) of thread @tid, as its process sees it, in @words. The number of its frames; 0: it runs no Python. */

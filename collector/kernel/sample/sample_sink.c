@@ -105,3 +105,65 @@ struct sample_sink sample_report_sink(struct sample_report *r)
 
 	return (struct sample_sink){&ops, r};
 }
+
+/* ---- a second reader ---- */
+
+static void second_space(void *to, int64_t space, int64_t parent, int64_t global_pid)
+{
+	const struct sample_second *s = to;
+
+	s->first.ops->space(s->first.to, space | SAMPLE_SECOND,
+			    parent ? parent | SAMPLE_SECOND : parent, global_pid);
+}
+
+static void second_module(void *to, const struct db_module *m)
+{
+	const struct sample_second *s = to;
+	struct db_module told = *m;
+
+	told.space |= SAMPLE_SECOND;
+	s->first.ops->module(s->first.to, &told);
+}
+
+static void second_code(void *to, const struct db_code *c)
+{
+	const struct sample_second *s = to;
+
+	/* Its numbers begin elsewhere by themselves: pyoutside_new(). */
+	s->first.ops->code(s->first.to, c);
+}
+
+static void second_stack(void *to, int64_t id, int64_t space, uint64_t ns, const uint64_t *frames,
+			 size_t cnt)
+{
+	const struct sample_second *s = to;
+
+	s->first.ops->stack(s->first.to, id | SAMPLE_SECOND, space | SAMPLE_SECOND, ns, frames,
+			    cnt);
+}
+
+static bool second_has_space(void *to, int64_t space)
+{
+	const struct sample_second *s = to;
+
+	return s->first.ops->has_space(s->first.to, space | SAMPLE_SECOND);
+}
+
+static bool second_has_stack(void *to, int64_t id)
+{
+	const struct sample_second *s = to;
+
+	return s->first.ops->has_stack(s->first.to, id | SAMPLE_SECOND);
+}
+
+struct sample_sink sample_second_sink(struct sample_second *s)
+{
+	static const struct sample_sink_ops ops = {.space = second_space,
+						   .module = second_module,
+						   .code = second_code,
+						   .stack = second_stack,
+						   .has_space = second_has_space,
+						   .has_stack = second_has_stack};
+
+	return (struct sample_sink){&ops, s};
+}

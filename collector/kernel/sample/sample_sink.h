@@ -61,3 +61,10 @@ struct sample_report {
 struct sample_sink sample_report_sink(struct sample_report *r);
 /* The number in the report of a stack that the sink got under the id @stack; DB_NULL: none. */
 int64_t sample_report_stack(const struct sample_report *r, int64_t stack);
+
+/* For stacks of a second reader into the same report: its numbers are apart from those of the first. */
+#define SAMPLE_SECOND (INT64_C(1) << 30)
+struct sample_second {
+	struct sample_sink first;
+};
+struct sample_sink sample_second_sink(struct sample_second *s);

@@ -23,7 +23,7 @@ struct sample_waiting {
 	uint64_t frames[SL_FRAME_MAX];
 };
 
-struct sample_waiting *sample_waiting_open(struct sample *beside, bool wants_python)
+struct sample_waiting *sample_waiting_open(struct sample *beside, bool wants_python, bool is_second)
 {
 	struct sample_waiting *w = calloc(1, sizeof(*w));
 
@@ -38,7 +38,7 @@ struct sample_waiting *sample_waiting_open(struct sample *beside, bool wants_pyt
 	if (!wants_python)
 		w->python = NULL;
 	else if (w->files && !w->python)
-		w->python = w->own_python = pyoutside_new(w->files, beside != NULL);
+		w->python = w->own_python = pyoutside_new(w->files, beside != NULL || is_second);
 	if (w->spaces && (w->python || !wants_python))
 		return w;
 	sample_waiting_close(w);
@@ -84,13 +84,21 @@ int64_t sample_waiting_stack(struct sample_waiting *w, const struct sample_sink 
 
 	regs[SAMPLE_REG_PC] = wait->pc;
 	regs[SAMPLE_REG_SP] = wait->sp;
-	user.stack_bytes = space ? read_stack(w, wait) : 0;
+	user.stack_bytes = space && wait->sp ? read_stack(w, wait) : 0;
 	if (user.stack_bytes)
 		cnt = sample_unwind(w->spaces, w->files, space, &user, wait->ns, w->frames, most)
 			      .cnt;
-	if (!cnt)
+	if (!space || (!cnt && wait->sp))
 		return DB_NULL;
 	if (w->python)
 		cnt += pyoutside_frames(w->python, sink, wait->pid, wait->tid, w->frames + cnt);
+	if (!cnt)
+		return DB_NULL;
 	return sample_space_stack(w->spaces, space, sink, wait->ns, w->frames, cnt);
+}
+
+unsigned sample_waiting_gils(struct sample_waiting *w, uint32_t pid,
+			     struct pyoutside_gil list[PYOUTSIDE_GILS])
+{
+	return w->python ? pyoutside_gils(w->python, pid, list) : 0;
 }

@@ -40,7 +40,7 @@ static bool add(struct why_hangs *h, struct why *y, uint32_t thread, uint32_t wa
 		.thread = thread, .ns = to - from, .owner = o ? o->owner : WHY_NONE};
 	double sure;
 
-	if (hang.ns < WHY_HANG_LEAST)
+	if (hang.ns < WHY_HANG_LEAST && !y->model.is_look)
 		return true;
 	hang.cause = (struct why_cause){WHY_BLOCKED, PLACE_NONE, WHY_NONE, WHY_NONE};
 	if (wait != WHY_NONE) {
@@ -162,6 +162,19 @@ static int by_tid(const void *a, const void *b, void *of)
 	return (first > second) - (first < second);
 }
 
+/* Each wait counts for all the owners on its way. */
+static void count_waiters(struct why_hangs *h)
+{
+	for (size_t i = 0; i < h->list_cnt; i++) {
+		struct why_hang *at = hang_of(h, h->list[i].owner);
+
+		for (size_t steps = 0; at && at != &h->list[i] && steps <= h->list_cnt; steps++) {
+			at->waiters++;
+			at = at->cycle ? NULL : hang_of(h, at->owner);
+		}
+	}
+}
+
 static int by_weight(const void *a, const void *b, void *of)
 {
 	const struct why_hang *x = a, *y = b;
@@ -170,6 +183,8 @@ static int by_weight(const void *a, const void *b, void *of)
 		return x->cycle ? -1 : 1;
 	if (x->cycle != y->cycle)
 		return x->cycle < y->cycle ? -1 : 1;
+	if (!x->cycle && x->waiters != y->waiters)
+		return x->waiters < y->waiters ? 1 : -1;
 	if (!x->cycle && x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
 	return by_tid(a, b, of);
@@ -183,6 +198,7 @@ int why_find_hangs(struct why_hangs *h, struct why *y)
 	if (h->list_cnt) {
 		qsort_r(h->list, h->list_cnt, sizeof(*h->list), by_tid, y->model.threads);
 		find_cycles(h);
+		count_waiters(h);
 		qsort_r(h->list, h->list_cnt, sizeof(*h->list), by_weight, y->model.threads);
 	}
 	return walk_end(&y->walk);

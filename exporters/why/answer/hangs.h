@@ -11,15 +11,17 @@
 struct why_hang {
 	uint32_t thread;
 	struct why_cause cause;
-	int64_t ns;     /* up to the end; of a thread without switches, the whole recording */
-	uint32_t owner; /* the thread that has the lock, or is to end; WHY_NONE: not known */
-	uint32_t cycle; /* threads with the same number wait for each other; 0: none */
-	bool is_killed; /* the wait ended when the process was killed */
+	int64_t ns; /* up to the end; of a thread without switches, the whole recording; of a look: not known */
+	uint32_t owner;   /* the thread that has the lock, or is to end; WHY_NONE: not known */
+	uint32_t cycle;   /* threads with the same number wait for each other; 0: none */
+	uint32_t waiters; /* threads that wait for this one, also by others */
+	bool is_killed;   /* the wait ended when the process was killed */
 };
 
 struct why_hangs {
-	WHY_LIST(why_hang,
-		 list); /* those of cycles first, in the order of the cycle; then the longest */
+	WHY_LIST(
+		why_hang,
+		list); /* those of cycles first, in the order of the cycle; then those that most threads wait for; then the longest */
 	uint32_t cycles;
 };
 

@@ -300,7 +300,7 @@ static int read_losses(struct why_model *m)
 	return rc;
 }
 
-/* timestamp, globalTid, nameId, object, pathId, ownerTid, stackId */
+/* timestamp, globalTid, nameId, object, pathId, ownerTid, stackId, is it Python's lock?, state */
 static bool open_row(struct why_model *m, sqlite3_stmt *stmt)
 {
 	struct why_open o = {
@@ -311,7 +311,17 @@ static bool open_row(struct why_model *m, sqlite3_stmt *stmt)
 		.stack = why_number(&m->stacks, sqlite3_column_value(stmt, 6)),
 		.owner = WHY_NONE,
 		.is_lock = sqlite3_column_type(stmt, 3) != SQLITE_NULL,
+		.is_gil = sqlite3_column_int(stmt, 7) != 0,
 	};
+
+	if (o.is_gil)
+		o.object = WHY_NONE;
+	if (o.thread != WHY_NONE && sqlite3_column_type(stmt, 8) != SQLITE_NULL) {
+		m->has_looks = m->threads[o.thread].is_looked_at = true;
+		/* It runs: no wait. */
+		if (*(const char *)sqlite3_column_text(stmt, 8) == 'R')
+			return true;
+	}
 
 	if (sqlite3_column_type(stmt, 5) != SQLITE_NULL)
 		o.owner = why_model_thread(m, sqlite3_column_int64(stmt, 5));
@@ -428,8 +438,10 @@ int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *sco
 	if (rc == SQLITE_OK)
 		rc = why_rows(db,
 			      "SELECT timestamp, globalTid, nameId, object, pathId, ownerTid, "
-			      "stackId FROM SL_OPEN_WAITS ORDER BY timestamp",
+			      "stackId, coalesce(pathId = (SELECT id FROM StringIds WHERE value = "
+			      "'[GIL]'), 0), state FROM SL_OPEN_WAITS ORDER BY timestamp",
 			      open_row, m);
+	m->is_look = db_read_has(db, "META_DATA_CAPTURE.name=SL_LOOK");
 	find_births(m);
 	return rc;
 }

@@ -38,6 +38,7 @@ struct why_open {
 	uint32_t thread, name, object, stack;
 	uint32_t owner; /* number of the thread that it waits for; WHY_NONE: not known */
 	bool is_lock;   /* the owner has a lock */
+	bool is_gil;    /* which is that of Python */
 };
 
 /* A time in which context switches were lost. */
@@ -128,6 +129,7 @@ struct why_thread {
 	WHY_LIST(why_fault, faults);
 	WHY_LIST(why_io, ios);       /* requests of the thread */
 	WHY_LIST(why_range, ranges); /* only where stacks are missing */
+	bool is_looked_at;           /* it was there at the look at all threads */
 };
 
 struct why_process {
@@ -219,6 +221,8 @@ struct why_model {
 	int64_t messages;          /* calls that wrote to pipes and sockets, short ones included */
 	int64_t lost;              /* events that the report counts as lost */
 	WHY_LIST(why_open, opens);
+	bool is_look;               /* a look at one moment is all that was recorded */
+	bool has_looks;             /* all threads of the program were looked at */
 	WHY_LIST(why_loss, losses); /* in order; none overlaps another */
 	struct {
 		bool taken; /* samples were recorded, perhaps none in the part that is read */

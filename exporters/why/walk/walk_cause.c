@@ -196,7 +196,7 @@ const struct why_open *walk_open_wait(const struct why_model *m, uint32_t thread
 
 void walk_add_open(struct walk *w, struct why_cause *cause, const struct why_open *o)
 {
-	uint16_t flags;
+	uint16_t flags = 0;
 
 	if (!o)
 		return;
@@ -208,9 +208,11 @@ void walk_add_open(struct walk *w, struct why_cause *cause, const struct why_ope
 	}
 	if (cause->reason != WHY_BLOCKED && cause->reason != WHY_QUEUE)
 		return;
-	if (o->is_lock)
+	if (o->is_gil || flags & PLACE_GIL)
+		cause->reason = WHY_GIL;
+	else if (o->is_lock)
 		cause->reason = WHY_LOCK;
-	else if (o->owner != WHY_NONE &&
+	else if (o->owner != WHY_NONE && o->owner != o->thread &&
 		 w->m->threads[o->owner].process == w->m->threads[o->thread].process)
 		cause->reason = WHY_JOIN;
 	else if (cause->reason == WHY_BLOCKED)

@@ -20,6 +20,8 @@
 
 #endif
 
+#include "internal/pycore_gil.h"
+
 #define PUT(name, ...) printf(#name " %zu\n", (size_t)offsetof(__VA_ARGS__))
 
 static void put_state(void)
@@ -33,6 +35,13 @@ static void put_state(void)
 	PUT(lock, _PyRuntimeState, interpreters.mutex);
 #endif
 	PUT(interpreters, _PyRuntimeState, interpreters.head);
+#if PY_VERSION_HEX < 0x030c0000
+	PUT(gil, _PyRuntimeState, ceval.gil);
+#else
+	PUT(gil, PyInterpreterState, ceval.gil);
+#endif
+	PUT(gil_holder, struct _gil_runtime_state, last_holder);
+	PUT(gil_locked, struct _gil_runtime_state, locked);
 	PUT(next_interpreter, PyInterpreterState, next);
 #if PY_VERSION_HEX < 0x030b0000
 	PUT(threads, PyInterpreterState, tstate_head);

@@ -80,6 +80,7 @@ try() { # COMMAND DATABASE: 2 when there is no way to try it
 		"$BIN" ranks check -d out/dataset -f json >out/ranks.json &&
 			"$BIN" ranks check -d out/dataset --fail-on files
 		;;
+	dump | threads) "$BIN" "$1" "$2" || [ $? -eq 4 ] ;;
 	top) "$BIN" top --once "$2" && "$BIN" top --once -f json "$2" >out/top.json ;;
 	report) "$BIN" report -o out/r.html "$2" ;;
 	mcp)
@@ -88,7 +89,7 @@ try() { # COMMAND DATABASE: 2 when there is no way to try it
 		done | "$BIN" mcp "$(dirname "$2")" >out/mcp.lines && [ "$(grep -c '"isError":false' out/mcp.lines)" -eq 3 ]
 		;;
 	# These read no report, or none that is finished.
-	profile | status | recover | collect | symbols | finish | job | help | version | launch | start | stop | cancel | sessions | shutdown | dump | attach) ;;
+	profile | status | recover | collect | symbols | finish | job | help | version | launch | start | stop | cancel | sessions | shutdown | attach) ;;
 	*) return 2 ;;
 	esac
 }

@@ -258,6 +258,9 @@ int pystack_layout(void)
 	PUT(finalizing);
 	PUT(lock);
 	PUT(interpreters);
+	PUT(gil);
+	PUT(gil_holder);
+	PUT(gil_locked);
 	PUT(next_interpreter);
 	PUT(threads);
 	PUT(next_thread);

@@ -135,7 +135,7 @@ static void stop(pid_t child)
 
 static void callers_of_the_wait_are_found(void **state)
 {
-	struct sample_waiting *w = sample_waiting_open(NULL, true);
+	struct sample_waiting *w = sample_waiting_open(NULL, true, false);
 	struct sample_wait wait;
 	pid_t child = start(&wait);
 	int64_t stack;
@@ -155,7 +155,7 @@ static void callers_of_the_wait_are_found(void **state)
 
 static void pointer_to_no_memory_has_no_stack(void **state)
 {
-	struct sample_waiting *w = sample_waiting_open(NULL, true);
+	struct sample_waiting *w = sample_waiting_open(NULL, true, false);
 	struct sample_wait wait;
 	pid_t child = start(&wait);
 

@@ -8,7 +8,9 @@
 static void looked_at(int tid, double time, const char *name, int lock, int owner, const char *path,
 		      const char *stack)
 {
-	sql("INSERT INTO SL_OPEN_WAITS VALUES (%lld, %lld, %d, nullif(%d, 0), nullif(%d, 0), "
+	sql("INSERT INTO SL_OPEN_WAITS(timestamp, globalTid, nameId, object, pathId, ownerTid, "
+	    "stackId) "
+	    "VALUES (%lld, %lld, %d, nullif(%d, 0), nullif(%d, 0), "
 	    "nullif(%lld, 0), nullif(%d, 0))",
 	    ns_of(time), tid_of(tid), text_id(name), lock, path ? text_id(path) : 0,
 	    owner ? tid_of(owner) : 0, stack_id(stack));
@@ -336,6 +338,78 @@ static void look_before_a_kill_counts_without_switches(void **state)
 	assert_string_equal(waits(), "200 LOCK futex at a.py:1 in f1 for 201 killed 3500\n");
 }
 
+/* ---- looks at all threads at one moment ---- */
+
+static void look_at_all(const char *state)
+{
+	sql("UPDATE SL_OPEN_WAITS SET state = %Q", state);
+	sql("INSERT INTO META_DATA_CAPTURE VALUES ('SL_LOOK', 'true')");
+}
+
+/* How long a wait has lasted is not known: none is too short. */
+static void waits_of_a_look_count_at_once(void **state)
+{
+	(void)state;
+	report(20);
+	looked_at(MAIN, 20, "futex", 7, OTHER, NULL, L(1));
+	looked_at(OTHER, 20, "futex", 8, MAIN, NULL, L(2));
+	look_at_all("S");
+	ask();
+	assert_string_equal(waits(), "100 LOCK futex at a.py:1 in f1 for 101 cycle 1 20\n"
+				     "101 LOCK futex at a.py:2 in f2 for 100 cycle 1 20\n");
+}
+
+static void threads_that_run_at_the_look_wait_for_nothing(void **state)
+{
+	(void)state;
+	report(20);
+	looked_at(MAIN, 20, "running", 0, 0, NULL, L(1));
+	look_at_all("R");
+	ask();
+	assert_string_equal(waits(), "");
+}
+
+static void lock_of_python_is_the_gil(void **state)
+{
+	(void)state;
+	report(20);
+	looked_at(OTHER, 20, "futex", 7, MAIN, "[GIL]", L(1));
+	look_at_all("S");
+	ask();
+	assert_string_equal(waits(), "101 GIL futex at a.py:1 in f1 for 100 20\n");
+}
+
+/* The thread that most others wait for, also by others, stands first. */
+static void wait_that_others_wait_for_goes_before_theirs(void **state)
+{
+	(void)state;
+	report(20);
+	looked_at(MAIN, 20, "futex", 0, OTHER, NULL, L(1));
+	looked_at(OTHER, 20, "futex", 7, THIRD, NULL, L(2));
+	looked_at(THIRD, 20, "read", 0, 0, "pipe:[7]", L(3));
+	look_at_all("S");
+	ask();
+	assert_int_equal(test.y.hangs.list_cnt, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct why_hang *h = &test.y.hangs.list[i];
+
+		assert_int_equal(test.y.model.threads[h->thread].tid, tid_of(THIRD - (int)i));
+		assert_int_equal(h->waiters, 2 - i);
+	}
+}
+
+/* The only end of a pipe that its reader waits for: no thread is to end. */
+static void wait_for_oneself_is_no_join(void **state)
+{
+	(void)state;
+	report(20);
+	looked_at(MAIN, 20, "read", 0, MAIN, "pipe:[7]", L(1));
+	look_at_all("S");
+	ask();
+	assert_string_equal(waits(),
+			    "100 PIPE read of pipe:[7] at a.py:1 in f1 for 100 cycle 1 20\n");
+}
+
 /* ---- killed ---- */
 
 static void ended(int tid, double time)
@@ -426,6 +500,11 @@ int main(void)
 		TEST(call_around_the_last_look_is_the_wait),
 		TEST(wait_of_a_program_that_ends_later_is_none),
 		TEST(look_before_a_kill_counts_without_switches),
+		TEST(waits_of_a_look_count_at_once),
+		TEST(threads_that_run_at_the_look_wait_for_nothing),
+		TEST(lock_of_python_is_the_gil),
+		TEST(wait_that_others_wait_for_goes_before_theirs),
+		TEST(wait_for_oneself_is_no_join),
 		TEST(wait_in_which_the_process_is_killed_never_ended),
 		TEST(process_that_ends_by_itself_does_not_hang),
 		TEST(thread_that_ends_by_itself_does_not_hang),

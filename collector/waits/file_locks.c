@@ -1,5 +1,5 @@
 /* file_locks.c - reads /proc/locks, in which a lock and those who wait for it have the same number. */
-#include "collector/run/file_locks.h"
+#include "collector/waits/file_locks.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* file_locks.c - the owner of a lock on a file, from lists as /proc/locks has them, and from the kernel's own. */
-#include "collector/run/file_locks.h"
+#include "collector/waits/file_locks.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,0 +1,58 @@
+/* dump.h - the threads of a report at its last look: what each waits for, and its stack. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "exporters/why/answer/why.h"
+
+struct bounds;
+
+struct dump_frame {
+	char *function, *module, *file; /* NULL: not known */
+	int64_t line;                   /* 0: not known */
+	int kind;                       /* enum frame_kind */
+	bool inlined;
+};
+
+struct dump_stack {
+	int64_t id; /* SL_STACKS.id */
+	struct dump_frame *list;
+	size_t cnt, room;
+};
+
+struct dump_thread {
+	int64_t tid;   /* globalTid */
+	uint32_t hang; /* index in why's hangs; WHY_NONE: it runs, or has not waited for long */
+	char *name, *state, *call, *path, *peer; /* NULL: not known */
+	bool has_gil;
+	uint32_t stack; /* index; WHY_NONE: none */
+	uint32_t
+		alike; /* how many threads, next to it, wait for the same with the same stack; 0: it is one of these */
+};
+
+struct dump_process {
+	int64_t pid; /* globalPid */
+	char *name, *command;
+};
+
+struct dump {
+	struct why why;
+	WHY_LIST(dump_process, processes);
+	WHY_LIST(dump_thread,
+		 threads); /* those of cycles first, as why has them; threads that run last */
+	WHY_LIST(dump_stack, stacks);
+};
+
+/* 0, or -1 after one sentence in @why_text. */
+int dump_read(struct dump *d, sqlite3 *db, char *why_text, size_t why_len);
+void dump_free(struct dump *d);
+
+/* @columns of the terminal; 0: it is none. */
+void dump_put_text(FILE *out, const struct dump *d, size_t columns);
+/* 0, or -1: no memory. */
+int dump_put_json(FILE *out, const struct dump *d, const char *report, const struct bounds *b);
+/* The process of a thread; NULL: the report does not know it. */
+const struct dump_process *dump_process_of(const struct dump *d, int64_t tid);
