@@ -13,6 +13,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/now.h"
+#include "collector/capture/trigger_hang.h"
 #include "collector/capture/trigger_late.h"
 #include "collector/decode/gpu/gpu.h"
 #include "preload/wire/gpu_wire.h"
@@ -54,6 +55,7 @@ struct trigger_watch {
 	void *to;
 	struct trigger_gpu *gpu;
 	struct trigger_late *late;
+	struct trigger_hang *hang;
 	struct open_range *open[BUCKETS];
 	uint32_t open_cnt;
 	struct names *names;
@@ -84,6 +86,8 @@ struct trigger_watch *trigger_watch_new(struct triggers *ts, trigger_fire_fn *fi
 	w->has_nvtx = triggers_have(ts, TRIGGER_NVTX) || triggers_have(ts, TRIGGER_RANK_LATE);
 	if (triggers_have(ts, TRIGGER_RANK_LATE))
 		w->late = trigger_late_new();
+	if (triggers_have(ts, TRIGGER_HANG))
+		w->hang = trigger_hang_new(ts, fire, to);
 	for (uint32_t i = 0; i < ts->cnt; i++) {
 		const struct trigger *t = &ts->at[i];
 
@@ -131,6 +135,7 @@ void trigger_watch_free(struct trigger_watch *w)
 	}
 	trigger_gpu_free(w->gpu);
 	trigger_late_free(w->late);
+	trigger_hang_free(w->hang);
 	free(w);
 }
 
@@ -480,6 +485,10 @@ static void look_at_chunk(const struct at *at, const struct sl_chunk *chunk, uin
 
 		if (words < 2 || words > (committed - *pos) / 8)
 			break; /* none: drain.c reads them */
+		if (at->w->hang &&
+		    !(shape < SL_SHAPE_META && words > 2 && sl_head_flags(head) & SL_REC_LONG &&
+		      w[2] == SL_NEVER_RETURNED))
+			trigger_hang_record(at->w->hang, shape, sl_head_hook(head));
 		if (shape < SL_SHAPE_META || shape == SL_SHAPE_API) {
 			if (words > 2)
 				on_call(at, w, head, shape);
@@ -557,4 +566,6 @@ void trigger_watch_round(struct trigger_watch *w, struct arenas *as)
 		forget_names(w, as);
 	if (w->late)
 		write_steps(w);
+	if (w->hang)
+		trigger_hang_round(w->hang, as->model);
 }

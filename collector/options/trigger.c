@@ -248,6 +248,28 @@ static int take_late(struct parser *p, struct trigger *t)
 	return take_limit(p, t);
 }
 
+#define HANG_LEAST INT64_C(2000000000) /* ns: the program is looked at once a second */
+
+static int take_hang(struct parser *p, struct trigger *t)
+{
+	const char *begin;
+
+	if (!take_word(p, ">"))
+		return wrong(p, p->at, "'> TIME' is expected");
+	skip_blanks(p);
+	begin = p->at;
+	t->limit_ns = time_read(begin, &p->at);
+	if (t->limit_ns < HANG_LEAST)
+		return wrong(p, begin, "a time such as 30s is expected, from 2s on");
+	return take_end(p);
+}
+
+static int take_nothing(struct parser *p, struct trigger *t)
+{
+	(void)t;
+	return take_end(p);
+}
+
 static int take_exit(struct parser *p, struct trigger *t)
 {
 	skip_blanks(p);
@@ -273,6 +295,9 @@ static int read_one(struct trigger *t, const char *text, const char *cmd)
 		     {"gpu-idle", TRIGGER_GPU_IDLE, take_idle},
 		     {"rank-late:", TRIGGER_RANK_LATE, take_duration},
 		     {"rank-late", TRIGGER_RANK_LATE, take_late},
+		     {"hang", TRIGGER_HANG, take_hang},
+		     {"signal", TRIGGER_SIGNAL, take_nothing},
+		     {"oom", TRIGGER_OOM, take_nothing},
 		     {"exit", TRIGGER_EXIT, take_exit}};
 	struct parser p = {.cmd = cmd, .text = t->text, .at = t->text};
 
@@ -289,7 +314,9 @@ static int read_one(struct trigger *t, const char *text, const char *cmd)
 		if (take_word(&p, kinds[i].word))
 			return kinds[i].take(&p, t);
 	}
-	return wrong(&p, p.at, "nvtx:, osrt:, cuda:, gpu-idle, rank-late or exit is expected");
+	return wrong(
+		&p, p.at,
+		"nvtx:, osrt:, cuda:, gpu-idle, rank-late, hang, signal, oom or exit is expected");
 }
 
 int triggers_read(struct triggers *ts, const char *text, const char *cmd)
@@ -338,6 +365,9 @@ int triggers_check(const struct triggers *ts, uint32_t trace, int64_t threshold_
 				       "cuda"},
 		     [TRIGGER_GPU_IDLE] = {SL_TRACE_CUDA, "cuda"},
 		     [TRIGGER_RANK_LATE] = {SL_TRACE_NVTX, "nvtx"},
+		     [TRIGGER_HANG] = {UINT32_MAX, NULL},
+		     [TRIGGER_SIGNAL] = {UINT32_MAX, NULL},
+		     [TRIGGER_OOM] = {UINT32_MAX, NULL},
 		     [TRIGGER_EXIT] = {UINT32_MAX, NULL},
 		     [TRIGGER_EXIT_BAD] = {UINT32_MAX, NULL}};
 

@@ -7,6 +7,9 @@
  *   gpu-idle > N% [over TIME]       a GPU that was in use did nothing for so much of the last second, or TIME
  *   rank-late[:RANGE[@DOMAIN]] > LIMIT   a rank took longer for a step, without waiting for others; among the ranks of all
  *                                   nodes, the median of which is meant here. RANGE: step@*
+ *   hang > TIME                     for so long no call, range or work of a GPU has ended, and threads have hardly run
+ *   signal                          a process was killed by any signal
+ *   oom                             likewise by the kernel, when memory had run out (the flight recorder looks at that anyway)
  *   exit                            the program ended, however well
  *   exit != 0                       it failed (the flight recorder looks at that anyway)
  *
@@ -30,6 +33,9 @@ enum trigger_kind {
 	TRIGGER_CUDA,
 	TRIGGER_GPU_IDLE,
 	TRIGGER_RANK_LATE, /* at most one; compared elsewhere: job/job_late.c */
+	TRIGGER_HANG,
+	TRIGGER_SIGNAL, /* these three and the last: at the end of a process, flight/flight_request.c */
+	TRIGGER_OOM,
 	TRIGGER_EXIT,
 	TRIGGER_EXIT_BAD,
 };

@@ -15,6 +15,8 @@
 #include "collector/collect/pump.h"
 #include "collector/capture/flight/flight_internal.h"
 #include "collector/kernel/sample/sample_source.h"
+#include "collector/model/ended.h"
+#include "collector/waits/open_waits.h"
 
 #define SETTLE_NS   2000000ll            /* switches and samples arrive so late (sched.h) */
 #define EDGE_NS     1000000ll            /* of a window before the event that must be in it */
@@ -64,6 +66,7 @@ int flight_open(struct collector *c)
 	f->memory.bytes = (uint64_t)o->flight_bytes;
 	f->whole.mono = c->clocks.map.zero;
 	f->whole.limit = LIMIT_START;
+	f->done.oom_kills = ended_oom_kills();
 	flight_store_open(&f->store, &c->arenas, c->recording.sample, f->ns, f->memory.bytes);
 	c->arenas.flight.since = flight_store_since;
 	c->arenas.flight.ctx = &f->store;
@@ -416,6 +419,8 @@ static void contents(struct collector *c)
 		return;
 	w = &c->report.windows.list[c->report.windows.cnt - 1];
 	write_events(c, w);
+	/* Of what still runs: the answer to a program that hangs. */
+	open_waits_dump(c);
 	db_meta_capture(c->report.db, "SL_CAPTURE_FLIGHT_REASON", f->dump.request.reason);
 	recording_number(&c->recording, "SL_CAPTURE_FLIGHT_ASKED_NS", f->ns);
 	recording_number(&c->recording, "SL_CAPTURE_FLIGHT_WHOLE_NS", f->dump.whole);

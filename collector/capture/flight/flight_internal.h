@@ -70,7 +70,8 @@ struct flight {
 	struct {
 		int64_t at, crashed; /* CLOCK_MONOTONIC of the last; 0 none */
 		uint64_t cnt, held_off;
-		bool has_ended; /* every process of the program has */
+		int64_t oom_kills; /* of the machine, when last looked at; -1: not known */
+		bool has_ended;    /* every process of the program has */
 	} done;
 	bool is_failure_noted;
 };

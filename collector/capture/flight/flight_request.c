@@ -9,6 +9,7 @@
 #include "collector/base/now.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/capture/flight/flight_internal.h"
+#include "collector/model/ended.h"
 
 #define CRASH_NS 100000000ll /* other processes may end with it for so long */
 
@@ -98,6 +99,15 @@ static const char *crash_name(int sig)
 	return NULL;
 }
 
+/* The kernel has ended a process of the machine since it was looked at last, which is mostly this one. */
+static bool is_oom(struct collector *c)
+{
+	int64_t before = c->flight->done.oom_kills, now = ended_oom_kills();
+
+	c->flight->done.oom_kills = now;
+	return before >= 0 && now > before;
+}
+
 void flight_process_ended(void *ctx, struct proc *p)
 {
 	struct collector *c = ctx;
@@ -108,12 +118,20 @@ void flight_process_ended(void *ctx, struct proc *p)
 
 	if (!f || !p->flags.in_tree || (c->end == RUN_CUT) || f->state == FLIGHT_OVER)
 		return;
-	if (WIFSIGNALED(p->life.status) && crash_name(WTERMSIG(p->life.status)))
+	if (WIFSIGNALED(p->life.status) && WTERMSIG(p->life.status) == SIGKILL && is_oom(c))
+		snprintf(why, sizeof(why),
+			 "the kernel killed process %u (%s), for memory had run out", p->pid,
+			 name_of(&c->model, p));
+	else if (WIFSIGNALED(p->life.status) && crash_name(WTERMSIG(p->life.status)))
 		snprintf(why, sizeof(why), "process %u (%s) was killed by %s", p->pid,
 			 name_of(&c->model, p), crash_name(WTERMSIG(p->life.status)));
 	else if (WIFSIGNALED(p->life.status) && is_root)
 		snprintf(why, sizeof(why), "the program was killed by signal %d",
 			 WTERMSIG(p->life.status));
+	else if (WIFSIGNALED(p->life.status) && triggers_have(&f->trigger.list, TRIGGER_SIGNAL))
+		snprintf(why, sizeof(why),
+			 "process %u (%s) was killed by signal %d (trigger 'signal')", p->pid,
+			 name_of(&c->model, p), WTERMSIG(p->life.status));
 	else if (WIFEXITED(p->life.status) && WEXITSTATUS(p->life.status) && is_root)
 		snprintf(why, sizeof(why), "the program ended with exit status %d",
 			 WEXITSTATUS(p->life.status));

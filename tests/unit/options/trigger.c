@@ -97,6 +97,19 @@ static void late_ranks_are_of_steps_or_of_a_range(void **state)
 	assert_int_equal(triggers_read(&ts, "rank-late > 0.5x median", "profile"), -SL_EXIT_USAGE);
 }
 
+static void hangs_and_ends_of_processes_are_understood(void **state)
+{
+	(void)state;
+	assert_int_equal(triggers_read(&ts, "hang > 30s, hang>2m,signal, oom", "profile"), 0);
+	assert_int_equal(ts.cnt, 4);
+	assert_int_equal(ts.at[0].kind, TRIGGER_HANG);
+	assert_int_equal(ts.at[0].limit_ns, 30000000000);
+	assert_int_equal(ts.at[1].limit_ns, 120000000000);
+	assert_int_equal(ts.at[2].kind, TRIGGER_SIGNAL);
+	assert_int_equal(ts.at[3].kind, TRIGGER_OOM);
+	assert_int_equal(triggers_check(&ts, 0, 1000, "profile"), 0);
+}
+
 static void errors_name_the_column(void **state)
 {
 	static const struct {
@@ -104,7 +117,14 @@ static void errors_name_the_column(void **state)
 	} cases[] = {
 		{"", "column 1: a trigger is expected"},
 		{"disk:sda > 5ms",
-		 "column 1: nvtx:, osrt:, cuda:, gpu-idle, rank-late or exit is expected"},
+		 "column 1: nvtx:, osrt:, cuda:, gpu-idle, rank-late, hang, signal, oom or exit is "
+		 "expected"},
+		{"hang", "column 5: '> TIME' is expected"},
+		{"hang > 1s", "column 8: a time such as 30s is expected, from 2s on"},
+		{"hang > 2x median", "column 8: a time such as 30s"},
+		{"hang > 30s now", "column 12: nothing is expected here"},
+		{"signal 9", "column 8: nothing is expected here"},
+		{"oom > 3", "column 5: nothing is expected here"},
 		{"exit,", "'', column 1: a trigger is expected"},
 		{"nvtx:step", "column 10: '> LIMIT' is expected"},
 		{"nvtx: > 5ms", "column 7: the name of a range is expected"},
@@ -210,6 +230,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_kind_is_understood),
 		cmocka_unit_test(late_ranks_are_of_steps_or_of_a_range),
+		cmocka_unit_test(hangs_and_ends_of_processes_are_understood),
 		cmocka_unit_test(errors_name_the_column),
 		cmocka_unit_test(a_limit_is_a_limit),
 		cmocka_unit_test(the_median_is_that_of_the_last),
