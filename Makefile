@@ -29,6 +29,8 @@ WARN += -Wno-gnu-variable-sized-type-not-at-end
 ifneq ($(WERROR),0)
 WARN += -Werror
 endif
+# Equal sources give equal bytes, wherever they lie: in debug information, and in build ids, which are made of it.
+SAME_BYTES := -ffile-prefix-map=$(CURDIR)=.
 BASE := -std=gnu11 -D_GNU_SOURCE -I. -I$(B)/gen -DSL_VERSION='"$(VERSION)"' -fno-common $(WARN) -MMD -MP
 
 comma := ,
@@ -172,6 +174,17 @@ ifneq ($(file <$(B)/flags-else),$(FLAGS_ELSE))
 $(file >$(B)/flags-else,$(FLAGS_ELSE))
 endif
 endif
+# The commit, for --version: of main.o alone, which is compiled again with each. A source without git: SL_GIT=...
+SL_GIT ?= $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)
+ifneq ($(filter-out clean help,$(or $(MAKECMDGOALS),all)),)
+GIT_LINE := \#define SL_GIT "$(SL_GIT)"
+ifneq ($(file <$(B)/gen/build_git.h),$(GIT_LINE))
+$(shell mkdir -p $(B)/gen)
+$(file >$(B)/gen/build_git.h,$(GIT_LINE))
+endif
+endif
+$(B)/collector/main.o: $(B)/gen/build_git.h
+$(B)/gen/build_git.h: ;
 $(PRELOAD_OBJ) $(CUPTI_OBJ) $(LIB_OBJ) $(PROBE_OBJ) $(EXTENSION_OBJ) $(B)/collector/main.o: $(B)/flags $(B)/flags-else
 $(addprefix $(B)/,sightline sl-gpu libtrace.so libtrace-cuda.so libsightline_sql.so): $(B)/flags $(B)/flags-else
 $(B)/flags $(B)/flags-else: ;
@@ -216,7 +229,7 @@ $(PYTHON_OUT): $(B)/%: scripts/%
 $(B)/preload/%.o: preload/%.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CFLAGS) $(PRELOAD_FLAGS) -c -o $@ $<
+	$(Q)$(CC) $(BASE) $(SAME_BYTES) $(CFLAGS) $(PRELOAD_FLAGS) -c -o $@ $<
 
 $(B)/sightline: $(B)/collector/main.o $(B)/libsightline.a
 	$(call say,LD,$@)
@@ -228,20 +241,25 @@ $(B)/libsightline_sql.so: $(EXTENSION_OBJ)
 $(B)/extension/%.o: exporters/%.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CFLAGS) $(FIGURES) -fPIC -fvisibility=hidden -include exporters/sql/extension.h -c -o $@ $<
+	$(Q)$(CC) $(BASE) $(SAME_BYTES) $(CFLAGS) $(FIGURES) -fPIC -fvisibility=hidden -include exporters/sql/extension.h -c -o $@ $<
 
 $(B)/libsightline.a: $(LIB_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
+# What runs once per command, and waits for SQL, files or people: small rather than fast.
+COLD := $(addprefix collector/,commands job options) $(addprefix exporters/,analyze commands compare html info mcp ncu ranks top)
+ifneq ($(filter -O2,$(CFLAGS)),)
+$(filter $(foreach folder,$(COLD),$(B)/$(folder)/%.o),$(LIB_OBJ)): SMALL := -Os
+endif
 $(B)/collector/%.o: collector/%.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) -I$(B)/bpf $(CFLAGS) $(FIGURES) $(PROBE_OR_NOT) -c -o $@ $<
+	$(Q)$(CC) $(BASE) $(SAME_BYTES) -I$(B)/bpf $(CFLAGS) $(SMALL) $(FIGURES) $(PROBE_OR_NOT) -c -o $@ $<
 $(B)/exporters/%.o: exporters/%.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CFLAGS) $(FIGURES) -c -o $@ $<
+	$(Q)$(CC) $(BASE) $(SAME_BYTES) $(CFLAGS) $(SMALL) $(FIGURES) -c -o $@ $<
 $(LIB_OBJ) $(B)/collector/main.o: | $(SKEL)
 
 # Names of system calls are those of the kernel's headers.
@@ -283,17 +301,19 @@ $(B)/gen/schema_image.c: $(B)/gen/schema_image collector/schema.sql
 	$(call say,GEN,$@)
 	$(Q)$< collector/schema.sql >$@.new && mv $@.new $@
 $(B)/gen/embed.o $(B)/gen/schema_image.o: $(B)/gen/%.o: $(B)/gen/%.c
-	$(Q)$(CC) $(BASE) $(CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(BASE) $(SAME_BYTES) $(CFLAGS) -c -o $@ $<
 
 # only some versions of clang print it.
 MULTIARCH = $(or $(shell $(CC) -print-multiarch 2>/dev/null),$(shell uname -m)-linux-gnu)
 $(B)/bpf/%.bpf.o: collector/kernel/bpf/%.bpf.c $(wildcard collector/kernel/bpf/*.h)
 	$(call say,BPF,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_$(subst aarch64,arm64,$(subst x86_64,x86,$(shell uname -m))) \
+	$(Q)$(CLANG) -O2 -g $(SAME_BYTES) -target bpf -mcpu=v3 -D__TARGET_ARCH_$(subst aarch64,arm64,$(subst x86_64,x86,$(shell uname -m))) \
 		-I. -I/usr/include/$(MULTIARCH) -Wall -Werror -c -o $@ $<
+# Without debug information, which no loader reads; what it reads (BTF) stays.
 $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
-	$(Q)$(BPFTOOL) gen skeleton $< name $* >$@
+	$(Q)$(BPFTOOL) gen object $(<:.bpf.o=.plain.o) $<
+	$(Q)$(BPFTOOL) gen skeleton $(<:.bpf.o=.plain.o) name $* >$@
 
 $(B)/bpf/kernel_names.h: scripts/kernel-names $(BPF_SRC:collector/kernel/bpf/%.c=$(B)/bpf/%.o)
 	$(call say,GEN,$@)

@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 
+#include "build_git.h"
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
@@ -33,7 +35,7 @@ static const char help_head[] = "usage: sightline COMMAND [options]\n"
 static const char help_tail[] =
 	"\n"
 	"  sightline COMMAND --help      how a command is used (also: man sightline-COMMAND)\n"
-	"  sightline --version           the version\n"
+	"  sightline --version           the version, and what was built in\n"
 	"\n"
 	"First steps:\n"
 	"  sightline profile -o run python3 train.py\n"
@@ -107,6 +109,42 @@ int cmd_help(int argc, char **argv)
 	return c->run(2, (char *[]){argv[1], option, NULL});
 }
 
+/* What was compiled in, for a report of a fault: the first line alone is the version. */
+static void print_build(void)
+{
+	static const char features[] = ""
+#ifdef SL_HAVE_BPF
+				       " eBPF"
+#endif
+#ifdef SL_HAVE_LIBDW
+				       " libdw"
+#endif
+#ifdef SL_HAVE_LZMA
+				       " lzma"
+#endif
+#ifdef SL_HAVE_ZLIB
+				       " zlib"
+#endif
+#ifdef SL_HAVE_ZSTD
+				       " zstd"
+#endif
+#ifdef SL_HAVE_LZ4
+				       " lz4"
+#endif
+#ifdef SL_HAVE_NCURSES
+				       " ncurses"
+#endif
+#ifdef SL_HAVE_LIBEVENT
+				       " libevent"
+#endif
+		;
+
+	/* A static program has no loader. */
+	printf("build: %s, git %s, compiler %s\n", getauxval(AT_BASE) ? "dynamic" : "static",
+	       *SL_GIT ? SL_GIT : "not known", __VERSION__);
+	printf("features:%s\n", *features ? features : " none");
+}
+
 int cmd_version(int argc, char **argv)
 {
 	static const struct opt opts[] = {{.kind = OPT_ABOUT, .values = "sightline version"}, {0}};
@@ -115,6 +153,7 @@ int cmd_version(int argc, char **argv)
 	if (first < 0)
 		return first == OPT_HELP_SHOWN ? 0 : -first;
 	printf("sightline %s\n", SL_VERSION);
+	print_build();
 	return 0;
 }
 

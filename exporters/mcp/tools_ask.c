@@ -178,6 +178,9 @@ static int run(struct ask *a, struct mcp_call *c)
 	else if (r->is_long)
 		snprintf(c->why, sizeof(c->why), "the answer is longer than %u MiB: ask for less",
 			 OUTPUT_MAX >> 20);
+	else if (r->status > 128)
+		snprintf(c->why, sizeof(c->why), "the command was ended by signal %d",
+			 r->status - 128);
 	else
 		snprintf(c->why, sizeof(c->why), "%.480s",
 			 error && *error ? complaint(error)

@@ -2,6 +2,7 @@
 #include "exporters/read/functions.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,6 +120,22 @@ static void sort_names(void)
 	qsort(plain, FUNCTIONS, sizeof(*plain), by_name);
 }
 
+/* Not by pthread_once(): libsightline_sql.so runs on glibc 2.31, whose libc lacks it. */
+static void sort_names_once(void)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static atomic_bool is_done; /* acquire and release below are a pair */
+
+	if (atomic_load_explicit(&is_done, memory_order_acquire))
+		return;
+	pthread_mutex_lock(&lock);
+	if (!atomic_load_explicit(&is_done, memory_order_relaxed)) {
+		sort_names();
+		atomic_store_explicit(&is_done, true, memory_order_release);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
 static const struct function *find(const struct name *list, const char *text)
 {
 	size_t at = search_first(i, 0, FUNCTIONS, strcmp(list[i].text, text) < 0);
@@ -128,13 +145,12 @@ static const struct function *find(const struct name *list, const char *text)
 
 bool function_kind(const char *name, struct function_kind *kind)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	const struct function *f;
 	char word[NAME_MAX];
 
 	if (strlen(name) >= NAME_MAX)
 		return false;
-	pthread_once(&once, sort_names);
+	sort_names_once();
 	f = find(names, name);
 	if (!f) {
 		strcpy(word, name);

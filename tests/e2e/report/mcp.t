@@ -110,6 +110,8 @@ is "$(grep -c -e 'longer than 1 MiB' -e '"id":7' out/long)" 2 'a message of 3 MB
 "$BIN" mcp absent >out/absent 2>err
 is "$?,$(grep -c 'absent: No such file' err)" 1,1 'a folder that is not there'
 is "$("$BIN" mcp --skill | head -n 2 | tail -n 1)" 'name: sightline' 'mcp --skill prints the guide'
+mkdir hostile
+check 'hostile reports: every answer within its limits, no crash, no file changed' "$PY" "$E2E/report/mcp_hostile.py" "$BIN" runs/a.sqlite "$W/hostile" 20
 if "$BIN" status 2>/dev/null | grep -q '^eBPF  *ok'; then
 	check 'questions about two programs are answered with the line of the cause' "$PY" "$TOP/tests/jobs/check-mcp" -b "$B" agent slot
 else

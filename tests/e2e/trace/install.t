@@ -45,6 +45,8 @@ fi
 check 'make dist succeeds' remake dist DIST_OUT="$W/dist"
 tarball=$(ls "$W"/dist/sightline-*.tar.gz)
 mkdir elsewhere
+check 'make dist succeeds again' remake dist DIST_OUT="$W/again"
+check 'two tarballs of one tree have equal bytes' cmp "$tarball" "$W/again/${tarball##*/}"
 check 'the tarball has one folder' sh -c '[ "$(tar tzf "$0" | cut -d/ -f1 | sort -u | wc -l)" -eq 1 ]' "$tarball"
 tar xzf "$tarball" -C elsewhere
 mv elsewhere/sightline-* elsewhere/moved
@@ -55,6 +57,8 @@ if [ "$(id -u)" -eq 0 ]; then
 	mkdir -p empty/proc empty/tmp
 	cp -r elsewhere/moved empty/opt
 	check "the tarball's sightline runs where nothing is installed" sh -c '[ "$(chroot "$0" /opt/bin/sightline --version)" ]' "$W/empty"
+	is "$(chroot "$W/empty" /opt/bin/sightline --version | sed -n 's/^build: static, git [^,]*, compiler .*/build/p; s/^features: .*zlib.*/features/p' | paste -sd ' ')" \
+		'build features' "the tarball's sightline names its build and features"
 	check "the tarball's sightline reads reports where nothing is installed" sh -c 'cp "$1/run.sqlite" "$0/tmp/" && chroot "$0" /opt/bin/sightline stats /tmp/run.sqlite' "$W/empty" "$W"
 else
 	skip "the tarball's sightline runs where nothing is installed" 'chroot needs root'
@@ -68,6 +72,24 @@ if command -v dpkg-deb >/dev/null; then
 	is "$(dpkg-deb -c "$deb" | awk '$2 != "root/root" || $6 !~ "^[.]/(usr/.*)?$"')" '' 'all files of the .deb are of root, below /usr'
 	check 'the .deb unpacks' dpkg-deb -x "$deb" "$W/unpacked"
 	check 'sightline runs from the unpacked .deb' runs_from "$W/unpacked/usr"
+	check 'make deb succeeds again' remake deb DIST_OUT="$W/again"
+	check 'two packages of one tree have equal bytes' cmp "$deb" "$W/again/${deb##*/}"
+	check 'make apt succeeds' remake apt DIST_OUT="$W/dist"
+	if command -v apt-get >/dev/null; then
+		mkdir -p apt/state/lists/partial apt/cache/archives/partial
+		echo "deb [trusted=yes] file://$W/dist/apt stable main" >apt/list
+		from_apt() {
+			"$@" -o Dir::State="$W/apt/state" -o Dir::State::status=/dev/null -o Dir::Cache="$W/apt/cache" -o Dir::Etc::sourcelist="$W/apt/list" \
+				-o Dir::Etc::sourceparts=/dev/null -o Dir::Etc::preferencesparts=/dev/null -o APT::Sandbox::User=root -o Acquire::Languages=none
+		}
+		check 'apt takes the repository' from_apt apt-get -q update
+		is "$(from_apt apt-cache policy sightline | awk '$1 == "Candidate:" { print $2 }')" "$("$BIN" --version | awk 'NR == 1 { print $2 }')" \
+			'apt finds the package of the repository'
+		check 'apt gets the package of the repository' from_apt apt-get -q download sightline
+		check 'the package from the repository is the one that was built' cmp "$deb" "$(ls sightline_*.deb)"
+	else
+		skip 'apt takes the repository' 'no apt-get here'
+	fi
 else
 	skip 'make deb succeeds' 'no dpkg-deb here'
 fi
