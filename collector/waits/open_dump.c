@@ -16,6 +16,7 @@
 #include "collector/waits/open_waits.h"
 #include "collector/waits/open_waits_internal.h"
 #include "collector/waits/wait_peer.h"
+#include "collector/waits/wait_python.h"
 
 #define THREADS_MOST 16384
 #define PEERS_MOST   32 /* each is a search through /proc */
@@ -89,7 +90,7 @@ static void look_at_peer(struct seen *s)
 	wait_peer_find(&peer, s->call.pid, thread_call_descriptor(&s->call), path,
 		       thread_call_reads(&s->call));
 	snprintf(s->peer, sizeof(s->peer), "%s", peer.text);
-	if (peer.is_local)
+	if (peer.is_local && !thread_call_has_limit(&s->call))
 		s->row.ownerTid = owner_of_end(s, &peer);
 }
 
@@ -114,6 +115,22 @@ static void look_at_gils(struct collector *c, struct seen *s)
 	}
 }
 
+static void look_at_rlock(struct collector *c, struct seen *s)
+{
+	struct sample_waiting *stacks = open_waits_stacks(c);
+	const struct sl_pylayout *at = stacks ? sample_waiting_layout(stacks, s->call.pid) : NULL;
+	uint64_t object = 0;
+	uint32_t tid;
+
+	if (!at || !open_waits_is_futex(&s->call) || s->row.ownerTid != DB_NULL)
+		return;
+	tid = wait_owner_of_rlock(&s->call, at, &object);
+	if (!tid)
+		return;
+	s->row.object = (int64_t)object;
+	s->row.ownerTid = GLOBAL_TID(s->call.pid, tid);
+}
+
 static void look_at(struct collector *c, struct seen *s)
 {
 	s->row = db_none_SL_OPEN_WAITS();
@@ -127,6 +144,7 @@ static void look_at(struct collector *c, struct seen *s)
 		look_at_peer(s);
 	}
 	look_at_gils(c, s);
+	look_at_rlock(c, s);
 	s->row.stackId = open_waits_stack(c, &s->call);
 }
 

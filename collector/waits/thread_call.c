@@ -107,6 +107,15 @@ int64_t thread_call_descriptor(const struct thread_call *c)
 	return read_poll(c, &p) && p.fd >= 0 ? p.fd : -1;
 }
 
+bool thread_call_has_limit(const struct thread_call *c)
+{
+#ifdef SYS_poll
+	if (c->number == SYS_poll)
+		return (int32_t)c->args[2] >= 0;
+#endif
+	return c->number == SYS_ppoll && c->args[2];
+}
+
 bool thread_call_reads(const struct thread_call *c)
 {
 	struct pollfd p;

@@ -28,5 +28,7 @@ bool thread_call_read(struct thread_call *c);
 bool thread_call_is_same(const struct thread_call *a, const struct thread_call *b);
 /* The descriptor that the call waits for; -1: none, or several. */
 int64_t thread_call_descriptor(const struct thread_call *c);
+/* Does the poll for that descriptor end by itself? */
+bool thread_call_has_limit(const struct thread_call *c);
 /* Does it wait to read from that descriptor, and not to write? */
 bool thread_call_reads(const struct thread_call *c);

@@ -1,6 +1,8 @@
 /* Programs that hang: hangs KIND. They end by themselves after a minute. */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -246,6 +248,37 @@ static void stopped(void)
 	check(read(s[0], &c, 1) != 1); /* WAITS stopped */
 }
 
+/* A connection whose other end never answers. */
+static void tcp(void)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(at);
+	int listens = socket(AF_INET, SOCK_STREAM, 0), s = socket(AF_INET, SOCK_STREAM, 0);
+	char c = 0;
+
+	check(bind(listens, (struct sockaddr *)&at, len) || listen(listens, 1) ||
+	      getsockname(listens, (struct sockaddr *)&at, &len));
+	check(connect(s, (struct sockaddr *)&at, len));
+	if (!fork()) {
+		close(s);
+		check(accept(listens, NULL, NULL) < 0);
+		for (;;)
+			pause();
+	}
+	close(listens);
+	check(write(s, &c, 1) != 1 || recv(s, &c, 1, 0) != 1); /* WAITS tcp */
+}
+
+/* Waits for ever for data that no one sends. */
+static void poll_for_ever(void)
+{
+	struct pollfd p = {.events = POLLIN};
+
+	check(pipe(to));
+	p.fd = to[0];
+	check(poll(&p, 1, -1) < 0); /* WAITS poll */
+}
+
 static void *writes(void *arg)
 {
 	static char page[65536];
@@ -288,6 +321,8 @@ static const struct {
 	     {"upgrade", upgrade},
 	     {"peer", peer},
 	     {"stopped", stopped},
+	     {"tcp", tcp},
+	     {"poll", poll_for_ever},
 	     {"lock-pipe", lock_pipe}};
 
 int main(int argc, char **argv)

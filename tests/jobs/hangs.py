@@ -28,6 +28,22 @@ def locks():
             pass
 
 
+def rlocks():
+    a, b = threading.RLock(), threading.RLock()
+    both = threading.Barrier(2)
+
+    def other():
+        with b:
+            both.wait()
+            with a:  # WAITS py-rlocks-other
+                pass
+    threading.Thread(target=other).start()
+    with a:
+        both.wait()
+        with b:  # WAITS py-rlocks-main
+            pass
+
+
 def queues():
     """Each side fills the other's queue before it reads its own."""
     there, back = queue.Queue(4), queue.Queue(4)
@@ -77,4 +93,4 @@ def join():
     p.join()  # WAITS py-join
 
 
-{"locks": locks, "queues": queues, "pipe": pipe, "gil": gil, "cycle": cycle, "join": join}[KIND]()
+{"locks": locks, "rlocks": rlocks, "queues": queues, "pipe": pipe, "gil": gil, "cycle": cycle, "join": join}[KIND]()

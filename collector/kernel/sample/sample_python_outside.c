@@ -307,6 +307,13 @@ static void read_gil(const struct walk *w, uint64_t address, struct pyoutside_gi
 		gil->owner = tid;
 }
 
+const struct sl_pylayout *pyoutside_layout(struct pyoutside *o, uint32_t pid)
+{
+	const struct known *k = known_of(o, pid, mono_ns());
+
+	return k->found.runtime ? &k->found.from.at : NULL;
+}
+
 unsigned pyoutside_gils(struct pyoutside *o, uint32_t pid,
 			struct pyoutside_gil list[PYOUTSIDE_GILS])
 {

@@ -34,6 +34,8 @@ bool pyoutside_is_in_time(const struct pyoutside *o, int64_t ns);
 /* The process has ended, or runs another program. */
 void pyoutside_ended(struct pyoutside *o, uint32_t pid);
 
+/* The layout of the process's Python; NULL: it has none of known layout. Valid until the next call of any function here. */
+const struct sl_pylayout *pyoutside_layout(struct pyoutside *o, uint32_t pid);
 /* A global interpreter lock: its memory, with the condition that threads wait at for it; the thread that has it, 0: none. */
 struct pyoutside_gil {
 	uint64_t from, to;

@@ -97,6 +97,11 @@ int64_t sample_waiting_stack(struct sample_waiting *w, const struct sample_sink 
 	return sample_space_stack(w->spaces, space, sink, wait->ns, w->frames, cnt);
 }
 
+const struct sl_pylayout *sample_waiting_layout(struct sample_waiting *w, uint32_t pid)
+{
+	return w->python ? pyoutside_layout(w->python, pid) : NULL;
+}
+
 unsigned sample_waiting_gils(struct sample_waiting *w, uint32_t pid,
 			     struct pyoutside_gil list[PYOUTSIDE_GILS])
 {

@@ -29,6 +29,8 @@ void sample_waiting_close(struct sample_waiting *w);
 /* Number of the stack (SL_STACKS.id), which @sink has from here on; DB_NULL: none. */
 int64_t sample_waiting_stack(struct sample_waiting *w, const struct sample_sink *sink,
 			     const struct sample_wait *wait);
+/* As pyoutside_layout(). */
+const struct sl_pylayout *sample_waiting_layout(struct sample_waiting *w, uint32_t pid);
 /* Locks of Python's interpreters in the process; their number. */
 unsigned sample_waiting_gils(struct sample_waiting *w, uint32_t pid,
 			     struct pyoutside_gil list[PYOUTSIDE_GILS]);

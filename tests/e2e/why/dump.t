@@ -8,8 +8,8 @@ command -v gcc >/dev/null || skip_all 'gcc is not installed (package gcc)'
 "$PY" -c 'open("/proc/self/syscall").read()' 2>/dev/null || skip_all 'the kernel shows no system calls in /proc'
 
 # ---- programs that hang ----
-"$PY" "$E2E/why/dump_hangs.py" "$BIN" "$B" "$TOP/tests/jobs" locks dead_owner dead_process pipes own_end file stopped lock_pipe py_gil py_pipe py_join >hangs.txt 2>&1
-is "$(grep -c ' right$' hangs.txt)" 11 'programs that hang: the guilty line first, deadlocks and those alone named' || diag <hangs.txt
+"$PY" "$E2E/why/dump_hangs.py" "$BIN" "$B" "$TOP/tests/jobs" locks dead_owner dead_process pipes own_end file stopped tcp poll lock_pipe py_rlocks py_gil py_pipe py_join >hangs.txt 2>&1
+is "$(grep -c ' right$' hangs.txt)" 14 'programs that hang: the guilty line first, deadlocks and those alone named' || diag <hangs.txt
 
 # ---- programs that are well ----
 "$PY" "$E2E/why/dump_healthy.py" "$BIN" "$PROG/dump_mutexes" 4 >healthy.txt 2>&1

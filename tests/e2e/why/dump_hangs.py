@@ -12,8 +12,8 @@ import sys
 import tempfile
 import time
 
-# Besides those of the table: processes with one thread that are alone at the other ends of their pipes, or hold a lock and wait for the other.
-CYCLES = {"pipes", "own_end", "py_pipe", "file", "record", "peer"}
+# Besides those of the table: processes with one thread that are alone at the other ends, or threads at an RLock.
+CYCLES = {"pipes", "own_end", "py_pipe", "peer", "py_rlocks", "poll"}
 PATIENCE = 120  # s
 
 

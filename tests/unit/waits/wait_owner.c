@@ -194,6 +194,26 @@ static void stopped_process_is_in_no_call(void **state)
 	assert_false(thread_call_read(&c));
 }
 
+static void poll_with_a_time_limit_ends_by_itself(void **state)
+{
+	struct thread_call c = {.number = SYS_ppoll, .args = {0, 1, 0}};
+
+	(void)state;
+	assert_false(thread_call_has_limit(&c));
+	c.args[2] = 4096;
+	assert_true(thread_call_has_limit(&c));
+	c.number = SYS_read;
+	assert_false(thread_call_has_limit(&c));
+#ifdef SYS_poll
+	c.number = SYS_poll;
+	assert_true(thread_call_has_limit(&c));
+	c.args[2] = UINT32_MAX;
+	assert_false(thread_call_has_limit(&c));
+	c.args[2] = 0;
+	assert_true(thread_call_has_limit(&c));
+#endif
+}
+
 static void children_are_awaited_by_number_or_any(void **state)
 {
 	struct thread_call c = {.number = SYS_wait4, .args = {4711}};
@@ -225,6 +245,7 @@ int main(void)
 		cmocka_unit_test(shared_lock_of_an_ended_process_has_its_number),
 		cmocka_unit_test(running_thread_is_in_no_call),
 		cmocka_unit_test(stopped_process_is_in_no_call),
+		cmocka_unit_test(poll_with_a_time_limit_ends_by_itself),
 		cmocka_unit_test(children_are_awaited_by_number_or_any),
 	};
 

@@ -1,0 +1,133 @@
+/* wait_python.c - the owner of an RLock, of objects made as Python makes them, at which a thread of this process waits. */
+#include "collector/waits/wait_python.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+struct type {
+	uint64_t head[3];
+	const char *name;
+};
+
+struct object {
+	uint64_t references;
+	const struct type *type;
+	sem_t *semaphore;
+	uint64_t owner, count;
+} __attribute__((aligned(16)));
+
+static const struct type rlock = {.name = "_thread.RLock"}, lock = {.name = "_thread.lock"};
+static const struct sl_pylayout layout = {.version = 0x030c, .type = 8};
+static sem_t semaphore;
+static struct object object;
+static uint32_t waiter;
+
+static void *waits(void *arg)
+{
+	/* As Python's C code has it, somewhere on the stack. */
+	struct object *volatile kept = arg;
+
+	__atomic_store_n(&waiter, (uint32_t)gettid(), __ATOMIC_RELEASE);
+	while (sem_wait(kept->semaphore) < 0)
+		;
+	return NULL;
+}
+
+/* The owner that is found while a thread waits at the object. */
+static uint32_t owner_of(const struct sl_pylayout *at, uint64_t *found)
+{
+	struct thread_call c = {.pid = (uint32_t)getpid()};
+	uint32_t owner;
+	pthread_t t;
+
+	waiter = 0;
+	*found = 0;
+	sem_init(&semaphore, 0, 0);
+	pthread_create(&t, NULL, waits, &object);
+	while (!(c.tid = __atomic_load_n(&waiter, __ATOMIC_ACQUIRE)) || !thread_call_read(&c) ||
+	       c.number != SYS_futex || c.state != 'S')
+		usleep(1000);
+	owner = wait_owner_of_rlock(&c, at, found);
+	sem_post(&semaphore);
+	pthread_join(t, NULL);
+	return owner;
+}
+
+static void begin(const struct type *type)
+{
+	object = (struct object){.references = 3,
+				 .type = type,
+				 .semaphore = &semaphore,
+				 .owner = (uint64_t)pthread_self(),
+				 .count = 1};
+}
+
+static void owner_is_a_thread_by_its_number(void **state)
+{
+	uint64_t found;
+
+	(void)state;
+	begin(&rlock);
+	assert_int_equal(owner_of(&layout, &found), gettid());
+	assert_int_equal(found, (uintptr_t)&object);
+}
+
+static void plain_locks_have_no_owner(void **state)
+{
+	uint64_t found;
+
+	(void)state;
+	begin(&lock);
+	assert_int_equal(owner_of(&layout, &found), 0);
+	assert_int_equal(found, 0);
+}
+
+static void lock_that_nobody_has_has_no_owner(void **state)
+{
+	uint64_t found;
+
+	(void)state;
+	begin(&rlock);
+	object.count = 0;
+	assert_int_equal(owner_of(&layout, &found), 0);
+	begin(&rlock);
+	object.owner = 0;
+	assert_int_equal(owner_of(&layout, &found), 0);
+	/* A number that is no thread's. */
+	object.owner = 4096;
+	assert_int_equal(owner_of(&layout, &found), 0);
+}
+
+static void locks_of_other_layouts_are_not_looked_at(void **state)
+{
+	struct sl_pylayout at = layout;
+	uint64_t found;
+
+	(void)state;
+	begin(&rlock);
+	at.version = 0x030e;
+	assert_int_equal(owner_of(&at, &found), 0);
+	at.version = 0x030d;
+	assert_int_equal(owner_of(&at, &found), gettid());
+	at.type = 24; /* without the GIL */
+	assert_int_equal(owner_of(&at, &found), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(owner_is_a_thread_by_its_number),
+		cmocka_unit_test(plain_locks_have_no_owner),
+		cmocka_unit_test(lock_that_nobody_has_has_no_owner),
+		cmocka_unit_test(locks_of_other_layouts_are_not_looked_at),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
