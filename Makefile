@@ -200,7 +200,7 @@ all: $(B)/sightline $(B)/sl-gpu $(B)/libtrace.so $(B)/libtrace-cuda.so $(B)/libs
 
 $(B)/libtrace.so: $(PRELOAD_OBJ) preload/libtrace.map
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -shared -nostartfiles -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,noseparate-code -Wl,--sort-section=name -Wl,-z,nodlopen -Wl,-z,start-stop-visibility=hidden -Wl,--hash-style=gnu \
+	$(Q)$(CC) $(CFLAGS) -shared -nostartfiles -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,noseparate-code -Wl,--sort-section=name -Wl,-z,start-stop-visibility=hidden -Wl,--hash-style=gnu \
 		$(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),-Wl$(comma)--version-script=preload/libtrace.map) -Wl,-soname,libtrace.so $(LDFLAGS) -o $@ $(PRELOAD_OBJ)
 
 $(B)/libtrace-cuda.so: $(CUPTI_OBJ)

@@ -1,5 +1,6 @@
 /* parts.c - the table of the shim's parts, which core/ walks (part.h). */
 #include "preload/core/part.h"
+#include "preload/core/slots.h"
 
 #include "preload/gpu/gpu_engine.h"
 #include "preload/libc/wrap.h"
@@ -7,6 +8,11 @@
 #include "preload/python/python_gil.h"
 
 static const struct sl_part parts[] __attribute__((section(SL_PART_SECTION), used)) = {
+	/* slots of objects, where this library came late */
+	{
+		.scan = sl_slots_scan,
+		.forked = sl_slots_forked,
+	},
 	/* GPU libraries */
 	{
 		.scan = sl_gpu_scan,

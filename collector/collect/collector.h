@@ -23,8 +23,9 @@ struct flight;
 struct hello;
 struct session_control;
 
-#define INTAKE_EXITS 8
-#define INTAKE_ENDED 512
+#define INTAKE_EXITS      8
+#define INTAKE_ENDED      512
+#define INTAKE_ATTENDANTS 256
 
 /* Connections of traced programs. */
 struct intake {
@@ -35,6 +36,9 @@ struct intake {
 	int exits
 		[INTAKE_EXITS]; /* connections of exiting root processes, closed after the commit */
 	int exit_cnt;
+	int attendants
+		[INTAKE_ATTENDANTS]; /* connections of processes that were entered while they ran: they stay while these are open */
+	int attendant_cnt;
 	struct hello_silent silent;
 	struct {
 		int sock;

@@ -148,6 +148,15 @@ static void on_leaving(struct collector *c, int sock)
 		close(sock);
 }
 
+/* It leaves when the connection closes: one too many leaves at once. */
+static void on_attends(struct collector *c, int sock)
+{
+	if (c->intake.attendant_cnt < INTAKE_ATTENDANTS)
+		c->intake.attendants[c->intake.attendant_cnt++] = sock;
+	else
+		close(sock);
+}
+
 /* @got: as hello_receive() has it. */
 static void on_hello(struct collector *c, int sock, int got, struct hello *h)
 {
@@ -172,6 +181,9 @@ static void on_hello(struct collector *c, int sock, int got, struct hello *h)
 		break;
 	case SL_HELLO_LEAVING:
 		on_leaving(c, sock);
+		return;
+	case SL_HELLO_ATTENDS:
+		on_attends(c, sock);
 		return;
 	default:
 		if (!c->intake.on_capture)
@@ -315,6 +327,12 @@ static void on_listen(void *ctx, int fd)
 void intake_open(struct collector *c)
 {
 	loop_add(&c->loop, c->session.listen_fd, on_listen, c);
+}
+
+void intake_let_attendants_go(struct collector *c)
+{
+	while (c->intake.attendant_cnt)
+		close(c->intake.attendants[--c->intake.attendant_cnt]);
 }
 
 void intake_answer_exits(struct collector *c)

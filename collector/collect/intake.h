@@ -13,5 +13,7 @@ void intake_accept(struct collector *c);
 struct arena *intake_arena(struct collector *c, int fd, const struct arena_origin *from);
 /* After a commit: the keeper need not hold arenas that are over. */
 void intake_release(struct collector *c);
+/* Lets the processes leave that were entered while they ran. */
+void intake_let_attendants_go(struct collector *c);
 /* Lets exiting root processes go on, whose records are committed. */
 void intake_answer_exits(struct collector *c);

@@ -113,7 +113,7 @@ int hello_receive(int sock, struct hello *hello)
 		return -2;
 	if (n != sizeof(h) || msg.msg_flags & MSG_TRUNC || h.magic != SL_HELLO_MAGIC ||
 	    h.wire_version != SL_WIRE_VERSION || !hello_sender(sock, &hello->pid, &hello->uid) ||
-	    h.kind < SL_HELLO_ARENA || h.kind > SL_HELLO_FORKED ||
+	    h.kind < SL_HELLO_ARENA || h.kind > SL_HELLO_ATTENDS ||
 	    (h.kind == SL_HELLO_ARENA) != (hello->fd >= 0)) {
 		if (hello->fd >= 0)
 			close(hello->fd);

@@ -10,6 +10,7 @@ struct sl_object {
 	const ElfW(Sym) * symtab;
 	const char *strtab;
 	const uint16_t *versym;
+	const ElfW(Verneed) * verneed; /* NULL: none */
 	const uint32_t *gnu_hash;
 	const char *soname;         /* NULL: none */
 	const ElfW(Rela) * rela[2]; /* of the PLT; others */

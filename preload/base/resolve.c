@@ -12,10 +12,14 @@
  *
  * Objects after this one include other preloaded libraries (sanitizers, allocators): the wrappers call
  * their wrappers, as the program would have.
+ *
+ * A library that came late, by dlopen() (core/late.c), stands behind all of them: then every object but the program's own file
+ * counts as one after it, as if it had been preloaded.
  */
 #include "preload/base/object.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "preload/base/compiler.h"
 #include "preload/base/resolve.h"
@@ -24,6 +28,7 @@ void *sl_real[SL_HOOK_CNT];
 
 /* From the object after this one to libc; both NULL: not known. */
 static const struct link_map *first, *libc;
+static bool is_late;
 extern const ElfW(Dyn) own_dynamic[] __asm__("_DYNAMIC") __attribute__((visibility("hidden")));
 
 static uint32_t gnu_hash(const char *name)
@@ -67,6 +72,8 @@ bool sl_object_of(struct sl_object *o, ElfW(Addr) base, const ElfW(Dyn) * dyn)
 			o->rela[1] = p;
 		else if (dyn->d_tag == DT_RELASZ)
 			o->rela_cnt[1] = dyn->d_un.d_val / sizeof(ElfW(Rela));
+		else if (dyn->d_tag == DT_VERNEED)
+			o->verneed = p;
 	}
 	o->soname = soname && o->strtab ? o->strtab + soname : NULL;
 	return o->symtab && o->strtab && o->gnu_hash;
@@ -146,6 +153,13 @@ bool sl_object_contains(const struct dl_phdr_info *info, const void *address)
 	return false;
 }
 
+/* This library itself, and the vDSO, whose functions stand in no global offset table. */
+static bool is_no_candidate(const struct dl_phdr_info *info)
+{
+	return sl_object_contains(info, &sl_real) ||
+	       sl_object_contains(info, (const void *)getauxval(AT_SYSINFO_EHDR));
+}
+
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct search *s = arg;
@@ -153,9 +167,12 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 
 	(void)size;
 	if (!s->is_after) {
-		s->is_after = sl_object_contains(info, &sl_real);
+		/* The first one is the program's file. */
+		s->is_after = is_late || sl_object_contains(info, &sl_real);
 		return 0;
 	}
+	if (is_late && is_no_candidate(info))
+		return 0;
 	if (!sl_object_open(&o, info))
 		return 0;
 	if (s->name) {
@@ -219,4 +236,21 @@ void sl_resolve_start(const struct link_map *of_libc)
 	libc = of_libc;
 	/* Release: a thread that finds the first one stops at libc. */
 	__atomic_store_n(&first, own->l_next, __ATOMIC_RELEASE);
+}
+
+bool sl_resolve_is_late(const struct link_map *of_libc)
+{
+	const struct link_map *m = of_libc;
+
+	while (m && m->l_ld != own_dynamic)
+		m = m->l_next;
+	return m != NULL;
+}
+
+void sl_resolve_start_late(void)
+{
+	struct search s = {.only = -1};
+
+	is_late = true;
+	dl_iterate_phdr(visit, &s);
 }

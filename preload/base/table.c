@@ -52,6 +52,15 @@ void *sl_table_map(enum sl_table which, size_t bytes)
 	return none;
 }
 
+void sl_table_clear(enum sl_table which)
+{
+	void *at = sl_table_known(which);
+
+	if (at)
+		sl_sys3(SYS_madvise, at, __atomic_load_n(&sl_tables[which].bytes, __ATOMIC_RELAXED),
+			MADV_DONTNEED);
+}
+
 void sl_tables_unlock(bool future)
 {
 	if (future)

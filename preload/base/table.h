@@ -32,6 +32,8 @@ extern struct sl_table_at sl_tables[SL_TABLE_CNT];
 
 /* Maps the table, filled with zeros. NULL: no memory, or a seccomp filter forbids system calls. */
 SL_COLD void *sl_table_map(enum sl_table which, size_t bytes);
+/* Fills the table, if it is mapped, with zeros, which gives its pages back. */
+void sl_table_clear(enum sl_table which);
 /* After mlockall(): the tables need no locking. @future: nor do those that are mapped later. */
 void sl_tables_unlock(bool future);
 

@@ -156,6 +156,29 @@ void sl_arena_unmap(struct sl_arena *a)
 		load(EXTENTS - 1) ? sl_arena_bytes(a->chunk_cnt) : end_of(0, a->chunk_cnt));
 }
 
+void sl_arena_forget(void)
+{
+	struct sl_arena *a = sl_global.arena;
+	uint32_t cnt = a->chunk_cnt;
+	/* Mapped as a whole: by one mapping. */
+	bool is_whole = load(EXTENTS - 1) &&
+			(char *)load(EXTENTS - 1) == (char *)a + offset_of(first_of(EXTENTS - 1));
+
+	for (unsigned i = 0; i < EXTENTS; i++) {
+		struct sl_chunk *at = load(i);
+
+		/* Their number is read once: the pages are gone after the first step. */
+		if (at && (!is_whole || i == 0))
+			sl_sys6(SYS_mmap, (long)mapping_of(i, at),
+				(long)((is_whole ? sl_arena_bytes(cnt) : end_of(i, cnt)) -
+				       begin_of(i)),
+				PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+		__atomic_store_n(&extents[i], NULL, __ATOMIC_RELAXED);
+	}
+	__atomic_store_n(&refusals, 0, __ATOMIC_RELAXED);
+}
+
 bool sl_arena_is_short(void)
 {
 	return __atomic_load_n(&refusals, __ATOMIC_RELAXED) != 0;

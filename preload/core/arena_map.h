@@ -17,6 +17,11 @@
 /* Maps the start of the file @memfd, which has room for @chunk_cnt chunks. NULL: not possible. */
 struct sl_arena *sl_arena_map(int memfd, uint32_t chunk_cnt);
 void sl_arena_unmap(struct sl_arena *a); /* if the process does not join after all */
+/*
+ * The session is over. Threads may be inside of calls that write to the arena: empty private pages take its place, and stay. Another
+ * arena may be mapped then.
+ */
+void sl_arena_forget(void);
 
 /* Maps the extent of chunk @ref if it is not yet. False: no memory, or a seccomp filter forbids system calls. */
 bool sl_arena_reach(sl_ref ref);

@@ -30,12 +30,14 @@
 #include "preload/base/libc.h"
 #include "preload/base/object.h"
 #include "preload/base/valgrind.h"
+#include "preload/wire/late.h"
 #include "preload/wire/sys.h"
 #include "preload/unwind/pystack.h"
 #include "preload/unwind/unwind.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
+#define MADV_KEEPONFORK 19
 #endif
 #ifndef MFD_CLOEXEC
 #define MFD_CLOEXEC       1
@@ -54,6 +56,7 @@ static struct {
 	int argc; /* 0: not known */
 	char **argv;
 } program;
+static bool is_late; /* the library was not preloaded: no session, until sl_process_enter() */
 static const char no_session[] = SL_SESSION_ENV "=none";
 
 /* One line on stderr: "sightline: WHAT: WHY". */
@@ -392,11 +395,10 @@ static void use_link(void)
 		sl_global.path = link;
 }
 
-static bool start(void)
+/* What does not depend on the session; once. */
+static void start_base(void)
 {
-	const char *why, *variable;
 	unsigned minor;
-	size_t len;
 
 	sl_libc_start();
 	minor = glibc_minor();
@@ -405,18 +407,47 @@ static bool start(void)
 	sl_global.is_opaque = sl_global.is_foreign || sl_valgrind_runs();
 	sl_global.cond_wrefs_at = sl_global.is_opaque ? 0 : find_cond_wrefs(minor);
 	/* Before 2.34, libpthread and others that define hooked functions come after libc: all are looked up now, without a lock. */
-	sl_resolve_start(minor >= 34 ? sl_libc_map() : NULL);
+	if (is_late)
+		sl_resolve_start_late();
+	else
+		sl_resolve_start(minor >= 34 ? sl_libc_map() : NULL);
 	sl_seccomp_start();
 	sl_unwind_start();
+}
+
+/* False: the variable does not fit. */
+static bool set_session(const char *variable)
+{
+	size_t len = strlen(variable);
+
+	if (len + sizeof(SL_SESSION_ENV) + 1 > sizeof(sl_global.session_env))
+		return false;
+	memcpy(sl_global.session_env, SL_SESSION_ENV "=", sizeof(SL_SESSION_ENV));
+	memcpy(sl_global.session_env + sizeof(SL_SESSION_ENV), variable, len + 1);
+	return true;
+}
+
+/* The process has joined. */
+static void begin_process(uint32_t period)
+{
+	use_link();
+	/* The kernel clears the page in children. Without that (Linux < 4.14) the fork wrapper does it. */
+	sl_sys3(SYS_madvise, &sl_proc, sizeof(sl_proc), MADV_WIPEONFORK);
+	sl_global.period = period;
+	fill_proc((uint32_t)sl_getpid(), 0);
+}
+
+static bool start(void)
+{
+	const char *why, *variable;
+
+	start_base();
 	variable = session_variable(&why);
-	len = variable ? strlen(variable) : 0;
-	if (!variable || len + sizeof(SL_SESSION_ENV) + 1 > sizeof(sl_global.session_env)) {
+	if (!variable || !set_session(variable)) {
 		if (why)
 			sl_print_message("not tracing", why);
 		return false;
 	}
-	memcpy(sl_global.session_env, SL_SESSION_ENV "=", sizeof(SL_SESSION_ENV));
-	memcpy(sl_global.session_env + sizeof(SL_SESSION_ENV), variable, len + 1);
 	sl_global.session = map_session();
 	if (!sl_global.session || !join()) {
 		if (sl_global.root)
@@ -424,12 +455,8 @@ static bool start(void)
 					 "the collector cannot be reached, or there is no memory");
 		return false;
 	}
-	use_link();
-	/* The kernel clears the page in children. Without that (Linux < 4.14) the fork wrapper does it. */
-	sl_sys3(SYS_madvise, &sl_proc, sizeof(sl_proc), MADV_WIPEONFORK);
 	/* The table of descriptors is empty: valid. */
-	sl_global.period = sl_global.session->gate;
-	fill_proc((uint32_t)sl_getpid(), 0);
+	begin_process(sl_global.session->gate);
 	return true;
 }
 
@@ -452,6 +479,61 @@ bool sl_process_start(void)
 	}
 	__atomic_store_n(&start_state, START_DONE, __ATOMIC_RELEASE);
 	return true;
+}
+
+/* ---- a library that came late ---- */
+
+/* Gates grow from session to session, so that no thread takes one for another that it has followed (session.h). */
+static bool is_later(uint32_t gate, uint32_t before)
+{
+	uint32_t step = (gate - before) & SL_GATE_MASK;
+
+	return !before || (step && step <= SL_GATE_MASK / 2);
+}
+
+int sl_process_enter(const char *variable)
+{
+	static uint32_t has_started;
+	static uint32_t last_gate;
+	uint32_t expected = START_FAILED;
+
+	if (!is_late)
+		return SL_LATE_IN_SESSION;
+	if (!__atomic_compare_exchange_n(&start_state, &expected, START_RUNNING, 0,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return SL_LATE_IN_SESSION;
+	if (!has_started && sl_counter_faults()) {
+		__atomic_store_n(&start_state, START_FAILED, __ATOMIC_RELEASE);
+		return SL_LATE_NO_CLOCK;
+	}
+	if (!has_started)
+		start_base();
+	has_started = 1;
+	sl_global.private_pid_ns = 0;
+	sl_global.session = set_session(variable) ? map_session() : NULL;
+	if (!sl_global.session || !is_later(sl_global.session->gate, last_gate) || !join()) {
+		__atomic_store_n(&start_state, START_FAILED, __ATOMIC_RELEASE);
+		return sl_global.session ? SL_LATE_NO_ARENA : SL_LATE_NO_SESSION;
+	}
+	last_gate = sl_global.session->gate;
+	/* What is known of descriptors is an earlier session's. */
+	begin_process((uint32_t)SL_GATE_NONE);
+	sl_stack_rescan(false);
+	__atomic_store_n(&start_state, START_DONE, __ATOMIC_RELEASE);
+	return SL_LATE_NO_ERROR;
+}
+
+void sl_process_leave(void)
+{
+	__atomic_store_n(&start_state, START_FAILED, __ATOMIC_RELEASE);
+	__atomic_store_n(&sl_proc.cookie, SL_COOKIE_OFF, __ATOMIC_RELEASE);
+	__atomic_store_n(&sl_proc.gate_at, 0, __ATOMIC_RELEASE);
+	sl_sys3(SYS_madvise, &sl_proc, sizeof(sl_proc), MADV_KEEPONFORK);
+	/* An empty page, as before the session. */
+	sl_sys6(SYS_mmap, (long)&sl_control, sizeof(sl_control), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	sl_arena_forget();
+	sl_stack_forget();
 }
 
 /* By its credentials the collector knows which process it is. Without a way to the socket it looks into /proc. */
@@ -549,6 +631,11 @@ static void constructor(int argc, char **argv)
 	if (sl_glibc_version() && getauxval(AT_BASE))
 		program.argc = argc;
 	program.argv = argv;
+	is_late = sl_resolve_is_late(sl_libc_map());
+	if (is_late) {
+		start_state = START_FAILED;
+		return;
+	}
 	/* Joins, unless a traced call of an earlier constructor did, and takes the first thread's slot. */
 	if (sl_ready()) {
 		uint64_t p[2] = {sl_ticks(), SL_OVERHEAD_START};
@@ -584,7 +671,7 @@ static void destructor(void)
 	long sock;
 
 	/* sl_proc is cleared in a forked child without a traced call. */
-	if (!sl_global.arena || !sl_proc.pid ||
+	if (is_late || !sl_global.arena || !sl_proc.pid ||
 	    (!sl_global.seccomp && (uint32_t)sl_getpid() != sl_proc.pid))
 		return;
 	SL_PARTS_CALL(end);

@@ -12,6 +12,14 @@ bool sl_process_start(void); /* idempotent; false when this process is not trace
 bool sl_process_child(void); /* in a forked child: a new process number, same arena */
 void sl_announce(void);      /* writes the IMAGE record */
 
+/*
+ * For a library that came late, by dlopen() (late.c), and so has joined no session yet: joins the one of @variable, as
+ * SIGHTLINE_SESSION has it. Returns an enum sl_late_error.
+ */
+int sl_process_enter(const char *variable);
+/* Leaves that session: no thread records from now on. Another one may be joined. */
+void sl_process_leave(void);
+
 /* Connects to the session's socket, within @limit_ms (0: no bound); the descriptor, or a negative errno. */
 long sl_session_connect(unsigned limit_ms);
 /* Sends a hello. @fd: attached descriptor, -1: none. Returns a negative errno on failure. */

@@ -262,6 +262,14 @@ void sl_stack_rescan(bool is_loading)
 	write_note();
 }
 
+void sl_stack_forget(void)
+{
+	sl_unwind_forget();
+	sl_pystack_forget();
+	for (unsigned i = 0; i < LEVELS; i++)
+		sl_table_clear((enum sl_table)(SL_TABLE_STACKS + i));
+}
+
 /* ---- taking ---- */
 
 struct fresh {

@@ -30,6 +30,8 @@ SL_COLD void sl_stack_put(const struct sl_call *call, uint32_t id, unsigned word
  * that will not be observed.
  */
 void sl_stack_rescan(bool is_loading);
+/* The session is over, and another may follow: all stacks are new again. */
+void sl_stack_forget(void);
 
 /* The class of a function in --cudabacktrace, by its name. */
 enum sl_stack_class sl_stack_class_of(const char *function);

@@ -64,6 +64,9 @@ bool sl_wait_for(struct sl_arena *a, bool (*take)(struct sl_arena *, void *), vo
 
 		if (take(a, what))
 			return true;
+		/* The collector gives back nothing any more. */
+		if (__atomic_load_n(&s->state, __ATOMIC_RELAXED) != SL_SESSION_ON)
+			return false;
 		__atomic_add_fetch(&a->waiter_cnt, 1, __ATOMIC_SEQ_CST);
 		/* Not FUTEX_PRIVATE: the collector wakes from its own mapping. */
 		sl_sys4(SYS_futex, &a->freed_seq, FUTEX_WAIT, seq, &step);

@@ -20,6 +20,7 @@
 
 #include "preload/core/clockless.h"
 #include "preload/core/seccomp.h"
+#include "preload/core/slots.h"
 #include "preload/core/stack.h"
 #include "preload/gpu/gpu_engine.h"
 #include "preload/wire/sys.h"
@@ -195,6 +196,7 @@ static void *timed_dlopen(const char *path, int flags)
 	sl_gpu_scan_soon();
 	rc = real(path, flags);
 	sl_stack_rescan(false);
+	sl_slots_scan();
 	if (traced) {
 		sl_stop(&call);
 		sl_leave_path(&call, SL_H_dlopen, SL_INT(rc), false, -1, 0, sl_probed_path(path));
@@ -247,6 +249,7 @@ JUMP_PLAN(sl_plan_dlopen, (const char *path, int flags, void *caller))
 	if (!dl_iterate_phdr(find_caller, &c) || c.has_path || (path && strchr(path, '$'))) {
 		sl_count_only(SL_H_dlopen, 0);
 		sl_gpu_scan_soon();
+		sl_slots_scan_soon();
 		sl_stack_rescan(true);
 		return real;
 	}

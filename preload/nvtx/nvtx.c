@@ -4,7 +4,7 @@
  *
  * NVTX reads the path of its injection library by getenv(NVTX_INJECTION64_PATH), opens it and calls
  * InitializeInjectionNvtx2() in it. The getenv() wrapper (wrap_env.c) returns the path of this library for that name.
- * dlopen() works although the library is linked with -z nodlopen, as it is loaded already. The variable's real value is
+ * dlopen() returns the library that is loaded already. The variable's real value is
  * the program's own injection library, which is loaded and called, too.
  */
 #include "preload/nvtx/nvtx.h"

@@ -210,6 +210,16 @@ bool sl_pystack_prepare(void)
 	return get_codes() != NULL;
 }
 
+#define LOAD(at)         __atomic_load_n(&(at), __ATOMIC_RELAXED)
+#define STORE(at, value) __atomic_store_n(&(at), value, __ATOMIC_RELAXED)
+
+void sl_pystack_forget(void)
+{
+	for (unsigned i = 0; i < EARLY_CNT; i++)
+		STORE(early[i].code, NULL);
+	sl_table_clear(SL_TABLE_CODES);
+}
+
 /*
  * The @i-th place for a hash: two neighbours in the small table, then PROBE_CNT in the large one. NULL: the large one cannot
  * be mapped.
@@ -240,9 +250,6 @@ enum match {
 	MATCH_OLD, /* a former code object at the same address */
 	MATCH_YES,
 };
-
-#define LOAD(at)         __atomic_load_n(&(at), __ATOMIC_RELAXED)
-#define STORE(at, value) __atomic_store_n(&(at), value, __ATOMIC_RELAXED)
 
 /* *@at_seq: the entry's @seq when it was read. */
 static enum match match(const struct code *e, const struct code *c, uint32_t *id, uint32_t *at_seq)

@@ -23,6 +23,8 @@ bool sl_pystack_has(void);
  */
 void sl_pystack_rescan(bool is_loading);
 void sl_pystack_forked(void);
+/* The session is over, and another may follow: code objects are new again. */
+void sl_pystack_forget(void);
 /* Maps the table of code objects. False: no memory, or a filter forbids it: a few hundred objects are known nevertheless. */
 bool sl_pystack_prepare(void);
 /* A note for the user about a Python whose stacks cannot be read, once per version; NULL: none. */

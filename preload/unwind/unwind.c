@@ -99,6 +99,12 @@ uint32_t sl_unwind_generation(void)
 	return __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
 }
 
+void sl_unwind_forget(void)
+{
+	unwind_modules_forget();
+	sl_unwind_invalidate();
+}
+
 bool sl_unwind_prepare(void)
 {
 	return get_rows() && unwind_modules_prepare();

@@ -40,6 +40,8 @@ bool sl_unwind_next_module(struct sl_module *m);
 void sl_unwind_invalidate(void);
 /* Incremented by sl_unwind_invalidate(): equal frames are equal stacks only in the same generation. */
 uint32_t sl_unwind_generation(void);
+/* The session is over, and another may follow: modules are new again. */
+void sl_unwind_forget(void);
 /* Maps the tables that unwinding needs. False: no memory, or a seccomp filter forbids it: then nothing is unwound. */
 bool sl_unwind_prepare(void);
 /* Once per process, before anything else (session_join.c). */

@@ -49,7 +49,8 @@ struct unwind_object {
 
 /* The object at @pc. False: none. */
 bool unwind_object(uint64_t pc, struct unwind_object *o);
-bool unwind_modules_prepare(void); /* maps the table of modules; false: not possible */
+bool unwind_modules_prepare(void);
+void unwind_modules_forget(void); /* maps the table of modules; false: not possible */
 /* Adds the object to the modules; true: it is new. */
 bool unwind_module_add(const struct unwind_object *o);
 void unwind_object_start(void);

@@ -296,6 +296,14 @@ bool unwind_module_add(const struct unwind_object *o)
 	return true;
 }
 
+void unwind_modules_forget(void)
+{
+	sl_table_clear(SL_TABLE_MODULES);
+	__atomic_store_n(&text_len, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&first_new, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&module_cnt, 0, __ATOMIC_RELAXED);
+}
+
 bool sl_unwind_next_module(struct sl_module *out)
 {
 	uint32_t cnt = __atomic_load_n(&module_cnt, __ATOMIC_RELAXED);

@@ -157,6 +157,11 @@ enum sl_hello_kind {
 	 * have its pid. Sent before it takes a slot.
 	 */
 	SL_HELLO_FORKED = 5,
+	/*
+	 * Of a process that libtrace.so was brought into while it ran: the collector keeps the connection open. When it closes, by
+	 * the end of the recording or the collector's, the process leaves the session (late.h).
+	 */
+	SL_HELLO_ATTENDS = 6,
 };
 
 struct sl_hello {

@@ -27,6 +27,19 @@ static void the_same_stack_is_emitted_once(void **state)
 	assert_int_equal(r.duration, 100);
 }
 
+static void another_session_gets_known_stacks_again(void **state)
+{
+	uint32_t one;
+
+	(void)state;
+	one = call_from(last_place);
+	assert_int_equal(call_from(last_place), one);
+	assert_int_equal(count(SL_META_STACK), 1);
+	sl_stack_forget();
+	assert_int_not_equal(call_from(last_place), 0);
+	assert_int_equal(count(SL_META_STACK), 2);
+}
+
 static void a_call_of_hours_has_its_number(void **state)
 {
 	const uint64_t *at = ring->chunk.data;
@@ -449,6 +462,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_same_stack_is_emitted_once),
+		TEST(another_session_gets_known_stacks_again),
 		TEST(a_call_of_hours_has_its_number),
 		TEST(frames_of_python_follow),
 		TEST(depth_is_bounded),

@@ -143,6 +143,13 @@ uint32_t sl_unwind_generation(void)
 	return generation;
 }
 
+void sl_unwind_forget(void)
+{
+	generation++;
+}
+
+void sl_pystack_forget(void) {}
+
 bool sl_unwind_has_room(void)
 {
 	return !no_room;
