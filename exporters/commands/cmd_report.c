@@ -122,6 +122,7 @@ static int write_page(const struct summary *sum, sqlite3 *db, char *target)
 		.kind = strcmp(target, "-") == 0 ? OUTPUT_CONSOLE : OUTPUT_FILE,
 		.target = target,
 		.overwrite = sum->overwrite,
+		.is_private = true,
 	};
 	struct page page = {
 		.db = db,

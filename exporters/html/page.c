@@ -31,7 +31,8 @@ static void put_head(const struct page *p, FILE *out)
 	fputs("</title>\n", out);
 	if (p->charts)
 		fprintf(out, "<style>%s</style>\n", page_asset("uplot.css"));
-	fprintf(out, "<style>%s</style>\n</head>\n", page_asset("page.css"));
+	fprintf(out, "<style>%s</style>\n<style>%s</style>\n</head>\n", page_asset("page.css"),
+		page_asset("reasons.css"));
 }
 
 static void put_contents(const struct page *p, FILE *out)

@@ -37,11 +37,16 @@ static void catch_signals(void)
 
 static int open_aside(struct output *o, char *why, size_t why_len)
 {
+	mode_t mask;
 	int fd;
 
 	catch_signals();
 	signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE a write shall fail, so that we tidy up */
+	/* From its first moment on: another user with the file open could read bytes that are written later. */
+	mask = umask(0);
+	umask(o->is_private ? 077 : mask);
 	fd = new_file_open(o->target, &o->temp);
+	umask(mask);
 	if (fd < 0) {
 		snprintf(why, why_len, "cannot write %s: %s", o->target, new_file_error(fd));
 		return -1;

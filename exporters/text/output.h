@@ -19,11 +19,12 @@ struct output {
 	enum output_kind kind;
 	const char *target; /* path or command */
 	bool overwrite;
+	bool is_private; /* a file is for its owner alone, as reports are */
 	FILE *f;
 	char *temp; /* path while it is written */
 };
 
-/* kind, target and overwrite are set. 0, or -1 after one sentence in @why. */
+/* kind, target, overwrite and is_private are set. 0, or -1 after one sentence in @why. */
 int output_open(struct output *o, char *why, size_t why_len);
 /* Ends the output: keeps the file if @keep, else removes it. The same returns. */
 int output_close(struct output *o, bool keep, char *why, size_t why_len);

@@ -34,6 +34,18 @@ constants() { # HEADER ENUM: the members of an enumeration in C as constants
 	constants index/lod.h view_rect_flag
 	constants answers/wire.h view_px
 } >"$npm/src/flags.ts"
+entries() { # KIND: those of colours.def as members of an object
+	sed -n "s/^$1(\\([a-zA-Z_]*\\), *\\([-0-9a-f]*\\))\$/\\1 $2\\2,/p" "$here/../../text/colours.def"
+}
+{
+	echo '/* reasons.ts - made by build.sh of colours.def: colours of reasons, and per cent towards white or, below 0, black. */'
+	echo 'export const COLOURS: Record<string, number> = {'
+	entries COLOUR ': 0x'
+	echo '};'
+	echo 'export const TONES: Record<string, number> = {'
+	entries TONE ': '
+	echo '};'
+} >"$npm/src/reasons.ts"
 cd "$npm"
 if [ "${2-}" = check ]; then
 	exec node_modules/.bin/tsc --noEmit -p .

@@ -37,7 +37,7 @@ assert abs(widths - 100) < 0.01, widths
 for bar, gpu in zip(pieces[1:], answer.get('gpu', [])):
     assert bar == [v for v in (gpu[k + '_ns'] for k in ('kernel', 'copy_only', 'launch_latency', 'launching', 'host', 'not_recorded')) if v], (bar, gpu)
 assert len(bars) == 1 + min(8, len(answer.get('gpu', []))), len(bars)
-lines = [' '.join(span['text'] for span in li['below'] if span['attrs']['class'] != 'place') for li in page.all('li')
+lines = [' '.join(span['text'] for span in li['below'] if span['attrs']['class'].split()[0] not in ('place', 'key')) for li in page.all('li')
          if any(span['attrs'].get('class') == 'share' for span in li['below'])]
 want = [' '.join(line.split()) for line in text.splitlines() if re.match(r' {5} *[\d.]+ %  +[\d.]+ (s|ms|us)  [A-Za-z]', line)]
 want = want[:next((i for i, line in enumerate(text.splitlines()) if line == 'Causes, without waits for a CPU'), len(want))] if want else want

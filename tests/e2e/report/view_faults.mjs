@@ -2,7 +2,8 @@
  * view_faults.mjs - faults that the page of `sightline view` had once, each by what a person sees of it. odd.sqlite is of
  * view_faults_make.py, train.sqlite of view_make.py.
  */
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
 import { equal, near, one, pixels, serve, settled, sql, test, truth, until } from './page.mjs';
 
 const BEGIN = 5e9; /* of the program in odd.sqlite */
@@ -451,6 +452,72 @@ export async function faultPages({ bin, folder, report, browser, server }) {
 			await p.context().close();
 		}
 		equal(found, [], 'violations');
+	});
+
+	await test('axe-core finds no fault in the page of report, in either theme, and its bars can be read without colours', async () => {
+		const axe = readFileSync(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+		const found = [];
+
+		for (const name of ['train', 'odd', 'hostile', 'empty'])
+			for (const colorScheme of ['light', 'dark']) {
+				const html = `${folder}/${name}.html`;
+
+				if (colorScheme === 'light')
+					execFileSync(bin, ['report', '-q', '-f', 'true', '-o', html, `${folder}/${name}.sqlite`]);
+				equal(statSync(html).mode & 0o777, 0o600, 'the page is for its owner alone');
+				const context = await browser.browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme });
+				const p = await context.newPage();
+
+				await p.goto(`file://${html}`);
+				await p.evaluate(axe);
+				found.push(...await p.evaluate(async (k) => (await axe.run()).violations.map((v) => `${k}: ${v.id}: ${v.nodes[0].html.slice(0, 200)}`), `${name} ${colorScheme}`));
+				/* Letters in bars are no text that axe looks at. */
+				found.push(...await p.evaluate((k) => {
+					const linear = (x) => x / 255 <= 0.04045 ? x / 255 / 12.92 : ((x / 255 + 0.055) / 1.055) ** 2.4;
+					const light = (css) => css.match(/[\d.]+/g).slice(0, 3).map(Number).map(linear).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+					const wrong = [];
+
+					for (const bar of document.querySelectorAll('.why-bar')) {
+						const pieces = [...bar.querySelectorAll('svg svg')];
+						const letters = pieces.map((s) => s.querySelector('title').textContent[0]);
+
+						if (new Set(letters).size !== letters.length)
+							wrong.push(`${k}: letters ${letters}`);
+						for (const s of pieces) {
+							const text = s.querySelector('text'), [a, b] = text ? [text, s.querySelector('rect')].map((e) => light(getComputedStyle(e).fill)) : [1, 0];
+
+							if ((Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5)
+								wrong.push(`${k}: ${s.outerHTML.slice(0, 200)}`);
+						}
+					}
+					for (const key of document.querySelectorAll('ul.why .key'))
+						if (!document.querySelector(`.why-bar .${[...key.classList].find((c) => c.startsWith('r-'))}`))
+							wrong.push(`${k}: no piece of ${key.textContent}`);
+					return wrong;
+				}, `${name} ${colorScheme}`));
+				if (name === 'train')
+					truth(await p.locator('.why-bar svg svg').count() > 4, 'pieces');
+				await context.close();
+			}
+		equal(found, [], 'violations');
+	});
+
+	await test('the page of report and the view have one colour for a reason', async () => {
+		const context = await browser.browser.newContext();
+		const p = await context.newPage();
+
+		await p.goto(`file://${folder}/train.html`);
+		const ofPage = await p.evaluate(() => [...document.querySelectorAll('ul.why li')].map((li) => [li.querySelector('.what').textContent, getComputedStyle(li.querySelector('.key')).backgroundColor]));
+		const ofView = await train.evaluate(() => [...document.querySelectorAll('.pins .finding')].map((f) => [f.textContent, getComputedStyle(f.querySelector('i')).backgroundColor]));
+		let same = 0;
+
+		await context.close();
+		for (const [what, colour] of ofPage)
+			for (const [text, swatch] of ofView.filter(([t]) => t.includes(what))) {
+				equal(swatch, colour, text);
+				same++;
+			}
+		truth(same >= 3, `${JSON.stringify(ofPage)} ${JSON.stringify(ofView)}`);
 	});
 
 	/* ---- keyboards ---- */

@@ -10,14 +10,11 @@ import { dur, percent } from "./format";
 import { rowById } from "./load";
 import { readLocks } from "./ownrows";
 import { readSteps } from "./steps";
+import { COLOURS, TONES } from "./reasons";
 import { stage } from "./stage";
 import { onView, showWithin, shown } from "./view";
 
-/* Colours of reasons, as in the page of sightline report; reasons of one kind differ in lightness. */
-const COLOURS: Record<string, number> = { CPU: 0x2f6fd0, FILE: 0xd06c0a, GPU: 0x0e8f7e, THREAD: 0x8455d0, EVENT: 0xc2347a, NO_CPU: 0x7d8792, UNKNOWN: 0xb9bec5 };
-const TONES: Record<string, number> = { kernel: 0.35, touch: 0.55, import: -0.3, gpu_call: -0.35, gpu_copy: 0.4, gpu_sync: -0.2, gpu_latency: 0.6, gpu_launch: 0.5, fsync: -0.3, page_in: 0.4, queue: 0.3, join: 0.45, child: -0.25, gil: -0.4, poll: 0.35, socket: -0.25 };
-
-/* Towards white, or towards black below 0. */
+/* Towards white, or towards black below 0, as in the page of sightline report. */
 function toned(rgb: number, by: number): number {
 	const part = (shift: number): number => {
 		const c = rgb >> shift & 255;
@@ -27,7 +24,7 @@ function toned(rgb: number, by: number): number {
 
 	return part(16) | part(8) | part(0);
 }
-export const colourOf = (c: { colour: string; reason: string }): number => toned(COLOURS[c.colour] ?? COLOURS.UNKNOWN, TONES[c.reason] ?? 0);
+export const colourOf = (c: { colour: string; reason: string }): number => toned(COLOURS[c.colour] ?? COLOURS.UNKNOWN, (TONES[c.reason.toLowerCase()] ?? 0) / 100);
 export const cssOf = (c: { colour: string; reason: string }): string => "#" + colourOf(c).toString(16).padStart(6, "0");
 
 /* ---- state ---- */
