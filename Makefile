@@ -305,7 +305,7 @@ $(B)/gen/embed.o $(B)/gen/schema_image.o: $(B)/gen/%.o: $(B)/gen/%.c
 
 # only some versions of clang print it.
 MULTIARCH = $(or $(shell $(CC) -print-multiarch 2>/dev/null),$(shell uname -m)-linux-gnu)
-$(B)/bpf/%.bpf.o: collector/kernel/bpf/%.bpf.c $(wildcard collector/kernel/bpf/*.h)
+$(B)/bpf/%.bpf.o: collector/kernel/bpf/%.bpf.c $(wildcard collector/kernel/bpf/*.h) $(B)/flags-else
 	$(call say,BPF,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -O2 -g $(SAME_BYTES) -target bpf -mcpu=v3 -D__TARGET_ARCH_$(subst aarch64,arm64,$(subst x86_64,x86,$(shell uname -m))) \

@@ -97,11 +97,12 @@ static bool is_cancel(const struct mcp *m, const char *line, size_t len, const c
 	if (len > MCP_LINE_MAX || !memmem(line, len, name, sizeof(name) - 1) ||
 	    memchr(line, 0, len))
 		return false;
-	if (sqlite3_prepare_v2(m->sqlite,
-			       "SELECT json_extract(?1, '$.method') = ?2 AND json_type(?1, '$.id') "
-			       "IS NULL AND json_quote(json_extract(?1, '$.params.requestId')) = "
-			       "?3 WHERE json_valid(?1)",
-			       -1, &stmt, NULL) == SQLITE_OK) {
+	if (sqlite3_prepare_v2(
+		    m->sqlite,
+		    "SELECT json_extract(?1, '$.method') = ?2 AND json_type(?1, '$.id') "
+		    "IS NULL AND json_quote(json_extract(?1, '$.params.requestId')) = "
+		    "json_quote(json_extract('[' || ?3 || ']', '$[0]')) WHERE json_valid(?1)",
+		    -1, &stmt, NULL) == SQLITE_OK) {
 		sqlite3_bind_text(stmt, 1, line, (int)len, SQLITE_STATIC);
 		sqlite3_bind_text(stmt, 2, name, -1, SQLITE_STATIC);
 		sqlite3_bind_text(stmt, 3, id, -1, SQLITE_STATIC);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/utf8.h"
 #include "exporters/mcp/mcp.h"
 
 #define MODERN "2026-07-28"
@@ -234,12 +235,23 @@ static char *column(sqlite3_stmt *stmt, int col)
 	return text ? strdup((const char *)text) : NULL;
 }
 
+/* SQLite takes bytes for UTF-8 that are none, and would give them back in an answer. */
+static bool is_utf8(const char *text, size_t len)
+{
+	for (size_t at = 0, n; at < len; at += n) {
+		n = utf8_len((const unsigned char *)text + at, len - at);
+		if (!n)
+			return false;
+	}
+	return true;
+}
+
 static bool is_json(struct mcp *m, const char *text, size_t len)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool is = false;
 
-	if (!memchr(text, 0, len) &&
+	if (!memchr(text, 0, len) && is_utf8(text, len) &&
 	    sqlite3_prepare_v2(m->sqlite, "SELECT json_valid(?1)", -1, &stmt, NULL) == SQLITE_OK &&
 	    sqlite3_bind_text(stmt, 1, text, (int)len, SQLITE_STATIC) == SQLITE_OK &&
 	    sqlite3_step(stmt) == SQLITE_ROW)
@@ -250,7 +262,7 @@ static bool is_json(struct mcp *m, const char *text, size_t len)
 
 static const char reading[] =
 	"SELECT json_type(?1), json_extract(?1, '$.jsonrpc'), json_type(?1, '$.id'),"
-	" json_quote(json_extract(?1, '$.id')), json_type(?1, '$.method'), json_extract(?1, "
+	" ?1 -> '$.id', json_type(?1, '$.method'), json_extract(?1, " /* the id with its escapes */
 	"'$.method'),"
 	" json_type(?1, '$.params'),"
 	" json_extract(?1, '$.params._meta.\"io.modelcontextprotocol/protocolVersion\"'),"

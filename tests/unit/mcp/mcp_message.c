@@ -268,6 +268,15 @@ static void a_command_that_fails_is_an_error_with_its_reason(void **state)
 	error = "";
 }
 
+static void an_answer_is_utf8_whatever_the_id_is(void **state)
+{
+	(void)state;
+	HAS(answer("{\"jsonrpc\":\"2.0\",\"id\":\"\x85\",\"method\":\"ping\"}"), "-32700");
+	HAS(answer("{\"jsonrpc\":\"2.0\",\"id\":\"\\ud800\",\"method\":\"ping\"}"), "\"\\ud800\"");
+	HAS(answer("{\"jsonrpc\":\"2.0\",\"id\":\"\xc3\xa4\",\"method\":\"ping\"}"), "\xc3\xa4");
+	HAS(answer("{\"jsonrpc\":\"2.0\",\"id\":2.5,\"method\":\"ping\"}"), "2.5");
+}
+
 /* ---- input ---- */
 
 /* What a pipe of these bytes gives: lines with < and > around, a long one by its length. */
@@ -428,6 +437,7 @@ int main(void)
 		cmocka_unit_test(an_answer_names_the_call_that_shows_more),
 		cmocka_unit_test(a_text_is_cut_at_a_line),
 		cmocka_unit_test(a_command_that_fails_is_an_error_with_its_reason),
+		cmocka_unit_test(an_answer_is_utf8_whatever_the_id_is),
 		cmocka_unit_test(lines_come_in_pieces),
 		cmocka_unit_test(a_long_line_is_left_out),
 		cmocka_unit_test(a_cancelled_call_gets_no_answer),
