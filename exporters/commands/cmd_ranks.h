@@ -7,6 +7,7 @@
 	COMMAND(ask, "answer a question over a dataset, by DuckDB or Spark")           \
 	COMMAND(sql, "print views and statement, for an engine of one's own")          \
 	COMMAND(clock, "compare the clocks of the nodes, by their collectives")        \
+	COMMAND(report, "a run as one page: ranks by step and by collective")          \
 	COMMAND(remove, "take a run out of a dataset")                                 \
 	COMMAND(fetch, "a span of chosen ranks out of their reports, on one axis")
 
