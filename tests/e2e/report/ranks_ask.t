@@ -83,8 +83,23 @@ is "$(first data lost -d hand --run run)" 22 'losses of a report with eight rank
 edit hand SL_FILES run "SELECT CAST(f.\"rank\" AS BIGINT) AS \"rank\", CAST(m AS BIGINT) AS minute, '/fast' AS mount, '/fast/one' AS path, 'read' AS op, CAST(1 AS BIGINT) AS n, CAST(1 AS BIGINT) AS bytes,
 	CAST(f.ns AS BIGINT) AS ns, CAST(f.ns AS BIGINT) AS maxNs FROM (VALUES (1, 1000000000, 10), (2, 2000000000, 1)) AS f(\"rank\", ns, minutes), range(10) AS r(m) WHERE m < f.minutes"
 is "$(first files slowestRank -d hand --run run)" 1 'files names the rank with most time, not the one with the longest minute'
+edit hand SL_COLLECTIVES base "SELECT * REPLACE (CASE WHEN seq % 2 = 0 THEN 'Broadcast' ELSE op END AS op, CASE WHEN seq % 2 = 0 AND \"rank\" = 3 THEN start + 1 ELSE \"end\" END AS \"end\") FROM t"
+is "$(ask straggler -f json -d hand --run base | "$PY" -c 'import json, sys; print(json.load(sys.stdin)[0]["share"] < 0.5)')" True 'a rank that is done early with a broadcast is not late'
 edit hand SL_COLLECTIVES run 'SELECT * FROM t WHERE NOT ("rank" = 5 AND seq = 7)'
 is "$(first mismatch lacks -d hand --run run) $(first mismatch seq -d hand --run run)" '5 7' 'mismatch names the rank that did not reach a collective'
+
+# ---- --fail-on ----
+fails() { # RUN CONDITION...
+	"$BIN" ranks ask straggler -f csv -d holes --run "$1" --fail-on "$2" >out 2>err
+	echo "$? $(wc -l <out) $(grep -c fail-on err)"
+}
+rows=$(ask straggler -f csv -d holes --run late1 | wc -l)
+is "$(fails late1 'share > 0.5')" "3 $rows 1" '--fail-on of a condition that holds: status 3 after the answer'
+is "$(fails late1 'share>=1.5')" "0 $rows 0" '--fail-on of a condition that does not hold: status 0'
+is "$(fails late1 'rank < 1e300')" "3 $rows 1" '--fail-on takes any column of the answer'
+for bad in 'share' 'share >' 'none > 1' 'share > 1; SELECT 1' 'share > x' 'share > nan' '"share" > 1'; do
+	is "$(fails late1 "$bad")" '2 0 1' "--fail-on '$bad': status 2, one line"
+done
 
 # ---- the same by plain SQLite ----
 make two before 16 40 none 1 2 >/dev/null
