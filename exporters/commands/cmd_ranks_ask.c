@@ -1,4 +1,5 @@
 /* cmd_ranks_ask.c - sightline ranks ask, sql: questions over a dataset, by an engine that is there. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,10 @@ static const char examples[] =
 	"definitions\n"
 	"of the views and the statement, for a cluster of one's own.\n"
 	"\n"
-	"Exit status: 0, 1 when something failed (also in the engine), 2 for wrong use.\n"
+	"Exit status: 0, 3 when a condition of --fail-on holds for a row, 1 when something failed "
+	"(also in the "
+	"engine), 2 for\n"
+	"wrong use.\n"
 	"\n"
 	"Examples:\n"
 	"  sightline ranks ask straggler -d /shared/dataset\n"
@@ -25,6 +29,7 @@ static const char examples[] =
 	"  sightline ranks ask changed -d dataset --run after --base before -f csv\n"
 	"  sightline ranks ask straggler -d s3a://bucket/dataset --run 4711 --engine print-spark "
 	">straggler.sql\n"
+	"  sightline ranks ask straggler -d dataset --top 1 --fail-on 'share > 0.3'\n"
 	"  sightline ranks ask --list\n";
 
 static const char sql_usage[] = "sightline ranks sql [QUESTION] -d DATASET [options]";
@@ -46,6 +51,7 @@ struct options {
 	struct ask ask;
 	const char *question;
 	bool list;
+	const char *fail_on;
 	struct chosen chosen;
 };
 
@@ -105,6 +111,117 @@ static void put_coverage(const struct options *o)
 	free(text);
 }
 
+/* ---- --fail-on ---- */
+
+/* "share > 0.5": a column of the question, and a number. The text goes into a statement: nothing else passes. */
+struct condition {
+	char column[64];
+	const char *op;
+	double limit;
+};
+
+static bool has_answer_column(const char *sql, const char *column)
+{
+	char text[256];
+
+	for (int i = 0; report_field(sql, "column", i, text, sizeof(text)); i++) {
+		text[strcspn(text, " =")] = 0;
+		if (strcmp(text, column) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool read_condition(const char *text, const char *sql, struct condition *c)
+{
+	static const char *const ops[] = {">=", "<=", ">", "<", "="};
+	size_t len;
+	char *end;
+
+	text += strspn(text, " ");
+	len = strcspn(text, " <>=");
+	if (!len || len >= sizeof(c->column))
+		return false;
+	snprintf(c->column, sizeof(c->column), "%.*s", (int)len, text);
+	text += len + strspn(text + len, " ");
+	c->op = NULL;
+	for (size_t i = 0; !c->op && i < sizeof(ops) / sizeof(ops[0]); i++)
+		if (strncmp(text, ops[i], strlen(ops[i])) == 0)
+			c->op = ops[i];
+	if (!c->op)
+		return false;
+	text += strlen(c->op);
+	c->limit = strtod(text, &end);
+	return end != text && !end[strspn(end, " ")] && isfinite(c->limit) &&
+	       has_answer_column(sql, c->column);
+}
+
+/* The question as one that counts its rows for which the condition holds. malloc'd, NULL: no memory. */
+static char *counting(const char *sql, const struct condition *c)
+{
+	const char *end = strrchr(sql, ';');
+	char *text;
+
+	while (strncmp(sql, "--", 2) == 0)
+		sql += strcspn(sql, "\n") + 1;
+	if (!end ||
+	    asprintf(&text,
+		     "SELECT count(*) AS n FROM (\n%.*s\n) AS answer WHERE \"%s\" %s %.17g;\n",
+		     (int)(end - sql), sql, c->column, c->op, c->limit) < 0)
+		return NULL;
+	return text;
+}
+
+/* Rows for which it holds; -1: the engine failed. */
+static long long count_rows(const struct options *o, const struct condition *c)
+{
+	char *sql = counting(o->ask.sql, c), *script = NULL, line[256];
+	struct ask a = o->ask;
+	long long rows = -1;
+	int from = -1;
+	pid_t pid = -1;
+	FILE *f;
+
+	a.sql = sql;
+	a.format = "csv";
+	if (sql)
+		script = ask_script(&a);
+	if (script)
+		pid = ask_start("ranks ask", &a, script, &from);
+	f = pid > 0 ? fdopen(from, "r") : NULL;
+	while (f && fgets(line, sizeof(line), f))
+		if (*line && strspn(line, "0123456789") == strcspn(line, "\r\n"))
+			rows = atoll(line);
+	if (f)
+		fclose(f);
+	else if (from >= 0)
+		close(from);
+	if (pid > 0 && ask_wait("ranks ask", pid) != 0)
+		rows = -1;
+	free(script);
+	free(sql);
+	return rows;
+}
+
+/* An exit status. */
+static int judge(const struct options *o)
+{
+	struct condition c;
+	long long rows;
+
+	if (!o->fail_on || !read_condition(o->fail_on, o->ask.sql, &c))
+		return 0;
+	rows = count_rows(o, &c);
+	if (rows < 0) {
+		sl_warn("ranks ask: --fail-on=%s: %s gave no number", o->fail_on, o->ask.engine);
+		return SL_EXIT_FAIL;
+	}
+	if (!rows)
+		return 0;
+	sl_warn("ranks ask: --fail-on=%s: it holds for %lld of the rows", o->fail_on, rows);
+	return SL_EXIT_FOUND;
+}
+
 static int answer(struct options *o)
 {
 	char title[128];
@@ -127,7 +244,7 @@ static int answer(struct options *o)
 	pid = ask_start("ranks ask", &o->ask, script, NULL);
 	status = pid > 0 && ask_wait("ranks ask", pid) == 0 ? 0 : SL_EXIT_FAIL;
 	free(script);
-	return status;
+	return status ? status : judge(o);
 }
 
 /* The question's text. 0, or an exit status after one line on stderr. */
@@ -181,6 +298,10 @@ int cmd_ranks_ask(int argc, char **argv)
 		{'f', "format", OPT_ENUM, "text,csv,json", "FORMAT",
 		 "of DuckDB's output (default: text)", &o.ask.format, NULL},
 		{0, "limit", OPT_INT, "1:1000000", "N", "the same as --top", &top, NULL},
+		{0, "fail-on", OPT_STRING, NULL, "CONDITION",
+		 "exit status 3 where a row of the answer has it: COLUMN > NUMBER (also <, >=,\n"
+		 "<=, =)",
+		 &o.fail_on, NULL},
 		{0, "list", OPT_FLAG, NULL, NULL, "shows the questions", &o.list, NULL},
 		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
 		{0},
@@ -206,6 +327,12 @@ int cmd_ranks_ask(int argc, char **argv)
 	o.question = argv[1];
 	o.ask.top = top;
 	status = find_question("ranks ask", &o);
+	if (status == 0 && o.fail_on &&
+	    !read_condition(o.fail_on, o.ask.sql, &(struct condition){0})) {
+		sl_warn("ranks ask: --fail-on: '%s' is no COLUMN > NUMBER with a column of %s",
+			o.fail_on, o.question);
+		status = SL_EXIT_USAGE;
+	}
 	if (status == 0 && engine && strncmp(engine, "print", 5) == 0) {
 		o.ask.engine = strcmp(engine, "print-spark") == 0 ? "spark" : "duckdb";
 		status = print("ranks ask", &o);
