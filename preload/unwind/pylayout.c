@@ -129,7 +129,7 @@ static bool read_shape(struct sl_pylayout *l, const uint64_t *words, const struc
 	const uint64_t *list = object + OBJECT_WORDS + s->type + TUPLE_WORDS;
 	const uint64_t *bytes = list + LIST_WORDS + s->set + DICT_WORDS + FLOAT_WORDS + LONG_WORDS;
 	const uint64_t *text = bytes + BYTES_WORDS;
-	/* The words of the lock are next to each other; in release candidates of 3.14 they lie elsewhere. */
+	/* Where the lock is, and inside of the interpreter its own one with its parts; release candidates of 3.14 have them elsewhere. */
 	const uint64_t *gil = s->interpreter == 13   ? interpreter + 8
 			      : s->interpreter == 16 ? interpreter + 9
 						     : NULL;
@@ -152,8 +152,8 @@ static bool read_shape(struct sl_pylayout *l, const uint64_t *words, const struc
 		.finalizing = (uint32_t)runtime[1],
 		.interpreters = (uint32_t)runtime[2],
 		.gil = gil ? (uint32_t)gil[0] : 0,
-		.gil_locked = gil ? (uint32_t)gil[3] : 0,
-		.gil_holder = gil ? (uint32_t)gil[4] : 0,
+		.gil_locked = gil ? (uint32_t)(gil[3] - gil[1]) : 0,
+		.gil_holder = gil ? (uint32_t)(gil[4] - gil[1]) : 0,
 		.next_interpreter = (uint32_t)interpreter[2],
 		.threads = (uint32_t)interpreter[3],
 		.next_thread = (uint32_t)thread[2],

@@ -332,6 +332,13 @@ static bool open_row(struct why_model *m, sqlite3_stmt *stmt)
 	return true;
 }
 
+static bool look_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	(void)stmt;
+	m->is_look = true;
+	return true;
+}
+
 /* ---- missing samples ---- */
 
 static bool taken_row(struct why_model *m, sqlite3_stmt *stmt)
@@ -441,7 +448,9 @@ int why_model_read(struct why_model *m, sqlite3 *db, const struct why_scope *sco
 			      "stackId, coalesce(pathId = (SELECT id FROM StringIds WHERE value = "
 			      "'[GIL]'), 0), state FROM SL_OPEN_WAITS ORDER BY timestamp",
 			      open_row, m);
-	m->is_look = db_read_has(db, "META_DATA_CAPTURE.name=SL_LOOK");
+	if (rc == SQLITE_OK)
+		rc = why_rows(db, "SELECT 1 FROM META_DATA_CAPTURE WHERE name = 'SL_LOOK'",
+			      look_row, m);
 	find_births(m);
 	return rc;
 }

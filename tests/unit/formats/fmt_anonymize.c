@@ -227,6 +227,8 @@ static void columns(void **state)
 		{"SL_PROCESS_TREE", "exe", ANON_PATH},
 		{"OTHER", "exe", ANON_TEXT},
 		{"SL_PROCESS_TREE", "commandLine", ANON_COMMAND},
+		{"SL_OPEN_WAITS", "state", ANON_KEEP},
+		{"SL_OPEN_WAITS", "peer", ANON_WHOLE},
 		{"OSRT_FILE_ACCESS_DESCRIPTORS", "filePath", ANON_PATH},
 		{"ANY", "filePath", ANON_PATH},
 		{"ANY", "filename", ANON_PATH},
