@@ -295,8 +295,9 @@ void notes_end(struct collector *c)
 {
 	function_table_write(c->report.db);
 	say_losses(c);
-	if (c->options->trace && !c->model.counts.traced_images && !c->arenas.lost.no_room &&
-	    !c->arenas.lost.refused)
+	/* One that was entered while it ran has answered; its image is recorded with its first call. */
+	if (c->options->trace && !c->root.is_attached && !c->model.counts.traced_images &&
+	    !c->arenas.lost.no_room && !c->arenas.lost.refused)
 		notes_say(c, SAY_WARNING,
 			  "the program could not be entered (%s): the report has its processes and "
 			  "context switches only",

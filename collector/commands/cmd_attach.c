@@ -3,7 +3,7 @@
  *
  * Nothing is done to the processes: no ptrace, no signal, no code inside. That leaves context switches, system calls
  * and CPU samples. A process that has libtrace.so inside belongs to a session, which can record everything: then that
- * is used.
+ * is used. With --inject the library is brought into the processes (inject.h), and leaves them in the end.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,9 +20,12 @@
 #include "collector/base/privilege.h"
 #include "collector/base/options.h"
 #include "collector/collect/event_sources.h"
+#include "collector/collect/intake.h"
 #include "collector/collect/notes.h"
 #include "collector/collect/pump.h"
+#include "collector/inject/inject.h"
 #include "collector/run/collect.h"
+#include "collector/run/launch.h"
 #include "collector/run/session_control.h"
 #include "collector/base/limits.h"
 #include "collector/options/output_name.h"
@@ -30,6 +33,7 @@
 #include "collector/options/profile_values.h"
 #include "collector/run/report_lines.h"
 #include "collector/session/proc_select.h"
+#include "collector/session/session.h"
 #include "collector/session/session_list.h"
 
 #define PIDS_MAX   256
@@ -43,16 +47,24 @@ static struct {
 	} has; /* given by the user */
 	int64_t frequency, python_frequency;
 	struct health_words health;
+	bool inject;
 	uint32_t pid[PIDS_MAX];
 	size_t cnt;
 } ask;
+
+/* Of --inject: the library, and the processes that have it now. */
+static struct {
+	char *library;
+	struct inject in[PIDS_MAX];
+	size_t cnt;
+} entered;
 
 static const struct opt opts[] = {
 	{.kind = OPT_ABOUT,
 	 .values = "sightline attach -p PID[,PID...] [options]",
 	 .help = "Records context switches, CPU samples and system calls of processes that run "
 		 "already, and of all\nthat they have started or will, until they end, --duration "
-		 "is over, or Ctrl-C. Nothing is done to them.\n"
+		 "is over, or Ctrl-C. Nothing is done to them\nwithout --inject.\n"
 		 "Example:\n"
 		 "  sightline attach -p $(pgrep -d, redis-server) -d 10 --syscall=process-tree\n"
 		 "  sightline stats -r syscall_sum report1.sqlite"},
@@ -68,6 +80,12 @@ static const struct opt opts[] = {
 	{'d', "duration", OPT_INT, "0:31536000", "SECONDS",
 	 "end after this time; 0: with the processes (default: 0)", &ask.o.program.duration_s,
 	 NULL},
+	{0, "inject", OPT_BOOL, NULL, NULL,
+	 "bring libtrace.so into the processes, which then have their calls\n"
+	 "of the C library recorded as under 'sightline profile', and leave\n"
+	 "them again at the end; one thread of each is stopped for some\n"
+	 "milliseconds (default: false)",
+	 &ask.inject, NULL},
 	{0, "cpuctxsw", OPT_ENUM, "process-tree,system-wide,none", "SCOPE",
 	 "context switches of process-tree, system-wide or none\n(default: process-tree)",
 	 &ask.cpuctxsw, &ask.has.cpuctxsw},
@@ -231,7 +249,9 @@ static int read_options(int argc, char **argv)
 	rc = health_options_read(&ask.o.cuda.health, &ask.health, false, true, "attach");
 	if (rc)
 		return rc == OPT_HELP_SHOWN ? 1 : -rc + 1;
-	if (ask.o.kernel.cpuctxsw == SCHED_MODE_NONE && !ask.o.kernel.syscalls &&
+	if (ask.inject)
+		ask.o.trace = SL_TRACE_OSRT;
+	if (!ask.inject && ask.o.kernel.cpuctxsw == SCHED_MODE_NONE && !ask.o.kernel.syscalls &&
 	    ask.o.kernel.sample == SCHED_MODE_NONE && ask.o.kernel.off_cpu_ns < 0) {
 		sl_warn("attach: nothing to record: neither context switches, nor system calls, "
 			"nor CPU samples (see 'sightline attach --help')");
@@ -342,6 +362,52 @@ static int record_in_session(struct session_info *s)
 	return session_info_ask(s) ? commands_run(stop, end) : 0;
 }
 
+/* ---- with libtrace.so inside ---- */
+
+/* Before anything is touched. 0, or an exit status after one line. */
+static int check_inject(void)
+{
+	char why[1024];
+
+	entered.library = launch_preload_or_say();
+	if (!entered.library)
+		return SL_EXIT_FAIL;
+	for (size_t i = 0; i < ask.cnt; i++)
+		if (inject_check((pid_t)ask.pid[i], entered.library, why, sizeof(why))) {
+			sl_warn("attach: %s", why);
+			return SL_EXIT_FAIL;
+		}
+	return 0;
+}
+
+/* While the gate is closed. 0, or -errno and a sentence; those that were entered before leave with the connection. */
+static int enter_all(const struct collector *c, char *why, size_t why_len)
+{
+	char variable[SESSION_VARIABLE_MAX];
+	int err = session_variable(c->session.dir, variable, sizeof(variable));
+
+	for (size_t i = 0; i < ask.cnt && !err; i++) {
+		err = inject_enter(&entered.in[i], (pid_t)ask.pid[i], entered.library, variable,
+				   why, why_len);
+		entered.cnt = i + 1;
+	}
+	return err;
+}
+
+/* After the last records have been read. */
+static void leave_all(struct collector *c)
+{
+	/* A connection that waits to be accepted closes with the socket. */
+	intake_let_attendants_go(c);
+	for (size_t i = 0; i < entered.cnt; i++)
+		if (!inject_wait_left(&entered.in[i], 2000))
+			sl_warn("attach: process %u has not answered within 2 s; it leaves the "
+				"session "
+				"when its thread 'sightline' runs",
+				ask.pid[i]);
+	entered.cnt = 0;
+}
+
 /* ---- recording ---- */
 
 /* One process with its threads. 0, -ESRCH: it has just ended, or may not be watched, or -errno. */
@@ -416,16 +482,19 @@ static int follow_all(struct collector *c, const char *report)
 				    .duration_ns = ask.o.program.duration_s * INT64_C(1000000000)};
 	size_t followed = 0;
 	int err = follow_children(c, &followed);
-	char why[512] = "";
+	char why[1024] = "";
 
-	if (err)
+	/* Without events of the kernel the library records. */
+	if (err && !(ask.inject && (err == -EACCES || err == -EPERM)))
 		return not_permitted(c, err);
 	if (!followed) {
 		sl_warn("attach: process %u has ended", ask.pid[0]);
 		return SL_EXIT_FAIL;
 	}
+	err = ask.inject ? enter_all(c, why, sizeof(why)) : 0;
 	/* Afterwards, so that all running threads are known at time 0. */
-	err = capture_begin(c, &begin, why, sizeof(why));
+	if (!err)
+		err = capture_begin(c, &begin, why, sizeof(why));
 	if (!err)
 		return 0;
 	sl_warn("attach: %s", why[0] ? why : strerror(-err));
@@ -434,16 +503,19 @@ static int follow_all(struct collector *c, const char *report)
 
 static int open_collection(struct collector *c, char *why, size_t why_len)
 {
-	struct collect_ask open = {.options = &ask.o, .root = ask.pid[0]};
+	struct collect_ask open = {.options = &ask.o,
+				   .root = ask.pid[0],
+				   .preload = entered.library,
+				   .first_gate = ask.inject ? inject_first_gate() : 0};
 	struct session_control_ask steer = {.options = &ask.o, .kind = "attach", .pid = getpid()};
 	int err = collect_open(c, &open, why, why_len);
 
 	if (err)
 		return err;
-	if (!c->recording.sched ||
-	    (ask.o.kernel.cpuctxsw == SCHED_MODE_NONE &&
-	     !(ask.o.kernel.syscalls && sched_has_calls(c->recording.sched)) &&
-	     !c->recording.sample)) {
+	if (!ask.inject && (!c->recording.sched ||
+			    (ask.o.kernel.cpuctxsw == SCHED_MODE_NONE &&
+			     !(ask.o.kernel.syscalls && sched_has_calls(c->recording.sched)) &&
+			     !c->recording.sample))) {
 		/* The reason was printed before. */
 		snprintf(why, why_len, "nothing can be recorded here (see 'sightline status -e')");
 		collect_abandon(c, false);
@@ -454,6 +526,25 @@ static int open_collection(struct collector *c, char *why, size_t why_len)
 	if (err)
 		collect_abandon(c, false);
 	return err;
+}
+
+static void say_attached(const struct collector *c)
+{
+	size_t cnt = c->model.counts.alive;
+	const char *plural = cnt == 1 ? "" : "es";
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < entered.cnt; i++)
+		if (entered.in[i].stopped_ns > ns)
+			ns = entered.in[i].stopped_ns;
+	if (entered.cnt)
+		sl_warn("attached to %zu process%s, of which a thread was stopped for %.1f ms; "
+			"Ctrl-C "
+			"ends the recording, not the program",
+			cnt, plural, (double)ns / 1e6);
+	else
+		sl_warn("attached to %zu process%s; Ctrl-C ends the recording, not the program",
+			cnt, plural);
 }
 
 static int record(void)
@@ -473,6 +564,7 @@ static int record(void)
 	c.root.is_attached = true;
 	err = follow_all(&c, report);
 	if (err) {
+		leave_all(&c);
 		collect_abandon(&c, false);
 		free(report);
 		return err;
@@ -481,10 +573,10 @@ static int record(void)
 	if (command)
 		notes_command(&c, 1, (char *[]){command, NULL});
 	free(command);
-	sl_warn("attached to %zu process%s; Ctrl-C ends the recording, not the program",
-		(size_t)c.model.counts.alive, c.model.counts.alive == 1 ? "" : "es");
+	say_attached(&c);
 	collect_run(&c);
 	err = collect_finish(&c);
+	leave_all(&c);
 	session_control_end(&c, err);
 	if (!err)
 		sl_warn("report: %s", report);
@@ -517,5 +609,9 @@ int cmd_attach(int argc, char **argv)
 		    !ask.off_cpu)
 			return record_in_session(&session);
 	}
-	return record();
+	rc = ask.inject ? check_inject() : 0;
+	if (!rc)
+		rc = record();
+	free(entered.library);
+	return rc;
 }

@@ -16,6 +16,8 @@ struct collect_ask {
 	const char *report;  /* NULL: nothing is recorded before a command names one */
 	const char *preload; /* libtrace.so */
 	uint32_t root;       /* pid of the first process, 0 not known yet */
+	uint32_t
+		first_gate; /* where running processes enter the session (inject.h); 0: they are started in it */
 	bool is_quiet;
 	bool is_late; /* the program need not wait for sources that may be opened late */
 };

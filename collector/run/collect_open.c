@@ -60,10 +60,10 @@ static struct sl_session settings(const struct collect_ask *ask, uint32_t mode,
 					     SL_CHUNK_BYTES),
 		.collector_pid = (uint32_t)getpid(),
 		.state = SL_SESSION_ON,
-		.gate = !capture_waits(&o->capture) || o->capture.flight_ns,
+		.gate = ask->first_gate + (!capture_waits(&o->capture) || o->capture.flight_ns),
 		.epoch = 1,
 		.root_pid = ask->root,
-		.root_waits = ask->root != 0,
+		.root_waits = ask->root != 0 && !ask->first_gate,
 	};
 
 	stack_options_tell(&o->stacks, ticks_per_ns, &s);
