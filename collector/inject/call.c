@@ -5,6 +5,7 @@
 #include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,29 +65,28 @@ static long trace(int request, pid_t tid, unsigned long address, const void *dat
 
 /* ---- waiting ---- */
 
-static void doze(void)
-{
-	const struct timespec step = {0, 50000};
-
-	nanosleep(&step, NULL);
-}
-
 /* The thread's next stop. 0: none before @until; -1: it has ended. */
 static int wait_stop(pid_t tid, int64_t until)
 {
-	int status;
+	/* A signal comes with each stop; should one be missing, the next look comes soon. */
+	const struct timespec step = {0, 1000000};
+	sigset_t child, before;
+	int status = 0;
 	pid_t got;
 
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &child, &before);
 	for (;;) {
 		got = waitpid(tid, &status, __WALL | WNOHANG);
-		if (got == tid)
-			return WIFSTOPPED(status) ? status : -1;
-		if (got < 0 && errno != EINTR)
-			return -1;
-		if (mono_ns() > until)
-			return 0;
-		doze();
+		if (got == tid || (got < 0 && errno != EINTR) || mono_ns() > until)
+			break;
+		sigtimedwait(&child, NULL, &step);
 	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (got == tid)
+		return WIFSTOPPED(status) ? status : -1;
+	return got < 0 && errno == ECHILD ? -1 : 0;
 }
 
 static bool is_interrupt(int status)

@@ -29,6 +29,7 @@ refused() { # TEXT PID NAME
 	check "attach --inject to $3 changes none of its mappings" diff maps.before maps.after
 }
 asleep() { grep -q "^State:.*$2" "/proc/$1/status"; }
+in_sleep() { grep -q '^230 ' "/proc/$1/syscall"; } # clock_nanosleep: the program has begun in full
 
 cat >waits.c <<'END'
 #include <unistd.h>
@@ -60,7 +61,7 @@ wait_for 20 test -e filtered
 refused 'seccomp' $! 'a program with a seccomp filter'
 kill $!
 sleep 60 &
-wait_for 20 asleep $! S
+wait_for 20 in_sleep $!
 kill -STOP $!
 wait_for 20 asleep $! T
 refused 'is stopped' $! 'a stopped program'
@@ -69,7 +70,7 @@ kill $!
 if command -v strace >/dev/null; then
 	strace -o /dev/null sleep 60 &
 	S=$!
-	traced() { child=$(pgrep -P $S) && grep -q '^TracerPid:.*[1-9]' "/proc/$child/status"; }
+	traced() { child=$(pgrep -P $S) && grep -q '^TracerPid:.*[1-9]' "/proc/$child/status" && in_sleep "$child"; }
 	if wait_for 20 traced; then
 		refused 'is traced by' "$child" 'a program under a debugger'
 		kill "$child"
@@ -80,7 +81,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	chmod 755 .
 	cp "$(command -v sleep)" setuid && chmod 4755 setuid
 	setpriv --reuid=65534 --regid=65534 --clear-groups ./setuid 60 &
-	wait_for 20 grep -q '^Name:.*setuid' /proc/$!/status
+	wait_for 20 in_sleep $!
 	refused 'other rights' $! 'a setuid program'
 	kill $!
 	sleep 60 &
