@@ -121,6 +121,49 @@ static void thread_that_is_waited_for_stands_alone(void **state)
 	has(text, "\nThread 102: ");
 }
 
+static void threads_of_two_processes_stand_apart(void **state)
+{
+	const char *text;
+
+	(void)state;
+	look();
+	process(CHILD, MAIN, 0, 20);
+	looked_at(OTHER, "S", "read", 0, 0, STACK(2));
+	looked_at(CHILD + 1, "S", "read", 0, 0, STACK(2));
+	text = answer(false);
+	assert_null(strstr(text, "Threads "));
+	has(text, "\nThread 101");
+	has(text, "\nThread 201");
+}
+
+/* A worker like others, for which a later one waits. */
+static void later_thread_that_is_waited_for_stands_alone(void **state)
+{
+	const char *text;
+
+	(void)state;
+	look();
+	looked_at(MAIN, "S", "futex", 0, THIRD, STACK(1));
+	looked_at(OTHER, "S", "read", 0, 0, STACK(2));
+	looked_at(THIRD, "S", "read", 0, 0, STACK(2));
+	text = answer(false);
+	assert_null(strstr(text, "Threads "));
+	stands_before(text, "\nThread 102: ", "\nThread 101: ");
+}
+
+static void threads_of_a_cycle_stand_apart(void **state)
+{
+	const char *text;
+
+	(void)state;
+	look();
+	looked_at(OTHER, "S", "futex", 7, OTHER, STACK(2));
+	looked_at(THIRD, "S", "futex", 7, OTHER, STACK(2));
+	text = answer(false);
+	assert_null(strstr(text, "Threads "));
+	stands_before(text, "\nThread 101: ", "\nThread 102: ");
+}
+
 static void lock_of_an_ended_thread_says_so(void **state)
 {
 	(void)state;
@@ -165,6 +208,9 @@ int main(void)
 		TEST(running_threads_stand_last_without_compiled_code),
 		TEST(threads_with_one_stack_are_one_paragraph),
 		TEST(thread_that_is_waited_for_stands_alone),
+		TEST(threads_of_two_processes_stand_apart),
+		TEST(later_thread_that_is_waited_for_stands_alone),
+		TEST(threads_of_a_cycle_stand_apart),
 		TEST(lock_of_an_ended_thread_says_so),
 		TEST(other_ends_and_the_gil_are_named),
 		TEST(json_has_each_thread_with_its_stack),

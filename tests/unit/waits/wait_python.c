@@ -1,6 +1,7 @@
 /* wait_python.c - the owner of an RLock, of objects made as Python makes them, at which a thread of this process waits. */
 #include "collector/waits/wait_python.h"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -40,6 +41,9 @@ static void *waits(void *arg)
 	return NULL;
 }
 
+/* Changes of the call, or of the object, once the thread waits. */
+static void (*change)(struct thread_call *c);
+
 /* The owner that is found while a thread waits at the object. */
 static uint32_t owner_of(const struct sl_pylayout *at, uint64_t *found)
 {
@@ -54,7 +58,10 @@ static uint32_t owner_of(const struct sl_pylayout *at, uint64_t *found)
 	while (!(c.tid = __atomic_load_n(&waiter, __ATOMIC_ACQUIRE)) || !thread_call_read(&c) ||
 	       c.number != SYS_futex || c.state != 'S')
 		usleep(1000);
+	if (change)
+		change(&c);
 	owner = wait_owner_of_rlock(&c, at, found);
+	change = NULL;
 	sem_post(&semaphore);
 	pthread_join(t, NULL);
 	return owner;
@@ -120,12 +127,45 @@ static void locks_of_other_layouts_are_not_looked_at(void **state)
 	assert_int_equal(owner_of(&at, &found), 0);
 }
 
+static void to_another_call(struct thread_call *c)
+{
+	c->number = SYS_read;
+}
+
+static void to_a_wake(struct thread_call *c)
+{
+	c->args[1] = FUTEX_WAKE;
+}
+
+static void to_another_semaphore(struct thread_call *c)
+{
+	static sem_t other;
+
+	(void)c;
+	object.semaphore = &other;
+}
+
+static void waits_for_something_else_have_no_such_owner(void **state)
+{
+	static void (*const changes[])(struct thread_call *) = {to_another_call, to_a_wake,
+								to_another_semaphore};
+	uint64_t found;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		begin(&rlock);
+		change = changes[i];
+		assert_int_equal(owner_of(&layout, &found), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(owner_is_a_thread_by_its_number),
 		cmocka_unit_test(plain_locks_have_no_owner),
 		cmocka_unit_test(lock_that_nobody_has_has_no_owner),
+		cmocka_unit_test(waits_for_something_else_have_no_such_owner),
 		cmocka_unit_test(locks_of_other_layouts_are_not_looked_at),
 	};
 
