@@ -5,6 +5,7 @@
 #include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -289,10 +290,22 @@ static bool has_signal(const struct call *c)
 	return ((own > 0 ? (uint64_t)own : 0) | (shared > 0 ? (uint64_t)shared : 0)) & ~c->mask;
 }
 
-/* A call that the kernel does not continue by itself is made again, whatever becomes of this process from here on. */
+/* Whether the same call, made again, ends when it would have: its time is no length, but a moment, or there is none. */
+static bool is_same_again(const struct user_regs_struct *r)
+{
+	if (r->orig_rax == SYS_poll)
+		return (int32_t)r->rdx < 0;
+	return r->orig_rax == SYS_futex && (r->rsi & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
+}
+
+/*
+ * A call that the kernel does not continue by itself is made again, whatever becomes of this process from here on. So is one that is
+ * the same then: the kernel would continue it under another number, restart_syscall(), which does not show for what it waits.
+ */
 static void repeat_call(struct call *c)
 {
-	bool repeats = was_interrupted(&c->saved) && (int64_t)c->saved.rax == -EINTR;
+	bool repeats = was_interrupted(&c->saved) &&
+		       ((int64_t)c->saved.rax == -EINTR || is_same_again(&c->saved));
 
 	if (!repeats || has_signal(c))
 		return;

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -95,8 +94,6 @@ static enum subject_kind kind_of(const char *path, const char *rights)
 		return SUBJECT_LIBC;
 	if (starts(name, "ld-linux") || starts(name, "ld-2."))
 		return SUBJECT_LOADER;
-	if (starts(name, "libtrace.so"))
-		return SUBJECT_SHIM;
 	if (strcmp(rights, "r--s") == 0 && strcmp(name, "control") == 0 &&
 	    strstr(path, "/sightline-"))
 		return SUBJECT_IN_SESSION;
@@ -108,7 +105,6 @@ static int read_mappings(struct subject *t)
 	char path[64], line[4608], rights[8];
 	unsigned long long from, to, offset, inode;
 	size_t room = 0;
-	unsigned major, minor;
 	FILE *f;
 	int at;
 
@@ -120,8 +116,8 @@ static int read_mappings(struct subject *t)
 		struct subject_mapping *m;
 
 		at = 0;
-		if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &from, &to, rights, &offset,
-			   &major, &minor, &inode, &at) != 7 ||
+		if (sscanf(line, "%llx-%llx %4s %llx %*x:%*x %llu %n", &from, &to, rights, &offset,
+			   &inode, &at) != 5 ||
 		    !at)
 			continue;
 		line[strcspn(line, "\n")] = 0;
@@ -133,7 +129,6 @@ static int read_mappings(struct subject *t)
 		*m = (struct subject_mapping){.from = from,
 					      .to = to,
 					      .offset = offset,
-					      .device = makedev(major, minor),
 					      .inode = inode,
 					      .kind = (uint8_t)kind_of(line + at, rights)};
 		memcpy(m->rights, rights, sizeof(m->rights));
@@ -389,7 +384,6 @@ int subject_look(struct subject *t, pid_t pid, const char *library, const char *
 		NO("process %d does not see the session's folder %s: set SIGHTLINE_SESSIONS to a "
 		   "folder that both see",
 		   (int)pid, folder);
-	t->has_shim = first_of(t, SUBJECT_SHIM) != NULL;
 	err = find_functions(t, why, why_len);
 	if (err)
 		return err;

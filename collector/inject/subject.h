@@ -24,9 +24,9 @@ enum subject_function {
 
 struct subject_mapping {
 	uint64_t from, to;
-	uint64_t offset, device, inode; /* of the file; inode 0: none */
-	char rights[5];                 /* as /proc/PID/maps has them: "r-xp" */
-	uint8_t kind;                   /* enum subject_kind */
+	uint64_t offset, inode; /* of the file; inode 0: none */
+	char rights[5];         /* as /proc/PID/maps has them: "r-xp" */
+	uint8_t kind;           /* enum subject_kind */
 };
 enum subject_kind {
 	SUBJECT_OTHER,
@@ -35,7 +35,6 @@ enum subject_kind {
 	SUBJECT_STACK, /* of the first thread */
 	SUBJECT_VDSO,
 	SUBJECT_MUSL,
-	SUBJECT_SHIM,       /* libtrace.so */
 	SUBJECT_IN_SESSION, /* a control page: it belongs to a session */
 };
 
@@ -45,7 +44,6 @@ struct subject {
 	size_t mapping_cnt;
 	uint64_t function[SUBJECT_FUNCTION_CNT];
 	uint64_t restorer; /* libc's return from a signal handler */
-	bool has_shim;     /* the library is there already, from an earlier time */
 	/* Where malloc() is defined by something else than libc: no code there may be interrupted; both 0: nowhere. */
 	uint64_t allocator_from, allocator_to;
 };

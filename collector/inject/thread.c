@@ -72,6 +72,7 @@ enum thread_rank thread_rank_of(pid_t pid, int64_t nr, const uint64_t args[6])
 	case SYS_wait4:
 	case SYS_waitid:
 	case SYS_rt_sigsuspend:
+	case SYS_restart_syscall: /* of one with a time, which no lock has */
 		return THREAD_CONTINUES;
 	case SYS_read:
 	case SYS_readv:
@@ -197,13 +198,11 @@ static bool is_in_handler(const struct subject *t, uint64_t sp, uint64_t end)
 }
 
 /* On the stack that the thread was started with, where a call finds room: not on a coroutine's or a handler's. */
-static bool has_stack(const struct subject *t, const struct thread_at *at,
-		      const struct subject_mapping *m)
+static bool has_stack(const struct thread_at *at, const struct subject_mapping *m)
 {
 	bool is_own = at->is_first ? m->kind == SUBJECT_STACK
 				   : at->fs_base >= m->from && at->fs_base < m->to;
 
-	(void)t;
 	return is_own && strncmp(m->rights, "rw", 2) == 0 && at->sp - m->from >= THREAD_STACK;
 }
 
@@ -213,7 +212,7 @@ bool thread_is_safe(const struct subject *t, const struct thread_at *at, const c
 				     *stack = subject_mapping_of(t, at->sp);
 
 	*why = "its threads have stacks of their own, or too little room on them";
-	if (!code || !stack || !has_stack(t, at, stack))
+	if (!code || !stack || !has_stack(at, stack))
 		return false;
 	*why = "its threads are in handlers of signals";
 	if (is_in_handler(t, at->sp, stack->to))

@@ -234,6 +234,7 @@ static void threads_in_locks_memory_and_files_are_left_alone(void **state)
 	assert_int_equal(thread_rank_of(self, SYS_poll, none), THREAD_CONTINUES);
 	assert_int_equal(thread_rank_of(self, SYS_epoll_wait, none), THREAD_REPEATS);
 	assert_int_equal(thread_rank_of(self, SYS_futex, condition), THREAD_CONTINUES);
+	assert_int_equal(thread_rank_of(self, SYS_restart_syscall, none), THREAD_CONTINUES);
 	assert_int_equal(thread_rank_of(self, SYS_futex, lock), THREAD_NEVER);
 	assert_int_equal(thread_rank_of(self, SYS_mmap, none), THREAD_NEVER);
 	assert_int_equal(thread_rank_of(self, SYS_openat, none), THREAD_NEVER);
@@ -293,6 +294,31 @@ static void a_thread_in_a_handler_is_left_alone(void **state)
 	waitpid(pid, NULL, 0);
 }
 
+/* A second visit finds the call that the first one has interrupted, under its own number or as the kernel continues it. */
+static void a_thread_is_taken_a_second_time_in_the_same_wait(void **state)
+{
+	(void)state;
+	for (unsigned how = 0; how < WAIT_CNT; how++) {
+		pid_t pid = start_child((enum wait)how);
+		const char *why = "";
+		struct subject t;
+		struct call c;
+		int64_t at;
+
+		look(&t, pid);
+		for (int i = 0; i < 2; i++) {
+			for (int k = 0; k < 20000 && !waits(pid); k++)
+				usleep(1000);
+			assert_int_equal(call_begin(&c, &t, pid, LONG_NS, &why), CALL_DONE);
+			assert_int_equal(call_run(&c, t.function[SUBJECT_MMAP], map_a_page, &at),
+					 CALL_DONE);
+			assert_int_equal(call_end(&c), CALL_DONE);
+		}
+		subject_free(&t);
+		end_child(pid);
+	}
+}
+
 static void functions_are_found_where_the_program_has_them(void **state)
 {
 	struct subject t;
@@ -327,6 +353,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #ifdef __x86_64__
 		cmocka_unit_test(a_call_changes_nothing_for_the_thread),
+		cmocka_unit_test(a_thread_is_taken_a_second_time_in_the_same_wait),
 		cmocka_unit_test(a_thread_whose_tracer_is_killed_puts_itself_back),
 		cmocka_unit_test(a_function_that_faults_is_called_off),
 		cmocka_unit_test(threads_in_locks_memory_and_files_are_left_alone),
