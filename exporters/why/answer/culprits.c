@@ -127,7 +127,7 @@ static bool find_imports(struct why *y)
 	return list != NULL;
 }
 
-/* Does the kernel work there in a call such as fsync? Who calls it less often wins that time too. */
+/* Does the kernel work there in a call such as fsync? Fewer such calls save that time too. */
 static bool is_in_sync(struct why *y, const struct why_leaf *l)
 {
 	return l->cause.reason == WHY_KERNEL && l->cause.name != WHY_NONE &&

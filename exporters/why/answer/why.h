@@ -45,7 +45,7 @@ struct why_culprit {
 	int64_t of_reason[WHY_REASON_CNT];
 	struct why_part part; /* the one with most time */
 	double sure;          /* as of parts */
-	int64_t itself; /* of ns: compiled code of the line itself computes, and calls nothing */
+	int64_t itself;  /* of ns: compiled code of the line itself computes, and calls nothing */
 	int64_t in_sync; /* of of_reason[WHY_KERNEL]: in calls that bring data to the disk */
 	bool is_of_processes; /* processes are made at this line, or waited for */
 	/* the longest stretch of the part, ns of the report's clock; equal: none is known */

@@ -93,7 +93,7 @@ check 'killed from outside: no call is missing' sh -c "[ $(ask 'SELECT count(*) 
 fly slow --trigger='osrt:nanosleep > 150ms' -- "$P" 2 2 20 slow
 is $? 0 'a slow call: the program runs'
 is "$(ask "SELECT count(*) FROM OSRT_API JOIN StringIds ON id = nameId WHERE value = 'nanosleep' AND end - start > 150e6 AND start >= 0")" 1 'a slow call: the report has all of it'
-# How long, the report's own call says: on a busy machine more than asked for.
+# The duration is that of the report's own call: on a busy machine it is longer than asked for.
 told() { # TRIGGER NAME SQL: "trigger TRIGGER: NAME took" the ms that the query gives, in the unit of the text
 	meta REASON | awk -v begin="trigger '$1': $2 took " -v ms="$(ask "$3")" '
 		index($0, begin) == 1 { split(substr($0, length(begin) + 1), word, "[ ,]"); off = word[1] * (word[2] == "s" ? 1000 : 1) - ms; found = 1 }
