@@ -97,6 +97,32 @@ export async function faultPages({ bin, folder, report, browser, server }) {
 		truth(bottom > height, `rows end at ${bottom} of ${height}`);
 	});
 
+	await test('the first screen has four of five events, and no time without them', async () => {
+		for (const name of ['train', 'odd', 'streams']) {
+			const alone = await serve(bin, ['--port', '18500', `${folder}/${name}.sqlite`]);
+			const p = await browser.open(alone.address, { width: 1440, height: 900 });
+
+			await until(p, () => __view.model.sources.value[0].state === 'ready', null, 'the index');
+			await settled(p);
+			const [visible, blank] = await p.evaluate(() => {
+				const m = __view.model, bottom = document.querySelector('.scroll').clientHeight, { t0, t1 } = __view.view.shown();
+				const counts = (r) => r.id > 0 && !r.counter && !['file', 'lock'].includes(r.kind);
+				const seen = m.placed.value.rows.filter((q) => q.y + q.height <= bottom && counts(q.row)).map((q) => q.row);
+				const times = seen.filter((r) => r.span && !['overhead', 'marks'].includes(r.kind)).map((r) => r.span);
+				let all = 0;
+
+				m.everyRow((r) => { all += counts(r) ? r.events : 0; });
+				return [seen.reduce((sum, r) => sum + r.events, 0) / all,
+					(Math.max(0, Math.min(...times.map(([a]) => a)) - t0) + Math.max(0, t1 - Math.max(...times.map(([, b]) => b)))) / (t1 - t0)];
+			});
+
+			truth(visible >= 0.8, `${name}: ${visible} of the events`);
+			truth(blank <= 0.05, `${name}: ${blank} of the width is blank`);
+			await p.context().close();
+			await alone.end();
+		}
+	});
+
 	await test('time begins with the program, on the clock of the report', async () => {
 		const [shown, zero] = await page.evaluate(() => [__view.view.shown(), __view.model.sources.value[0].zero]);
 

@@ -17,6 +17,9 @@ schema=$TOP/collector/schema.sql
 cp train.sqlite noted.sqlite && cp train.sqlite named.sqlite && sqlite3 named.sqlite "INSERT INTO TARGET_INFO_GPU(vmId, id, name) SELECT vmId, 1, 'NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition' FROM TARGET_INFO_GPU;
 	INSERT INTO TARGET_INFO_CUDA_DEVICE(gpuId, cudaId, pid, uuid, numMultiprocessors) VALUES (1, 1, 4711, '', 188);
 	UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 1 WHERE rowid % 2" || exit 1
+# Many streams with little on each.
+cp train.sqlite streams.sqlite && sqlite3 streams.sqlite "DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid > 80;
+	UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET streamId = 100 + rowid % 40" || exit 1
 timeout 900 node run/view_page.mjs "$BIN" "$W" "$browser"
 status=$?
 [ -z "${VIEW_PICTURES-}" ] || cp ./*.png "$VIEW_PICTURES"

@@ -99,6 +99,10 @@ const GLIMPSE = 4 * m.HEAD;
 
 export function openFirst(rows: Row[], reports: number): void {
 	const height = (row: Row): number => row.kids.reduce((sum, k) => sum + m.rowHeight(k), 0);
+	/* A part of one that stands above what is open already would push that out of sight. */
+	const opened: Row[] = [];
+	const topOf = (row: Row): Row => row.parent && row.level > rows[0].level ? topOf(row.parent) : row;
+	const isAbove = (row: Row): boolean => opened.some((o) => topOf(o).order > topOf(row).order);
 	let room = (innerHeight - AROUND) / reports - rows.reduce((sum, r) => sum + m.rowHeight(r), 0);
 	const queue: [Row, number][] = [];
 	const offer = (all: Row[]): void => all.forEach((row) => {
@@ -118,9 +122,10 @@ export function openFirst(rows: Row[], reports: number): void {
 		const [row, weight] = next;
 		const cost = height(row);
 
-		if (weight === 0 || (cost > room && (room < GLIMPSE || (row.kind === "thread" && !row.joined))))
+		if (weight === 0 || (cost > room && (room < GLIMPSE || isAbove(row) || (row.kind === "thread" && !row.joined))))
 			continue;
 		row.open = true;
+		opened.push(row);
 		room -= cost;
 		add(row.kids);
 	}
