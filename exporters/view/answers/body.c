@@ -65,21 +65,21 @@ static bool number(struct reader *r, int64_t *value)
 	return true;
 }
 
-static bool lanes(struct reader *r, struct view_span *s)
+static bool lanes(struct reader *r, uint32_t **list, uint32_t *list_cnt)
 {
-	size_t room = s->lane_cnt, cnt = s->lane_cnt;
+	size_t room = 0, cnt = 0;
 	int64_t lane;
 
-	if (!take(r, '['))
+	if (*list_cnt || !take(r, '['))
 		return false;
 	if (take(r, ']'))
 		return true;
 	do {
 		if (!number(r, &lane) || lane < 0 || lane > UINT32_MAX || cnt >= LANES_MAX ||
-		    !grow(&s->lanes, cnt, &room, sizeof(*s->lanes)))
+		    !grow(list, cnt, &room, sizeof(**list)))
 			return false;
-		s->lanes[cnt++] = (uint32_t)lane;
-		s->lane_cnt = (uint32_t)cnt;
+		(*list)[cnt++] = (uint32_t)lane;
+		*list_cnt = (uint32_t)cnt;
 	} while (take(r, ','));
 	return take(r, ']');
 }
@@ -96,9 +96,19 @@ static bool member(struct reader *r, struct view_span *s)
 	if (strcmp(key, "to") == 0)
 		return number(r, &s->to);
 	if (strcmp(key, "lanes") == 0)
-		return s->lane_cnt == 0 && lanes(r, s);
+		return lanes(r, &s->lanes, &s->lane_cnt);
 	if (strcmp(key, "table") == 0)
 		return text(r, s->table, sizeof(s->table));
+	if (strcmp(key, "by") == 0)
+		return text(r, s->by, sizeof(s->by));
+	if (strcmp(key, "other") == 0)
+		return number(r, &s->other.report);
+	if (strcmp(key, "other_from") == 0)
+		return number(r, &s->other.from);
+	if (strcmp(key, "other_to") == 0)
+		return number(r, &s->other.to);
+	if (strcmp(key, "other_lanes") == 0)
+		return lanes(r, &s->other.lanes, &s->other.lane_cnt);
 	return number(r, &value) || text(r, unused, sizeof(unused));
 }
 
@@ -109,8 +119,9 @@ bool view_body_span(const uint8_t *body, size_t len, struct view_span *s)
 	bool ok;
 
 	memset(s, 0, sizeof(*s));
-	s->from = INT64_MIN;
-	s->to = INT64_MAX;
+	s->from = s->other.from = INT64_MIN;
+	s->to = s->other.to = INT64_MAX;
+	s->other.report = -1;
 	if (!copy)
 		return false;
 	memcpy(copy, body, len);
@@ -133,6 +144,7 @@ bool view_body_span(const uint8_t *body, size_t len, struct view_span *s)
 void view_span_free(struct view_span *s)
 {
 	free(s->lanes);
-	s->lanes = NULL;
-	s->lane_cnt = 0;
+	free(s->other.lanes);
+	s->lanes = s->other.lanes = NULL;
+	s->lane_cnt = s->other.lane_cnt = 0;
 }

@@ -6,68 +6,15 @@
 #include "collector/base/grow.h"
 #include "collector/base/hash.h"
 #include "collector/base/slots.h"
-#include "exporters/view/answers/body.h"
-#include "exporters/view/answers/fold.h"
 #include "exporters/view/answers/flames.h"
+#include "exporters/view/answers/fold.h"
+#include "exporters/view/answers/select_internal.h"
 #include "exporters/view/index/totals.h"
 
-#define ROWS_MAX 2000
 #define KEPT_MAX (8u << 20) /* durations of all names together, for medians */
 
 uint64_t view_exact_most = KEPT_MAX;
 size_t view_sample_min = 4096;
-
-/* Events that the edges of the span cut: their lengths say nothing of whole events. */
-struct cut {
-	uint64_t cnt;
-	int64_t total, min, max;
-};
-
-/* A duration that stands for several. */
-struct weighed {
-	float dur, weight;
-};
-
-struct group {
-	enum view_kind kind;
-	uint32_t name, row; /* row 0: of any */
-	bool is_folded;
-	struct cut cut;
-	uint64_t cnt; /* whole events */
-	int64_t total, min, max;
-	unsigned __int128 squares;
-	int64_t *kept; /* durations; a sample of them where there are more */
-	size_t kept_cnt, kept_room;
-	uint64_t next; /* number of the next duration that is kept; 0: all are */
-	double chance;
-	uint64_t summed; /* of cnt: events of totals, which come after all others */
-	struct weighed *weighed;
-	size_t weighed_cnt, weighed_room;
-};
-
-struct select {
-	struct view_store *v;
-	int64_t from, to;
-	struct group *groups;
-	size_t cnt, room;
-	/* Group + 1 by name, by bucket: a kind, or a row of ranges on the GPU, for a range may have a part on each stream. */
-	struct bucket {
-		enum view_kind kind;
-		uint32_t row;
-		uint32_t *of_name;
-	} * buckets;
-	size_t bucket, bucket_cnt, bucket_room; /* bucket: of the lane */
-	uint32_t *
-		stem; /* by number of a name of a range, + 1: the first name that folds to the same */
-	struct slots stems;
-	uint32_t name_cnt;
-	uint64_t events;
-	size_t kept;
-	uint64_t random;
-	enum view_kind kind; /* of the lane */
-	bool by_totals;
-	bool failed;
-};
 
 static bool is_range(enum view_kind kind)
 {
@@ -133,7 +80,8 @@ static struct group *group_of(struct select *s, uint32_t name)
 				       .name = stem,
 				       .row = b->row,
 				       .is_folded = is_range(s->kind) && fold(s, stem, text, &len),
-				       .min = INT64_MAX};
+				       .min = INT64_MAX,
+				       .p = -1};
 		b->of_name[stem] = (uint32_t)++s->cnt;
 	}
 	b->of_name[name] = b->of_name[stem];
@@ -145,6 +93,8 @@ static bool choose_bucket(struct select *s, const struct view_row *row)
 {
 	uint32_t own = row->kind == VIEW_NVTX_GPU ? row->id : 0;
 
+	if (s->by_thread)
+		own = row->parent && row->kind != VIEW_NVTX_GPU ? row->parent : row->id;
 	s->kind = row->kind;
 	for (s->bucket = 0; s->bucket < s->bucket_cnt; s->bucket++)
 		if (s->buckets[s->bucket].kind == row->kind && s->buckets[s->bucket].row == own)
@@ -153,6 +103,11 @@ static bool choose_bucket(struct select *s, const struct view_row *row)
 		return false;
 	s->buckets[s->bucket_cnt++] = (struct bucket){.kind = row->kind, .row = own};
 	return true;
+}
+
+struct group *view_group_of(struct select *s, const struct view_row *row, uint32_t name)
+{
+	return choose_bucket(s, row) ? group_of(s, name) : NULL;
 }
 
 /* In (0, 1). */
@@ -342,94 +297,6 @@ static void add_lane(struct select *s, struct view_reader *r)
 	}
 }
 
-static void swap(int64_t *a, int64_t *b)
-{
-	int64_t was = *a;
-
-	*a = *b;
-	*b = was;
-}
-
-/* Returns the value at @want of the sorted list; afterwards no value before @want is larger, and none after it smaller. */
-static int64_t select_nth(int64_t *list, size_t cnt, size_t want)
-{
-	size_t low = 0, high = cnt - 1;
-
-	while (low < high) {
-		int64_t a = list[low], b = list[low + (high - low) / 2], c = list[high];
-		int64_t pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
-		size_t below = low, i = low, above = high + 1;
-
-		while (i < above) {
-			if (list[i] < pivot)
-				swap(&list[i++], &list[below++]);
-			else if (list[i] > pivot)
-				swap(&list[i], &list[--above]);
-			else
-				i++;
-		}
-		/* [below, above) are the pivot. */
-		if (want >= below && want < above)
-			break;
-		if (want < below)
-			high = below - 1;
-		else
-			low = above;
-	}
-	return list[want];
-}
-
-static uint32_t bits_of(float dur)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &dur, sizeof(bits));
-	return bits;
-}
-
-/* The duration with half of the weight on either side, by eight bits at a time, as the bits of durations ascend as they do. */
-static double weighed_median(const struct weighed *w, size_t cnt)
-{
-	uint32_t found = 0, mask = 0;
-	double half = 0;
-	float median;
-
-	for (size_t i = 0; i < cnt; i++)
-		half += (double)w[i].weight / 2;
-	for (int shift = 24; shift >= 0; shift -= 8) {
-		double sums[256] = {0};
-		uint32_t digit = 0;
-
-		for (size_t i = 0; i < cnt; i++)
-			if ((bits_of(w[i].dur) & mask) == found)
-				sums[bits_of(w[i].dur) >> shift & 255] += (double)w[i].weight;
-		for (; digit < 255 && sums[digit] <= half; digit++)
-			half -= sums[digit];
-		found |= digit << shift;
-		mask |= 255u << shift;
-	}
-	memcpy(&median, &found, sizeof(median));
-	return (double)median;
-}
-
-static double median_of(struct group *g)
-{
-	size_t n = g->kept_cnt;
-	int64_t upper, lower = INT64_MIN;
-
-	if (g->weighed_cnt > 0)
-		return weighed_median(g->weighed, g->weighed_cnt);
-	if (n == 0)
-		return 0;
-	upper = select_nth(g->kept, n, n / 2);
-	if (n % 2)
-		return (double)upper;
-	/* The largest value of the lower half. */
-	for (size_t i = 0; i < n / 2; i++)
-		lower = g->kept[i] > lower ? g->kept[i] : lower;
-	return (double)lower / 2 + (double)upper / 2;
-}
-
 static int64_t total_of(const struct group *g)
 {
 	int64_t total;
@@ -446,21 +313,9 @@ static int by_total(const void *a, const void *b)
 	return (x->cnt < y->cnt) - (x->cnt > y->cnt);
 }
 
-/* The deviation of the sample: n - 1. Whole numbers lose nothing where durations are long and alike. */
-static double deviation_of(const struct group *g)
+static void put_group(struct writer *b, const struct select *s, struct group *g)
 {
-	unsigned __int128 total = (uint64_t)g->total, mean = g->cnt ? total / g->cnt : 0;
-	/* sum((x - mean)^2) = sum(x^2) - mean * (2 total - n mean), for any mean. */
-	unsigned __int128 off = g->squares - mean * (2 * total - g->cnt * mean);
-	double rest = g->cnt ? (double)(total - mean * g->cnt) / (double)g->cnt : 0;
-
-	if (g->cnt < 2)
-		return 0;
-	return sqrt(((double)off - (double)g->cnt * rest * rest) / (double)(g->cnt - 1));
-}
-
-static void put_group(struct writer *b, struct view_store *v, struct group *g)
-{
+	struct view_store *v = s->v;
 	double cnt = (double)g->cnt;
 	bool is_whole = g->cnt > 0;
 	char text[VIEW_FOLD_MAX];
@@ -481,13 +336,17 @@ static void put_group(struct writer *b, struct view_store *v, struct group *g)
 	js_int(b, "count", (int64_t)(g->cnt + g->cut.cnt));
 	js_int(b, "cut", (int64_t)g->cut.cnt);
 	js_int(b, "total", total_of(g));
+	if (s->has_inner)
+		js_int(b, "self", total_of(g) > g->inner ? total_of(g) - g->inner : 0);
+	if (g->p >= 0)
+		json_real(b, "p", g->p);
 	/* Where no event is whole, the parts are all there is. */
 	json_real(b, "mean",
 		  is_whole ? (double)g->total / cnt : (double)g->cut.total / (double)g->cut.cnt);
-	json_real(b, "median", is_whole ? median_of(g) : (double)g->cut.max);
+	json_real(b, "median", is_whole ? view_median_of(g) : (double)g->cut.max);
 	js_int(b, "min", is_whole ? g->min : g->cut.min);
 	js_int(b, "max", is_whole ? g->max : g->cut.max);
-	json_real(b, "sd", deviation_of(g));
+	json_real(b, "sd", view_deviation_of(g));
 	json_bool(b, "exact_median", g->kept_cnt == g->cnt);
 	json_close(b, '}');
 }
@@ -607,21 +466,63 @@ static uint64_t about(struct select *s, const struct view_span *span)
 	return blocks * VIEW_BLOCK;
 }
 
+void view_select(struct select *s, struct view_store *v, const struct view_span *span)
+{
+	*s = (struct select){.v = v,
+			     .from = span->from,
+			     .to = span->to,
+			     .by_thread = strcmp(span->by, "thread") == 0,
+			     .random = 1};
+	pthread_rwlock_rdlock(&v->lock);
+	s->name_cnt = v->name_cnt;
+	pthread_rwlock_unlock(&v->lock);
+	s->by_totals = about(s, span) > view_exact_most;
+	look_at_all(s, span, NULL);
+	view_add_inner(s, span);
+	for (size_t i = 0; i < s->cnt; i++)
+		join(&s->groups[i]);
+	if (s->cnt > 0)
+		qsort(s->groups, s->cnt, sizeof(*s->groups), by_total);
+}
+
+void view_select_free(struct select *s)
+{
+	for (size_t i = 0; i < s->cnt; i++) {
+		free(s->groups[i].kept);
+		free(s->groups[i].weighed);
+	}
+	for (size_t i = 0; i < s->bucket_cnt; i++)
+		free(s->buckets[i].of_name);
+	free(s->buckets);
+	free(s->stem);
+	slots_free(&s->stems);
+	free(s->groups);
+}
+
+/* Tests the names against those of the report that the body names. */
+static void test(struct view_request *q, struct select *s, const struct view_span *span)
+{
+	const struct view_span there = {.from = span->other.from,
+					.to = span->other.to,
+					.lanes = span->other.lanes,
+					.lane_cnt = span->other.lane_cnt};
+	struct select other;
+
+	if (span->other.report < 0 || span->other.report >= q->server->report_cnt)
+		return;
+	view_select(&other, q->server->reports[span->other.report].store, &there);
+	view_test_names(s, &other);
+	view_select_free(&other);
+}
+
 static void names(struct view_request *q, struct view_reply *a, const struct view_span *span)
 {
-	struct select s = {.v = q->store, .from = span->from, .to = span->to, .random = 1};
+	struct select s;
 	struct writer *b = &a->body;
 	int64_t covered = 0;
 
-	pthread_rwlock_rdlock(&s.v->lock);
-	s.name_cnt = s.v->name_cnt;
-	pthread_rwlock_unlock(&s.v->lock);
-	s.by_totals = about(&s, span) > view_exact_most;
-	look_at_all(&s, span, NULL);
-	for (size_t i = 0; i < s.cnt; i++)
-		join(&s.groups[i]);
-	if (s.cnt > 0)
-		qsort(s.groups, s.cnt, sizeof(*s.groups), by_total);
+	view_select(&s, q->store, span);
+	test(q, &s, span);
 	for (size_t i = 0; i < s.cnt; i++)
 		if (__builtin_add_overflow(covered, total_of(&s.groups[i]), &covered))
 			covered = INT64_MAX;
@@ -631,25 +532,16 @@ static void names(struct view_request *q, struct view_reply *a, const struct vie
 	js_int(b, "events", (int64_t)s.events);
 	js_int(b, "covered", covered);
 	json_open(b, "rows", '[');
-	for (size_t i = 0; i < s.cnt && i < ROWS_MAX; i++)
-		put_group(b, s.v, &s.groups[i]);
+	for (size_t i = 0; i < s.cnt && i < VIEW_ROWS_MAX; i++)
+		put_group(b, &s, &s.groups[i]);
 	json_close(b, ']');
-	json_bool(b, "more", s.cnt > ROWS_MAX);
+	json_bool(b, "more", s.cnt > VIEW_ROWS_MAX);
 	json_open(b, "counters", '[');
 	look_at_all(&s, span, b);
 	json_close(b, ']');
 	json_close(b, '}');
 	b->failed |= s.failed;
-	for (size_t i = 0; i < s.cnt; i++) {
-		free(s.groups[i].kept);
-		free(s.groups[i].weighed);
-	}
-	for (size_t i = 0; i < s.bucket_cnt; i++)
-		free(s.buckets[i].of_name);
-	free(s.buckets);
-	free(s.stem);
-	slots_free(&s.stems);
-	free(s.groups);
+	view_select_free(&s);
 }
 
 void view_answer_select(struct view_request *q, struct view_reply *a)

@@ -36,11 +36,16 @@ bool view_reader_lane(struct view_reader *r, uint32_t lane)
 	return true;
 }
 
-void view_reader_end(struct view_reader *r)
+void view_reader_stop(struct view_reader *r)
 {
 	put_pages(r);
 	if (r->is_damaged)
 		__atomic_store_n(&r->v->is_damaged, true, __ATOMIC_RELAXED);
+}
+
+void view_reader_end(struct view_reader *r)
+{
+	view_reader_stop(r);
 	pthread_rwlock_unlock(&r->v->lock);
 }
 

@@ -19,6 +19,8 @@ struct view_reader {
 /* @lane: a number from outside. False: there is no such lane. */
 bool view_reader_begin(struct view_reader *r, struct view_store *v, uint32_t lane);
 void view_reader_end(struct view_reader *r);
+/* Of one of several readers below one lock: all but the lock. */
+void view_reader_stop(struct view_reader *r);
 /* Goes on with another lane. */
 bool view_reader_lane(struct view_reader *r, uint32_t lane);
 

@@ -179,6 +179,62 @@ with Server(sys.argv[1], "train.sqlite") as s:
 END
 check 'ranges on the GPU are as long as their work, and have the row of the range' "$PY" ranges.py "$BIN" "$E2E/report"
 
+# ---- tables: self time, by thread, against another report ----
+"$PY" "$E2E/report/view_make.py" "$TOP/collector/schema.sql" slower.sqlite 4 40 || exit 1
+cat >self.py <<'END'
+import json, sqlite3, sys
+sys.path.insert(0, sys.argv[2])
+from view_client import Server
+with Server(sys.argv[1], "train.sqlite", "slower.sqlite") as s:
+    report, _ = s.ready(), s.ready(1)
+    rows = {r["id"]: r for r in report["rows"]}
+    t0 = int(report["t0"])
+    db = sqlite3.connect("file:train.sqlite?mode=ro", uri=True)
+    ranges = db.execute("SELECT text, start, end, globalTid & 0xffffff FROM NVTX_EVENTS WHERE eventType = 59 ORDER BY start, end DESC").fetchall()
+    assert len(ranges) > 20
+    def self_times(a, b):
+        """By thread and name: the time in the span without that of the ranges directly within."""
+        found, open_ = {}, {}
+        for text, start, end, tid in ranges:
+            stack = open_.setdefault(tid, [])
+            while stack and stack[-1][2] <= start:
+                stack.pop()
+            ns = max(0, min(end, b) - max(start, a))
+            if start < b and (end > a or start >= a):
+                found[tid, text] = found.get((tid, text), 0) + ns
+            if stack:
+                found[tid, stack[-1][0]] = found.get((tid, stack[-1][0]), 0) - ns
+            stack.append((text, start, end))
+        return {k: v for k, v in found.items() if v}
+    first, last = report["span"]
+    for a, b in ((first, last), ((first + last) // 2, last - 1000), (first + 12345678, first + 98765432)):
+        want = self_times(a + t0, b + t0)
+        got = s.get("/v1/select", json.dumps({"from": a, "to": b, "lanes": [], "by": "thread"}))["rows"]
+        assert {(rows[r["row"]]["tid"], r["name"]): r["self"] for r in got if r["kind"] == "nvtx" and r["self"]} == want, (a, b, got, want)
+        whole = s.get("/v1/select", json.dumps({"from": a, "to": b, "lanes": []}))["rows"]
+        for key in "count", "total", "self":
+            sums = {}
+            for r in got:
+                sums[r["kind"], r["name"]] = sums.get((r["kind"], r["name"]), 0) + r[key]
+            alone = {}
+            for r in whole:
+                alone[r["kind"], r["name"]] = alone.get((r["kind"], r["name"]), 0) + r[key]
+            assert sums == alone, key
+    # Steps of the second report all take longer: of the 70 ways to choose four of eight, two are as far apart.
+    def p_of(**body):
+        return {(r["kind"], r["name"]): r.get("p") for r in s.get("/v1/select", json.dumps({"from": first, "to": last, "lanes": [], **body}))["rows"]}
+    p = p_of(other=1)
+    assert abs(p["nvtx", "step"] - 2 / 70) < 1e-12, p
+    alike = p_of(other=0, other_from=first, other_to=last)
+    assert set(alike.values()) == {None, 1}, alike
+    assert set(p_of().values()) == set(p_of(other=2).values()) == set(p_of(other=-5).values()) == {None}
+    # In a span of the other report that has no four steps nothing is known.
+    assert p_of(other=1, other_from=first, other_to=(first + last) // 3)["nvtx", "step"] is None
+    lanes = [lane for r in report["rows"] if r["kind"] == "cuda" for lane in r["lanes"]]
+    assert p_of(other=1, other_lanes=lanes)["nvtx", "step"] is None
+END
+check 'tables have self times, lines of each thread, and the test of compare' "$PY" self.py "$BIN" "$E2E/report"
+
 # ---- causes, events, steps, notes ----
 cat >causes.py <<'END'
 import json, os, sqlite3, subprocess, sys, urllib.parse

@@ -287,8 +287,8 @@ export async function faultPages({ bin, folder, report, browser, server }) {
 		await span(page, BEGIN + 550e6, BEGIN + 850e6);
 		const line = (await table(page)).find((r) => r[1] === 'step');
 
-		equal(line.slice(3, 6), ['4 (2 cut)', '270.0 ms', '90.00 ms'], line.join('|'));
-		equal(line[9], '0 ns', 'the deviation');
+		equal([line[3], line[4], line[6]], ['4 (2 cut)', '270.0 ms', '90.00 ms'], line.join('|'));
+		equal(line[10], '0 ns', 'the deviation');
 	});
 
 	await test('names that differ in numbers are one line, and its events are found', async () => {
@@ -311,9 +311,9 @@ export async function faultPages({ bin, folder, report, browser, server }) {
 		await settled(page);
 		const first = (await table(page))[0];
 
-		truth(first[2] !== 'states of threads' && parseFloat(first[10]) <= 100, first.join('|'));
+		truth(first[2] !== 'states of threads' && parseFloat(first[11]) <= 100, first.join('|'));
 		await page.locator('.kinds').getByText('libc', { exact: true }).click();
-		const shares = (await table(page)).filter((r) => r.length === 11).map((r) => [r[2], parseFloat(r[10])]);
+		const shares = (await table(page)).filter((r) => r.length === 12).map((r) => [r[2], parseFloat(r[11])]);
 
 		equal([...new Set(shares.map(([kind]) => kind))], ['libc'], 'kinds');
 		near(shares.reduce((sum, [, s]) => sum + s, 0), 100, 0.5, 'shares');
@@ -329,6 +329,23 @@ export async function faultPages({ bin, folder, report, browser, server }) {
 
 		equal(steps.map((r) => r[3]), ['20', '20'], steps.map((r) => r.join('|')).join('\n'));
 		truth(new Set(steps.map((r) => r[2])).size === 2, steps.map((r) => r[2]).join());
+	});
+
+	await test('a table has self times, and lines of each thread', async () => {
+		const lines = await table(train);
+		const step = lines.find((r) => r[1] === 'step' && r[2] === 'NVTX');
+		const read = (r) => [r[1], r[2], r[3]].join('|');
+
+		truth(step && parseFloat(step[5]) > 0 && step[5] !== step[4], `self of step: ${step?.join('|')}`);
+		await train.getByText('By thread', { exact: true }).click();
+		await settled(train);
+		const apart = (await table(train)).filter((r) => r[1] === 'read' && /libc/.test(r[2]));
+
+		truth(apart.length > 1 && apart.every((r) => /\((?:pid|tid) \d+\)/.test(r[2])), apart.map(read).join('\n'));
+		equal(apart.reduce((sum, r) => sum + parseInt(r[3], 10), 0), parseInt(lines.find((r) => r[1] === 'read' && /libc/.test(r[2]))[3], 10), 'calls');
+		await train.getByText('By thread', { exact: true }).click();
+		await settled(train);
+		equal((await table(train)).filter((r) => r[1] === 'read' && /libc/.test(r[2])).length, 1, 'one line again');
 	});
 
 	/* ---- search, notes ---- */

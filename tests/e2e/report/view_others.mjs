@@ -143,6 +143,16 @@ export async function otherPages({ bin, folder, report, browser, server, selecte
 			truth(await both.evaluate(() => __view.model.sources.value[1].offset < 0), 'the slower one moves to the left');
 		await settled(both);
 		await both.screenshot({ path: `${folder}/two.png` });
+		/* All steps of the second take longer, while forward takes as long on the host. */
+		await both.evaluate(() => { __view.view.showAll(); document.querySelector('.scroll').focus(); });
+		await both.keyboard.press('e');
+		await settled(both);
+		const change = await both.evaluate(() => Object.fromEntries([...document.querySelectorAll('.tables table.names tbody tr')].map((r) => [...r.children]).filter((c) => c.length === 11)
+			.map((c) => [`${c[2].textContent} ${c[1].textContent}`, [c[10].textContent, c[10].className.includes('sure'), c[10].title]])));
+		const step = change['NVTX step'], forward = change['NVTX forward'];
+
+		truth(/^\+\d/.test(step?.[0]) && step[1] && /^p < 0\.001: more than chance/.test(step[2]), `steps: ${JSON.stringify(change)}`);
+		truth(forward && !forward[1] && /^~/.test(forward[0]), `forward: ${JSON.stringify(forward)}`);
 	}));
 
 	/* Ended below: it outlives the longest wait of the test. */

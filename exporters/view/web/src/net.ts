@@ -146,6 +146,8 @@ export interface FlowJson { arrows: { kind: string; from: EndJson; to: EndJson }
 export interface NameRow {
 	name: string; name_id: number; folded: boolean; row?: number; kind: string; count: number; cut: number; total: number; mean: number; median: number; min: number; max: number; sd: number;
 	exact_median?: boolean;
+	self?: number; /* without what is nested in the same row */
+	p?: number; /* of being the same as in the other report, by the test of compare */
 }
 export interface SelectJson {
 	from: number; to: number; events: number; covered: number; rows: NameRow[]; more?: boolean;
