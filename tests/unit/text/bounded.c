@@ -131,6 +131,32 @@ static void an_answer_that_abstains_has_one_shape(void **state)
 	free(text);
 }
 
+static void json_of_a_table_is_bounded_on_stdout(void **state)
+{
+	struct bounds b = {0};
+	bool array;
+
+	(void)state;
+	assert_true(bounds_of_table(&b, true, 1, &array));
+	assert_true(array && b.limit == 0 && b.max_bytes == BOUNDED_BYTES);
+	b = (struct bounds){0};
+	assert_true(bounds_of_table(&b, true, 4, &array));
+	assert_true(array && b.max_bytes == BOUNDED_BYTES / 4);
+	b = (struct bounds){0};
+	assert_true(
+		bounds_of_table(&b, true, 1000, &array)); /* there is room for an object at least */
+	assert_int_equal(b.max_bytes, 1024);
+	b = (struct bounds){0};
+	assert_false(bounds_of_table(&b, false, 1, &array)); /* a file has all of it */
+	assert_false(array);
+	b = (struct bounds){.has_limit = true, .has_max_bytes = true};
+	assert_false(bounds_of_table(&b, true, 1, &array)); /* --limit=0 --max-bytes=0 */
+	assert_false(array);
+	b = (struct bounds){.has_limit = true, .limit = 5};
+	assert_true(bounds_of_table(&b, false, 1, &array));
+	assert_true(!array && b.limit == 5 && b.max_bytes == BOUNDED_BYTES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +166,7 @@ int main(void)
 		cmocka_unit_test(a_text_that_is_too_long_is_cut_at_a_character),
 		cmocka_unit_test(defaults_stand_in_for_what_was_not_asked_for),
 		cmocka_unit_test(an_answer_that_abstains_has_one_shape),
+		cmocka_unit_test(json_of_a_table_is_bounded_on_stdout),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
