@@ -3,7 +3,8 @@
  * up this process, and neither the session nor the program.
  *
  * Requests are passed on to the session as the user's own commands would be (command.h). The first session of the folder, by
- * the names of their files, compares the steps of all ranks; where its file has stayed the same for LEADER_S, the next one.
+ * the names of their files, compares the steps of all ranks; where its file has stayed the same for LEADER_S, the next one. Files of
+ * sessions that were killed stay in the folder.
  */
 #include "collector/job/job.h"
 
@@ -18,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/grow.h"
 #include "collector/base/message.h"
 #include "collector/base/now.h"
 #include "collector/session/command.h"
@@ -25,12 +27,22 @@
 #define LOOK_MS    1000
 #define BEAT_LOOKS 5 /* while a request is being done the file is new after so many */
 #define LEADER_S   30
-#define LINGER_S   3 /* an answer can be read for so long after the session */
-#define INPUT      4096
+#define DOUBT_S \
+	3 /* of a file that has stayed the same for so long the next one is looked at, too */
+#define SEEN_MAX 4096
+#define LINGER_S 3 /* an answer can be read for so long after the session */
+#define INPUT    4096
 
 struct running {
 	char id[JOB_ID];
 	int sock; /* -1: none */
+};
+
+/* The file of a session before the own one. */
+struct seen {
+	char name[300];
+	struct stat st;
+	int64_t since; /* it has been like that */
 };
 
 struct watch {
@@ -47,9 +59,8 @@ struct watch {
 	unsigned looks;
 	struct {
 		struct job_late late;
-		char name[300]; /* of the first session's file */
-		struct stat st;
-		int64_t since; /* it has been like that */
+		struct seen *seen;
+		size_t cnt, room;
 	} leader;
 };
 
@@ -203,25 +214,52 @@ static bool on_input(struct watch *w)
 
 /* ---- the first session compares the ranks ---- */
 
+static struct seen *seen_find(struct watch *w, const char *name)
+{
+	for (size_t i = 0; i < w->leader.cnt; i++)
+		if (strcmp(w->leader.seen[i].name, name) == 0)
+			return &w->leader.seen[i];
+	/* Names that come and go without end are no job's. */
+	if (w->leader.cnt == SEEN_MAX)
+		w->leader.cnt = 0;
+	if (!grow(&w->leader.seen, w->leader.cnt, &w->leader.room, sizeof(*w->leader.seen)))
+		return NULL;
+	w->leader.seen[w->leader.cnt] = (struct seen){.since = mono_ns()};
+	snprintf(w->leader.seen[w->leader.cnt].name, sizeof(w->leader.seen[0].name), "%s", name);
+	return &w->leader.seen[w->leader.cnt++];
+}
+
+/* For how long the file has been the same. */
+static int64_t same_for(struct seen *s, const struct stat *st)
+{
+	if (st->st_ino != s->st.st_ino || st->st_mtim.tv_sec != s->st.st_mtim.tv_sec ||
+	    st->st_mtim.tv_nsec != s->st.st_mtim.tv_nsec) {
+		s->st = *st;
+		s->since = mono_ns();
+	}
+	return mono_ns() - s->since;
+}
+
 /* Is this the first session whose file changes? */
 static bool leads(struct watch *w, char **names, size_t cnt)
 {
+	bool leads = true;
+
 	for (size_t i = 0; i < cnt && strcmp(names[i], w->name) < 0; i++) {
+		struct seen *s;
 		struct stat st;
+		int64_t same;
 
 		if (fstatat(w->folder.at, names[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		if (strcmp(w->leader.name, names[i]) != 0 || st.st_ino != w->leader.st.st_ino ||
-		    st.st_mtim.tv_sec != w->leader.st.st_mtim.tv_sec ||
-		    st.st_mtim.tv_nsec != w->leader.st.st_mtim.tv_nsec) {
-			snprintf(w->leader.name, sizeof(w->leader.name), "%s", names[i]);
-			w->leader.st = st;
-			w->leader.since = mono_ns();
-		}
-		if (mono_ns() - w->leader.since < LEADER_S * 1000000000ll)
+		s = seen_find(w, names[i]);
+		same = s ? same_for(s, &st) : 0;
+		leads = leads && same >= LEADER_S * 1000000000ll;
+		/* It is alive, or all are as far as is known: those behind it need no look. */
+		if (same < DOUBT_S * 1000000000ll)
 			return false;
 	}
-	return true;
+	return leads;
 }
 
 static struct job_session *read_session(const struct watch *w, const char *name)
@@ -375,5 +413,6 @@ int job_watch(const struct job_watch_ask *ask)
 		next = mono_ns() + LOOK_MS * 1000000ll;
 	}
 	end(&w);
+	free(w.leader.seen);
 	return 0;
 }
