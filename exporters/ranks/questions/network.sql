@@ -1,6 +1,7 @@
 -- title: Is the network slow?
 -- about: The shortest kernel of a collective has not waited for a rank: its bytes per time, by communicator, operation and size; first what
 -- about: loses most time against the fastest communicator with the same operation and size.
+-- about: Where the rank that came last is missing, the shortest kernel has waited for it: rates are then at least so high.
 -- column: commHash = communicator
 -- column: op = operation
 -- column: bytes = size
