@@ -248,7 +248,8 @@ $(B)/libsightline.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # What runs once per command, and waits for SQL, files or people: small rather than fast.
-COLD := $(addprefix collector/,commands job options) $(addprefix exporters/,analyze commands compare html info mcp ncu ranks top)
+COLD := $(addprefix collector/,commands inject job options waits) $(addprefix exporters/,analyze commands compare dump html info mcp ncu \
+	ranks ranks/page top view/server)
 ifneq ($(filter -O2,$(CFLAGS)),)
 $(filter $(foreach folder,$(COLD),$(B)/$(folder)/%.o),$(LIB_OBJ)): SMALL := -Os
 endif

@@ -90,8 +90,13 @@ for file in "$PAIRS"/*rep; do
 	check "each row of nsys's database is in that of $name, in its order, and no other" "$PY" "$TOP/tests/e2e/report/nsysrep_pairs.py" \
 		"$BIN" "pair.$name/r.${file##*.}" "pair.$name/theirs/r.sqlite"
 	for format in csv column json; do
-		(cd "pair.$name" && "$BIN" stats -q -f "$format" r.*rep) >ours 2>err
-		(cd "pair.$name/theirs" && "$BIN" stats -q -f "$format" r.sqlite) >theirs 2>err
+		# All rows: an answer cut to its limit names the file in the command that shows more.
+		all=
+		[ $format != json ] || all='--limit=0 --max-bytes=0'
+		# shellcheck disable=SC2086 # words
+		(cd "pair.$name" && "$BIN" stats -q -f "$format" $all r.*rep) >ours 2>err
+		# shellcheck disable=SC2086 # words
+		(cd "pair.$name/theirs" && "$BIN" stats -q -f "$format" $all r.sqlite) >theirs 2>err
 		check "stats -f $format prints of $name what it prints of nsys's database" cmp ours theirs
 	done
 done

@@ -75,14 +75,26 @@ static struct wait_peer peer_of(int fd, bool reads)
 	return peer;
 }
 
-/* A process that has @keeps open, and not @closes. */
+/* A process with the open files of this one but @closes, which it has closed when the function returns. */
 static pid_t child_with(int closes)
 {
-	pid_t child = fork();
+	int closed[2];
+	char byte;
+	pid_t child;
 
-	if (child)
+	assert_int_equal(pipe2(closed, O_CLOEXEC), 0);
+	child = fork();
+	if (child) {
+		close(closed[1]);
+		assert_int_equal(read(closed[0], &byte, 1), 1);
+		close(closed[0]);
 		return child;
+	}
 	close(closes);
+	if (write(closed[1], "c", 1) != 1)
+		_exit(1);
+	close(closed[0]);
+	close(closed[1]);
 	for (;;)
 		pause();
 }
