@@ -248,8 +248,7 @@ $(B)/libsightline.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # What runs once per command, and waits for SQL, files or people: small rather than fast.
-COLD := $(addprefix collector/,commands inject job options waits) $(addprefix exporters/,analyze commands compare dump html info mcp ncu \
-	ranks ranks/page top view/server)
+COLD := $(addprefix collector/,commands inject job options waits) $(addprefix exporters/,analyze commands compare dump html info mcp ncu ranks top)
 ifneq ($(filter -O2,$(CFLAGS)),)
 $(filter $(foreach folder,$(COLD),$(B)/$(folder)/%.o),$(LIB_OBJ)): SMALL := -Os
 endif

@@ -163,7 +163,7 @@ static void cut_medians(char *text, int64_t from, int64_t to, bool checked)
 	}
 }
 
-/* Time within an event without those nested in it: all of the time here; totals have no such figure. */
+/* Time within an event without those nested in it: all of the time here; totals have no such figure, a reply that needed none has. */
 static void cut_self(char *text)
 {
 	for (char *p = text, *end; (p = strstr(p, "\"self\":")) != NULL; p = end) {
@@ -210,8 +210,8 @@ static void test_same(void **state)
 		}
 		exact = select_of(v, a, b, false);
 		summed = select_of(v, a, b, true);
-		assert_null(strstr(summed, "\"self\":"));
 		cut_self(exact);
+		cut_self(summed);
 		cut_medians(exact, a, b, false);
 		cut_medians(summed, a, b, i % 10 == 0);
 		assert_string_equal(exact, summed);

@@ -1,6 +1,7 @@
 /* wait_peer.c - the other ends of pipes and sockets, in tables as /proc/net/tcp has them and of real processes. */
 #include "collector/waits/wait_peer.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
