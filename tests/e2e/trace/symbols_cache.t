@@ -86,7 +86,7 @@ touch nap
 check 'a recording of a touched program succeeds' profile touched_itself ./nap
 is "$(chain)" "$itself" 'names of a program that was touched are looked up again'
 rm -rf "$XDG_CACHE_HOME"
-XDG_CACHE_HOME=/nonexistent/cache
+XDG_CACHE_HOME=/dev/null/cache
 check 'a recording without a cache folder succeeds' profile none ./nap
 check 'a recording without a cache folder has its lines' test -n "$(chain | grep "nap.cc:$(line WORK)")"
 done_testing
