@@ -132,6 +132,7 @@ if LD_LIBRARY_PATH=$NVML "$BIN" attach -p $$ -f true -d 1 -s none --gpu-metrics-
 	is "$(at_rate "$(rows GPU_METRICS "metricId = 1")" 9.5)" 1 'attach samples'
 	CUDA_VISIBLE_DEVICES=1 sleep 20 &
 	attached=$!
+	wait_for 20 grep -qx sleep "/proc/$attached/comm" # before exec it has the shell's environment
 	LD_LIBRARY_PATH=$NVML SL_STANDIN_NVML=gpus=2 "$BIN" attach -p $attached -f true -d 1 -s none --gpu-metrics-devices=cuda-visible -o visible 2>err
 	is "$(sqlite3 visible.sqlite "SELECT group_concat(DISTINCT substr(uuid, -2)) FROM SL_GPU_METRIC_SETS")" 01 'cuda-visible: of the process that it attached to'
 	kill $attached
