@@ -161,7 +161,7 @@ export async function notePages({ bin, folder, browser }) {
 			await note(p, 'nobody there');
 			await p.getByText('kept in this browser').waitFor();
 			/* Here: the page that finds the server again forgets it once it is saved. */
-			truth(await p.evaluate(() => JSON.stringify(localStorage)).then((all) => all.includes('nobody there')), 'the browser has kept it');
+			await p.waitForFunction(() => JSON.stringify(localStorage).includes('nobody there'));
 			await p.close();
 		});
 		await using(async (_, server) => {
