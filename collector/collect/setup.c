@@ -75,12 +75,14 @@ void setup_keeper(struct collector *c)
 		close(folder);
 }
 
-void setup_keeper_socket(struct collector *c)
+void setup_keeper_sockets(struct collector *c)
 {
-	struct keeper_message m = {.kind = KEEPER_LISTEN};
+	struct keeper_message hellos = {.kind = KEEPER_LISTEN}, recover = {.kind = KEEPER_RECOVER};
 
-	if (c->intake.keeper >= 0)
-		keeper_send(c->intake.keeper, &m, c->session.listen_fd);
+	if (c->intake.keeper < 0)
+		return;
+	keeper_send(c->intake.keeper, &hellos, c->session.listen_fd);
+	keeper_send(c->intake.keeper, &recover, c->session.keeper_fd);
 }
 
 /* The memfd of a mapping can be opened again by root (CAP_CHECKPOINT_RESTORE) only. How many could not. */
@@ -134,7 +136,7 @@ static void on_keeper(void *ctx, int fd)
 		return;
 	}
 	setup_keeper(c);
-	setup_keeper_socket(c);
+	setup_keeper_sockets(c);
 	failed = hand_over(c);
 	hand_over_spool(c);
 	setup_watch_keeper(c);

@@ -6,8 +6,8 @@
 /* The report, or its time 0, is another: informs the keeper, saves the state for recover, writes the clocks. */
 void setup_changed(struct collector *c);
 void setup_keeper(struct collector *c);
-/* Gives the keeper the session's socket. */
-void setup_keeper_socket(struct collector *c);
+/* Gives the keeper the session's sockets. */
+void setup_keeper_sockets(struct collector *c);
 /* Starts another keeper when this one ends before the collector. */
 void setup_watch_keeper(struct collector *c);
 /*

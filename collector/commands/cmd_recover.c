@@ -46,7 +46,7 @@ struct recovery {
 	struct saved_setup setup;
 	bool is_now; /* --now: do not wait for programs that still run */
 	int old_keeper;
-	int listen_fd;
+	int listen_fd, keeper_fd; /* sockets of the session, from the keeper */
 	unsigned arenas;
 	uint32_t missing;   /* program images whose rings are gone */
 	uint32_t unclaimed; /* spooled chunks of those */
@@ -96,29 +96,23 @@ static bool is_keeper(int sock)
 	       setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0;
 }
 
+/* -errno: no process has the session's socket any more, so the keeper is dead. A keeper that lives answers, if late. */
 static int connect_keeper(const char *dir)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	int fd;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), err;
 
+	if (fd < 0)
+		return -errno;
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%.96s/keeper", dir);
-	/* The keeper notices the death at once, but may need a moment to listen. */
-	for (int i = 0; i < 40; i++) {
-		fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-		if (fd < 0)
-			return -errno;
-		if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0) {
-			if (is_keeper(fd))
-				return fd;
-			close(fd);
-			return -EPERM;
-		}
-		close(fd);
-		if (access(dir, F_OK) < 0)
-			return -ENOENT;
-		nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-	}
-	return -ETIMEDOUT;
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
+		err = -errno;
+	else if (is_keeper(fd))
+		return fd;
+	else
+		err = -EPERM;
+	close(fd);
+	return err;
 }
 
 static void resume_arena(struct recovery *r, uint32_t id)
@@ -162,8 +156,12 @@ static bool take_once(struct recovery *r, struct taken **list, size_t *cnt)
 			note_refused(r, &t.m.refused);
 			return true;
 		}
-		if (t.m.kind == KEEPER_LISTEN) {
-			r->listen_fd = t.fd;
+		if (t.m.kind == KEEPER_LISTEN || t.m.kind == KEEPER_RECOVER) {
+			int *at = t.m.kind == KEEPER_LISTEN ? &r->listen_fd : &r->keeper_fd;
+
+			if (*at >= 0)
+				close(*at);
+			*at = t.fd;
 			continue;
 		}
 		if (*cnt == cap) {
@@ -181,7 +179,7 @@ static bool take_once(struct recovery *r, struct taken **list, size_t *cnt)
 
 /*
  * Takes over all that the keeper holds. True: it waits for KEEPER_TAKEN. One that another recover has just released hangs up:
- * the keeper after it listens in a moment.
+ * the keeper after it accepts in its place.
  */
 static bool take_from_keeper(struct recovery *r, struct taken **list, size_t *cnt)
 {
@@ -326,7 +324,7 @@ static void collect_rings(struct recovery *r)
 
 	if (alive)
 		start_keeper(r);
-	collect_resume(&r->c, alive ? r->listen_fd : -1);
+	collect_resume(&r->c, alive ? r->listen_fd : -1, alive ? r->keeper_fd : -1);
 	state_counters(&r->c.arenas);
 	if (alive) {
 		adopt_spool(r, list, cnt);
@@ -540,7 +538,7 @@ static int recover(const char *report, bool is_now)
 	if (!r)
 		return SL_EXIT_FAIL;
 	r->is_now = is_now;
-	r->old_keeper = r->listen_fd = -1;
+	r->old_keeper = r->listen_fd = r->keeper_fd = -1;
 	saved_rings_init(&r->saved);
 	r->c.report.path = report;
 	profile_options_init(&r->options);

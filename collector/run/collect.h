@@ -27,10 +27,11 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 
 /*
  * For a report that another collector left behind (cmd_recover.c): collect_prepare() first of all, and once the clock
- * and the model are filled, collect_resume(). @listen_fd: of the session, -1 when it is gone. 0 or -errno.
+ * and the model are filled, collect_resume(). @listen_fd, @keeper_fd: as in struct session, -1 when they are gone. 0 or
+ * -errno.
  */
 int collect_prepare(struct collector *c, const struct profile_options *options);
-void collect_resume(struct collector *c, int listen_fd);
+void collect_resume(struct collector *c, int listen_fd, int keeper_fd);
 
 /* The first process: to be called before it execs. */
 void collect_watch(struct collector *c, uint32_t root, bool is_child);

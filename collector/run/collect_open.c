@@ -161,7 +161,7 @@ int collect_prepare(struct collector *c, const struct profile_options *options)
 	mask_set(mask_mode_of(options->program.mask_arguments));
 	c->intake.keeper = c->intake.reserve_fd = c->pace.uptime = -1;
 	c->root.signal_fd = c->root.status = -1;
-	c->session.listen_fd = -1;
+	c->session.listen_fd = c->session.keeper_fd = -1;
 	c->report.next_from_mono = INT64_MAX;
 	set_recording(c);
 	return err ? err : capture_new(c);
@@ -259,7 +259,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	clock_map_add(&c->clocks.map, zero.ticks, zero.mono);
 	open_model(c);
 	c->root.pid = c->model.root.pid = ask->root;
-	setup_keeper_socket(c);
+	setup_keeper_sockets(c);
 	setup_watch_keeper(c);
 	/* The flight recorder keeps records in the rings. */
 	if (!ask->options->capture.flight_ns)
@@ -289,7 +289,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	return 0;
 }
 
-void collect_resume(struct collector *c, int listen_fd)
+void collect_resume(struct collector *c, int listen_fd, int keeper_fd)
 {
 	c->model.hooks.watch = collect_watch_proc;
 	c->model.hooks.ctx = c;
@@ -297,12 +297,13 @@ void collect_resume(struct collector *c, int listen_fd)
 	setup_spool(c);
 	capture_resume(c);
 	c->session.listen_fd = listen_fd;
+	c->session.keeper_fd = keeper_fd;
 	if (listen_fd >= 0)
 		intake_open(c);
 	if (c->session.control) {
 		c->session.control->collector_pid = (uint32_t)getpid();
 		setup_keeper(c);
-		setup_keeper_socket(c);
+		setup_keeper_sockets(c);
 		setup_watch_keeper(c);
 	}
 }

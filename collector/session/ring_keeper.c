@@ -20,7 +20,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "collector/base/grow.h"
@@ -224,6 +223,10 @@ static bool serve_collector(struct keeper *k)
 			break;
 		case KEEPER_LISTEN:
 			k->listen_fd = fd;
+			fd = -1;
+			break;
+		case KEEPER_RECOVER:
+			k->recover_fd = fd;
 			fd = -1;
 			break;
 		case KEEPER_SPOOL:
@@ -465,6 +468,8 @@ static bool hand_over(struct keeper *k)
 	if (sock < 0)
 		return false;
 	ok = keeper_send(sock, &m, k->listen_fd) == 0;
+	m.kind = KEEPER_RECOVER;
+	ok = ok && keeper_send(sock, &m, k->recover_fd) == 0;
 	for (size_t i = 0; i < k->cnt && ok; i++) {
 		m.kind = KEEPER_ARENA;
 		m.id = k->kept[i].id;
@@ -486,24 +491,6 @@ static bool hand_over(struct keeper *k)
 	return ok;
 }
 
-static int listen_for_recover(const struct keeper *k)
-{
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return -1;
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%.96s/keeper", k->dir);
-	unlink(addr.sun_path);
-	/* Others can enter the folders of root's sessions (session.c): the rings are root's all the same. */
-	if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
-	    listen(fd, 4) < 0) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
 static bool has_owner(const struct keeper *k)
 {
 	bool owned = awaits_root(k);
@@ -517,7 +504,6 @@ static void keep_alone(struct keeper *k)
 {
 	int64_t look_at = mono_ms() + CHECK_MS;
 
-	k->recover_fd = listen_for_recover(k);
 	/* Programs wait in connect(): the connection of one that has ended in a long queue shows no more whose it was. */
 	listen(k->listen_fd, BACKLOG);
 	for (;;) {

@@ -32,7 +32,8 @@ enum keeper_kind {
 	KEEPER_SETUP,
 	KEEPER_ARENA,
 	KEEPER_GONE,
-	KEEPER_LISTEN,
+	KEEPER_LISTEN,  /* with a descriptor: the socket for hellos */
+	KEEPER_RECOVER, /* with a descriptor: the socket that `recover` connects to */
 	KEEPER_DONE,
 	KEEPER_BEFORE, /* with a descriptor: a socket to the keeper before, which has all until KEEPER_TAKEN */
 	KEEPER_TAKEN, /* the keeper before may end, for this one has all */

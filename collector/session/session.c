@@ -59,25 +59,46 @@ close_fd:
 	return err;
 }
 
-static int make_socket(struct session *s)
+/* A socket in the session's folder that others cannot connect to before chmod(). The descriptor, or -errno. */
+static int listen_at(const char *dir, const char *name, int backlog)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	int fd, err;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
 
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/socket", s->dir);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%.96s/%s", dir, name);
+	if (fchmod(fd, 0600) == 0 && bind(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 &&
+	    listen(fd, backlog) == 0)
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+static int make_sockets(struct session *s)
+{
+	char path[SESSION_DIR_MAX + 8];
+
 	/* A deep backlog: 500 processes may start at once, and none shall wait. */
-	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(fd, 4096) < 0) {
-		err = -errno;
-		close(fd);
-		return err;
-	}
+	s->listen_fd = listen_at(s->dir, "socket", 4096);
+	if (s->listen_fd < 0)
+		return s->listen_fd;
+	snprintf(path, sizeof(path), "%s/socket", s->dir);
 	if (is_for_all())
-		chmod(addr.sun_path, 0666);
-	s->listen_fd = fd;
-	return 0;
+		chmod(path, 0666);
+	/* Here and not in the keeper: `recover` finds the keeper of a collector killed a moment ago, however busy the machine. */
+	s->keeper_fd = listen_at(s->dir, "keeper", 4);
+	return s->keeper_fd < 0 ? s->keeper_fd : 0;
+}
+
+static void close_sockets(struct session *s)
+{
+	if (s->listen_fd >= 0)
+		close(s->listen_fd);
+	if (s->keeper_fd >= 0)
+		close(s->keeper_fd);
+	s->listen_fd = s->keeper_fd = -1;
 }
 
 char *session_db_path(const struct session *s)
@@ -251,13 +272,14 @@ static int create_in(struct session *s, const struct sl_session *settings, const
 		chmod(s->dir, 0711);
 	err = make_control(s, settings);
 	if (!err)
-		err = make_socket(s);
+		err = make_sockets(s);
 	if (!err && needs_link)
 		err = link_libraries(s, settings->preload_path);
 	if (err) {
 		if (s->control)
 			munmap(s->control, sizeof(*s->control));
 		s->control = NULL;
+		close_sockets(s);
 		session_unlink(s->dir);
 	}
 	return err;
@@ -281,7 +303,7 @@ int session_create(struct session *s, const struct sl_session *settings, const c
 	int err = -ENOENT;
 
 	memset(s, 0, sizeof(*s));
-	s->listen_fd = -1;
+	s->listen_fd = s->keeper_fd = -1;
 	if (slash && (size_t)(slash - report) < sizeof(folder))
 		memcpy(folder, report, (size_t)(slash - report));
 	if (session_base()) {
@@ -311,7 +333,7 @@ int session_adopt(struct session *s, const char *dir)
 	struct stat st;
 
 	memset(s, 0, sizeof(*s));
-	s->listen_fd = -1;
+	s->listen_fd = s->keeper_fd = -1;
 	if (folder < 0)
 		return folder;
 	memcpy(s->dir, dir, strlen(dir) + 1);
@@ -347,9 +369,7 @@ void session_remove(struct session *s)
 		munmap(s->control, sizeof(*s->control));
 		s->control = NULL;
 	}
-	if (s->listen_fd >= 0)
-		close(s->listen_fd);
-	s->listen_fd = -1;
+	close_sockets(s);
 	if (s->dir[0])
 		session_unlink(s->dir);
 	s->dir[0] = 0;

@@ -18,7 +18,8 @@
 struct session {
 	char dir[SESSION_DIR_MAX];
 	struct sl_session *control; /* mapped */
-	int listen_fd;
+	int listen_fd; /* hellos of programs */
+	int keeper_fd; /* `recover` finds the keeper there; the keeper accepts once the collector is gone */
 	uint64_t noted; /* hash of the report's path in the folder; 0: none */
 };
 
@@ -30,7 +31,7 @@ int session_variable(const char *dir, char *value, size_t size);
 void session_variable_cut(char *value);
 
 /*
- * Makes the directory, the control file with the contents of @settings, and the listening socket. @report: path of
+ * Makes the directory, the control file with the contents of @settings, and the listening sockets. @report: path of
  * the report, whose folder is the last place to try. 0, or -errno and a sentence in @why.
  */
 int session_create(struct session *s, const struct sl_session *settings, const char *report,
@@ -45,7 +46,7 @@ const char *session_base(void);
  */
 int session_folder_open(const char *dir);
 
-/* Maps the control file of a session that another collector has left behind; no listening socket. */
+/* Maps the control file of a session that another collector has left behind; no listening sockets. */
 int session_adopt(struct session *s, const char *dir);
 
 /* Path in the session's folder of the collector's database while nothing is recorded. malloc'd. */

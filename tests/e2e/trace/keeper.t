@@ -75,6 +75,21 @@ else
 	is "$(gone)" 1 'the rings that the second keeper did not get are counted'
 fi
 
+# ---- a keeper that gets no processor: recover waits for the answer ----
+begin late
+k=$(keeper $job)
+send STOP "$k"
+send KILL $job
+ends $job
+(
+	sleep 4.5
+	kill -CONT "$k"
+) &
+touch data.go
+"$BIN" recover "$R" >recovered 2>err
+is "$? $(preads) $(gone) $(grep -c 'the report is complete' err)" '0 40000 0 1' 'recover waits for a keeper that runs only after 4.5 s'
+wait
+
 # ---- both at once ----
 for how in recover start; do
 	begin both-$how
