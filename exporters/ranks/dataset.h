@@ -10,7 +10,8 @@
 
 #include "exporters/read/db_read.h"
 
-#define DATASET_VERSION 1
+#define DATASET_VERSION      1
+#define DATASET_MANIFEST_MAX (64 << 20) /* bytes */
 
 enum dataset_kind {
 	DATASET_INT,

@@ -7,6 +7,7 @@
 #include "collector/base/new_file.h"
 #include "exporters/ranks/dataset.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,6 +28,8 @@ struct target {
 };
 
 struct job {
+	int top;   /* the dataset, open */
+	int nodes; /* "_nodes/run=RUN", open; below 0: not needed */
 	struct dataset *d;
 	const struct dataset_part *part;
 	sqlite3_str *files; /* of the manifest */
@@ -52,11 +55,11 @@ static int no_memory(const struct job *j)
 	return -1;
 }
 
-static bool find_target(struct target *t, const char *top, const char *path, bool make)
+static bool find_target(struct target *t, int at, const char *top, const char *path, bool make)
 {
 	int len;
 
-	t->folder = path ? shared_folder_of(top, path, make, &t->name) : -1;
+	t->folder = path && at >= 0 ? shared_folder_of_at(at, top, path, make, &t->name) : -1;
 	if (t->folder < 0)
 		return false;
 	len = snprintf(t->aside, sizeof(t->aside), ".%s.tmp", t->name);
@@ -170,7 +173,7 @@ static int write_table(struct job *j, const struct dataset_table *t)
 
 	if (!path)
 		return no_memory(j);
-	if (find_target(&to, j->part->folder, path, true)) {
+	if (find_target(&to, j->top, j->part->folder, path, true)) {
 		err = write_aside(j, t, &to);
 		if (err)
 			unlinkat(to.folder, to.aside, 0);
@@ -226,37 +229,31 @@ static char *manifest_of(const struct job *j, const char *files)
 	return text;
 }
 
-/* Aside, then as @path. */
-static int write_text(const struct job *j, const char *top, const char *path, const char *text)
-{
-	struct target to;
-	int err;
-
-	if (!find_target(&to, top, path, true)) {
-		failed(j, path, errno);
-		leave_target(&to);
-		return -1;
-	}
-	err = new_file_text(to.folder, to.name, to.aside, text, 0666);
-	if (err)
-		failed(j, path, -err);
-	leave_target(&to);
-	return err ? -1 : 0;
-}
-
 int dataset_write_text(const char *folder, const char *path, const char *text, char *why,
 		       size_t why_len)
 {
 	const struct job j = {.why = why, .why_len = why_len};
+	int top = shared_folder_top(folder, true), err = -1;
+	struct target to = {.folder = -1};
 
-	return write_text(&j, folder, path, text);
+	if (!find_target(&to, top, folder, path, true)) {
+		failed(&j, path, errno);
+	} else {
+		err = new_file_text(to.folder, to.name, to.aside, text, 0666);
+		if (err)
+			failed(&j, path, -err);
+	}
+	leave_target(&to);
+	if (top >= 0)
+		close(top);
+	return err ? -1 : 0;
 }
 
 /* Renames a file of the dataset from its name aside, or from @from; true, too, where that was done before. False with errno. */
-static bool put_path_in_place(const char *folder, const char *path, const char *from)
+static bool put_path_in_place(int top, const char *folder, const char *path, const char *from)
 {
 	struct target to;
-	bool ok = find_target(&to, folder, path, false);
+	bool ok = find_target(&to, top, folder, path, false);
 
 	if (ok && renameat(to.folder, from ? from : to.aside, to.folder, to.name) < 0)
 		/* Another process may do the same; or the stop came behind it. */
@@ -266,23 +263,42 @@ static bool put_path_in_place(const char *folder, const char *path, const char *
 	return ok;
 }
 
-static bool put_in_place(const char *folder, const char *table, const char *run, const char *node)
+static bool put_in_place(int top, const char *folder, const char *table, const char *run,
+			 const char *node)
 {
 	char *path = dataset_file(folder, table, run, node);
-	bool ok = path && put_path_in_place(folder, path, NULL);
+	bool ok = path && put_path_in_place(top, folder, path, NULL);
 
 	free(path);
 	return ok;
 }
 
+/* Has the part of the manifest a file of the table? Another without rows may have none. */
+static bool has_file(const char *manifest, unsigned table)
+{
+	char word[128];
+
+	snprintf(word, sizeof(word), "\"table\":\"%s\"", dataset_tables[table].name);
+	return table == DATASET_SL_RANKS || strstr(manifest, word) != NULL;
+}
+
 int dataset_finish(const char *folder, const char *run, const char *node)
 {
 	char *path = dataset_manifest(folder, run, node), *from = path ? ready(path) : NULL;
-	bool ok = from;
+	int top = shared_folder_top(folder, false);
+	char *text = from ? shared_file_read(from, DATASET_MANIFEST_MAX) : NULL;
+	bool ok;
 
+	if (!text && from) /* another process was faster */
+		text = shared_file_read(path, DATASET_MANIFEST_MAX);
+	ok = text && top >= 0;
 	for (unsigned n = 0; ok && n < DATASET_TABLES; n++)
-		ok = put_in_place(folder, dataset_tables[n].name, run, node);
-	ok = ok && put_path_in_place(folder, path, strrchr(from, '/') + 1);
+		ok = put_in_place(top, folder, dataset_tables[n].name, run, node) ||
+		     !has_file(text, n);
+	ok = ok && put_path_in_place(top, folder, path, strrchr(from, '/') + 1);
+	if (top >= 0)
+		close(top);
+	free(text);
 	free(from);
 	free(path);
 	return ok ? 0 : -1;
@@ -294,7 +310,8 @@ static int put_all_in_place(const struct job *j)
 	static const char name[] = "part-0.parquet";
 
 	for (unsigned n = 0; n < DATASET_TABLES; n++)
-		if (renameat(j->at[n].folder, j->at[n].aside, j->at[n].folder, name) < 0)
+		if (j->at[n].folder >= 0 &&
+		    renameat(j->at[n].folder, j->at[n].aside, j->at[n].folder, name) < 0)
 			/* A reader may take this writer for one that was stopped. */
 			if (errno != ENOENT ||
 			    faccessat(j->at[n].folder, name, F_OK, AT_SYMLINK_NOFOLLOW))
@@ -306,15 +323,15 @@ static int finish_own(const struct job *j, const char *path, const char *commit)
 {
 	if (put_all_in_place(j) < 0)
 		return -1;
-	return put_path_in_place(j->part->folder, path, strrchr(commit, '/') + 1) ? 0 : -1;
+	return renameat(j->nodes, strrchr(commit, '/') + 1, j->nodes, strrchr(path, '/') + 1);
 }
 
 /* Removes a file of the dataset, or its temporary file. */
-static void remove_file(const char *folder, const char *path, bool is_aside)
+static void remove_file(const struct job *j, const char *path, bool is_aside)
 {
 	struct target to;
 
-	if (find_target(&to, folder, path, false))
+	if (find_target(&to, j->top, j->part->folder, path, false))
 		unlinkat(to.folder, is_aside ? to.aside : to.name, 0);
 	leave_target(&to);
 }
@@ -325,68 +342,170 @@ static void remove_aside(const struct job *j)
 		char *path = dataset_file(j->part->folder, dataset_tables[n].name, j->part->run,
 					  j->part->node);
 
-		remove_file(j->part->folder, path, true);
+		remove_file(j, path, true);
 		free(path);
 	}
 }
 
-/* Drops the comparison of clocks: the clock of this part may be another one now. */
-static void forget_clocks(const struct dataset_part *part)
+/* Is the file there, or a link of the name? @path begins with the dataset. */
+static bool is_there(const struct job *j, const char *path)
 {
-	char *path = dataset_clocks(part->folder, part->run);
+	path += strlen(j->part->folder);
+	path += strspn(path, "/");
+	return faccessat(j->top, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
 
-	remove_file(part->folder, path, false);
+/* Drops the comparison of clocks: the clock of this part may be another one now. */
+static void forget_clocks(const struct job *j)
+{
+	char *path = dataset_clocks(j->part->folder, j->part->run);
+
+	if (path && is_there(j, path))
+		remove_file(j, path, false);
 	free(path);
 }
+
+/* ---- tables without rows ---- */
+
+/* Has the run another part? That one, or one before it, has a file of each table. */
+static bool has_other_part(const struct job *j)
+{
+	int fd = fcntl(j->nodes, F_DUPFD_CLOEXEC, 0);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	char own[300];
+	bool found = false;
+
+	snprintf(own, sizeof(own), "node=%s.json", j->part->node);
+	while (dir && !found && (e = readdir(dir)))
+		found = strncmp(e->d_name, "node=", 5) == 0 && strcmp(e->d_name, own) != 0;
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/*
+ * May the table be left out? An engine needs one file of a table in a run, and for each node without rows in it a job of a
+ * thousand ranks would make another. A file that is there is replaced.
+ */
+static bool is_left_out(const struct job *j, const struct dataset_table *t)
+{
+	char *path, *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\"", t->name);
+	sqlite3_stmt *stmt = NULL;
+	bool is_empty = sql && sqlite3_prepare_v2(j->d->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+			sqlite3_step(stmt) == SQLITE_DONE;
+
+	sqlite3_finalize(stmt);
+	sqlite3_free(sql);
+	path = is_empty ? dataset_file(j->part->folder, t->name, j->part->run, j->part->node)
+			: NULL;
+	is_empty = path && !is_there(j, path);
+	free(path);
+	return is_empty;
+}
+
+/* ---- writers ---- */
 
 int dataset_write_table(struct dataset *d, const struct dataset_part *part,
 			enum dataset_number table, char *why, size_t why_len)
 {
-	struct job j = {d, part, NULL, why, why_len, NULL};
+	struct job j = {.top = shared_folder_top(part->folder, true),
+			.nodes = -1,
+			.d = d,
+			.part = part,
+			.why = why,
+			.why_len = why_len};
 	const char *name = dataset_tables[table].name;
 	int err = write_table(&j, &dataset_tables[table]);
 
-	if (!err && !put_in_place(part->folder, name, part->run, part->node))
+	if (!err && !put_in_place(j.top, part->folder, name, part->run, part->node))
 		err = failed(&j, name, errno);
+	if (j.top >= 0)
+		close(j.top);
+	return err;
+}
+
+/* All files aside, and the manifest as @commit. 0, or -1 after one sentence in why. */
+static int prepare(struct job *j, const char *commit)
+{
+	bool has_other = has_other_part(j);
+	char *files, *text = NULL, aside[300];
+	int err = 0;
+
+	for (unsigned n = 0; !err && n < DATASET_TABLES; n++)
+		if (!has_other || n == DATASET_SL_RANKS || !is_left_out(j, &dataset_tables[n]))
+			err = write_table(j, &dataset_tables[n]);
+	files = sqlite3_str_finish(j->files);
+	j->files = NULL;
+	if (!err)
+		text = manifest_of(j, files ? files : "");
+	if (!err && !text)
+		err = -1;
+	snprintf(aside, sizeof(aside), ".%s.tmp", commit);
+	if (!err) {
+		err = new_file_text(j->nodes, commit, aside, text, 0666);
+		if (err)
+			err = failed(j, commit, -err);
+	}
+	sqlite3_free(files);
+	sqlite3_free(text);
+	return err;
+}
+
+static int write_locked(struct job *j, const char *path, const char *commit)
+{
+	const struct dataset_part *part = j->part;
+	int err = 0;
+
+	/* Finishes the commit of a writer that was stopped: its files would be taken for those of this process. */
+	if (is_there(j, commit) && dataset_finish(part->folder, part->run, part->node) < 0)
+		return failed(j, path, errno);
+	err = prepare(j, strrchr(commit, '/') + 1);
+	if (err)
+		remove_aside(j);
+	else if (finish_own(j, path, commit) < 0)
+		err = failed(j, path, errno);
+	else
+		forget_clocks(j);
 	return err;
 }
 
 int dataset_write(struct dataset *d, const struct dataset_part *part, char *why, size_t why_len)
 {
 	struct target at[DATASET_TABLES];
-	struct job j = {d, part, sqlite3_str_new(d->db), why, why_len, at};
-	char *path = dataset_manifest(part->folder, part->run, part->node), *text = NULL, *files;
+	struct job j = {.top = shared_folder_top(part->folder, true),
+			.nodes = -1,
+			.d = d,
+			.part = part,
+			.files = sqlite3_str_new(d->db),
+			.why = why,
+			.why_len = why_len,
+			.at = at};
+	char *path = dataset_manifest(part->folder, part->run, part->node);
 	char *commit = path ? ready(path) : NULL;
-	int err = commit ? 0 : no_memory(&j);
-	/* Of two writers of one part the second waits: their files have the same names. */
-	int lock = part_lock(part->folder, part->run, part->node, PART_WRITE);
+	int err = commit ? 0 : no_memory(&j), lock;
+	const char *name;
 
 	for (unsigned n = 0; n < DATASET_TABLES; n++)
 		at[n].folder = -1;
-	/* Finishes the commit of a writer that was stopped: its files would be taken for those of this process. */
-	if (!err && access(commit, F_OK) == 0 &&
-	    dataset_finish(part->folder, part->run, part->node) < 0)
+	if (!err && j.top >= 0)
+		j.nodes = shared_folder_of_at(j.top, part->folder, path, true, &name);
+	if (!err && j.nodes < 0)
 		err = failed(&j, path, errno);
-	for (unsigned n = 0; !err && n < DATASET_TABLES; n++)
-		err = write_table(&j, &dataset_tables[n]);
-	files = sqlite3_str_finish(j.files);
+	/* Of two writers of one part the second waits: their files have the same names. */
+	lock = part_lock_in(j.nodes, part->node, PART_WRITE);
 	if (!err)
-		text = files ? manifest_of(&j, files) : NULL;
-	if (!err && !text)
-		err = -1;
-	if (!err)
-		err = write_text(&j, part->folder, commit, text);
-	if (err)
-		remove_aside(&j);
-	else if (finish_own(&j, path, commit) < 0)
-		err = failed(&j, path, errno);
-	else
-		forget_clocks(part);
+		err = write_locked(&j, path, commit);
 	for (unsigned n = 0; n < DATASET_TABLES; n++)
 		leave_target(&at[n]);
 	part_unlock(lock);
-	sqlite3_free(files);
-	sqlite3_free(text);
+	if (j.nodes >= 0)
+		close(j.nodes);
+	if (j.top >= 0)
+		close(j.top);
+	sqlite3_free(sqlite3_str_finish(j.files));
 	free(commit);
 	free(path);
 	return err;

@@ -14,8 +14,6 @@
 #include "exporters/ranks/part_lock.h"
 #include "exporters/ranks/shared_folder.h"
 
-#define MANIFEST_MAX (64 << 20) /* bytes */
-
 /*
  * A manifest may hold anything: a value that is no object is no rank and no file. (A text that is no JSON would end the
  * query.)
@@ -63,7 +61,7 @@ static int bad(sqlite3 *db, const char *run, const char *node, const char *why)
 static int add_one(sqlite3 *db, const char *run, const char *node, const char *path)
 {
 	sqlite3_stmt *stmt = NULL;
-	char *json = shared_file_read(path, MANIFEST_MAX);
+	char *json = shared_file_read(path, DATASET_MANIFEST_MAX);
 	int rc;
 
 	if (!json)
@@ -304,7 +302,7 @@ static int64_t bytes_now(sqlite3 *db, const char *folder, const char *run, const
 	static const char sql[] = "SELECT value ->> 'bytes' FROM json_each(?1, '$.files') WHERE "
 				  "CAST(value ->> 'table' AS TEXT) = ?2 AND json_valid(?1)";
 	char *path = dataset_manifest(folder, run, node);
-	char *json = path ? shared_file_read(path, MANIFEST_MAX) : NULL;
+	char *json = path ? shared_file_read(path, DATASET_MANIFEST_MAX) : NULL;
 	sqlite3_stmt *stmt = NULL;
 	int64_t bytes = -2;
 

@@ -8,18 +8,14 @@
 
 #include "exporters/ranks/shared_folder.h"
 
-int part_lock(const char *folder, const char *run, const char *node, enum part_lock_kind kind)
+int part_lock_in(int dir, const char *node, enum part_lock_kind kind)
 {
 	struct flock all = {.l_type = kind == PART_WRITE ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET};
-	int flags = kind == PART_WRITE ? O_RDWR | O_CREAT : O_RDONLY, dir, fd, rc;
-	char below[300], name[300];
+	int flags = kind == PART_WRITE ? O_RDWR | O_CREAT : O_RDONLY, fd, rc;
+	char name[300];
 
-	snprintf(below, sizeof(below), "_nodes/run=%s", run);
 	snprintf(name, sizeof(name), ".node=%s.lock", node);
-	dir = shared_folder_open(folder, below, kind == PART_WRITE);
 	fd = dir < 0 ? -1 : openat(dir, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-	if (dir >= 0)
-		close(dir);
 	if (fd < 0)
 		return -ENOLCK;
 	do
@@ -29,6 +25,19 @@ int part_lock(const char *folder, const char *run, const char *node, enum part_l
 		return fd;
 	rc = errno == EAGAIN || errno == EACCES ? -EAGAIN : -ENOLCK;
 	close(fd);
+	return rc;
+}
+
+int part_lock(const char *folder, const char *run, const char *node, enum part_lock_kind kind)
+{
+	char below[300];
+	int dir, rc;
+
+	snprintf(below, sizeof(below), "_nodes/run=%s", run);
+	dir = shared_folder_open(folder, below, kind == PART_WRITE);
+	rc = part_lock_in(dir, node, kind);
+	if (dir >= 0)
+		close(dir);
 	return rc;
 }
 

@@ -13,5 +13,7 @@ enum part_lock_kind {
 
 /* A descriptor, for part_unlock(). -EAGAIN: a writer is at work. -ENOLCK: there is no lock here, as without rights to write. */
 int part_lock(const char *folder, const char *run, const char *node, enum part_lock_kind kind);
+/* The same in the open folder "_nodes/run=RUN"; below 0: there is none. */
+int part_lock_in(int dir, const char *node, enum part_lock_kind kind);
 /* @fd below 0: nothing. */
 void part_unlock(int fd);

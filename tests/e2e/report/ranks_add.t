@@ -113,4 +113,17 @@ for bad in '--run many' '-d many' '-d many --run ..' '-d many --run a/b' '-d man
 	"$BIN" ranks remove $bad >out 2>err
 	is "$?-$(wc -l <err)" 2-1 "remove $bad: status 2, one line"
 done
+
+# ---- what a shared file system has to do ----
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+	"$BIN" ranks add -q -d served --run r --node a "$W/two.sqlite" 2>err
+	strace -f -o calls -e trace=open,openat,openat2,mkdir,mkdirat "$BIN" ranks add -q -d served --run r --node b "$W/two.sqlite" 2>err
+	# Paths of the dataset, and those below an open folder.
+	opens=$(grep -c -E 'open(at|at2)?\((AT_FDCWD, "served|[0-9]+, ")' calls)
+	tables=$(find served -path '*node=b*' -name part-0.parquet | wc -l)
+	check 'one more part of a run: two opens for each table with rows, six others, as many folders as tables' \
+		test "$tables" -ge 3 -a "$opens" -le $((2 * tables + 6)) -a "$(grep -c mkdir calls)" -le "$tables" || diag <calls
+else
+	skip 'one more part of a run: two opens for each table with rows, six others, as many folders as tables' 'strace is not installed (package strace), or not permitted'
+fi
 done_testing

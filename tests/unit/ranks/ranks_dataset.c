@@ -270,6 +270,59 @@ static void table_alone_is_written_anew(void **state)
 	assert_true(is_parquet(table_file("SL_CLOCK_FIT", "part-0.parquet")));
 }
 
+/* The first part of a run has all files, which engines need; later ones those that have rows. */
+static void later_part_has_no_files_of_tables_without_rows(void **state)
+{
+	(void)state;
+	write_part();
+	part.node = "n1";
+	put_rank(0, 1, 2);
+	write_part();
+	assert_true(is_parquet(in_dir("SL_RANKS/run=one/node=n1/part-0.parquet")));
+	assert_int_not_equal(access(in_dir("SL_LOST/run=one/node=n1"), F_OK), 0);
+	assert_string_equal(json_rows(in_dir("_nodes/run=one/node=n1.json"),
+				      "SELECT value ->> 'table' FROM file, "
+				      "json_each(whole, '$.files')"),
+			    "SL_RANKS\n");
+	/* That part's commit, stopped before its renames, wants no other file. */
+	assert_int_equal(rename(in_dir("_nodes/run=one/node=n1.json"),
+				in_dir("_nodes/run=one/.node=n1.json.ready")),
+			 0);
+	assert_int_equal(dataset_finish(test_dir, "one", "n1"), 0);
+	/* The first part, added once more, has its files still. */
+	part.node = "n0";
+	write_part();
+	assert_true(is_parquet(table_file("SL_LOST", "part-0.parquet")));
+	assert_string_equal(manifest("json_array_length(whole, '$.files')"), "9\n");
+}
+
+/* A link in the place of a run's folder, or of a node's. */
+static void no_link_is_followed(void **state)
+{
+	(void)state;
+	put_file(in_dir("x"), "");
+	assert_int_equal(mkdir(in_dir("elsewhere"), 0777), 0);
+	assert_int_equal(mkdir(in_dir("SL_RANKS"), 0777), 0);
+	assert_int_equal(symlink(in_dir("elsewhere"), in_dir("SL_RANKS/run=one")), 0);
+	assert_int_equal(dataset_write(&d, &part, why, sizeof(why)), -1);
+	assert_non_null(strstr(why, "a folder on its path is a link"));
+	assert_int_not_equal(access(in_dir("elsewhere/node=n0"), F_OK), 0);
+	unlink(in_dir("SL_RANKS/run=one"));
+	assert_int_equal(mkdir(in_dir("SL_RANKS/run=one"), 0777), 0);
+	assert_int_equal(symlink(in_dir("elsewhere"), in_dir("SL_RANKS/run=one/node=n0")), 0);
+	assert_int_equal(dataset_write(&d, &part, why, sizeof(why)), -1);
+	unlink(in_dir("SL_RANKS/run=one/node=n0"));
+	/* Any user may exchange what is in it. */
+	assert_int_equal(chmod(in_dir("SL_RANKS/run=one"), 0777), 0);
+	assert_int_equal(dataset_write(&d, &part, why, sizeof(why)), -1);
+	assert_non_null(strstr(why, "can be changed by another user"));
+	assert_int_equal(chmod(in_dir("SL_RANKS/run=one"), 0755), 0);
+	assert_int_equal(chmod(in_dir("SL_RANKS"), 0777), 0);
+	assert_int_equal(dataset_write(&d, &part, why, sizeof(why)), -1);
+	assert_int_equal(chmod(in_dir("SL_RANKS"), 01777), 0);
+	write_part();
+}
+
 /* ---- failures ---- */
 
 static void folder_that_is_a_file_is_named(void **state)
@@ -371,6 +424,8 @@ int main(void)
 		PART_TEST(texts_of_2000_characters_and_numbers_of_2_to_the_63),
 		PART_TEST(part_is_replaced_as_a_whole),
 		PART_TEST(table_alone_is_written_anew),
+		PART_TEST(later_part_has_no_files_of_tables_without_rows),
+		PART_TEST(no_link_is_followed),
 		PART_TEST(folder_that_is_a_file_is_named),
 		PART_TEST(part_that_fails_leaves_nothing_aside),
 		PART_TEST(part_of_a_writer_that_was_stopped_is_put_in_place),
