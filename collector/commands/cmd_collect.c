@@ -237,6 +237,7 @@ static int collect(struct start *s, struct profile_options *o)
 	command_of(&c, s->root);
 	answer(s, 0, c.session.dir);
 	pump_commit(&c);
+	ranks_follow(o, report);
 	collect_run(&c);
 	if (c.control->has_shut_down)
 		collect_end_tree(&c, c.control->kill_signal);

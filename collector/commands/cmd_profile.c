@@ -146,6 +146,7 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 		return launch_not_found(argv[0]);
 	}
 	pump_commit(&c); /* the rows so far: the program need not wait for that */
+	ranks_follow(o, report);
 	session_control_take_key(&c);
 	status = collect_program(&c, o);
 	for (size_t i = 0; i < c.capture->reports.cnt; i++) {

@@ -83,6 +83,7 @@ struct profile_options {
 		const char *start, *report; /* commands for sh; NULL none */
 		const char *ranks,
 			*run; /* --ranks: the dataset that reports go into; name of the run; NULL none */
+		int64_t ranks_every; /* s; 0: at the end alone */
 	} after;
 	struct {
 		const char *steps;     /* --python-step: MODULE:FUNC,... NULL none */

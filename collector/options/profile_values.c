@@ -45,6 +45,7 @@ void profile_options_init(struct profile_options *options)
 		.capture = {.end = CAPTURE_END_STOP_SHUTDOWN, .hotkey = "F12"},
 		.stacks = STACK_OPTIONS_DEFAULT,
 		.resolve_symbols = true,
+		.after.ranks_every = 60,
 	};
 }
 

@@ -4,6 +4,7 @@
 #include "collector/run/collect.h"
 #include "collector/base/now.h"
 #include "collector/run/drain_pacing.h"
+#include "collector/run/ranks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -198,6 +199,7 @@ int collect_finish(struct collector *c)
 	int64_t length;
 	int err;
 
+	ranks_stop_following();
 	pump_be_patient(c);
 	while (flight_is_dumping(c)) {
 		collect_tick(c);

@@ -12,6 +12,7 @@
 
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
+#include "collector/base/now.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/collect/collector.h"
 #include "collector/job/job.h"
@@ -39,6 +40,32 @@ static const struct trigger *late_of(const struct profile_options *o)
 	return NULL;
 }
 
+/* A process of this program that outlives no pipe @input, and prints nothing. 0, or -errno. */
+static int spawn_beside(char *const *argv, int input, pid_t *child)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int err;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+						POSIX_SPAWN_SETSID);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
+	/* A reader of this process's output need not wait for that one's end. */
+	posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	err = posix_spawn(child, argv[0], &files, &attr, argv, environ);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	return -err;
+}
+
 static int spawn_job(const struct collector *c, const struct profile_options *o, int input)
 {
 	char exe[] = "/proc/self/exe", command[] = "job", pid[16], hold[32], medians[32], ns[32];
@@ -54,32 +81,13 @@ static int spawn_job(const struct collector *c, const struct profile_options *o,
 			ns,
 			late ? (char *)(uintptr_t)late->text : NULL,
 			NULL};
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none, all;
 	pid_t child;
-	int err;
 
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	snprintf(hold, sizeof(hold), "%lld", (long long)o->capture.flight_ns);
 	snprintf(medians, sizeof(medians), "%f", late ? late->medians : 0);
 	snprintf(ns, sizeof(ns), "%lld", late ? (long long)late->limit_ns : 0);
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-						POSIX_SPAWN_SETSID);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
-	/* A reader of this process's output need not wait for that one's end. */
-	posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	err = posix_spawn(&child, exe, &files, &attr, argv, environ);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	return -err;
+	return spawn_beside(argv, input, &child);
 }
 
 void ranks_begin(struct collector *c, const struct profile_options *o)
@@ -108,6 +116,85 @@ void ranks_begin(struct collector *c, const struct profile_options *o)
 	else if (err)
 		sl_warn("no commands for all sessions of the job: %s/%s/%s: %s", o->after.ranks,
 			folder.all, run_of(o), strerror(-err));
+}
+
+/* ---- while the program runs ---- */
+
+static int follows = -1; /* to the process that adds: likewise */
+static pid_t follower;
+
+static int spawn_follower(const struct profile_options *o, const char *report, int input)
+{
+	char exe[] = "/proc/self/exe", ranks[] = "ranks", word[] = "add", quiet[] = "--quiet";
+	char dataset[] = "--dataset", option[] = "--run", node[] = "--node=%h-%r", job[] = "%j";
+	char every[48];
+	char *argv[] = {exe,
+			ranks,
+			word,
+			quiet,
+			every,
+			dataset,
+			(char *)(uintptr_t)o->after.ranks,
+			option,
+			o->after.run ? (char *)(uintptr_t)o->after.run : job,
+			node,
+			(char *)(uintptr_t)report,
+			NULL};
+
+	snprintf(every, sizeof(every), "--every=%lld", (long long)o->after.ranks_every);
+	return spawn_beside(argv, input, &follower);
+}
+
+static struct {
+	const struct profile_options *o;
+	const char *report;
+	int64_t due; /* CLOCK_MONOTONIC; 0: it has begun, or is not to */
+} following;
+
+void ranks_follow(const struct profile_options *o, const char *report)
+{
+	if (!o->after.ranks || !o->after.ranks_every || !report || o->capture.flight_ns)
+		return;
+	following.o = o;
+	following.report = report;
+	following.due = mono_ns() + o->after.ranks_every * 1000000000ll;
+}
+
+static void begin_following(const struct profile_options *o, const char *report)
+{
+	int both[2], err;
+
+	err = pipe2(both, O_CLOEXEC) < 0 ? -errno : 0;
+	if (!err) {
+		err = spawn_follower(o, report, both[0]);
+		close(both[0]);
+		follows = both[1];
+	}
+	if (err)
+		sl_warn("%s is put into the dataset at the end alone: %s", report, strerror(-err));
+}
+
+void ranks_tick(void)
+{
+	if (!following.due || mono_ns() < following.due)
+		return;
+	following.due = 0;
+	begin_following(following.o, following.report);
+}
+
+void ranks_stop_following(void)
+{
+	following.due = 0;
+	/* In the middle of an add: the part is the one before, and the last add replaces it. */
+	if (follower > 0) {
+		kill(follower, SIGKILL);
+		while (waitpid(follower, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (follows >= 0)
+		close(follows);
+	follower = 0;
+	follows = -1;
 }
 
 /* ---- the end ---- */

@@ -13,6 +13,16 @@ struct profile_options;
 void ranks_begin(struct collector *c, const struct profile_options *o);
 
 /*
+ * From --ranks-every seconds on `sightline ranks add --every` puts what there is of the report into the dataset; ranks_tick() starts it,
+ * so that a short program has no process beside it. Where this process is killed, that one adds once more and ends. @report NULL: it has
+ * no name yet, and nothing happens. Both strings and options outlive the recording.
+ */
+void ranks_follow(const struct profile_options *o, const char *report);
+void ranks_tick(void);
+/* Ends it: the report is about to be completed. */
+void ranks_stop_following(void);
+
+/*
  * Puts complete reports into the dataset, as `sightline ranks add` does, in a process of its own: whatever happens to that,
  * this one goes on, and the reports stay. A failure is one line on stderr. Nothing happens without --ranks.
  */

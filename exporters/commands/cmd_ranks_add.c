@@ -1,11 +1,15 @@
 /* cmd_ranks_add.c - sightline ranks add: puts the reports of a node into a dataset. */
 #include <ctype.h>
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collector/base/message.h"
+#include "collector/base/now.h"
 #include "collector/base/options.h"
 #include "exporters/read/sql_rows.h"
 #include "exporters/commands/cmd_ranks.h"
@@ -30,7 +34,7 @@ static const char examples[] =
 
 struct add {
 	const char *folder, *run, *node, *rank_from, *range;
-	int64_t rank;
+	int64_t rank, every;
 	bool force, quiet;
 	char run_text[384], node_text[256], host[256];
 };
@@ -244,6 +248,83 @@ static int write_part(struct add *o, struct dataset *d, const char *job)
 	return 0;
 }
 
+static int add_once(struct add o, int cnt, char **paths)
+{
+	char job[160] = "";
+	struct dataset d;
+	int status;
+
+	if (dataset_begin(&d) != SQLITE_OK) {
+		sl_warn("ranks add: %s", sqlite3_errmsg(d.db));
+		dataset_end(&d);
+		return SL_EXIT_FAIL;
+	}
+	status = read_reports(&o, &d, cnt, paths, job, sizeof(job));
+	if (status == 0)
+		status = write_part(&o, &d, job);
+	dataset_end(&d);
+	return status;
+}
+
+/* ---- reports that are being recorded ---- */
+
+#define WRITER_MS \
+	1500 /* a collector that sees a reader makes rows of its records within this time */
+#define REST_TIMES 20 /* at most a twentieth of one CPU */
+
+/* False: standard input has ended. */
+static bool rest(int64_t ms)
+{
+	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+	int64_t end = mono_ns() / 1000000 + ms, left = ms;
+	char text[64];
+	ssize_t n;
+
+	for (; left > 0; left = end - mono_ns() / 1000000) {
+		if (poll(&in, 1, (int)(left < 1000000 ? left : 1000000)) <= 0)
+			continue;
+		n = read(STDIN_FILENO, text, sizeof(text));
+		if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
+			return false;
+	}
+	return true;
+}
+
+/* Collectors let records wait while no other process reads the report. False: standard input has ended. */
+static bool wake_writers(int cnt, char **paths)
+{
+	sqlite3 **open = calloc((size_t)cnt, sizeof(sqlite3 *));
+	char why[WHY_TEXT];
+	bool goes_on;
+
+	for (int i = 0; open && i < cnt; i++)
+		open[i] = db_read_has_writer(paths[i]) ? db_read_open(paths[i], why, sizeof(why))
+						       : NULL;
+	goes_on = rest(WRITER_MS);
+	for (int i = 0; open && i < cnt; i++)
+		sqlite3_close(open[i]);
+	free(open);
+	return goes_on;
+}
+
+/* The parts replace one another. Where standard input ends, that of then is the last. */
+static int add_repeatedly(const struct add *o, int cnt, char **paths)
+{
+	(void)!nice(19);
+	for (bool goes_on = true;;) {
+		clock_t begin = clock();
+		int64_t ms;
+		int status;
+
+		goes_on = goes_on && wake_writers(cnt, paths);
+		status = add_once(*o, cnt, paths);
+		if (!goes_on)
+			return status;
+		ms = (int64_t)(clock() - begin) * 1000 / CLOCKS_PER_SEC * REST_TIMES;
+		goes_on = rest(ms > o->every * 1000 ? ms : o->every * 1000);
+	}
+}
+
 int cmd_ranks_add(int argc, char **argv)
 {
 	struct add o = {.rank = -1};
@@ -268,14 +349,16 @@ int cmd_ranks_add(int argc, char **argv)
 		 &o.range, NULL},
 		{'f', "force", OPT_FLAG, NULL, NULL, "replaces what is of another job, or newer",
 		 &o.force, NULL},
+		{0, "every", OPT_INT, "1:86400", "SECONDS",
+		 "adds again so often, until standard input ends: for a report that is being\n"
+		 "recorded; a twentieth of one CPU at most",
+		 &o.every, NULL},
 		{'q', "quiet", OPT_FLAG, NULL, NULL, "prints neither counts nor remarks", &o.quiet,
 		 NULL},
 		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
 		{0},
 	};
-	char job[160] = "";
-	struct dataset d;
-	int first = opt_parse(opts, argc, argv, "ranks add"), status;
+	int first = opt_parse(opts, argc, argv, "ranks add");
 
 	if (first == OPT_HELP_SHOWN)
 		return 0;
@@ -289,14 +372,6 @@ int cmd_ranks_add(int argc, char **argv)
 	if ((o.run && !strchr(o.run, '%') && !may_name(o.run)) ||
 	    (o.node && !strchr(o.node, '%') && !may_name(o.node)))
 		return SL_EXIT_USAGE;
-	if (dataset_begin(&d) != SQLITE_OK) {
-		sl_warn("ranks add: %s", sqlite3_errmsg(d.db));
-		dataset_end(&d);
-		return SL_EXIT_FAIL;
-	}
-	status = read_reports(&o, &d, argc - first, argv + first, job, sizeof(job));
-	if (status == 0)
-		status = write_part(&o, &d, job);
-	dataset_end(&d);
-	return status;
+	return o.every ? add_repeatedly(&o, argc - first, argv + first)
+		       : add_once(o, argc - first, argv + first);
 }

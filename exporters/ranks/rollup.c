@@ -300,6 +300,7 @@ static int put_ranks(struct rollup *r, const char *path)
 
 	for (size_t i = 0; rc == SQLITE_OK && i < r->ranks_cnt; i++) {
 		const struct rank *k = &r->ranks[i];
+		const struct rank_step *last = k->steps_cnt ? &k->steps[k->steps_cnt - 1] : NULL;
 		struct rank_facts f = {.complete = DATASET_NULL};
 		char *sql = sqlite3_mprintf(facts_sql, (long long)(k->pid & 0xffffff));
 		union dataset_value v[] = {
@@ -313,7 +314,9 @@ static int put_ranks(struct rollup *r, const char *path)
 			{.text = NULL},
 			{.text = NULL},
 			{.number = rollup_utc(r, k->first)},
-			{.number = rollup_utc(r, k->last)},
+			/* A process that was killed with its collector has no end. */
+			{.number =
+				 rollup_utc(r, last && last->end > k->last ? last->end : k->last)},
 			{.number = (int64_t)k->steps_cnt},
 			{.number = (int64_t)k->collectives},
 			{.number = 0},

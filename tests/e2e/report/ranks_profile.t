@@ -72,6 +72,41 @@ else
 	skip 'mpirun -n 8 of profile succeeds' 'it is not installed (openmpi-bin), or does not run here'
 fi
 
+# ---- a job that is killed, with all that is about it ----
+cat >steps.py <<'EOF'
+import sys
+import time
+
+
+def step():
+    time.sleep(0.02)
+
+
+for i in range(int(sys.argv[1])):
+    step()
+EOF
+# shellcheck disable=SC2086
+RANK=0 WORLD_SIZE=2 "$BIN" profile --ranks=killed --run=cut --ranks-every=1 -o cut -t osrt -s none --cpuctxsw=none --gpu-health=0 --python-step=__main__:step "$PY" steps.py 3000 >out 2>err &
+P=$!
+has_steps() { [ "$(manifests killed "all[0][4] > 20")" = True ]; }
+check 'a job that runs is in the dataset' wait_for 30 has_steps || diag <err
+ALL="$P $(ps -o pid= --ppid $P)"
+# shellcheck disable=SC2086
+kill -9 $ALL
+wait $P 2>/dev/null
+is "$(manifests killed "[(r, n, k, w, s > 20, e) for r, n, k, w, s, c, e in all]")" "[('cut', '$HOST-0', 0, 2, True, 0)]" 'a job that is killed is in the dataset, as cut off'
+if command -v duckdb >/dev/null; then
+	"$BIN" ranks ask why -d killed --run cut -f csv >out 2>err
+	is "$? $(sed -n 2p out | cut -d, -f1) $(grep -c '1 of 2 ranks (rank 1 is missing), 1 of reports that were cut off' err)" '0 0 1' 'a job that is killed has an answer, which says what it lacks' || diag <err
+else
+	skip 'a job that is killed has an answer, which says what it lacks' 'duckdb is not there (PyPI was not reached)'
+fi
+# One that ends: nothing is left of the parts before.
+RANK=0 WORLD_SIZE=1 "$BIN" profile --ranks=ended --run=whole --ranks-every=1 -o ended -t osrt -s none --cpuctxsw=none --gpu-health=0 --python-step=__main__:step "$PY" steps.py 200 >out 2>err
+is "$? $(manifests ended all)" "0 [('whole', '$HOST-0', 0, 1, 200, 0, 1)]" 'a job that was added while it ran is whole in the dataset at its end' || diag <err
+is "$(find ended -name '*.tmp' -o -name '*.ready')" '' 'adds while a job runs leave nothing aside'
+check 'add --every ends when its input does, with the report added' sh -c '"$0" ranks add -q -d again --every 1000 --run r ended.sqlite </dev/null 2>/dev/null && ls again/_nodes/run=r/node=*' "$BIN"
+
 # ---- what fails ----
 R=$W/kept.sqlite
 fails() { # NAME STATUS WHY COMMAND...
