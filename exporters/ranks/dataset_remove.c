@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporters/ranks/shared_folder.h"
+#include "exporters/ranks/store/shared_folder.h"
 
 struct removal {
 	const char *folder, *run;

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "exporters/formats/parquet_file.h"
-#include "exporters/ranks/part_lock.h"
-#include "exporters/ranks/shared_folder.h"
+#include "exporters/ranks/store/part_lock.h"
+#include "exporters/ranks/store/shared_folder.h"
 
 /* A file of the dataset: its folder, open; its name; the name aside (".part-0.parquet.tmp"), under which no reader looks for it. */
 struct target {

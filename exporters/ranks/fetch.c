@@ -21,7 +21,7 @@
 #include "exporters/ranks/manifests.h"
 #include "exporters/ranks/merge.h"
 #include "exporters/ranks/rollup.h"
-#include "exporters/ranks/shared_folder.h"
+#include "exporters/ranks/store/shared_folder.h"
 #include "exporters/read/db_read.h"
 
 extern const struct exporter exporter_sqlite;

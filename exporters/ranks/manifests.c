@@ -11,8 +11,8 @@
 
 #include "collector/base/plain_file.h"
 #include "exporters/ranks/dataset.h"
-#include "exporters/ranks/part_lock.h"
-#include "exporters/ranks/shared_folder.h"
+#include "exporters/ranks/store/part_lock.h"
+#include "exporters/ranks/store/shared_folder.h"
 
 /*
  * A manifest may hold anything: a value that is no object is no rank and no file. (A text that is no JSON would end the

@@ -2,7 +2,7 @@
 #include "ranks_test.h"
 
 #include "exporters/ranks/manifests.h"
-#include "exporters/ranks/part_lock.h"
+#include "exporters/ranks/store/part_lock.h"
 
 static sqlite3 *db;
 

@@ -1,5 +1,5 @@
 /* shared_folder.c - walks a dataset by descriptors, since its folders may be exchanged while it is written. */
-#include "exporters/ranks/shared_folder.h"
+#include "exporters/ranks/store/shared_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 /* part_lock.c - locks "_nodes/run=RUN/.node=NODE.lock". */
-#include "exporters/ranks/part_lock.h"
+#include "exporters/ranks/store/part_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "exporters/ranks/shared_folder.h"
+#include "exporters/ranks/store/shared_folder.h"
 
 int part_lock_in(int dir, const char *node, enum part_lock_kind kind)
 {
