@@ -12,10 +12,12 @@
 WITH r AS (
 	SELECT mount, path, op, "rank", sum(n) AS n, sum(bytes) AS bytes, sum(ns) AS ns, max(maxNs) AS most
 	FROM SL_FILES WHERE run = :run GROUP BY mount, path, op, "rank"
+), m AS (
+	SELECT r.*, max(ns) OVER (PARTITION BY mount, path, op) AS largest FROM r
 )
 SELECT mount, path, op, sum(n) AS calls, sum(bytes) / 1e6 AS mb, sum(ns) / 1e9 AS s, max(most) / 1e6 AS slowestMs,
-	count(*) AS ranks, max_by("rank", ns) AS slowestRank
-FROM r
+	count(*) AS ranks, min(CASE WHEN ns = largest THEN "rank" END) AS slowestRank
+FROM m
 GROUP BY mount, path, op
 ORDER BY s DESC, path, op
 LIMIT :top;

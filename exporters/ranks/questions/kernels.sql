@@ -9,10 +9,12 @@
 WITH r AS (
 	SELECT name, "rank", sum(ns) AS ns, sum(n) AS n FROM SL_KERNELS
 	WHERE run = :run AND name NOT LIKE 'nccl%' GROUP BY name, "rank"
+), m AS (
+	SELECT r.*, ns * 1e0 / n AS mean, max(ns * 1e0 / n) OVER (PARTITION BY name) AS most FROM r
 )
-SELECT name, sum(ns) / 1e9 AS s, sum(n) AS n, sum(ns) * 1e-3 / sum(n) AS meanUs, max_by("rank", ns * 1e0 / n) AS slowestRank,
-	max(ns * 1e0 / n) / (sum(ns) * 1e0 / sum(n)) AS ratio
-FROM r
+SELECT name, sum(ns) / 1e9 AS s, sum(n) AS n, sum(ns) * 1e-3 / sum(n) AS meanUs, min(CASE WHEN mean = most THEN "rank" END) AS slowestRank,
+	max(most) / (sum(ns) * 1e0 / sum(n)) AS ratio
+FROM m
 GROUP BY name
 ORDER BY s DESC, name
 LIMIT :top;

@@ -16,9 +16,11 @@ WITH r AS (
 	HAVING count(*) > 1 AND 2 * count(*) >= coalesce(max(nRanks), 2)
 ), s AS (
 	SELECT step, culprit, sum(waited) AS waited FROM c WHERE step IS NOT NULL GROUP BY step, culprit
+), m AS (
+	SELECT step, culprit, waited, max(waited) OVER (PARTITION BY step) AS most FROM s
 )
-SELECT step, max_by(culprit, waited) AS straggler, max(waited) / 1e9 AS rankSeconds
-FROM s
+SELECT step, min(CASE WHEN waited = most THEN culprit END) AS straggler, max(most) / 1e9 AS rankSeconds
+FROM m
 GROUP BY step
 ORDER BY rankSeconds DESC, step
 LIMIT :top;

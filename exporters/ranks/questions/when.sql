@@ -7,9 +7,11 @@
 WITH s AS (
 	SELECT CAST(floor("start" / 6e10) AS BIGINT) AS minute, "rank", avg("end" - "start" - gpuNs + coalesce(gpuBusyNs - collNs, 0)) AS ns
 	FROM SL_STEPS WHERE run = :run GROUP BY CAST(floor("start" / 6e10) AS BIGINT), "rank"
+), m AS (
+	SELECT minute, "rank", ns, max(ns) OVER (PARTITION BY minute) AS most FROM s
 )
-SELECT minute, max_by("rank", ns) AS slowest, max(ns) / percentile_cont(0.5) WITHIN GROUP (ORDER BY ns) AS ratio
-FROM s
+SELECT minute, min(CASE WHEN ns = most THEN "rank" END) AS slowest, max(ns) / percentile_cont(0.5) WITHIN GROUP (ORDER BY ns) AS ratio
+FROM m
 GROUP BY minute
 ORDER BY minute
 LIMIT :top;
