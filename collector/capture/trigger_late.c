@@ -16,8 +16,8 @@
 #include "collector/model/strings.h"
 
 #define PROCESSES 64u
-#define STEPS     64u   /* of a process, that wait for records of its GPU */
-#define PIECES    4096u /* kernels of NCCL that are remembered */
+#define STEPS     512u   /* of a process, that wait for records of its GPU */
+#define PIECES    16384u /* kernels of NCCL that are remembered */
 #define PATIENCE \
 	60000000000ll /* ns; a step whose records do not come is not compared: without them it would look long */
 #define NAME_MAX_ 64u
@@ -209,6 +209,13 @@ static int64_t in_kernels(const struct process *p, const struct step *s)
 	return (int64_t)ns;
 }
 
+/* The kernels of the step have not been forgotten. */
+static bool has_kernels(const struct process *p, const struct step *s)
+{
+	return p->next_piece < PIECES ||
+	       p->pieces[p->next_piece % PIECES].end <= (uint64_t)s->start;
+}
+
 static void put(const struct trigger_late *l, const struct process *p, const struct step *s)
 {
 	char line[128], name[NAME_MAX_];
@@ -239,7 +246,7 @@ void trigger_late_round(struct trigger_late *l, int64_t now)
 			if (!is_known && now - s->end < PATIENCE)
 				break;
 			/* Programs warm up in the first one. */
-			if (is_known && s->number > 1)
+			if (is_known && s->number > 1 && has_kernels(p, s))
 				put(l, p, s);
 		}
 	}

@@ -2,7 +2,7 @@
  * job.h - the sessions of a job on many nodes, which share a folder: DATASET/_jobs/RUN/
  *
  *   ask             the last requests to all sessions, the newest last; any of the user's commands replaces it
- *   at/HOST-PID     a session: its answers to the requests, and the last steps of its ranks; it alone replaces it
+ *   at/HOST-PID-N   a session: its answers to the requests, and the last steps of its ranks; it alone replaces it
  *
  * Where another user than root or the dataset's owner has made _jobs, and could take folders away, it is _jobs-UID instead, of
  * the sessions and commands of one user.
@@ -24,10 +24,12 @@
 #define JOB_FOLDER   "_jobs"
 #define JOB_ID       17 /* bytes with the end */
 #define JOB_NAME     128
+#define JOB_MEMBER   300 /* name of a session's file */
 #define JOB_TEXT     512
 #define JOB_REQUESTS 16 /* kept */
 #define JOB_SERIES   64 /* ranks of a session */
-#define JOB_STEPS    32 /* kept of each */
+#define JOB_STEPS \
+	256 /* kept of each: some seconds, as files are written and read once per second */
 #define JOB_SESSIONS 65536
 #define JOB_FILE_MAX (256 << 10)
 
@@ -45,6 +47,7 @@ struct job_request {
 	char id[JOB_ID];
 	enum job_verb verb;
 	char text[JOB_TEXT]; /* the reason of a dump */
+	char to[JOB_TEXT]; /* JOB_LATE: RANK/SESSION/...: the late rank, its session, others whose reports matter */
 };
 struct job_requests {
 	struct job_request at[JOB_REQUESTS];
@@ -82,6 +85,8 @@ char *job_requests_write(const struct job_requests *r);
 /* Drops the oldest where there is no room. */
 void job_requests_add(struct job_requests *r, const struct job_request *q);
 const struct job_request *job_request_find(const struct job_requests *r, const char *id);
+/* Whether @to of a request names the session of this file. */
+bool job_request_is_to(const char *to, const char *name);
 
 /* False: it is no session's. */
 bool job_session_read(struct job_session *s, const char *text);
@@ -124,38 +129,3 @@ int job_open_all(const char *dataset);
  */
 int job_ask(const char *dataset, const char *run, enum job_verb verb, const char *cmd,
 	    const char *text);
-
-/* ---- job_late.c ---- */
-
-/* When a rank is late: so many medians of all ranks in a step, or so much more than the median. */
-struct job_limit {
-	double medians; /* 0: by ns */
-	int64_t ns;
-};
-
-/* The last step that was compared. */
-struct job_late {
-	uint32_t step;
-};
-
-/*
- * Compares the steps of the sessions that have not been compared yet. True: one is late; @why has a sentence without the
- * trigger.
- */
-bool job_late_find(struct job_late *l, const struct job_limit *limit,
-		   struct job_session *const *sessions, size_t cnt, char *why, size_t why_len);
-
-/* ---- job_watch.c ---- */
-
-struct job_watch_ask {
-	const char *dataset, *run;
-	const char *session; /* its folder */
-	uint32_t pid;        /* of its collector */
-	int input;           /* steps, a line each: NAME\tSTEP\tNS; its end: that of the session */
-	int64_t hold_ns;     /* between two dumps for late ranks */
-	const char *trigger; /* its text; NULL: no rank is compared */
-	struct job_limit limit;
-};
-
-/* Serves the session until it ends. An exit status. */
-int job_watch(const struct job_watch_ask *ask);

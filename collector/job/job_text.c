@@ -73,7 +73,7 @@ static bool is_marked(const char *text)
 
 static bool request(struct job_request *q, const char *line)
 {
-	const char *at = id(line, q->id), *verb;
+	const char *at = id(line, q->id), *rest, *word;
 
 	for (unsigned v = 0; at && v < JOB_VERBS; v++) {
 		size_t len = strlen(job_verbs[v]);
@@ -82,8 +82,11 @@ static bool request(struct job_request *q, const char *line)
 		    (at[1 + len] != ' ' && at[1 + len] != '\n' && at[1 + len]))
 			continue;
 		q->verb = (enum job_verb)v;
-		verb = at + 1 + len + (at[1 + len] == ' ');
-		copy(q->text, sizeof(q->text), verb, line_end(verb));
+		rest = at + 1 + len + (at[1 + len] == ' ');
+		word = v == JOB_LATE ? rest + strcspn(rest, " \n") : rest;
+		copy(q->to, sizeof(q->to), rest, word);
+		rest = word + (word != rest && *word == ' ');
+		copy(q->text, sizeof(q->text), rest, line_end(rest));
 		return true;
 	}
 	return false;
@@ -116,6 +119,16 @@ const struct job_request *job_request_find(const struct job_requests *r, const c
 	return NULL;
 }
 
+bool job_request_is_to(const char *to, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = strchr(to, '/'); at; at = strchr(at + 1, '/'))
+		if (strncmp(at + 1, name, len) == 0 && (at[1 + len] == '/' || !at[1 + len]))
+			return true;
+	return false;
+}
+
 char *job_requests_write(const struct job_requests *r)
 {
 	char *text = NULL;
@@ -126,8 +139,9 @@ char *job_requests_write(const struct job_requests *r)
 		return NULL;
 	fprintf(f, "%s\n", JOB_MARK);
 	for (size_t i = 0; i < r->cnt; i++)
-		fprintf(f, "%s %s %.*s\n", r->at[i].id, job_verbs[r->at[i].verb],
-			(int)strcspn(r->at[i].text, "\n"), r->at[i].text);
+		fprintf(f, "%s %s %s%s%.*s\n", r->at[i].id, job_verbs[r->at[i].verb], r->at[i].to,
+			r->at[i].to[0] ? " " : "", (int)strcspn(r->at[i].text, "\n"),
+			r->at[i].text);
 	if (fclose(f) == 0)
 		return text;
 	free(text);

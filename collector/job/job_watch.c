@@ -4,9 +4,9 @@
  *
  * Requests are passed on to the session as the user's own commands would be (command.h). The first session of the folder, by
  * the names of their files, compares the steps of all ranks; where its file has stayed the same for LEADER_S, the next one. Files of
- * sessions that were killed stay in the folder.
+ * sessions that were killed stay in the folder. A late rank is requested of the sessions that matter for it (job_late.h).
  */
-#include "collector/job/job.h"
+#include "collector/job/job_watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,8 +29,11 @@
 #define LEADER_S   30
 #define DOUBT_S \
 	3 /* of a file that has stayed the same for so long the next one is looked at, too */
-#define SEEN_MAX 4096
-#define LINGER_S 3 /* an answer can be read for so long after the session */
+#define SEEN_MAX   4096
+#define LIST_LOOKS 10 /* while the leader is alive the folder is listed once in so many looks */
+#define SEND_NS \
+	INT64_C(5000000000) /* a request that another one has overwritten is added again for so long */
+#define LINGER_S 3          /* an answer can be read for so long after the session */
 #define INPUT    4096
 
 struct running {
@@ -40,7 +43,7 @@ struct running {
 
 /* The file of a session before the own one. */
 struct seen {
-	char name[300];
+	char name[JOB_MEMBER];
 	struct stat st;
 	int64_t since; /* it has been like that */
 };
@@ -48,7 +51,7 @@ struct seen {
 struct watch {
 	const struct job_watch_ask *ask;
 	struct job_folder folder;
-	char name[300]; /* of the own file */
+	char name[JOB_MEMBER]; /* of the own file */
 	struct job_session own;
 	struct job_requests known; /* of before, or taken */
 	struct running running[JOB_REQUESTS];
@@ -58,10 +61,16 @@ struct watch {
 	int64_t dumped; /* for a late rank, CLOCK_MONOTONIC; 0 never */
 	unsigned looks;
 	struct {
-		struct job_late late;
 		struct seen *seen;
 		size_t cnt, room;
+		size_t at; /* of seen: alive at the last look */
+		unsigned looks;
 	} leader;
+	struct {
+		struct job_late *ranks; /* of the leader; NULL: another session is */
+		struct job_request request;
+		int64_t sent; /* CLOCK_MONOTONIC; 0: none */
+	} late;
 };
 
 static void publish(struct watch *w)
@@ -124,17 +133,27 @@ static void take(struct watch *w, const struct job_request *q)
 	int err;
 
 	job_requests_add(&w->known, q);
+	if (q->verb == JOB_LATE && (!job_request_is_to(q->to, w->name) ||
+				    (w->dumped && mono_ns() - w->dumped < w->ask->limit.calm_ns)))
+		return;
 	job_answer_add(&w->own, q->id);
 	w->is_changed = true;
-	if (q->verb == JOB_LATE && w->dumped && mono_ns() - w->dumped < w->ask->hold_ns) {
-		done(w, q->id, 0, "");
-		return;
-	}
 	if (q->verb == JOB_LATE)
 		w->dumped = mono_ns();
 	err = r ? pass_on(w, q, r) : -EBUSY;
 	if (err)
 		done(w, q->id, SL_EXIT_FAIL, strerror(-err));
+}
+
+static void send_late(struct watch *w, struct job_requests *r)
+{
+	char *text;
+
+	job_requests_add(r, &w->late.request);
+	text = job_requests_write(r);
+	if (text)
+		job_write(w->folder.dir, "ask", text);
+	free(text);
 }
 
 static void read_requests(struct watch *w, bool are_old)
@@ -145,6 +164,9 @@ static void read_requests(struct watch *w, bool are_old)
 	if (text)
 		job_requests_read(&r, text);
 	free(text);
+	if (w->late.sent && mono_ns() - w->late.sent < SEND_NS &&
+	    !job_request_find(&r, w->late.request.id))
+		send_late(w, &r);
 	for (size_t i = 0; i < r.cnt; i++) {
 		if (job_request_find(&w->known, r.at[i].id))
 			continue;
@@ -256,8 +278,10 @@ static bool leads(struct watch *w, char **names, size_t cnt)
 		same = s ? same_for(s, &st) : 0;
 		leads = leads && same >= LEADER_S * 1000000000ll;
 		/* It is alive, or all are as far as is known: those behind it need no look. */
-		if (same < DOUBT_S * 1000000000ll)
+		if (same < DOUBT_S * 1000000000ll) {
+			w->leader.at = s ? (size_t)(s - w->leader.seen) : 0;
 			return false;
+		}
 	}
 	return leads;
 }
@@ -275,46 +299,70 @@ static struct job_session *read_session(const struct watch *w, const char *name)
 	return s;
 }
 
-static void request_dump(struct watch *w, const char *why)
+/* The next look sends it. */
+static void request_dump(struct watch *w, const struct job_event *event)
 {
-	struct job_request q = {.verb = JOB_LATE};
-	struct job_requests r = {.cnt = 0};
+	struct job_request *q = &w->late.request;
 	uint64_t number = 0;
-	char *text = job_read(&w->folder, w->folder.dir, "ask");
 
-	if (getrandom(&number, sizeof(number), 0) != sizeof(number)) {
-		free(text);
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return;
+	*q = (struct job_request){.verb = JOB_LATE};
+	snprintf(q->id, sizeof(q->id), "%016llx", (unsigned long long)number);
+	snprintf(q->text, sizeof(q->text), "trigger '%s': %.*s", w->ask->trigger,
+		 (int)sizeof(q->text) / 2, event->why);
+	memcpy(q->to, event->to, sizeof(q->to));
+	w->late.sent = mono_ns();
+	read_requests(w, false);
+}
+
+/* @is_first: of this leader; what the one before has requested is known. */
+static void take_ranks(struct watch *w, char **names, size_t cnt, bool is_first)
+{
+	int64_t now = mono_ns();
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct job_session *s = read_session(w, names[i]);
+
+		if (s)
+			job_late_take(w->late.ranks, names[i], s, now);
+		free(s);
 	}
-	snprintf(q.id, sizeof(q.id), "%016llx", (unsigned long long)number);
-	snprintf(q.text, sizeof(q.text), "trigger '%s': %s", w->ask->trigger, why);
-	if (text)
-		job_requests_read(&r, text);
-	free(text);
-	job_requests_add(&r, &q);
-	text = job_requests_write(&r);
-	if (text)
-		job_write(w->folder.dir, "ask", text);
-	free(text);
+	for (size_t i = 0; is_first && i < w->known.cnt; i++)
+		if (w->known.at[i].verb == JOB_LATE)
+			job_late_known(w->late.ranks, w->known.at[i].to, now);
+}
+
+/* Is the session alive that led at the last look? Then the folder need not be listed. */
+static bool is_led(struct watch *w)
+{
+	struct stat st;
+
+	return w->leader.at < w->leader.cnt && !w->late.ranks && ++w->leader.looks % LIST_LOOKS &&
+	       fstatat(w->folder.at, w->leader.seen[w->leader.at].name, &st, AT_SYMLINK_NOFOLLOW) ==
+		       0 &&
+	       same_for(&w->leader.seen[w->leader.at], &st) < DOUBT_S * 1000000000ll;
 }
 
 static void compare(struct watch *w)
 {
-	char **names, why[JOB_TEXT];
-	size_t cnt = job_list(w->folder.at, &names), n = 0;
-	struct job_session **all = NULL;
+	bool is_first = !w->late.ranks, is_held;
+	struct job_event event;
+	char **names;
+	size_t cnt;
 
-	if (leads(w, names, cnt))
-		all = calloc(cnt + 1, sizeof(struct job_session *));
-	for (size_t i = 0; all && i < cnt; i++)
-		if ((all[n] = read_session(w, names[i])))
-			n++;
-	if (all && job_late_find(&w->leader.late, &w->ask->limit, all, n, why, sizeof(why)) &&
-	    (!w->dumped || mono_ns() - w->dumped >= w->ask->hold_ns))
-		request_dump(w, why);
-	for (size_t i = 0; i < n; i++)
-		free(all[i]);
-	free(all);
+	if (is_led(w))
+		return;
+	cnt = job_list(w->folder.at, &names);
+	if (!leads(w, names, cnt)) {
+		job_late_free(w->late.ranks);
+		w->late.ranks = NULL;
+	} else if (w->late.ranks || (w->late.ranks = job_late_new())) {
+		take_ranks(w, names, cnt, is_first);
+		is_held = w->late.sent && mono_ns() - w->late.sent < w->ask->limit.calm_ns;
+		if (job_late_find(w->late.ranks, &w->ask->limit, mono_ns(), is_held, &event))
+			request_dump(w, &event);
+	}
 	job_list_free(names, cnt);
 }
 
@@ -399,6 +447,8 @@ int job_watch(const struct job_watch_ask *ask)
 		number = (uint16_t)mono_ns();
 	/* Containers may have one name and one number of a process for several sessions. */
 	snprintf(w.name, sizeof(w.name), "%s-%u-%04x", w.own.host, w.own.pid, number);
+	for (char *c = w.name; (c = strchr(c, ' '));)
+		*c = '_'; /* a word of requests */
 	for (size_t i = 0; i < JOB_REQUESTS; i++)
 		w.running[i].sock = -1;
 	/* Before the session appears: later requests are for this session, too. */
@@ -414,5 +464,6 @@ int job_watch(const struct job_watch_ask *ask)
 	}
 	end(&w);
 	free(w.leader.seen);
+	job_late_free(w.late.ranks);
 	return 0;
 }

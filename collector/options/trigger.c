@@ -108,7 +108,42 @@ static bool copy_name(char *to, const char *from, const char *end)
 	return true;
 }
 
-/* "1.5x median" or a time. */
+static bool is_late(const struct trigger *t)
+{
+	return t->kind == TRIGGER_RANK_LATE;
+}
+
+/* "[and 5ms] [for 5 steps]" of rank-late. */
+static int take_late_end(struct parser *p, struct trigger *t)
+{
+	const char *begin;
+	char *end;
+	long steps;
+
+	t->late.floor_ns = t->medians > 0 ? TRIGGER_LATE_NS : 0;
+	t->late.steps = t->medians > 0 ? TRIGGER_LATE_STEPS : 1;
+	if (t->medians > 0 && take_word(p, "and")) {
+		skip_blanks(p);
+		begin = p->at;
+		t->late.floor_ns = time_read(begin, &p->at);
+		if (!t->late.floor_ns)
+			return wrong(p, begin, "a time such as 5ms is expected");
+	}
+	if (!take_word(p, "for"))
+		return take_end(p);
+	skip_blanks(p);
+	begin = p->at;
+	steps = isdigit((unsigned char)*begin) ? strtol(begin, &end, 10) : 0;
+	if (steps < 1 || steps > 1000)
+		return wrong(p, begin, "a number of steps in a row is expected, from 1 to 1000");
+	p->at = end;
+	t->late.steps = (uint32_t)steps;
+	if (!take_word(p, "steps") && !take_word(p, "step"))
+		return wrong(p, p->at, "'steps' is expected, as in 'for 5 steps'");
+	return take_end(p);
+}
+
+/* "1.5x median" or a time; of rank-late also "20%" above the median. */
 static int take_limit(struct parser *p, struct trigger *t)
 {
 	const char *begin, *end;
@@ -124,7 +159,12 @@ static int take_limit(struct parser *p, struct trigger *t)
 			return wrong(p, p->at, "'median' is expected, as in '1.5x median'");
 		if (t->medians < 1)
 			return wrong(p, begin, "a number of medians from 1 on is expected");
-		return take_end(p);
+		return is_late(t) ? take_late_end(p, t) : take_end(p);
+	}
+	if (is_late(t) && t->medians > 0 && *number == '%') {
+		p->at = number + 1;
+		t->medians = 1 + t->medians / 100;
+		return take_late_end(p, t);
 	}
 	t->medians = 0;
 	t->limit_ns = time_read(begin, &end);
@@ -132,7 +172,7 @@ static int take_limit(struct parser *p, struct trigger *t)
 		return wrong(p, begin,
 			     "a time such as 100ms, 80us or 2.5s is expected, or '1.5x median'");
 	p->at = end;
-	return take_end(p);
+	return is_late(t) ? take_late_end(p, t) : take_end(p);
 }
 
 static bool hook_exists(const char *pattern)

@@ -5,8 +5,9 @@
  *   osrt:FUNCTION > LIMIT           a call into the C library did
  *   cuda:FUNCTION > LIMIT           a call into a GPU library did
  *   gpu-idle > N% [over TIME]       a GPU that was in use did nothing for so much of the last second, or TIME
- *   rank-late[:RANGE[@DOMAIN]] > LIMIT   a rank took longer for a step, without waiting for others; among the ranks of all
- *                                   nodes, the median of which is meant here. RANGE: step@*
+ *   rank-late[:RANGE[@DOMAIN]] > LIMIT|N% [and TIME] [for N steps]
+ *                                   a rank took longer for so many steps in a row, without waiting for others; among the ranks
+ *                                   of all nodes, the median of which is meant here, and by TIME at least. RANGE: step@*
  *   hang > TIME                     for so long no call, range or work of a GPU has ended, and threads have hardly run
  *   signal                          a process was killed by any signal
  *   oom                             likewise by the kernel, when memory had run out (the flight recorder looks at that anyway)
@@ -26,6 +27,10 @@
 #define TRIGGER_MEDIAN     101u
 #define TRIGGER_MEDIAN_MIN 5u /* fewer values have no meaningful median */
 #define TRIGGER_NAME       128u
+
+/* rank-late of medians, where nothing else is given: noise of a busy machine is no late rank. */
+#define TRIGGER_LATE_NS    INT64_C(1000000)
+#define TRIGGER_LATE_STEPS 10u
 
 enum trigger_kind {
 	TRIGGER_NVTX,
@@ -49,6 +54,10 @@ struct trigger {
 	double medians;
 	double idle; /* GPU_IDLE: 0..1 */
 	int64_t over_ns;
+	struct {
+		int64_t floor_ns; /* above the median, where the limit is of medians */
+		uint32_t steps;   /* in a row */
+	} late;
 	/* The last durations, in the order in which they came, and sorted. */
 	int64_t last[TRIGGER_MEDIAN], sorted[TRIGGER_MEDIAN];
 	uint64_t seen; /* ever */

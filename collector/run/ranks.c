@@ -68,7 +68,8 @@ static int spawn_beside(char *const *argv, int input, pid_t *child)
 
 static int spawn_job(const struct collector *c, const struct profile_options *o, int input)
 {
-	char exe[] = "/proc/self/exe", command[] = "job", pid[16], hold[32], medians[32], ns[32];
+	char exe[] = "/proc/self/exe", command[] = "job", pid[16], calm[32], medians[32], ns[32],
+	     least[32], in_a_row[16];
 	const struct trigger *late = late_of(o);
 	char *argv[] = {exe,
 			command,
@@ -76,17 +77,21 @@ static int spawn_job(const struct collector *c, const struct profile_options *o,
 			(char *)(uintptr_t)run_of(o),
 			(char *)(uintptr_t)c->session.dir,
 			pid,
-			hold,
+			calm,
 			late ? medians : NULL,
 			ns,
+			least,
+			in_a_row,
 			late ? (char *)(uintptr_t)late->text : NULL,
 			NULL};
 	pid_t child;
 
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
-	snprintf(hold, sizeof(hold), "%lld", (long long)o->capture.flight_ns);
+	snprintf(calm, sizeof(calm), "%lld", (long long)o->capture.flight_ns);
 	snprintf(medians, sizeof(medians), "%f", late ? late->medians : 0);
 	snprintf(ns, sizeof(ns), "%lld", late ? (long long)late->limit_ns : 0);
+	snprintf(least, sizeof(least), "%lld", late ? (long long)late->late.floor_ns : 0);
+	snprintf(in_a_row, sizeof(in_a_row), "%u", late ? late->late.steps : 0);
 	return spawn_beside(argv, input, &child);
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/job/job.h"
+#include "collector/job/job_late.h"
 
 /* What was read reads the same when it was written. */
 static void session(const char *text)
@@ -38,20 +38,24 @@ static void requests(const char *text)
 
 static void late(const char *text)
 {
-	static const struct job_limit limits[] = {{.medians = 1.5}, {.ns = 1000}};
-	static struct job_session s, other;
-	struct job_session *all[] = {&s, &other};
-	char why[JOB_TEXT];
+	static const struct job_limit limits[] = {{.medians = 1.5, .steps = 2}, {.ns = 1000}};
+	static struct job_session s;
+	struct job_event event = {.to = "rank_3/a"};
 
 	if (!job_session_read(&s, text))
 		return;
-	other = s;
-	other.series_cnt /= 2;
 	for (unsigned i = 0; i < 2; i++) {
-		struct job_late l = {0};
+		struct job_late *l = job_late_new();
 
-		for (unsigned n = 0; n < 3; n++)
-			job_late_find(&l, &limits[i], all, 2, why, sizeof(why));
+		if (!l)
+			return;
+		for (int64_t now = 1; now < 20; now++) {
+			s.series_cnt -= now % 3 == 0 && s.series_cnt;
+			job_late_take(l, now % 2 ? "a" : "b", &s, now * 2000000000);
+			job_late_find(l, &limits[i], now * 2000000000, now == 9, &event);
+			job_late_known(l, event.to, now * 2000000000);
+		}
+		job_late_free(l);
 	}
 }
 
@@ -75,8 +79,9 @@ static size_t seed(unsigned i, uint8_t to[FUZZ_SEED_MAX])
 		JOB_MARK "\nhost g017\npid 4711\nbeat 3\nanswer 0123456789abcdef -\nanswer "
 			 "fedcba9876543210 1 no room\nsteps 7 100,200,150 rank 3\nsteps 4294967295 "
 			 "9223372036854775807,1 process 9\n",
-		JOB_MARK "\n0123456789abcdef dump a reason\nfedcba9876543210 stop \n"
-			 "00000000000000ff late trigger 'rank-late > 2x median': rank 3\n",
+		JOB_MARK
+		"\n0123456789abcdef dump a reason\nfedcba9876543210 stop \n"
+		"00000000000000ff late rank_3/n1-2-00ff trigger 'rank-late > 2x median': rank 3\n",
 		NULL};
 
 	return fuzz_text_seed(texts, i, to);

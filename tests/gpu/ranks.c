@@ -49,7 +49,7 @@ int cudaLaunchKernel(const void *, struct cuda_dim3, struct cuda_dim3, void **, 
 	} while (0)
 
 enum {
-	STEPS_MAX = 4096,
+	STEPS_MAX = 32768,
 	PATIENCE_MS = 60000, /* the machine may be busy */
 };
 

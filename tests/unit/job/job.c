@@ -1,4 +1,4 @@
-/* job.c - the files of a job: what is read of them, whatever they hold, and which rank is late. */
+/* job.c - the files of a job: what is read of them, whatever they hold. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -49,6 +49,8 @@ static void requests_read_as_they_were_written(void **state)
 		snprintf(q.id, sizeof(q.id), "%016x", i);
 		if (i % 2)
 			snprintf(q.text, sizeof(q.text), "a reason of %u words", i);
+		if (q.verb == JOB_LATE)
+			snprintf(q.to, sizeof(q.to), "rank_%u/a-1-00ff/b-2-00fe", i);
 		job_requests_add(&r, &q);
 	}
 	text = job_requests_write(&r);
@@ -57,6 +59,11 @@ static void requests_read_as_they_were_written(void **state)
 	assert_memory_equal(&again, &r, sizeof(r));
 	assert_non_null(job_request_find(&again, "0000000000000012"));
 	assert_null(job_request_find(&again, "0000000000000002"));
+	assert_true(job_request_is_to("rank_3/a-1-00ff/b-2-00fe", "a-1-00ff"));
+	assert_true(job_request_is_to("rank_3/a-1-00ff/b-2-00fe", "b-2-00fe"));
+	assert_false(job_request_is_to("rank_3/a-1-00ff/b-2-00fe", "rank_3"));
+	assert_false(job_request_is_to("rank_3/a-1-00ff/b-2-00fe", "a-1-00f"));
+	assert_false(job_request_is_to("", "a"));
 	free(text);
 }
 
@@ -102,94 +109,6 @@ static void more_than_there_is_room_for(void **state)
 	}
 	assert_true(job_session_read(&t, text));
 	assert_true(t.series_cnt <= JOB_SERIES && t.answers == JOB_REQUESTS);
-}
-
-/* ---- late ranks ---- */
-
-static struct job_session *all[4];
-
-static void make_ranks(size_t cnt, uint32_t steps, size_t late, uint32_t at, int64_t own)
-{
-	for (size_t i = 0; i < cnt; i++) {
-		char name[32];
-
-		free(all[i]);
-		all[i] = calloc(1, sizeof(*all[i]));
-		snprintf(all[i]->host, sizeof(all[i]->host), "n%zu", i);
-		snprintf(name, sizeof(name), "rank %zu", i);
-		for (uint32_t k = 1; k <= steps; k++)
-			job_step_add(all[i], name, k,
-				     i == late && k == at ? own : 100000000 + (int64_t)i * 1000000);
-	}
-}
-
-static void the_late_rank_is_found_once(void **state)
-{
-	const struct job_limit by_median = {.medians = 1.5}, by_time = {.ns = 60000000};
-	struct job_late l = {0};
-	char why[JOB_TEXT];
-
-	(void)state;
-	make_ranks(4, 20, 2, 17, 170000000);
-	assert_true(job_late_find(&l, &by_median, all, 4, why, sizeof(why)));
-	assert_string_equal(why, "rank 2 on n2 took 170.0 ms by itself in step 17, the median of 4 "
-				 "ranks is 101.0 ms");
-	assert_false(job_late_find(&l, &by_median, all, 4, why, sizeof(why)));
-	l.step = 0;
-	assert_true(job_late_find(&l, &by_time, all, 4, why, sizeof(why)));
-	l.step = 0;
-	make_ranks(4, 20, 2, 17, 150000000);
-	assert_false(job_late_find(&l, &by_median, all, 4, why, sizeof(why)));
-	l.step = 0;
-	assert_false(job_late_find(&l, &by_time, all, 4, why, sizeof(why)));
-	/* One of two. */
-	l.step = 0;
-	make_ranks(2, 3, 1, 3, 200000000);
-	assert_true(job_late_find(&l, &by_median, all, 2, why, sizeof(why)));
-}
-
-static void a_step_is_compared_when_all_have_it(void **state)
-{
-	const struct job_limit limit = {.medians = 1.5};
-	struct job_late l = {0};
-	char why[JOB_TEXT];
-
-	(void)state;
-	make_ranks(3, 10, 0, 10, 900000000);
-	all[2]->series[0].last--;
-	all[2]->series[0].cnt--;
-	assert_false(job_late_find(&l, &limit, all, 3, why, sizeof(why)));
-	assert_int_equal(l.step, 9);
-	job_step_add(all[2], "rank 2", 10, 100000000);
-	assert_true(job_late_find(&l, &limit, all, 3, why, sizeof(why)));
-	/* A rank that makes no more steps is not waited for. */
-	make_ranks(3, 30, 0, 30, 900000000);
-	all[2]->series[0].last = 5;
-	all[2]->series[0].cnt = 5;
-	l.step = 0;
-	assert_true(job_late_find(&l, &limit, all, 3, why, sizeof(why)));
-	assert_int_equal(l.step, 30);
-	/* All began anew. */
-	make_ranks(3, 2, 1, 2, 900000000);
-	assert_true(job_late_find(&l, &limit, all, 3, why, sizeof(why)));
-}
-
-/* Two of four have the step still, as where steps are short and files are read each second; until the others count as ended. */
-static void a_step_of_few_ranks_is_not_compared(void **state)
-{
-	const struct job_limit limit = {.medians = 1.5};
-	struct job_late l = {0};
-	char why[JOB_TEXT];
-
-	(void)state;
-	make_ranks(4, 30, 0, 30, 900000000);
-	for (size_t i = 2; i < 4; i++)
-		all[i]->series[0].last = all[i]->series[0].cnt = 5;
-	assert_false(job_late_find(&l, &limit, all, 4, why, sizeof(why)));
-	for (size_t i = 0; i < 2; i++)
-		all[i]->series[0].last += 2000;
-	l.step = 0;
-	assert_true(job_late_find(&l, &limit, all, 4, why, sizeof(why)));
 }
 
 /* ---- the folder ---- */
@@ -254,9 +173,6 @@ int main(void)
 		cmocka_unit_test(requests_read_as_they_were_written),
 		cmocka_unit_test(lines_that_make_no_sense_are_passed_over),
 		cmocka_unit_test(more_than_there_is_room_for),
-		cmocka_unit_test(the_late_rank_is_found_once),
-		cmocka_unit_test(a_step_is_compared_when_all_have_it),
-		cmocka_unit_test(a_step_of_few_ranks_is_not_compared),
 		cmocka_unit_test(files_of_others_and_what_is_no_file_do_not_count),
 	};
 

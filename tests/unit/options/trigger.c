@@ -92,9 +92,42 @@ static void late_ranks_are_of_steps_or_of_a_range(void **state)
 	assert_int_equal(ts.at[1].limit_ns, 20000000);
 	assert_string_equal(ts.at[2].name, "a*");
 	assert_string_equal(ts.at[2].domain, "");
+	/* Noise is none of a median. */
+	assert_int_equal(ts.at[0].late.floor_ns, TRIGGER_LATE_NS);
+	assert_int_equal(ts.at[0].late.steps, TRIGGER_LATE_STEPS);
+	assert_int_equal(ts.at[1].late.floor_ns, 0);
+	assert_int_equal(ts.at[1].late.steps, 1);
 	assert_int_equal(triggers_check(&ts, SL_TRACE_NVTX, 1000, "profile"), -SL_EXIT_USAGE);
 	assert_int_equal(triggers_read(&ts, "rank-late", "profile"), -SL_EXIT_USAGE);
 	assert_int_equal(triggers_read(&ts, "rank-late > 0.5x median", "profile"), -SL_EXIT_USAGE);
+}
+
+static void late_ranks_are_late_for_steps_in_a_row(void **state)
+{
+	static const struct {
+		const char *text;
+		double medians;
+		int64_t limit_ns, floor_ns;
+		uint32_t steps;
+	} cases[] = {
+		{"rank-late > 20% for 5 steps", 1.2, 0, TRIGGER_LATE_NS, 5},
+		{"rank-late>150% and 3ms", 2.5, 0, 3000000, TRIGGER_LATE_STEPS},
+		{"rank-late:a@b > 2x median and 5ms for 1 step", 2, 0, 5000000, 1},
+		{"rank-late > 80us for 1000 steps", 0, 80000, 0, 1000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct trigger *t = &ts.at[0];
+
+		assert_int_equal(triggers_read(&ts, cases[i].text, "profile"), 0);
+		assert_int_equal(t->kind, TRIGGER_RANK_LATE);
+		assert_true(t->medians > cases[i].medians - 1e-6 &&
+			    t->medians < cases[i].medians + 1e-6);
+		assert_int_equal(t->limit_ns, cases[i].limit_ns);
+		assert_int_equal(t->late.floor_ns, cases[i].floor_ns);
+		assert_int_equal(t->late.steps, cases[i].steps);
+	}
 }
 
 static void hangs_and_ends_of_processes_are_understood(void **state)
@@ -125,6 +158,14 @@ static void errors_name_the_column(void **state)
 		{"hang > 30s now", "column 12: nothing is expected here"},
 		{"signal 9", "column 8: nothing is expected here"},
 		{"oom > 3", "column 5: nothing is expected here"},
+		{"rank-late > 20% for", "column 20: a number of steps in a row is expected"},
+		{"rank-late > 20% for 0 steps", "column 21: a number of steps in a row"},
+		{"rank-late > 20% for 1001 steps", "column 21: a number of steps in a row"},
+		{"rank-late > 20% for 5", "column 22: 'steps' is expected"},
+		{"rank-late > 20% and", "column 20: a time such as 5ms is expected"},
+		{"rank-late > 5ms and 1ms", "column 17: nothing is expected here"},
+		{"rank-late > 0%", "column 13: a time such as"},
+		{"nvtx:a > 20%", "column 12: nothing is expected here"},
 		{"exit,", "'', column 1: a trigger is expected"},
 		{"nvtx:step", "column 10: '> LIMIT' is expected"},
 		{"nvtx: > 5ms", "column 7: the name of a range is expected"},
@@ -230,6 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_kind_is_understood),
 		cmocka_unit_test(late_ranks_are_of_steps_or_of_a_range),
+		cmocka_unit_test(late_ranks_are_late_for_steps_in_a_row),
 		cmocka_unit_test(hangs_and_ends_of_processes_are_understood),
 		cmocka_unit_test(errors_name_the_column),
 		cmocka_unit_test(a_limit_is_a_limit),
