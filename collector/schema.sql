@@ -286,6 +286,16 @@ CREATE TABLE SL_PAGE_FAULTS (
     stackId   INTEGER           -- -> SL_STACKS.id, where it touched it; NULL: none
 );
 
+-- @table SL_DEATHS lazy batch DEATH
+CREATE TABLE SL_DEATHS (
+    -- Threads of processes that a signal has ended, or that have exited with a status other than 0 (from Linux 6.16 on), with the
+    -- stack at that moment; the first row of a process is the thread of which it died, unless another process has killed it. Taken with
+    -- CPU samples where eBPF is permitted (--sample), 0.3 s after the recording began, or later.
+    timestamp INTEGER NOT NULL, -- ns
+    globalTid INTEGER NOT NULL, -- packed id of the thread
+    stackId   INTEGER           -- -> SL_STACKS.id; NULL: none
+);
+
 -- @table SL_BLOCK_IO lazy batch BLOCK
 CREATE TABLE SL_BLOCK_IO (
     -- Requests to block devices that threads of the process tree made, and the kernel's own (which write back data of programs,

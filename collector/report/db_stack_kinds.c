@@ -11,7 +11,7 @@ static const struct {
 			   {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUBLAS_EVENTS", "CUDNN_EVENTS",
 			    "SL_LIBRARY_API"}},
 	[DB_STACK_SYSCALL] = {"callchainId", {"SYSCALL"}},
-	[DB_STACK_SAMPLE] = {"stackId", {"COMPOSITE_EVENTS", "SL_PAGE_FAULTS"}},
+	[DB_STACK_SAMPLE] = {"stackId", {"COMPOSITE_EVENTS", "SL_PAGE_FAULTS", "SL_DEATHS"}},
 };
 
 const char *naming_table(unsigned kind, unsigned table)

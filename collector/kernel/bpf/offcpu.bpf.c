@@ -13,6 +13,9 @@
  * Membership in the process tree comes from ctxsw.bpf.c, whose map "flags" this program shares, and whose records of
  * the same switch carry its time: rows of both then agree.
  *
+ * A thread that is about to end because of a signal, or because its process exits with a status other than 0, is sent, too, with the
+ * stack at that moment: its memory is still there.
+ *
  * Rule easy to break: nearly all switches are of threads that run again at once. Only work for such
  * threads may stand before the test of the threshold.
  */
@@ -32,6 +35,16 @@ struct pt_regs; /* the kernel's own, not the one of the ptrace headers */
 #define PAGE         4096u
 #define LIMIT_USES   64u
 #define STALE_NS     10000000u /* a record that is so old is not of this switch */
+#define TASK_DEAD    0x80u
+#define SIG_KILL     9
+#define SIG_CHLD     17
+#define SIG_CONT     18
+#define SIG_STOP     19
+#define SIG_TSTP     20
+#define SIG_TTIN     21
+#define SIG_TTOU     22
+#define SIG_URG      23
+#define SIG_WINCH    28
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -41,11 +54,22 @@ struct thread_struct {
 struct mm_struct {
 	unsigned long start_stack;
 } RELOC;
+struct signal_struct {
+	int group_exit_code;
+} RELOC;
+struct sigaction {
+	void *sa_handler; /* 0: the default */
+} RELOC;
+struct k_sigaction {
+	struct sigaction sa;
+} RELOC;
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
 	int pid, tgid;
+	int exit_code;
 	struct mm_struct *mm;
+	struct signal_struct *signal;
 	struct thread_struct thread;
 } RELOC;
 struct task_struct___old { /* before 5.14 */
@@ -391,6 +415,77 @@ static __always_inline void end_wait(__u32 tid)
 	send(r, ns);
 }
 
+/* ---- deaths ---- */
+
+/* By default these end the process. */
+static __always_inline int is_fatal(int sig)
+{
+	const __u64 others = 1ull << SIG_CHLD | 1ull << SIG_CONT | 1ull << SIG_STOP |
+			     1ull << SIG_TSTP | 1ull << SIG_TTIN | 1ull << SIG_TTOU |
+			     1ull << SIG_URG | 1ull << SIG_WINCH;
+
+	return sig > 0 && sig < 64 && !(others >> sig & 1);
+}
+
+static __noinline int send_death(struct task_struct *task)
+{
+	__u64 ns = bpf_ktime_get_ns();
+	struct offcpu_record *r;
+	__u32 tid;
+
+	if (!task)
+		return 0;
+	tid = task->pid;
+	leave(task, tid, TASK_DEAD, bpf_get_smp_processor_id(), ns);
+	r = bpf_map_lookup_elem(&places, &tid);
+	if (!r) {
+		__sync_fetch_and_add(&shared.lost_crowd, 1);
+		return 0;
+	}
+	if (!r->tid)
+		return 0;
+	r->kernel_cnt = 0;
+	send(r, ns);
+	r->out_ns = 0;
+	return 0;
+}
+
+static __always_inline int may_die(struct task_struct *task)
+{
+	return wanted(task->pid) && !*(volatile __u32 *)&shared.is_paused && task->mm &&
+	       !(task->flags & (PF_KTHREAD | PF_IO_WORKER));
+}
+
+/*
+ * Each thread of a process that a signal ends gets here, the others as by SIGKILL; so do those of a process that exits, whose
+ * status is there by then.
+ */
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(on_signal, int sig, void *info, struct k_sigaction *action)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+
+	if (!may_die(task) || !is_fatal(sig))
+		return 0;
+	if (sig == SIG_KILL ? !task->signal->group_exit_code : action->sa.sa_handler != 0)
+		return 0;
+	return send_death(task);
+}
+
+/*
+ * An exit with a status other than 0: from Linux 6.16 on the thread still has its memory here. Other threads of the process were sent
+ * when they got their signal.
+ */
+static __always_inline void end_badly(struct task_struct *task)
+{
+	__u32 tid = task->pid;
+	struct offcpu_record *r = bpf_map_lookup_elem(&places, &tid);
+
+	if (task->exit_code && !(task->exit_code & 0x7f) && may_die(task) &&
+	    (!r || r->state != TASK_DEAD))
+		send_death(task);
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
@@ -398,6 +493,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 
 	if (wanted(tid)) {
 		end_wait(tid);
+		end_badly(task);
 		forget(tid);
 	}
 	return 0;

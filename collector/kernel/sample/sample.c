@@ -22,7 +22,8 @@
 #include "collector/base/now.h"
 #include "preload/wire/frame.h"
 
-#define SETTLE_NS 1000000u /* so late a record may come in behind younger ones of other CPUs */
+#define SETTLE_NS 1000000u   /* so late a record may come in behind younger ones of other CPUs */
+#define DEATHS_NS 300000000u /* after the begin */
 
 struct task_record {
 	struct perf_event_header header;
@@ -54,10 +55,14 @@ struct sample {
 		uint8_t *pids;        /* a bit for each; NULL: records come of no others */
 		uint32_t before_exec; /* a process that is not the program yet */
 	} ours;                       /* the processes of the tree */
-	struct sample_offcpu *offcpu; /* likewise */
+	struct sample_offcpu *offcpu; /* of waits and deaths; NULL: of none */
 	bool no_samples;
-	struct db_map
-		waiting; /* threads whose open wait was written by tell_waiting() -> when they left the CPU */
+	struct {
+		struct db_map
+			waiting; /* threads whose open wait was written by tell_waiting() -> when they left the CPU */
+		struct sched_maps kernel;
+		uint64_t deaths_at; /* when deaths are looked for; 0: not any more, or not at all */
+	} away;
 	struct sample_losses losses;
 	uint64_t python_frames[SAMPLE_PYTHON_WORDS];
 	uint64_t frames[SL_FRAME_MAX];
@@ -106,6 +111,10 @@ struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_pyt
 	}
 	if (s->spaces && ask->off_cpu_ns >= 0)
 		s->offcpu = sample_offcpu_open(ask, s->python, ask->no_off_cpu, why_len);
+	if (ask->off_cpu_ns < 0 && ask->kernel) {
+		s->away.kernel = *ask->kernel;
+		s->away.deaths_at = (uint64_t)mono_ns() + DEATHS_NS;
+	}
 	/* Where no samples are wanted, these report mappings. */
 	if (s->spaces && (ask->frequency || s->offcpu))
 		s->events = sample_events_open(&s->ask, program_of(s), why, why_len);
@@ -385,7 +394,7 @@ static void take_away_until(struct sample *s, const struct round *to, uint64_t u
 static void take_waiting(void *arg, const struct offcpu_record *r)
 {
 	const struct round *to = arg;
-	int64_t *left = db_map_get(&to->of->waiting, r->tid);
+	int64_t *left = db_map_get(&to->of->away.waiting, r->tid);
 
 	if (left && *left == (int64_t)r->out_ns)
 		return;
@@ -480,14 +489,28 @@ static void tell_waiting(struct sample *s, struct round *to, uint64_t now)
 	/* A thread that ran again meanwhile has a record by now, or has been written. */
 	sample_offcpu_look(s->offcpu);
 	while ((r = sample_offcpu_next(s->offcpu, UINT64_MAX))) {
-		const int64_t *left = s->waiting.cnt ? db_map_peek(&s->waiting, r->tid) : NULL;
+		const int64_t *left =
+			s->away.waiting.cnt ? db_map_peek(&s->away.waiting, r->tid) : NULL;
 
 		if (!left || *left != (int64_t)r->out_ns)
 			take_away(s, to, r, false);
 	}
 	sample_offcpu_done(s->offcpu);
-	db_map_free(&s->waiting);
-	s->waiting = (struct db_map){0};
+	db_map_free(&s->away.waiting);
+	s->away.waiting = (struct db_map){0};
+}
+
+/* Stacks of threads that end badly: by then the program has started, which loading would delay. */
+static void look_for_deaths(struct sample *s, uint64_t now)
+{
+	struct sample_ask ask = s->ask;
+	char why[256];
+
+	if (!s->away.deaths_at || now < s->away.deaths_at)
+		return;
+	s->away.deaths_at = 0;
+	ask.kernel = &s->away.kernel;
+	s->offcpu = sample_offcpu_open(&ask, NULL, why, sizeof(why));
 }
 
 void sample_poll(struct sample *s, const struct sample_sink *sink, const struct windows *windows,
@@ -501,6 +524,8 @@ void sample_poll(struct sample *s, const struct sample_sink *sink, const struct 
 
 	if (s->outside)
 		pyoutside_look(s->outside);
+	if (!all)
+		look_for_deaths(s, now);
 	sample_events_look(s->events);
 	if (s->offcpu)
 		sample_offcpu_look(s->offcpu);

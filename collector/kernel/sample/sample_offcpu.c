@@ -32,10 +32,12 @@ struct sample_offcpu_tuning sample_offcpu_tuning;
 #include "offcpu.skel.h"
 #pragma GCC diagnostic pop
 
-#define LINK_CNT      3
+#define LINK_CNT      4
 #define RING_LEAST    ((size_t)8 << 20)
 #define RING_MOST     ((size_t)64 << 20)
 #define RING_PER_CPU  ((size_t)2 << 20)
+#define RING_DEATHS   ((size_t)2 << 20) /* of deaths alone */
+#define PLACES_DEATHS 64u
 #define PLACES_PART   512u /* of the machine's memory */
 #define PLACES_MOST   16384u
 #define RECORD_HEAD   8u /* that the kernel puts before each */
@@ -54,6 +56,7 @@ struct sample_offcpu {
 	size_t page, ring_bytes, shared_bytes;
 	unsigned long head, tail; /* records up to here are there; have been taken */
 	uint64_t threshold_ns;
+	bool only_deaths;
 	const struct sample_python *python; /* NULL: without its frames */
 };
 
@@ -70,14 +73,21 @@ static struct bpf_map *map_of(const struct sample_offcpu *so, const char *name)
 	return bpf_object__find_map_by_name(so->object, name);
 }
 
+static struct bpf_program *program_of(const struct sample_offcpu *so, const char *name)
+{
+	return bpf_object__find_program_by_name(so->object, name);
+}
+
 /* ---- loading ---- */
 
-static size_t ring_size(void)
+static size_t ring_size(bool only_deaths)
 {
 	size_t bytes = RING_LEAST, wanted = perf_cpu_cnt() * RING_PER_CPU;
 
 	if (sample_offcpu_tuning.ring_bytes)
 		return sample_offcpu_tuning.ring_bytes;
+	if (only_deaths)
+		return RING_DEATHS;
 	while (bytes < wanted && bytes < RING_MOST)
 		bytes *= 2;
 	return bytes;
@@ -96,6 +106,8 @@ static unsigned place_cnt(const struct sample_offcpu *so)
 
 	if (sample_offcpu_tuning.threads)
 		return sample_offcpu_tuning.threads;
+	if (so->only_deaths)
+		return PLACES_DEATHS;
 	return all < OFFCPU_THREADS ? OFFCPU_THREADS
 	       : all > PLACES_MOST  ? PLACES_MOST
 				    : (unsigned)all;
@@ -144,6 +156,7 @@ static int set_python(struct sample_offcpu *so)
 static int load(struct sample_offcpu *so, const struct sample_ask *ask)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "offcpu");
+	static const char *const of_waits[] = {"on_switch", "on_exec"};
 	const void *elf;
 	size_t len;
 	int err;
@@ -153,6 +166,9 @@ static int load(struct sample_offcpu *so, const struct sample_ask *ask)
 	if (!so->object)
 		return -errno;
 	err = set_config(so, ask);
+	if (so->only_deaths)
+		for (size_t i = 0; i < sizeof(of_waits) / sizeof(of_waits[0]); i++)
+			bpf_program__set_autoload(program_of(so, of_waits[i]), false);
 	bpf_map__set_max_entries(map_of(so, "ring"), (uint32_t)so->ring_bytes);
 	bpf_map__set_max_entries(map_of(so, "places"), place_cnt(so));
 	bpf_map__set_value_size(map_of(so, "places"), (uint32_t)record_size(so));
@@ -193,11 +209,15 @@ static int map_all(struct sample_offcpu *so)
 /* Exit probe first: every slot that a thread takes is given back. */
 static int attach(struct sample_offcpu *so)
 {
-	static const char *const programs[LINK_CNT] = {"on_exit", "on_exec", "on_switch"};
+	static const char *const programs[LINK_CNT] = {"on_exit", "on_exec", "on_signal",
+						       "on_switch"};
 
 	for (int i = 0; i < LINK_CNT; i++) {
-		so->links[i] = bpf_program__attach(
-			bpf_object__find_program_by_name(so->object, programs[i]));
+		struct bpf_program *program = program_of(so, programs[i]);
+
+		if (!bpf_program__autoload(program))
+			continue;
+		so->links[i] = bpf_program__attach(program);
 		if (!so->links[i])
 			return -errno;
 	}
@@ -233,9 +253,10 @@ struct sample_offcpu *sample_offcpu_open(const struct sample_ask *ask,
 		return NULL;
 	print = libbpf_set_print(quiet);
 	so->page = (size_t)sysconf(_SC_PAGESIZE);
-	so->ring_bytes = ring_size();
+	so->only_deaths = ask->off_cpu_ns < 0;
+	so->ring_bytes = ring_size(so->only_deaths);
 	so->python = python;
-	so->threshold_ns = (uint64_t)ask->off_cpu_ns;
+	so->threshold_ns = so->only_deaths ? UINT64_MAX : (uint64_t)ask->off_cpu_ns;
 	err = load(so, ask);
 	if (!err)
 		err = map_all(so);
@@ -377,7 +398,7 @@ unsigned sample_offcpu_fill(const struct sample_offcpu *so)
 void sample_offcpu_losses(const struct sample_offcpu *so, uint64_t *full, uint64_t *crowd)
 {
 	const struct bpf_program *program =
-		bpf_object__find_program_by_name(so->object, "on_switch");
+		program_of(so, so->only_deaths ? "on_signal" : "on_switch");
 
 	*full = __atomic_load_n(&so->shared->lost_full, __ATOMIC_RELAXED) +
 		ctxsw_missed(bpf_program__fd(program));

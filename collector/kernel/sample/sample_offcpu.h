@@ -20,7 +20,10 @@ extern struct sample_offcpu_tuning {
 	unsigned stack_bytes, threads, ring_bytes;
 } sample_offcpu_tuning;
 
-/* @python: with its frames, NULL: without. NULL: unavailable, and the reason, in one sentence. */
+/*
+ * Where @ask->off_cpu_ns is below 0, of threads alone that end by a signal or a status other than 0; of these there are records, ended
+ * at the moment they began, where the kernel permits it. @python: with its frames, NULL: without. NULL: unavailable, and the reason, in one sentence.
+ */
 struct sample_offcpu *sample_offcpu_open(const struct sample_ask *ask,
 					 const struct sample_python *python, char *why,
 					 size_t why_len);

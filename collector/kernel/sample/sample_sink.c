@@ -47,10 +47,25 @@ int64_t sample_report_stack(const struct sample_report *r, int64_t stack)
 	return number ? number : DB_NULL;
 }
 
+static void put_death(struct sample_report *r, const struct sample_row *what)
+{
+	int64_t *row = db_row(r->db, DB_SL_DEATHS);
+
+	row[DEATH_TIMESTAMP] = (int64_t)what->ns - r->zero;
+	row[DEATH_GLOBAL_TID] = GLOBAL_TID(what->pid, what->tid);
+	row[DEATH_STACK_ID] = sample_report_stack(r, what->stack);
+}
+
 static void put_row(void *to, const struct sample_row *what)
 {
 	struct sample_report *r = to;
-	int64_t ns = (int64_t)what->ns - r->zero, *row = db_row(r->db, DB_COMPOSITE_EVENTS);
+	int64_t ns = (int64_t)what->ns - r->zero, *row;
+
+	if (what->end_ns && what->state == SCHED_STATE_TERMINATED) {
+		put_death(r, what);
+		return;
+	}
+	row = db_row(r->db, DB_COMPOSITE_EVENTS);
 
 	row[SAMPLE_ID] = (int64_t)++r->cnt;
 	row[SAMPLE_START] = ns;

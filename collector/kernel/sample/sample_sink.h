@@ -17,7 +17,7 @@ struct sample_row {
 	uint64_t ns;
 	uint32_t cpu, pid, tid;
 	int64_t stack; /* DB_NULL: none */
-	/* 0: a CPU sample. Else it left the CPU at @ns, and had one again; and SCHED_STATE_*. */
+	/* 0: a CPU sample. Else it left the CPU at @ns, and had one again; and SCHED_STATE_*: TERMINATED where it died at @ns. */
 	uint64_t end_ns;
 	uint8_t state;
 	bool still; /* has none yet: @end_ns is now */

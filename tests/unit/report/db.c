@@ -52,6 +52,7 @@ static void fill_rows(struct db *db, int64_t first)
 		[DB_SYSCALL] = CALL_COL_CNT,
 		[DB_COMPOSITE_EVENTS] = SAMPLE_COL_CNT,
 		[DB_SL_PAGE_FAULTS] = FAULT_COL_CNT,
+		[DB_SL_DEATHS] = DEATH_COL_CNT,
 		[DB_SL_BLOCK_IO] = BLOCK_COL_CNT,
 		[DB_PMU_EVENTS] = PMU_COL_CNT,
 		[DB_PMU_EVENT_COUNTERS] = PMUC_COL_CNT,
@@ -171,7 +172,7 @@ static void columns_are_the_documented_ones(void **state)
 		"0");
 	assert_string_equal(
 		ask("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name LIKE 'SL_%'"),
-		"13");
+		"14");
 }
 
 static void enumerations_have_their_rows(void **state)
