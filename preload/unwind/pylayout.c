@@ -9,16 +9,32 @@
 	.next_thread = 8, .gil_holder = 8, .gil_locked = 16
 #define TEXTS_WITH_WCHAR    .text_ascii = 48, .text_compact = 72
 #define TEXTS_WITHOUT_WCHAR .text_ascii = 40, .text_compact = 56
-#define BEFORE_3_11                                                                        \
-	OBJECTS, TEXTS_WITH_WCHAR, .finalizing = 16, .lock = 24, .interpreters = 32,       \
-				   .next_interpreter = 0, .threads = 8, .thread_id = 176,  \
-				   .current = 24, .previous = 24, .code = 32, .name = 112, \
-				   .file = 104, .first_line = 40, .line_table = 120
+#define BEFORE_3_11                                                                       \
+	OBJECTS, TEXTS_WITH_WCHAR, .finalizing = 16, .lock = 24, .interpreters = 32,      \
+				   .next_interpreter = 0, .threads = 8, .thread_id = 176, \
+				   .locals = 64, .generator_frame = 16, .current = 24,    \
+				   .previous = 24, .code = 32, .name = 112, .file = 104,  \
+				   .first_line = 40, .line_table = 120
 
 static const struct sl_pylayout known[] = {
-	{.version = 0x0308, BEFORE_3_11, .instruction = 104, .gil = 1152},
-	{.version = 0x0309, BEFORE_3_11, .instruction = 104, .gil = 352},
-	{.version = 0x030a, BEFORE_3_11, .instruction = 96, .gil = 352},
+	{.version = 0x0308,
+	 BEFORE_3_11,
+	 .instruction = 104,
+	 .gil = 1152,
+	 .modules = 56,
+	 .stack = 72},
+	{.version = 0x0309,
+	 BEFORE_3_11,
+	 .instruction = 104,
+	 .gil = 352,
+	 .modules = 856,
+	 .stack = 72},
+	{.version = 0x030a,
+	 BEFORE_3_11,
+	 .instruction = 96,
+	 .gil = 352,
+	 .modules = 856,
+	 .stack = 80},
 	{.version = 0x030b,
 	 OBJECTS,
 	 TEXTS_WITH_WCHAR,
@@ -28,7 +44,12 @@ static const struct sl_pylayout known[] = {
 	 .interpreters = 40,
 	 .next_interpreter = 0,
 	 .threads = 16,
+	 .modules = 888,
 	 .thread_id = 152,
+	 .stack = 64,
+	 .locals = 72,
+	 .generator_frame = 80,
+	 .generator_state = 75,
 	 .current = 56,
 	 .has_cframe = true,
 	 .cframe_current = 8,
@@ -50,7 +71,12 @@ static const struct sl_pylayout known[] = {
 	 .interpreters = 40,
 	 .next_interpreter = 0,
 	 .threads = 72,
+	 .modules = 944,
 	 .thread_id = 136,
+	 .stack = 64,
+	 .locals = 72,
+	 .generator_frame = 72,
+	 .generator_state = 67,
 	 .current = 56,
 	 .has_cframe = true,
 	 .cframe_current = 0,
@@ -75,6 +101,8 @@ struct shape {
 	/* Words of the groups that differ: thread and what follows it; type and heap types. */
 	uint8_t interpreter, thread, frame, code, type, set;
 	uint8_t base, thread_id; /* indices of words of the thread; base 0: it has none */
+	uint8_t text,
+		gc; /* words of str, and of the collector of garbage; 0: no group of generators follows */
 };
 /*
  * For a new version, count the members of struct _Py_DebugOffsets in CPython's Include/internal/pycore_debug_offsets.h
@@ -88,14 +116,16 @@ struct shape {
  *   type_object        4 from size to tp_flags; 3.15: + tp_basicsize, tp_dictoffset, and size and ht_cached_keys of
  *                      heap_type_object, the next group
  *   set_object         3.14: 4; 3.13 has no such group
- * and the indices of base_frame and thread_id in thread_state. The lines below the first of 3.14 are states of the header
+ * the indices of base_frame and thread_id in thread_state, and the number of members of
+ *   unicode_object     3.14: 4; 3.15: + compactunicodeobject_size
+ *   gc                 3.14: 2; 3.15: + frame, generation_stats_size, generation_stats The lines below the first of 3.14 are states of the header
  * before some of these members were added. The groups without a column have the sizes of the enumeration below.
  */
 static const struct shape shapes[] = {
-	{0x030d, 13, 9, 6, 10, 4, 0, 0, 5},  {0x030e, 16, 9, 8, 11, 4, 4, 0, 5},
-	{0x030e, 15, 9, 8, 11, 4, 4, 0, 5}, /* release candidates of 3.14 */
-	{0x030e, 14, 9, 8, 11, 4, 4, 0, 5},  {0x030e, 14, 9, 7, 10, 4, 4, 0, 5},
-	{0x030f, 16, 17, 8, 11, 8, 4, 5, 8},
+	{0x030d, 13, 9, 6, 10, 4, 0, 0, 5, 0, 0},  {0x030e, 16, 9, 8, 11, 4, 4, 0, 5, 4, 2},
+	{0x030e, 15, 9, 8, 11, 4, 4, 0, 5, 4, 2}, /* release candidates of 3.14 */
+	{0x030e, 14, 9, 8, 11, 4, 4, 0, 5, 4, 2},  {0x030e, 14, 9, 7, 10, 4, 4, 0, 5, 4, 2},
+	{0x030f, 16, 17, 8, 11, 8, 4, 5, 8, 5, 5},
 };
 
 enum {
@@ -118,6 +148,28 @@ static bool is_sane(const uint64_t *group, unsigned cnt, uint64_t least, uint64_
 	for (unsigned i = 1; i < cnt; i++)
 		if (group[i] >= group[0])
 			return false;
+	return true;
+}
+
+/* Of the group of generators, and of what belongs to it in the others; false: they are not plausible. */
+static bool read_generators(struct sl_pylayout *l, const uint64_t *frame, const uint64_t *text,
+			    const struct shape *s)
+{
+	const uint64_t *generator = text + s->text + s->gc;
+
+	if (!s->text) { /* 3.13 */
+		l->stack = 64;
+		l->locals = (uint32_t)frame[4];
+		l->generator_frame = 72;
+		l->generator_state = 67;
+		return true;
+	}
+	if (!is_sane(generator, 4, 64, 512))
+		return false;
+	l->locals = (uint32_t)frame[4];
+	l->stack = (uint32_t)frame[6];
+	l->generator_frame = (uint32_t)generator[2];
+	l->generator_state = (uint32_t)generator[3];
 	return true;
 }
 
@@ -156,6 +208,7 @@ static bool read_shape(struct sl_pylayout *l, const uint64_t *words, const struc
 		.gil_holder = gil ? (uint32_t)(gil[4] - gil[1]) : 0,
 		.next_interpreter = (uint32_t)interpreter[2],
 		.threads = (uint32_t)interpreter[3],
+		.modules = (uint32_t)interpreter[s->interpreter == 13 ? 5 : 6],
 		.next_thread = (uint32_t)thread[2],
 		.thread_id = (uint32_t)thread[s->thread_id],
 		.current = (uint32_t)thread[4],
@@ -183,6 +236,9 @@ static bool read_shape(struct sl_pylayout *l, const uint64_t *words, const struc
 		l->copy_number = (uint32_t)frame[7];
 		l->copies = (uint32_t)code[10];
 	}
+	/* Without them there are no tasks of asyncio; all else is known. */
+	if (!read_generators(l, frame, text, s))
+		l->generator_frame = 0;
 	return true;
 }
 

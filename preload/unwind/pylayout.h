@@ -15,8 +15,8 @@ struct sl_pylayout {
 	uint32_t finalizing, lock, interpreters;
 	/* The global interpreter lock: in _PyRuntime up to 3.11, behind a pointer of each interpreter later; 0: not known where */
 	uint32_t gil, gil_holder, gil_locked;
-	/* PyInterpreterState and PyThreadState */
-	uint32_t next_interpreter, threads, next_thread, thread_id;
+	/* PyInterpreterState, with the dictionary of modules, and PyThreadState */
+	uint32_t next_interpreter, threads, modules, next_thread, thread_id;
 	uint32_t current; /* PyThreadState: its frame; with has_cframe the _PyCFrame */
 	/* PyThreadState: the sentinel frame after all others (3.15) */
 	uint32_t base;
@@ -28,6 +28,10 @@ struct sl_pylayout {
 	uint32_t owner;    /* from 3.12 on: its owner */
 	uint32_t
 		copy_number; /* from 3.14 on, without GIL: the copy of the bytecode that its instruction is in */
+	/* Frame: the top of its stack (up to 3.9 and from 3.14 on a pointer, else an index), and its local variables */
+	uint32_t stack, locals;
+	/* PyGenObject, of coroutines, too: its frame (up to 3.10 a pointer); from 3.11 on the state of that */
+	uint32_t generator_frame, generator_state;
 	/* PyCodeObject */
 	uint32_t name, qualified_name, file, first_line, line_table, bytecode;
 	uint32_t copies; /* from 3.14 on, without GIL: of the bytecode */

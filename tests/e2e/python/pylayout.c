@@ -48,6 +48,11 @@ static void put_state(void)
 #else
 	PUT(threads, PyInterpreterState, threads.head);
 #endif
+#if PY_VERSION_HEX < 0x030c0000
+	PUT(modules, PyInterpreterState, modules);
+#else
+	PUT(modules, PyInterpreterState, imports.modules);
+#endif
 	PUT(next_thread, PyThreadState, next);
 	PUT(thread_id, PyThreadState, thread_id);
 }
@@ -59,6 +64,13 @@ static void put_frame(void)
 	PUT(previous, PyFrameObject, f_back);
 	PUT(code, PyFrameObject, f_code);
 	PUT(instruction, PyFrameObject, f_lasti);
+	PUT(locals, PyFrameObject, f_valuestack);
+	PUT(generator_frame, PyGenObject, gi_frame);
+#if PY_VERSION_HEX < 0x030a0000
+	PUT(stack, PyFrameObject, f_stacktop);
+#else
+	PUT(stack, PyFrameObject, f_stackdepth);
+#endif
 	return;
 #else
 	PUT(previous, _PyInterpreterFrame, previous);
@@ -84,6 +96,14 @@ static void put_frame(void)
 	PUT(copy_number, _PyInterpreterFrame, tlbc_index);
 	PUT(copies, PyCodeObject, co_tlbc);
 #endif
+	PUT(locals, _PyInterpreterFrame, localsplus);
+#if PY_VERSION_HEX < 0x030e0000
+	PUT(stack, _PyInterpreterFrame, stacktop);
+#else
+	PUT(stack, _PyInterpreterFrame, stackpointer);
+#endif
+	PUT(generator_frame, PyGenObject, gi_iframe);
+	PUT(generator_state, PyGenObject, gi_frame_state);
 	PUT(qualified_name, PyCodeObject, co_qualname);
 	PUT(bytecode, PyCodeObject, co_code_adaptive);
 #endif

@@ -263,6 +263,7 @@ int pystack_layout(void)
 	PUT(gil_locked);
 	PUT(next_interpreter);
 	PUT(threads);
+	PUT(modules);
 	PUT(next_thread);
 	PUT(thread_id);
 	PUT(current);
@@ -274,6 +275,10 @@ int pystack_layout(void)
 	PUT(is_entry);
 	PUT(owner);
 	PUT(copy_number);
+	PUT(stack);
+	PUT(locals);
+	PUT(generator_frame);
+	PUT(generator_state);
 	PUT(name);
 	PUT(qualified_name);
 	PUT(file);
