@@ -506,6 +506,30 @@ CREATE TABLE SL_OPEN_WAITS (
     hasGil    INTEGER           -- 1: the thread had Python's global interpreter lock
 );
 
+-- @table SL_ASYNC_TASKS lazy row
+CREATE TABLE SL_ASYNC_TASKS (
+    -- Tasks of asyncio that were not done at a look (SL_OPEN_WAITS).
+    timestamp INTEGER NOT NULL, -- of the look, ns
+    globalPid INTEGER NOT NULL, -- packed id of the process
+    globalTid INTEGER,          -- of the thread that runs its loop; NULL: not known
+    task      INTEGER NOT NULL, -- address of the task
+    nameId    INTEGER,          -- -> StringIds.id; NULL: it could not be read
+    state     TEXT NOT NULL,    -- running; ready: it waits for its turn alone; waiting
+    waitsFor  TEXT,             -- task, gather (asyncio.gather()), future (any other); NULL: it does not wait
+    awaits    INTEGER,          -- address of the task that it awaits; NULL: none
+    stackId   INTEGER,          -- -> SL_STACKS.id, its coroutines; of a running task the outermost one
+    deadlock  INTEGER           -- tasks of a process with the same number await each other; NULL: none
+);
+
+-- @table SL_ASYNC_AWAITERS lazy row
+CREATE TABLE SL_ASYNC_AWAITERS (
+    -- Which tasks of SL_ASYNC_TASKS go on when others are done: by awaiting them, or as gather(), wait(), shield() and TaskGroup do.
+    timestamp INTEGER NOT NULL, -- of the look, ns
+    globalPid INTEGER NOT NULL, -- packed id of the process
+    task      INTEGER NOT NULL, -- address of the task
+    awaiter   INTEGER NOT NULL  -- address of the task that goes on when it is done
+);
+
 -- @table SL_CLOCK_SNAPSHOTS lazy row
 CREATE TABLE SL_CLOCK_SNAPSHOTS (
     -- All clocks read at the same moment, every few seconds: ties session times to the outside world.

@@ -267,4 +267,5 @@ void open_waits_dump(struct collector *c)
 		write_row(c, &dump.list[i]);
 	free(dump.list);
 	dump = (struct dump){.cnt = 0};
+	open_tasks_write(c);
 }

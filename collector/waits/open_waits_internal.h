@@ -51,3 +51,5 @@ const char *open_waits_name(const struct thread_call *call, char buffer[OPEN_NAM
 /* Completes the row by time, thread, call and path, and writes it. */
 void open_waits_put(struct collector *c, const struct thread_call *call,
 		    struct db_row_SL_OPEN_WAITS *row);
+/* Rows of SL_ASYNC_TASKS and SL_ASYNC_AWAITERS, of all processes of the recording. */
+void open_tasks_write(struct collector *c);

@@ -22,7 +22,7 @@ struct options {
 	struct bounds bounds;
 };
 
-static int print(const struct options *o, const struct dump *d, const char *path)
+static int print(const struct options *o, struct dump *d, const char *path)
 {
 	bool json = strcmp(o->format, "json") == 0;
 

@@ -38,20 +38,49 @@ struct dump_process {
 	char *name, *command;
 };
 
+/* A task of asyncio. */
+struct dump_task {
+	int64_t pid, tid; /* globalPid; globalTid of its loop's thread, 0: not known */
+	int64_t task;     /* address */
+	char *name, *state, *waits_for; /* NULL: not known; it does not wait */
+	int64_t awaits;                 /* task that it awaits itself, 0: none */
+	uint32_t stack;                 /* index; WHY_NONE: none */
+	uint32_t deadlock;              /* number of the cycle, 0: none */
+	uint32_t awaiters, shown;       /* how many tasks wait for it; of the printer */
+};
+
+struct dump_edge {
+	uint32_t awaiter, task; /* indices of tasks */
+};
+
 struct dump {
 	struct why why;
 	WHY_LIST(dump_process, processes);
 	WHY_LIST(dump_thread,
 		 threads); /* those of cycles first, as why has them; threads that run last */
 	WHY_LIST(dump_stack, stacks);
+	WHY_LIST(dump_task,
+		 tasks); /* those that await each other first; else by process and address */
+	WHY_LIST(dump_edge, edges);               /* by awaiter */
+	uint32_t task_cycles, task_cycles_before; /* before: of the processes read first */
 };
 
 /* 0, or -1 after one sentence in @why_text. */
 int dump_read(struct dump *d, sqlite3 *db, char *why_text, size_t why_len);
 void dump_free(struct dump *d);
 
+/* Of dump_read(): a SQLite code. */
+int dump_read_tasks(struct dump *d, sqlite3 *db);
+/* Index of the stack, which is read later; WHY_NONE: no memory. */
+uint32_t dump_stack_of(struct dump *d, int64_t id);
+/* Tasks that await each other, a line for each cycle. */
+void dump_put_task_deadlocks(FILE *out, const struct dump *d);
+/* The tree of tasks: below each those that it waits for. */
+void dump_put_tasks(FILE *out, struct dump *d);
+void dump_put_frames(FILE *out, const struct dump_stack *s, int indent);
+
 /* @columns of the terminal; 0: it is none. */
-void dump_put_text(FILE *out, const struct dump *d, size_t columns);
+void dump_put_text(FILE *out, struct dump *d, size_t columns);
 /* 0, or -1: no memory. */
 int dump_put_json(FILE *out, const struct dump *d, const char *report, const struct bounds *b);
 /* The process of a thread; NULL: the report does not know it. */

@@ -24,6 +24,49 @@ static void put_frame(struct writer *w, const struct dump_frame *f)
 	json_close(w, '}');
 }
 
+static void put_stack(struct writer *w, const struct dump *d, uint32_t stack)
+{
+	json_line(w, 3);
+	if (stack == WHY_NONE) {
+		json_null(w, "stack");
+		return;
+	}
+	json_open(w, "stack", '[');
+	for (size_t i = 0; i < d->stacks[stack].cnt; i++)
+		put_frame(w, &d->stacks[stack].list[i]);
+	json_close(w, ']');
+}
+
+static void put_task(struct writer *w, const struct dump *d, const struct dump_task *t)
+{
+	json_line(w, 2);
+	json_open(w, NULL, '{');
+	json_int(w, "task", t->task);
+	json_int(w, "pid", t->pid >> 24 & 0xffffff);
+	if (t->tid)
+		json_int(w, "tid", t->tid & 0xffffff);
+	else
+		json_null(w, "tid");
+	json_text(w, "name", t->name);
+	json_text(w, "state", t->state);
+	json_text(w, "waits_for", t->waits_for);
+	if (t->awaits)
+		json_int(w, "awaits", t->awaits);
+	else
+		json_null(w, "awaits");
+	json_open(w, "awaiters", '[');
+	for (size_t i = 0; i < d->edges_cnt; i++)
+		if (&d->tasks[d->edges[i].task] == t)
+			json_int(w, NULL, d->tasks[d->edges[i].awaiter].task);
+	json_close(w, ']');
+	if (t->deadlock)
+		json_int(w, "deadlock", t->deadlock);
+	else
+		json_null(w, "deadlock");
+	put_stack(w, d, t->stack);
+	json_close(w, '}');
+}
+
 static void put_thread(struct writer *w, const struct dump *d, const struct dump_thread *t)
 {
 	const struct why *y = &d->why;
@@ -51,15 +94,7 @@ static void put_thread(struct writer *w, const struct dump *d, const struct dump
 		json_int(w, "deadlock", g->cycle);
 	else
 		json_null(w, "deadlock");
-	json_line(w, 3);
-	if (t->stack == WHY_NONE) {
-		json_null(w, "stack");
-	} else {
-		json_open(w, "stack", '[');
-		for (size_t i = 0; i < d->stacks[t->stack].cnt; i++)
-			put_frame(w, &d->stacks[t->stack].list[i]);
-		json_close(w, ']');
-	}
+	put_stack(w, d, t->stack);
 	json_close(w, '}');
 }
 
@@ -92,6 +127,13 @@ static void put_answer(struct writer *w, const void *ctx)
 	cnt = bounded_list(w, "threads", d->threads_cnt);
 	for (size_t i = 0; i < cnt; i++)
 		put_thread(w, d, &d->threads[i]);
+	json_close(w, ']');
+	json_line(w, 1);
+	json_int(w, "task_deadlocks", d->task_cycles);
+	json_line(w, 1);
+	cnt = bounded_list(w, "tasks", d->tasks_cnt);
+	for (size_t i = 0; i < cnt; i++)
+		put_task(w, d, &d->tasks[i]);
 	json_close(w, ']');
 }
 

@@ -23,7 +23,7 @@ static uint32_t hang_of(const struct why *y, int64_t tid)
 	return WHY_NONE;
 }
 
-static uint32_t stack_of(struct dump *d, int64_t id)
+uint32_t dump_stack_of(struct dump *d, int64_t id)
 {
 	for (uint32_t i = 0; i < d->stacks_cnt; i++)
 		if (d->stacks[i].id == id)
@@ -48,7 +48,7 @@ static int thread_row(void *ctx, sqlite3_stmt *s)
 	if (t.hang == WHY_NONE && sqlite3_column_type(s, 2) == SQLITE_NULL)
 		return SQLITE_OK;
 	if (sqlite3_column_type(s, 7) != SQLITE_NULL)
-		t.stack = stack_of(d, sqlite3_column_int64(s, 7));
+		t.stack = dump_stack_of(d, sqlite3_column_int64(s, 7));
 	t.name = text_of(s, 1);
 	t.state = text_of(s, 2);
 	t.call = text_of(s, 3);
@@ -179,6 +179,8 @@ static int read_all(struct dump *d, sqlite3 *db)
 			      "SL_PROCESS_TREE AS t WHERE t.globalPid = p.globalPid ORDER BY "
 			      "t.start DESC LIMIT 1) FROM PROCESSES AS p",
 			      process_row, d);
+	if (rc == SQLITE_OK)
+		rc = dump_read_tasks(d, db);
 	return rc == SQLITE_OK ? read_stacks(d, db) : rc;
 }
 
@@ -222,6 +224,13 @@ void dump_free(struct dump *d)
 		free(d->processes[i].name);
 		free(d->processes[i].command);
 	}
+	for (size_t i = 0; i < d->tasks_cnt; i++) {
+		free(d->tasks[i].name);
+		free(d->tasks[i].state);
+		free(d->tasks[i].waits_for);
+	}
+	free(d->tasks);
+	free(d->edges);
 	free(d->processes);
 	free(d->threads);
 	free(d->stacks);

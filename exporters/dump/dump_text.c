@@ -26,9 +26,9 @@ static void put_processes(FILE *out, const struct dump *d)
 	}
 }
 
-static void put_frame(FILE *out, const struct dump_frame *f)
+static void put_frame(FILE *out, const struct dump_frame *f, int indent)
 {
-	fputs("    ", out);
+	fprintf(out, "%*s", indent, "");
 	text_put_people(out, f->function ? f->function : "?");
 	if (f->kind == FRAME_IS_REMARK) {
 		putc('\n', out);
@@ -44,6 +44,12 @@ static void put_frame(FILE *out, const struct dump_frame *f)
 		fputs(")", out);
 	}
 	putc('\n', out);
+}
+
+void dump_put_frames(FILE *out, const struct dump_stack *s, int indent)
+{
+	for (size_t i = 0; i < s->cnt; i++)
+		put_frame(out, &s->list[i], indent);
 }
 
 static void put_name(FILE *out, const struct dump *d, const struct dump_thread *t)
@@ -111,8 +117,8 @@ static void put_thread(FILE *out, const struct dump *d, const struct dump_thread
 	putc('\n', out);
 	put_threads(out, d, t);
 	put_wait(out, d, t);
-	for (size_t i = 0; t->stack != WHY_NONE && i < d->stacks[t->stack].cnt; i++)
-		put_frame(out, &d->stacks[t->stack].list[i]);
+	if (t->stack != WHY_NONE)
+		dump_put_frames(out, &d->stacks[t->stack], 4);
 	if (t->stack == WHY_NONE)
 		fputs(runs ? "    [not recorded: the stack of compiled code of a thread that "
 			     "runs]\n"
@@ -122,16 +128,18 @@ static void put_thread(FILE *out, const struct dump *d, const struct dump_thread
 		fputs("    [not recorded: compiled code, for the thread runs]\n", out);
 }
 
-static void put_all(FILE *out, const struct dump *d)
+static void put_all(FILE *out, struct dump *d)
 {
 	put_processes(out, d);
 	why_put_deadlocks(out, &d->why);
+	dump_put_task_deadlocks(out, d);
 	for (size_t i = 0; i < d->threads_cnt; i++)
 		if (d->threads[i].alike)
 			put_thread(out, d, &d->threads[i]);
+	dump_put_tasks(out, d);
 }
 
-void dump_put_text(FILE *out, const struct dump *d, size_t columns)
+void dump_put_text(FILE *out, struct dump *d, size_t columns)
 {
 	char *text = NULL;
 	size_t len;

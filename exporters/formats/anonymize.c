@@ -442,6 +442,8 @@ enum anonymize_how anonymize_column(const char *table, const char *column)
 		{"OSRT_FILE_ACCESS_DESCRIPTORS", "filePath", ANON_PATH},
 		{"SL_OPEN_WAITS", "state", ANON_KEEP},
 		{"SL_OPEN_WAITS", "peer", ANON_WHOLE}, /* addresses of machines */
+		{"SL_ASYNC_TASKS", "state", ANON_KEEP},
+		{"SL_ASYNC_TASKS", "waitsFor", ANON_KEEP},
 		{"CUPTI_ACTIVITY_KIND_JIT", "cachePath", ANON_PATH},
 		{"NVTX_EVENTS", "jsonText", ANON_DROP},
 		{"NVTX_EVENTS", "binaryData", ANON_DROP},

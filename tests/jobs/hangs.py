@@ -85,6 +85,22 @@ def cycle():
     asyncio.run(main())  # WAITS py-cycle
 
 
+def tasks():
+    """Two tasks that await each other."""
+    async def main():
+        other = []
+
+        async def one():
+            await other[0]
+
+        async def two(task):
+            await task
+        first = asyncio.create_task(one(), name="first")
+        other.append(asyncio.create_task(two(first), name="second"))
+        await first
+    asyncio.run(main())  # WAITS py-tasks
+
+
 def join():
     """Joins a process before what it has put into its queue was taken."""
     q = multiprocessing.Queue()
@@ -93,4 +109,4 @@ def join():
     p.join()  # WAITS py-join
 
 
-{"locks": locks, "rlocks": rlocks, "queues": queues, "pipe": pipe, "gil": gil, "cycle": cycle, "join": join}[KIND]()
+{"locks": locks, "rlocks": rlocks, "queues": queues, "pipe": pipe, "gil": gil, "cycle": cycle, "tasks": tasks, "join": join}[KIND]()

@@ -94,6 +94,13 @@ static char *read_text(const struct memory *m, uint64_t address)
 	return text;
 }
 
+char *pycode_text(const struct pycode_from *from, uint64_t address)
+{
+	const struct memory m = {.from = from};
+
+	return read_text(&m, address);
+}
+
 static void read_lines(const struct memory *m, uint64_t address, struct pycode *c)
 {
 	const struct sl_pylayout *at = &m->from->at;

@@ -46,5 +46,7 @@ void pycode_copied(struct pycodes *cs, const struct pycode_from *from,
 void pycode_tell(const struct pycode *c, uint32_t version, const struct sample_sink *sink);
 void pycodes_release(struct pycodes *cs);
 
+/* UTF-8 of the str at @address, its first 1023 characters, to be freed; NULL: it cannot be read, or is none. */
+char *pycode_text(const struct pycode_from *from, uint64_t address);
 /* @bytes of the process @pid; false: not all of them are there. */
 bool pycode_read(uint32_t pid, uint64_t address, void *to, size_t bytes);

@@ -162,32 +162,87 @@ static const struct pyfind_file *file_of(struct sample_file *f, const struct sam
 	return known ? known : pyfind_file(f, is_main(what));
 }
 
-void pyfind_process(struct pyfind *found, struct sample_files *files, uint32_t pid)
+/* Calls @each for each mapping of code of the process until it returns false. -errno: they cannot be read. */
+static int for_mapped(uint32_t pid, bool (*each)(void *to, const struct sample_mapped *what),
+		      void *to)
 {
 	char path[64], *line = NULL;
+	bool goes_on = true;
 	size_t size = 0;
 	FILE *f;
 
-	*found = (struct pyfind){.from.pid = pid};
 	snprintf(path, sizeof(path), "%s/%" PRIu32 "/maps", proc_root(), pid);
 	f = fopen(path, "re");
-	found->is_refused = !f && (errno == EACCES || errno == EPERM);
-	while (f && !found->runtime && getline(&line, &size, f) > 0) {
+	if (!f)
+		return -errno;
+	while (goes_on && getline(&line, &size, f) > 0) {
 		struct sample_mapped what = {.pid = pid};
-		const struct pyfind_file *in;
-		struct sample_file *file;
 
-		found->is_there = true;
-		if (!sample_mapped_parse(line, &what) || what.is_data || what.path[0] != '/')
-			continue;
-		file = sample_file_get(files, &what);
-		in = file ? file_of(file, &what) : NULL;
-		if (!in || !in->has_python)
-			continue;
-		found->has_file = true;
-		read_python(found, in, sample_file_bias(file, &what));
+		goes_on = !sample_mapped_parse(line, &what) || each(to, &what);
 	}
 	free(line);
-	if (f)
-		fclose(f);
+	fclose(f);
+	return 0;
+}
+
+struct search {
+	struct pyfind *found;
+	struct sample_files *files;
+	uint64_t section; /* of asyncio */
+};
+
+static bool is_python(void *to, const struct sample_mapped *what)
+{
+	struct search *s = to;
+	const struct pyfind_file *in;
+	struct sample_file *file;
+
+	s->found->is_there = true;
+	if (what->is_data || what->path[0] != '/')
+		return true;
+	file = sample_file_get(s->files, what);
+	in = file ? file_of(file, what) : NULL;
+	if (!in || !in->has_python)
+		return true;
+	s->found->has_file = true;
+	read_python(s->found, in, sample_file_bias(file, what));
+	return !s->found->runtime;
+}
+
+void pyfind_process(struct pyfind *found, struct sample_files *files, uint32_t pid)
+{
+	struct search s = {.found = found, .files = files};
+	int err;
+
+	*found = (struct pyfind){.from.pid = pid};
+	err = for_mapped(pid, is_python, &s);
+	found->is_refused |= err == -EACCES || err == -EPERM;
+}
+
+static bool is_asyncio(void *to, const struct sample_mapped *what)
+{
+	const char *name = strrchr(what->path, '/');
+	struct search *s = to;
+	const struct pyfind_file *in;
+	struct sample_file *file;
+	struct elf_image e;
+
+	if (what->is_data || what->path[0] != '/')
+		return true;
+	file = sample_file_get(s->files, what);
+	in = file ? file_of(file, what) : NULL;
+	if (!in || (!in->has_python && strncmp(name, "/_asyncio", 9) != 0) ||
+	    !sample_file_image(file, &e) ||
+	    !elf_image_section_address(&e, ".AsyncioDebug", &s->section))
+		return true;
+	s->section += sample_file_bias(file, what);
+	return false;
+}
+
+uint64_t pyfind_asyncio(struct sample_files *files, uint32_t pid)
+{
+	struct search s = {.files = files};
+
+	for_mapped(pid, is_asyncio, &s);
+	return s.section;
 }

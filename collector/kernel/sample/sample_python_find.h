@@ -28,3 +28,5 @@ struct pyfind {
 	bool is_refused;         /* we may not */
 };
 void pyfind_process(struct pyfind *found, struct sample_files *files, uint32_t pid);
+/* Where the section .AsyncioDebug of the process's Python, or of its module _asyncio, is; 0: there is none. */
+uint64_t pyfind_asyncio(struct sample_files *files, uint32_t pid);

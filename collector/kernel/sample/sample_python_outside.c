@@ -39,11 +39,16 @@ static uint64_t load(const struct walk *w, uint64_t address)
 	return pycode_read(w->pid, address, &value, sizeof(value)) ? value : 0;
 }
 
-static bool is_thread(const struct walk *w, uint64_t id)
+uint32_t pyoutside_tid(uint32_t pid, uint64_t id)
 {
 	uint32_t tid = 0;
 
-	return id && pycode_read(w->pid, id + TID_AT, &tid, sizeof(tid)) && tid == w->tid;
+	return id && pycode_read(pid, id + TID_AT, &tid, sizeof(tid)) ? tid : 0;
+}
+
+static bool is_thread(const struct walk *w, uint64_t id)
+{
+	return id && pyoutside_tid(w->pid, id) == w->tid;
 }
 
 static uint64_t frame_of(const struct walk *w, uint64_t state)
@@ -95,28 +100,34 @@ static uint64_t instruction_of(const struct walk *w, uint64_t frame, uint64_t co
 	return instruction - load(w, copies + 8 + 8 * (uint64_t)number) + code + at->bytecode;
 }
 
-/* All frames from the innermost one of an interpreter. */
-static void read_frames(struct walk *w, uint64_t frame)
+/* False: it cannot be read. */
+static bool put_frame(struct walk *w, uint64_t frame)
 {
 	const struct sl_pylayout *at = w->at;
 	uint32_t flag_at = at->is_entry ? at->is_entry : at->owner;
+	uint64_t code, check, instruction;
+	uint8_t flag = 0;
 
-	for (; frame && w->cnt < PYSAMPLE_DEPTH; frame = load(w, frame + at->previous)) {
-		uint64_t code, check, instruction;
-		uint8_t flag = 0;
+	if (!pycode_read(w->pid, frame + at->code, &code, sizeof(code)) ||
+	    (flag_at && !pycode_read(w->pid, frame + flag_at, &flag, sizeof(flag))))
+		return false;
+	code &= ~UINT64_C(7);
+	check = check_of(w, code);
+	instruction = instruction_of(w, frame, code);
+	if (at->owner && flag >= SL_PYLAYOUT_OWNED_BY_C)
+		instruction = frame;
+	put(w, (code & UINT64_MAX >> 8) | (uint64_t)flag << 56, instruction, check);
+	return true;
+}
 
-		if (!pycode_read(w->pid, frame + at->code, &code, sizeof(code)) ||
-		    (flag_at && !pycode_read(w->pid, frame + flag_at, &flag, sizeof(flag)))) {
+/* All frames from the innermost one of an interpreter. */
+static void read_frames(struct walk *w, uint64_t frame)
+{
+	for (; frame && w->cnt < PYSAMPLE_DEPTH; frame = load(w, frame + w->at->previous))
+		if (!put_frame(w, frame)) {
 			w->marks |= PYSAMPLE_BROKEN;
 			return;
 		}
-		code &= ~UINT64_C(7);
-		check = check_of(w, code);
-		instruction = instruction_of(w, frame, code);
-		if (at->owner && flag >= SL_PYLAYOUT_OWNED_BY_C)
-			instruction = frame;
-		put(w, (code & UINT64_MAX >> 8) | (uint64_t)flag << 56, instruction, check);
-	}
 	if (frame)
 		w->marks |= PYSAMPLE_DEEPER;
 }
@@ -172,6 +183,23 @@ uint32_t pyoutside_read(const struct pyfind *of, uint32_t tid, uint64_t words[PY
 	words[PYSAMPLE_HEAD_THREAD] = (uint64_t)w.pid << 32 | tid;
 	words[PYSAMPLE_HEAD_CNT] = w.cnt | w.marks;
 	return w.cnt;
+}
+
+bool pyoutside_put(const struct pyfind *of, uint64_t frame, uint64_t words[PYOUTSIDE_WORDS])
+{
+	struct walk w = {.at = &of->from.at,
+			 .pid = of->from.pid,
+			 .words = words,
+			 .cnt = (uint32_t)words[PYSAMPLE_HEAD_CNT]};
+
+	if (w.cnt >= PYSAMPLE_DEPTH) {
+		words[PYSAMPLE_HEAD_CNT] |= PYSAMPLE_DEEPER;
+		return false;
+	}
+	if (!put_frame(&w, frame))
+		w.marks = PYSAMPLE_BROKEN;
+	words[PYSAMPLE_HEAD_CNT] = w.cnt | w.marks;
+	return !w.marks;
 }
 
 /* ---- processes ---- */
@@ -272,14 +300,34 @@ static struct known *known_of(struct pyoutside *o, uint32_t pid, int64_t now)
 unsigned pyoutside_frames(struct pyoutside *o, const struct sample_sink *sink, uint32_t pid,
 			  uint32_t tid, uint64_t *frames)
 {
+	const struct known *k = known_of(o, pid, mono_ns());
+
+	return pyoutside_read(&k->found, tid, o->words)
+		       ? pyoutside_told(o, sink, pid, o->words, frames)
+		       : 0;
+}
+
+unsigned pyoutside_told(struct pyoutside *o, const struct sample_sink *sink, uint32_t pid,
+			const uint64_t words[PYOUTSIDE_WORDS], uint64_t *frames)
+{
 	struct known *k = known_of(o, pid, mono_ns());
-	const struct pyrecord record = {o->words, 0, UINT64_MAX};
+	const struct pyrecord record = {words, 0, UINT64_MAX};
 	const struct pyframes_of of = {&k->found.from, &k->codes, &o->serial, &o->nameless};
 
-	if (!pyoutside_read(&k->found, tid, o->words))
-		return 0;
 	pyframes_meet(&of, &record);
 	return pyframes_make(&of, &record, sink, frames);
+}
+
+const struct pyfind *pyoutside_python(struct pyoutside *o, uint32_t pid)
+{
+	const struct known *k = known_of(o, pid, mono_ns());
+
+	return k->found.runtime ? &k->found : NULL;
+}
+
+uint64_t pyoutside_asyncio(struct pyoutside *o, uint32_t pid)
+{
+	return pyfind_asyncio(o->files, pid);
 }
 
 /* ---- the global interpreter lock ---- */
@@ -295,23 +343,21 @@ static bool is_first(const struct pyoutside_gil *list, unsigned cnt, uint64_t ad
 static void read_gil(const struct walk *w, uint64_t address, struct pyoutside_gil *gil)
 {
 	const struct sl_pylayout *at = w->at;
-	uint64_t holder = load(w, address + at->gil_holder), id;
-	uint32_t locked = 0, tid = 0;
+	uint64_t holder = load(w, address + at->gil_holder);
+	uint32_t locked = 0;
 
 	*gil = (struct pyoutside_gil){.from = address, .to = address + SL_PYLAYOUT_GIL_BYTES};
 	if (!pycode_read(w->pid, address + at->gil_locked, &locked, sizeof(locked)) ||
 	    locked != 1 || !holder)
 		return;
-	id = load(w, holder + at->thread_id);
-	if (id && pycode_read(w->pid, id + TID_AT, &tid, sizeof(tid)))
-		gil->owner = tid;
+	gil->owner = pyoutside_tid(w->pid, load(w, holder + at->thread_id));
 }
 
 const struct sl_pylayout *pyoutside_layout(struct pyoutside *o, uint32_t pid)
 {
-	const struct known *k = known_of(o, pid, mono_ns());
+	const struct pyfind *found = pyoutside_python(o, pid);
 
-	return k->found.runtime ? &k->found.from.at : NULL;
+	return found ? &found->from.at : NULL;
 }
 
 unsigned pyoutside_gils(struct pyoutside *o, uint32_t pid,

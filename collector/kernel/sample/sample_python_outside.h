@@ -15,6 +15,8 @@
 struct sample_sink;
 struct pyoutside;
 
+#define PYOUTSIDE_WORDS (PYSAMPLE_HEAD_WORDS + PYSAMPLE_FRAME_WORDS * PYSAMPLE_DEPTH)
+
 /* @is_second: there are code objects of another reader, whose numbers are other ones. NULL: no memory. */
 struct pyoutside *pyoutside_new(struct sample_files *files, bool is_second);
 void pyoutside_free(struct pyoutside *o);
@@ -36,6 +38,19 @@ void pyoutside_ended(struct pyoutside *o, uint32_t pid);
 
 /* The layout of the process's Python; NULL: it has none of known layout. Valid until the next call of any function here. */
 const struct sl_pylayout *pyoutside_layout(struct pyoutside *o, uint32_t pid);
+/* The same with where it is; NULL likewise. */
+const struct pyfind *pyoutside_python(struct pyoutside *o, uint32_t pid);
+/* Puts a frame (of a coroutine, say) behind the others of a record in @words, which begins with zeros. False: no room. */
+bool pyoutside_put(const struct pyfind *of, uint64_t frame, uint64_t words[PYOUTSIDE_WORDS]);
+/* As pyoutside_frames(), of such a record. */
+unsigned pyoutside_told(struct pyoutside *o, const struct sample_sink *sink, uint32_t pid,
+			const uint64_t words[PYOUTSIDE_WORDS], uint64_t *frames);
+/* Where the process's asyncio describes its own layout, from 3.14 on: section .AsyncioDebug; 0: nowhere. */
+uint64_t pyoutside_asyncio(struct pyoutside *o, uint32_t pid);
+
+/* The thread of the process that Python knows by @id, which is the C library's; 0: none. */
+uint32_t pyoutside_tid(uint32_t pid, uint64_t id);
+
 /* A global interpreter lock: its memory, with the condition that threads wait at for it; the thread that has it, 0: none. */
 struct pyoutside_gil {
 	uint64_t from, to;
@@ -45,8 +60,6 @@ struct pyoutside_gil {
 /* Those of process @pid; their number, 0: it has no Python of known layout. */
 unsigned pyoutside_gils(struct pyoutside *o, uint32_t pid,
 			struct pyoutside_gil list[PYOUTSIDE_GILS]);
-
-#define PYOUTSIDE_WORDS (PYSAMPLE_HEAD_WORDS + PYSAMPLE_FRAME_WORDS * PYSAMPLE_DEPTH)
 
 /* Makes a record (bpf/pysample.h) of thread @tid, as its process sees it, in @words. The number of its frames; 0: it runs no Python. */
 uint32_t pyoutside_read(const struct pyfind *of, uint32_t tid, uint64_t words[PYOUTSIDE_WORDS]);

@@ -107,3 +107,19 @@ unsigned sample_waiting_gils(struct sample_waiting *w, uint32_t pid,
 {
 	return w->python ? pyoutside_gils(w->python, pid, list) : 0;
 }
+
+struct pyoutside *sample_waiting_python(struct sample_waiting *w)
+{
+	return w->python;
+}
+
+int64_t sample_waiting_coroutine(struct sample_waiting *w, const struct sample_sink *sink,
+				 uint32_t pid, const uint64_t words[PYOUTSIDE_WORDS], uint64_t ns)
+{
+	struct sample_space *space = sample_space_get(w->spaces, pid, ns);
+	unsigned cnt = 0;
+
+	if (space && w->python)
+		cnt = pyoutside_told(w->python, sink, pid, words, w->frames);
+	return cnt ? sample_space_stack(w->spaces, space, sink, ns, w->frames, cnt) : DB_NULL;
+}

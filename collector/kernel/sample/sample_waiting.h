@@ -31,6 +31,11 @@ int64_t sample_waiting_stack(struct sample_waiting *w, const struct sample_sink 
 			     const struct sample_wait *wait);
 /* As pyoutside_layout(). */
 const struct sl_pylayout *sample_waiting_layout(struct sample_waiting *w, uint32_t pid);
+/* The reader of Python; NULL: its frames are not wanted. */
+struct pyoutside *sample_waiting_python(struct sample_waiting *w);
+/* As sample_waiting_stack(), of frames that pyoutside_put() has put together. */
+int64_t sample_waiting_coroutine(struct sample_waiting *w, const struct sample_sink *sink,
+				 uint32_t pid, const uint64_t words[PYOUTSIDE_WORDS], uint64_t ns);
 /* Locks of Python's interpreters in the process; their number. */
 unsigned sample_waiting_gils(struct sample_waiting *w, uint32_t pid,
 			     struct pyoutside_gil list[PYOUTSIDE_GILS]);

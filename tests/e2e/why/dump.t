@@ -8,8 +8,8 @@ command -v gcc >/dev/null || skip_all 'gcc is not installed (package gcc)'
 "$PY" -c 'open("/proc/self/syscall").read()' 2>/dev/null || skip_all 'the kernel shows no system calls in /proc'
 
 # ---- programs that hang ----
-"$PY" "$E2E/why/dump_hangs.py" "$BIN" "$B" "$TOP/tests/jobs" locks dead_owner dead_process pipes own_end file stopped tcp poll lock_pipe py_rlocks py_gil py_pipe py_join >hangs.txt 2>&1
-is "$(grep -c ' right$' hangs.txt)" 14 'programs that hang: the guilty line first, deadlocks and those alone named' || diag <hangs.txt
+"$PY" "$E2E/why/dump_hangs.py" "$BIN" "$B" "$TOP/tests/jobs" locks dead_owner dead_process pipes own_end file stopped tcp poll lock_pipe py_rlocks py_gil py_pipe py_tasks py_join >hangs.txt 2>&1
+is "$(grep -c ' right$' hangs.txt)" 15 'programs that hang: the guilty line first, deadlocks and those alone named' || diag <hangs.txt
 
 # ---- programs that are well ----
 "$PY" "$E2E/why/dump_healthy.py" "$BIN" "$PROG/dump_mutexes" 4 >healthy.txt 2>&1
@@ -37,6 +37,21 @@ for py in $(pythons "$(pythons_read 8)"); do
 		skip "$name" 'py-spy is not installed (PyPI)'
 	fi
 done
+
+# ---- tasks of asyncio ----
+for py in $(pythons "$(pythons_read 8)"); do
+	v=$("$py" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+	"$PY" "$E2E/why/dump_tasks_check.py" "$BIN" "$py" >tasks.txt 2>&1
+	is "$(sed 's/[0-9]*$/N/' tasks.txt)" 'same N' "Python $v: tasks, their coroutines with lines, and their waiters are those of the program, and of asyncio ps" || diag <tasks.txt
+done
+"$PY" "$TOP/tests/jobs/hangs.py" tasks &
+T=$!
+at_exit="kill -KILL $T 2>/dev/null; $at_exit"
+wait_for 20 sh -c '"$1" dump -p "$2" | grep -q ^Deadlock' - "$BIN" $T
+"$BIN" dump -p $T >tasks.txt
+check 'two tasks: the deadlock stands above the threads, with both lines' sh -c 'sed -n 2p tasks.txt | grep -q "^Deadlock: task \"[a-z]*\" at .*hangs.py:[0-9]* in [a-z.<>]* awaits task \"[a-z]*\"; task \"[a-z]*\" at .*hangs.py:[0-9]* in [a-z.<>]* awaits task "' || diag <tasks.txt
+check 'two tasks: below the one that waits stands the other one' sh -c 'grep -A1 "^task .first.: waiting for task .second. (deadlock 1)" tasks.txt | tail -1 | grep -q "(.*hangs.py:[0-9]*)"' || diag <tasks.txt
+kill -KILL $T
 
 # ---- text ----
 "$B/tests/jobs/hangs" locks &

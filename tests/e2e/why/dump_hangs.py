@@ -12,8 +12,8 @@ import sys
 import tempfile
 import time
 
-# Besides those of the table: processes with one thread that are alone at the other ends, or threads at an RLock.
-CYCLES = {"pipes", "own_end", "py_pipe", "peer", "py_rlocks", "poll"}
+# Besides those of the table: processes with one thread that are alone at the other ends, threads at an RLock, or tasks.
+CYCLES = {"pipes", "own_end", "py_pipe", "peer", "py_rlocks", "poll", "py_tasks"}
 PATIENCE = 120  # s
 
 
@@ -43,9 +43,10 @@ def judge(answer, places, is_deadlock):
     guilty = [t for t in threads if any(is_at(t, *p) for p in places)]
     if threads[0] not in guilty and threads[0]["tid"] not in [t["owner"] for t in guilty]:
         return "first is %s" % threads[0]["place"]
-    if bool(answer["deadlocks"]) != is_deadlock:
+    if bool(answer["deadlocks"] + answer["task_deadlocks"]) != is_deadlock:
         return "%d deadlocks" % answer["deadlocks"]
-    return "right"
+    cycle = [t["name"] for t in answer["tasks"] if t["deadlock"]]
+    return "right" if cycle in ([], ["first", "second"], ["second", "first"]) else "tasks %s" % cycle
 
 
 def main():

@@ -49,7 +49,8 @@ def by_py_spy(spy, pid):
     out = subprocess.run([spy, "dump", "--nonblocking", "--json", "--pid", str(pid)], capture_output=True, text=True)
     if out.returncode:
         return {}
-    return [[(f["name"], os.path.abspath(f["filename"]), f["line"]) for f in t["frames"]] for t in json.loads(out.stdout)]
+    # Later versions of it have qualified names.
+    return [[(f["name"].split(".")[-1], os.path.abspath(f["filename"]), f["line"]) for f in t["frames"]] for t in json.loads(out.stdout)]
 
 
 def difference(kind, mine, other):

@@ -229,6 +229,8 @@ static void columns(void **state)
 		{"SL_PROCESS_TREE", "commandLine", ANON_COMMAND},
 		{"SL_OPEN_WAITS", "state", ANON_KEEP},
 		{"SL_OPEN_WAITS", "peer", ANON_WHOLE},
+		{"SL_ASYNC_TASKS", "state", ANON_KEEP},
+		{"SL_ASYNC_TASKS", "waitsFor", ANON_KEEP},
 		{"OSRT_FILE_ACCESS_DESCRIPTORS", "filePath", ANON_PATH},
 		{"ANY", "filePath", ANON_PATH},
 		{"ANY", "filename", ANON_PATH},
