@@ -103,8 +103,9 @@ def tasks():
 
 def join():
     """Joins a process before what it has put into its queue was taken."""
-    q = multiprocessing.Queue()
-    p = multiprocessing.Process(target=q.put, args=("x" * 1000000,))
+    fork = multiprocessing.get_context("fork")
+    q = fork.Queue()
+    p = fork.Process(target=q.put, args=("x" * 1000000,))
     p.start()
     p.join()  # WAITS py-join
 

@@ -38,9 +38,11 @@ for py in $(pythons "$(pythons_read 8)"); do
 	fi
 done
 
-# ---- tasks of asyncio ----
+# ---- tasks of asyncio, and locks of Python ----
 for py in $(pythons "$(pythons_read 8)"); do
 	v=$("$py" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+	"$py" "$E2E/why/dump_hangs.py" "$BIN" "$B" "$TOP/tests/jobs" py_rlocks py_gil >hangs.txt 2>&1
+	is "$(grep -c ' right$' hangs.txt)" 2 "Python $v: owners of an RLock and of the GIL" || diag <hangs.txt
 	"$PY" "$E2E/why/dump_tasks_check.py" "$BIN" "$py" >tasks.txt 2>&1
 	is "$(sed 's/[0-9]*$/N/' tasks.txt)" 'same N' "Python $v: tasks, their coroutines with lines, and their waiters are those of the program, and of asyncio ps" || diag <tasks.txt
 done

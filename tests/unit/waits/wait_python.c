@@ -119,10 +119,11 @@ static void locks_of_other_layouts_are_not_looked_at(void **state)
 
 	(void)state;
 	begin(&rlock);
+	at.version = 0x030d;
+	assert_int_equal(owner_of(&at, &found), gettid());
 	at.version = 0x030e;
 	assert_int_equal(owner_of(&at, &found), 0);
 	at.version = 0x030d;
-	assert_int_equal(owner_of(&at, &found), gettid());
 	at.type = 24; /* without the GIL */
 	assert_int_equal(owner_of(&at, &found), 0);
 }
@@ -159,6 +160,72 @@ static void waits_for_something_else_have_no_such_owner(void **state)
 	}
 }
 
+/* From 3.14 on: the entry of a thread that waits, and the mutex in the object. */
+static struct {
+	void *argument;
+	const void *address;
+	sem_t semaphore;
+} entry;
+
+static struct {
+	uint64_t references;
+	const struct type *type;
+	uint8_t bits;
+	uint64_t owner, level;
+} mutex;
+
+static void *waits_in_entry(void *arg)
+{
+	(void)arg;
+	__atomic_store_n(&waiter, (uint32_t)gettid(), __ATOMIC_RELEASE);
+	while (sem_wait(&entry.semaphore) < 0)
+		;
+	return NULL;
+}
+
+static uint32_t owner_of_entry(uint32_t version, uint64_t *found)
+{
+	const struct sl_pylayout at = {.version = version, .type = 8};
+	struct thread_call c = {.pid = (uint32_t)getpid()};
+	uint32_t owner;
+	pthread_t t;
+
+	waiter = 0;
+	*found = 0;
+	entry.address = &mutex.bits;
+	sem_init(&entry.semaphore, 0, 0);
+	pthread_create(&t, NULL, waits_in_entry, NULL);
+	while (!(c.tid = __atomic_load_n(&waiter, __ATOMIC_ACQUIRE)) || !thread_call_read(&c) ||
+	       c.number != SYS_futex || c.state != 'S')
+		usleep(1000);
+	owner = wait_owner_of_rlock(&c, &at, found);
+	sem_post(&entry.semaphore);
+	pthread_join(t, NULL);
+	return owner;
+}
+
+static void mutexes_of_later_versions_have_their_owner_inside(void **state)
+{
+	uint64_t found;
+
+	(void)state;
+	mutex.type = &rlock;
+	mutex.bits = 3;
+	mutex.owner = (uint64_t)pthread_self();
+	assert_int_equal(owner_of_entry(0x030e, &found), gettid());
+	assert_int_equal(found, (uintptr_t)&mutex);
+	assert_int_equal(owner_of_entry(0x030f, &found), gettid());
+	mutex.bits = 1; /* nobody waits: another mutex */
+	assert_int_equal(owner_of_entry(0x030e, &found), 0);
+	mutex.bits = 3;
+	mutex.type = &lock;
+	assert_int_equal(owner_of_entry(0x030e, &found), 0);
+	mutex.type = &rlock;
+	mutex.owner = 0;
+	assert_int_equal(owner_of_entry(0x030e, &found), 0);
+	assert_int_equal(found, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +234,7 @@ int main(void)
 		cmocka_unit_test(lock_that_nobody_has_has_no_owner),
 		cmocka_unit_test(waits_for_something_else_have_no_such_owner),
 		cmocka_unit_test(locks_of_other_layouts_are_not_looked_at),
+		cmocka_unit_test(mutexes_of_later_versions_have_their_owner_inside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
