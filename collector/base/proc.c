@@ -5,6 +5,7 @@
  * /proc/PID/status has both; it is looked up once per process and thread, never per record.
  */
 #include "collector/base/proc.h"
+#include "collector/base/proc_stat.h"
 #include "collector/mask/mask.h"
 
 #include <dirent.h>
@@ -325,33 +326,25 @@ bool users_have_mapped(uint64_t device, uint64_t inode)
 
 static char state_of(uint32_t pid, uint32_t tid)
 {
-	char path[64], line[512];
-	const char *end;
+	struct proc_stat s;
 
-	snprintf(path, sizeof(path), "%s/%u/task/%u/stat", proc_root(), pid, tid);
 	errno = 0;
-	if (slurp(path, line, sizeof(line)) <= 0)
-		return (errno == EMFILE || errno == ENFILE) &&
-				       (syscall(SYS_tgkill, pid, tid, 0) == 0 || errno == EPERM)
-			       ? PROC_STATE_UNKNOWN
-			       : 0;
-	end = strrchr(line, ')');
-	return end && end[1] ? end[2] : 0;
+	if (proc_stat_read(pid, tid, &s))
+		return s.state;
+	return (errno == EMFILE || errno == ENFILE) &&
+			       (syscall(SYS_tgkill, pid, tid, 0) == 0 || errno == EPERM)
+		       ? PROC_STATE_UNKNOWN
+		       : 0;
 }
 
 bool proc_origin(uint32_t pid, struct proc_origin *o)
 {
-	char path[64], line[1024];
-	const char *end;
+	struct proc_stat s;
 
-	snprintf(path, sizeof(path), "%s/%u/stat", proc_root(), pid);
-	if (slurp(path, line, sizeof(line)) <= 0)
+	if (!proc_stat_read(pid, 0, &s))
 		return false;
-	end = strrchr(line, ')');
-	return end && sscanf(end + 1,
-			     " %*c %u %*d %*d %d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-			     "%*d %*d %" SCNu64,
-			     &o->parent, &o->terminal, &o->start) == 3;
+	*o = (struct proc_origin){s.parent, s.terminal, s.start};
+	return true;
 }
 
 uint32_t proc_parent(uint32_t pid)
@@ -394,24 +387,12 @@ _Static_assert(sizeof(struct exit_info) == 64, "PIDFD_INFO_SIZE_VER0");
 #define GET_INFO  _IOWR(0xff, 11, struct exit_info)
 #define INFO_EXIT 8u
 
-/* The last field of /proc/PID/stat of a zombie. */
+/* -1: it is none. */
 static int zombie_status(uint32_t pid)
 {
-	char path[64], text[1024];
-	FILE *f;
-	size_t n;
+	struct proc_stat s;
 
-	snprintf(path, sizeof(path), "%s/%u/stat", proc_root(), pid);
-	f = fopen(path, "re");
-	if (!f)
-		return -1;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = 0;
-	text[strcspn(text, "\n")] = 0;
-	if (!strstr(text, ") Z ") || !strrchr(text, ' '))
-		return -1;
-	return (int)strtol(strrchr(text, ' ') + 1, NULL, 10);
+	return proc_stat_read(pid, 0, &s) && s.state == 'Z' ? s.exit_code : -1;
 }
 
 int proc_exit_status(uint32_t pid, int pidfd)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "collector/base/now.h"
-#include "collector/base/proc.h"
+#include "collector/base/proc_stat.h"
 #include "collector/model/model.h"
 #include "preload/wire/wire.h"
 
@@ -99,25 +99,11 @@ void trigger_hang_judge(struct trigger_hang *h, int64_t now, int64_t cpu_ns, uin
 /* CPU time of the process and its threads, those that have ended, too; ns. */
 static int64_t cpu_of(uint32_t pid)
 {
-	char path[64], text[1024];
-	unsigned long long user = 0, system = 0;
-	const char *at;
-	size_t len;
-	FILE *f;
+	struct proc_stat s;
 
-	snprintf(path, sizeof(path), "%s/%u/stat", proc_root(), pid);
-	f = fopen(path, "re");
-	if (!f)
+	if (!proc_stat_read(pid, 0, &s))
 		return 0;
-	len = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[len] = '\0';
-	/* The name, in parentheses, may hold anything. */
-	at = strrchr(text, ')');
-	if (!at || sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
-			  &system) != 2)
-		return 0;
-	return (int64_t)((user + system) * (1000000000ull / (unsigned)sysconf(_SC_CLK_TCK)));
+	return (int64_t)((s.user + s.system) * (1000000000ull / (unsigned)sysconf(_SC_CLK_TCK)));
 }
 
 void trigger_hang_round(struct trigger_hang *h, const struct model *m)

@@ -1,8 +1,6 @@
 /* proc_select.c - reads /proc for processes that run already, their parents and start times. */
 #include "collector/session/proc_select.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,39 +10,11 @@
 
 #include "collector/base/now.h"
 #include "collector/base/proc.h"
+#include "collector/base/proc_numbers.h"
+#include "collector/base/proc_stat.h"
 #include "collector/session/session.h"
 
 #define KERNEL_THREAD 0x00200000u /* PF_KTHREAD */
-
-struct stat_line {
-	char state;
-	uint32_t parent;
-	unsigned flags;
-	unsigned long long
-		start; /* hundredths of a second since the machine's start, by CLOCK_BOOTTIME */
-};
-
-static bool read_stat(uint32_t pid, struct stat_line *s)
-{
-	char path[64], text[1024];
-	const char *at;
-	size_t len;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%u/stat", proc_root(), pid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	len = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[len] = 0;
-	/* The name, in parentheses, may hold anything. */
-	at = strrchr(text, ')');
-	return at && sscanf(at + 1,
-			    " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
-			    "%*d %llu",
-			    &s->state, &s->parent, &s->flags, &s->start) == 4;
-}
 
 /* A number of /proc/PID/status; the last one of the line. -1: no such line. */
 static long long status_number(uint32_t pid, const char *key)
@@ -86,7 +56,7 @@ static uint32_t inside_container(uint32_t number)
 
 int running_check(uint32_t pid, char *why, size_t why_len)
 {
-	struct stat_line s;
+	struct proc_stat s;
 	long long leader;
 	uint32_t other;
 
@@ -94,7 +64,7 @@ int running_check(uint32_t pid, char *why, size_t why_len)
 		snprintf(why, why_len, "process %u is this command itself", pid);
 		return -EINVAL;
 	}
-	if (!read_stat(pid, &s)) {
+	if (!proc_stat_read(pid, 0, &s)) {
 		other = inside_container(pid);
 		if (other)
 			snprintf(why, why_len,
@@ -140,27 +110,25 @@ int running_all(struct running **list)
 {
 	int64_t tick_ns = 1000000000 / sysconf(_SC_CLK_TCK), ahead = boot_ahead_ns();
 	size_t cnt = 0, cap = 0;
-	DIR *proc = opendir(proc_root());
-	struct dirent *e;
+	struct proc_numbers processes = proc_numbers_open(0, NULL);
+	uint32_t pid;
 
 	*list = NULL;
-	if (!proc)
+	if (!processes.dir)
 		return -errno;
-	while ((e = readdir(proc))) {
-		uint32_t pid = isdigit((unsigned char)e->d_name[0])
-				       ? (uint32_t)strtoul(e->d_name, NULL, 10)
-				       : 0;
-		struct stat_line s;
+	while (proc_numbers_next(&processes, &pid)) {
+		struct proc_stat s;
 		struct running *more;
 
-		if (!pid || pid == (uint32_t)getpid() || !read_stat(pid, &s) || s.state == 'Z')
+		if (!pid || pid == (uint32_t)getpid() || !proc_stat_read(pid, 0, &s) ||
+		    s.state == 'Z')
 			continue;
 		if (cnt == cap) {
 			cap = cap ? cap * 2 : 256;
 			more = realloc(*list, cap * sizeof(*more));
 			if (!more) {
 				free(*list);
-				closedir(proc);
+				proc_numbers_close(&processes);
 				return -ENOMEM;
 			}
 			*list = more;
@@ -168,7 +136,7 @@ int running_all(struct running **list)
 		(*list)[cnt++] =
 			(struct running){pid, s.parent, (int64_t)s.start * tick_ns - ahead};
 	}
-	closedir(proc);
+	proc_numbers_close(&processes);
 	return (int)cnt;
 }
 

@@ -3,14 +3,12 @@
  * thread whose count of context switches is the same has waited all the time between. All such threads waited at the moment at which
  * the second look began, and no one else can have changed the locks of those among them.
  */
-#include <ctype.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/base/grow.h"
-#include "collector/base/proc.h"
+#include "collector/base/proc_numbers.h"
 #include "collector/model/model.h"
 #include "collector/report/db_ids.h"
 #include "collector/waits/open_waits.h"
@@ -51,17 +49,13 @@ static void add_thread(struct collector *c, struct thread_call *call, unsigned l
 
 static unsigned threads_of(uint32_t pid)
 {
-	char path[64];
-	struct dirent *e;
+	struct proc_numbers threads = proc_numbers_open(pid, "task");
 	unsigned cnt = 0;
-	DIR *dir;
+	uint32_t tid;
 
-	snprintf(path, sizeof(path), "%s/%u/task", proc_root(), pid);
-	dir = opendir(path);
-	while (dir && (e = readdir(dir)))
-		cnt += isdigit((unsigned char)*e->d_name) != 0;
-	if (dir)
-		closedir(dir);
+	while (proc_numbers_next(&threads, &tid))
+		cnt++;
+	proc_numbers_close(&threads);
 	return cnt;
 }
 

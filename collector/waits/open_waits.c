@@ -3,8 +3,6 @@
  */
 #include "collector/waits/open_waits.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +11,7 @@
 
 #include "collector/base/now.h"
 #include "collector/base/proc.h"
+#include "collector/base/proc_numbers.h"
 #include "collector/kernel/sample/sample_source.h"
 #include "collector/kernel/sched/sched.h"
 #include "collector/report/db_ids.h"
@@ -43,22 +42,17 @@ bool open_waits_path(const struct thread_call *call, char path[OPEN_PATH_MAX])
 /* By the kernel's list of each thread; @cnt: of children. False: it has no such lists. */
 static bool children_of(uint32_t pid, uint32_t *child, unsigned *cnt)
 {
-	char path[64], line[256];
-	struct dirent *e;
+	struct proc_numbers threads = proc_numbers_open(pid, "task");
+	char line[256];
 	bool has_list = false;
-	DIR *dir;
+	uint32_t tid;
 
-	snprintf(path, sizeof(path), "%s/%u/task", proc_root(), pid);
-	dir = opendir(path);
-	while (dir && (e = readdir(dir))) {
+	while (proc_numbers_next(&threads, &tid)) {
 		char *at = line;
 		unsigned long one;
 
-		if (!isdigit((unsigned char)*e->d_name))
-			continue;
 		errno = 0;
-		if (!thread_read(line, sizeof(line), "children", pid,
-				 (uint32_t)strtoul(e->d_name, NULL, 10))) {
+		if (!thread_read(line, sizeof(line), "children", pid, tid)) {
 			has_list |= errno == 0;
 			continue;
 		}
@@ -66,8 +60,7 @@ static bool children_of(uint32_t pid, uint32_t *child, unsigned *cnt)
 		for (char *end; (one = strtoul(at, &end, 10)) && end != at; at = end, ++*cnt)
 			*child = (uint32_t)one;
 	}
-	if (dir)
-		closedir(dir);
+	proc_numbers_close(&threads);
 	return has_list;
 }
 
@@ -186,24 +179,15 @@ static void write_call(struct collector *c, const struct thread_call *call, bool
 /* Calls @each for each thread of the process until there are @left no more. */
 static void for_threads(struct collector *c, uint32_t pid, unsigned *left, open_waits_each *each)
 {
-	char path[64];
-	struct dirent *e;
-	DIR *dir;
+	struct proc_numbers threads = proc_numbers_open(pid, "task");
+	struct thread_call call = {.pid = pid};
 
-	snprintf(path, sizeof(path), "%s/%u/task", proc_root(), pid);
-	dir = opendir(path);
-	while (dir && *left && (e = readdir(dir))) {
-		struct thread_call call = {.pid = pid,
-					   .tid = (uint32_t)strtoul(e->d_name, NULL, 10)};
-
-		if (!isdigit((unsigned char)*e->d_name))
-			continue;
+	while (*left && proc_numbers_next(&threads, &call.tid)) {
 		--*left;
 		if (thread_call_read(&call))
 			each(c, &call, *left);
 	}
-	if (dir)
-		closedir(dir);
+	proc_numbers_close(&threads);
 }
 
 void open_waits_threads(struct collector *c, unsigned left, open_waits_each *each)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collector/base/proc.h"
+#include "collector/base/proc_stat.h"
 
 bool thread_read(char *line, size_t len, const char *name, uint32_t pid, uint32_t tid)
 {
@@ -40,18 +41,17 @@ static uint64_t number_after(const char *text, const char *key)
 
 bool thread_call_read(struct thread_call *c)
 {
+	struct proc_stat s;
 	char text[4096];
-	const char *end;
 
 	c->sp = c->pc = 0;
 	if (!thread_read(text, sizeof(text), "status", c->pid, c->tid))
 		return false;
 	c->switches = number_after(text, "\nvoluntary_ctxt_switches:") +
 		      number_after(text, "\nnonvoluntary_ctxt_switches:");
-	if (!thread_read(text, sizeof(text), "stat", c->pid, c->tid) ||
-	    !(end = strrchr(text, ')')) || end[1] != ' ')
+	if (!proc_stat_read(c->pid, c->tid, &s))
 		return false;
-	c->state = end[2];
+	c->state = s.state;
 	if (c->state == 'Z' || c->state == 'X' ||
 	    !thread_read(text, sizeof(text), "syscall", c->pid, c->tid))
 		return false;

@@ -2,8 +2,6 @@
 #include "collector/waits/wait_peer.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
@@ -17,6 +15,7 @@
 #include <unistd.h>
 
 #include "collector/base/proc.h"
+#include "collector/base/proc_numbers.h"
 
 #define LOOKS_MOST 65536u     /* descriptors */
 #define TABLE_MOST (4u << 20) /* bytes */
@@ -31,14 +30,14 @@ struct holders {
 };
 
 /* 0 read only, 1 write only, 2 both; -1: not known. */
-static int access_of(uint32_t pid, const char *fd)
+static int access_of(uint32_t pid, uint32_t fd)
 {
 	char path[320], line[64];
 	unsigned flags;
 	int mode = -1;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%u/fdinfo/%s", proc_root(), pid, fd);
+	snprintf(path, sizeof(path), "%s/%u/fdinfo/%u", proc_root(), pid, fd);
 	f = fopen(path, "re");
 	while (f && mode < 0 && fgets(line, sizeof(line), f))
 		if (sscanf(line, "flags: %o", &flags) == 1)
@@ -50,41 +49,33 @@ static int access_of(uint32_t pid, const char *fd)
 
 static bool has_open(struct holders *h, uint32_t pid, const char *target, int no_access)
 {
-	char path[320], link[64];
-	struct dirent *e;
+	struct proc_numbers fds = proc_numbers_open(pid, "fd");
+	char path[96], link[64];
 	bool has = false;
-	DIR *dir;
+	uint32_t fd;
 
-	snprintf(path, sizeof(path), "%s/%u/fd", proc_root(), pid);
-	dir = opendir(path);
-	h->has_unseen |= !dir && errno != ENOENT;
-	while (dir && !has && h->left && (e = readdir(dir))) {
+	h->has_unseen |= !fds.dir && errno != ENOENT;
+	while (!has && h->left && proc_numbers_next(&fds, &fd)) {
 		ssize_t len;
 
-		if (!isdigit((unsigned char)*e->d_name))
-			continue;
 		h->left--;
-		snprintf(path, sizeof(path), "%s/%u/fd/%s", proc_root(), pid, e->d_name);
+		snprintf(path, sizeof(path), "%s/%u/fd/%u", proc_root(), pid, fd);
 		len = readlink(path, link, sizeof(link) - 1);
 		link[len > 0 ? len : 0] = '\0';
-		has = strcmp(link, target) == 0 && access_of(pid, e->d_name) != no_access;
+		has = strcmp(link, target) == 0 && access_of(pid, fd) != no_access;
 	}
-	if (dir)
-		closedir(dir);
+	proc_numbers_close(&fds);
 	return has;
 }
 
 /* @no_access: descriptors with this access are those of the same end; -1: all count. */
 static void find_holders(struct holders *h, uint32_t self, const char *target, int no_access)
 {
-	DIR *dir = opendir(proc_root());
-	struct dirent *e;
+	struct proc_numbers processes = proc_numbers_open(0, NULL);
+	uint32_t pid;
 
-	while (dir && h->left && (e = readdir(dir))) {
-		uint32_t pid = (uint32_t)strtoul(e->d_name, NULL, 10);
-
-		if (!isdigit((unsigned char)*e->d_name) || pid == (uint32_t)getpid() ||
-		    !has_open(h, pid, target, no_access))
+	while (h->left && proc_numbers_next(&processes, &pid)) {
+		if (pid == (uint32_t)getpid() || !has_open(h, pid, target, no_access))
 			continue;
 		if (pid == self) {
 			h->has_self = true;
@@ -93,8 +84,7 @@ static void find_holders(struct holders *h, uint32_t self, const char *target, i
 		if (!h->cnt++)
 			h->pid = pid;
 	}
-	if (dir)
-		closedir(dir);
+	proc_numbers_close(&processes);
 }
 
 static void name_of(uint32_t pid, char name[32])
@@ -296,15 +286,13 @@ void wait_peer_find(struct wait_peer *peer, uint32_t pid, int64_t fd, const char
 {
 	struct holders h = {.left = LOOKS_MOST};
 	unsigned long long inode;
-	char number[24];
 
 	*peer = (struct wait_peer){.pid = 0};
 	if (sscanf(target, "socket:[%llu]", &inode) == 1) {
 		of_socket(peer, pid, inode);
 		return;
 	}
-	snprintf(number, sizeof(number), "%lld", (long long)fd);
-	if (strncmp(target, "pipe:[", 6) != 0 || access_of(pid, number) < 0)
+	if (strncmp(target, "pipe:[", 6) != 0 || access_of(pid, (uint32_t)fd) < 0)
 		return;
 	peer->is_local = true;
 	find_holders(&h, pid, target, reads ? O_RDONLY : O_WRONLY);

@@ -1,7 +1,7 @@
 /*
  * wait_python.c - up to Python 3.13 a lock object points to the semaphore that threads wait at. The waiting thread's stack has the address
  * of the object: each word there that may be one is tried. From 3.14 on each thread waits at a semaphore of its own, on its stack (struct
- * wait_entry of Python/parking_lot.c), behind the address of the mutex inside of the object.
+ * wait_entry of CPython's parking lot), behind the address of the mutex inside of the object.
  */
 #include "collector/waits/wait_python.h"
 

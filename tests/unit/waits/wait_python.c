@@ -215,7 +215,7 @@ static void mutexes_of_later_versions_have_their_owner_inside(void **state)
 	assert_int_equal(owner_of_entry(0x030e, &found), gettid());
 	assert_int_equal(found, (uintptr_t)&mutex);
 	assert_int_equal(owner_of_entry(0x030f, &found), gettid());
-	mutex.bits = 1; /* nobody waits: another mutex */
+	mutex.bits = 1; /* no thread waits: another mutex */
 	assert_int_equal(owner_of_entry(0x030e, &found), 0);
 	mutex.bits = 3;
 	mutex.type = &lock;
