@@ -16,6 +16,7 @@ struct stub_data {
 	uint64_t data_bytes; /* of this struct's mapping */
 	uint32_t created;    /* error number of pthread_create(), + 1; 0: not called yet */
 	uint32_t seen;       /* set by the collector: it has read the answer */
+	uint64_t left[8];    /* not all 0: the interrupted thread has left the code */
 	char entry[24];      /* name of the library's function */
 	struct sl_late late;
 	char path[STUB_PATH_MAX]; /* of the library */
