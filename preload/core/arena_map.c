@@ -156,6 +156,50 @@ void sl_arena_unmap(struct sl_arena *a)
 		load(EXTENTS - 1) ? sl_arena_bytes(a->chunk_cnt) : end_of(0, a->chunk_cnt));
 }
 
+/* ---- a session that is over ---- */
+
+/*
+ * What took the place of earlier sessions' arenas. The calls that threads were in have written to it since; the kernel puts
+ * mappings side by side, so that there are few. Those for which there is no room keep their pages.
+ */
+static struct {
+	uintptr_t from, to;
+} forgotten[64];
+static uint32_t forgotten_cnt;
+
+static void keep_range(uintptr_t from, uintptr_t to)
+{
+	for (uint32_t i = 0; i < forgotten_cnt; i++) {
+		if (forgotten[i].from == to)
+			forgotten[i].from = from;
+		else if (forgotten[i].to == from)
+			forgotten[i].to = to;
+		else
+			continue;
+		return;
+	}
+	if (forgotten_cnt < sizeof(forgotten) / sizeof(*forgotten)) {
+		forgotten[forgotten_cnt].from = from;
+		forgotten[forgotten_cnt++].to = to;
+	}
+}
+
+static void free_pages(void)
+{
+	for (uint32_t i = 0; i < forgotten_cnt; i++)
+		sl_sys3(SYS_madvise, forgotten[i].from, forgotten[i].to - forgotten[i].from,
+			MADV_DONTNEED);
+}
+
+static void forget(uintptr_t at, uint64_t bytes)
+{
+	long m = sl_sys6(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+
+	if (m == (long)at)
+		keep_range(at, at + bytes);
+}
+
 void sl_arena_forget(void)
 {
 	struct sl_arena *a = sl_global.arena;
@@ -164,16 +208,14 @@ void sl_arena_forget(void)
 	bool is_whole = load(EXTENTS - 1) &&
 			(char *)load(EXTENTS - 1) == (char *)a + offset_of(first_of(EXTENTS - 1));
 
+	free_pages();
 	for (unsigned i = 0; i < EXTENTS; i++) {
 		struct sl_chunk *at = load(i);
 
 		/* Their number is read once: the pages are gone after the first step. */
 		if (at && (!is_whole || i == 0))
-			sl_sys6(SYS_mmap, (long)mapping_of(i, at),
-				(long)((is_whole ? sl_arena_bytes(cnt) : end_of(i, cnt)) -
-				       begin_of(i)),
-				PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+			forget((uintptr_t)mapping_of(i, at),
+			       (is_whole ? sl_arena_bytes(cnt) : end_of(i, cnt)) - begin_of(i));
 		__atomic_store_n(&extents[i], NULL, __ATOMIC_RELAXED);
 	}
 	__atomic_store_n(&refusals, 0, __ATOMIC_RELAXED);

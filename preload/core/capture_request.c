@@ -8,7 +8,7 @@
 #include "preload/core/capture_request.h"
 #include "preload/core/hook.h"
 #include "preload/core/part.h"
-#include "preload/core/session_join.h"
+#include "preload/core/session_socket.h"
 
 #include <poll.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static long send_request(enum sl_hello_kind kind, uint32_t range)
 	long sock, sent;
 
 	do
-		sock = sl_session_connect(OPEN_MS);
+		sock = sl_session_connect(OPEN_MS, false);
 	while (sock == -EINTR && sl_mono_ns() - begun < OPEN_MS * (uint64_t)MS);
 	if (sock < 0)
 		return sock;

@@ -9,6 +9,7 @@
  */
 #include "preload/core/arena_map.h"
 #include "preload/core/hook.h"
+#include "preload/core/leaving.h"
 
 #include <string.h>
 
@@ -28,8 +29,7 @@ static sl_ref take_chunk(bool *used)
 	return sl_chunk_take(a, true, used);
 }
 
-/* Goes on in a chunk, to which the totals move. False: there is none. */
-static bool take_more(void)
+static bool move_totals(void)
 {
 	struct sl_file_total *few = sl_file_few(sl_tls.agg);
 	struct sl_slot *slot = sl_tls.slot;
@@ -56,6 +56,18 @@ static bool take_more(void)
 	for (unsigned i = 0; i < SL_FILE_FEW; i++)
 		__atomic_store_n(&few[i].key, 0, __ATOMIC_RELEASE);
 	return true;
+}
+
+/* Goes on in a chunk, to which the totals move. False: there is none. */
+static bool take_more(void)
+{
+	bool ok = sl_slow_begin();
+
+	if (ok) {
+		ok = move_totals();
+		sl_slow_end();
+	}
+	return ok;
 }
 
 /* Puts into the ring what was counted for another descriptor. */

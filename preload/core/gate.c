@@ -6,6 +6,7 @@
  */
 #include "preload/core/clockless.h"
 #include "preload/core/hook.h"
+#include "preload/core/leaving.h"
 #include "preload/core/part.h"
 #include "preload/core/seccomp.h"
 #include "preload/core/session_join.h"
@@ -129,8 +130,11 @@ uint32_t sl_sync(void)
 	}
 	sl_tls.busy = SL_BUSY_SETTING_UP;
 	sl_barrier();
-	if (sl_tls.cookie == sl_proc.cookie || set_up())
-		gate = follow_gate();
+	if (sl_slow_begin()) {
+		if (sl_tls.cookie == sl_proc.cookie || set_up())
+			gate = follow_gate();
+		sl_slow_end();
+	}
 	sl_barrier();
 	sl_tls.busy = SL_BUSY_NOT;
 	return gate;

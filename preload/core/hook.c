@@ -7,6 +7,7 @@
  */
 #include "preload/core/hook.h"
 #include "preload/core/arena_map.h"
+#include "preload/core/leaving.h"
 #include "preload/core/seccomp.h"
 #include "preload/core/stack.h"
 #include "preload/core/thread_room.h"
@@ -117,8 +118,7 @@ static void put_gap(uint64_t wait_begun, uint64_t wait_end)
 	}
 }
 
-/* Switches to another chunk. False: there is none, and --on-full forbids to wait (longer). */
-static bool next_chunk(void)
+static bool take_next_chunk(void)
 {
 	struct sl_arena *a = sl_global.arena;
 	uint64_t wait_begun = 0, wait_end = 0;
@@ -143,6 +143,18 @@ static bool next_chunk(void)
 	/* Release: a reader of the link reads the chunk's header, and the final value of old->committed (drain.c). */
 	__atomic_store_n(&old->next, ref, __ATOMIC_RELEASE);
 	return true;
+}
+
+/* Switches to another chunk. False: there is none, and --on-full forbids to wait (longer); or the session is left. */
+static bool next_chunk(void)
+{
+	bool ok = sl_slow_begin();
+
+	if (ok) {
+		ok = take_next_chunk();
+		sl_slow_end();
+	}
+	return ok;
 }
 
 uint64_t *sl_room_slow(unsigned words, enum sl_hook hook, const struct sl_call *call)

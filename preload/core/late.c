@@ -19,6 +19,7 @@
 #include "preload/base/state.h"
 #include "preload/core/hook.h"
 #include "preload/core/session_join.h"
+#include "preload/core/session_socket.h"
 #include "preload/core/slots.h"
 #include "preload/wire/clock.h"
 #include "preload/wire/late.h"
@@ -126,7 +127,7 @@ SL_EXPORT int sightline_enter(struct sl_late *late)
 	error = sl_process_enter(late->variable);
 	if (error)
 		return fail(late, error);
-	sock = sl_session_connect(0);
+	sock = sl_session_connect(0, false);
 	if (sock < 0 || sl_send_hello(sock, SL_HELLO_ATTENDS, 0, -1) < 0) {
 		if (sock >= 0)
 			sl_sys1(SYS_close, sock);

@@ -9,8 +9,10 @@
 #include "preload/core/clockless.h"
 #include "preload/core/session_folder.h"
 #include "preload/core/session_join.h"
+#include "preload/core/session_socket.h"
 #include "preload/core/environment.h"
 #include "preload/core/hook.h"
+#include "preload/core/leaving.h"
 #include "preload/core/part.h"
 #include "preload/core/rank_variables.h"
 #include "preload/core/seccomp.h"
@@ -24,7 +26,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "preload/base/libc.h"
@@ -50,13 +51,15 @@ enum {
 	START_DONE,
 	START_FAILED
 };
+#define LEAVE_MS 1000
 static uint32_t start_state;
 static SL_APART char path_buffer[4096];
 static struct {
 	int argc; /* 0: not known */
 	char **argv;
 } program;
-static bool is_late; /* the library was not preloaded: no session, until sl_process_enter() */
+static bool has_maps; /* of the arena of a session that was entered late */
+static bool is_late;  /* the library was not preloaded: no session, until sl_process_enter() */
 static const char no_session[] = SL_SESSION_ENV "=none";
 
 /* One line on stderr: "sightline: WHAT: WHY". */
@@ -125,94 +128,6 @@ static const struct sl_session *map_session(void)
 			       s->bytes == sizeof(*s) && s->state == SL_SESSION_ON
 		       ? s
 		       : NULL;
-}
-
-/* The collector, its keeper or `recover`: not what another user has put there. */
-static bool is_trusted(long sock)
-{
-	struct ucred listener = {.uid = UINT32_MAX};
-	socklen_t len = sizeof(listener);
-
-	return sl_sys5(SYS_getsockopt, sock, SOL_SOCKET, SO_PEERCRED, &listener, &len) == 0 &&
-	       sl_session_is_of(listener.uid);
-}
-
-/* @is_checked: the folder is the session's, as it was just looked at. */
-static long connect_to(unsigned limit_ms, bool is_checked)
-{
-	static const char name[] = "/socket";
-	const char *variable = strchr(sl_global.session_env, '=') + 1;
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	uint64_t device, inode;
-	size_t len = sl_session_parse(variable, &device, &inode);
-	struct {
-		long sec, usec;
-	} limit = {limit_ms / 1000, limit_ms % 1000 * 1000L};
-	long fd, err;
-
-	if (len + sizeof(name) > sizeof(addr.sun_path))
-		return -ENAMETOOLONG;
-	/* By its path, as no call takes a folder: when the folder goes in between, the kernel still names the listener. */
-	err = is_checked ? 0 : sl_session_check();
-	if (err < 0)
-		return err;
-	memcpy(addr.sun_path, variable, len);
-	memcpy(addr.sun_path + len, name, sizeof(name));
-	fd = sl_sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return fd;
-	if (limit_ms)
-		sl_sys5(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-	err = sl_sys3(SYS_connect, fd, &addr, sizeof(addr));
-	if (err == 0 && !is_trusted(fd))
-		err = -EPERM;
-	if (err < 0) {
-		sl_sys1(SYS_close, fd);
-		return err;
-	}
-	return fd;
-}
-
-long sl_session_connect(unsigned limit_ms)
-{
-	return connect_to(limit_ms, false);
-}
-
-static uint64_t pid_namespace(void)
-{
-	struct stat st = {0};
-
-	return sl_sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) < 0 ? 0 : st.st_ino;
-}
-
-long sl_send_hello(long sock, enum sl_hello_kind kind, uint32_t range, int fd)
-{
-	struct sl_hello hello = {.magic = SL_HELLO_MAGIC,
-				 .wire_version = SL_WIRE_VERSION,
-				 .kind = kind,
-				 .pid = (uint32_t)sl_getpid(),
-				 .range = range,
-				 .arena = sl_global.arena ? sl_global.arena->born : 0};
-	bool has_pid = kind == SL_HELLO_ARENA || kind == SL_HELLO_FORKED;
-	struct iovec iov = {&hello, sizeof(hello)};
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-
-	if (has_pid && sl_global.private_pid_ns)
-		hello.pid_ns = pid_namespace();
-	if (fd >= 0) {
-		memset(&control, 0, sizeof(control));
-		msg.msg_control = control.room;
-		msg.msg_controllen = sizeof(control.room);
-		control.align.cmsg_level = SOL_SOCKET;
-		control.align.cmsg_type = SCM_RIGHTS;
-		control.align.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
-	}
-	return sl_sys3(SYS_sendmsg, sock, &msg, MSG_NOSIGNAL);
 }
 
 static uint64_t limit_of(int resource)
@@ -301,7 +216,7 @@ static bool join(void)
 		return false;
 	a->born = begun;
 	/* map_session() has come by the folder. */
-	sock = connect_to(0, true);
+	sock = sl_session_connect(0, true);
 	if (sock >= 0 && is_elsewhere(sock))
 		sl_global.private_pid_ns = 1;
 	sent = sock < 0 ? sock : sl_send_hello(sock, SL_HELLO_ARENA, 0, (int)memfd);
@@ -491,6 +406,17 @@ static bool is_later(uint32_t gate, uint32_t before)
 	return !before || (step && step <= SL_GATE_MASK / 2);
 }
 
+/* False: a thread in a slow path is stopped, or has left it by longjmp(); the maps of the arena stay as they are. */
+static bool forget_session(void)
+{
+	if (has_maps && sl_slow_close(LEAVE_MS)) {
+		sl_arena_forget();
+		sl_stack_forget();
+		has_maps = false;
+	}
+	return !has_maps;
+}
+
 int sl_process_enter(const char *variable)
 {
 	static uint32_t has_started;
@@ -509,6 +435,11 @@ int sl_process_enter(const char *variable)
 	if (!has_started)
 		start_base();
 	has_started = 1;
+	if (!forget_session()) {
+		__atomic_store_n(&start_state, START_FAILED, __ATOMIC_RELEASE);
+		return SL_LATE_NO_ARENA;
+	}
+	sl_slow_open();
 	sl_global.private_pid_ns = 0;
 	sl_global.session = set_session(variable) ? map_session() : NULL;
 	if (!sl_global.session || !is_later(sl_global.session->gate, last_gate) || !join()) {
@@ -516,6 +447,7 @@ int sl_process_enter(const char *variable)
 		return sl_global.session ? SL_LATE_NO_ARENA : SL_LATE_NO_SESSION;
 	}
 	last_gate = sl_global.session->gate;
+	has_maps = true;
 	/* What is known of descriptors is an earlier session's. */
 	begin_process((uint32_t)SL_GATE_NONE);
 	sl_stack_rescan(false);
@@ -532,14 +464,13 @@ void sl_process_leave(void)
 	/* An empty page, as before the session. */
 	sl_sys6(SYS_mmap, (long)&sl_control, sizeof(sl_control), PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-	sl_arena_forget();
-	sl_stack_forget();
+	forget_session();
 }
 
 /* By its credentials the collector knows which process it is. Without a way to the socket it looks into /proc. */
 static void send_forked(void)
 {
-	long sock = sl_session_connect(0);
+	long sock = sl_session_connect(0, false);
 
 	if (sock < 0)
 		return;
@@ -562,6 +493,7 @@ bool sl_process_child(void)
 	/* However it was created: the parent of a namespace's first process is not in it. */
 	if (!sl_global.seccomp && sl_sys0(SYS_getppid) == 0)
 		sl_global.private_pid_ns = 1;
+	sl_slow_forked();
 	fill_proc(pid, parent);
 	if (sl_global.private_pid_ns && !sl_global.seccomp)
 		send_forked();
@@ -684,7 +616,7 @@ static void destructor(void)
 	if (!sl_global.root &&
 	    (!sl_global.session->root_waits || sl_global.session->root_pid != sl_proc.pid))
 		return;
-	sock = sl_session_connect(0);
+	sock = sl_session_connect(0, false);
 	if (sock < 0)
 		return;
 	sl_sys5(SYS_setsockopt, sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));

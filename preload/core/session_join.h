@@ -20,11 +20,6 @@ int sl_process_enter(const char *variable);
 /* Leaves that session: no thread records from now on. Another one may be joined. */
 void sl_process_leave(void);
 
-/* Connects to the session's socket, within @limit_ms (0: no bound); the descriptor, or a negative errno. */
-long sl_session_connect(unsigned limit_ms);
-/* Sends a hello. @fd: attached descriptor, -1: none. Returns a negative errno on failure. */
-long sl_send_hello(long sock, enum sl_hello_kind kind, uint32_t range, int fd);
-
 /*
  * Bare preload: starts a detached collector and waits until it is ready. Returns the session directory
  * (static storage), or NULL and a reason in *why.

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "preload/base/table.h"
+#include "preload/core/leaving.h"
 #include "preload/unwind/pystack.h"
 #include "preload/unwind/unwind.h"
 
@@ -369,11 +370,14 @@ uint32_t sl_stack_take(const struct sl_call *call, enum sl_stack_of of)
 	if (!kinds || !sl_tls.agg || sl_tls.busy || (sl_tls.taking && here < sl_tls.taking) ||
 	    !has_tables())
 		return 0;
+	if (!sl_slow_begin())
+		return 0;
 	sl_tls.taking = here;
 	sl_barrier();
 	id = number_of_stack(call, kinds, here);
 	sl_barrier();
 	sl_tls.taking = NULL;
+	sl_slow_end();
 	return id;
 }
 

@@ -13,6 +13,9 @@ static struct sl_thread_room *room_of(const struct sl_slot *slot, bool make)
 	enum sl_table which = (enum sl_table)(SL_TABLE_ROOMS + index / BLOCK);
 	struct sl_thread_room *block;
 
+	/* Of an earlier session. */
+	if (index >= SL_SLOT_CNT)
+		return NULL;
 	block = make ? sl_table(which, BLOCK * sizeof(*block)) : sl_table_known(which);
 	return block ? block + index % BLOCK : NULL;
 }

@@ -209,9 +209,64 @@ static void a_child_has_what_its_parent_mapped(void **state)
 	end();
 }
 
+static void forget_arena(void)
+{
+	sl_arena_forget();
+	munmap(whole, sl_arena_bytes(SL_CHUNK_CNT));
+	sl_global.arena = NULL;
+}
+
+static void calls_that_end_after_a_session_harm_nothing(void **state)
+{
+	struct sl_chunk *first, *far;
+	uint32_t first_seq;
+
+	(void)state;
+	forgotten_cnt = 0;
+	begin(SL_CHUNK_CNT);
+	assert_true(sl_arena_reach(SL_CHUNK_CNT));
+	first = sl_arena_chunk(1);
+	far = sl_arena_chunk(SL_CHUNK_CNT);
+	first->seq = far->seq = 5;
+	sl_arena_forget();
+	assert_int_equal(first->seq, 0);
+	assert_int_equal(far->seq, 0);
+	/* As a wrapper does whose call was made before. */
+	first->seq = far->seq = 7;
+	munmap(whole, sl_arena_bytes(SL_CHUNK_CNT));
+	begin(SL_CHUNK_CNT);
+	first_seq = sl_arena_chunk(1)->seq;
+	assert_int_equal(first_seq, 0);
+	assert_int_equal(first->seq, 7);
+	forget_arena();
+	/* The pages are given back with the next session. */
+	assert_int_equal(first->seq, 0);
+	assert_int_equal(far->seq, 0);
+}
+
+static void ranges_of_earlier_sessions_are_joined(void **state)
+{
+	(void)state;
+	forgotten_cnt = 0;
+	keep_range(0x2000, 0x3000);
+	keep_range(0x1000, 0x2000);
+	keep_range(0x3000, 0x5000);
+	assert_int_equal(forgotten_cnt, 1);
+	assert_int_equal(forgotten[0].from, 0x1000);
+	assert_int_equal(forgotten[0].to, 0x5000);
+	keep_range(0x6000, 0x7000);
+	assert_int_equal(forgotten_cnt, 2);
+	for (uintptr_t i = 10; i < 200; i++)
+		keep_range(i * 0x10000, i * 0x10000 + 0x1000);
+	assert_int_equal(forgotten_cnt, 64);
+	forgotten_cnt = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(calls_that_end_after_a_session_harm_nothing),
+		cmocka_unit_test(ranges_of_earlier_sessions_are_joined),
 		cmocka_unit_test(every_chunk_is_that_of_the_file),
 		cmocka_unit_test(what_is_not_used_is_not_mapped),
 		cmocka_unit_test(without_memory_it_is_refused_and_asked_again),

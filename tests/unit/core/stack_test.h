@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-#include "preload/base/table.c" /* NOLINT(bugprone-suspicious-include) */
+#include "preload/base/table.c"   /* NOLINT(bugprone-suspicious-include) */
+#include "preload/core/leaving.c" /* NOLINT(bugprone-suspicious-include) */
 #include "preload/core/stack.c" /* NOLINT(bugprone-suspicious-include): with what it calls replaced */
 
 #include <pthread.h>
