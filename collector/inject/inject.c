@@ -2,6 +2,7 @@
 #include "collector/inject/inject.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,9 +19,10 @@
 
 #define CHOOSE_NS \
 	2000000000ll /* for which a thread that waits is looked for, before one that runs is taken */
-#define LOOK_NS    5000000000ll  /* and for any at all */
-#define ANSWER_NS  10000000000ll /* the thread may have to wait for the loader's lock */
-#define LIMIT_NS   50000000ll    /* for which a thread may be stopped */
+#define LOOK_NS   5000000000ll  /* and for any at all */
+#define ANSWER_NS 10000000000ll /* the thread may have to wait for the loader's lock */
+/* For which a thread may be stopped; it is let go somewhat later, where this process has to wait for a CPU. */
+#define LIMIT_NS   25000000ll
 #define TRIED_MAX  64u
 #define STACK_SIZE (256u << 10)
 
@@ -184,6 +186,22 @@ static int try_thread(struct attempt *a, pid_t tid, char *why, size_t why_len)
 	}
 }
 
+/* A thread that waits for its next step is stopped: where it is permitted, this process goes before others. */
+static bool hurry(void)
+{
+	struct sched_param first = {.sched_priority = 1};
+
+	return sched_getscheduler(0) == SCHED_OTHER &&
+	       sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first) == 0;
+}
+
+static void stop_hurrying(void)
+{
+	const struct sched_param usual = {0};
+
+	sched_setscheduler(0, SCHED_OTHER, &usual);
+}
+
 static int find_thread(struct attempt *a, char *why, size_t why_len)
 {
 	int64_t begun = mono_ns();
@@ -193,7 +211,11 @@ static int find_thread(struct attempt *a, char *why, size_t why_len)
 		pid_t tid = thread_choose(a->subject.pid,
 					  past < CHOOSE_NS ? THREAD_REPEATS : THREAD_RUNS, a->tried,
 					  a->tried_cnt);
+		bool hurries = tid && hurry();
 		int err = tid ? try_thread(a, tid, why, why_len) : -EAGAIN;
+
+		if (hurries)
+			stop_hurrying();
 
 		if (err != -EAGAIN)
 			return err;
