@@ -22,9 +22,11 @@
 #define LOOK_NS   5000000000ll  /* and for any at all */
 #define ANSWER_NS 10000000000ll /* the thread may have to wait for the loader's lock */
 /* For which a thread may be stopped; it is let go somewhat later, where this process has to wait for a CPU. */
-#define LIMIT_NS   25000000ll
-#define TRIED_MAX  64u
-#define STACK_SIZE (256u << 10)
+#define LIMIT_NS      25000000ll
+#define TRIED_MAX     64u
+#define LOOKS         3u
+#define LOOK_AGAIN_NS 20000000l
+#define STACK_SIZE    (256u << 10)
 
 static void doze(long ns)
 {
@@ -33,10 +35,30 @@ static void doze(long ns)
 	nanosleep(&step, NULL);
 }
 
+/* A process that begins a program, or ends, may lack anything at that moment: it is looked at again. subject_free() in any case. */
+static int look(struct subject *t, pid_t pid, const char *library, const char *folder, char *why,
+		size_t why_len)
+{
+	int err = subject_look(t, pid, library, folder, why, why_len);
+	char state;
+
+	for (unsigned i = 0; err && i < LOOKS; i++) {
+		subject_free(t);
+		doze(LOOK_AGAIN_NS);
+		err = subject_look(t, pid, library, folder, why, why_len);
+	}
+	state = proc_state((uint32_t)pid);
+	if (err && (!state || state == 'Z' || state == 'X')) {
+		snprintf(why, why_len, "process %d has ended", (int)pid);
+		err = -ESRCH;
+	}
+	return err;
+}
+
 int inject_check(pid_t pid, const char *library, char *why, size_t why_len)
 {
 	struct subject t;
-	int err = subject_look(&t, pid, library, NULL, why, why_len);
+	int err = look(&t, pid, library, NULL, why, why_len);
 
 	subject_free(&t);
 	return err;
@@ -318,7 +340,7 @@ int inject_enter(struct inject *in, pid_t pid, const char *library, const char *
 	a = (struct attempt){.in = in};
 	snprintf(folder, sizeof(folder), "%s", variable);
 	session_variable_cut(folder);
-	err = subject_look(&a.subject, pid, library, folder, why, why_len);
+	err = look(&a.subject, pid, library, folder, why, why_len);
 	if (!err && (strlen(library) >= sizeof(a.data.path) ||
 		     strlen(variable) >= sizeof(a.data.late.variable))) {
 		snprintf(why, why_len, "the path of libtrace.so is too long");

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
@@ -45,14 +46,16 @@ static bool is_long_sleep(pid_t pid, uint64_t at)
 static bool is_stream(pid_t pid, uint64_t fd)
 {
 	char path[64], name[64];
+	struct stat st;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "%s/%d/fd/%llu", proc_root(), (int)pid,
 		 (unsigned long long)fd);
+	if (stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+		return true;
 	n = readlink(path, name, sizeof(name) - 1);
 	name[n > 0 ? n : 0] = 0;
-	return strncmp(name, "pipe:", 5) == 0 || strncmp(name, "socket:", 7) == 0 ||
-	       strncmp(name, "/dev/pts/", 9) == 0 || strncmp(name, "/dev/tty", 8) == 0;
+	return strncmp(name, "/dev/pts/", 9) == 0 || strncmp(name, "/dev/tty", 8) == 0;
 }
 
 enum thread_rank thread_rank_of(pid_t pid, int64_t nr, const uint64_t args[6])

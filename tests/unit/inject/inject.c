@@ -19,6 +19,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -248,6 +249,7 @@ static void sleeps_are_told_by_their_length_and_reads_by_their_file(void **state
 	int file = open("/proc/self/stat", O_RDONLY), p[2];
 	uint64_t reads[6] = {0};
 	pid_t self = getpid();
+	char fifo[300];
 
 	(void)state;
 	assert_int_equal(thread_rank_of(self, SYS_nanosleep, spins), THREAD_NEVER);
@@ -257,6 +259,17 @@ static void sleeps_are_told_by_their_length_and_reads_by_their_file(void **state
 	assert_int_equal(thread_rank_of(self, SYS_read, reads), THREAD_CONTINUES);
 	reads[0] = (uint64_t)file;
 	assert_int_equal(thread_rank_of(self, SYS_read, reads), THREAD_NEVER);
+	close(file);
+	/* A pipe that has a name. */
+	snprintf(fifo, sizeof(fifo), "%s/fifo.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	close(mkstemp(fifo));
+	unlink(fifo);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	file = open(fifo, O_RDWR);
+	assert_true(file >= 0);
+	unlink(fifo);
+	reads[0] = (uint64_t)file;
+	assert_int_equal(thread_rank_of(self, SYS_read, reads), THREAD_CONTINUES);
 	close(file);
 	close(p[0]);
 	close(p[1]);
