@@ -408,9 +408,29 @@ int proc_exit_status(uint32_t pid, int pidfd)
 	return info.exit_code;
 }
 
+static bool read_schedstat(const char *path, uint64_t *ran, uint64_t *waited)
+{
+	unsigned long long first, second;
+	char text[96];
+
+	if (slurp(path, text, sizeof(text)) <= 0 || sscanf(text, "%llu %llu", &first, &second) != 2)
+		return false;
+	*ran = first;
+	*waited = second;
+	return true;
+}
+
+bool proc_thread_time(uint32_t pid, uint32_t tid, uint64_t *ran, uint64_t *waited)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/%u/task/%u/schedstat", proc_root(), pid, tid);
+	return read_schedstat(path, ran, waited);
+}
+
 uint64_t proc_waited_ns(uint32_t pid)
 {
-	char path[300], text[96];
+	char path[300];
 	struct dirent *e;
 	uint64_t sum = 0;
 	DIR *dir;
@@ -418,12 +438,11 @@ uint64_t proc_waited_ns(uint32_t pid)
 	snprintf(path, sizeof(path), "%s/%u/task", proc_root(), pid);
 	dir = opendir(path);
 	while (dir && (e = readdir(dir))) {
-		unsigned long long ran, waited;
+		uint64_t ran, waited;
 
 		snprintf(path, sizeof(path), "%s/%u/task/%.20s/schedstat", proc_root(), pid,
 			 e->d_name);
-		if (slurp(path, text, sizeof(text)) > 0 &&
-		    sscanf(text, "%llu %llu", &ran, &waited) == 2)
+		if (read_schedstat(path, &ran, &waited))
 			sum += waited;
 	}
 	if (dir)

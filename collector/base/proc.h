@@ -62,6 +62,8 @@ char proc_state(uint32_t pid);
  * a kernel that does not count. A thread that has ended takes its part along.
  */
 uint64_t proc_waited_ns(uint32_t pid);
+/* The same of one thread, and ns for which it ran. False: no such thread. */
+bool proc_thread_time(uint32_t pid, uint32_t tid, uint64_t *ran, uint64_t *waited);
 /* Returns the process's parent, 0 unknown. */
 uint32_t proc_parent(uint32_t pid);
 struct proc_origin {

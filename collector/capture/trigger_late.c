@@ -43,10 +43,13 @@ struct process {
 	uint32_t first, cnt; /* of waiting */
 	struct piece *pieces;
 	uint32_t next_piece;
+	struct rank_pace pace;
 };
 
 struct trigger_late {
 	int fd;
+	bool has_steps; /* lines of steps are written */
+	int64_t paced;  /* CLOCK_MONOTONIC ns */
 	struct process *list[PROCESSES];
 	uint32_t cnt;
 };
@@ -60,9 +63,10 @@ struct trigger_late *trigger_late_new(void)
 	return l;
 }
 
-void trigger_late_to(struct trigger_late *l, int fd)
+void trigger_late_to(struct trigger_late *l, int fd, bool has_steps)
 {
 	l->fd = fd;
+	l->has_steps = has_steps;
 }
 
 void trigger_late_free(struct trigger_late *l)
@@ -99,6 +103,16 @@ static struct process *process_of(struct trigger_late *l, const struct arena *a,
 	return l->list[l->cnt++] = p;
 }
 
+struct rank_pace *trigger_late_pace(struct trigger_late *l, const struct arena *a,
+				    const struct thread *t)
+{
+	for (uint32_t i = 0; i < l->cnt; i++)
+		if (l->list[i]->tid == t->id.tid && l->list[i]->arena == a->id &&
+		    l->list[i]->image == t->image->number)
+			return &l->list[i]->pace;
+	return NULL;
+}
+
 void trigger_late_step(struct trigger_late *l, const struct arenas *as, const struct arena *a,
 		       const struct thread *t, uint64_t start, uint64_t ticks)
 {
@@ -119,30 +133,45 @@ void trigger_late_step(struct trigger_late *l, const struct arenas *as, const st
 	s->end = clock_map_ns(as->clock, start + ticks) + as->clock->zero;
 }
 
-void trigger_late_rank(struct trigger_late *l, const struct arena *a, const struct thread *t,
-		       const char *bytes, size_t len)
+/* The value of the first of the variables that is a number, copied. False: there is none. */
+static bool find_number(const char *const *names, size_t cnt, const char *bytes, size_t len,
+			char *to, size_t room)
 {
-	static const char *const names[] = {
-		"RANK=", "OMPI_COMM_WORLD_RANK=", "PMIX_RANK=", "PMI_RANK=", "SLURM_PROCID="};
-	struct process *p = process_of(l, a, t);
-	size_t best = sizeof(names) / sizeof(names[0]);
+	size_t best = cnt;
 
-	for (const char *at = bytes; p && at < bytes + len;) {
+	for (const char *at = bytes; at < bytes + len;) {
 		size_t rest = (size_t)(bytes + len - at), one = strnlen(at, rest);
 
 		for (size_t i = 0; i < best; i++) {
 			size_t name = strlen(names[i]);
 
-			if (one <= name || one - name >= sizeof(p->rank) ||
-			    memcmp(at, names[i], name) != 0 ||
+			if (one <= name || one - name >= room || memcmp(at, names[i], name) != 0 ||
 			    strspn(at + name, "0123456789") < one - name)
 				continue;
-			memcpy(p->rank, at + name, one - name);
-			p->rank[one - name] = 0;
+			memcpy(to, at + name, one - name);
+			to[one - name] = 0;
 			best = i;
 		}
 		at += one + 1;
 	}
+	return best < cnt;
+}
+
+void trigger_late_rank(struct trigger_late *l, const struct arena *a, const struct thread *t,
+		       const char *bytes, size_t len)
+{
+	static const char *const ranks[] = {
+		"RANK=", "OMPI_COMM_WORLD_RANK=", "PMIX_RANK=", "PMI_RANK=", "SLURM_PROCID="};
+	static const char *const sizes[] = {
+		"WORLD_SIZE=", "OMPI_COMM_WORLD_SIZE=", "PMI_SIZE=", "SLURM_NTASKS="};
+	struct process *p = process_of(l, a, t);
+	char size[10];
+
+	if (!p)
+		return;
+	find_number(ranks, sizeof(ranks) / sizeof(ranks[0]), bytes, len, p->rank, sizeof(p->rank));
+	if (find_number(sizes, sizeof(sizes) / sizeof(sizes[0]), bytes, len, size, sizeof(size)))
+		p->pace.sum.size = (uint32_t)strtoul(size, NULL, 10);
 }
 
 static bool is_nccl(struct arena *a, uint32_t name)
@@ -216,38 +245,98 @@ static bool has_kernels(const struct process *p, const struct step *s)
 	       p->pieces[p->next_piece % PIECES].end <= (uint64_t)s->start;
 }
 
-static void put(const struct trigger_late *l, const struct process *p, const struct step *s)
+static void name_of(const struct process *p, char name[NAME_MAX_])
 {
-	char line[128], name[NAME_MAX_];
+	if (p->rank[0])
+		snprintf(name, NAME_MAX_, "rank %s", p->rank);
+	else
+		snprintf(name, NAME_MAX_, "process %u", p->pid);
+}
+
+static void put(const struct trigger_late *l, struct process *p, const struct step *s)
+{
 	int64_t own = s->end - s->start - in_kernels(p, s);
+	char line[128], name[NAME_MAX_];
 	int len;
 
-	if (p->rank[0])
-		snprintf(name, sizeof(name), "rank %s", p->rank);
-	else
-		snprintf(name, sizeof(name), "process %u", p->pid);
-	len = snprintf(line, sizeof(line), "%s\t%u\t%lld\n", name, s->number,
-		       (long long)(own > 0 ? own : 0));
-	/* A step that does not fit into the pipe is left out: the numbers of steps show the gap. */
-	if (l->fd >= 0 && write(l->fd, line, (size_t)len) != len)
+	own = own > 0 ? own : 0;
+	rank_pace_step(&p->pace, s->end - s->start, own);
+	if (l->fd < 0 || !l->has_steps)
 		return;
+	name_of(p, name);
+	len = snprintf(line, sizeof(line), "%s\t%u\t%lld\n", name, s->number, (long long)own);
+	/* A step that does not fit into the pipe is left out: the numbers of steps show the gap. */
+	if (write(l->fd, line, (size_t)len) != len)
+		return;
+}
+
+/* Another process of the rank makes its steps, or was there first: workers inherit its variables. */
+static bool is_worker(const struct trigger_late *l, const struct process *p)
+{
+	bool is_first = true;
+
+	if (p->tid)
+		return false;
+	if (!p->rank[0])
+		return true;
+	for (uint32_t i = 0; i < l->cnt; i++) {
+		const struct process *other = l->list[i];
+
+		is_first = is_first && other != p;
+		if (other != p && strcmp(other->rank, p->rank) == 0 && (other->tid || is_first))
+			return true;
+	}
+	return false;
+}
+
+static void put_paces(struct trigger_late *l, int64_t now)
+{
+	for (uint32_t i = 0; i < l->cnt; i++) {
+		struct process *p = l->list[i];
+		char name[NAME_MAX_], *line = NULL;
+		struct job_pace last;
+		size_t size;
+		FILE *f;
+
+		if (is_worker(l, p) ||
+		    !rank_pace_sample(&p->pace, p->pid, p->tid ? p->tid : p->pid, now, &last))
+			continue;
+		f = open_memstream(&line, &size);
+		if (!f)
+			return;
+		name_of(p, name);
+		fputc('@', f);
+		job_pace_write(f, name, &last);
+		fputc('\n', f);
+		/* The next one comes soon. */
+		if (fclose(f) == 0 && write(l->fd, line, size) < 0) {
+			free(line);
+			return;
+		}
+		free(line);
+	}
+}
+
+static void take_known(struct trigger_late *l, struct process *p, int64_t now)
+{
+	for (; p->cnt; p->first++, p->cnt--) {
+		const struct step *s = &p->waiting[p->first % STEPS];
+		bool is_known = !p->has_gpu || p->until >= (uint64_t)s->end;
+
+		if (!is_known && now - s->end < PATIENCE)
+			break;
+		/* Programs warm up in the first one. */
+		if (is_known && s->number > 1 && has_kernels(p, s))
+			put(l, p, s);
+	}
 }
 
 void trigger_late_round(struct trigger_late *l, int64_t now)
 {
-	for (uint32_t i = 0; i < l->cnt; i++) {
-		struct process *p = l->list[i];
-
-		for (; p->cnt; p->first++, p->cnt--) {
-			const struct step *s = &p->waiting[p->first % STEPS];
-
-			bool is_known = !p->has_gpu || p->until >= (uint64_t)s->end;
-
-			if (!is_known && now - s->end < PATIENCE)
-				break;
-			/* Programs warm up in the first one. */
-			if (is_known && s->number > 1 && has_kernels(p, s))
-				put(l, p, s);
-		}
+	for (uint32_t i = 0; i < l->cnt; i++)
+		take_known(l, l->list[i], now);
+	if (l->fd >= 0 && now - l->paced >= RANK_PACE_NS) {
+		l->paced = now;
+		put_paces(l, now);
 	}
 }

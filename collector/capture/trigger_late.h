@@ -5,14 +5,21 @@
  */
 #pragma once
 
+#include "collector/capture/rank_pace.h"
 #include "collector/collect/arenas.h"
 
 struct trigger_late;
 
 /* NULL: no memory. */
 struct trigger_late *trigger_late_new(void);
-/* Steps are written to @fd, a line each: NAME\tSTEP\tNS. -1: they are not. */
-void trigger_late_to(struct trigger_late *l, int fd);
+/*
+ * Lines are written to @fd: of each step NAME\tSTEP\tNS, if @has_steps; every RANK_PACE_NS of each rank "@" and its pace
+ * (job_pace_write()).
+ */
+void trigger_late_to(struct trigger_late *l, int fd, bool has_steps);
+/* Of the thread that makes the steps of its process; NULL: it does not. */
+struct rank_pace *trigger_late_pace(struct trigger_late *l, const struct arena *a,
+				    const struct thread *t);
 /* A range that is a step has ended on a thread; ticks. */
 void trigger_late_step(struct trigger_late *l, const struct arenas *as, const struct arena *a,
 		       const struct thread *t, uint64_t start, uint64_t ticks);

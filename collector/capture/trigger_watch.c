@@ -72,6 +72,7 @@ struct at {
 	struct arena *arena;
 	const struct thread *thread;
 	struct names *names;
+	struct rank_pace *pace; /* of the thread; NULL: it makes no steps */
 };
 
 struct trigger_watch *trigger_watch_new(struct triggers *ts, trigger_fire_fn *fire, void *to)
@@ -144,7 +145,7 @@ const struct trigger *trigger_watch_in_vain(const struct trigger_watch *w, uint3
 	for (; *i < w->ts->cnt; ++*i) {
 		const struct trigger *t = &w->ts->at[*i];
 
-		if ((t->kind == TRIGGER_NVTX || t->kind == TRIGGER_RANK_LATE) &&
+		if ((t->kind == TRIGGER_NVTX || t->kind == TRIGGER_RANK_LATE) && !t->late.is_pace &&
 		    !(w->came >> *i & 1))
 			return &w->ts->at[(*i)++];
 	}
@@ -153,8 +154,9 @@ const struct trigger *trigger_watch_in_vain(const struct trigger_watch *w, uint3
 
 void trigger_watch_late_to(struct trigger_watch *w, int fd)
 {
-	if (w->late)
-		trigger_late_to(w->late, fd);
+	for (uint32_t i = 0; w->late && i < w->ts->cnt; i++)
+		if (w->ts->at[i].kind == TRIGGER_RANK_LATE)
+			trigger_late_to(w->late, fd, !w->ts->at[i].late.is_pace);
 }
 
 /* ---- something took its time ---- */
@@ -451,9 +453,13 @@ static void on_call(const struct at *at, const uint64_t *w, uint32_t head, unsig
 	if (ticks == SL_NEVER_RETURNED)
 		return;
 	if (shape == SL_SHAPE_API) {
+		if (at->pace)
+			rank_pace_gpu_call(at->pace, w[0]);
 		which = hook < SL_GPU_FUNCTION_CNT ? at->w->by_function[hook] : 0;
 		name = which ? gpu_function(hook)->name : NULL;
 	} else {
+		if (at->pace)
+			rank_pace_call(at->pace, hook, w[0], ns_of(at->as, ticks));
 		which = hook < SL_HOOK_CNT ? at->w->by_hook[hook] : 0;
 		name = which ? sl_hook_name(hook) : NULL;
 	}
@@ -546,6 +552,20 @@ static void write_steps(struct trigger_watch *w)
 	trigger_late_round(w->late, mono_ns());
 }
 
+void trigger_watch_thread(struct trigger_watch *w, struct arenas *as, struct arena *a,
+			  struct thread *t)
+{
+	const struct at at = {.w = w,
+			      .as = as,
+			      .arena = a,
+			      .thread = t,
+			      .names = w->has_nvtx ? names_of(w, a->id) : NULL,
+			      .pace = w->late ? trigger_late_pace(w->late, a, t) : NULL};
+	unsigned hops = 0;
+
+	look_at_thread(&at, t, &hops);
+}
+
 void trigger_watch_round(struct trigger_watch *w, struct arenas *as)
 {
 	struct at at = {.w = w, .as = as};
@@ -559,6 +579,7 @@ void trigger_watch_round(struct trigger_watch *w, struct arenas *as)
 			if (!a->threads.at[i] || a->threads.at[i]->flags.is_over)
 				continue;
 			at.thread = a->threads.at[i];
+			at.pace = w->late ? trigger_late_pace(w->late, a, at.thread) : NULL;
 			look_at_thread(&at, a->threads.at[i], &hops);
 		}
 	}

@@ -16,10 +16,13 @@ typedef void trigger_fire_fn(void *to, const char *why, uint64_t since);
 struct trigger_watch *trigger_watch_new(struct triggers *ts, trigger_fire_fn *fire, void *to);
 /* Everything that came since the last time. */
 void trigger_watch_round(struct trigger_watch *w, struct arenas *as);
+/* Everything of one thread that came since the last time. */
+void trigger_watch_thread(struct trigger_watch *w, struct arenas *as, struct arena *a,
+			  struct thread *t);
 void trigger_watch_free(struct trigger_watch *w);
 /* The next trigger from *@i on of whose ranges none has come to an end: of a name or a domain that the program does not use. NULL: no more. */
 const struct trigger *trigger_watch_in_vain(const struct trigger_watch *w, uint32_t *i);
-/* Steps of ranks are written to @fd (trigger_late.h). */
+/* Steps and pace of ranks are written to @fd (trigger_late.h). */
 void trigger_watch_late_to(struct trigger_watch *w, int fd);
 
 /* ---- trigger_gpu.c: how busy GPUs are ---- */

@@ -246,6 +246,8 @@ static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, str
 		/* The program uses a full chunk again at once, not after the commit of its rows. */
 		if (next && !spool_is_ref(t->at.chunk) && move_thread(a, idx, t))
 			continue;
+		if (as->flight.before)
+			as->flight.before(as->flight.before_ctx, as, a, t);
 		if (drain_chunk(as, t, chunk, committed, limit, &taken))
 			break;
 		if (t->at.pos < committed)

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #define JOB_MARK     "sightline-job-1"
@@ -60,9 +61,22 @@ struct job_answer {
 	int status;
 	char text[JOB_TEXT]; /* the report, or why there is none */
 };
+enum job_part {
+#define PART(id, name, text) JOB_##id,
+#include "collector/job/parts.def"
+	JOB_PARTS
+};
+/* What the thread of a rank that makes its steps has done in the last seconds. */
+struct job_pace {
+	int64_t span; /* ns; 0: not known */
+	uint32_t steps;
+	uint32_t size; /* of the job, by its launcher; 0: not known */
+	int64_t part[JOB_PARTS];
+};
 /* The time that a rank took by itself in each of its last steps. */
 struct job_series {
 	char name[JOB_NAME];
+	struct job_pace pace;
 	uint32_t last; /* number of the newest step, from 1 on; 0: none */
 	uint32_t cnt;
 	int64_t own[JOB_STEPS]; /* ns, the oldest first */
@@ -96,6 +110,10 @@ struct job_answer *job_answer_find(struct job_session *s, const char *id);
 struct job_answer *job_answer_add(struct job_session *s, const char *id);
 /* A step of the rank @name took so long by itself. */
 void job_step_add(struct job_session *s, const char *name, uint32_t step, int64_t own);
+/* Takes "SPAN STEPS SIZE PART,PART,... NAME". False: it makes no sense, or there are too many ranks. */
+bool job_pace_read(struct job_session *s, const char *line);
+/* Writes the same without a newline. */
+void job_pace_write(FILE *f, const char *name, const struct job_pace *pace);
 
 /* ---- job_folder.c ---- */
 
@@ -122,6 +140,9 @@ void job_list_free(char **names, size_t cnt);
 int job_open_all(const char *dataset);
 
 /* ---- job_ask.c ---- */
+
+/* The only job with sessions; malloc'd. NULL after one line that names @cmd; @status has the exit status. */
+char *job_choose(const char *dataset, const char *cmd, int *status);
 
 /*
  * Sends the request to all sessions of a job, waits until each has done it, and prints a line for each. @run NULL: the only job

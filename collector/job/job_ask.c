@@ -49,8 +49,7 @@ static bool has_sessions(const char *dataset, const char *run)
 	return cnt > 0;
 }
 
-/* The only job with sessions; malloc'd. NULL after one line; @status has the exit status. */
-static char *choose_run(const char *dataset, const char *cmd, int *status)
+char *job_choose(const char *dataset, const char *cmd, int *status)
 {
 	char **names, all[400] = "", *one = NULL;
 	int dir = job_open_all(dataset);
@@ -235,7 +234,7 @@ int job_ask(const char *dataset, const char *run, enum job_verb verb, const char
 {
 	static struct asked a;
 	int status = SL_EXIT_FAIL;
-	char *one = run ? strdup(run) : choose_run(dataset, cmd, &status);
+	char *one = run ? strdup(run) : job_choose(dataset, cmd, &status);
 
 	a = (struct asked){.request.verb = verb, .cmd = cmd};
 	snprintf(a.request.text, sizeof(a.request.text), "%s", text);

@@ -197,6 +197,58 @@ void job_step_add(struct job_session *s, const char *name, uint32_t step, int64_
 	k->last = step;
 }
 
+/* Numbers with commas between them, up to @most of them; where they end, NULL: none. */
+static const char *numbers(const char *at, int64_t *to, uint32_t most, uint32_t *cnt)
+{
+	*cnt = 0;
+	while (*cnt < most && (at = number(at, INT64_MAX, &to[*cnt]))) {
+		++*cnt;
+		if (*at != ',')
+			break;
+		at++;
+	}
+	return at;
+}
+
+/* The number and a blank; NULL: another text. */
+static const char *number_word(const char *at, int64_t most, int64_t *value)
+{
+	at = at ? number(at, most, value) : NULL;
+	return at && *at == ' ' ? at + 1 : NULL;
+}
+
+bool job_pace_read(struct job_session *s, const char *line)
+{
+	int64_t steps, size;
+	struct job_pace pace;
+	struct job_series *k;
+	char name[JOB_NAME];
+	uint32_t cnt = 0;
+	const char *at = number_word(line, INT64_MAX, &pace.span);
+
+	at = number_word(at, UINT32_MAX, &steps);
+	at = number_word(at, UINT32_MAX, &size);
+	at = at ? numbers(at, pace.part, JOB_PARTS, &cnt) : NULL;
+	if (!at || *at++ != ' ' || cnt != JOB_PARTS)
+		return false;
+	copy(name, sizeof(name), at, line_end(at));
+	k = series_of(s, name);
+	if (!k)
+		return false;
+	pace.steps = (uint32_t)steps;
+	pace.size = (uint32_t)size;
+	k->pace = pace;
+	return true;
+}
+
+void job_pace_write(FILE *f, const char *name, const struct job_pace *pace)
+{
+	fprintf(f, "%" PRId64 " %u %u ", pace->span, pace->steps, pace->size);
+	for (unsigned i = 0; i < JOB_PARTS; i++)
+		fprintf(f, "%s%" PRId64, i ? "," : "", pace->part[i]);
+	fprintf(f, " %s", name);
+}
+
 /* "steps LAST NS,NS,... NAME" */
 static void read_steps(struct job_session *s, const char *at)
 {
@@ -207,12 +259,7 @@ static void read_steps(struct job_session *s, const char *at)
 	at = number(at, UINT32_MAX, &last);
 	if (!at || *at++ != ' ')
 		return;
-	while (cnt < JOB_STEPS && (at = number(at, INT64_MAX, &own[cnt]))) {
-		cnt++;
-		if (*at != ',')
-			break;
-		at++;
-	}
+	at = numbers(at, own, JOB_STEPS, &cnt);
 	if (!at || *at++ != ' ' || cnt > last)
 		return;
 	copy(name, sizeof(name), at, line_end(at));
@@ -261,6 +308,8 @@ bool job_session_read(struct job_session *s, const char *text)
 			read_answer(s, at);
 		else if ((at = after(line, "steps")))
 			read_steps(s, at);
+		else if ((at = after(line, "pace")))
+			job_pace_read(s, at);
 	}
 	return s->host[0] != 0;
 }
@@ -287,6 +336,13 @@ char *job_session_write(const struct job_session *s)
 	for (size_t i = 0; i < s->series_cnt; i++) {
 		const struct job_series *k = &s->series[i];
 
+		if (k->pace.span) {
+			fprintf(f, "pace ");
+			job_pace_write(f, k->name, &k->pace);
+			fprintf(f, "\n");
+		}
+		if (!k->cnt)
+			continue;
 		fprintf(f, "steps %u ", k->last);
 		for (uint32_t n = 0; n < k->cnt; n++)
 			fprintf(f, "%s%" PRId64, n ? "," : "", k->own[n]);

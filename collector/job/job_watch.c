@@ -25,8 +25,10 @@
 #include "collector/session/command.h"
 
 #define LOOK_MS    1000
-#define BEAT_LOOKS 5 /* while a request is being done the file is new after so many */
-#define LEADER_S   30
+#define BEAT_LOOKS 5 /* while a request is being done the file is another one after so many */
+#define ALIVE_LOOKS \
+	5 /* it is written again after so many, so that its time shows that the session lives */
+#define LEADER_S 30
 #define DOUBT_S \
 	3 /* of a file that has stayed the same for so long the next one is looked at, too */
 #define SEEN_MAX   4096
@@ -198,11 +200,13 @@ static void on_answer(struct watch *w, struct running *r)
 
 /* ---- steps ---- */
 
-/* "NAME\tSTEP\tNS" */
+/* "NAME\tSTEP\tNS", or "@" and a pace (job_pace_read()). */
 static void on_line(struct watch *w, char *line)
 {
 	char *step = strchr(line, '\t'), *own = step ? strchr(step + 1, '\t') : NULL;
 
+	if (line[0] == '@')
+		w->is_changed |= job_pace_read(&w->own, line + 1);
 	if (!own)
 		return;
 	*step = *own = 0;
@@ -379,10 +383,11 @@ static bool is_busy(const struct watch *w)
 static void look(struct watch *w)
 {
 	read_requests(w, false);
-	if (is_busy(w) && ++w->looks % BEAT_LOOKS == 0) {
+	if (++w->looks % BEAT_LOOKS == 0 && is_busy(w)) {
 		w->own.beat++;
 		w->is_changed = true;
 	}
+	w->is_changed |= w->looks % ALIVE_LOOKS == 0;
 	publish(w);
 	if (w->ask->trigger)
 		compare(w);

@@ -222,6 +222,9 @@ struct arenas {
 		/* Subtracts from @g the counts from before the window began (flight recorder). NULL: none. */
 		void (*since)(void *ctx, const struct thread *t, unsigned hook, struct sl_agg *g);
 		void *ctx;
+		/* Called before records of a thread are taken, all that are there (without a flight recorder: run/ranks.c). NULL: none. */
+		void (*before)(void *ctx, struct arenas *as, struct arena *a, struct thread *t);
+		void *before_ctx;
 	} flight;
 	uint32_t last_id;
 	struct {

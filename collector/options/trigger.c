@@ -436,6 +436,20 @@ int triggers_check(const struct triggers *ts, uint32_t trace, int64_t threshold_
 	return 0;
 }
 
+void triggers_add_pace(struct triggers *ts)
+{
+	struct trigger *t = &ts->at[ts->cnt];
+
+	for (uint32_t i = 0; i < ts->cnt; i++)
+		if (ts->at[i].kind == TRIGGER_RANK_LATE)
+			return;
+	if (ts->cnt == TRIGGER_MAX)
+		return;
+	*t = (struct trigger){
+		.kind = TRIGGER_RANK_LATE, .name = "step", .domain = "*", .late.is_pace = true};
+	ts->cnt++;
+}
+
 /* ---- events ---- */
 
 bool trigger_matches(const char *pattern, const char *name)

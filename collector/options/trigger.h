@@ -57,6 +57,7 @@ struct trigger {
 	struct {
 		int64_t floor_ns; /* above the median, where the limit is of medians */
 		uint32_t steps;   /* in a row */
+		bool is_pace;     /* the ranks' pace alone is wanted: no trigger of the user's */
 	} late;
 	/* The last durations, in the order in which they came, and sorted. */
 	int64_t last[TRIGGER_MEDIAN], sorted[TRIGGER_MEDIAN];
@@ -80,6 +81,9 @@ int triggers_read(struct triggers *ts, const char *text, const char *cmd);
  */
 int triggers_check(const struct triggers *ts, uint32_t trace, int64_t threshold_ns,
 		   const char *cmd);
+
+/* Adds a rank-late that never fires, unless there is one: the pace of ranks goes to the job's folder. */
+void triggers_add_pace(struct triggers *ts);
 
 static inline bool triggers_have(const struct triggers *ts, enum trigger_kind kind)
 {

@@ -143,6 +143,7 @@ size_t collect_tick(struct collector *c)
 	/* Processes whose fork was just polled sent their hello before. */
 	intake_accept(c);
 	flight_before(c);
+	ranks_tick(c);
 	defers = pace_defers(c);
 	if (defers)
 		round = DEFER_ROWS;

@@ -14,12 +14,15 @@
 #include "collector/base/message.h"
 #include "collector/base/now.h"
 #include "collector/capture/flight/flight.h"
+#include "collector/capture/trigger_watch.h"
 #include "collector/collect/collector.h"
 #include "collector/job/job.h"
 #include "collector/options/ranks_options.h"
 #include "collector/options/trigger.h"
 
 static int steps = -1; /* to the process beside the session: its end ends that, too */
+static struct trigger_watch
+	*watch; /* NULL: the flight recorder has one, or nothing is to be seen */
 
 static const char *run_of(const struct profile_options *o)
 {
@@ -95,6 +98,41 @@ static int spawn_job(const struct collector *c, const struct profile_options *o,
 	return spawn_beside(argv, input, &child);
 }
 
+static void never(void *to, const char *why, uint64_t since)
+{
+	(void)to;
+	(void)why;
+	(void)since;
+}
+
+static void look_before(void *ctx, struct arenas *as, struct arena *a, struct thread *t)
+{
+	trigger_watch_thread(ctx, as, a, t);
+}
+
+/* What ranks do goes to the process beside the session. */
+static void follow_ranks(struct collector *c, const struct profile_options *o)
+{
+	static struct triggers pace;
+
+	if (flight_late_to(c, steps) || !(o->trace & SL_TRACE_NVTX))
+		return;
+	pace.cnt = 0;
+	triggers_add_pace(&pace);
+	watch = trigger_watch_new(&pace, never, NULL);
+	if (!watch)
+		return;
+	trigger_watch_late_to(watch, steps);
+	c->arenas.flight.before = look_before;
+	c->arenas.flight.before_ctx = watch;
+}
+
+void ranks_tick(struct collector *c)
+{
+	if (watch)
+		trigger_watch_round(watch, &c->arenas);
+}
+
 void ranks_begin(struct collector *c, const struct profile_options *o)
 {
 	struct job_folder folder;
@@ -112,7 +150,7 @@ void ranks_begin(struct collector *c, const struct profile_options *o)
 		close(both[0]);
 		fcntl(both[1], F_SETFL, O_NONBLOCK);
 		steps = both[1];
-		flight_late_to(c, steps);
+		follow_ranks(c, o);
 	}
 	if (err == -EPERM)
 		sl_warn("no commands for all sessions of the job: %s/%s/%s belongs to another "
@@ -242,6 +280,8 @@ void ranks_end(const struct profile_options *o, char *const *reports, size_t cnt
 	if (steps >= 0)
 		close(steps);
 	steps = -1;
+	trigger_watch_free(watch);
+	watch = NULL;
 	for (size_t i = 0; o->after.ranks && i < cnt; i++) {
 		int status = 0;
 		pid_t pid;

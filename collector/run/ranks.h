@@ -12,6 +12,9 @@ struct profile_options;
  */
 void ranks_begin(struct collector *c, const struct profile_options *o);
 
+/* Once per tick, when the clock has been read, and the rings have not: the pace of ranks, where the flight recorder does not look at it. */
+void ranks_tick(struct collector *c);
+
 /*
  * From --ranks-every seconds on `sightline ranks add --every` puts what there is of the report into the dataset; ranks_tick() starts it,
  * so that a short program has no process beside it. Where this process is killed, that one adds once more and ends. @report NULL: it has

@@ -8,6 +8,7 @@
 	COMMAND(sql, "print views and statement, for an engine of one's own")          \
 	COMMAND(clock, "compare the clocks of the nodes, by their collectives")        \
 	COMMAND(report, "a run as one page: ranks by step and by collective")          \
+	COMMAND(top, "follow the ranks of a running job")                              \
 	COMMAND(remove, "take a run out of a dataset")                                 \
 	COMMAND(fetch, "a span of chosen ranks out of their reports, on one axis")
 

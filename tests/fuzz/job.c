@@ -78,7 +78,8 @@ static size_t seed(unsigned i, uint8_t to[FUZZ_SEED_MAX])
 	static const char *const texts[] = {
 		JOB_MARK "\nhost g017\npid 4711\nbeat 3\nanswer 0123456789abcdef -\nanswer "
 			 "fedcba9876543210 1 no room\nsteps 7 100,200,150 rank 3\nsteps 4294967295 "
-			 "9223372036854775807,1 process 9\n",
+			 "9223372036854775807,1 process 9\npace 5000000000 90 8 "
+			 "1,2,3,4,5,6,7,8,9,10 rank 3\n",
 		JOB_MARK
 		"\n0123456789abcdef dump a reason\nfedcba9876543210 stop \n"
 		"00000000000000ff late rank_3/n1-2-00ff trigger 'rank-late > 2x median': rank 3\n",

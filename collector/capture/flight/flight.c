@@ -82,14 +82,18 @@ int flight_open(struct collector *c)
 		return 0;
 	if (triggers_read(&f->trigger.list, o->triggers, "profile"))
 		return -EINVAL;
+	if (c->options->after.ranks && (c->options->trace & SL_TRACE_NVTX))
+		triggers_add_pace(&f->trigger.list);
 	f->trigger.watch = trigger_watch_new(&f->trigger.list, flight_triggered, c);
 	return f->trigger.watch ? 0 : -ENOMEM;
 }
 
-void flight_late_to(struct collector *c, int fd)
+bool flight_late_to(struct collector *c, int fd)
 {
-	if (c->flight && c->flight->trigger.watch)
-		trigger_watch_late_to(c->flight->trigger.watch, fd);
+	if (!c->flight || !c->flight->trigger.watch)
+		return false;
+	trigger_watch_late_to(c->flight->trigger.watch, fd);
+	return true;
 }
 
 void flight_release(struct collector *c)

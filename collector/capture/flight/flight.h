@@ -44,7 +44,7 @@ void flight_after(struct collector *c);
 bool flight_can_wait(struct collector *c, int64_t since_tick_ns);
 /* Is a report being written? Go on with ticks until it is not, before flight_close(). */
 bool flight_is_dumping(const struct collector *c);
-/* Steps of ranks, for the trigger rank-late, are written to @fd (trigger_late.h). */
-void flight_late_to(struct collector *c, int fd);
+/* Steps of ranks, for the trigger rank-late, and their pace are written to @fd (trigger_late.h). False: nothing looks for triggers. */
+bool flight_late_to(struct collector *c, int fd);
 /* The session ends: a report if there is a reason. Before capture_close(). */
 void flight_close(struct collector *c);

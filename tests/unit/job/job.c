@@ -29,11 +29,23 @@ static void a_session_reads_as_it_was_written(void **state)
 	for (uint32_t i = 1; i <= JOB_STEPS + 5; i++)
 		job_step_add(&s, "rank 7", i, 1000 + i);
 	job_step_add(&s, "process 12", 1, 0);
+	assert_true(
+		job_pace_read(&s, "5000000000 90 8 1,2,3,4,5,6,7,8,9,9223372036854775807 rank 7"));
+	assert_true(job_pace_read(&s, "5 0 0 0,0,0,0,0,0,0,0,0,0 rank 8\nrest"));
+	assert_false(job_pace_read(&s, "5 0 0 0,0,0,0,0,0,0,0,0 rank 8"));
+	assert_false(job_pace_read(&s, "5 0 0 0,0,0,0,0,0,0,0,0,0,0 rank 8"));
+	assert_false(job_pace_read(&s, "5 4294967296 0 0,0,0,0,0,0,0,0,0,0 rank 8"));
+	assert_false(job_pace_read(&s, "5 0 0,0,0,0,0,0,0,0,0,0 rank 8"));
+	assert_false(job_pace_read(&s, ""));
 	text = job_session_write(&s);
 	assert_true(job_session_read(&t, text));
 	assert_memory_equal(&s, &t, sizeof(s));
 	assert_int_equal(t.series[0].last, JOB_STEPS + 5);
 	assert_int_equal(t.series[0].own[0], 1000 + 6);
+	assert_int_equal(t.series[0].pace.steps, 90);
+	assert_int_equal(t.series[0].pace.size, 8);
+	assert_int_equal(t.series[0].pace.part[JOB_POLL], INT64_MAX);
+	assert_string_equal(t.series[2].name, "rank 8");
 	free(text);
 }
 
