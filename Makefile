@@ -286,7 +286,7 @@ $(REPORT_TABLES): scripts/schema-columns collector/schema.sql
 $(LIB_OBJ) $(B)/collector/main.o: | $(REPORT_TABLES)
 
 # SQL texts travel inside the binary: schema, reports and rules, as NUL-terminated strings in one table.
-EMBED_SRC := $(sort collector/schema.sql exporters/read/nsysrep/enums.sql exporters/read/nvprof/nvprof.sql scripts/skill/SKILL.md $(wildcard exporters/stats/reports/*.sql exporters/analyze/rules/*.sql exporters/compare/queries/*.sql exporters/analyze/rules/shared/*.sql exporters/sql/lib/*.sql exporters/ranks/rollups/*.sql exporters/ranks/questions/*.sql exporters/ranks/page/*.sql))
+EMBED_SRC := $(sort collector/schema.sql exporters/read/nsysrep/enums.sql exporters/read/nvprof/nvprof.sql scripts/skill/SKILL.md $(wildcard exporters/stats/reports/*.sql exporters/analyze/rules/*.sql exporters/compare/queries/*.sql exporters/analyze/rules/shared/*.sql exporters/sql/lib/*.sql exporters/ranks/rollups/*.sql exporters/ranks/questions/*.sql exporters/ranks/page/*.sql exporters/ranks/autopsy/*.sql))
 $(B)/gen/embed.c: scripts/embed $(EMBED_SRC)
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)

@@ -46,7 +46,8 @@ int cmd_ranks(int argc, char **argv)
 		near = sl_nearest(argv[1], near, commands[i].name);
 	}
 	if (argc < 2)
-		sl_warn("ranks: a command is missing: add, check, ask, sql, report, clock, top, "
+		sl_warn("ranks: a command is missing: add, check, ask, sql, report, autopsy, "
+			"clock, top, "
 			"remove or fetch "
 			"(see "
 			"'sightline ranks "

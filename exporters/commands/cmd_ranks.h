@@ -9,6 +9,7 @@
 	COMMAND(clock, "compare the clocks of the nodes, by their collectives")        \
 	COMMAND(report, "a run as one page: ranks by step and by collective")          \
 	COMMAND(top, "follow the ranks of a running job")                              \
+	COMMAND(autopsy, "after a death or a hang: how each rank ended, and why")      \
 	COMMAND(remove, "take a run out of a dataset")                                 \
 	COMMAND(fetch, "a span of chosen ranks out of their reports, on one axis")
 

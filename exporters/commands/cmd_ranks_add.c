@@ -13,6 +13,7 @@
 #include "collector/base/options.h"
 #include "exporters/read/sql_rows.h"
 #include "exporters/commands/cmd_ranks.h"
+#include "exporters/ranks/autopsy/autopsy.h"
 #include "exporters/ranks/manifests.h"
 #include "exporters/ranks/rank_of_file.h"
 #include "exporters/ranks/rollup.h"
@@ -36,8 +37,14 @@ struct add {
 	const char *folder, *run, *node, *rank_from, *range;
 	int64_t rank, every;
 	bool force, quiet;
+	struct autopsy_node *ends;
 	char run_text[384], node_text[256], host[256];
 };
+
+static int look_at_ends(void *ctx, struct dataset *d, sqlite3 *report, int64_t epoch)
+{
+	return autopsy_node_add(ctx, d, report, epoch);
+}
 
 static int read_reports(struct add *o, struct dataset *d, int cnt, char **paths, char *job,
 			size_t job_len)
@@ -46,7 +53,11 @@ static int read_reports(struct add *o, struct dataset *d, int cnt, char **paths,
 	char why[WHY_TEXT];
 
 	for (int i = 0; i < cnt; i++) {
-		struct rollup_ask ask = {.rank = o->rank, .from = "option", .range = o->range};
+		struct rollup_ask ask = {.rank = o->rank,
+					 .from = "option",
+					 .range = o->range,
+					 .look = look_at_ends,
+					 .look_ctx = o->ends};
 		struct rollup_found found;
 		struct ranked r;
 
@@ -244,6 +255,8 @@ static int write_part(struct add *o, struct dataset *d, const char *job)
 		sl_warn("ranks add: %s", why);
 		return SL_EXIT_FAIL;
 	}
+	if (autopsy_node_write(o->ends, o->folder, o->run, o->node, why, sizeof(why)) < 0)
+		sl_warn("ranks add: nothing for 'ranks autopsy': %s", why);
 	fprintf(stderr, "sightline: run %s, node %s: in %s\n", o->run, o->node, o->folder);
 	return 0;
 }
@@ -254,15 +267,17 @@ static int add_once(struct add o, int cnt, char **paths)
 	struct dataset d;
 	int status;
 
-	if (dataset_begin(&d) != SQLITE_OK) {
+	o.ends = autopsy_node_new();
+	if (dataset_begin(&d) != SQLITE_OK || !o.ends) {
 		sl_warn("ranks add: %s", sqlite3_errmsg(d.db));
-		dataset_end(&d);
-		return SL_EXIT_FAIL;
+		status = SL_EXIT_FAIL;
+	} else {
+		status = read_reports(&o, &d, cnt, paths, job, sizeof(job));
 	}
-	status = read_reports(&o, &d, cnt, paths, job, sizeof(job));
 	if (status == 0)
 		status = write_part(&o, &d, job);
 	dataset_end(&d);
+	autopsy_node_free(o.ends);
 	return status;
 }
 

@@ -140,3 +140,10 @@ char *dataset_clocks(const char *folder, const char *run)
 
 	return asprintf(&path, "%s/_clock/run=%s.json", folder, run) < 0 ? NULL : path;
 }
+
+char *dataset_ends(const char *folder, const char *run, const char *node)
+{
+	char *path;
+
+	return asprintf(&path, "%s/_ends/run=%s/node=%s.json", folder, run, node) < 0 ? NULL : path;
+}

@@ -89,3 +89,5 @@ char *dataset_file(const char *folder, const char *table, const char *run, const
 char *dataset_manifest(const char *folder, const char *run, const char *node);
 /* ".../_clock/run=RUN.json", likewise: the rows of SL_CLOCK_FIT, for readers without an engine. */
 char *dataset_clocks(const char *folder, const char *run);
+/* ".../_ends/run=RUN/node=NODE.json", likewise: how its ranks ended (autopsy/). */
+char *dataset_ends(const char *folder, const char *run, const char *node);

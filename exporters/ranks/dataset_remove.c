@@ -89,7 +89,7 @@ int dataset_remove(const char *folder, const char *run, int64_t *files, char *wh
 {
 	struct removal r = {.folder = folder, .run = run};
 	char name[160];
-	int nodes = shared_folder_open(folder, "_nodes", false), clocks;
+	int nodes = shared_folder_open(folder, "_nodes", false), clocks, ends;
 
 	snprintf(name, sizeof(name), "run=%s", run);
 	if (nodes < 0 || faccessat(nodes, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
@@ -101,6 +101,11 @@ int dataset_remove(const char *folder, const char *run, int64_t *files, char *wh
 	}
 	remove_part(&r, nodes, name);
 	close(nodes);
+	ends = shared_folder_open(folder, "_ends", false);
+	if (ends >= 0) {
+		remove_part(&r, ends, name);
+		close(ends);
+	}
 	for (unsigned n = 0; !r.err && n < DATASET_TABLES; n++)
 		remove_table(&r, dataset_tables[n].name);
 	snprintf(name, sizeof(name), "run=%s.json", run);

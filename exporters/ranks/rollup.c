@@ -425,6 +425,8 @@ int rollup_add(struct dataset *d, const char *path, const struct rollup_ask *ask
 		rc = put_queries(&r);
 	if (rc == SQLITE_OK)
 		rc = put_ranks(&r, path);
+	if (rc == SQLITE_OK && ask->look)
+		rc = ask->look(ask->look_ctx, d, r.db, r.epoch);
 	count(&r);
 	if (rc != SQLITE_OK)
 		snprintf(why, why_len, "%s",

@@ -10,6 +10,9 @@ struct rollup_ask {
 	int64_t rank;      /* of all processes of the report; -1: found in it */
 	const char *from;  /* where that number is from */
 	const char *range; /* NVTX ranges that are the steps; NULL: ranges that look like steps */
+	/* Looks at the open report, which has the tables of here.sql, when its rows are in the dataset; SQLite's result code. NULL: nothing does. */
+	int (*look)(void *ctx, struct dataset *d, sqlite3 *report, int64_t epoch);
+	void *look_ctx;
 };
 
 /* Findings besides the rows. */

@@ -306,7 +306,7 @@ static void put_rates(const struct ranks_page *p, FILE *out)
 	fputs("</tbody></table></div>\n</section>\n", out);
 }
 
-static void put_head(const char *run, FILE *out)
+void ranks_page_head(FILE *out, const char *title, const char *run)
 {
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n", out);
 	/* Nothing is loaded from anywhere; pictures are in the page. */
@@ -318,15 +318,20 @@ static void put_head(const char *run, FILE *out)
 	fputs("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
 	      "<meta name=\"referrer\" content=\"no-referrer\">\n"
-	      "<meta name=\"generator\" content=\"Sightline " SL_VERSION "\">\n<title>Run ",
+	      "<meta name=\"generator\" content=\"Sightline " SL_VERSION "\">\n",
 	      out);
+	fprintf(out, "<title>%s ", title);
 	html_str(out, run);
-	fprintf(out, "</title>\n<style>%s</style>\n</head>\n<body>\n<header><h1>Run ",
-		page_asset("page.css"));
+	fprintf(out, "</title>\n<style>%s</style>\n</head>\n<body>\n<header><h1>%s ",
+		page_asset("page.css"), title);
 	html_str(out, run);
-	fputs("</h1></header>\n<div class=\"page\">\n<nav aria-label=\"Contents\"><ul>\n"
-	      "<li><a href=\"#steps\">Ranks by step</a></li>\n<li><a href=\"#collectives\">Ranks "
-	      "by collective</a></li>\n",
+	fputs("</h1></header>\n<div class=\"page\">\n<nav aria-label=\"Contents\"><ul>\n", out);
+}
+
+void ranks_page_end(FILE *out)
+{
+	fputs("</main>\n</div>\n<footer><p>Made by Sightline " SL_VERSION
+	      ".</p></footer>\n</body>\n</html>\n",
 	      out);
 }
 
@@ -334,8 +339,11 @@ int ranks_page_write(struct ranks_page *p, const char *run, const char *about, F
 {
 	int rc;
 
-	put_head(run, out);
-	fprintf(out, "%s<li><a href=\"#bandwidth\">Bandwidth</a></li>\n</ul></nav>\n<main>\n",
+	ranks_page_head(out, "Run", run);
+	fprintf(out,
+		"<li><a href=\"#steps\">Ranks by step</a></li>\n<li><a href=\"#collectives\">Ranks "
+		"by collective</a></li>\n%s<li><a "
+		"href=\"#bandwidth\">Bandwidth</a></li>\n</ul></nav>\n<main>\n",
 		p->means_cnt ? "<li><a href=\"#means\">Mean own time</a></li>\n" : "");
 	if (about && *about) {
 		fputs("<p class=\"note banner\" id=\"coverage\">", out);
@@ -350,8 +358,6 @@ int ranks_page_write(struct ranks_page *p, const char *run, const char *about, F
 		rc = put_late(p, out);
 	put_means(p, out);
 	put_rates(p, out);
-	fputs("</main>\n</div>\n<footer><p>Made by Sightline " SL_VERSION
-	      ".</p></footer>\n</body>\n</html>\n",
-	      out);
+	ranks_page_end(out);
 	return rc;
 }

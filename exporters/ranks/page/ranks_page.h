@@ -52,6 +52,10 @@ int ranks_page_read(struct ranks_page *p, FILE *from);
 int ranks_page_write(struct ranks_page *p, const char *run, const char *about, FILE *out);
 void ranks_page_free(struct ranks_page *p);
 
+/* The begin of a page, "@title @run", up to the items of its contents; and its end, after those and <main>. @title: a constant. */
+void ranks_page_head(FILE *out, const char *title, const char *run);
+void ranks_page_end(FILE *out);
+
 /*
  * picture.c: the rows as a PNG of indexed colours, at most PICTURE_BYTES: where it is larger, neighbours become one column, which shows the worst
  * of them. malloc'd; NULL: no memory.
