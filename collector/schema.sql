@@ -889,6 +889,83 @@ CREATE TABLE SL_LIBRARY_API (
     callchainId  INTEGER           -- its stack: CUDA_CALLCHAINS.id; NULL: none
 );
 
+-- @table MPI_RANKS lazy row:replace
+CREATE TABLE MPI_RANKS (
+    -- The rank of each process in MPI_COMM_WORLD. This and the tables of MPI that follow have the columns of Nsight Systems first.
+    globalTid INTEGER NOT NULL, -- packed id of the process's first thread
+    rank      INTEGER NOT NULL, -- rank in MPI_COMM_WORLD
+    PRIMARY KEY (globalTid)
+);
+
+-- @table MPI_COMMUNICATORS lazy row:ignore
+CREATE TABLE MPI_COMMUNICATORS (
+    -- Communicators on which a call of MPI was recorded.
+    rank         INTEGER, -- of the process in MPI_COMM_WORLD; NULL: not known
+    timestamp    INTEGER, -- end of the call that made it, ns: below 0 where that was before the recording
+    commHandle   INTEGER, -- MPI_Comm: an address (Open MPI) or a number (MPICH)
+    parentHandle INTEGER, -- always NULL
+    localRank    INTEGER, -- own rank in it; NULL: not known
+    size         INTEGER, -- ranks; NULL: not known
+    groupRoot    INTEGER, -- always NULL
+    groupRootUid INTEGER, -- always NULL
+    members      TEXT,    -- always NULL
+    commUid      INTEGER, -- equal on all its ranks: of the parent's, the number of the split and the world's rank of its rank 0;
+                          -- NULL: not known
+    globalPid    INTEGER NOT NULL, -- packed id of the process
+    PRIMARY KEY (globalPid, commHandle, timestamp)
+);
+
+-- @table MPI_P2P_EVENTS lazy batch P2P
+CREATE TABLE MPI_P2P_EVENTS (
+    -- Calls that send to one rank, or receive from one. A call that does both has two rows.
+    start         INTEGER NOT NULL, -- entry, ns
+    end           INTEGER,          -- return, ns
+    globalTid     INTEGER,          -- packed id of the calling thread
+    textId        INTEGER,          -- -> StringIds.id, name of the function
+    commHandle    INTEGER,          -- communicator: MPI_COMMUNICATORS.commHandle
+    commUid       INTEGER,          -- and .commUid; NULL: not known
+    tag           INTEGER,          -- of the message, or below 0: any
+    remoteRank    INTEGER,          -- rank at the other end, in the communicator; below 0: any, or none
+    size          INTEGER,          -- bytes (received: at most); NULL: of a datatype that is not a predefined one
+    requestHandle INTEGER,          -- of a call that does not block; NULL: it does
+    seq           INTEGER           -- its number among those to (or from) that rank on the communicator; NULL: not known
+);
+
+-- @table MPI_COLLECTIVES_EVENTS lazy batch COLL
+CREATE TABLE MPI_COLLECTIVES_EVENTS (
+    -- Calls that all ranks of a communicator make.
+    start         INTEGER NOT NULL, -- entry, ns
+    end           INTEGER,          -- return, ns
+    globalTid     INTEGER,          -- packed id of the calling thread
+    textId        INTEGER,          -- -> StringIds.id, name of the function
+    commHandle    INTEGER,          -- communicator: MPI_COMMUNICATORS.commHandle
+    commUid       INTEGER,          -- and .commUid; NULL: not known
+    rootRank      INTEGER,          -- of Bcast, Reduce, Gather, Scatter; NULL: it has none
+    size          INTEGER,          -- bytes: count times size of the datatype; NULL: counts are a list, or not a predefined type
+    recvSize      INTEGER,          -- always NULL
+    requestHandle INTEGER,          -- of a call that does not block; NULL: it does
+    seq           INTEGER           -- its number on the communicator, from its making on; NULL: not known
+);
+
+-- @table MPI_START_WAIT_EVENTS lazy batch REQ
+CREATE TABLE MPI_START_WAIT_EVENTS (
+    -- Calls that start, test, or wait for, requests.
+    start         INTEGER NOT NULL, -- entry, ns
+    end           INTEGER,          -- return, ns
+    globalTid     INTEGER,          -- packed id of the calling thread
+    textId        INTEGER,          -- -> StringIds.id, name of the function
+    requestHandle INTEGER           -- always NULL
+);
+
+-- @table MPI_OTHER_EVENTS lazy batch OTHER
+CREATE TABLE MPI_OTHER_EVENTS (
+    -- Other calls of MPI, and those that failed.
+    start     INTEGER NOT NULL, -- entry, ns
+    end       INTEGER,          -- return, ns
+    globalTid INTEGER,          -- packed id of the calling thread
+    textId    INTEGER           -- -> StringIds.id, name of the function
+);
+
 -- @table SL_RANK_VARIABLES lazy row:replace
 CREATE TABLE SL_RANK_VARIABLES (
     -- Variables of the environment by which launchers name a rank (torchrun, SLURM, MPI, PMI, Kubernetes), as a program
@@ -1768,7 +1845,10 @@ INSERT INTO ENUM_SL_GPU_ROLE VALUES
     (42,'unique','hash (FNV-1a) of an ncclUniqueId: equal on all ranks'),
     (43,'color','color of a split: ranks with the same one share a communicator'),
     (44,'key','order of the ranks of a split'),
-    (45,'seq','number of the call: on the communicator, or with the peer');
+    (45,'seq','number of the call: on the communicator, or with the peer'),
+    (46,'esize','bytes of an element (MPI); 0: not known'),
+    (47,'tag','tag of a message (MPI)'),
+    (48,'request','request handle (MPI)');
 
 -- @table ENUM_STACK_UNWIND_METHOD always
 CREATE TABLE ENUM_STACK_UNWIND_METHOD (

@@ -27,6 +27,7 @@ uint32_t trace_kind_find(const char *name, size_t len)
 		{"cusolver", SL_TRACE_CUSOLVER},
 		{"cusolver-verbose", SL_TRACE_CUSOLVER},
 		{"gds", SL_TRACE_GDS},
+		{"mpi", SL_TRACE_MPI},
 		{"python-gil", SL_TRACE_PYTHON_GIL},
 		{"python-gc", SL_TRACE_PYTHON_GC},
 	};

@@ -91,7 +91,7 @@ static int sl_gpu_number(const char *name)
 	int number = -1;
 
 	/* Most symbols need no hash. */
-	if (!tables || (name[0] != 'c' && name[0] != 'n' && name[0] != '_'))
+	if (!tables || !strchr("cn_MP", name[0]))
 		return -1;
 	for (uint32_t h = hash_of(name);; h++) {
 		uint16_t n = tables->hash[h % HASH_SIZE];
@@ -132,13 +132,23 @@ static bool is_line_of(unsigned number, unsigned major)
 	return !older.until || strcmp(older.name, line.name) != 0 || !major || major > older.until;
 }
 
+/* The words that are kept of MPI's pointers are handles alone. */
+static void make_handles_ints(struct sl_gpu_function_state *f)
+{
+	for (unsigned i = 0; i < f->arg_cnt; i++)
+		if (f->arg[i].how == SL_GPU_HOW_WORD)
+			f->arg[i].how = SL_GPU_HOW_LOW;
+		else if (f->arg[i].how == SL_GPU_HOW_AT)
+			f->arg[i].how = SL_GPU_HOW_INT_AT;
+}
+
 static void bind_function(unsigned number, enum sl_gpu_library library, const struct sl_object *o)
 {
-	static const uint8_t family[SL_GPU_LIBRARY_CNT] = {
+	static const uint16_t family[SL_GPU_LIBRARY_CNT] = {
 		[SL_GPU_cudart] = 1,   [SL_GPU_cuda] = 1,      [SL_GPU_cublas] = 2,
 		[SL_GPU_cublaslt] = 2, [SL_GPU_cudnn] = 4,     [SL_GPU_nccl] = 8,
 		[SL_GPU_cufft] = 16,   [SL_GPU_cusparse] = 32, [SL_GPU_cusolver] = 64,
-		[SL_GPU_cufile] = 128,
+		[SL_GPU_cufile] = 128, [SL_GPU_mpi] = 256,
 	};
 	struct sl_gpu_function_state *f = &tables->state[number];
 	struct sl_gpu_line line;
@@ -152,6 +162,8 @@ static void bind_function(unsigned number, enum sl_gpu_library library, const st
 	f->family = family[library];
 	f->is_cuda = f->family == 1;
 	f->stack_ticks = stack_ticks(line.name);
+	if (library == SL_GPU_mpi && sl_gpu_mpi_is_int())
+		make_handles_ints(f);
 	/* Release: a thread that reads @real also reads the other fields. */
 	__atomic_store_n(&f->real, real, __ATOMIC_RELEASE);
 }
@@ -228,11 +240,13 @@ static void bind_library(enum sl_gpu_library library, const struct sl_object *o,
 	}
 	if (!major)
 		major = sl_gpu_library_major(sl_gpu_base_name(path));
+	if (library == SL_GPU_mpi && !sl_gpu_mpi_open(o, major))
+		return;
 	for (unsigned n = sl_gpu_first[library]; n < sl_gpu_first[library + 1]; n++)
 		if (is_line_of(n, major) &&
 		    (sl_gpu_library_flag(library) & sl_global.session->trace || sl_gpu_special(n)))
 			bind_function(n, library, o);
-	if (library == SL_GPU_nccl)
+	if (library == SL_GPU_nccl || library == SL_GPU_mpi)
 		sl_gpu_comms_open();
 	tables->bound_base[library] = o->base;
 	sort_addresses();

@@ -1,12 +1,13 @@
 /*
- * gpu_comms.c - communicators of NCCL, from the loading of its library on: also while nothing is recorded, so that a window that
+ * gpu_comms.c - communicators of NCCL and MPI, from the loading of the library on: also while nothing is recorded, so that a window that
  * begins late has their names, and calls have the numbers that they have on all other ranks.
  *
  * Threads share two tables of places that are found by hashing and taken by compare-and-swap. No lock and no allocation: a table
  * that is full leaves communicators without a name, and calls without a number.
  *
  * A communicator is named by the hash of its ncclUniqueId, which all ranks are given. One that is split off is named by its
- * parent's name, the number of the split and the colour: a split is a collective call, so all ranks count the same number.
+ * parent's name, the number of the split and the colour: a split is a collective call, so all ranks count the same number. MPI's
+ * world has a name of its own; in place of the colour, which some of its splits do not have, is the world's number of rank 0.
  */
 #include "preload/gpu/gpu_engine.h"
 
@@ -91,9 +92,16 @@ void sl_gpu_comm_place(const char *name, const struct sl_gpu_use *use, int cnt,
 	};
 
 	to->kind = SL_GPU_COMM_NONE;
+	to->is_mpi = *name == 'M' || *name == 'P';
 	for (int i = 0; i < SL_GPU_COMM_WORDS; i++)
 		to->word[i] = words[i] < 0 ? UINT8_MAX : (uint8_t)words[i];
-	if (made >= 0)
+	if (to->is_mpi)
+		to->kind = comm < 0                           ? SL_GPU_COMM_NONE
+			   : made >= 0                        ? SL_GPU_COMM_SPLIT
+			   : words[SL_GPU_COMM_WORD_PEER] < 0 ? SL_GPU_COMM_COLLECTIVE
+			   : ends_in(name, "Recv") || ends_in(name, "Irecv") ? SL_GPU_COMM_RECEIVE
+									     : SL_GPU_COMM_SEND;
+	else if (made >= 0)
 		to->kind = comm >= 0 ? SL_GPU_COMM_SPLIT : SL_GPU_COMM_MADE;
 	else if (comm >= 0 && (ends_in(name, "CommDestroy") || ends_in(name, "CommAbort")))
 		to->kind = SL_GPU_COMM_ENDED;
@@ -110,6 +118,19 @@ static bool get(const struct sl_gpu_comm_call *c, enum sl_gpu_comm_word which, u
 
 	*value = at == UINT8_MAX ? 0 : c->word[at];
 	return at != UINT8_MAX;
+}
+
+/*
+ * A key of the tables has its low bits free, as addresses have: MPICH's ints have not.
+ */
+static uint64_t key_of(const struct sl_gpu_comm_call *c, uint64_t handle)
+{
+	return c->use->is_mpi && sl_gpu_mpi_is_int() ? (uint64_t)(uint32_t)handle << 2 : handle;
+}
+
+static uint64_t handle_of(const struct comm *m)
+{
+	return m->flags & SL_GPU_COMM_IS_MPI && sl_gpu_mpi_is_int() ? m->handle >> 2 : m->handle;
 }
 
 /* ---- the tables ---- */
@@ -244,9 +265,15 @@ static void ask_ranks(struct comm *m, const struct sl_gpu_comm_call *c)
 {
 	void *handle = (void *)(uintptr_t)m->handle;
 	int ranks = 0, rank = 0, error = errno;
+	bool is_known = false;
 
-	if (c->count && c->own && !(m->flags & SL_GPU_COMM_HAS_RANKS) &&
-	    c->count(handle, &ranks) == 0 && c->own(handle, &rank) == 0 && ranks > 0) {
+	if (m->flags & SL_GPU_COMM_HAS_RANKS)
+		return;
+	if (m->flags & SL_GPU_COMM_IS_MPI)
+		is_known = sl_gpu_mpi_ranks(handle_of(m), &ranks, &rank);
+	else if (c->count && c->own)
+		is_known = c->count(handle, &ranks) == 0 && c->own(handle, &rank) == 0;
+	if (is_known && ranks > 0) {
 		m->ranks = (uint32_t)ranks;
 		m->rank = (uint32_t)rank;
 		__atomic_or_fetch(&m->flags, SL_GPU_COMM_HAS_RANKS, __ATOMIC_RELEASE);
@@ -257,9 +284,14 @@ static void ask_ranks(struct comm *m, const struct sl_gpu_comm_call *c)
 static void announce(struct comm *m, const struct sl_gpu_comm_call *c)
 {
 	struct sl_gpu_comm r = {
-		.made = m->made, .handle = m->handle, .hash = m->hash, .parent = m->parent};
+		.made = m->made, .handle = handle_of(m), .hash = m->hash, .parent = m->parent};
+	int ranks, rank;
 
 	ask_ranks(m, c);
+	if (m->flags & SL_GPU_COMM_IS_MPI && sl_gpu_mpi_ranks(sl_gpu_mpi_world(), &ranks, &rank)) {
+		r.world = (uint32_t)rank;
+		__atomic_or_fetch(&m->flags, SL_GPU_COMM_HAS_WORLD, __ATOMIC_RELEASE);
+	}
 	r.flags = __atomic_load_n(&m->flags, __ATOMIC_ACQUIRE);
 	r.ranks = m->ranks;
 	r.rank = m->rank;
@@ -286,17 +318,21 @@ static void announce_if_due(struct comm *m, const struct sl_gpu_comm_call *c)
 static void made(struct comms *all, const struct sl_gpu_comm_call *c, const struct comm *parent,
 		 uint32_t split)
 {
-	struct comm m = {.made = sl_mono_ns()}, *kept;
+	struct comm m = {.made = sl_mono_ns(), .flags = c->use->is_mpi ? SL_GPU_COMM_IS_MPI : 0},
+		    *kept;
 	uint64_t ranks, rank, color;
 
-	if (!get(c, SL_GPU_COMM_WORD_MADE, &m.handle))
+	if (!get(c, SL_GPU_COMM_WORD_MADE, &m.handle) ||
+	    (c->use->is_mpi && sl_gpu_mpi_is_null(m.handle)))
 		return;
+	m.handle = key_of(c, m.handle);
 	if (c->use->kind == SL_GPU_COMM_MADE) {
 		/* Those of one process (ncclCommInitAll) have no id; no other process has their handles. */
 		m.flags |= get(c, SL_GPU_COMM_WORD_UNIQUE, &m.hash) ? SL_GPU_COMM_HAS_HASH : 0;
 	} else if (parent && parent->flags & SL_GPU_COMM_HAS_HASH) {
-		int64_t colour =
-			get(c, SL_GPU_COMM_WORD_COLOR, &color) ? (int32_t)color : INT64_MIN;
+		int64_t colour = c->use->is_mpi ? sl_gpu_mpi_root(handle_of(&m))
+				 : get(c, SL_GPU_COMM_WORD_COLOR, &color) ? (int32_t)color
+									  : INT64_MIN;
 
 		m.parent = parent->hash;
 		m.hash = split_name(parent->hash, split, colour);
@@ -307,20 +343,39 @@ static void made(struct comms *all, const struct sl_gpu_comm_call *c, const stru
 		m.rank = (uint32_t)rank;
 		m.flags |= SL_GPU_COMM_HAS_RANKS;
 	}
-	config_name(c->config, m.name);
+	if (!c->use->is_mpi)
+		config_name(c->config, m.name);
 	kept = keep(all, &m);
 	/* One that is split off in a group is not ready: NCCL knows its size at its first call. */
 	if (kept && kept->flags & SL_GPU_COMM_HAS_RANKS)
 		announce_if_due(kept, c);
 }
 
+/* Of a call on it. NULL: there is no place. */
+static struct comm *find_or_keep(struct comms *all, const struct sl_gpu_comm_call *c,
+				 uint64_t handle)
+{
+	uint64_t key = key_of(c, handle);
+	struct comm *m = find(all, key), made = {.handle = key, .made = sl_mono_ns()};
+
+	if (m)
+		return m;
+	if (c->use->is_mpi) {
+		made.flags = SL_GPU_COMM_IS_MPI;
+		if (sl_gpu_mpi_is_world(handle)) {
+			made.flags |= SL_GPU_COMM_HAS_HASH;
+			made.hash = split_name(0, 0, 0);
+			memcpy(made.name, "MPI_COMM_WORLD", sizeof("MPI_COMM_WORLD"));
+		}
+	}
+	return keep(all, &made);
+}
+
 static uint64_t called(struct comms *all, const struct sl_gpu_comm_call *c, uint64_t handle)
 {
-	struct comm *m = find(all, handle);
+	struct comm *m = find_or_keep(all, c, handle);
 	uint64_t peer, number;
 
-	if (!m)
-		m = keep(all, &(struct comm){.handle = handle, .made = sl_mono_ns()});
 	if (!m)
 		return 0;
 	announce_if_due(m, c);
@@ -349,7 +404,9 @@ uint64_t sl_gpu_comm_called(const struct sl_gpu_comm_call *c)
 		made(all, c, NULL, 0);
 		break;
 	case SL_GPU_COMM_SPLIT: /* a rank that is in no part counts as well */
-		parent = handle ? find(all, handle) : NULL;
+		parent = c->use->is_mpi ? find_or_keep(all, c, handle)
+			 : handle       ? find(all, handle)
+					: NULL;
 		made(all, c, parent,
 		     parent ? __atomic_add_fetch(&parent->splits, 1, __ATOMIC_RELAXED) : 0);
 		break;

@@ -6,7 +6,8 @@
  *   gpu_place.c    locations of each function's arguments, by the processor's ABI
  *   gpu_dlsym.c    returns entries from dlsym, cuGetProcAddress and the like
  *   gpu_entry.c    the entries: one forwarder in assembly for all functions, and the record of a call
- *   gpu_comms.c    communicators of NCCL, also while nothing is recorded
+ *   gpu_comms.c    communicators of NCCL and MPI, also while nothing is recorded
+ *   gpu_mpi.c      MPI's handles, by its two ABIs
  *   gpu_profiler.c calls that begin and end a capture
  *   gpu_cupti.c    loads libtrace-cuda.so, records for it
  *   gpu_worker.c   flushes it, makes it follow the gate, stops it before the process ends
@@ -33,6 +34,7 @@ enum sl_gpu_how {
 	SL_GPU_HOW_SUM,     /* the sum of words in an array that it points to, after success */
 	SL_GPU_HOW_HASH,    /* hash of a structure that is passed by value, on the stack */
 	SL_GPU_HOW_HASH_AT, /* hash of the structure it points to, after success */
+	SL_GPU_HOW_TYPE,    /* size of MPI's datatype; its 32 bits where handles have so many */
 };
 /* Meaning of a function's return value. */
 enum sl_gpu_returns {
@@ -46,7 +48,7 @@ struct sl_gpu_arg {
 	uint8_t offset; /* from the address in the argument, for _AT, _INT_AT and _SUM */
 	uint8_t step; /* size of the array's elements; their number is the argument recorded before. Bytes to be hashed */
 };
-/* What a function does to a communicator of NCCL, and which words of its record say to which one. */
+/* What a function does to a communicator of NCCL or MPI, and which words of its record say to which one. */
 enum sl_gpu_comm_kind {
 	SL_GPU_COMM_NONE = 0,
 	SL_GPU_COMM_MADE,
@@ -69,6 +71,7 @@ enum sl_gpu_comm_word {
 struct sl_gpu_comm_use {
 	uint8_t kind;                    /* enum sl_gpu_comm_kind */
 	uint8_t word[SL_GPU_COMM_WORDS]; /* place in the record; UINT8_MAX: none */
+	bool is_mpi;
 	uint8_t config; /* where the address of its ncclConfig_t is, as sl_gpu_arg.where; UINT8_MAX: it has none */
 };
 #define SL_GPU_STACK     16u
@@ -77,7 +80,7 @@ struct sl_gpu_comm_use {
 /* State of a function. In memory that is allocated only in processes with a GPU library. */
 struct sl_gpu_function_state {
 	void *real;
-	uint8_t family;   /* one bit; a call nested in a call of the same family is not recorded */
+	uint16_t family;  /* one bit; a call nested in a call of the same family is not recorded */
 	uint8_t arg_cnt;  /* words in the record */
 	uint8_t is_cuda;  /* runtime or driver */
 	uint8_t is_quiet; /* known, but not recorded */
@@ -160,6 +163,22 @@ struct sl_gpu_comm_call {
 /* The number of a collective on its communicator, of a send or receive among those with its peer, from 1 on; 0: not known. */
 uint64_t sl_gpu_comm_called(const struct sl_gpu_comm_call *c);
 
+/* ---- gpu_mpi.c ---- */
+
+struct sl_object;
+/* The library with these functions is bound. False: an ABI that is not known. */
+bool sl_gpu_mpi_open(const struct sl_object *o, unsigned major);
+/* Whether handles are ints: MPICH's. */
+bool sl_gpu_mpi_is_int(void);
+bool sl_gpu_mpi_is_world(uint64_t comm);
+uint64_t sl_gpu_mpi_world(void);
+bool sl_gpu_mpi_is_null(uint64_t comm);
+/* 0: not known. */
+uint64_t sl_gpu_mpi_type_bytes(uint64_t type);
+/* Of a communicator on which a call has just succeeded. */
+bool sl_gpu_mpi_ranks(uint64_t comm, int *ranks, int *rank);
+int sl_gpu_mpi_root(uint64_t comm);
+
 /* ---- gpu_profiler.c ---- */
 
 /* The wrapper of cudaProfilerStart and the like, used instead of @number's entry; NULL: no such function. */
@@ -172,7 +191,6 @@ void *sl_gpu_special(unsigned number);
 
 /* ---- gpu_yield.c ---- */
 
-struct sl_object;
 struct sl_cuda_client;
 /* Registers the functions of libcupti by which a program uses it. False: a libcupti is registered already. */
 bool sl_gpu_cupti_found(const struct sl_object *o);

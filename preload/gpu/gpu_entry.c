@@ -140,6 +140,9 @@ static void put_args(const struct frame *f, const struct sl_gpu_function_state *
 		case SL_GPU_HOW_SUM:
 			v = ok && v ? sum_at(v, a, to[i - 1]) : 0;
 			break;
+		case SL_GPU_HOW_TYPE:
+			v = sl_gpu_mpi_type_bytes(v);
+			break;
 		case SL_GPU_HOW_HASH:
 			v = hash_of(&f->stack[a->where - SL_GPU_STACK], a->step);
 			break;
@@ -175,7 +178,7 @@ static uint64_t follow_comm(struct frame *f, const struct sl_gpu_function_state 
 		.own = (int (*)(void *, int *))sl_gpu_state[SL_G_ncclCommUserRank].real,
 	};
 
-	if (result && result != SL_GPU_COMM_IN_PROGRESS)
+	if (result && (fn->comm.is_mpi || result != SL_GPU_COMM_IN_PROGRESS))
 		return 0;
 	if (c.is_recorded)
 		c.start = f->call.start;

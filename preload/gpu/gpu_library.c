@@ -74,7 +74,7 @@ int sl_gpu_library_of(const char *name)
 	for (int i = 0; i < SL_GPU_LIBRARY_CNT; i++)
 		if (library_info[i].flag & trace && is_library(name, library_info[i].soname))
 			return i;
-	return -1;
+	return trace & SL_TRACE_MPI && is_library(name, "libmpich.so") ? SL_GPU_mpi : -1;
 }
 
 bool sl_gpu_is_companion(const char *name)

@@ -1,5 +1,8 @@
 /* gpu_place.c - locations of a function's arguments at its entry, by the processor's calling convention. */
 #include "preload/gpu/gpu_engine.h"
+
+#include <string.h>
+
 #include "preload/wire/gpu_parse.h"
 
 #if defined(__x86_64__)
@@ -60,6 +63,8 @@ static bool place(const char *abi, struct sl_gpu_type types[SL_GPU_PARAMETERS + 
 /* 32 bits for types narrower than a register, and for the parts of a dim3. */
 static enum sl_gpu_how how(const struct sl_gpu_use *use, char letter)
 {
+	if (use->role == SL_GPU_ROLE_esize)
+		return SL_GPU_HOW_TYPE;
 	if (use->hashed)
 		return use->is_pointer || IS_COPY_POINTED_TO ? SL_GPU_HOW_HASH_AT : SL_GPU_HOW_HASH;
 	if (use->step)
@@ -87,6 +92,8 @@ static enum sl_gpu_returns returns(char letter)
 static uint8_t config_of(const struct sl_gpu_comm_use *c, const struct sl_gpu_type *types,
 			 const uint8_t *where, const struct sl_gpu_use *uses, int cnt, int last)
 {
+	if (c->is_mpi)
+		return UINT8_MAX;
 	if (c->kind != SL_GPU_COMM_SPLIT &&
 	    (c->kind != SL_GPU_COMM_MADE || c->word[SL_GPU_COMM_WORD_UNIQUE] == UINT8_MAX))
 		return UINT8_MAX;
@@ -113,7 +120,7 @@ bool sl_gpu_place(const struct sl_gpu_line *line, struct sl_gpu_function_state *
 		return false;
 	f->is_quiet = cnt == SL_GPU_SKIP;
 	f->comm.kind = SL_GPU_COMM_NONE;
-	if (cnt > 0 && (line->name[0] == 'n' || line->name[0] == 'p')) {
+	if (cnt > 0 && strchr("npMP", line->name[0])) {
 		sl_gpu_comm_place(line->name, uses, cnt, &f->comm);
 		f->comm.config = config_of(&f->comm, types, where, uses, cnt,
 					   sl_gpu_types(line->abi, types));

@@ -19,6 +19,7 @@
  *   *addr=1     the word that the argument points to, read after success only
  *   *n=5:i      the int that it points to
  *   *m=1:i+12   the int at offset 12 of that; *grid=1:i three of them
+ *   esize=3     the size of MPI's datatype, where it is a predefined one
  *   *bytes=3+32*64  the sum of such words, 64 bytes apart; their number is the word recorded before ("count=2 *bytes=...")
  *   unique=4#128, *unique=1#128  hash (FNV-1a, 64 bits) of a structure of so many bytes: the argument itself (an m128), or
  *                 what it points to
@@ -52,7 +53,8 @@
 	LIBRARY(cufft, "libcufft.so", SL_TRACE_CUFFT)          \
 	LIBRARY(cusparse, "libcusparse.so", SL_TRACE_CUSPARSE) \
 	LIBRARY(cusolver, "libcusolver.so", SL_TRACE_CUSOLVER) \
-	LIBRARY(cufile, "libcufile.so", SL_TRACE_GDS)
+	LIBRARY(cufile, "libcufile.so", SL_TRACE_GDS)          \
+	LIBRARY(mpi, "libmpi.so", SL_TRACE_MPI)
 
 enum sl_gpu_library {
 #define SL_GPU_LIBRARY_ONE(id, soname, flag) SL_GPU_##id,
@@ -108,7 +110,10 @@ enum sl_gpu_library {
 	ROLE(unique, "hash (FNV-1a) of an ncclUniqueId: equal on all ranks")          \
 	ROLE(color, "color of a split: ranks with the same one share a communicator") \
 	ROLE(key, "order of the ranks of a split")                                    \
-	ROLE(seq, "number of the call: on the communicator, or with the peer")
+	ROLE(seq, "number of the call: on the communicator, or with the peer")        \
+	ROLE(esize, "bytes of an element (MPI); 0: not known")                        \
+	ROLE(tag, "tag of a message (MPI)")                                           \
+	ROLE(request, "request handle (MPI)")
 
 enum sl_gpu_role {
 #define SL_GPU_ROLE_ONE(name, what) SL_GPU_ROLE_##name,

@@ -44,6 +44,9 @@ enum {
 		,
 	CNT_cufile = 0
 #include "preload/gpu/tables/cufile.def"
+		,
+	CNT_mpi = 0
+#include "preload/gpu/tables/mpi.def"
 };
 #undef GPU
 #undef OLDER

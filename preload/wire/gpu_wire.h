@@ -190,6 +190,8 @@ enum {
 	SL_GPU_COMM_HAS_HASH = 1,
 	SL_GPU_COMM_HAS_PARENT = 2,
 	SL_GPU_COMM_HAS_RANKS = 4, /* and rank */
+	SL_GPU_COMM_IS_MPI = 8,
+	SL_GPU_COMM_HAS_WORLD = 16,
 };
 #define SL_GPU_COMM_NAME 64u
 struct sl_gpu_comm {
@@ -197,7 +199,8 @@ struct sl_gpu_comm {
 		made; /* CLOCK_MONOTONIC ns; of one that was made before the shim knew NCCL: its first call */
 	uint64_t handle, hash, parent; /* parent: its hash */
 	uint32_t flags;                /* SL_GPU_COMM_HAS_* */
-	uint32_t ranks, rank, reserved;
+	uint32_t ranks, rank;
+	uint32_t world;              /* own rank in MPI_COMM_WORLD */
 	char name[SL_GPU_COMM_NAME]; /* ncclConfig_t.commName with its NUL, cut; "": none */
 };
 

@@ -58,6 +58,7 @@ enum {
 	/* Python's interpreter. */
 	SL_TRACE_PYTHON_GIL = 2048, /* threads that hold the global lock or wait for it */
 	SL_TRACE_PYTHON_GC = 4096,  /* garbage collections */
+	SL_TRACE_MPI = 8192,
 };
 
 /* Configuration of CUPTI (struct sl_session.cuda_flags). */

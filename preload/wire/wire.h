@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#define SL_WIRE_VERSION   18u
+#define SL_WIRE_VERSION   19u
 #define SL_NEVER_RETURNED UINT64_MAX
 #define SL_NO_OFFSET      INT64_MIN /* this call has no file offset */
 #define SL_REC_MAX_WORDS  1023u     /* limit of the length field; 4,095-byte paths fit */

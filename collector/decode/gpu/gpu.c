@@ -54,6 +54,7 @@ static void process_free(struct arenas *as, struct gpu_arena *g, struct gpu_proc
 	gpu_alias_release(p);
 	gpu_captured_release(p);
 	gpu_streams_release(p);
+	db_map_free(&p->tables.comms);
 	free(p->work.at);
 	free(p->lent.event);
 	free(p->lent.call);

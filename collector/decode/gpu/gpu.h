@@ -18,6 +18,7 @@
  *   gpu_work.c     writes rows of kernels, copies and other work of the GPU
  *   gpu_memory.c   writes rows of its memory
  *   gpu_nccl.c     names communicators of NCCL, the same on all ranks
+ *   gpu_mpi.c      rows of MPI
  *   gpu_numbers.c  TARGET_INFO_GPU.id
  *   gpu_targets.c  writes rows of devices, contexts, streams
  *   gpu_streams.c  names of streams

@@ -238,6 +238,13 @@ void gpu_write_library(struct arenas *as, struct arena *a, struct gpu_process *p
 	int64_t id = gpu_hook_id(as, p), *row;
 	int64_t name = function_name(as, a->family.gpu, h->function);
 
+	if (library == SL_GPU_mpi) {
+		gpu_mpi_call(as, p, h, th->global_tid);
+		live_named(&as->model->live, &p->calls.live, p->id.global_pid, LIVE_LIBRARY, name,
+			   h->end - h->start, has_failed(h));
+		gpu_count_row(a->family.gpu, h->start, h->end);
+		return;
+	}
 	if (library == SL_GPU_cublas || library == SL_GPU_cublaslt || library == SL_GPU_cudnn) {
 		row = db_row(as->db, library == SL_GPU_cudnn ? DB_CUDNN_EVENTS : DB_CUBLAS_EVENTS);
 		row[BLAS_START] = h->start;

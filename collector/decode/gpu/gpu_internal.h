@@ -179,6 +179,7 @@ struct gpu_process {
 	struct {
 		uint8_t gpu[GPU_DEVICES];      /* + 1, TARGET_INFO_GPU.id by device; 0 unknown */
 		uint32_t device[GPU_CONTEXTS]; /* + 1, by context id; 0 unknown */
+		struct db_map comms;           /* of MPI: commUid by handle; 0 unknown */
 	} tables;
 	bool has_reported_all; /* CUPTI has handed over its last record */
 	bool is_missing_noted; /* it never did, and the report has that diagnostic */
@@ -427,6 +428,16 @@ void gpu_streams_release(struct gpu_process *p);
 void gpu_nccl_comm(struct arenas *as, const struct gpu_process *p, const struct sl_gpu_comm *c);
 /* A call of NCCL that succeeded: it may end one. */
 void gpu_nccl_call(struct arenas *as, const struct gpu_process *p, const struct gpu_hook *h);
+
+/* ---- gpu_mpi.c ---- */
+
+/* A communicator of MPI; the row of a call. */
+void gpu_mpi_comm(struct arenas *as, struct gpu_process *p, const struct sl_gpu_comm *c);
+void gpu_mpi_call(struct arenas *as, const struct gpu_process *p, const struct gpu_hook *h,
+		  int64_t global_tid);
+
+/* ---- gpu_streams.c ---- */
+
 /* For recover; part of gpu_save() and the like. */
 int gpu_streams_save(struct arenas *as, struct arena *a);
 void gpu_streams_restore(struct arenas *as, struct arena *a);

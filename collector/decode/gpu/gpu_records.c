@@ -369,7 +369,10 @@ void gpu_record(struct arenas *as, struct thread *t, const struct call *c)
 		status(as, a, p, &r.status, ns);
 		break;
 	case SL_GPU_REC_COMM:
-		gpu_nccl_comm(as, p, &r.comm);
+		if (r.comm.flags & SL_GPU_COMM_IS_MPI)
+			gpu_mpi_comm(as, p, &r.comm);
+		else
+			gpu_nccl_comm(as, p, &r.comm);
 		break;
 	default:
 		add_work(as, a, p, c->hook, &r, size, ns);

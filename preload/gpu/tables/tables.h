@@ -13,6 +13,7 @@
 #include "preload/gpu/tables/cusparse.def"
 #include "preload/gpu/tables/cusolver.def"
 #include "preload/gpu/tables/cufile.def"
+#include "preload/gpu/tables/mpi.def"
 #ifdef SL_NO_OLDER
 #undef OLDER
 #undef SL_NO_OLDER

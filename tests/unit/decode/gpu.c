@@ -235,6 +235,83 @@ static void communicators_are_as_the_shim_announces_them(void **state)
 	gpu_end(&f);
 }
 
+/* Of MPI: the world (hash, ranks, world), and a part of it without a name. */
+static void calls_of_mpi_have_the_tables_of_nsight_systems(void **state)
+{
+	struct gpu_fixture f;
+	struct sl_gpu_comm world = {.made = 0,
+				    .handle = 0xa0,
+				    .hash = 77,
+				    .flags = 29,
+				    .ranks = 8,
+				    .rank = 3,
+				    .world = 3};
+	struct sl_gpu_comm part = {.handle = 0xa8, .flags = 28, .ranks = 2, .rank = 1, .world = 3};
+
+	(void)state;
+	gpu_begin(&f);
+	world.made = t0 + 1000;
+	part.made = t0 + 2000;
+	for (int i = 0; i < 2; i++) {
+		RECORD(&f.r, f.program, SL_GPU_REC_COMM, world);
+		RECORD(&f.r, f.program, SL_GPU_REC_COMM, part);
+	}
+	/* count, size of the type, [root,] comm, number */
+	API(&f.r, f.program, MPI_Allreduce, 5000, 6000, 0, 0, 10, 8, 0xa0, 41);
+	API(&f.r, f.program, PMPI_Bcast, 7000, 8000, 0, 0, 10, 0, 2, 0xa8);
+	API(&f.r, f.program, MPI_Iallreduce, 8100, 8200, 0, 0, 10, 8, 0xa0, 0x1000, 42);
+	/* twice count, size, peer, tag; comm, number */
+	API(&f.r, f.program, MPI_Sendrecv, 9000, 10000, 0, 0, 5, 4, 1, 7, 6, 4, (uint32_t)-1, 8,
+	    0xa0, 3);
+	API(&f.r, f.program, MPI_Isend, 11000, 11100, 0, 0, 5, 4, 1, 7, 0xa0, 0x2000, 4);
+	API(&f.r, f.program, MPI_Waitall, 12000, 13000, 0, 0, );
+	API(&f.r, f.program, MPI_Barrier, 14000, 15000, 0, 5, 0xdead); /* failed */
+	API(&f.r, f.program, MPI_Comm_split, 16000, 17000, 0, 0, 0xa0, 1, 0, 0xa8);
+	API(&f.r, f.program, MPI_Init, 0, 1000, 0, 0, );
+	gpu_tick(&f);
+	assert_string_equal(
+		ask("SELECT group_concat(t, ', ') FROM (SELECT printf('%x %s %s/%s of %s', "
+		    "commHandle, "
+		    "coalesce(commUid, '?'), localRank, size, rank) AS t FROM MPI_COMMUNICATORS "
+		    "ORDER BY timestamp)"),
+		"a0 77 3/8 of 3, a8 ? 1/2 of 3");
+	assert_string_equal(ask("SELECT group_concat(rank) FROM MPI_RANKS WHERE (globalTid & "
+				"0xffffff) = (globalTid >> 24 & 0xffffff)"),
+			    "3");
+	assert_string_equal(
+		ask("SELECT group_concat(t, ', ') FROM (SELECT printf('%s %d %x %s %s %s %s %s', "
+		    "value, "
+		    "end - start, commHandle, coalesce(commUid, '?'), coalesce(rootRank, '-'), "
+		    "coalesce(size, '-'), coalesce(requestHandle, '-'), coalesce(seq, '-')) AS t "
+		    "FROM "
+		    "MPI_COLLECTIVES_EVENTS JOIN StringIds ON id = textId ORDER BY start)"),
+		"MPI_Allreduce 1000 a0 77 - 80 - 41, MPI_Bcast 1000 a8 ? 2 - - -, MPI_Iallreduce "
+		"100 "
+		"a0 77 - 80 4096 42");
+	assert_string_equal(
+		ask("SELECT group_concat(t, ', ') FROM (SELECT printf('%s %x %s %d %d %s %s %s', "
+		    "value, "
+		    "commHandle, commUid, tag, remoteRank, size, coalesce(requestHandle, '-'), "
+		    "coalesce(seq, '-')) AS t FROM MPI_P2P_EVENTS JOIN StringIds ON id = textId "
+		    "ORDER "
+		    "BY start, tag)"),
+		"MPI_Sendrecv a0 77 7 1 20 - 3, MPI_Sendrecv a0 77 8 -1 24 - -, MPI_Isend a0 77 7 "
+		"1 20 "
+		"8192 4");
+	assert_string_equal(
+		ask("SELECT group_concat(value) FROM MPI_START_WAIT_EVENTS JOIN StringIds "
+		    "ON id = textId"),
+		"MPI_Waitall");
+	assert_string_equal(
+		ask("SELECT group_concat(value) FROM (SELECT value FROM MPI_OTHER_EVENTS "
+		    "JOIN StringIds ON id = textId ORDER BY value)"),
+		"MPI_Barrier,MPI_Comm_split,MPI_Init");
+	assert_string_equal(ask("SELECT count(*) FROM sqlite_schema WHERE name IN "
+				"('SL_NCCL_COMMUNICATORS', 'SL_LIBRARY_API', 'SL_GPU_ARGUMENTS')"),
+			    "0");
+	gpu_end(&f);
+}
+
 /* Names may lie in a ring that is read later; nothing is written before they are known. */
 static void texts_that_come_late_are_waited_for(void **state)
 {
@@ -564,6 +641,7 @@ int main(void)
 		TEST(unreported_calls_are_not_made_up),
 		TEST(libraries_are_around_what_they_call),
 		TEST(communicators_are_as_the_shim_announces_them),
+		TEST(calls_of_mpi_have_the_tables_of_nsight_systems),
 		TEST(texts_that_come_late_are_waited_for),
 		TEST(work_without_a_call_is_written),
 		TEST(ids_are_unique_in_the_report),

@@ -1,4 +1,4 @@
-/* gpu_comms.c - communicators of NCCL as the shim keeps them: names, numbers of calls, announcements in each window. */
+/* gpu_comms.c - communicators of NCCL and MPI as the shim keeps them: names, numbers of calls, announcements in each window. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "preload/gpu/gpu_comms.c" /* NOLINT(bugprone-suspicious-include): with what it calls replaced */
+#include "preload/gpu/gpu_mpi.c" /* NOLINT(bugprone-suspicious-include): likewise */
 
 __thread struct sl_tls sl_tls;
 struct sl_proc sl_proc;
@@ -265,6 +266,227 @@ static void its_name_is_that_of_the_configuration(void **state)
 	assert_int_equal(strlen(told[4].name), SL_GPU_COMM_NAME - 1);
 }
 
+/* ---- MPI: two libraries, by the symbols that they have ---- */
+
+static char open_mpi[8][16]; /* objects: world, null, ... */
+static char copied[16];      /* that of the program's own file */
+static bool is_open_mpi, has_copy;
+static int asked; /* about communicators that are none */
+static const uint64_t not_comm[] = {0, MPICH_COMM_NULL};
+
+static bool is_comm(uint64_t comm)
+{
+	bool is_none = comm == not_comm[0] || comm == not_comm[1] ||
+		       comm == (uint64_t)(uintptr_t)open_mpi[1];
+
+	asked += is_none;
+	return !is_none;
+}
+
+static int mpi_size(uint64_t comm, int *ranks)
+{
+	*ranks = comm == mpi.world ? 8 : 2;
+	return !is_comm(comm);
+}
+
+static int mpi_rank(uint64_t comm, int *rank)
+{
+	*rank = comm == mpi.world ? 5 : 1;
+	return !is_comm(comm);
+}
+
+static int groups; /* not freed */
+
+static int mpi_group(uint64_t comm, uint64_t *group)
+{
+	groups++;
+	*group = comm;
+	return !is_comm(comm);
+}
+
+/* Of communicators with even handles rank 4 of the world is the first, of others rank 1. */
+static int mpi_translate(uint64_t from, int cnt, const int *ranks, uint64_t to, int *found)
+{
+	assert_int_equal(cnt, 1);
+	assert_int_equal(*ranks, 0);
+	assert_true(to == mpi.world);
+	*found = from & 16 ? 1 : 4;
+	return 0;
+}
+
+static int mpi_free(uint64_t *group)
+{
+	(void)group;
+	groups--;
+	return 0;
+}
+
+bool sl_object_open(struct sl_object *o, const struct dl_phdr_info *info)
+{
+	static const uint32_t hash[1];
+
+	(void)info;
+	o->gnu_hash = hash;
+	o->base = 1; /* the program */
+	return true;
+}
+
+void *sl_object_find(const struct sl_object *o, const char *name)
+{
+	static const struct {
+		const char *name;
+		void *at;
+	} found[] = {
+		{"PMPI_Comm_size", (void *)mpi_size},
+		{"PMPI_Comm_rank", (void *)mpi_rank},
+		{"PMPI_Comm_group", (void *)mpi_group},
+		{"PMPI_Group_translate_ranks", (void *)mpi_translate},
+		{"PMPI_Group_free", (void *)mpi_free},
+		{"ompi_mpi_comm_world", open_mpi[0]},
+		{"ompi_mpi_comm_null", open_mpi[1]},
+		{"ompi_mpi_double", open_mpi[2]},
+		{"ompi_mpi_char", open_mpi[3]},
+	};
+
+	if (o->base == 1)
+		return has_copy && strcmp(name, "ompi_mpi_comm_world") == 0 ? copied : NULL;
+	for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++)
+		if (strcmp(found[i].name, name) == 0 && (is_open_mpi || name[0] == 'P'))
+			return found[i].at;
+	return NULL;
+}
+
+static void bind(bool as_open_mpi)
+{
+	struct sl_object o = {0};
+
+	is_open_mpi = as_open_mpi;
+	has_copy = false;
+	asked = 0;
+	assert_true(sl_gpu_mpi_open(&o, as_open_mpi ? 40 : 12));
+	assert_int_equal(sl_gpu_mpi_is_int(), !as_open_mpi);
+}
+
+/* send, receive, count, type, op, comm: count, size of the type, comm are kept */
+#define MPI_REDUCE(how, comm) how(MPI_Allreduce, 10, 8, comm)
+/* of, colour, key, made */
+#define MPI_SPLIT(how, comm, made) how(MPI_Comm_split, comm, 0, 0, made)
+
+static void functions_of_mpi_have_their_kinds(void **state)
+{
+	(void)state;
+	assert_int_equal(use_of(SL_G_MPI_Allreduce).kind, SL_GPU_COMM_COLLECTIVE);
+	assert_int_equal(use_of(SL_G_PMPI_Ibarrier).kind, SL_GPU_COMM_COLLECTIVE);
+	assert_int_equal(use_of(SL_G_MPI_Comm_split).kind, SL_GPU_COMM_SPLIT);
+	assert_int_equal(use_of(SL_G_MPI_Cart_sub).kind, SL_GPU_COMM_SPLIT);
+	assert_int_equal(use_of(SL_G_MPI_Isend).kind, SL_GPU_COMM_SEND);
+	assert_int_equal(use_of(SL_G_PMPI_Recv).kind, SL_GPU_COMM_RECEIVE);
+	assert_int_equal(use_of(SL_G_MPI_Irecv).kind, SL_GPU_COMM_RECEIVE);
+	assert_int_equal(use_of(SL_G_MPI_Wait).kind, SL_GPU_COMM_NONE);
+	assert_int_equal(use_of(SL_G_MPI_Init).kind, SL_GPU_COMM_NONE);
+	assert_true(use_of(SL_G_MPI_Barrier).is_mpi);
+	assert_false(use_of(SL_G_ncclAllReduce).is_mpi);
+}
+
+static void world_of_mpi_has_a_name_and_numbers_from_the_first_call_on(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		uint64_t hash = told[0].hash;
+
+		setup(state);
+		bind(i == 0);
+		assert_int_equal(CLOSED(MPI_Barrier, mpi.world), 1);
+		assert_int_equal(MPI_REDUCE(CALL, mpi.world), 2);
+		assert_int_equal(told_cnt, 1);
+		assert_int_equal(told[0].flags, SL_GPU_COMM_IS_MPI | SL_GPU_COMM_HAS_HASH |
+							SL_GPU_COMM_HAS_RANKS |
+							SL_GPU_COMM_HAS_WORLD);
+		assert_true(told[0].handle == mpi.world);
+		assert_int_equal(told[0].ranks, 8);
+		assert_int_equal(told[0].rank, 5);
+		assert_int_equal(told[0].world, 5);
+		assert_string_equal(told[0].name, "MPI_COMM_WORLD");
+		assert_true(!i || told[0].hash == hash);
+	}
+}
+
+static void splits_of_mpi_are_named_by_their_first_rank(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		uint64_t even = i ? 0x84000000 : 0x100, odd = i ? 0x84000011 : 0x110;
+		uint64_t again = i ? 0x84000002 : 0x120;
+
+		setup(state);
+		bind(i == 0);
+		MPI_SPLIT(CALL, mpi.world, mpi.null); /* in no part, and counts */
+		CALL(MPI_Comm_dup, mpi.world, even);
+		CALL(MPI_Comm_create, mpi.world, odd);
+		assert_int_equal(told_cnt, 0);
+		assert_int_equal(MPI_REDUCE(CALL, even), 1);
+		assert_int_equal(MPI_REDUCE(CALL, odd), 1);
+		CALL(MPI_Comm_dup, even, again);
+		assert_int_equal(MPI_REDUCE(CALL, again), 1);
+		assert_int_equal(MPI_REDUCE(CALL, even), 2);
+		assert_int_equal(told_cnt, 3);
+		assert_true(told[0].handle == even && told[1].handle == odd);
+		assert_true(told[0].hash == split_name(split_name(0, 0, 0), 2, 4));
+		assert_true(told[1].hash == split_name(split_name(0, 0, 0), 3, 1));
+		assert_true(told[2].hash == split_name(told[0].hash, 1, even & 16 ? 1 : 4));
+		assert_int_equal(told[1].ranks, 2);
+		assert_int_equal(asked, 0);
+		assert_int_equal(groups, 0);
+	}
+}
+
+static void other_communicators_of_mpi_have_no_name(void **state)
+{
+	(void)state;
+	bind(false);
+	assert_int_equal(MPI_REDUCE(CALL, 0x84000000), 0);
+	assert_int_equal(told[0].flags,
+			 SL_GPU_COMM_IS_MPI | SL_GPU_COMM_HAS_RANKS | SL_GPU_COMM_HAS_WORLD);
+}
+
+/* Non-position-independent programs have a copy of an object that they name. */
+static void world_of_open_mpi_is_the_copy_that_a_program_has(void **state)
+{
+	struct sl_object o = {0};
+
+	(void)state;
+	bind(true);
+	has_copy = true;
+	assert_true(sl_gpu_mpi_open(&o, 40));
+	assert_true(sl_gpu_mpi_is_world((uint64_t)(uintptr_t)copied));
+	assert_true(sl_gpu_mpi_is_null((uint64_t)(uintptr_t)open_mpi[1]));
+}
+
+static void datatypes_of_mpi_have_their_sizes(void **state)
+{
+	(void)state;
+	bind(true);
+	assert_int_equal(sl_gpu_mpi_type_bytes((uint64_t)(uintptr_t)open_mpi[2]), 8);
+	assert_int_equal(sl_gpu_mpi_type_bytes((uint64_t)(uintptr_t)open_mpi[3]), 1);
+	assert_int_equal(sl_gpu_mpi_type_bytes((uint64_t)(uintptr_t)open_mpi[4]), 0);
+	assert_int_equal(sl_gpu_mpi_type_bytes(0), 0);
+	bind(false);
+	assert_int_equal(sl_gpu_mpi_type_bytes(0x4c00080b), 8);      /* MPI_DOUBLE */
+	assert_int_equal(sl_gpu_mpi_type_bytes(0xdead4c000405u), 4); /* MPI_INT */
+	assert_int_equal(sl_gpu_mpi_type_bytes(0x0c000000), 0);      /* MPI_DATATYPE_NULL */
+	assert_int_equal(sl_gpu_mpi_type_bytes(0xcc000000u), 0);     /* derived */
+}
+
+static void library_of_another_abi_is_not_bound(void **state)
+{
+	struct sl_object o = {0};
+
+	(void)state;
+	is_open_mpi = false;
+	assert_false(sl_gpu_mpi_open(&o, 0));
+	assert_false(sl_gpu_mpi_open(&o, 40));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +500,14 @@ int main(void)
 		cmocka_unit_test_setup(sends_and_receives_are_counted_by_peer, setup),
 		cmocka_unit_test_setup(many_find_no_place_and_harm_none, setup),
 		cmocka_unit_test_setup(its_name_is_that_of_the_configuration, setup),
+		cmocka_unit_test_setup(functions_of_mpi_have_their_kinds, setup),
+		cmocka_unit_test_setup(world_of_mpi_has_a_name_and_numbers_from_the_first_call_on,
+				       setup),
+		cmocka_unit_test_setup(splits_of_mpi_are_named_by_their_first_rank, setup),
+		cmocka_unit_test_setup(other_communicators_of_mpi_have_no_name, setup),
+		cmocka_unit_test_setup(world_of_open_mpi_is_the_copy_that_a_program_has, setup),
+		cmocka_unit_test_setup(datatypes_of_mpi_have_their_sizes, setup),
+		cmocka_unit_test_setup(library_of_another_abi_is_not_bound, setup),
 	};
 
 	return cmocka_run_group_tests_name("gpu_comms", tests, NULL, NULL);

@@ -131,12 +131,13 @@ static void count_line(const struct sl_gpu_line *line, unsigned library)
 		[SL_GPU_cudnn] = "cudnn",       [SL_GPU_nccl] = "nccl",
 		[SL_GPU_cufft] = "cufft",       [SL_GPU_cusparse] = "cusparse",
 		[SL_GPU_cusolver] = "cusolver", [SL_GPU_cufile] = "cuFile",
+		[SL_GPU_mpi] = "MPI_",
 	};
 	const char *name = line->name;
 
 	if ((library == SL_GPU_cudart || library == SL_GPU_cufft) && !strncmp(name, "__", 2))
 		name += 2;
-	if (library == SL_GPU_nccl && *name == 'p')
+	if ((library == SL_GPU_nccl && *name == 'p') || (library == SL_GPU_mpi && *name == 'P'))
 		name++;
 	if (strncmp(name, PREFIX[library], strlen(PREFIX[library])) != 0)
 		fail_line(line, LIBRARY[library]);
