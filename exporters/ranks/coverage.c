@@ -48,8 +48,9 @@ static void put_steps(FILE *out, const struct coverage *c)
 static void put_collectives(FILE *out, const struct coverage *c)
 {
 	if (!c->collectives)
-		fputs("\nno collective of NCCL was recorded, and the question is about them: '-t "
-		      "nccl' records them; those of gloo and MPI are not known",
+		fputs("\nno collective was recorded, and the question is about them: '-t nccl,mpi' "
+		      "records those of NCCL and MPI; gloo's are inside of PyTorch and cannot be "
+		      "seen",
 		      out);
 	else if (c->unnamed > 0)
 		fprintf(out,

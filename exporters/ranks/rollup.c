@@ -49,7 +49,7 @@ int rollup_sql(struct rollup *r, const char *sql, rollup_row *row, void *ctx)
 	return rc;
 }
 
-static const char *embedded(const char *name)
+const char *rollup_embedded(const char *name)
 {
 	char path[64];
 
@@ -217,7 +217,7 @@ static int life_row(void *ctx, sqlite3_stmt *stmt)
 
 static int find_ranks(struct rollup *r)
 {
-	int rc = rollup_sql(r, embedded("here"), NULL, NULL);
+	int rc = rollup_sql(r, rollup_embedded("here"), NULL, NULL);
 
 	if (rc == SQLITE_OK)
 		rc = rollup_sql(r,
@@ -360,7 +360,7 @@ static int put_queries(struct rollup *r)
 
 	for (unsigned n = 0; rc == SQLITE_OK && n < DATASET_TABLES; n++) {
 		struct to_table t = {r->d, n};
-		const char *sql = embedded(dataset_tables[n].name);
+		const char *sql = rollup_embedded(dataset_tables[n].name);
 
 		if (sql)
 			rc = rollup_sql(r, sql, table_row, &t);
@@ -478,7 +478,7 @@ int rollup_processes(const char *path, const struct rollup_ask *ask, const char 
 	if (rc == SQLITE_OK)
 		rc = rollup_sql(&r, head_sql, head_row, &r);
 	if (rc == SQLITE_OK)
-		rc = rollup_sql(&r, embedded("here"), NULL, NULL);
+		rc = rollup_sql(&r, rollup_embedded("here"), NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = rollup_sql(&r, sql, processes_row, p);
 	p->epoch = r.epoch;

@@ -1,5 +1,6 @@
 /*
- * rollup_collectives.c - each collective call with its communicator, its place in the order of that, and its kernel.
+ * rollup_collectives.c - each collective call with its communicator, its place in the order of that, and its kernel; of MPI, the call
+ * itself, which returns when the collective is done.
  *
  * A kernel is found by the correlation id of the launch inside the call; inside a group the launches are in ncclGroupEnd().
  * Where a group has as many kernels as collectives, each is taken to be of one, in order; otherwise all have the time from the
@@ -32,6 +33,7 @@ struct span {
 	size_t first, cnt; /* collectives */
 	size_t kernels;
 	int64_t from, to; /* of the kernels */
+	bool is_kernel;   /* the call itself takes the time: of MPI */
 };
 
 struct kernel {
@@ -51,6 +53,7 @@ struct collectives {
 	size_t cnt, room;
 	struct span *spans;
 	size_t spans_cnt, spans_room;
+	size_t nccl_cnt, nccl_spans; /* of NCCL: the first ones */
 	struct comm *comms;
 	size_t comms_cnt, comms_room;
 	struct launches *launches; /* calls inside of spans, their numbers as names; kernels */
@@ -165,6 +168,78 @@ static const char calls_sql[] =
 	"s.id = nameId "
 	"LEFT JOIN argument USING (callId) ORDER BY globalTid, start, end DESC";
 
+/* ---- MPI ---- */
+
+/* In NCCL's words, where it has one; those that do not end on all ranks together have names of their own. */
+static const char *op_of_mpi(const char *name)
+{
+	static const struct {
+		const char *name, *op;
+	} ops[] = {
+		{"Allreduce", "AllReduce"},
+		{"Allgather", "AllGather"},
+		{"Allgatherv", "AllGather"},
+		{"Alltoall", "AlltoAll"},
+		{"Alltoallv", "AlltoAll"},
+		{"Alltoallw", "AlltoAll"},
+		{"Reduce_scatter", "ReduceScatter"},
+		{"Reduce_scatter_block", "ReduceScatter"},
+		{"Bcast", "Broadcast"},
+		{"Gatherv", "Gather"},
+		{"Scatterv", "Scatter"},
+		{"Exscan", "Scan"},
+	};
+
+	name += strncmp(name, "MPI_", 4) == 0 ? 4 : 0;
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+		if (strcmp(name, ops[i].name) == 0)
+			return ops[i].op;
+	return name;
+}
+
+/* globalTid, start, end, name, commUid, size, seq, ranks, own rank, whether it blocks */
+static int mpi_row(void *ctx, sqlite3_stmt *stmt)
+{
+	struct collectives *c = ctx;
+	int64_t tid = sqlite3_column_int64(stmt, 0);
+	const char *name = (const char *)sqlite3_column_text(stmt, 3);
+	struct rank *k = rollup_rank(c->r, tid >> 24);
+	struct collective *x;
+
+	if (!name || !k)
+		return SQLITE_OK;
+	c->group = open_span(c, tid, sqlite3_column_int64(stmt, 1), sqlite3_column_int64(stmt, 2));
+	if (c->group == SIZE_MAX || !grow(&c->list, c->cnt, &c->room, sizeof(*c->list)))
+		return SQLITE_NOMEM;
+	c->spans[c->group].cnt = 1;
+	c->spans[c->group].is_kernel = sqlite3_column_int(stmt, 9);
+	x = &c->list[c->cnt++];
+	*x = (struct collective){
+		.tid = tid,
+		.start = c->spans[c->group].start,
+		.end = c->spans[c->group].end,
+		.bytes = rollup_number(stmt, 5),
+		.span = c->group,
+		.rank = (size_t)(k - c->r->ranks),
+		.hash = rollup_number(stmt, 4),
+		.ranks = rollup_number(stmt, 7),
+		.comm_rank = rollup_number(stmt, 8),
+		.seq = rollup_number(stmt, 6),
+	};
+	snprintf(x->op, sizeof(x->op), "%s", op_of_mpi(name));
+	return SQLITE_OK;
+}
+
+/* Nsight Systems has no numbers: their order, then. */
+static const char mpi_sql[] =
+	"WITH m AS MATERIALIZED (SELECT globalPid >> 24 AS pid, commUid, max(size) AS size, "
+	"max(localRank) AS own FROM MPI_COMMUNICATORS WHERE commUid IS NOT NULL GROUP BY 1, 2) "
+	"SELECT globalTid, start, end, value, e.commUid, e.size, coalesce(seq, row_number() OVER "
+	"(PARTITION BY globalTid >> 24, e.commUid ORDER BY start)), m.size, m.own, requestHandle "
+	"IS "
+	"NULL FROM MPI_COLLECTIVES_EVENTS AS e JOIN StringIds ON id = textId LEFT JOIN m ON pid = "
+	"globalTid >> 24 AND m.commUid = e.commUid WHERE end >= start ORDER BY globalTid, start";
+
 /* ---- communicators ---- */
 
 /* globalPid, comm, commHash, nRanks, rank, start, end: in order of start */
@@ -231,7 +306,7 @@ static int by_start(const void *a, const void *b)
 /* The span of the thread that @time is in; SIZE_MAX: none. Spans are in order of thread and start. */
 static size_t span_at(const struct collectives *c, int64_t tid, int64_t time)
 {
-	size_t low = search_first(i, 0, c->spans_cnt,
+	size_t low = search_first(i, 0, c->nccl_spans,
 				  c->spans[i].tid < tid ||
 					  (c->spans[i].tid == tid && c->spans[i].start <= time));
 
@@ -310,6 +385,12 @@ static int find_kernels(struct collectives *c)
 static bool time_of(const struct collectives *c, const struct span *s, size_t nth,
 		    size_t first_kernel, int64_t *start, int64_t *end, int64_t *grouped)
 {
+	if (s->is_kernel) {
+		*start = s->start;
+		*end = s->end;
+		*grouped = 1;
+		return true;
+	}
 	if (!s->kernels)
 		return false;
 	*start = s->from;
@@ -347,7 +428,7 @@ static int put_collective(struct collectives *c, const struct collective *x, siz
 	};
 
 	k->collectives++;
-	r->found->unmatched += !has_kernel;
+	r->found->unmatched += !has_kernel && x->span < c->nccl_spans;
 	r->found->unnamed += x->hash == DATASET_NULL;
 	return dataset_values(r->d, DATASET_SL_COLLECTIVES, v);
 }
@@ -358,16 +439,16 @@ static int put_collective(struct collectives *c, const struct collective *x, siz
  */
 static int number_them(struct collectives *c)
 {
-	struct collective *sorted = malloc((c->cnt + 1) * sizeof(*sorted));
+	struct collective *sorted = malloc((c->nccl_cnt + 1) * sizeof(*sorted));
 	int rc = sorted ? SQLITE_OK : SQLITE_NOMEM;
 
-	for (size_t i = 0; rc == SQLITE_OK && i < c->cnt; i++) {
+	for (size_t i = 0; rc == SQLITE_OK && i < c->nccl_cnt; i++) {
 		sorted[i] = c->list[i];
 		sorted[i].seq = (int64_t)i; /* its place in the list */
 	}
 	if (rc == SQLITE_OK)
-		qsort(sorted, c->cnt, sizeof(*sorted), by_start);
-	for (size_t i = 0; rc == SQLITE_OK && i < c->cnt; i++) {
+		qsort(sorted, c->nccl_cnt, sizeof(*sorted), by_start);
+	for (size_t i = 0; rc == SQLITE_OK && i < c->nccl_cnt; i++) {
 		struct collective *x = &c->list[sorted[i].seq];
 		struct comm *m = comm_of(c, x);
 
@@ -500,6 +581,10 @@ int rollup_collectives(struct rollup *r)
 	struct collectives c = {.r = r, .tid = -1, .launches = launches_new(2)};
 	int rc = c.launches ? rollup_sql(r, calls_sql, call_row, &c) : SQLITE_NOMEM;
 
+	c.nccl_cnt = c.cnt;
+	c.nccl_spans = c.spans_cnt;
+	if (rc == SQLITE_OK)
+		rc = rollup_sql(r, mpi_sql, mpi_row, &c);
 	if (rc == SQLITE_OK)
 		rc = rollup_sql(r,
 				"SELECT globalPid, comm, commHash, nRanks, rank, start, end FROM "
@@ -509,7 +594,7 @@ int rollup_collectives(struct rollup *r)
 		rc = number_them(&c);
 	if (rc == SQLITE_OK && c.cnt)
 		rc = number_steps(&c);
-	if (rc == SQLITE_OK && c.cnt)
+	if (rc == SQLITE_OK && c.nccl_cnt)
 		rc = find_kernels(&c);
 	if (rc == SQLITE_OK)
 		rc = put_them(&c);

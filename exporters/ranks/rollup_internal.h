@@ -46,6 +46,9 @@ struct rollup {
 typedef int rollup_row(void *ctx, sqlite3_stmt *stmt);
 int rollup_sql(struct rollup *r, const char *sql, rollup_row *row, void *ctx);
 
+/* The text rollups/NAME.sql. */
+const char *rollup_embedded(const char *name);
+
 /* A whole number of a row; DATASET_NULL: NULL, or something else. */
 static inline int64_t rollup_number(sqlite3_stmt *stmt, int i)
 {

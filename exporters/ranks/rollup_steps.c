@@ -94,13 +94,26 @@ static const char steps_sql[] = "-- include: step_ranges\n"
 				"(tid, stem) WHERE end > start "
 				"ORDER BY tid, start";
 
-int rollup_find_steps(struct rollup *r)
+static int read_steps(struct rollup *r, const char *sql)
 {
 	struct named_step s = {.r = r};
-	int rc = rollup_sql(r, steps_sql, step_row, &s);
+	int rc = rollup_sql(r, sql, step_row, &s);
 
 	finish_numbers(&s);
 	return rc;
+}
+
+/* Where no range is a step, a collective that comes again and again ends one (marks.sql). */
+int rollup_find_steps(struct rollup *r)
+{
+	int rc = read_steps(r, steps_sql);
+	bool has_any = false;
+
+	for (size_t i = 0; i < r->ranks_cnt; i++)
+		has_any |= r->ranks[i].steps_cnt > 0;
+	return rc != SQLITE_OK || has_any || r->ask->range
+		       ? rc
+		       : read_steps(r, rollup_embedded("marks"));
 }
 
 /* ---- work of GPUs ---- */
@@ -222,7 +235,68 @@ static uint32_t *ranks_of(struct rollup *r, const struct why_model *m)
 	return of;
 }
 
-static void cover_threads(struct rollup *r, struct walk *w, struct thread_step *to)
+/* ---- waits inside of MPI ---- */
+
+/* Calls of MPI of one rank's thread. In them a rank waits for others, mostly while it looks for them and computes. */
+struct calls {
+	struct rollup *r;
+	int64_t tid; /* that makes the steps */
+	struct span {
+		int64_t start, end;
+	} * list; /* in order, none overlaps another */
+	size_t cnt, room;
+};
+
+/* globalTid, start, end */
+static int mpi_call_row(void *ctx, sqlite3_stmt *stmt)
+{
+	struct calls *all = ctx, *c;
+	int64_t tid = sqlite3_column_int64(stmt, 0), start, end;
+	const struct rank *k = rollup_rank(all->r, tid >> 24);
+
+	c = k ? &all[k - all->r->ranks] : NULL;
+	if (!c || tid != c->tid)
+		return SQLITE_OK;
+	start = wall_time(sqlite3_column_int64(stmt, 1));
+	end = wall_time(sqlite3_column_int64(stmt, 2));
+	if (c->cnt && start < c->list[c->cnt - 1].end)
+		start = c->list[c->cnt - 1].end;
+	if (end <= start)
+		return SQLITE_OK;
+	if (!grow(&c->list, c->cnt, &c->room, sizeof(*c->list)))
+		return SQLITE_NOMEM;
+	c->list[c->cnt++] = (struct span){start, end};
+	return SQLITE_OK;
+}
+
+/* Init and the like are no waits for other ranks. */
+static const char mpi_calls_sql[] =
+	"SELECT globalTid, start, end FROM MPI_COLLECTIVES_EVENTS UNION ALL SELECT globalTid, "
+	"start, end FROM MPI_P2P_EVENTS UNION ALL SELECT globalTid, start, end FROM "
+	"MPI_START_WAIT_EVENTS ORDER BY 1, 2";
+
+/* The step but for the calls of MPI in it, of which @ns is the sum. */
+static void cover_between(struct walk *w, uint32_t thread, const struct rank_step *s,
+			  const struct calls *c, int64_t *ns)
+{
+	size_t i = search_first(n, 0, c->cnt, c->list[n].end <= s->start);
+	int64_t from = s->start;
+
+	for (; i < c->cnt && c->list[i].start < s->end; i++) {
+		int64_t start = c->list[i].start > s->start ? c->list[i].start : s->start;
+		int64_t end = c->list[i].end < s->end ? c->list[i].end : s->end;
+
+		if (start > from)
+			walk_cover(w, thread, from, start);
+		*ns += end - start;
+		from = end;
+	}
+	if (s->end > from)
+		walk_cover(w, thread, from, s->end);
+}
+
+static void cover_threads(struct rollup *r, struct walk *w, const struct calls *calls,
+			  struct thread_step *to)
 {
 	size_t at = 0;
 
@@ -237,7 +311,7 @@ static void cover_threads(struct rollup *r, struct walk *w, struct thread_step *
 			if (thread == WHY_NONE || has_ranges_alone(&w->m->threads[thread]))
 				to[at].ns[PART_OTHER] = s->end - s->start;
 			else
-				walk_cover(w, thread, s->start, s->end);
+				cover_between(w, thread, s, &calls[i], &to[at].ns[PART_GPU]);
 		}
 	}
 	for (size_t i = 0; i < w->pieces_cnt; i++) {
@@ -306,16 +380,22 @@ static int all_steps(struct rollup *r, struct why_model *m, const size_t *first,
 	struct busy_step *busy = calloc(cnt + 1, sizeof(*busy));
 	struct thread_step *threads = calloc(cnt + 1, sizeof(*threads));
 	uint32_t *group_of = ranks_of(r, m);
+	struct calls *calls = calloc(r->ranks_cnt + 1, sizeof(*calls));
 	struct reads reads = {r, first, threads};
 	struct walk w;
-	int rc = busy && threads && group_of ? walk_open(&w, m) : SQLITE_NOMEM;
+	int rc = busy && threads && group_of && calls ? walk_open(&w, m) : SQLITE_NOMEM;
 
+	for (size_t i = 0; calls && i < r->ranks_cnt; i++)
+		calls[i] = (struct calls){
+			.r = r, .tid = r->ranks[i].steps_cnt ? r->ranks[i].steps->tid : -1};
+	if (rc == SQLITE_OK)
+		rc = rollup_sql(r, mpi_calls_sql, mpi_call_row, calls);
 	if (rc == SQLITE_OK) {
 		for (size_t i = 0; i < cnt; i++)
 			for (unsigned kind = 0; kind < BUSY_CNT; kind++)
 				busy[i].until[kind] = INT64_MIN;
 		w.group_of = group_of;
-		cover_threads(r, &w, threads);
+		cover_threads(r, &w, calls, threads);
 		cover_gpus(r, &w, first, busy);
 		rc = walk_end(&w);
 	}
@@ -325,8 +405,11 @@ static int all_steps(struct rollup *r, struct why_model *m, const size_t *first,
 		for (size_t n = 0; rc == SQLITE_OK && n < r->ranks[i].steps_cnt; n++)
 			rc = put_step(r, &r->ranks[i], &r->ranks[i].steps[n], &busy[first[i] + n],
 				      &threads[first[i] + n], m->ops_cnt > 0);
-	if (busy && threads && group_of)
+	if (busy && threads && group_of && calls)
 		walk_free(&w);
+	for (size_t i = 0; calls && i < r->ranks_cnt; i++)
+		free(calls[i].list);
+	free(calls);
 	free(group_of);
 	free(busy);
 	free(threads);

@@ -17,7 +17,7 @@ WITH c AS (
 		CASE WHEN op = 'AllReduce' THEN 2e0 ELSE 1e0 END * CASE WHEN op IN ('Broadcast', 'Bcast', 'Reduce') THEN 1e0
 			ELSE (coalesce(max(nRanks), count(*)) - 1) * 1e0 / coalesce(max(nRanks), count(*)) END AS bus
 	FROM SL_COLLECTIVES
-	WHERE run = :run AND commHash IS NOT NULL AND "start" IS NOT NULL
+	WHERE run = :run AND commHash IS NOT NULL AND "start" IS NOT NULL AND bytes > 0
 	GROUP BY commHash, seq, op, bytes
 	HAVING count(*) > 1 AND 2 * count(*) >= coalesce(max(nRanks), 2) AND min("end" - "start") > 0
 ), g AS (

@@ -1,14 +1,14 @@
 -- title: Which rank is the straggler of each step?
 -- about: The steps in which the ranks waited most for one of them.
 -- about: Where ranks are missing, collectives of which half are there count: waits are then at least so long.
--- about: Broadcast, Reduce, Gather and Scatter do not count: in them a rank is done without all others.
+-- about: Broadcast, Reduce, Gather, Scatter and Scan do not count: in them a rank is done without all others.
 -- column: step = number of the step
 -- column: straggler = the rank that the others waited for
 -- column: rankSeconds = what they waited for it together, s
 WITH r AS (
 	SELECT commHash, seq, bytes, nRanks, step, "end" - "start" AS ns, ("end" - "start") * 1048576 + "rank" AS place
 	FROM SL_COLLECTIVES
-	WHERE run = :run AND commHash IS NOT NULL AND "end" - "start" < 8000000000000 AND op NOT IN ('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter')
+	WHERE run = :run AND commHash IS NOT NULL AND "end" - "start" < 8000000000000 AND op NOT IN ('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter', 'Scan')
 ), c AS (
 	SELECT max(step) AS step, min(place) % 1048576 AS culprit, sum(ns) - count(*) * min(ns) AS waited
 	FROM r

@@ -1,9 +1,9 @@
 -- title: Which rank do the others wait for?
--- about: In a collective all ranks are done together, so the one that comes last has the shortest kernel; no clock is compared.
+-- about: In a collective all ranks are done together, so the one that comes last has the shortest kernel (of MPI: call); no clock is compared.
 -- about: What such a rank itself waited for in other communicators in the same step is not its own fault: that part goes to the
 -- about: rank it waited for (of the 32 ranks that others wait for most). Collectives of more than 8,000 s do not count.
 -- about: Where ranks are missing, collectives of which half are there count: waits are then at least so long.
--- about: Broadcast, Reduce, Gather and Scatter do not count: in them a rank is done without all others.
+-- about: Broadcast, Reduce, Gather, Scatter and Scan do not count: in them a rank is done without all others.
 -- column: rank = the rank that the others waited for
 -- column: collectives = in how many it came last
 -- column: rankSeconds = what all the others together waited, s
@@ -11,7 +11,7 @@
 WITH r AS (
 	SELECT commHash, seq, bytes, nRanks, step, "end" - "start" AS ns, ("end" - "start") * 1048576 + "rank" AS place
 	FROM SL_COLLECTIVES
-	WHERE run = :run AND commHash IS NOT NULL AND "end" - "start" < 8000000000000 AND op NOT IN ('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter')
+	WHERE run = :run AND commHash IS NOT NULL AND "end" - "start" < 8000000000000 AND op NOT IN ('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter', 'Scan')
 ), g AS (
 	SELECT commHash, coalesce(max(step), 0) AS step, min(place) % 1048576 AS culprit, (min(place) - min(place) % 1048576) / 1048576 AS least,
 		sum(ns) AS ns, count(*) AS n
@@ -29,7 +29,7 @@ WITH r AS (
 ), took AS (
 	SELECT coalesce(s.step, 0) AS step, s.commHash, s."rank", sum(s."end" - s."start") AS ns
 	FROM SL_COLLECTIVES AS s JOIN suspect ON suspect."rank" = s."rank"
-	WHERE s.run = :run AND s.commHash IS NOT NULL AND s."end" - s."start" < 8000000000000 AND s.op NOT IN ('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter')
+	WHERE s.run = :run AND s.commHash IS NOT NULL AND s."end" - s."start" < 8000000000000 AND s.op NOT IN ('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter', 'Scan')
 	GROUP BY coalesce(s.step, 0), s.commHash, s."rank"
 ), elsewhere AS (
 	SELECT t.step, t.commHash, t."rank", t.ns - l.least AS ns, l.cause

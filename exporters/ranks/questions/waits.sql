@@ -1,7 +1,7 @@
 -- title: Which collectives wait, and for which rank?
 -- about: Sums by communicator, operation, size and the rank that came last.
 -- about: Where ranks are missing, collectives of which half are there count: waits are then at least so long.
--- about: Broadcast, Reduce, Gather and Scatter do not count: in them a rank is done without all others.
+-- about: Broadcast, Reduce, Gather, Scatter and Scan do not count: in them a rank is done without all others.
 -- column: commHash = communicator
 -- column: op = operation
 -- column: bytes = size
@@ -12,7 +12,7 @@
 WITH r AS (
 	SELECT commHash, seq, op, bytes, nRanks, "end" - "start" AS ns, ("end" - "start") * 1048576 + "rank" AS place
 	FROM SL_COLLECTIVES
-	WHERE run = :run AND commHash IS NOT NULL AND "end" - "start" < 8000000000000 AND op NOT IN ('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter')
+	WHERE run = :run AND commHash IS NOT NULL AND "end" - "start" < 8000000000000 AND op NOT IN ('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter', 'Scan')
 ), c AS (
 	SELECT commHash, op, bytes, min(place) % 1048576 AS culprit, max(ns) - min(ns) AS longest, sum(ns) - count(*) * min(ns) AS waited
 	FROM r

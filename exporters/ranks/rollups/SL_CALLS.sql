@@ -8,6 +8,15 @@ WITH op AS (
 	SELECT globalTid, start, end, nameId, 'cublas' FROM CUBLAS_EVENTS
 	UNION ALL
 	SELECT globalTid, start, end, nameId, 'cudnn' FROM CUDNN_EVENTS
+	UNION ALL
+	SELECT globalTid, start, end, textId, 'mpi' FROM MPI_COLLECTIVES_EVENTS
+	UNION ALL
+	-- One row of a call that sends and receives.
+	SELECT globalTid, start, max(end), textId, 'mpi' FROM MPI_P2P_EVENTS GROUP BY globalTid, start, textId
+	UNION ALL
+	SELECT globalTid, start, end, textId, 'mpi' FROM MPI_START_WAIT_EVENTS
+	UNION ALL
+	SELECT globalTid, start, end, textId, 'mpi' FROM MPI_OTHER_EVENTS
 ), sums AS (
 	SELECT k0 AS pid, k1 AS minute, CASE typeof(k2) WHEN 'text' THEN k2 ELSE (SELECT value FROM StringIds WHERE id = k2) END AS library,
 		k3 AS nameId, n, total, most

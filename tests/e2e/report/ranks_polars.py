@@ -14,7 +14,7 @@ import polars as pl
 import ranks_engines as engines
 
 c = pl.col
-ROOTED = ('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter')
+ROOTED = ('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter', 'Scan')
 GATHERED = ('AllGather', 'ReduceScatter', 'Alltoall', 'AlltoAll')
 
 
@@ -208,7 +208,7 @@ def straggler(d, _base):
 
 
 def network(d, _base):
-    f = d.collectives.filter(c('commHash').is_not_null() & c('start').is_not_null()).with_columns((c('end') - c('start')).alias('ns'))
+    f = d.collectives.filter(c('commHash').is_not_null() & c('start').is_not_null() & (c('bytes') > 0)).with_columns((c('end') - c('start')).alias('ns'))
     f = f.group_by('commHash', 'seq', 'op', 'bytes').agg(c('ns').min(), pl.len().alias('there'), c('nRanks').max())
     f = f.filter((c('there') > 1) & (2 * c('there') >= c('nRanks').fill_null(2)) & (c('ns') > 0)).with_columns(c('nRanks').fill_null(c('there')).alias('n'))
     is_gathered = c('op').is_in(GATHERED)
@@ -236,7 +236,7 @@ def mismatch(d, _base):
         idle = [over[m['rank']] - m['callStart'] for m in at if m['rank'] in over]
         hung = not any(m['end'] is not None for m in at) and (max(idle) if idle else 2 * 10**9) > 10**9
         lacks = len(at) < len(ranks) and begun and (seq <= min(max(s) for s in ranks.values()) or hung)
-        ops, sizes = sorted({m['op'] for m in at}), sorted(m['bytes'] for m in at)
+        ops, sizes = sorted({m['op'] for m in at}), sorted(m['bytes'] for m in at if m['bytes'] is not None) or [None]
         if not (lacks or len(ops) > 1 or sizes[0] != sizes[-1]):
             continue
         missing = [r for r in ranks if seq not in ranks[r]]

@@ -466,9 +466,70 @@ static void steps_from_the_begin_on_or_with_numbers_keep_theirs(void **state)
 		    "0 1,2,3\n1 5,6,7\n");
 }
 
+/* ---- MPI ---- */
+
+static void collective_of_mpi_is_its_own_kernel(void **state)
+{
+	(void)state;
+	roll_ranks(
+		"INSERT INTO mark VALUES(7, 7, 100, 500, 'step 3');"
+		"INSERT INTO mpi_comm VALUES(7, 777, 2, 1), (8, 777, 2, 0);"
+		"INSERT INTO mpi VALUES(7, 7, 110, 200, 'MPI_Allreduce', 777, 80, 5, NULL), (7, 7, "
+		"300, 400, 'MPI_Barrier', 888, NULL, NULL, NULL), (7, 7, 410, 420, 'MPI_Ibarrier', "
+		"777, NULL, 6, 1), (7, 7, 430, 420, 'MPI_Barrier', 777, NULL, 7, NULL), (6, 6, 1, "
+		"2, "
+		"'MPI_Barrier', 777, NULL, 1, NULL)");
+	assert_rows(rolled.db,
+		    "SELECT rank, step, commHash, seq, op, bytes, nRanks, commRank, callStart "
+		    "- " EPOCH_TEXT ", start - " EPOCH_TEXT ", end - " EPOCH_TEXT
+		    ", grouped FROM SL_COLLECTIVES "
+		    "ORDER BY callStart",
+		    "0 3 777 5 AllReduce 80 2 1 110 110 200 1\n0 3 888 1 Barrier - - - 300 300 400 "
+		    "1\n0 3 777 6 Ibarrier - 2 1 410 - - -\n");
+	assert_int_equal(found.collectives, 3);
+	assert_int_equal(found.unmatched, 0);
+	assert_int_equal(found.unnamed, 0);
+}
+
+static void operations_of_mpi_have_the_names_of_nccl(void **state)
+{
+	(void)state;
+	roll_ranks(
+		"INSERT INTO mpi SELECT 7, 7, 10 * key, 10 * key + 5, value, 1, 1, key, NULL FROM "
+		"json_each('[\"MPI_Allreduce\", \"MPI_Allgatherv\", \"MPI_Alltoallw\", "
+		"\"MPI_Reduce_scatter_block\", \"MPI_Bcast\", \"MPI_Reduce\", \"MPI_Gatherv\", "
+		"\"MPI_Scatter\", \"MPI_Exscan\"]')");
+	assert_rows(rolled.db,
+		    "SELECT group_concat(op, ' ') FROM (SELECT op FROM SL_COLLECTIVES ORDER BY "
+		    "callStart)",
+		    "AllReduce AllGather AlltoAll ReduceScatter Broadcast Reduce Gather Scatter "
+		    "Scan\n");
+}
+
+/* Kernels of NCCL are found by their launches, whatever stands beside them. */
+static void nccl_and_mpi_in_one_program_are_both_there(void **state)
+{
+	(void)state;
+	roll_ranks(
+		"INSERT INTO comm VALUES(7, 1, 777, 2, 1, 50, NULL);"
+		"INSERT INTO mpi VALUES(7, 7, 60, 70, 'MPI_Barrier', 888, NULL, 1, NULL), (7, 7, "
+		"250, 260, 'MPI_Barrier', 888, NULL, 2, NULL);"
+		"INSERT INTO nccl VALUES(7, 7, 100, 200, 'ncclAllReduce', 1, 1000, 7, 0);"
+		"INSERT INTO cuda VALUES(7, 7, 120, 130, 5, 'cudaLaunchKernel'), (7, 7, 255, 256, "
+		"6, "
+		"'cudaLaunchKernel');"
+		"INSERT INTO kernel VALUES(7, 300, 400, 5, 'ncclDevKernel_AllReduce'), (7, 500, "
+		"600, "
+		"6, 'pack')");
+	assert_kernels("0 60 60 70 1\n0 100 300 400 1\n0 250 250 260 1\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		ROLL_TEST(collective_of_mpi_is_its_own_kernel),
+		ROLL_TEST(operations_of_mpi_have_the_names_of_nccl),
+		ROLL_TEST(nccl_and_mpi_in_one_program_are_both_there),
 		ROLL_TEST(report_without_nccl_has_no_collectives),
 		ROLL_TEST(collective_has_all_columns),
 		ROLL_TEST(types_have_the_bytes_of_nccl),

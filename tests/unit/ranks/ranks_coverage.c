@@ -74,9 +74,10 @@ static void empty_answers_have_a_reason_and_a_remedy(void **state)
 		    "1 of 1 ranks, 0 steps, 0 collectives\nno step was recorded, and the question "
 		    "is about steps: 'profile --python-step' marks "
 		    "those of a Python program, 'ranks add --step=RANGE' takes other NVTX ranges");
-	assert_text("SL_COLLECTIVES", "1 of 1 ranks, 0 steps, 0 collectives\nno collective of NCCL "
-				      "was recorded, and the question is about them: '-t nccl' "
-				      "records them; those of gloo and MPI are not known");
+	assert_text("SL_COLLECTIVES", "1 of 1 ranks, 0 steps, 0 collectives\nno collective was "
+				      "recorded, and the question is about them: '-t nccl,mpi' "
+				      "records those of NCCL and MPI; gloo's are inside of PyTorch "
+				      "and cannot be seen");
 	assert_text("SL_FILES", "1 of 1 ranks, 0 steps, 0 collectives");
 }
 

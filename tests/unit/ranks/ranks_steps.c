@@ -473,9 +473,80 @@ static void row_that_cannot_be_written_ends_the_roll_up(void **state)
 	assert_fails_at(path, "SL_RANKS", "new.rank = 0");
 }
 
+/* ---- MPI ---- */
+
+/* A rank that looks for others computes all the while: CPU time between its calls of MPI alone is its own. */
+static void time_in_mpi_is_a_wait_for_other_ranks(void **state)
+{
+	(void)state;
+	roll_sql(
+		RANKS
+		"INSERT INTO mark VALUES(7, 7, 1000, 2000, 'step 1'), (7, 7, 2000, 3000, 'step 2');"
+		"INSERT INTO cpu VALUES(7, 7, 500, 1);"
+		"INSERT INTO mpi VALUES(7, 7, 900, 1100, 'MPI_Barrier', 5, NULL, 1, NULL), (7, 7, "
+		"1400, "
+		"1600, 'MPI_Barrier', 5, NULL, 2, NULL), (7, 7, 1900, 2250, 'MPI_Barrier', 5, "
+		"NULL, 3, "
+		"NULL), (7, 17, 2300, 2900, 'MPI_Barrier', 5, NULL, 4, NULL)");
+	assert_rows(
+		rolled.db,
+		"SELECT step, cpuNs, gpuNs, cpuNs + gpuNs + otherNs FROM SL_STEPS ORDER BY step",
+		"1 600 400 1000\n2 750 250 1000\n");
+}
+
+#define COUNT_TO(n)            "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " n ") SELECT "
+#define EACH(table, n, values) "INSERT INTO " table " " COUNT_TO(n) values " FROM n;"
+
+/* Without ranges, the collective of the world that comes once per step; others come more often, end early, are of a part. */
+static void rarest_collective_ends_the_steps_of_a_program_without_marks(void **state)
+{
+	static const char sql[] = RANKS
+		"INSERT INTO mpi_comm VALUES(7, 777, 8, 0), (7, 888, 2, 0), (8, 777, 8, 1);" EACH(
+			"mpi", "10",
+			"7, 7, i * 100, i * 100 + 10, 'MPI_Allreduce', 777, 8, i * 3, NULL")
+			EACH("mpi", "20",
+			     "7, 7, i * 50, i * 50 + 5, 'MPI_Allreduce', 777, 4096, i, NULL")
+				EACH("mpi", "5",
+				     "7, 7, i * 10, i * 10 + 5, 'MPI_Bcast', 777, 8, i, NULL")
+					EACH("mpi", "5",
+					     "7, 7, i * 200, i * 200 + 5, 'MPI_Barrier', 888, "
+					     "NULL, i, NULL") "INSERT INTO mpi VALUES(8, 8, 0, 10, "
+							      "'MPI_Barrier', 777, NULL, 1, NULL)";
+	const struct rollup_ask ask = {.rank = -1};
+
+	(void)state;
+	assert_int_equal(roll_as(report("r.sqlite", sql), &ask), 0);
+	assert_rows(rolled.db,
+		    "SELECT rank, count(*), min(step), max(step), min(start) - " EPOCH_TEXT
+		    ", max(end) - " EPOCH_TEXT " FROM SL_STEPS GROUP BY rank",
+		    "0 9 1 9 110 1010\n");
+}
+
+/* The same of NCCL, by the handle of its communicator; sends do not count. */
+static void collectives_of_nccl_end_steps_as_well(void **state)
+{
+	static const char sql[] = RANKS "INSERT INTO comm VALUES(7, 5, 777, 8, 0, 0, NULL);" EACH(
+		"nccl", "6", "7, 7, i * 100, i * 100 + 10, 'ncclAllReduce', 5, 8, 7, 0")
+		EACH("nccl", "5",
+		     "7, 7, i * 100 + 20, i * 100 + 30, 'ncclSend', 5, 8, "
+		     "7, 0") "INSERT INTO SL_GPU_ARGUMENTS SELECT callId, "
+			     "3, 45, callId FROM SL_LIBRARY_API";
+	const struct rollup_ask ask = {.rank = -1};
+
+	(void)state;
+	assert_int_equal(roll_as(report("r.sqlite", sql), &ask), 0);
+	assert_rows(rolled.db,
+		    "SELECT rank, count(*), min(start) - " EPOCH_TEXT ", max(end) - " EPOCH_TEXT
+		    " FROM SL_STEPS",
+		    "0 5 110 610\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		ROLL_TEST(time_in_mpi_is_a_wait_for_other_ranks),
+		ROLL_TEST(rarest_collective_ends_the_steps_of_a_program_without_marks),
+		ROLL_TEST(collectives_of_nccl_end_steps_as_well),
 		ROLL_TEST(report_without_ranges_has_no_steps),
 		ROLL_TEST(number_in_the_name_is_the_number_of_the_step),
 		ROLL_TEST(steps_without_growing_numbers_are_counted_from_1),

@@ -120,6 +120,16 @@ static const char short_views[] =
 	VIEW(comm, "0 AS pid, 0 AS handle, 0 AS hash, 0 AS size, 0 AS rank, 0 AS start, 0 AS end")
 	"INSERT INTO SL_NCCL_COMMUNICATORS VALUES(" PID_OF_NEW ", new.handle, new.hash, NULL, new.size, new.rank, new.start, new.end, NULL);"
 	END_VIEW
+	/* Of MPI; requests are calls that do not block. */
+	VIEW(mpi, "0 AS pid, 0 AS tid, 0 AS start, 0 AS end, '' AS name, 0 AS comm, 0 AS bytes, 0 AS seq, 0 AS request")
+	TEXT_OF("name")
+	"INSERT INTO MPI_COLLECTIVES_EVENTS SELECT new.start, new.end, " TID_OF_NEW ", " ID_OF("name") ", 1, new.comm, NULL, new.bytes, NULL, "
+	"new.request, new.seq;"
+	END_VIEW
+	VIEW(mpi_comm, "0 AS pid, 0 AS uid, 0 AS size, 0 AS own")
+	"INSERT INTO MPI_COMMUNICATORS(timestamp, commHandle, localRank, size, commUid, globalPid) VALUES(0, new.uid, new.own, new.size, "
+	"new.uid, " PID_OF_NEW ");"
+	END_VIEW
 	/* From @start on the thread runs (1), sleeps (0), or has no CPU though it could run (2). */
 	VIEW(cpu, "0 AS pid, 0 AS tid, 0 AS start, 0 AS state")
 	"INSERT INTO SCHED_EVENTS VALUES(new.start, 0, new.state = 1, " TID_OF_NEW ", CASE new.state WHEN 0 THEN 2 WHEN 2 THEN 1 END, "
