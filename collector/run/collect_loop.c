@@ -4,7 +4,6 @@
  * One thread. Nothing in it waits but epoll_wait(), whose period adapts: the rings are polled, since a
  * wake-up from the traced program would cost it a system call per event.
  */
-#include "collector/run/ranks.h"
 #include "collector/run/collect.h"
 
 #include <sched.h>
@@ -275,7 +274,6 @@ void collect_run(struct collector *c)
 		answer_exits(c);
 		check_processes(c);
 		session_control_tick(c);
-		ranks_tick();
 		collect_late_tick(c);
 		check_end(c);
 		if (c->clocks.alone_at)

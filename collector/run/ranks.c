@@ -127,12 +127,6 @@ static void follow_ranks(struct collector *c, const struct profile_options *o)
 	c->arenas.flight.before_ctx = watch;
 }
 
-void ranks_tick(struct collector *c)
-{
-	if (watch)
-		trigger_watch_round(watch, &c->arenas);
-}
-
 void ranks_begin(struct collector *c, const struct profile_options *o)
 {
 	struct job_folder folder;
@@ -217,8 +211,10 @@ static void begin_following(const struct profile_options *o, const char *report)
 		sl_warn("%s is put into the dataset at the end alone: %s", report, strerror(-err));
 }
 
-void ranks_tick(void)
+void ranks_tick(struct collector *c)
 {
+	if (watch)
+		trigger_watch_round(watch, &c->arenas);
 	if (!following.due || mono_ns() < following.due)
 		return;
 	following.due = 0;

@@ -12,17 +12,18 @@ struct profile_options;
  */
 void ranks_begin(struct collector *c, const struct profile_options *o);
 
-/* Once per tick, when the clock has been read, and the rings have not: the pace of ranks, where the flight recorder does not look at it. */
-void ranks_tick(struct collector *c);
-
 /*
  * From --ranks-every seconds on `sightline ranks add --every` puts what there is of the report into the dataset; ranks_tick() starts it,
  * so that a short program has no process beside it. Where this process is killed, that one adds once more and ends. @report NULL: it has
  * no name yet, and nothing happens. Both strings and options outlive the recording.
  */
 void ranks_follow(const struct profile_options *o, const char *report);
-void ranks_tick(void);
-/* Ends it: the report is about to be completed. */
+/*
+ * Once per tick, when the clock has been read, and the rings have not: the pace of ranks, where the flight recorder does not look at it,
+ * and the begin of what ranks_follow() was asked for.
+ */
+void ranks_tick(struct collector *c);
+/* Ends what ranks_follow() was asked for: the report is about to be completed. */
 void ranks_stop_following(void);
 
 /*

@@ -18,7 +18,7 @@
 struct session {
 	char dir[SESSION_DIR_MAX];
 	struct sl_session *control; /* mapped */
-	int listen_fd; /* hellos of programs */
+	int listen_fd;              /* hellos of programs */
 	int keeper_fd; /* `recover` finds the keeper there; the keeper accepts once the collector is gone */
 	uint64_t noted; /* hash of the report's path in the folder; 0: none */
 };

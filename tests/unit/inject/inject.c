@@ -261,7 +261,8 @@ static void sleeps_are_told_by_their_length_and_reads_by_their_file(void **state
 	assert_int_equal(thread_rank_of(self, SYS_read, reads), THREAD_NEVER);
 	close(file);
 	/* A pipe that has a name. */
-	snprintf(fifo, sizeof(fifo), "%s/fifo.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	snprintf(fifo, sizeof(fifo), "%s/fifo.XXXXXX",
+		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	close(mkstemp(fifo));
 	unlink(fifo);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
