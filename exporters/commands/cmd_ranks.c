@@ -48,6 +48,7 @@ int cmd_ranks(int argc, char **argv)
 	if (argc < 2)
 		sl_warn("ranks: a command is missing: add, check, ask, sql, report, autopsy, "
 			"clock, top, "
+			"compact, "
 			"remove or fetch "
 			"(see "
 			"'sightline ranks "

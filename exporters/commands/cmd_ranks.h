@@ -10,6 +10,7 @@
 	COMMAND(report, "a run as one page: ranks by step and by collective")          \
 	COMMAND(top, "follow the ranks of a running job")                              \
 	COMMAND(autopsy, "after a death or a hang: how each rank ended, and why")      \
+	COMMAND(compact, "the parts of a run as one file per table")                   \
 	COMMAND(remove, "take a run out of a dataset")                                 \
 	COMMAND(fetch, "a span of chosen ranks out of their reports, on one axis")
 

@@ -1,12 +1,14 @@
 /* ask.c - the text of a question for an engine. */
 #include "exporters/ranks/ask.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/base/embed.h"
 #include "exporters/ranks/dataset.h"
+#include "exporters/ranks/packs.h"
 #include "exporters/ranks/superseded_rows.h"
 
 #define FOLDER "ranks/questions/"
@@ -74,32 +76,283 @@ static bool is_of_one_run(const struct ask *a)
 	return a->sql && a->run && dataset_word(a->run) && !a->base && !a->all_views;
 }
 
+/* A path in which the engine takes nothing but the rest, which is ours, for a pattern. */
+static void put_path(FILE *out, const struct ask *a, const char *rest)
+{
+	bool is_spark = strcmp(a->engine, "spark") == 0;
+	char *text = NULL;
+	size_t len;
+	FILE *path = open_memstream(&text, &len);
+
+	if (!path)
+		return;
+	for (const char *at = a->folder; *at; at++)
+		if (!is_spark && strchr("*?[", *at))
+			fprintf(path, "[%c]", *at);
+		else if (is_spark && strchr("*?[]{}\\", *at))
+			fprintf(path, "\\%c", *at);
+		else
+			putc(*at, path);
+	fprintf(path, "/%s", rest);
+	if (fclose(path) == 0)
+		put_quoted(out, a, text);
+	free(text);
+}
+
+/* Rows of the parts as they were added. @packed: of these the nodes in packs are left out. */
+static void put_own(FILE *out, const struct ask *a, const char *table, bool packed)
+{
+	char rest[512];
+	const char *before = " WHERE ";
+
+	/* All files of a view are opened before the engine looks at a condition. */
+	snprintf(rest, sizeof(rest), "%s/run=%s/node=*/part-0.parquet", table,
+		 is_of_one_run(a) ? a->run : "*");
+	fputs("SELECT * FROM read_parquet(", out);
+	put_path(out, a, rest);
+	fputs(", hive_partitioning = true, hive_types_autocast = false, union_by_name = true)",
+	      out);
+	for (size_t i = 0; packed && i < a->packs->cnt; i++) {
+		const struct pack *p = &a->packs->list[i];
+
+		if (pack_has_table(p, table) && (!is_of_one_run(a) || strcmp(p->run, a->run) == 0))
+			fprintf(out, "%sNOT (run = '%s' AND node IN (%s))", before, p->run,
+				p->nodes);
+		before = " AND ";
+	}
+}
+
+/* The files of a table in parts of the run, NULL: of all runs. False: none. */
+static bool find_own(const struct ask *a, const char *table, const char *run, glob_t *found)
+{
+	char *path = NULL;
+	FILE *out;
+	size_t len;
+	bool any;
+
+	memset(found, 0, sizeof(*found));
+	out = open_memstream(&path, &len);
+	for (const char *at = a->folder; out && *at; at++)
+		fprintf(out, strchr("*?[\\", *at) ? "\\%c" : "%c", *at);
+	if (out)
+		fprintf(out, "/%s/run=%s/node=*/part-0.parquet", table, run ? run : "*");
+	any = out && fclose(out) == 0 && glob(path, GLOB_NOSORT, NULL, found) == 0;
+	free(path);
+	return any;
+}
+
+static bool has_own(const struct ask *a, const char *table, const char *run)
+{
+	glob_t found;
+	bool any = find_own(a, table, run, &found);
+
+	globfree(&found);
+	return any;
+}
+
+static bool is_clocks(const struct dataset_table *t)
+{
+	return t == &dataset_tables[DATASET_SL_CLOCK_FIT];
+}
+
+/*
+ * Which rows of a pack count. Clocks may have been compared after packing: a node's own file counts then, though its part is in the
+ * pack.
+ */
+static void put_packed_condition(FILE *out, const struct ask *a, const struct pack *p,
+				 const struct dataset_table *t)
+{
+	const char *before = " WHERE ";
+	glob_t found;
+
+	if (p->replaced) {
+		fprintf(out, "%snode NOT IN (%s)", before, p->replaced);
+		before = " AND ";
+	}
+	if (!is_clocks(t))
+		return;
+	find_own(a, t->name, p->run, &found);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		const char *at = strrchr(found.gl_pathv[i], '='),
+			   *end = at ? strchr(at, '/') : NULL;
+		char node[256];
+
+		snprintf(node, sizeof(node), "%.*s", end ? (int)(end - at - 1) : 0,
+			 at ? at + 1 : "");
+		if (!dataset_word(node))
+			continue;
+		fprintf(out, "%snode <> '%s'", before, node);
+		before = " AND ";
+	}
+	globfree(&found);
+}
+
+static bool counts(const struct ask *a, const struct pack *p, const struct dataset_table *t)
+{
+	return pack_has_table(p, t->name) && (!is_of_one_run(a) || strcmp(p->run, a->run) == 0);
+}
+
+bool ask_has_table(const struct ask *a, unsigned table)
+{
+	const struct dataset_table *t = &dataset_tables[table];
+
+	for (size_t i = 0; a->packs && i < a->packs->cnt; i++)
+		if (strcmp(a->packs->list[i].run, a->run) == 0 &&
+		    pack_has_table(&a->packs->list[i], t->name))
+			return true;
+	return has_own(a, t->name, a->run);
+}
+
+static void put_columns(FILE *out, const struct dataset_table *t)
+{
+	for (size_t i = 0; i < t->cnt; i++)
+		fprintf(out, "\"%s\", ", t->columns[i].name);
+}
+
+/* A run's pack has names of our own or dataset_word()s in it, and nothing to quote. */
+static void put_packed_view(FILE *out, const struct ask *a, const struct dataset_table *t)
+{
+	bool is_spark = strcmp(a->engine, "spark") == 0, own = false, is_clock = is_clocks(t);
+	const char *where = condition(a, t), *between = "";
+	for (size_t i = 0; i < a->packs->cnt; i++)
+		own |= !a->packs->list[i].is_whole &&
+		       (!is_of_one_run(a) || strcmp(a->packs->list[i].run, a->run) == 0);
+	own = (own || is_clock || !is_of_one_run(a)) &&
+	      has_own(a, t->name, is_of_one_run(a) ? a->run : NULL);
+	for (size_t i = 0; is_spark && i < a->packs->cnt; i++) {
+		char rest[1024];
+
+		if (!counts(a, &a->packs->list[i], t))
+			continue;
+		snprintf(rest, sizeof(rest), "%s/%s.parquet", a->packs->list[i].folder, t->name);
+		fprintf(out, "CREATE OR REPLACE TEMPORARY VIEW %s_%zu USING parquet OPTIONS (path ",
+			t->name, i);
+		put_path(out, a, rest);
+		fputs(");\n", out);
+	}
+	if (is_spark && own) {
+		fprintf(out, "CREATE OR REPLACE TEMPORARY VIEW %s_own USING parquet OPTIONS (path ",
+			t->name);
+		put_path(out, a, t->name);
+		fputs(", mergeSchema 'true');\n", out);
+	}
+	fprintf(out, "CREATE %s VIEW %s AS SELECT * FROM (",
+		is_spark ? "OR REPLACE TEMPORARY" : "TEMP", t->name);
+	for (size_t i = 0; i < a->packs->cnt; i++) {
+		const struct pack *p = &a->packs->list[i];
+		char rest[1024];
+
+		if (!counts(a, p, t))
+			continue;
+		fputs(between, out);
+		between = is_spark ? " UNION ALL " : " UNION ALL BY NAME ";
+		fputs("SELECT ", out);
+		if (is_spark)
+			put_columns(out, t);
+		fprintf(out, is_spark ? "'%s' AS run, node FROM " : "*, '%s' AS run FROM ", p->run);
+		snprintf(rest, sizeof(rest), "%s/%s.parquet", p->folder, t->name);
+		if (is_spark) {
+			fprintf(out, "%s_%zu", t->name, i);
+		} else {
+			fputs("read_parquet(", out);
+			put_path(out, a, rest);
+			fputs(", hive_partitioning = false)", out);
+		}
+		put_packed_condition(out, a, p, t);
+	}
+	if (own) {
+		fputs(between, out);
+		if (!is_spark) {
+			put_own(out, a, t->name, !is_clock);
+		} else {
+			const char *before = " WHERE ";
+
+			fputs("SELECT ", out);
+			put_columns(out, t);
+			fprintf(out, "run, node FROM %s_own", t->name);
+			for (size_t i = 0; !is_clock && i < a->packs->cnt; i++) {
+				fprintf(out, "%sNOT (run = '%s' AND node IN (%s))", before,
+					a->packs->list[i].run, a->packs->list[i].nodes);
+				before = " AND ";
+			}
+		}
+	}
+	fprintf(out, ") AS parts%s%s;\n", where ? " WHERE " : "", where ? where : "");
+}
+
 static void put_view(FILE *out, const struct ask *a, const struct dataset_table *t)
 {
 	const char *where = condition(a, t);
-	char path[4200];
+	bool is_packed = false;
 
-	if (strcmp(a->engine, "duckdb") == 0) {
-		/* All files of a view are opened before the engine looks at a condition. */
-		snprintf(path, sizeof(path), "%s/%s/run=%s/node=*/part-0.parquet", a->folder,
-			 t->name, is_of_one_run(a) ? a->run : "*");
-		fprintf(out, "CREATE TEMP VIEW %s AS SELECT * FROM read_parquet(", t->name);
-		put_quoted(out, a, path);
-		fprintf(out,
-			", hive_partitioning = true, hive_types_autocast = false, union_by_name = "
-			"true)%s%s;\n",
-			where ? " WHERE " : "", where ? where : "");
+	for (size_t i = 0; a->packs && i < a->packs->cnt; i++)
+		is_packed |= counts(a, &a->packs->list[i], t);
+	if (is_packed) {
+		put_packed_view(out, a, t);
 		return;
 	}
-	snprintf(path, sizeof(path), "%s/%s", a->folder, t->name);
+	if (strcmp(a->engine, "duckdb") == 0) {
+		fprintf(out, "CREATE TEMP VIEW %s AS ", t->name);
+		put_own(out, a, t->name, false);
+		fprintf(out, "%s%s;\n", where ? " WHERE " : "", where ? where : "");
+		return;
+	}
 	fprintf(out, "CREATE OR REPLACE TEMPORARY VIEW %s%s USING parquet OPTIONS (path ", t->name,
 		where ? "_all" : "");
-	put_quoted(out, a, path);
+	put_path(out, a, t->name);
 	fputs(", mergeSchema 'true');\n", out);
 	if (where)
 		fprintf(out,
 			"CREATE OR REPLACE TEMPORARY VIEW %s AS SELECT * FROM %s_all WHERE %s;\n",
 			t->name, t->name, where);
+}
+
+/* ---- roll-ups of a pack ---- */
+
+/* The pack that all of the run counts from, if it has that table; NULL: none. */
+static const struct pack *whole_pack(const struct ask *a, const char *table)
+{
+	for (size_t i = 0; a->packs && i < a->packs->cnt; i++) {
+		const struct pack *p = &a->packs->list[i];
+
+		if (p->is_whole && strcmp(p->run, a->run) == 0 && pack_has_table(p, table))
+			return p;
+	}
+	return NULL;
+}
+
+/* The question over the roll-ups that the run has; malloc'd, NULL: it lacks one. */
+static char *over_rollups(const struct ask *a)
+{
+	char table[64], *made;
+
+	if (!is_of_one_run(a))
+		return NULL;
+	for (size_t i = 0; (made = ask_rollup(a->sql, i, table)); i++) {
+		free(made);
+		if (!whole_pack(a, table))
+			return NULL;
+	}
+	return ask_over_rollups(a->sql);
+}
+
+static void put_rollup_views(FILE *out, const struct ask *a)
+{
+	char table[64], rest[1024], *made;
+
+	for (size_t i = 0; (made = ask_rollup(a->sql, i, table)); i++) {
+		bool is_spark = strcmp(a->engine, "spark") == 0;
+
+		free(made);
+		snprintf(rest, sizeof(rest), "%s/%s.parquet", whole_pack(a, table)->folder, table);
+		fprintf(out,
+			is_spark
+				? "CREATE OR REPLACE TEMPORARY VIEW %s USING parquet OPTIONS (path "
+				: "CREATE TEMP VIEW %s AS SELECT * FROM read_parquet(",
+			table);
+		put_path(out, a, rest);
+		fputs(is_spark ? ");\n" : ", hive_partitioning = false);\n", out);
+	}
 }
 
 static bool is_word(const char *at, const char *word)
@@ -142,7 +395,8 @@ static bool names(const char *sql, const char *table)
 
 char *ask_script(const struct ask *a)
 {
-	char *text = NULL;
+	char *text = NULL, *rolled;
+	const char *sql;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 
@@ -153,12 +407,17 @@ char *ask_script(const struct ask *a)
 		      "spark.sql.ansi.doubleQuotedIdentifiers=true;\n"
 		      "SET spark.sql.sources.partitionColumnTypeInference.enabled=false;\n",
 		      out);
+	rolled = over_rollups(a);
+	sql = rolled ? rolled : a->sql;
+	if (rolled)
+		put_rollup_views(out, a);
 	/* An engine opens the files of a view where it is made. */
 	for (unsigned n = 0; n < DATASET_TABLES; n++)
-		if (a->all_views || !a->sql || names(a->sql, dataset_tables[n].name))
+		if (a->all_views || !sql || names(sql, dataset_tables[n].name))
 			put_view(out, a, &dataset_tables[n]);
-	if (a->sql)
-		put_statement(out, a, a->sql);
+	if (sql)
+		put_statement(out, a, sql);
+	free(rolled);
 	if (ferror(out)) {
 		fclose(out);
 		free(text);

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 struct older;
+struct packs;
 
 struct ask {
 	const char *folder;
@@ -22,6 +23,7 @@ struct ask {
 	const char *format;        /* "text", "csv", "json" */
 	bool all_views;            /* also of tables that the statement does not name */
 	const struct older *older; /* rows that the views leave out; NULL: none */
+	const struct packs *packs; /* runs whose parts are in one file per table; NULL: none */
 };
 
 /* Text of the question; NULL: there is none. */
@@ -29,6 +31,17 @@ const char *ask_question(const char *name);
 /* The @idx-th name; NULL: no more. */
 const char *ask_name(size_t idx, char name[64]);
 
+/*
+ * Parts of a question that 'ranks compact' computes beforehand stand between the lines "-- roll-up TABLE: CTE" and "-- roll-up end":
+ * one or more CTEs, the last of which is CTE. Lines that end with "-- not rolled up" are left out then.
+ */
+/* The question over the tables instead of its parts; malloc'd, NULL: it has none, or no memory. */
+char *ask_over_rollups(const char *sql);
+/* The statement that makes a part, of the @idx-th, and the name of its table; malloc'd, NULL: no more, or no memory. */
+char *ask_rollup(const char *sql, size_t idx, char table[64]);
+
+/* Has the run of @a rows of the table, in parts or in its pack? @table: enum dataset_number. */
+bool ask_has_table(const struct ask *a, unsigned table);
 /* Definitions of the views, and the statement; malloc'd, NULL: no memory. */
 char *ask_script(const struct ask *a);
 /* "duckdb" or "spark", the first whose program is there; NULL: neither. */

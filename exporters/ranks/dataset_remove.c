@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exporters/ranks/packs.h"
 #include "exporters/ranks/store/shared_folder.h"
 
 struct removal {
@@ -24,8 +25,12 @@ struct removal {
 /* Is it a name that a writer gives, in the folder of a part or among the manifests? */
 static bool is_own(const char *name)
 {
+	size_t len = strlen(name);
+
 	return strcmp(name, "part-0.parquet") == 0 || strcmp(name, ".part-0.parquet.tmp") == 0 ||
-	       strncmp(name, "node=", 5) == 0 || strncmp(name, ".node=", 6) == 0;
+	       strncmp(name, "node=", 5) == 0 || strncmp(name, ".node=", 6) == 0 ||
+	       strcmp(name, PACKS_MANIFEST) == 0 || strcmp(name, "." PACKS_MANIFEST ".tmp") == 0 ||
+	       (len > 8 && strcmp(name + len - 8, ".parquet") == 0);
 }
 
 /* Removes the files of the open folder, which is closed. */
@@ -61,8 +66,8 @@ static void remove_part(struct removal *r, int at, const char *name)
 	(void)unlinkat(at, name, AT_REMOVEDIR);
 }
 
-/* "TABLE/run=R/node=*", and the folder of the run itself. */
-static void remove_table(struct removal *r, const char *table)
+/* "TABLE/run=R/node=*" or "_packed/run=R/GENERATION", and the folder of the run itself. */
+static void remove_table(struct removal *r, const char *table, const char *parts)
 {
 	int tables = shared_folder_open(r->folder, table, false), fd;
 	const struct dirent *e;
@@ -75,7 +80,7 @@ static void remove_table(struct removal *r, const char *table)
 	if (!dir && fd >= 0)
 		close(fd);
 	while (dir && (e = readdir(dir)))
-		if (strncmp(e->d_name, "node=", 5) == 0)
+		if (strncmp(e->d_name, parts, strlen(parts)) == 0 && *e->d_name != '.')
 			remove_part(r, fd, e->d_name);
 	if (dir)
 		closedir(dir);
@@ -107,7 +112,9 @@ int dataset_remove(const char *folder, const char *run, int64_t *files, char *wh
 		close(ends);
 	}
 	for (unsigned n = 0; !r.err && n < DATASET_TABLES; n++)
-		remove_table(&r, dataset_tables[n].name);
+		remove_table(&r, dataset_tables[n].name, "node=");
+	if (!r.err)
+		remove_table(&r, "_packed", "");
 	snprintf(name, sizeof(name), "run=%s.json", run);
 	clocks = shared_folder_open(folder, "_clock", false);
 	if (clocks >= 0) {

@@ -11,6 +11,7 @@
 
 #include "collector/base/plain_file.h"
 #include "exporters/ranks/dataset.h"
+#include "exporters/ranks/packs.h"
 #include "exporters/ranks/store/part_lock.h"
 #include "exporters/ranks/store/shared_folder.h"
 
@@ -41,7 +42,16 @@ static const char values_sql[] =
 	"value ->> 'rows' AS rows, value ->> "
 	"'bytes' AS bytes FROM text, json_each(text.json, '$.files') AS e "
 	"WHERE e.type = 'object';"
+	"INSERT INTO file SELECT run, '(packed)', value ->> 'table', value ->> 'rows', value ->> "
+	"'bytes' FROM pack, json_each(pack.json, '$.files') AS e WHERE e.type = 'object';"
 	"CREATE INDEX rank_of ON rank(run, rank, node); CREATE INDEX file_of ON file(run);";
+
+static int make_tables(sqlite3 *db)
+{
+	int rc = sqlite3_exec(db, tables_sql, NULL, NULL, NULL);
+
+	return rc == SQLITE_OK ? sqlite3_exec(db, packs_tables, NULL, NULL, NULL) : rc;
+}
 
 static int bad(sqlite3 *db, const char *run, const char *node, const char *why)
 {
@@ -66,6 +76,10 @@ static int add_one(sqlite3 *db, const char *run, const char *node, const char *p
 
 	if (!json)
 		return bad(db, run, node, "its manifest cannot be read");
+	if (packs_has(db, run, node, json)) {
+		free(json);
+		return SQLITE_OK;
+	}
 	rc = sqlite3_prepare_v2(db, "INSERT INTO text SELECT ?1, ?2, ?3 WHERE json_valid(?3)", -1,
 				&stmt, NULL);
 	if (rc == SQLITE_OK) {
@@ -141,6 +155,7 @@ static int add_run(sqlite3 *db, const char *folder, const char *run)
 	/* Names go into statements of DuckDB and Spark and to terminals. */
 	if (!dataset_word(run))
 		return bad(db, "?", "?", "there is a folder run=... whose name is none of a run");
+	rc = packs_read(db, folder, run);
 	snprintf(path, sizeof(path), "%s/_nodes/run=%s", folder, run);
 	dir = opendir(path);
 	while (rc == SQLITE_OK && dir && (e = readdir(dir))) {
@@ -177,6 +192,8 @@ static int add_near(sqlite3 *db, const char *folder, const char *run, const char
 	const struct dirent *e;
 	DIR *dir = NULL;
 
+	if (rc == SQLITE_OK)
+		rc = packs_read(db, folder, run);
 	if (rc == SQLITE_OK && access(path, F_OK) == 0)
 		rc = add_one(db, run, own, path);
 	if (rc == SQLITE_OK)
@@ -210,7 +227,7 @@ sqlite3 *manifests_near(const char *folder, const char *run, const char *node, c
 	int rc = sqlite3_open(":memory:", &db);
 
 	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(db, tables_sql, NULL, NULL, NULL);
+		rc = make_tables(db);
 	if (rc == SQLITE_OK && dataset_word(run) && dataset_word(node))
 		rc = add_near(db, folder, run, node);
 	if (rc == SQLITE_OK)
@@ -231,7 +248,7 @@ sqlite3 *manifests_read(const char *folder, const char *run, char *why, size_t w
 	int rc = sqlite3_open(":memory:", &db);
 
 	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(db, tables_sql, NULL, NULL, NULL);
+		rc = make_tables(db);
 	if (access(folder, F_OK) < 0) {
 		snprintf(why, why_len, "%s: %s", folder, strerror(errno));
 		sqlite3_close(db);
@@ -342,6 +359,33 @@ static const char *wrong_still(sqlite3 *db, const char *folder, const char *run,
 	return wrong;
 }
 
+/* Files of packs are not moved: without one of them the whole run would lack its table. */
+static int check_packs(sqlite3 *db, const char *folder)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db,
+				    "SELECT f.run, generation, name, bytes FROM file AS f JOIN "
+				    "pack USING (run) WHERE node = '(packed)'",
+				    -1, &stmt, NULL);
+
+	while (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
+		const char *run = (const char *)sqlite3_column_text(stmt, 0);
+		const char *table = (const char *)sqlite3_column_text(stmt, 2), *wrong;
+		char path[4096], text[512];
+
+		if (!table || !dataset_word(table))
+			continue;
+		snprintf(path, sizeof(path), "%s/_packed/run=%s/%s/%s.parquet", folder, run,
+			 (const char *)sqlite3_column_text(stmt, 1), table);
+		wrong = wrong_with(path, sqlite3_column_int64(stmt, 3));
+		snprintf(text, sizeof(text), "%s %s", table, wrong ? wrong : "");
+		if (wrong)
+			rc = bad(db, run, "(packed)", text);
+	}
+	sqlite3_finalize(stmt);
+	return rc;
+}
+
 int manifests_check_files(sqlite3 *db, const char *folder, bool repair)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -377,5 +421,5 @@ int manifests_check_files(sqlite3 *db, const char *folder, bool repair)
 		free(path);
 	}
 	sqlite3_finalize(stmt);
-	return rc;
+	return rc == SQLITE_OK ? check_packs(db, folder) : rc;
 }

@@ -39,6 +39,8 @@ int choose_run(const char *command, struct ask *a, struct chosen *to)
 	rc = run_of(db, a->run, to->run, sizeof(to->run));
 	if (rc == SQLITE_OK)
 		rc = older_find(db, &to->older);
+	if (rc == SQLITE_OK)
+		rc = packs_find(db, &to->packs);
 	if (rc == SQLITE_OK && *to->run)
 		rc = coverage_find(db, to->run, &to->coverage);
 	if (rc != SQLITE_OK)
@@ -56,6 +58,7 @@ int choose_run(const char *command, struct ask *a, struct chosen *to)
 		return SL_EXIT_FAIL;
 	a->run = to->run;
 	a->older = &to->older;
+	a->packs = &to->packs;
 	if (realpath(a->folder, to->folder))
 		a->folder = to->folder;
 	return 0;
@@ -76,4 +79,5 @@ int choose_engine(const char *command, struct ask *a)
 void choose_free(struct chosen *c)
 {
 	older_free(&c->older);
+	packs_free(&c->packs);
 }

@@ -6,12 +6,14 @@
 #include "exporters/ranks/ask.h"
 #include "exporters/ranks/coverage.h"
 #include "exporters/ranks/manifests.h"
+#include "exporters/ranks/packs.h"
 #include "exporters/ranks/superseded_rows.h"
 
 struct chosen {
 	char run[256];
 	char folder[PATH_MAX];
 	struct older older;
+	struct packs packs;
 	struct coverage coverage;
 };
 

@@ -9,8 +9,9 @@
 
 #include "exporters/ranks/dataset.h"
 #include "exporters/ranks/manifests.h"
+#include "exporters/ranks/packs.h"
 
-static char folder[128], node[192], part[192];
+static char folder[128], node[192], part[192], all[192];
 
 static void make_folders(void)
 {
@@ -18,6 +19,7 @@ static void make_folders(void)
 
 	snprintf(folder, sizeof(folder), "%s/dataset", fuzz_dir());
 	snprintf(node, sizeof(node), "%s/_nodes/run=R/node=N.json", folder);
+	snprintf(all, sizeof(all), "%s/_nodes/run=R/" PACKS_MANIFEST, folder);
 	snprintf(part, sizeof(part), "%s/SL_STEPS/run=R/node=N/part-0.parquet", folder);
 	for (int i = 0; i < 2; i++) {
 		const char *file = i ? part : node;
@@ -33,9 +35,10 @@ static void make_folders(void)
 /* All that readers ask a manifest; what goes into names and statements are words. */
 static void read_all(void)
 {
-	static const char *const queries[] = {"SELECT run, node, * FROM manifest",
-					      "SELECT run, node, * FROM rank",
-					      "SELECT run, node, * FROM file", "SELECT * FROM bad"};
+	static const char *const queries[] = {
+		"SELECT run, node, * FROM manifest", "SELECT run, node, * FROM rank",
+		"SELECT run, node, * FROM file WHERE node <> '(packed)'", "SELECT * FROM bad"};
+	struct packs packs;
 	char why[512];
 	sqlite3 *db = manifests_read(folder, NULL, why, sizeof(why));
 
@@ -51,6 +54,12 @@ static void read_all(void)
 					abort();
 		sqlite3_finalize(stmt);
 	}
+	if (packs_find(db, &packs) == SQLITE_OK)
+		for (size_t i = 0; i < packs.cnt; i++)
+			if (strpbrk(packs.list[i].folder, "'\\ ") ||
+			    strspn(packs.list[i].nodes, "'\\") > 1)
+				abort();
+	packs_free(&packs);
 	manifests_check_files(db, folder, true);
 	sqlite3_close(db);
 }
@@ -60,6 +69,10 @@ static void run_manifest(const uint8_t *data, size_t len)
 	fuzz_file(part, "PAR1PAR1", 8);
 	fuzz_file(node, data, len);
 	read_all();
+	/* As the manifest of a pack. */
+	fuzz_file(all, data, len);
+	read_all();
+	unlink(all);
 }
 
 static size_t seed_manifest(unsigned i, uint8_t to[FUZZ_SEED_MAX])
@@ -73,6 +86,9 @@ static size_t seed_manifest(unsigned i, uint8_t to[FUZZ_SEED_MAX])
 		"\"r.sqlite\"}], "
 		"\"files\": [{\"table\": \"SL_STEPS\", \"rows\": 3, \"bytes\": 8}]}",
 		"{\"ranks\": [], \"files\": [{\"table\": \"../../x\", \"bytes\": 8}, 7, null]}",
+		"{\"generation\": \"g-1\", \"parts\": [{\"node\": \"M\", \"ranks\": [{\"rank\": "
+		"1}]}], "
+		"\"files\": [{\"table\": \"SL_STEPS\", \"bytes\": 8}]}",
 		"[]", NULL};
 
 	return fuzz_text_seed(texts, i, to);

@@ -8,7 +8,9 @@
 -- column: collectives = in how many it came last
 -- column: rankSeconds = what all the others together waited, s
 -- column: share = of all such waits
-WITH r AS (
+WITH
+-- roll-up SL_CULPRITS: c
+r AS (
 	SELECT commHash, seq, bytes, nRanks, step, "end" - "start" AS ns, ("end" - "start") * 1048576 + "rank" AS place
 	FROM SL_COLLECTIVES
 	WHERE run = :run AND commHash IS NOT NULL AND "end" - "start" < 8000000000000 AND op NOT IN ('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter', 'Scan')
@@ -21,17 +23,24 @@ WITH r AS (
 ), c AS (
 	SELECT step, commHash, culprit, count(*) AS collectives, sum(ns - n * least) AS waited, sum((ns - n * least) * 1e0 / (n - 1)) AS late, sum(least) AS least
 	FROM g WHERE culprit IS NOT NULL GROUP BY step, commHash, culprit
-), suspect AS (
+)
+-- roll-up end
+, suspect AS (
 	-- Whatever uses c names all of its columns: of those that do not, Spark computes another c, out of all collectives.
 	SELECT culprit AS "rank" FROM c WHERE collectives + late + least IS NOT NULL GROUP BY culprit ORDER BY sum(waited) DESC, culprit LIMIT 32
 ), l AS (
 	SELECT step, commHash, sum(least) AS least, max_by(culprit, waited) AS cause FROM c WHERE collectives + late IS NOT NULL GROUP BY step, commHash
-), took AS (
+),
+-- roll-up SL_TOOK: took
+took AS (
 	SELECT coalesce(s.step, 0) AS step, s.commHash, s."rank", sum(s."end" - s."start") AS ns
-	FROM SL_COLLECTIVES AS s JOIN suspect ON suspect."rank" = s."rank"
+	FROM SL_COLLECTIVES AS s
+	JOIN suspect ON suspect."rank" = s."rank" -- not rolled up
 	WHERE s.run = :run AND s.commHash IS NOT NULL AND s."end" - s."start" < 8000000000000 AND s.op NOT IN ('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter', 'Scan')
 	GROUP BY coalesce(s.step, 0), s.commHash, s."rank"
-), elsewhere AS (
+)
+-- roll-up end
+, elsewhere AS (
 	SELECT t.step, t.commHash, t."rank", t.ns - l.least AS ns, l.cause
 	FROM took AS t JOIN l ON l.step = t.step AND l.commHash = t.commHash
 	WHERE l.cause <> t."rank" AND t.ns > l.least

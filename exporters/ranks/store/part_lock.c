@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "exporters/ranks/store/shared_folder.h"
@@ -13,14 +14,21 @@ int part_lock_in(int dir, const char *node, enum part_lock_kind kind)
 	struct flock all = {.l_type = kind == PART_WRITE ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET};
 	int flags = kind == PART_WRITE ? O_RDWR | O_CREAT : O_RDONLY, fd, rc;
 	char name[300];
+	struct stat st;
 
 	snprintf(name, sizeof(name), ".node=%s.lock", node);
+again:
 	fd = dir < 0 ? -1 : openat(dir, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -ENOLCK;
 	do
 		rc = fcntl(fd, kind == PART_WRITE ? F_OFD_SETLKW : F_OFD_SETLK, &all);
 	while (rc < 0 && errno == EINTR);
+	if (rc == 0 && kind == PART_WRITE && fstat(fd, &st) == 0 && st.st_nlink == 0) {
+		/* Its holder has removed it with the part: the file of that name is another one. */
+		close(fd);
+		goto again;
+	}
 	if (rc == 0)
 		return fd;
 	rc = errno == EAGAIN || errno == EACCES ? -EAGAIN : -ENOLCK;

@@ -71,7 +71,8 @@ static void values_are_taken_from_manifests_once(void **state)
 	assert_rows(db,
 		    "SELECT type, group_concat(name) FROM (SELECT * FROM sqlite_schema ORDER BY "
 		    "name) GROUP BY type",
-		    "index file_of,rank_of\ntable bad,file,manifest,rank,text\n");
+		    "index file_of,packed_of,rank_of,text_of\ntable "
+		    "bad,file,manifest,pack,packed,rank,text\n");
 }
 
 static void run_alone_is_read_where_it_is_asked_for(void **state)
