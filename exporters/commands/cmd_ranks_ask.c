@@ -9,6 +9,7 @@
 #include "collector/base/options.h"
 #include "exporters/commands/cmd_ranks.h"
 #include "exporters/ranks/run_choice.h"
+#include "exporters/read/sql_rows.h"
 #include "exporters/sql/report.h"
 
 static const char usage[] = "sightline ranks ask QUESTION -d DATASET [options]";
@@ -222,6 +223,24 @@ static int judge(const struct options *o)
 	return SL_EXIT_FOUND;
 }
 
+/* An engine names a file that it cannot read, and no way out. */
+static void put_damage(const struct options *o)
+{
+	char why[256];
+	sqlite3 *db =
+		manifests_read(o->ask.folder, o->ask.base ? NULL : o->ask.run, why, sizeof(why));
+	sqlite3_stmt *bad = NULL;
+
+	if (db && manifests_check_files(db, o->ask.folder, false) == SQLITE_OK)
+		bad = sql_first(db, "SELECT count(*) FROM bad HAVING count(*) > 0");
+	if (bad)
+		sl_warn("ranks ask: %lld files of the dataset cannot be read: 'sightline ranks "
+			"check -d %s' names them (--repair moves parts away)",
+			(long long)sqlite3_column_int64(bad, 0), o->ask.folder);
+	sqlite3_finalize(bad);
+	sqlite3_close(db);
+}
+
 static int answer(struct options *o)
 {
 	char title[128];
@@ -244,6 +263,8 @@ static int answer(struct options *o)
 	pid = ask_start("ranks ask", &o->ask, script, NULL);
 	status = pid > 0 && ask_wait("ranks ask", pid) == 0 ? 0 : SL_EXIT_FAIL;
 	free(script);
+	if (pid > 0 && status)
+		put_damage(o);
 	return status ? status : judge(o);
 }
 

@@ -115,9 +115,9 @@ static void put_own(FILE *out, const struct ask *a, const char *table, bool pack
 	for (size_t i = 0; packed && i < a->packs->cnt; i++) {
 		const struct pack *p = &a->packs->list[i];
 
-		if (pack_has_table(p, table) && (!is_of_one_run(a) || strcmp(p->run, a->run) == 0))
-			fprintf(out, "%sNOT (run = '%s' AND node IN (%s))", before, p->run,
-				p->nodes);
+		if (!pack_has_table(p, table) || (is_of_one_run(a) && strcmp(p->run, a->run) != 0))
+			continue;
+		fprintf(out, "%sNOT (run = '%s' AND node IN (%s))", before, p->run, p->nodes);
 		before = " AND ";
 	}
 }

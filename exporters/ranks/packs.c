@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/base/grow.h"
 #include "exporters/ranks/dataset.h"
@@ -59,7 +60,7 @@ int packs_read(sqlite3 *db, const char *folder, const char *run)
 	int rc;
 
 	snprintf(path, sizeof(path), "%s/_nodes/run=%s/" PACKS_MANIFEST, folder, run);
-	json = shared_file_read(path, DATASET_MANIFEST_MAX);
+	json = access(path, F_OK) == 0 ? shared_file_read(path, DATASET_MANIFEST_MAX) : NULL;
 	if (!json)
 		return SQLITE_OK;
 	texts[1] = json;

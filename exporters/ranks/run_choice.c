@@ -28,7 +28,9 @@ static int run_of(sqlite3 *db, const char *asked, char *run, size_t len)
 int choose_run(const char *command, struct ask *a, struct chosen *to)
 {
 	char why[WHY_TEXT];
-	sqlite3 *db = manifests_read(a->folder, NULL, why, sizeof(why));
+	/* Those of other runs are as many files for nothing. */
+	bool is_one = a->run && !a->base && !a->all_views;
+	sqlite3 *db = manifests_read(a->folder, is_one ? a->run : NULL, why, sizeof(why));
 	int rc;
 
 	memset(to, 0, sizeof(*to));

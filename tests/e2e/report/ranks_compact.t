@@ -75,6 +75,9 @@ check 'all questions have the same answers when the run is packed again' same ||
 # ---- damage ----
 for file in "$PACK"/_packed/run=after/*/SL_STEPS.parquet; do cp "$file" kept && head -c 100 kept >"$file"; done
 is "$("$BIN" ranks check -d "$PACK" --run after --fail-on files 2>&1 | grep -c 'node (packed): SL_STEPS is cut off')" 1 'check finds a packed file that is cut off'
+"$BIN" ranks ask why -d "$PACK" --run after >out 2>err
+is "$? $(grep -c "1 files of the dataset cannot be read: 'sightline ranks check -d .*' names them (--repair moves parts away)" err)" '1 1' \
+	'an error of the engine about a file that is cut off has a way out' || diag <err
 cp kept "$file"
 for text in '' '{' '[]' '{"generation": "../../x", "parts": []}' '{"generation": "g", "parts": [{"node": "a'"'"'b"}]}' '{"generation": "g", "parts": [1]}'; do
 	printf '%s' "$text" >forged

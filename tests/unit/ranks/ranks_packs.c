@@ -171,10 +171,23 @@ static void packed_files_are_looked_at(void **state)
 
 /* ---- views ---- */
 
+static const char *at = "/ds*";
+
+static void put_part(const char *run, const char *node)
+{
+	char cmd[512];
+
+	snprintf(cmd, sizeof(cmd),
+		 "mkdir -p '%s/SL_LOST/run=%s/node=%s' && touch "
+		 "'%s/SL_LOST/run=%s/node=%s/part-0.parquet'",
+		 test_dir, run, node, test_dir, run, node);
+	assert_int_equal(system(cmd), 0);
+}
+
 static const char *view(const char *sql, const char *base)
 {
 	static char text[4096];
-	struct ask a = {.folder = "/ds*",
+	struct ask a = {.folder = at,
 			.sql = sql,
 			.run = "one",
 			.base = base,
@@ -212,6 +225,38 @@ static void view_leaves_out_parts_that_were_added_again(void **state)
 	put_file(in_dir("_nodes/run=one/node=b.json"), "{\"node\": \"b\", \"start\": 5}");
 	assert_non_null(strstr(view("SELECT n FROM SL_LOST", NULL),
 			       PACKED_LOST " WHERE node NOT IN ('b')"));
+}
+
+/* A pack of another run is no part of this one's condition, nor of its files; both are of a comparison. */
+static void view_has_the_packs_of_its_runs(void **state)
+{
+	const char *text;
+
+	(void)state;
+	put_pack(A ", " B);
+	put_file(in_dir("_nodes/run=one/node=c.json"), "{\"node\": \"c\", \"start\": 5}");
+	put_manifest("another", "x", "{}");
+	put_file(in_dir("_nodes/run=another/all.json"),
+		 "{\"generation\": \"h\", \"parts\": [{\"node\": \"y\"}], \"files\": [{\"table\": "
+		 "\"SL_LOST\"}]}");
+	text = view("SELECT n FROM SL_LOST", NULL);
+	assert_non_null(strstr(text, "_packed/run=one/g-1/"));
+	assert_null(strstr(text, "another"));
+	text = view("SELECT n FROM SL_LOST", "another");
+	assert_non_null(strstr(text, "_packed/run=one/g-1/"));
+	assert_non_null(strstr(text, "'another' AS run"));
+	/* Parts have no files here. */
+	assert_null(strstr(text, "run=*"));
+	/* With one, those of both packs are left out beside it. */
+	at = test_dir;
+	put_part("one", "c");
+	text = view("SELECT n FROM SL_LOST", NULL);
+	assert_non_null(strstr(text, "union_by_name = true) WHERE NOT (run = 'one' AND node IN "
+				     "('a', 'b'))) AS parts"));
+	text = view("SELECT n FROM SL_LOST", "another");
+	assert_non_null(strstr(text, "NOT (run = 'one' AND node IN ('a', 'b'))"));
+	assert_non_null(strstr(text, " AND NOT (run = 'another' AND node IN ('y'))"));
+	at = "/ds*";
 }
 
 /* ---- roll-ups ---- */
@@ -275,6 +320,7 @@ int main(void)
 		PACK_TEST(packed_files_are_looked_at),
 		PACK_TEST(view_of_a_packed_run_is_one_file),
 		PACK_TEST(view_leaves_out_parts_that_were_added_again),
+		PACK_TEST(view_has_the_packs_of_its_runs),
 		PACK_TEST(part_of_a_question_is_a_statement),
 		PACK_TEST(question_reads_its_rollups),
 	};
