@@ -18,7 +18,6 @@
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
 #include "collector/base/privilege.h"
-#include "collector/base/options.h"
 #include "collector/collect/event_sources.h"
 #include "collector/collect/intake.h"
 #include "collector/collect/notes.h"
@@ -28,238 +27,22 @@
 #include "collector/run/launch.h"
 #include "collector/run/session_control.h"
 #include "collector/base/limits.h"
+#include "collector/options/attach_options.h"
 #include "collector/options/output_name.h"
 #include "collector/base/proc.h"
-#include "collector/options/profile_values.h"
 #include "collector/run/report_lines.h"
 #include "collector/session/proc_select.h"
 #include "collector/session/session.h"
 #include "collector/session/session_list.h"
 
-#define PIDS_MAX   256
-#define OFF_CPU_NS 80000
-
-static struct {
-	struct profile_options o;
-	const char *pids, *cpuctxsw, *syscall, *sample, *off_cpu, *python_backtrace, *block_io;
-	struct {
-		bool cpuctxsw, syscall, sample, frequency, python_backtrace, python_sampling;
-	} has; /* given by the user */
-	int64_t frequency, python_frequency;
-	struct health_words health;
-	bool inject;
-	uint32_t pid[PIDS_MAX];
-	size_t cnt;
-} ask;
+static struct attach_options ask;
 
 /* Of --inject: the library, and the processes that have it now. */
 static struct {
 	char *library;
-	struct inject in[PIDS_MAX];
+	struct inject in[ATTACH_PIDS_MAX];
 	size_t cnt;
 } entered;
-
-static const struct opt opts[] = {
-	{.kind = OPT_ABOUT,
-	 .values = "sightline attach -p PID[,PID...] [options]",
-	 .help = "Records context switches, CPU samples and system calls of processes that run "
-		 "already, and of all\nthat they have started or will, until they end, --duration "
-		 "is over, or Ctrl-C. Nothing is done to them\nwithout --inject.\n"
-		 "Example:\n"
-		 "  sightline attach -p $(pgrep -d, redis-server) -d 10 --syscall=process-tree\n"
-		 "  sightline stats -r syscall_sum report1.sqlite"},
-	{.kind = OPT_GROUP, .help = "Options:"},
-	{'p', "pid", OPT_LIST, NULL, "PID,...", "processes, with everything below them", &ask.pids,
-	 NULL},
-	{'o', "output", OPT_STRING, NULL, "NAME",
-	 "report file (default: report1.sqlite, report2.sqlite, ...), as\n"
-	 "'sightline profile' has it",
-	 &ask.o.output, NULL},
-	{'f', "force-overwrite", OPT_BOOL, NULL, NULL,
-	 "replace an existing report (default: false)", &ask.o.force_overwrite, NULL},
-	{'d', "duration", OPT_INT, "0:31536000", "SECONDS",
-	 "end after this time; 0: with the processes (default: 0)", &ask.o.program.duration_s,
-	 NULL},
-	{0, "inject", OPT_BOOL, NULL, NULL,
-	 "bring libtrace.so into the processes, which then have their calls\n"
-	 "of the C library recorded as under 'sightline profile', and leave\n"
-	 "them again at the end; one thread of each is stopped for some\n"
-	 "milliseconds (default: false)",
-	 &ask.inject, NULL},
-	{0, "cpuctxsw", OPT_ENUM, "process-tree,system-wide,none", "SCOPE",
-	 "context switches of process-tree, system-wide or none\n(default: process-tree)",
-	 &ask.cpuctxsw, &ask.has.cpuctxsw},
-	{'s', "sample", OPT_ENUM, "process-tree,system-wide,none", "SCOPE",
-	 "CPU samples with stacks of process-tree, system-wide or none\n(default: process-tree)",
-	 &ask.sample, &ask.has.sample},
-	{0, "sampling-frequency", OPT_INT, "100:8000", "HZ",
-	 "samples per second of CPU time (default: 1000)", &ask.frequency, &ask.has.frequency},
-	{0, "python-sampling", OPT_BOOL, NULL, NULL,
-	 "CPU samples, and the stacks of --off-cpu-threshold, with\n"
-	 "Python's functions in them (default: true, where eBPF is\n"
-	 "permitted)",
-	 &ask.o.kernel.python_sampling, &ask.has.python_sampling},
-	{0, "python-sampling-frequency", OPT_INT, "1:2000", "HZ",
-	 "the same as --sampling-frequency, which goes before it", &ask.python_frequency, NULL},
-	{0, "python-backtrace", OPT_STRING, NULL, NULL, NULL, &ask.python_backtrace,
-	 &ask.has.python_backtrace},
-	{0, "off-cpu-threshold", OPT_STRING, NULL, "TIME",
-	 "threads that leave the CPU by themselves, and have none for so\n"
-	 "long, have the stack that they left it with; none, or e.g. 80us,\n"
-	 "1ms (default: 80us beside CPU samples, where eBPF is permitted;\n"
-	 "without a unit, ns)",
-	 &ask.off_cpu, NULL},
-	{0, "syscall", OPT_ENUM, "process-tree,none", "SCOPE",
-	 "system calls of process-tree or none (default: none). Each\n"
-	 "costs the program about 0.3 us",
-	 &ask.syscall, &ask.has.syscall},
-	{0, "syscall-threshold", OPT_INT, "0:1000000000000", "NS",
-	 "shorter ones get no row of their own; they are counted exactly,\n"
-	 "per thread and call (default: 1000)",
-	 &ask.o.kernel.syscall_threshold_ns, NULL},
-	{0, "gpu-metrics-devices", OPT_LIST, ",none,all,cuda-visible,help", "IDS",
-	 "sample hardware metrics of these GPUs, whoever uses them:\n"
-	 "numbers, all, cuda-visible, none, or help, which lists them",
-	 &ask.health.devices, NULL},
-	{0, "gpu-metrics-set", OPT_LIST, ",help", "NAME",
-	 "which metrics (default: the first that fits)", &ask.health.set, NULL},
-	{0, "gpu-metrics-frequency", OPT_STRING, NULL, "HZ",
-	 "samples per second, 10 to 200000 (default: 10000)", &ask.health.frequency, NULL},
-	{0, "gpu-health", OPT_INT, "0:100", "HZ",
-	 "readings per second of the GPUs' power, clocks, memory, ...\n"
-	 "(default: 0; 10 with --gpu-metrics-devices)",
-	 &ask.health.hz, NULL},
-	{0, "host-counters", OPT_INT, "0:100", "HZ",
-	 "read counters of the machine so often per second: processors,\n"
-	 "memory, pressure, the cgroup of the first process, disks,\n"
-	 "network, energy; 0: not (default: 0)",
-	 &ask.o.kernel.host_hz, NULL},
-	{0, "block-io", OPT_ENUM, "auto,true,false", "WHETHER",
-	 "requests to block devices, of the processes and of the kernel's\n"
-	 "own threads (default: auto: where eBPF is permitted and context\n"
-	 "switches are recorded)",
-	 &ask.block_io, NULL},
-	{0, "mask-arguments", OPT_ENUM, "secrets,all,none", "WHICH",
-	 "arguments whose values the report does not have. secrets: those\n"
-	 "called password, token, key, secret or the like; all: each one but\n"
-	 "the program's name (default: secrets)",
-	 &ask.o.program.mask_arguments, NULL},
-	{0, "stats", OPT_BOOL, NULL, NULL,
-	 "print the default tables at the end, as 'sightline stats'\ndoes (default: false)",
-	 &ask.o.stats, NULL},
-	{0},
-};
-
-/* ---- the command line ---- */
-
-static int wrong_pid(const char *word, size_t len)
-{
-	sl_warn("attach: option '--pid' takes numbers of processes, not '%.*s' (see 'sightline "
-		"attach --help')",
-		(int)len, word);
-	return SL_EXIT_USAGE;
-}
-
-static int read_pids(void)
-{
-	for (const char *p = ask.pids; p && *p;) {
-		size_t len = strcspn(p, ",");
-		char *end;
-		unsigned long pid = strtoul(p, &end, 10);
-		bool is_known = false;
-
-		if (!len || *p < '0' || *p > '9' || end != p + len || !pid || pid > INT32_MAX)
-			return wrong_pid(p, len);
-		for (size_t i = 0; i < ask.cnt; i++)
-			is_known |= ask.pid[i] == pid;
-		if (ask.cnt == PIDS_MAX) {
-			sl_warn("attach: at most %d processes; what they start is followed anyway",
-				PIDS_MAX);
-			return SL_EXIT_USAGE;
-		}
-		if (!is_known)
-			ask.pid[ask.cnt++] = (uint32_t)pid;
-		p += len + (p[len] == ',');
-	}
-	if (ask.cnt)
-		return 0;
-	sl_warn("attach: no process given: -p PID (see 'sightline attach --help')");
-	return SL_EXIT_USAGE;
-}
-
-static void read_samples(void)
-{
-	ask.o.kernel.sample = ask.sample[0] == 'p'   ? SCHED_MODE_TREE
-			      : ask.sample[0] == 's' ? SCHED_MODE_SYSTEM
-						     : SCHED_MODE_NONE;
-	ask.o.kernel.is_default.python = !ask.has.python_sampling;
-	ask.o.kernel.is_default.sample = false; /* the command is for them, above all */
-	ask.o.kernel.sample_hz =
-		ask.python_frequency && !ask.has.frequency ? ask.python_frequency : ask.frequency;
-	if (ask.has.python_sampling && ask.o.kernel.python_sampling &&
-	    ask.o.kernel.sample == SCHED_MODE_NONE && ask.o.kernel.off_cpu_ns < 0)
-		sl_warn("attach: --sample=none: --python-sampling has no effect");
-}
-
-/* 0, or an exit status + 1. */
-static int read_options(int argc, char **argv)
-{
-	int first, rc;
-
-	profile_options_init(&ask.o);
-	ask.o.trace = 0;
-	ask.o.program.kill_signal = 0;
-	ask.o.capture.start_later = true; /* when they have been followed */
-	ask.cpuctxsw = "process-tree";
-	ask.syscall = "none";
-	ask.block_io = "auto";
-	ask.sample = "process-tree";
-	ask.frequency = SAMPLE_HZ;
-	ask.health.hz = -1;
-	first = opt_parse(opts, argc, argv, "attach");
-	if (first == OPT_HELP_SHOWN)
-		return 1;
-	if (first < 0)
-		return -first + 1;
-	if (first < argc) {
-		sl_warn("attach: '%s' is too much: processes are named by -p PID (see 'sightline "
-			"attach --help')",
-			argv[first]);
-		return SL_EXIT_USAGE + 1;
-	}
-	ask.o.kernel.cpuctxsw = ask.cpuctxsw[0] == 'p'   ? SCHED_MODE_TREE
-				: ask.cpuctxsw[0] == 's' ? SCHED_MODE_SYSTEM
-							 : SCHED_MODE_NONE;
-	ask.o.kernel.syscalls = ask.syscall[0] == 'p';
-	ask.o.kernel.block_io = profile_wish(ask.block_io);
-	if (ask.has.python_backtrace) {
-		sl_warn("attach: --python-backtrace is for stacks of calls, which only a program "
-			"that was started with libtrace.so has; --python-sampling=true shows "
-			"Python's functions in CPU samples");
-		return SL_EXIT_USAGE + 1;
-	}
-	if (profile_read_off_cpu(ask.off_cpu, &ask.o.kernel.off_cpu_ns, "attach"))
-		return SL_EXIT_USAGE + 1;
-	read_samples();
-	/* A wait has no other stack. */
-	if (!ask.off_cpu && ask.o.kernel.sample == SCHED_MODE_TREE) {
-		ask.o.kernel.is_default.off_cpu = true;
-		ask.o.kernel.off_cpu_ns = OFF_CPU_NS;
-	}
-	rc = health_options_read(&ask.o.cuda.health, &ask.health, false, true, "attach");
-	if (rc)
-		return rc == OPT_HELP_SHOWN ? 1 : -rc + 1;
-	if (ask.inject)
-		ask.o.trace = SL_TRACE_OSRT;
-	if (!ask.inject && ask.o.kernel.cpuctxsw == SCHED_MODE_NONE && !ask.o.kernel.syscalls &&
-	    ask.o.kernel.sample == SCHED_MODE_NONE && ask.o.kernel.off_cpu_ns < 0) {
-		sl_warn("attach: nothing to record: neither context switches, nor system calls, "
-			"nor CPU samples (see 'sightline attach --help')");
-		return SL_EXIT_USAGE + 1;
-	}
-	rc = read_pids();
-	return rc ? rc + 1 : 0;
-}
 
 static int check_pids(void)
 {
@@ -590,7 +373,7 @@ static int record(void)
 int cmd_attach(int argc, char **argv)
 {
 	struct session_info session;
-	int rc = read_options(argc, argv);
+	int rc = attach_options_read(argc, argv, &ask);
 
 	if (rc)
 		return rc - 1;
@@ -604,9 +387,7 @@ int cmd_attach(int argc, char **argv)
 			"records everything: sightline start --session=%s",
 			ask.pid[i], session.at.name, session.state, session.at.name);
 		/* If that session records already, only kernel events are recorded here. */
-		if (strcmp(session.state, "Active") == 0 && ask.cnt == 1 && !ask.has.syscall &&
-		    !ask.has.cpuctxsw && !ask.has.sample && !ask.has.python_sampling &&
-		    !ask.off_cpu)
+		if (strcmp(session.state, "Active") == 0 && ask.cnt == 1 && !ask.asks_kernel)
 			return record_in_session(&session);
 	}
 	rc = ask.inject ? check_inject() : 0;
