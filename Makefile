@@ -81,7 +81,7 @@ LIB_SRC := $(sort $(filter-out $(MAIN_SRC) collector/probe/% %.bpf.c %/extension
 BPF_SRC := $(sort $(wildcard collector/kernel/bpf/*.bpf.c))
 HAVE_BPF := $(shell command -v $(CLANG) >/dev/null 2>&1 && $(BPFTOOL) version >/dev/null 2>&1 && $(PKG_CONFIG) --exists libbpf && echo 1)
 # Compiled once, linked into libtrace.so and into the command: unwinding tables, CPython's layout, the hook tables, headers of programs.
-SHARED_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard preload/unwind/cfi*.c)) preload/unwind/pylayout.c preload/wire/hook_info.c preload/wire/gpu_tables.c preload/wire/exec_file.c)
+SHARED_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard preload/unwind/cfi*.c)) preload/unwind/pylayout.c preload/wire/hook_info.c preload/wire/gpu_tables.c preload/wire/exec_file.c preload/wire/filter.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(SHARED_OBJ) $(B)/gen/embed.o $(B)/gen/schema_image.o
 STATIC_SQLITE := $(firstword $(wildcard $(shell $(CC) -print-file-name=libsqlite3.a 2>/dev/null)))
 # Static archives are faster (no PLT), and a program's LD_LIBRARY_PATH cannot put others in their place; shared ones work too.

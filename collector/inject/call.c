@@ -345,6 +345,11 @@ enum call_result call_begin(struct call *c, const struct subject *t, pid_t tid, 
 	return CALL_DONE;
 }
 
+void call_cancel(struct call *c)
+{
+	give_up(c, CALL_NOT_SAFE);
+}
+
 bool call_write_code(const struct call *c, uint64_t address, const void *code, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i += sizeof(long)) {

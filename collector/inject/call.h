@@ -47,6 +47,8 @@ enum call_result call_begin(struct call *c, const struct subject *t, pid_t tid, 
  */
 enum call_result call_run(struct call *c, uint64_t address, const uint64_t args[6],
 			  int64_t *result);
+/* After CALL_DONE of call_begin(), in place of all else: lets the thread go on as it was stopped. */
+void call_cancel(struct call *c);
 /* Writes code into a page of the process that it may not write itself. */
 bool call_write_code(const struct call *c, uint64_t address, const void *code, size_t bytes);
 /* Puts the thread back and lets it go. */

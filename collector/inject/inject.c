@@ -12,6 +12,7 @@
 #include "collector/base/now.h"
 #include "collector/base/proc.h"
 #include "collector/inject/call.h"
+#include "collector/inject/seccomp.h"
 #include "collector/inject/stub.h"
 #include "collector/inject/subject.h"
 #include "collector/inject/thread.h"
@@ -176,10 +177,18 @@ struct attempt {
 static int try_thread(struct attempt *a, pid_t tid, char *why, size_t why_len)
 {
 	const char *failed = NULL;
+	int err;
 	struct call c;
 	enum call_result rc = call_begin(&c, &a->subject, tid, LIMIT_NS, &a->why);
 
 	a->in->tries++;
+	if (rc == CALL_DONE && a->subject.has_filter) {
+		err = seccomp_look(a->subject.pid, tid, why, why_len);
+		if (err) {
+			call_cancel(&c);
+			return err;
+		}
+	}
 	if (rc == CALL_DONE)
 		rc = start_thread(&c, &a->data, &a->in->data, &failed);
 	if (c.stopped_ns > a->in->stopped_ns)

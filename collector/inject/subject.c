@@ -19,6 +19,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/proc.h"
+#include "collector/inject/seccomp.h"
 #include "collector/inject/symbol.h"
 
 #define TEXT_MAX (16u << 20) /* of a C library */
@@ -234,7 +235,8 @@ static bool sees(pid_t pid, const char *path)
 
 static int check_state(pid_t pid, char *why, size_t why_len)
 {
-	int64_t tracer = subject_status(pid, pid, "TracerPid", 10);
+	int64_t tracer = subject_status(pid, pid, "TracerPid", 10),
+		seccomp = subject_status(pid, pid, "Seccomp", 10);
 
 	if (tracer > 0)
 		NO("process %d is traced by process %lld (a debugger?), which has to let it go "
@@ -248,10 +250,17 @@ static int check_state(pid_t pid, char *why, size_t why_len)
 		   "capabilities), which takes no libraries: start it under 'sightline profile' as "
 		   "that user",
 		   (int)pid);
-	if (subject_status(pid, pid, "Seccomp", 10) > 0)
-		NO("process %d has a seccomp filter, which may forbid what the library does: "
-		   "attach "
-		   "without --inject, or start it under 'sightline profile'",
+	if (seccomp == 1)
+		NO("process %d is under seccomp's strict mode, which forbids all that the library "
+		   "does: attach without --inject",
+		   (int)pid);
+	if (seccomp > 0 && !seccomp_can_be_read())
+		NO("process %d has a seccomp filter, which may forbid what the library does, and "
+		   "which root alone can read: use sudo, or attach without --inject",
+		   (int)pid);
+	if (seccomp > 0 && !seccomp_is_the_same(pid))
+		NO("process %d has threads with different seccomp filters: attach without "
+		   "--inject, or start it under 'sightline profile'",
 		   (int)pid);
 	if (has_line(pid, "x86_Thread_features:", "shstk"))
 		NO("process %d has a shadow stack, on which no call can be put: attach without "
@@ -367,6 +376,7 @@ int subject_look(struct subject *t, pid_t pid, const char *library, const char *
 	err = check_state(pid, why, why_len);
 	if (err)
 		return err;
+	t->has_filter = subject_status(pid, pid, "Seccomp", 10) > 0;
 	err = read_mappings(t);
 	if (err) {
 		snprintf(why, why_len, "process %d cannot be looked at: %s", (int)pid,

@@ -40,6 +40,7 @@ enum subject_kind {
 
 struct subject {
 	pid_t pid;
+	bool has_filter;                  /* of seccomp(2): a stopped thread's can be read */
 	struct subject_mapping *mappings; /* by address */
 	size_t mapping_cnt;
 	uint64_t function[SUBJECT_FUNCTION_CNT];

@@ -7,7 +7,6 @@
  */
 #include "preload/core/seccomp.h"
 
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -21,6 +20,7 @@
 #include "preload/core/environment.h"
 #include "preload/unwind/pystack.h"
 #include "preload/unwind/unwind.h"
+#include "preload/wire/filter.h"
 #include "preload/wire/sys.h"
 
 /* System calls of session_join.c, hook.c and the unwinder in a new program. */
@@ -36,134 +36,14 @@ static const int needed[] = {
 
 /* ---- evaluation of a filter ---- */
 
-#if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCH AUDIT_ARCH_AARCH64
-#endif
+#define UNKNOWN SL_FILTER_UNKNOWN
 
-#define UNKNOWN \
-	SECCOMP_RET_KILL_PROCESS /* the filter reads arguments, or is invalid: the worst case */
-
-struct machine {
-	uint32_t a, x, memory[BPF_MEMWORDS];
-};
-
-static bool is_undefined(uint32_t b, unsigned how)
-{
-	return how == BPF_DIV ? !b : (how == BPF_LSH || how == BPF_RSH) && b >= 32;
-}
-
-static uint32_t computed(uint32_t a, uint32_t b, unsigned how)
-{
-	switch (how) {
-	case BPF_ADD:
-		return a + b;
-	case BPF_SUB:
-		return a - b;
-	case BPF_MUL:
-		return a * b;
-	case BPF_DIV:
-		return a / b;
-	case BPF_OR:
-		return a | b;
-	case BPF_AND:
-		return a & b;
-	case BPF_XOR:
-		return a ^ b;
-	case BPF_LSH:
-		return a << b;
-	case BPF_RSH:
-		return a >> b;
-	default:
-		return -a; /* BPF_NEG */
-	}
-}
-
-static bool compared(uint32_t a, uint32_t b, unsigned how)
-{
-	switch (how) {
-	case BPF_JEQ:
-		return a == b;
-	case BPF_JGT:
-		return a > b;
-	case BPF_JGE:
-		return a >= b;
-	default:
-		return a & b; /* BPF_JSET */
-	}
-}
-
-/* False: the loaded value is not known before the call. */
-static bool load(struct machine *m, const struct sock_filter *f, int nr)
-{
-	uint32_t value;
-
-	switch (BPF_MODE(f->code)) {
-	case BPF_IMM:
-		value = f->k;
-		break;
-	case BPF_MEM:
-		value = m->memory[f->k % BPF_MEMWORDS];
-		break;
-	case BPF_LEN:
-		value = sizeof(struct seccomp_data);
-		break;
-	case BPF_ABS:
-		if (f->k == offsetof(struct seccomp_data, nr))
-			value = (uint32_t)nr;
-		else if (f->k == offsetof(struct seccomp_data, arch))
-			value = ARCH;
-		else
-			return false;
-		break;
-	default:
-		return false;
-	}
-	*(BPF_CLASS(f->code) == BPF_LD ? &m->a : &m->x) = value;
-	return true;
-}
-
+/* Whatever the arguments are. */
 static uint32_t verdict(const struct sock_filter *filter, unsigned cnt, int nr)
 {
-	struct machine m = {0};
+	const struct sl_filter_call call = {.nr = nr};
 
-	/* Jumps are forward only. */
-	for (unsigned at = 0; at < cnt; at++) {
-		const struct sock_filter *f = &filter[at];
-		uint32_t b = BPF_SRC(f->code) == BPF_X ? m.x : f->k;
-
-		switch (BPF_CLASS(f->code)) {
-		case BPF_LD:
-		case BPF_LDX:
-			if (!load(&m, f, nr))
-				return UNKNOWN;
-			break;
-		case BPF_ST:
-		case BPF_STX:
-			m.memory[f->k % BPF_MEMWORDS] = BPF_CLASS(f->code) == BPF_ST ? m.a : m.x;
-			break;
-		case BPF_ALU:
-			if (is_undefined(b, BPF_OP(f->code)))
-				return UNKNOWN;
-			m.a = computed(m.a, b, BPF_OP(f->code));
-			break;
-		case BPF_JMP:
-			if (BPF_OP(f->code) == BPF_JA)
-				at += f->k;
-			else
-				at += compared(m.a, b, BPF_OP(f->code)) ? f->jt : f->jf;
-			break;
-		case BPF_RET:
-			return BPF_RVAL(f->code) == BPF_A ? m.a : f->k;
-		default: /* BPF_MISC */
-			if (BPF_MISCOP(f->code) == BPF_TAX)
-				m.x = m.a;
-			else
-				m.a = m.x;
-		}
-	}
-	return UNKNOWN;
+	return sl_filter_verdict(filter, cnt, &call);
 }
 
 static bool read_memory(void *to, const void *from, size_t bytes)

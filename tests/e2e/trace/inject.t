@@ -49,17 +49,57 @@ if command -v musl-gcc >/dev/null && musl-gcc -o musl waits.c 2>/dev/null && { .
 else
 	skip 'attach --inject to a program with musl is refused' 'no musl-gcc'
 fi
-"$PY" -S -E -c 'import ctypes, struct, time
-code = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
-prog = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", 1, ctypes.addressof(code)))
+cat >filtered.py <<'END'
+"""filtered.py [NUMBER]: a program with a seccomp filter that forbids system call NUMBER; reads a byte every 10 ms until "filtered" goes."""
+import ctypes, os, struct, sys, time
+forbidden = [(0x15, 0, 1, int(n)), (0x06, 0, 0, 0x80000000)] if (n := "".join(sys.argv[1:])) else []
+code = [(0x20, 0, 0, 0)] + forbidden + [(0x06, 0, 0, 0x7fff0000)]
+steps = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *c) for c in code))
+prog = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(code), ctypes.addressof(steps)))
 libc = ctypes.CDLL(None)
 libc.prctl(38, 1, 0, 0, 0)
 libc.prctl(22, 2, prog)
+zero = os.open("/dev/zero", os.O_RDONLY)
 open("filtered", "w").close()
-time.sleep(60)' &
-wait_for 20 test -e filtered
-refused 'seccomp' $! 'a program with a seccomp filter'
-kill $!
+while os.path.exists("filtered"):
+    os.pread(zero, 1, 0)
+    time.sleep(0.01)
+sys.exit(7)
+END
+filtered() { # NUMBER...
+	rm -f filtered
+	"$PY" -S -E filtered.py "$@" &
+	P=$!
+	wait_for 20 test -e filtered
+}
+if [ "$(id -u)" = 0 ]; then
+	filtered 319
+	refused 'forbids memfd_create' $P 'a program whose seccomp filter forbids what is needed'
+	kill $P
+	filtered
+	"$BIN" attach --inject -p $P -d 1 -f true -o filtered --cpuctxsw=none --sample=none 2>err
+	is $? 0 'attach --inject to a program with a seccomp filter that allows it ends with status 0'
+	diag <err
+	check 'a program with a seccomp filter has its calls in the report' [ "$(q filtered.sqlite "SELECT count(*) FROM OSRT_API JOIN StringIds ON id = nameId WHERE value LIKE 'clock_nanosleep'")" -gt 10 ]
+	rm -f filtered
+	wait $P
+	is $? 7 'a program with a seccomp filter that was entered ends with its own status'
+	if command -v setpriv >/dev/null; then
+		chmod 777 .
+		rm -f filtered
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$PY" -S -E filtered.py &
+		P=$!
+		wait_for 20 test -e filtered
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$(nobody_bin)" attach --inject -p $P -o theirs 2>err
+		is $? 1 'a user who cannot read a seccomp filter does not enter the program'
+		check 'a user who cannot read a seccomp filter gets the remedy in one line' sh -c '[ "$(wc -l <err)" -eq 1 ] && grep -q "use sudo" err'
+		kill $P
+	fi
+else
+	filtered
+	refused 'use sudo' $P 'a program with a seccomp filter that cannot be read'
+	kill $P
+fi
 sleep 60 &
 wait_for 20 in_sleep $!
 kill -STOP $!

@@ -169,8 +169,13 @@ static void who_looks_at_arguments_is_not_trusted(void **state)
 						 BPF_STMT(BPF_ALU | BPF_DIV | BPF_X, 0),
 						 BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 					 },
-				 endless[] = {
-					 BPF_STMT(BPF_LD | BPF_IMM, 0),
+				 endless[] =
+					 {
+						 BPF_STMT(BPF_LD | BPF_IMM, 0),
+					 },
+				 backwards[] = {
+					 BPF_STMT(BPF_JMP | BPF_JA, UINT32_MAX),
+					 BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 				 };
 
 	(void)state;
@@ -178,6 +183,7 @@ static void who_looks_at_arguments_is_not_trusted(void **state)
 	assert_int_equal(verdict(by_nothing, 3, SYS_read), UNKNOWN);
 	assert_int_equal(verdict(endless, 1, SYS_read), UNKNOWN);
 	assert_int_equal(verdict(endless, 0, SYS_read), UNKNOWN);
+	assert_int_equal(verdict(backwards, 2, SYS_read), UNKNOWN);
 }
 
 /* What it is after a filter was taken, and after it was refused. */
