@@ -12,6 +12,7 @@
 #include "collector/base/now.h"
 #include "collector/base/proc.h"
 #include "collector/inject/call.h"
+#include "collector/inject/scope.h"
 #include "collector/inject/seccomp.h"
 #include "collector/inject/stub.h"
 #include "collector/inject/subject.h"
@@ -135,35 +136,6 @@ static enum call_result start_thread(struct call *c, const struct stub_data *d, 
 
 /* ---- a thread for them ---- */
 
-/* The gap between what the kernel allows and what Yama does. */
-static void say_not_permitted(pid_t pid, char *why, size_t why_len)
-{
-	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-	int scope = 0;
-
-	if (f && fscanf(f, "%d", &scope) != 1)
-		scope = 0;
-	if (f)
-		fclose(f);
-	if (scope >= 3)
-		snprintf(why, why_len,
-			 "not permitted: kernel.yama.ptrace_scope is 3, which forbids it to all "
-			 "until "
-			 "the next boot: start process %d under 'sightline profile'",
-			 (int)pid);
-	else if (scope > 0)
-		snprintf(why, why_len,
-			 "not permitted: kernel.yama.ptrace_scope is %d: use sudo, or 'sudo sysctl "
-			 "kernel.yama.ptrace_scope=0'",
-			 scope);
-	else
-		snprintf(
-			why, why_len,
-			"not permitted: process %d is another user's, or has changed its user: use "
-			"sudo",
-			(int)pid);
-}
-
 struct attempt {
 	struct inject *in;
 	struct subject subject;
@@ -200,7 +172,7 @@ static int try_thread(struct attempt *a, pid_t tid, char *why, size_t why_len)
 		snprintf(why, why_len, "process %d: %s", (int)a->subject.pid, failed);
 		return -ENOMEM;
 	case CALL_NOT_PERMITTED:
-		say_not_permitted(a->subject.pid, why, why_len);
+		scope_explain(SCOPE_FILE, a->subject.pid, why, why_len);
 		return -EPERM;
 	case CALL_LATE:
 		/* While it mapped pages, which needs no lock: it had no CPU. */

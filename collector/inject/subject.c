@@ -19,6 +19,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/proc.h"
+#include "collector/inject/scope.h"
 #include "collector/inject/seccomp.h"
 #include "collector/inject/symbol.h"
 
@@ -168,6 +169,18 @@ void subject_free(struct subject *t)
 	free(t->mappings);
 	t->mappings = NULL;
 	t->mapping_cnt = 0;
+}
+
+/* Memory is read by the rule that tracing has. */
+static bool may_read(const struct subject *t)
+{
+	char byte;
+
+	for (size_t i = 0; i < t->mapping_cnt; i++)
+		if (t->mappings[i].rights[0] == 'r' && t->mappings[i].kind != SUBJECT_OTHER)
+			return subject_read(t->pid, t->mappings[i].from, &byte, 1) ||
+			       errno != EPERM;
+	return true;
 }
 
 /* ---- what cannot be entered ---- */
@@ -378,6 +391,10 @@ int subject_look(struct subject *t, pid_t pid, const char *library, const char *
 		return err;
 	t->has_filter = subject_status(pid, pid, "Seccomp", 10) > 0;
 	err = read_mappings(t);
+	if (err == -EACCES || (!err && !may_read(t))) {
+		scope_explain(SCOPE_FILE, pid, why, why_len);
+		return -EPERM;
+	}
 	if (err) {
 		snprintf(why, why_len, "process %d cannot be looked at: %s", (int)pid,
 			 strerror(-err));
