@@ -229,6 +229,23 @@ char *proc_command_line(uint32_t pid)
 	return mask_line(text, (size_t)len);
 }
 
+bool proc_has_variable(uint32_t pid, const char *name)
+{
+	size_t len = strlen(name), room = 0;
+	char path[64], *one = NULL;
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%u/environ", proc_root(), pid);
+	f = fopen(path, "re");
+	while (f && !found && getdelim(&one, &room, 0, f) > 0)
+		found = strncmp(one, name, len) == 0 && one[len] == '=';
+	if (f)
+		fclose(f);
+	free(one);
+	return found;
+}
+
 /* Marks the files that the process has mapped; -errno: cannot be seen. */
 static int mark_mapped(uint32_t pid, struct mapped_file *files, size_t cnt)
 {

@@ -64,6 +64,8 @@ char proc_state(uint32_t pid);
 uint64_t proc_waited_ns(uint32_t pid);
 /* The same of one thread, and ns for which it ran. False: no such thread. */
 bool proc_thread_time(uint32_t pid, uint32_t tid, uint64_t *ran, uint64_t *waited);
+/* Whether the process began with this variable in its environment. */
+bool proc_has_variable(uint32_t pid, const char *name);
 /* Returns the process's parent, 0 unknown. */
 uint32_t proc_parent(uint32_t pid);
 struct proc_origin {

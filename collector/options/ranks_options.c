@@ -15,6 +15,7 @@
 #include "collector/base/message.h"
 #include "collector/options/output_name.h"
 #include "collector/options/profile_options.h"
+#include "collector/options/ranks_name.h"
 
 /* Can the word be the name of a folder of the dataset, whatever the file system? */
 static bool ranks_is_word(const char *word)
@@ -124,6 +125,29 @@ static const char *output(const char *given)
 	return name;
 }
 
+/* Known now, not when the program has run for a day. One rank prints it. */
+static void find_name(struct profile_options *o, const char *cmd)
+{
+	const char *rank = ranks_rank();
+	char name[128];
+
+	switch (ranks_name(o->after.ranks, name, sizeof(name))) {
+	case RANKS_NAMED:
+		o->after.run = strdup(name);
+		break;
+	case RANKS_NAMELESS:
+		if (rank && strcmp(rank, "0") == 0)
+			sl_warn("%s: the launcher gives this run no name that all nodes share: "
+				"reports "
+				"will not go into the dataset by themselves (--run=NAME; torchrun: "
+				"--rdzv-id=NAME)",
+				cmd);
+		break;
+	case RANKS_ALONE:
+		break;
+	}
+}
+
 int ranks_options_settle(struct profile_options *o, const char *cmd)
 {
 	int rc = 0;
@@ -137,6 +161,8 @@ int ranks_options_settle(struct profile_options *o, const char *cmd)
 	rc = settle_folder(o, cmd);
 	if (!rc && o->after.run)
 		rc = settle_run(o, cmd);
+	else if (!rc && !ranks_job())
+		find_name(o, cmd);
 	o->output = output(o->output);
 	return rc;
 }
