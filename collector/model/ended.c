@@ -7,10 +7,14 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "collector/base/now.h"
 #include "collector/base/proc.h"
+#include "collector/model/kernel_log.h"
 #include "collector/model/model.h"
 #include "collector/report/db.h"
 #include "collector/report/db_ids.h"
+
+#define LOG_OFF INT64_C(2000000000) /* ns */
 
 enum {
 	SOURCE_DAEMON = 2,
@@ -59,6 +63,33 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path ? path : "";
 }
 
+struct log_of {
+	struct db *db;
+	const struct proc *p;
+	int64_t ns;
+};
+
+static void put_line(void *ctx, const char *line)
+{
+	const struct log_of *l = ctx;
+	char text[1024];
+
+	snprintf(text, sizeof(text), "kernel: %s", line);
+	db_diagnostic(l->db, l->ns, SOURCE_DAEMON, INFO, text, GLOBAL_PID(l->p->pid));
+}
+
+/* Of a fault, or of the OOM killer, the kernel writes why. */
+static void note_log(struct db *db, const struct proc *p, int64_t ns, int sig)
+{
+	static const int with_lines[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGKILL};
+	/* Session times and the clock of the log differ by a constant; the log's may be some milliseconds off. */
+	int64_t begin = mono_ns() - (ns - p->life.start_ns) - LOG_OFF;
+
+	for (size_t i = 0; i < sizeof(with_lines) / sizeof(with_lines[0]); i++)
+		if (sig == with_lines[i])
+			kernel_log_lines(p->pid, begin, put_line, &(struct log_of){db, p, ns});
+}
+
 void ended_note(struct db *db, const struct proc *p, int64_t ns, int status, int64_t *oom_kills)
 {
 	const char *name = base_of(p->exe);
@@ -81,4 +112,5 @@ void ended_note(struct db *db, const struct proc *p, int64_t ns, int status, int
 		 *name ? " (" : "", name, *name ? ")" : "", sig, name_of(sig),
 		 WCOREDUMP(status) ? ", core dumped" : "", cause);
 	db_diagnostic(db, ns, SOURCE_DAEMON, *cause ? WARNING : INFO, text, GLOBAL_PID(p->pid));
+	note_log(db, p, ns, sig);
 }

@@ -52,6 +52,9 @@ for how in segv fpe abort killed exit; do
 	[ "$how$newer" != exit0 ] || { skip 'exit: the stack' 'Linux before 6.16'; continue; }
 	profile $how ./die $how >out 2>err
 	is "$(first)" "$(line $how),2,2" "$how: the line of the main thread, and one row of each thread"
+	if [ $how = segv ] && [ "$(cat /proc/sys/debug/exception-trace 2>/dev/null)" = 1 ] && [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ] && [ -r /dev/kmsg ]; then
+		is "$(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'kernel: die[%]: segfault at %' AND globalPid = (SELECT max(globalPid) FROM SL_PROCESS_TREE WHERE exitStatus = 11)")" 1 "segv: the kernel's line about it"
+	fi
 done
 profile thread ./die segv thread >out 2>err
 is "$(first)" "$(line segv),3,3" 'segv of another thread: its line comes first'
