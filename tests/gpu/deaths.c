@@ -236,8 +236,13 @@ static const struct {
 	{"net", waits_for_peer}, {"stop", stops},
 };
 
+/* FILE.fault is there from then on. */
 static void fail(const char *name)
 {
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s.fault", job.file);
+	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
 		if (strcmp(name, faults[i].name) == 0)
 			faults[i].run();

@@ -510,7 +510,9 @@ static void look_for_deaths(struct sample *s, uint64_t now)
 		return;
 	s->away.deaths_at = 0;
 	ask.kernel = &s->away.kernel;
-	s->offcpu = sample_offcpu_open(&ask, NULL, why, sizeof(why));
+	s->offcpu = sample_offcpu_open(
+		&ask, s->python && sample_python_has_walker(s->python) ? s->python : NULL, why,
+		sizeof(why));
 }
 
 void sample_poll(struct sample *s, const struct sample_sink *sink, const struct windows *windows,

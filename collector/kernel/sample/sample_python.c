@@ -280,6 +280,11 @@ const uint64_t *sample_python_fault_runs(const struct sample_python *sp)
 	return sp->tree ? sample_tree_fault_runs(sp->tree) : sp->map.fault_runs;
 }
 
+bool sample_python_has_walker(const struct sample_python *sp)
+{
+	return sp->object != NULL;
+}
+
 int sample_python_map(const struct sample_python *sp, const char *name)
 {
 	return bpf_map__fd(map_of(sp, name));

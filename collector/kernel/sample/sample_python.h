@@ -35,6 +35,8 @@ int sample_python_program(const struct sample_python *sp);
 const uint64_t *sample_python_fault_runs(const struct sample_python *sp);
 /* True, once: there is a Python, and its frames cannot be read; the reason, in one sentence. */
 bool sample_python_failed(struct sample_python *sp, char *why, size_t why_len);
+/* Is the program that walks frames loaded: have there been processes of Python? */
+bool sample_python_has_walker(const struct sample_python *sp);
 /* A map of bpf/pywalk.h, for others who read frames. */
 int sample_python_map(const struct sample_python *sp, const char *name);
 

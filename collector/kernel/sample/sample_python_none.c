@@ -41,6 +41,12 @@ bool sample_python_failed(struct sample_python *sp, char *why, size_t why_len)
 	return false;
 }
 
+bool sample_python_has_walker(const struct sample_python *sp)
+{
+	(void)sp;
+	return false;
+}
+
 int sample_python_map(const struct sample_python *sp, const char *name)
 {
 	(void)sp;

@@ -63,4 +63,16 @@ is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name = 'SL_DEATHS'")" 0 '
 "$BIN" profile --flight=10s -f true -o flight ./die segv >out 2>err
 R=$W/flight.sqlite
 is "$(first)" "$(line segv),2,2" 'flight recorder: the line in the report on the crash'
+cat >die.py <<'END_PY'
+import os, time
+def leave():
+    os._exit(3)  # LEAVE
+time.sleep(1.2)
+leave()
+END_PY
+if [ -x "$PY" ] && [ "$newer" = 1 ]; then
+	profile python "$PY" die.py >out 2>err
+	is "$("$BIN" sql -f csv "$R" "SELECT s.value, f.line FROM SL_DEATHS AS d JOIN SL_CHAIN_FRAMES AS f ON f.stack = d.stackId AND f.kind = 1 JOIN StringIds AS s ON s.id = f.symbol ORDER BY f.depth LIMIT 1" | tail -1)" \
+		"leave,$(grep -n '# LEAVE' die.py | cut -d: -f1)" 'Python: the line that exits'
+fi
 done_testing
