@@ -69,6 +69,7 @@ static int read_reports(struct add *o, struct dataset *d, int cnt, char **paths,
 			ask.rank = r.rank;
 			ask.from = r.from;
 		}
+		autopsy_node_report(o->ends, r.path);
 		if (rollup_add(d, r.path, &ask, &found, why, sizeof(why)) < 0) {
 			sl_warn("ranks add: %s: %s", r.path, why);
 			return SL_EXIT_FAIL;

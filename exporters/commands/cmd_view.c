@@ -9,7 +9,10 @@
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
+#include "collector/base/saturate.h"
 #include "exporters/commands/browser.h"
+#include "exporters/ranks/run_choice.h"
+#include "exporters/ranks/spans/cell.h"
 #include "exporters/read/db_filter.h"
 #include "exporters/read/db_read.h"
 #include "exporters/view/build/build.h"
@@ -21,7 +24,8 @@
 #define PORT        8420
 #define REPORTS_MAX 16
 
-static const char usage[] = "sightline view [options] REPORT.sqlite...";
+static const char usage[] = "sightline view [options] REPORT.sqlite...\n"
+			    "       sightline view -d DATASET [--run NAME] [--rank N] [--step S]";
 static const char examples[] =
 	"Examples:\n"
 	"  sightline view run.sqlite                  # opens the browser\n"
@@ -29,6 +33,8 @@ static const char examples[] =
 	"  sightline view run.sqlite --at 60.388s --row 4711 --span 60.3s-60.5s  # a place that "
 	"why named\n"
 	"  sightline view before.sqlite after.sqlite  # one above the other\n"
+	"  sightline view -d /shared/dataset --rank 617 --step 340   # of many ranks: that step in "
+	"the report of that rank\n"
 	"  ssh -L 8420:127.0.0.1:8420 HOST            # from another machine, then open that "
 	"address\n"
 	"\n"
@@ -40,6 +46,9 @@ struct asked {
 	bool no_open, perfetto;
 	const char *at, *row, *span; /* a place to open at */
 	struct db_filter_time when, shown;
+	struct ask ask; /* the dataset */
+	int64_t rank, step;
+	char row_text[32];
 };
 
 struct builder {
@@ -265,9 +274,40 @@ static int read_place(struct asked *a)
 	return 0;
 }
 
+/* A cell of a dataset: its report, and the place in it. */
+static int show_cell(struct asked *a)
+{
+	struct chosen chosen;
+	struct cell c = {0};
+	int rc = choose_run("view", &a->ask, &chosen);
+
+	if (rc == 0)
+		rc = cell_find(&c, "view", &a->ask, a->rank, a->step) < 0 ? SL_EXIT_FAIL : 0;
+	if (rc == 0) {
+		a->span = a->at = c.report;
+		a->when = (struct db_filter_time){.start = c.from, .end = c.to};
+		/* With a tenth of it before and behind. */
+		a->shown = (struct db_filter_time){.start = sat_sub(c.from, (c.to - c.from) / 10),
+						   .end = sat_add(c.to, (c.to - c.from) / 10 + 1)};
+		if (c.pid > 0 && !a->row) {
+			snprintf(a->row_text, sizeof(a->row_text), "%lld", (long long)c.pid);
+			a->row = a->row_text;
+		}
+		printf("rank %lld, step %lld: %s\n", (long long)c.rank, (long long)c.step,
+		       c.report);
+		rc = check(1, &c.report);
+	}
+	if (rc == 0)
+		rc = show(a, 1, &c.report);
+	cell_free(&c);
+	choose_free(&chosen);
+	return rc;
+}
+
 int cmd_view(int argc, char **argv)
 {
-	struct asked a = {0};
+	struct asked a = {
+		.ask = {.engine = "duckdb", .format = "csv", .top = 20}, .rank = -1, .step = -1};
 	const struct opt opts[] = {
 		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
 		{0, "port", OPT_INT, "1:65535", "N",
@@ -282,6 +322,15 @@ int cmd_view(int argc, char **argv)
 		 &a.row, NULL},
 		{0, "span", OPT_STRING, NULL, "START-END", "and show this time, as in 60.3s-60.5s",
 		 &a.span, NULL},
+		{'d', "dataset", OPT_STRING, NULL, "FOLDER",
+		 "of many ranks: opens the report of one, at one step (ranks add)", &a.ask.folder,
+		 NULL},
+		{0, "run", OPT_STRING, NULL, "NAME", "of this run (default: the newest)",
+		 &a.ask.run, NULL},
+		{0, "rank", OPT_INT, "0:10000000", "N",
+		 "this rank (default: the one with most time of its own)", &a.rank, NULL},
+		{0, "step", OPT_INT, "0:9223372036854775807", "N",
+		 "in this step (default: likewise)", &a.step, NULL},
 		{0, "perfetto", OPT_FLAG, NULL, NULL,
 		 "hand the trace to https://ui.perfetto.dev instead, once", &a.perfetto, NULL},
 		{0},
@@ -301,7 +350,15 @@ int cmd_view(int argc, char **argv)
 		if (at < argc)
 			argv[cnt++] = argv[at];
 	}
-	if (cnt == 0 || cnt > REPORTS_MAX) {
+	if (a.ask.folder ? cnt > 0 || a.at || a.span || a.perfetto
+			 : a.ask.run || a.rank >= 0 || a.step >= 0) {
+		sl_warn(a.ask.folder
+				? "view: -d DATASET takes --run, --rank, --step and --row, and no "
+				  "report"
+				: "view: --run, --rank and --step are of a dataset: -d DATASET");
+		return SL_EXIT_USAGE;
+	}
+	if (!a.ask.folder && (cnt == 0 || cnt > REPORTS_MAX)) {
 		sl_warn(cnt ? "view: at most 16 reports are shown at once"
 			    : "view: no report is named: sightline view [options] "
 			      "REPORT.sqlite...");
@@ -323,6 +380,8 @@ int cmd_view(int argc, char **argv)
 	if (!view_asset("/", &len, &type, &is_gzip))
 		sl_warn("view: this program was built without its page, which needs npm: only the "
 			"messages are answered");
+	if (a.ask.folder)
+		return show_cell(&a);
 	rc = check(cnt, argv);
 	return rc ? rc : show(&a, cnt, argv);
 }

@@ -126,6 +126,8 @@ struct autopsy {
 struct autopsy_node;
 struct autopsy_node *autopsy_node_new(void);
 void autopsy_node_free(struct autopsy_node *n);
+/* The report whose ranks come next: its path and size are kept, too. */
+void autopsy_node_report(struct autopsy_node *n, const char *path);
 /* The ranks of a report whose rows are in @d; @report has the tables of here.sql. SQLite's result code. */
 int autopsy_node_add(struct autopsy_node *n, struct dataset *d, struct sqlite3 *report,
 		     int64_t epoch);

@@ -1,6 +1,7 @@
 /* autopsy_make.c - takes the ends of ranks out of reports, one file of JSON per node. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "collector/base/embed.h"
 #include "exporters/ranks/autopsy/autopsy.h"
@@ -11,6 +12,8 @@
 
 struct autopsy_node {
 	sqlite3_str *ranks;
+	char *path;    /* of the report that is being added */
+	int64_t bytes; /* its size */
 };
 
 struct autopsy_node *autopsy_node_new(void)
@@ -27,7 +30,17 @@ void autopsy_node_free(struct autopsy_node *n)
 	if (!n)
 		return;
 	sqlite3_free(sqlite3_str_finish(n->ranks));
+	free(n->path);
 	free(n);
+}
+
+void autopsy_node_report(struct autopsy_node *n, const char *path)
+{
+	struct stat st;
+
+	free(n->path);
+	n->path = realpath(path, NULL);
+	n->bytes = n->path && stat(n->path, &st) == 0 ? (int64_t)st.st_size : 0;
 }
 
 static const char *embedded(void)
@@ -53,7 +66,8 @@ static void frame_rank(sqlite3_context *ctx, int cnt, sqlite3_value **v)
 /* What the dataset has of the rank, and how far it got in the collectives of each communicator. */
 static const char rank_sql[] =
 	"SELECT json_object('rank', r.rank, 'restart', r.restart, 'world', r.worldSize, 'host', "
-	"r.host, 'report', r.report, 'complete', r.complete, 'start', r.start, 'last', r.\"end\", "
+	"r.host, 'report', r.report, 'complete', r.complete, 'start', r.start, 'path', ?4, "
+	"'bytes', ?5, 'last', r.\"end\", "
 	"'joined', json((SELECT json_group_array(json_object('comm', commHash, 'seq', seq, 'op', "
 	"op, "
 	"'size', nRanks, 'own', commRank, 'bytes', bytes, 'call', callStart, 'end', done)) FROM "
@@ -70,6 +84,8 @@ static int put_rank(struct autopsy_node *n, sqlite3_stmt *to, sqlite3_stmt *from
 
 	for (int i = 0; i < 3; i++)
 		sqlite3_bind_value(to, i + 1, sqlite3_column_value(from, i));
+	sqlite3_bind_text(to, 4, n->path, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(to, 5, n->bytes);
 	rc = sqlite3_step(to);
 	if (rc == SQLITE_ROW)
 		sqlite3_str_appendf(n->ranks, "%s%s", sqlite3_str_length(n->ranks) ? ",\n" : "",
