@@ -76,6 +76,34 @@ static bool is_of_one_run(const struct ask *a)
 	return a->sql && a->run && dataset_word(a->run) && !a->base && !a->all_views;
 }
 
+/* Columns that older files may lack, and that no table had at first: NULL there. */
+static const char *const added[] = {"restart", "comm"};
+
+static bool has_added_column(const struct dataset_table *t)
+{
+	bool has_any = false;
+
+	for (size_t i = 0; i < sizeof(added) / sizeof(added[0]); i++)
+		has_any = has_any || has_column(t, added[i]);
+	return has_any;
+}
+
+static void put_added_columns(FILE *out, const struct dataset_table *t)
+{
+	const char *before = " UNION ALL BY NAME SELECT ";
+
+	for (size_t i = 0; i < sizeof(added) / sizeof(added[0]); i++)
+		for (size_t c = 0; c < t->cnt; c++)
+			if (strcmp(t->columns[c].name, added[i]) == 0) {
+				fprintf(out, "%sCAST(NULL AS %s) AS \"%s\"", before,
+					t->columns[c].kind == DATASET_INT ? "BIGINT" : "VARCHAR",
+					added[i]);
+				before = ", ";
+			}
+	if (*before == ',')
+		fputs(" WHERE false", out);
+}
+
 /* A path in which the engine takes nothing but the rest, which is ours, for a pattern. */
 static void put_path(FILE *out, const struct ask *a, const char *rest)
 {
@@ -100,22 +128,27 @@ static void put_path(FILE *out, const struct ask *a, const char *rest)
 }
 
 /* Rows of the parts as they were added. @packed: of these the nodes in packs are left out. */
-static void put_own(FILE *out, const struct ask *a, const char *table, bool packed)
+static void put_own(FILE *out, const struct ask *a, const struct dataset_table *t, bool packed)
 {
-	char rest[512];
+	bool has_more = has_added_column(t);
 	const char *before = " WHERE ";
+	char rest[512];
 
 	/* All files of a view are opened before the engine looks at a condition. */
-	snprintf(rest, sizeof(rest), "%s/run=%s/node=*/part-0.parquet", table,
+	snprintf(rest, sizeof(rest), "%s/run=%s/node=*/part-0.parquet", t->name,
 		 is_of_one_run(a) ? a->run : "*");
-	fputs("SELECT * FROM read_parquet(", out);
+	fprintf(out, "SELECT * FROM %sread_parquet(", has_more ? "(SELECT * FROM " : "");
 	put_path(out, a, rest);
 	fputs(", hive_partitioning = true, hive_types_autocast = false, union_by_name = true)",
 	      out);
+	put_added_columns(out, t);
+	if (has_more)
+		putc(')', out);
 	for (size_t i = 0; packed && i < a->packs->cnt; i++) {
 		const struct pack *p = &a->packs->list[i];
 
-		if (!pack_has_table(p, table) || (is_of_one_run(a) && strcmp(p->run, a->run) != 0))
+		if (!pack_has_table(p, t->name) ||
+		    (is_of_one_run(a) && strcmp(p->run, a->run) != 0))
 			continue;
 		fprintf(out, "%sNOT (run = '%s' AND node IN (%s))", before, p->run, p->nodes);
 		before = " AND ";
@@ -263,7 +296,7 @@ static void put_packed_view(FILE *out, const struct ask *a, const struct dataset
 	if (own) {
 		fputs(between, out);
 		if (!is_spark) {
-			put_own(out, a, t->name, !is_clock);
+			put_own(out, a, t, !is_clock);
 		} else {
 			const char *before = " WHERE ";
 
@@ -277,6 +310,8 @@ static void put_packed_view(FILE *out, const struct ask *a, const struct dataset
 			}
 		}
 	}
+	if (!is_spark && *between)
+		put_added_columns(out, t);
 	fprintf(out, ") AS parts%s%s;\n", where ? " WHERE " : "", where ? where : "");
 }
 
@@ -293,7 +328,7 @@ static void put_view(FILE *out, const struct ask *a, const struct dataset_table 
 	}
 	if (strcmp(a->engine, "duckdb") == 0) {
 		fprintf(out, "CREATE TEMP VIEW %s AS ", t->name);
-		put_own(out, a, t->name, false);
+		put_own(out, a, t, false);
 		fprintf(out, "%s%s;\n", where ? " WHERE " : "", where ? where : "");
 		return;
 	}

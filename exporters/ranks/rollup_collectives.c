@@ -4,7 +4,8 @@
  *
  * A kernel is found by the correlation id of the launch inside the call; inside a group the launches are in ncclGroupEnd().
  * Where a group has as many kernels as collectives, each is taken to be of one, in order; otherwise all have the time from the
- * first to the last. Sends and receives have no common end, and are no collectives.
+ * first to the last. A message has two ends, a call on either side, which are taken for those of a communicator of two: the side that
+ * comes last has the shorter kernel. PyTorch's all-to-all is a group of them with all ranks, and is one collective here.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,16 +17,6 @@
 #include "exporters/events/launches.h"
 #include "exporters/ranks/rollup_internal.h"
 #include "exporters/read/id_map.h"
-
-struct collective {
-	int64_t tid, start, end; /* the call */
-	int64_t comm, bytes;
-	char op[24];
-	size_t span; /* whose launches are its own */
-	size_t rank; /* of the rollup */
-	/* of the communicator */
-	int64_t hash, ranks, comm_rank, seq;
-};
 
 /* A call outside of groups, or a whole group. */
 struct span {
@@ -40,11 +31,6 @@ struct kernel {
 	int64_t start, end;
 	size_t span;
 	int64_t launched; /* when its call began */
-};
-
-struct comm {
-	int64_t pid, handle, hash, ranks, rank, start, end;
-	int64_t seq; /* collectives so far */
 };
 
 struct collectives {
@@ -102,7 +88,7 @@ static size_t open_span(struct collectives *c, int64_t tid, int64_t start, int64
 	return c->spans_cnt++;
 }
 
-/* globalTid, start, end, name, comm, count, type, seq; only calls of level 0: in order of thread and start */
+/* globalTid, start, end, name, comm, count, type, seq, peer; only calls of level 0: in order of thread and start */
 static int call_row(void *ctx, sqlite3_stmt *stmt)
 {
 	struct collectives *c = ctx;
@@ -128,7 +114,7 @@ static int call_row(void *ctx, sqlite3_stmt *stmt)
 			c->spans[c->group].end = end;
 		return SQLITE_OK;
 	}
-	if (!is_collective(name))
+	if (!is_collective(name) && !message_is(name))
 		return SQLITE_OK;
 	if (!c->depth)
 		c->group = open_span(c, tid, start, end);
@@ -147,55 +133,36 @@ static int call_row(void *ctx, sqlite3_stmt *stmt)
 		.ranks = DATASET_NULL,
 		.comm_rank = DATASET_NULL,
 		.seq = rollup_number(stmt, 7),
+		.peer = message_is(name) ? sqlite3_column_int64(stmt, 8) : -1,
+		.is_send = name[4] == 'S',
 	};
-	snprintf(x->op, sizeof(x->op), "%.*s", (int)strcspn(name + 4, "C"), name + 4);
+	if (x->peer >= 0)
+		snprintf(x->op, sizeof(x->op), "SendRecv");
+	else
+		snprintf(x->op, sizeof(x->op), "%.*s", (int)strcspn(name + 4, "C"), name + 4);
 	c->spans[c->group].cnt++;
 	return SQLITE_OK;
 }
 
-/* Roles: 26 count, 27 type, 30 comm, 45 seq (ENUM_SL_GPU_ROLE). */
+/* Roles: 4 peer, 26 count, 27 type, 30 comm, 45 seq (ENUM_SL_GPU_ROLE). */
 static const char calls_sql[] =
 	"WITH call AS (SELECT * FROM SL_LIBRARY_API WHERE library IN (SELECT id FROM StringIds "
 	"WHERE value = "
 	"'nccl') AND returnValue = 0), argument AS (SELECT callId, max(value) FILTER (WHERE role = "
 	"30) AS comm, "
 	"max(value) FILTER (WHERE role = 26) AS cnt, max(value) FILTER (WHERE role = 27) AS type, "
-	"max(value) FILTER (WHERE role = 45) AS seq FROM "
-	"SL_GPU_ARGUMENTS WHERE role IN (26, 27, 30, 45) AND callId IN (SELECT callId FROM call) "
+	"max(value) FILTER (WHERE role = 45) AS seq, max(value) FILTER (WHERE role = 4) AS peer "
+	"FROM "
+	"SL_GPU_ARGUMENTS WHERE role IN (4, 26, 27, 30, 45) AND callId IN (SELECT callId FROM "
+	"call) "
 	"GROUP BY callId) "
-	"SELECT globalTid, start, end, s.value, comm, cnt, type, seq FROM call JOIN StringIds AS s "
+	"SELECT globalTid, start, end, s.value, comm, cnt, type, seq, peer FROM call JOIN "
+	"StringIds AS s "
 	"ON "
 	"s.id = nameId "
 	"LEFT JOIN argument USING (callId) ORDER BY globalTid, start, end DESC";
 
 /* ---- MPI ---- */
-
-/* In NCCL's words, where it has one; those that do not end on all ranks together have names of their own. */
-static const char *op_of_mpi(const char *name)
-{
-	static const struct {
-		const char *name, *op;
-	} ops[] = {
-		{"Allreduce", "AllReduce"},
-		{"Allgather", "AllGather"},
-		{"Allgatherv", "AllGather"},
-		{"Alltoall", "AlltoAll"},
-		{"Alltoallv", "AlltoAll"},
-		{"Alltoallw", "AlltoAll"},
-		{"Reduce_scatter", "ReduceScatter"},
-		{"Reduce_scatter_block", "ReduceScatter"},
-		{"Bcast", "Broadcast"},
-		{"Gatherv", "Gather"},
-		{"Scatterv", "Scatter"},
-		{"Exscan", "Scan"},
-	};
-
-	name += strncmp(name, "MPI_", 4) == 0 ? 4 : 0;
-	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
-		if (strcmp(name, ops[i].name) == 0)
-			return ops[i].op;
-	return name;
-}
 
 /* globalTid, start, end, name, commUid, size, seq, ranks, own rank, whether it blocks */
 static int mpi_row(void *ctx, sqlite3_stmt *stmt)
@@ -225,8 +192,10 @@ static int mpi_row(void *ctx, sqlite3_stmt *stmt)
 		.ranks = rollup_number(stmt, 7),
 		.comm_rank = rollup_number(stmt, 8),
 		.seq = rollup_number(stmt, 6),
+		.peer = -1,
+		.comm_at = SIZE_MAX,
 	};
-	snprintf(x->op, sizeof(x->op), "%s", op_of_mpi(name));
+	snprintf(x->op, sizeof(x->op), "%s", message_op_of_mpi(name));
 	return SQLITE_OK;
 }
 
@@ -242,7 +211,12 @@ static const char mpi_sql[] =
 
 /* ---- communicators ---- */
 
-/* globalPid, comm, commHash, nRanks, rank, start, end: in order of start */
+static const char *or_empty(const char *text)
+{
+	return text ? text : "";
+}
+
+/* globalPid, comm, commHash, nRanks, rank, start, end, name: in order of start */
 static int comm_row(void *ctx, sqlite3_stmt *stmt)
 {
 	struct collectives *c = ctx;
@@ -258,6 +232,8 @@ static int comm_row(void *ctx, sqlite3_stmt *stmt)
 		.start = sqlite3_column_int64(stmt, 5),
 		.end = rollup_number(stmt, 6),
 	};
+	snprintf(c->comms[c->comms_cnt - 1].name, sizeof(c->comms->name), "%s",
+		 or_empty((const char *)sqlite3_column_text(stmt, 7)));
 	return SQLITE_OK;
 }
 
@@ -412,10 +388,12 @@ static int put_collective(struct collectives *c, const struct collective *x, siz
 	const struct rank_step *step = rollup_step(k, x->start);
 	int64_t start = 0, end = 0, grouped = DATASET_NULL;
 	bool has_kernel = time_of(c, &c->spans[x->span], nth, first_kernel, &start, &end, &grouped);
+	char comm[128];
 	const union dataset_value v[] = {
 		{.number = k->rank},
 		{.number = step ? step->no : DATASET_NULL},
-		{.number = x->hash},
+		/* Above 0, as engines and people read it. */
+		{.number = x->hash == DATASET_NULL ? x->hash : x->hash & INT64_MAX},
 		{.number = x->seq},
 		{.text = x->op},
 		{.number = x->bytes},
@@ -425,6 +403,9 @@ static int put_collective(struct collectives *c, const struct collective *x, siz
 		{.number = has_kernel ? rollup_utc(r, start) : DATASET_NULL},
 		{.number = has_kernel ? rollup_utc(r, end) : DATASET_NULL},
 		{.number = grouped},
+		{.number = k->restart},
+		{.text = message_comm(x, x->comm_at == SIZE_MAX ? NULL : &c->comms[x->comm_at],
+				      comm, sizeof(comm))},
 	};
 
 	k->collectives++;
@@ -459,7 +440,11 @@ static int number_them(struct collectives *c)
 		x->hash = m->hash;
 		x->ranks = m->ranks;
 		x->comm_rank = m->rank;
-		x->seq = m->seq = x->seq == DATASET_NULL ? m->seq + 1 : x->seq;
+		x->comm_at = (size_t)(m - c->comms);
+		if (x->peer >= 0)
+			message_pair(x);
+		else
+			x->seq = m->seq = x->seq == DATASET_NULL ? m->seq + 1 : x->seq;
 	}
 	free(sorted);
 	return rc;
@@ -483,7 +468,7 @@ static size_t main_collective(const struct collectives *c, size_t rank)
 		const struct collective *x = &c->list[i],
 					*b = best == SIZE_MAX ? NULL : &c->list[best];
 
-		if (x->rank == rank && x->hash != DATASET_NULL &&
+		if (x->rank == rank && x->hash != DATASET_NULL && x->peer < 0 &&
 		    (!b || x->ranks > b->ranks || (x->ranks == b->ranks && x->hash < b->hash)))
 			best = i;
 	}
@@ -567,10 +552,17 @@ static int put_them(struct collectives *c)
 	int rc = SQLITE_OK;
 
 	for (size_t i = 0; rc == SQLITE_OK && i < c->spans_cnt; i++) {
-		const struct span *s = &c->spans[i];
+		struct span *s = &c->spans[i];
 
+		const struct collective *first = &c->list[s->first];
+
+		if (s->cnt && first->comm_at != SIZE_MAX &&
+		    message_is_all_to_all(&c->list[s->first], s->cnt, &c->comms[first->comm_at]))
+			s->cnt = 1;
 		for (size_t n = 0; rc == SQLITE_OK && n < s->cnt; n++)
-			rc = put_collective(c, &c->list[s->first + n], n, kernel);
+			if (c->list[s->first + n].peer < 0 ||
+			    c->list[s->first + n].peer != c->list[s->first + n].comm_rank)
+				rc = put_collective(c, &c->list[s->first + n], n, kernel);
 		kernel += s->kernels;
 	}
 	return rc;
@@ -586,10 +578,11 @@ int rollup_collectives(struct rollup *r)
 	if (rc == SQLITE_OK)
 		rc = rollup_sql(r, mpi_sql, mpi_row, &c);
 	if (rc == SQLITE_OK)
-		rc = rollup_sql(r,
-				"SELECT globalPid, comm, commHash, nRanks, rank, start, end FROM "
-				"SL_NCCL_COMMUNICATORS ORDER BY start",
-				comm_row, &c);
+		rc = rollup_sql(
+			r,
+			"SELECT globalPid, comm, commHash, nRanks, rank, start, end, name FROM "
+			"SL_NCCL_COMMUNICATORS ORDER BY start",
+			comm_row, &c);
 	if (rc == SQLITE_OK && c.cnt)
 		rc = number_them(&c);
 	if (rc == SQLITE_OK && c.cnt)

@@ -39,6 +39,41 @@ struct rollup {
 	size_t processes_cnt, processes_room;
 };
 
+/* A call on a communicator that all of its ranks make, or one side of a message. */
+struct collective {
+	int64_t tid, start, end; /* the call */
+	int64_t comm, bytes;
+	char op[24];
+	size_t span;  /* whose launches are its own */
+	size_t rank;  /* of the rollup */
+	int64_t peer; /* of a message: the rank at the other end; -1: of a collective */
+	bool is_send;
+	size_t comm_at; /* index of the communicator, SIZE_MAX: of MPI */
+	/* of the communicator */
+	int64_t hash, ranks, comm_rank, seq;
+};
+
+struct comm {
+	int64_t pid, handle, hash, ranks, rank, start, end;
+	int64_t seq; /* collectives so far */
+	char name[64];
+};
+
+/* rollup_messages.c */
+
+bool message_is(const char *name);
+/* The two ranks of a message as a communicator. Its number is that of the shim, which counts both sides alike, or it has none. */
+void message_pair(struct collective *x);
+/*
+ * Is a group (an array) an all-to-all on the communicator of its first member? Then that becomes it: of the number of the message to the first other
+ * rank, which is the same on all ranks where they do nothing else with each other.
+ */
+bool message_is_all_to_all(struct collective *list, size_t cnt, const struct comm *m);
+/* The name of the communicator; of a message with sender and receiver, by their ranks in it. NULL: it has none. */
+const char *message_comm(const struct collective *x, const struct comm *m, char *to, size_t len);
+/* The operation of a function of MPI in NCCL's words, where it has one. */
+const char *message_op_of_mpi(const char *name);
+
 /*
  * Runs the statements of a text one after the other, with :rank, :from, :epoch and :range; rows of the last go to @row.
  * SQLite's result code.

@@ -5,6 +5,7 @@
  *
  * FILE: the ranks begin each step together, by counters in it; when there is FILE.stop, they end. LATE_STEP: only then. Rank and size are those of the launcher: RANK, Open MPI, SLURM.
  * RANKS_DATA names a file: then each step reads from it, and a kernel runs for a millisecond.
+ * RANKS_PIPELINE: each rank passes a message to the next one in place of the collective; that works when it has received its own.
  * RANKS_FAULT: the late rank is so in another way than by sleep (late_for()).
  * RANKS_SAY: at the end it prints number, begin and end of each step (CLOCK_REALTIME, ns).
  * A rank that ends early because the others do not come has exit status 4.
@@ -29,6 +30,8 @@ struct unique_id {
 int ncclGetUniqueId(struct unique_id *);
 int ncclCommInitRank(void **, int, struct unique_id, int);
 int ncclAllReduce(const void *, void *, size_t, int, int, void *, CUstream);
+int ncclSend(const void *, size_t, int, int, void *, CUstream);
+int ncclRecv(void *, size_t, int, int, void *, CUstream);
 int ncclCommDestroy(void *);
 int cudaMalloc(void **, size_t);
 int cudaStreamCreateWithFlags(CUstream *, unsigned);
@@ -210,6 +213,23 @@ static void meet(uint32_t *arrived, int size)
 	}
 }
 
+/* A stage of a pipeline: from the rank before, to the one behind. */
+static void pass_on(void *data, int rank, int size, void *comm, CUstream stream)
+{
+	if (rank + 1 < size) {
+		DO(ncclSend(data, 1024, 7, rank + 1, comm, stream));
+		DO(cudaStreamSynchronize(stream));
+	}
+}
+
+static void take_from(void *data, int rank, void *comm, CUstream stream)
+{
+	if (rank > 0) {
+		DO(ncclRecv(data, 1024, 7, rank - 1, comm, stream));
+		DO(cudaStreamSynchronize(stream));
+	}
+}
+
 /* When a step began and ended, around its range. */
 static int64_t stepped[STEPS_MAX][2];
 
@@ -258,12 +278,18 @@ int main(int argc, char **argv)
 		meet(&arrived[i], size);
 		stepped[i][0] = now_ns(CLOCK_REALTIME);
 		push("step");
+		if (getenv("RANKS_PIPELINE"))
+			take_from(data, rank, comm, stream);
 		wait_ms(work);
 		if (is_late && rank == late_rank)
 			late_for(argv[1], late);
 		read_and_launch(data_fd, stream);
-		DO(ncclAllReduce(data, data, 1024, 7, 0, comm, stream));
-		DO(cudaStreamSynchronize(stream));
+		if (getenv("RANKS_PIPELINE")) {
+			pass_on(data, rank, size, comm, stream);
+		} else {
+			DO(ncclAllReduce(data, data, 1024, 7, 0, comm, stream));
+			DO(cudaStreamSynchronize(stream));
+		}
 		pop();
 		stepped[i][1] = now_ns(CLOCK_REALTIME);
 		made = i + 1;

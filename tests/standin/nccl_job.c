@@ -1,9 +1,11 @@
 /*
  * nccl_job.c - as much of NCCL as tests/gpu/ranks.c needs. A collective's kernel begins when its rank has launched it, and ends
  * on all ranks when the last of them has begun, as a real one: an early rank waits. Ranks are processes of one machine, or
- * of containers that share the folder: they find each other by a file beside the job's own (JOB_ID).
+ * of containers that share the folder: they find each other by a file beside the job's own (JOB_ID). A message ends on both sides when both
+ * have begun.
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +39,9 @@ struct arrival {
 };
 struct comm {
 	struct arrival (*of)[SLOTS]; /* by rank */
+	struct arrival (*sides)[RANKS_MAX][2]
+			       [SLOTS];  /* of messages: by sender, receiver, whether it receives */
+	uint64_t messages[RANKS_MAX][2]; /* so far, to and from each rank */
 	int cnt, rank;
 	uint64_t number; /* collectives so far */
 };
@@ -48,6 +53,8 @@ int ncclGetUniqueId(struct unique_id *id);
 int ncclCommInitRank(void **comm, int cnt, struct unique_id id, int rank);
 int ncclAllReduce(const void *from, void *to, size_t cnt, int type, int op, void *comm,
 		  void *stream);
+int ncclSend(const void *from, size_t cnt, int type, int peer, void *comm, void *stream);
+int ncclRecv(void *to, size_t cnt, int type, int peer, void *comm, void *stream);
 int ncclCommDestroy(void *comm);
 
 static char kernel; /* its address is what nvcc makes a handle of */
@@ -85,7 +92,8 @@ static void make_kernel(void)
 /* Memory that all ranks of the @nth communicator of the job share. */
 static struct comm *join(unsigned nth, int cnt, int rank)
 {
-	size_t bytes = RANKS_MAX * sizeof(struct arrival[SLOTS]);
+	size_t own = RANKS_MAX * sizeof(struct arrival[SLOTS]);
+	size_t bytes = own + sizeof(struct arrival[RANKS_MAX][RANKS_MAX][2][SLOTS]);
 	const char *job = getenv("JOB_ID");
 	struct comm *c = calloc(1, sizeof(*c));
 	char path[4096];
@@ -103,7 +111,10 @@ static struct comm *join(unsigned nth, int cnt, int rank)
 		free(c);
 		return NULL;
 	}
-	*c = (struct comm){at, cnt, rank, 0};
+	c->of = at;
+	c->sides = (void *)((char *)at + own);
+	c->cnt = cnt;
+	c->rank = rank;
 	return c;
 }
 
@@ -165,13 +176,69 @@ int ncclAllReduce(const void *from, void *to, size_t cnt, int type, int op, void
 	return cudaLaunchKernel(&kernel, one, one, NULL, 0, stream);
 }
 
+/* One side of a message. */
+struct side {
+	struct comm *c;
+	struct arrival *own;
+	const struct arrival *other;
+	uint64_t number;
+};
+
+static uint64_t end_of_message(void *data, uint64_t start)
+{
+	struct side *s = data;
+
+	s->own->start = start;
+	__atomic_store_n(&s->own->number, s->number, __ATOMIC_RELEASE);
+	if (__atomic_load_n(&s->other->number, __ATOMIC_ACQUIRE) != s->number)
+		return now() > start + PATIENCE_S * 1000000000ull ? now() : 0;
+	return (s->other->start > start ? s->other->start : start) + KERNEL_NS;
+}
+
+static int message(struct comm *c, int peer, bool receives, void *stream)
+{
+	static struct side
+		sides[SLOTS]; /* of messages that have not ended: of one at a time, here */
+	static unsigned turn;
+	struct dim3 one = {1, 1, 1};
+	struct side *s = &sides[turn++ % SLOTS];
+	int from, to;
+
+	if (!c || peer < 0 || peer >= c->cnt)
+		return 4;
+	from = receives ? peer : c->rank;
+	to = receives ? c->rank : peer;
+	s->c = c;
+	s->number = ++c->messages[peer][receives];
+	s->own = &c->sides[from][to][receives][s->number % SLOTS];
+	s->other = &c->sides[from][to][!receives][s->number % SLOTS];
+	standin_next_ends(end_of_message, s);
+	return cudaLaunchKernel(&kernel, one, one, NULL, 0, stream);
+}
+
+int ncclSend(const void *from, size_t cnt, int type, int peer, void *comm, void *stream)
+{
+	(void)from;
+	(void)cnt;
+	(void)type;
+	return message(comm, peer, false, stream);
+}
+
+int ncclRecv(void *to, size_t cnt, int type, int peer, void *comm, void *stream)
+{
+	(void)to;
+	(void)cnt;
+	(void)type;
+	return message(comm, peer, true, stream);
+}
+
 int ncclCommDestroy(void *comm)
 {
 	struct comm *c = comm;
 
 	if (!c)
 		return 4;
-	munmap(c->of, RANKS_MAX * sizeof(*c->of));
+	munmap(c->of, (size_t)((char *)&c->sides[RANKS_MAX] - (char *)c->of));
 	free(c);
 	return 0;
 }

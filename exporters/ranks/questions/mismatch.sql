@@ -2,7 +2,8 @@
 -- about: The n-th collective of a communicator with another operation or size on some ranks, or which some ranks did not reach that others
 -- about: of its collectives have: such a job hangs, or its order depends on the data. Windows of ranks begin and end at other times:
 -- about: before the last begin, and after the first end where ranks were done or had just called, none is missing.
--- column: commHash = communicator
+-- column: commHash = communicator; of a message, its two ranks
+-- column: comm = its name; of a message with the ranks in it, sender > receiver
 -- column: seq = place in its order
 -- column: ranks = how many have it
 -- column: nRanks = how many should
@@ -17,7 +18,7 @@ WITH member AS (
 ), life AS (
 	SELECT "rank", max("end") AS over FROM SL_RANKS WHERE run = :run GROUP BY "rank"
 ), g AS (
-	SELECT c.commHash, c.seq, count(*) AS ranks, max(c.nRanks) AS nRanks, min(c.op) || CASE WHEN min(c.op) <> max(c.op) THEN ', ' || max(c.op) ELSE '' END AS ops,
+	SELECT c.commHash, max(c.comm) AS comm, c.seq, count(*) AS ranks, max(c.nRanks) AS nRanks, min(c.op) || CASE WHEN min(c.op) <> max(c.op) THEN ', ' || max(c.op) ELSE '' END AS ops,
 		min(c.bytes) AS smallest, max(c.bytes) AS largest
 	FROM SL_COLLECTIVES AS c JOIN size ON size.commHash = c.commHash LEFT JOIN life ON life."rank" = c."rank"
 	WHERE c.run = :run
@@ -33,6 +34,6 @@ WITH member AS (
 	WHERE c."rank" IS NULL
 	GROUP BY g.commHash, g.seq
 )
-SELECT g.commHash, g.seq, g.ranks, g.nRanks, lack.lacks, g.ops, g.smallest, g.largest
+SELECT g.commHash, g.comm, g.seq, g.ranks, g.nRanks, lack.lacks, g.ops, g.smallest, g.largest
 FROM g LEFT JOIN lack ON lack.commHash = g.commHash AND lack.seq = g.seq
 ORDER BY g.commHash, g.seq;

@@ -23,7 +23,7 @@ WITH op AS (
 	FROM sl_hist_rows((
 		SELECT sl_sums(globalTid >> 24, (start + :epoch) / 60000000000, library, nameId, end - start, NULL) FROM op WHERE end >= start))
 )
-SELECT p.rank, minute, library, value, sum(n), sum(total), max(most)
+SELECT p.rank, minute, library, value, sum(n), sum(total), max(most), restart
 FROM sums JOIN rank_process AS p USING (pid) JOIN StringIds ON id = nameId
 WHERE library IS NOT NULL
-GROUP BY 1, 2, library, nameId;
+GROUP BY 1, restart, 2, library, nameId;

@@ -9,7 +9,7 @@ WITH
 		FROM OSRT_API JOIN kind ON kind.id = nameId
 		WHERE end >= start AND pathId IS NOT NULL))
 )
-SELECT rank, minute, sl_mount(value), value, what, sum(n), sum(bytes), sum(total), max(most)
+SELECT rank, minute, sl_mount(value), value, what, sum(n), sum(bytes), sum(total), max(most), restart
 FROM sums JOIN rank_process AS p USING (pid) JOIN StringIds ON id = pathId
 WHERE value LIKE '/_%' AND value NOT GLOB '/dev/*' AND value NOT GLOB '/proc/*' AND value NOT GLOB '/sys/*'
-GROUP BY rank, minute, pathId, what;
+GROUP BY rank, restart, minute, pathId, what;

@@ -4,6 +4,6 @@ WITH sums AS (
 		SELECT sl_sums(globalPid >> 24, (start + :epoch) / 60000000000, coalesce(demangledName, shortName), end - start, NULL)
 		FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE end >= start))
 )
-SELECT rank, minute, value, sum(n), sum(total), min(least), max(most)
+SELECT rank, minute, value, sum(n), sum(total), min(least), max(most), restart
 FROM sums JOIN rank_process AS p USING (pid) LEFT JOIN StringIds ON id = name
-GROUP BY rank, minute, name;
+GROUP BY rank, restart, minute, name;

@@ -11,7 +11,7 @@
 
 #include "collector/base/plain_file.h"
 #include "exporters/ranks/dataset.h"
-#include "exporters/ranks/shared_folder.h"
+#include "exporters/ranks/store/shared_folder.h"
 
 #define FILE_MOST (64u << 20) /* bytes, of a node's ends */
 

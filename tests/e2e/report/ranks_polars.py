@@ -127,6 +127,22 @@ def why(d, _base):
     return ['rank', 'cause', 'excessMs', 'gpuMs', 'cpuMs', 'fileMs', 'networkMs', 'lockMs', 'runnableMs', 'sleepMs', 'otherMs'], found
 
 
+def overlap(d, _base):
+    homes = d.ranks.group_by('rank').agg(c('host').min())
+    f = d.steps.filter(c('collNs').is_not_null()).group_by('rank').agg((c('end') - c('start')).mean().alias('took'), c('collNs').mean().alias('coll'), c('exposedCollNs').mean().alias('bare'))
+    f = f.join(homes, on='rank', how='left').select('rank', 'host', (c('took') / 1e6).alias('stepMs'), (c('coll') / 1e6).alias('collMs'), (c('bare') / 1e6).alias('exposedMs'),
+                                                    pl.when(c('coll') > 0).then((c('coll') - c('bare')) / c('coll')).alias('hidden'), (c('bare') / c('took')).alias('exposedShare'))
+    return rows(f.sort([-c('exposedMs'), 'rank']), 'rank', 'host', 'stepMs', 'collMs', 'exposedMs', 'hidden', 'exposedShare')
+
+
+def spread(d, _base):
+    homes = d.ranks.group_by('rank').agg(c('host').min())
+    f = d.steps.with_columns((own_work() / 1e6).alias('own'), ((c('end') - c('start')) / 1e6).alias('took'))
+    f = f.group_by('rank').agg(pl.len().alias('steps'), median(c('own')).alias('ownP50'), c('own').quantile(0.99, interpolation='linear').alias('ownP99'), median(c('took')).alias('stepP50'),
+                               c('took').quantile(0.99, interpolation='linear').alias('stepP99'), c('took').max().alias('longest')).join(homes, on='rank', how='left')
+    return rows(f.sort([-c('ownP99'), 'rank']), 'rank', 'host', 'steps', 'ownP50', 'ownP99', 'stepP50', 'stepP99', 'longest')
+
+
 # ---- collectives ----
 
 def met(d, apart=()):
@@ -143,20 +159,22 @@ def met(d, apart=()):
         took = {m['rank']: m['end'] - m['start'] for m in members}
         last = min(took, key=lambda r: (took[r], r))
         steps = [m['step'] for m in members if m['step'] is not None]
-        yield {'comm': comm, 'bytes': size, 'op': members[0]['op'], 'last': last, 'step': max(steps) if steps else None, 'least': took[last],
+        yield {'comm': comm, 'bytes': size, 'op': members[0]['op'], 'last': last, 'name': max((m['comm'] for m in members if m['comm'] is not None), default=None), 'step': max(steps) if steps else None, 'least': took[last],
                'longest': max(took.values()) - took[last], 'waited': sum(took.values()) - len(took) * took[last], 'n': len(took)}
 
 
 def waits(d, _base):
-    sums = defaultdict(lambda: [0, 0, 0])
+    sums, names = defaultdict(lambda: [0, 0, 0]), {}
     for m in met(d, ['op']):
+        key = m['comm'], m['op'], m['bytes'], m['last']
+        names[key] = max((n for n in (names.get(key), m['name']) if n is not None), default=None)
         s = sums[m['comm'], m['op'], m['bytes'], m['last']]
         s[0] += 1
         s[1] += m['waited']
         s[2] = max(s[2], m['longest'])
-    found = [[*key, n, waited / 1e9, longest / 1e6] for key, (n, waited, longest) in sums.items()]
-    found.sort(key=lambda r: (-r[5], r[0], r[1], r[2], r[3]))
-    return ['commHash', 'op', 'bytes', 'culprit', 'collectives', 'rankSeconds', 'longestMs'], found
+    found = [[key[0], names[key], *key[1:], n, waited / 1e9, longest / 1e6] for key, (n, waited, longest) in sums.items()]
+    found.sort(key=lambda r: (-r[6], r[0], r[2], r[3] is None, r[3], r[4]))
+    return ['commHash', 'comm', 'op', 'bytes', 'culprit', 'collectives', 'rankSeconds', 'longestMs'], found
 
 
 def steps(d, _base):
@@ -208,17 +226,17 @@ def straggler(d, _base):
 
 
 def network(d, _base):
-    f = d.collectives.filter(c('commHash').is_not_null() & c('start').is_not_null() & (c('bytes') > 0)).with_columns((c('end') - c('start')).alias('ns'))
-    f = f.group_by('commHash', 'seq', 'op', 'bytes').agg(c('ns').min(), pl.len().alias('there'), c('nRanks').max())
+    f = d.collectives.filter(c('commHash').is_not_null() & c('start').is_not_null() & (c('bytes') > 0) & (c('grouped') == 1)).with_columns((c('end') - c('start')).alias('ns'))
+    f = f.group_by('commHash', 'seq', 'op', 'bytes').agg(c('ns').min(), pl.len().alias('there'), c('nRanks').max(), c('comm').max())
     f = f.filter((c('there') > 1) & (2 * c('there') >= c('nRanks').fill_null(2)) & (c('ns') > 0)).with_columns(c('nRanks').fill_null(c('there')).alias('n'))
     is_gathered = c('op').is_in(GATHERED)
-    bus = pl.when(c('op') == 'AllReduce').then(2 * (c('n') - 1) / c('n')).when(c('op').is_in(('Broadcast', 'Bcast', 'Reduce'))).then(1.0).otherwise((c('n') - 1) / c('n'))
+    bus = pl.when(c('op') == 'AllReduce').then(2 * (c('n') - 1) / c('n')).when(c('op').is_in(('Broadcast', 'Bcast', 'Reduce', 'SendRecv'))).then(1.0).otherwise((c('n') - 1) / c('n'))
     f = f.with_columns((c('bytes') * pl.when(is_gathered).then(c('n')).otherwise(1) / c('ns')).alias('rate'), bus.alias('bus'))
     f = f.group_by('commHash', 'op', 'bytes').agg(pl.len().alias('collectives'), c('ns').sum(), median(c('rate')).alias('gbPerS'),
-                                                  c('rate').quantile(0.05, interpolation='linear').alias('worst'), c('bus').max())
+                                                  c('rate').quantile(0.05, interpolation='linear').alias('worst'), c('bus').max(), c('comm').max())
     f = f.with_columns((c('gbPerS').max().over('op', 'bytes') / c('gbPerS')).alias('slower'), (c('gbPerS') * c('bus')).alias('busGbPerS'))
     f = f.with_columns((c('ns') * (1 - 1 / c('slower')) / 1e9).alias('lostS')).sort([-c('lostS'), -c('ns'), 'commHash', 'op', 'bytes'])
-    return rows(f, 'commHash', 'op', 'bytes', 'collectives', 'gbPerS', 'busGbPerS', 'worst', 'slower', 'lostS')
+    return rows(f, 'commHash', 'comm', 'op', 'bytes', 'collectives', 'gbPerS', 'busGbPerS', 'worst', 'slower', 'lostS')
 
 
 def mismatch(d, _base):
@@ -240,9 +258,9 @@ def mismatch(d, _base):
         if not (lacks or len(ops) > 1 or sizes[0] != sizes[-1]):
             continue
         missing = [r for r in ranks if seq not in ranks[r]]
-        found.append([comm, seq, len(at), max((m['nRanks'] for m in at if m['nRanks'] is not None), default=None), min(missing) if missing else None,
+        found.append([comm, max((m['comm'] for m in at if m['comm'] is not None), default=None), seq, len(at), max((m['nRanks'] for m in at if m['nRanks'] is not None), default=None), min(missing) if missing else None,
                       ops[0] if len(ops) == 1 else f'{ops[0]}, {ops[-1]}', sizes[0], sizes[-1]])
-    return ['commHash', 'seq', 'ranks', 'nRanks', 'lacks', 'ops', 'smallest', 'largest'], found
+    return ['commHash', 'comm', 'seq', 'ranks', 'nRanks', 'lacks', 'ops', 'smallest', 'largest'], found
 
 
 # ---- sums per minute ----
@@ -345,7 +363,7 @@ def changed(d, base):
     return ['kind', 'name', 'change', 'beforeN', 'afterN', 'beforeUs', 'afterUs', 'costS'], [row for _, _, row in turns]
 
 
-ANSWERS = {f.__name__: f for f in (changed, clocks, data, files, gpus, hosts, kernels, mismatch, network, steps, straggler, waits, whatif, when, why)}
+ANSWERS = {f.__name__: f for f in (changed, clocks, data, files, gpus, hosts, kernels, mismatch, network, overlap, spread, steps, straggler, waits, whatif, when, why)}
 
 
 def main():

@@ -60,7 +60,7 @@ done
 # ---- the comparison can fail ----
 cp -r made other
 "$PY" "$E2E/report/ranks_shake.py" other late 1
-is "$(compare made late base other | sed 's/:.*//' | sort | xargs)" 'changed files gpus hosts kernels mismatch network steps straggler waits whatif when why' 'Polars over changed rows differs in the questions about these rows'
+is "$(compare made late base other | sed 's/:.*//' | sort | xargs)" 'changed files gpus hosts kernels mismatch network overlap spread steps straggler waits whatif when why' 'Polars over changed rows differs in the questions about these rows'
 is "$("$BIN" ranks ask --list | awk '{ print $1 }' | xargs)" "$("$PY" -c 'import sys; sys.argv = [0]
 sys.path.insert(0, "'"$E2E"'/report")
 import ranks_polars

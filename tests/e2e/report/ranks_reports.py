@@ -76,16 +76,16 @@ COLLECTIVES = """,
 			min(k.start) OVER (PARTITION BY s.start) AS first, max(k.end) OVER (PARTITION BY s.start) AS last
 		FROM span AS s JOIN {d}.CUPTI_ACTIVITY_KIND_RUNTIME AS l ON l.globalTid = s.tid AND l.start >= s.start AND l.start < s.end
 			JOIN {d}.CUPTI_ACTIVITY_KIND_KERNEL AS k ON k.correlationId = l.correlationId)
-	SELECT p."rank", no, m.commHash, row_number() OVER (PARTITION BY c.comm ORDER BY c.start), substr(c.name, 5), bytes, nRanks, m."rank" AS own, c.start + epoch,
+	SELECT p."rank", no, m.commHash & 9223372036854775807, row_number() OVER (PARTITION BY c.comm ORDER BY c.start), substr(c.name, 5), bytes, nRanks, m."rank" AS own, c.start + epoch,
 		CASE WHEN kernels = members THEN w.start ELSE w.first END + epoch, CASE WHEN kernels = members THEN w.end ELSE w.last END + epoch,
-		CASE WHEN kernels = members THEN 1 WHEN kernels > 0 THEN members END
+		CASE WHEN kernels = members THEN 1 WHEN kernels > 0 THEN members END, 0, m.name
 	FROM coll AS c JOIN rank_process AS p ON p.pid = c.globalTid >> 24 CROSS JOIN begin
 		LEFT JOIN {d}.SL_NCCL_COMMUNICATORS AS m ON m.comm = c.comm
 		LEFT JOIN work AS w ON w.span = c.span AND w.nth = CASE WHEN kernels = members THEN c.nth ELSE 1 END
 		LEFT JOIN (SELECT tid, no, start, end FROM step) AS s ON s.tid = c.globalTid AND c.start >= s.start AND c.start < s.end"""
 
 KERNELS = """
-	SELECT "rank", (start + epoch) / 60000000000, value, count(*), sum(end - start), min(end - start), max(end - start)
+	SELECT "rank", (start + epoch) / 60000000000, value, count(*), sum(end - start), min(end - start), max(end - start), 0
 	FROM {d}.CUPTI_ACTIVITY_KIND_KERNEL AS k JOIN rank_process ON pid = globalPid >> 24 CROSS JOIN begin JOIN {d}.StringIds ON id = demangledName GROUP BY 2, 3"""
 
 # On another machine a mount is taken to be the first two folders.
@@ -93,13 +93,13 @@ FILES = """,
 	file AS (SELECT id, value, substr(value, 2) AS rest FROM {d}.StringIds WHERE value LIKE '/_%'),
 	place AS (SELECT *, instr(rest, '/') AS first, instr(substr(rest, instr(rest, '/') + 1), '/') AS second FROM file)
 	SELECT "rank", (start + epoch) / 60000000000, substr(p.value, 1, CASE WHEN second THEN first + second ELSE first END), p.value, 'read', count(*), sum(bytesDone),
-		sum(end - start), max(end - start)
+		sum(end - start), max(end - start), 0
 	FROM {d}.OSRT_API AS c JOIN rank_process ON pid = globalTid >> 24 CROSS JOIN begin JOIN place AS p ON p.id = c.pathId JOIN word ON word.id = c.nameId GROUP BY 2, 4"""
 
 CALLS = """,
 	call AS (SELECT globalTid, start, end, nameId, 'libc' AS library FROM {d}.OSRT_API UNION ALL SELECT globalTid, start, end, nameId, 'cuda' FROM {d}.CUPTI_ACTIVITY_KIND_RUNTIME
 		UNION ALL SELECT globalTid, start, end, nameId, 'nccl' FROM {d}.SL_LIBRARY_API)
-	SELECT "rank", (start + epoch) / 60000000000, library, value, count(*), sum(end - start), max(end - start)
+	SELECT "rank", (start + epoch) / 60000000000, library, value, count(*), sum(end - start), max(end - start), 0
 	FROM call JOIN rank_process ON pid = globalTid >> 24 CROSS JOIN begin JOIN {d}.StringIds ON id = nameId GROUP BY 2, 3, 4"""
 
 CLOCK = """

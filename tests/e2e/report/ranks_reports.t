@@ -26,5 +26,5 @@ is "$(first straggler rank) $(first why rank) $(first why cause) $(first files s
 # ---- the comparison can fail ----
 sqlite3 after-6.sqlite "UPDATE OSRT_API SET end = end + 1 WHERE rowid = (SELECT min(rowid) FROM OSRT_API WHERE nameId = (SELECT id FROM StringIds WHERE value = 'read'))"
 sqlite3 after-4.sqlite "DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid = (SELECT max(rowid) FROM CUPTI_ACTIVITY_KIND_KERNEL)"
-is "$(compare | sed 's/:.*//' | sort | xargs)" 'SL_CALLS SL_COLLECTIVES SL_FILES SL_KERNELS SL_STEPS changed files straggler waits' 'the comparison finds rows that differ'
+is "$(compare | sed 's/:.*//' | sort | xargs)" 'SL_CALLS SL_COLLECTIVES SL_FILES SL_KERNELS SL_STEPS changed files network overlap straggler waits' 'the comparison finds rows that differ'
 done_testing

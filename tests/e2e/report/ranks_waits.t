@@ -49,4 +49,12 @@ fsync|files|fileMs
 lock|locks, GIL|lockMs
 child|sleeping|sleepMs
 FAULTS
+
+# ---- a pipeline: each rank receives from the one before, works, and sends to the next; rank 1 is late ----
+# shellcheck disable=SC2086
+RANKS_PIPELINE=1 RANKS_FAULT=sleep "$BIN" profile --ranks=ds --run=pipe -o pipe $WHAT sh -c "$RANKS" "$GPU/ranks" "$W/meet-pipe" $STEPS 2 1 $LATE_MS >out 2>err || diag <err
+is "$(rows waits pipe 'sorted((r["comm"], r["culprit"]) for r in d if r["collectives"] > '$STEPS' / 2 and r["rankSeconds"] > 0.01), {(r["op"], r["bytes"]) for r in d}')" "[('0 > 1', 0), ('1 > 2', 1), ('2 > 3', 2)] {('SendRecv', 4096)}" 'pipeline: waits names messages and their senders'
+is "$(rows straggler pipe 'd[0]["rank"], d[0]["share"] > 0.5')" '1 True' 'pipeline: straggler names the late stage'
+is "$(rows network pipe 'sorted({(r["comm"], r["collectives"]) for r in d})')" "[('0 > 1', $STEPS), ('1 > 2', $STEPS), ('2 > 3', $STEPS)]" 'pipeline: network has each pair of ranks'
+is "$(rows mismatch pipe 'd')" '[]' 'pipeline: each message has both of its sides'
 done_testing

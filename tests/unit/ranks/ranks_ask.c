@@ -155,7 +155,8 @@ static void older_rows_are_left_out_by_what_the_table_has(void **state)
 	(void)state;
 	ask(&a);
 	assert_non_null(strstr(script, "VIEW SL_STEPS AS"));
-	assert_non_null(strstr(strstr(script, "VIEW SL_STEPS AS"), "true) WHERE NOT restarted;\n"));
+	assert_non_null(
+		strstr(strstr(script, "VIEW SL_STEPS AS"), "false) WHERE NOT restarted;\n"));
 	assert_int_equal(strncmp(strstr(strstr(script, "VIEW SL_LOST AS"), "true)") + 5,
 				 " WHERE NOT old;\n", 16),
 			 0);
@@ -176,7 +177,23 @@ static void older_rows_are_left_out_by_what_the_table_has(void **state)
 	assert_non_null(strstr(script, "WHERE NOT old;\n"));
 	o.sql = NULL;
 	ask(&a);
-	assert_null(strstr(script, "WHERE"));
+	assert_null(strstr(script, "WHERE NOT"));
+}
+
+/* Older files lack them. */
+static void columns_that_were_added_are_there_as_null(void **state)
+{
+	const struct ask a = {
+		.folder = "/ds", .sql = "SL_COLLECTIVES SL_KERNELS", .engine = "duckdb"};
+
+	(void)state;
+	ask(&a);
+	assert_non_null(strstr(
+		script, "union_by_name = true) UNION ALL BY NAME SELECT CAST(NULL AS BIGINT) AS "
+			"\"restart\", CAST(NULL AS VARCHAR) AS \"comm\" WHERE false);\n"));
+	assert_non_null(strstr(script,
+			       "union_by_name = true) UNION ALL BY NAME SELECT CAST(NULL AS "
+			       "BIGINT) AS \"restart\" WHERE false);\n"));
 }
 
 static void questions_are_found_by_name(void **state)
@@ -227,6 +244,7 @@ int main(void)
 		cmocka_unit_test_teardown(spark_reads_names_in_quotes, free_script),
 		cmocka_unit_test_teardown(older_rows_are_left_out_by_what_the_table_has,
 					  free_script),
+		cmocka_unit_test_teardown(columns_that_were_added_are_there_as_null, free_script),
 		cmocka_unit_test_teardown(questions_are_found_by_name, free_script),
 	};
 

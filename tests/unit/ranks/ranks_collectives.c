@@ -109,8 +109,8 @@ static void collectives_are_known_by_their_names(void **state)
 					    "ncclScatter",
 					    "ncclAllReduceConfig",
 					    "ncclReduceScatterConfig"};
-	static const char *const others[] = {"ncclSend",
-					     "ncclRecv",
+	static const char *const others[] = {"ncclSendX",
+					     "ncclRecvs",
 					     "ncclCommInitRank",
 					     "ncclReduceX",
 					     "ncclAllReduceConfig2",
@@ -376,8 +376,8 @@ static void group_without_an_end_does_not_reach_the_next_thread(void **state)
 	assert_kernels("0 110 - - -\n0 120 1000 1100 1\n0 300 2000 2100 1\n");
 }
 
-/* A group of sends has no collectives: its kernels are of nothing. */
-static void kernels_of_a_group_of_sends_are_left_out(void **state)
+/* A group of messages has its own kernel. */
+static void kernel_of_a_group_of_sends_is_of_the_sends(void **state)
 {
 	(void)state;
 	roll_ranks(
@@ -386,7 +386,7 @@ static void kernels_of_a_group_of_sends_are_left_out(void **state)
 		"NULL, NULL, NULL, 0), (7, 7, 300, 400, 'ncclAllReduce', 1, 1, 0, 0);"
 		"INSERT INTO cuda VALUES(7, 7, 150, 151, 1, 'l'), (7, 7, 350, 351, 2, 'l');"
 		"INSERT INTO kernel VALUES(7, 1000, 1100, 1, 'k'), (7, 2000, 2100, 2, 'k')");
-	assert_kernels("0 300 2000 2100 1\n");
+	assert_kernels("0 110 1000 1100 1\n0 300 2000 2100 1\n");
 }
 
 static void times_beyond_2_to_the_63_stop_there(void **state)
@@ -466,6 +466,98 @@ static void steps_from_the_begin_on_or_with_numbers_keep_theirs(void **state)
 		    "0 1,2,3\n1 5,6,7\n");
 }
 
+/* ---- messages ---- */
+
+/* Arguments peer and number of the calls of process 7, in order. */
+#define PEERS(values)                                                                             \
+	"INSERT INTO SL_GPU_ARGUMENTS WITH p AS (SELECT key, value FROM json_each('[" values      \
+	"]')) SELECT key + 1, 5, 4, value % 100 FROM p UNION ALL SELECT key + 1, 6, 45, value / " \
+	"100 FROM p WHERE value >= 100;"
+
+/* Rank 0 of the communicator sends, rank 1 receives: both sides have one name and number, which others have not. */
+static void sides_of_a_message_share_a_communicator(void **state)
+{
+	(void)state;
+	roll_ranks(
+		"INSERT INTO comm VALUES(7, 1, 777, 4, 0, 50, NULL), (8, 1, 777, 4, 1, 50, NULL);"
+		"UPDATE SL_NCCL_COMMUNICATORS SET name = 'pp';"
+		"INSERT INTO nccl VALUES(7, 7, 100, 110, 'ncclSend', 1, 10, 7, 0), (8, 8, 100, "
+		"110, "
+		"'ncclRecv', 1, 10, 7, 0), (7, 7, 200, 210, 'ncclRecv', 1, 10, 7, 0), (8, 8, 200, "
+		"210, "
+		"'ncclSend', 1, 10, 7, 0), (7, 7, 300, 310, 'ncclSend', 1, 10, 7, 0), (7, 7, 400, "
+		"410, "
+		"'ncclSend', 1, 10, 7, 0);" PEERS("501, 500, 101, 100, 601, 2"));
+	assert_rows(rolled.db,
+		    "SELECT group_concat(rank || ':' || callStart, ' '), seq, op, bytes, nRanks, "
+		    "comm FROM "
+		    "(SELECT rank, callStart - " EPOCH_TEXT
+		    " AS callStart, commHash, seq, op, bytes, nRanks, "
+		    "comm FROM SL_COLLECTIVES ORDER BY rank) GROUP BY commHash, seq ORDER BY "
+		    "min(callStart), seq",
+		    "0:100 1:100 5 SendRecv 40 2 pp 0 > 1\n0:200 1:200 1 SendRecv 40 2 pp 1 > "
+		    "0\n0:300 6 "
+		    "SendRecv 40 2 pp 0 > 1\n0:400 - SendRecv 40 2 pp 0 > 2\n");
+	assert_rows(rolled.db,
+		    "SELECT count(*) FROM SL_COLLECTIVES WHERE commHash IS NULL OR commHash < 0",
+		    "1\n");
+	assert_int_equal(found.unnamed, 1);
+}
+
+/* Of three ranks, with the rank itself or without; one that lacks a message is none. */
+static void group_of_messages_with_all_ranks_is_an_all_to_all(void **state)
+{
+	static const char *const peers[] = {"0, 101, 101, 102, 102, 0",
+					    "0, 101, 101, 301, 102, 102, 0",
+					    "0, 201, 102, 101, 102, 0", "0, 101, 101, 102, 0"};
+	static const char *const kinds[] = {"GSRSRE", "GSRSSRE", "GSSRRE", "GSRSE"};
+	static const char *const want[] = {"AlltoAll 3 1 1\n", "SendRecv - - -\n",
+					   "AlltoAll 3 2 1\n", "SendRecv - - -\n"};
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		char sql[4096], *at = sql;
+
+		at = stpcpy(at, "INSERT INTO comm VALUES(7, 1, 777, 3, 0, 50, NULL); INSERT INTO "
+				"nccl VALUES");
+		for (int n = 0; kinds[i][n]; n++)
+			at += sprintf(at, "%s(7, 7, %d, %d, 'nccl%s', %s, 10, 7, 0)", n ? ", " : "",
+				      100 + 10 * n, 105 + 10 * n,
+				      kinds[i][n] == 'G'   ? "GroupStart"
+				      : kinds[i][n] == 'E' ? "GroupEnd"
+				      : kinds[i][n] == 'S' ? "Send"
+							   : "Recv",
+				      kinds[i][n] == 'G' || kinds[i][n] == 'E' ? "NULL" : "1");
+		sprintf(at,
+			"; INSERT INTO SL_GPU_ARGUMENTS WITH p AS (SELECT key, value FROM "
+			"json_each('[%s]')) "
+			"SELECT key + 1, 5, 4, value %% 100 FROM p UNION ALL SELECT key + 1, 6, "
+			"45, value / 100 "
+			"FROM p WHERE value >= 100;"
+			"INSERT INTO cuda SELECT 7, 7, start + 1, start + 2, 1, 'l' FROM "
+			"SL_LIBRARY_API WHERE "
+			"callId = %d; INSERT INTO kernel VALUES(7, 1000, 1100, 1, 'k')",
+			peers[i], (int)strlen(kinds[i]));
+		roll_ranks(sql);
+		assert_rows(
+			rolled.db,
+			"SELECT DISTINCT op, CASE op WHEN 'AlltoAll' THEN nRanks END, CASE op WHEN "
+			"'AlltoAll' THEN seq END, CASE op WHEN 'AlltoAll' THEN grouped END FROM "
+			"SL_COLLECTIVES",
+			want[i]);
+	}
+}
+
+static void messages_to_the_rank_itself_are_left_out(void **state)
+{
+	(void)state;
+	roll_ranks("INSERT INTO comm VALUES(7, 1, 777, 4, 2, 50, NULL);"
+		   "INSERT INTO nccl VALUES(7, 7, 100, 110, 'ncclSend', 1, 10, 7, 0), (7, 7, 200, "
+		   "210, "
+		   "'ncclRecv', 1, 10, 7, 0);" PEERS("102, 102"));
+	assert_rows(rolled.db, "SELECT count(*) FROM SL_COLLECTIVES", "0\n");
+}
+
 /* ---- MPI ---- */
 
 static void collective_of_mpi_is_its_own_kernel(void **state)
@@ -527,6 +619,9 @@ static void nccl_and_mpi_in_one_program_are_both_there(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		ROLL_TEST(sides_of_a_message_share_a_communicator),
+		ROLL_TEST(group_of_messages_with_all_ranks_is_an_all_to_all),
+		ROLL_TEST(messages_to_the_rank_itself_are_left_out),
 		ROLL_TEST(collective_of_mpi_is_its_own_kernel),
 		ROLL_TEST(operations_of_mpi_have_the_names_of_nccl),
 		ROLL_TEST(nccl_and_mpi_in_one_program_are_both_there),
@@ -555,7 +650,7 @@ int main(void)
 		ROLL_TEST(groups_in_groups_are_one),
 		ROLL_TEST(end_of_a_group_that_did_not_begin_is_nothing),
 		ROLL_TEST(group_without_an_end_does_not_reach_the_next_thread),
-		ROLL_TEST(kernels_of_a_group_of_sends_are_left_out),
+		ROLL_TEST(kernel_of_a_group_of_sends_is_of_the_sends),
 		ROLL_TEST(times_beyond_2_to_the_63_stop_there),
 		ROLL_TEST(numbers_of_the_program_are_kept),
 		ROLL_TEST(steps_without_numbers_go_on_where_the_window_begins),

@@ -13,17 +13,26 @@
 
 static void assert_kernels(const char *want)
 {
-	assert_rows(rolled.db, "SELECT * FROM SL_KERNELS ORDER BY rank, minute, name", want);
+	assert_rows(rolled.db,
+		    "SELECT rank, minute, name, n, ns, minNs, maxNs FROM SL_KERNELS ORDER BY rank, "
+		    "minute, name",
+		    want);
 }
 
 static void assert_calls(const char *want)
 {
-	assert_rows(rolled.db, "SELECT * FROM SL_CALLS ORDER BY rank, minute, library, name", want);
+	assert_rows(rolled.db,
+		    "SELECT rank, minute, library, name, n, ns, maxNs FROM SL_CALLS ORDER BY rank, "
+		    "minute, library, name",
+		    want);
 }
 
 static void assert_files(const char *want)
 {
-	assert_rows(rolled.db, "SELECT * FROM SL_FILES ORDER BY rank, minute, path, op", want);
+	assert_rows(rolled.db,
+		    "SELECT rank, minute, mount, path, op, n, bytes, ns, maxNs FROM SL_FILES ORDER "
+		    "BY rank, minute, path, op",
+		    want);
 }
 
 static void report_without_events_has_no_rows(void **state)
@@ -308,9 +317,31 @@ static void time_is_found_in_its_step(void **state)
 	assert_null(rollup_step(&k, 40));
 }
 
+/* An elastic agent starts rank 1 again: process 10. */
+static void sums_are_of_one_start_of_the_rank(void **state)
+{
+	(void)state;
+	roll_sql(
+		RANKS
+		"INSERT INTO process VALUES(10, NULL, 5000, 9000); INSERT INTO variable VALUES(10, "
+		"'RANK', '1'), (10, 'TORCHELASTIC_RESTART_COUNT', '2');"
+		"INSERT INTO kernel VALUES(8, 0, 10, 1, 'k'), (10, 0, 30, 1, 'k');"
+		"INSERT INTO libc VALUES(8, 8, 0, 5, 'read', '/data/a/b', 1), (10, 10, 0, 7, "
+		"'read', "
+		"'/data/a/b', 1)");
+	for (int i = 0; i < 3; i++) {
+		char sql[128];
+
+		snprintf(sql, sizeof(sql), "SELECT rank, restart, ns FROM SL_%s ORDER BY restart",
+			 (const char *[]){"KERNELS", "FILES", "CALLS"}[i]);
+		assert_rows(rolled.db, sql, i ? "1 0 5\n1 2 7\n" : "1 0 10\n1 2 30\n");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		ROLL_TEST(sums_are_of_one_start_of_the_rank),
 		ROLL_TEST(report_without_events_has_no_rows),
 		ROLL_TEST(kernels_are_summed_by_minute_name_and_rank),
 		ROLL_TEST(kernels_of_no_time_count_and_those_of_less_do_not),
