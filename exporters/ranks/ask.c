@@ -2,6 +2,7 @@
 #include "exporters/ranks/ask.h"
 
 #include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,6 +237,24 @@ bool ask_has_table(const struct ask *a, unsigned table)
 	return has_own(a, t->name, a->run);
 }
 
+/* Of one run the files of no other are opened for their columns; run is a column all the same. */
+static void put_spark_files(FILE *out, const struct ask *a, const char *table)
+{
+	char rest[512], base[PATH_MAX + 128];
+
+	if (is_of_one_run(a)) {
+		snprintf(rest, sizeof(rest), "%s/run=%s", table, a->run);
+		put_path(out, a, rest);
+		/* No pattern. */
+		snprintf(base, sizeof(base), "%s/%s", a->folder, table);
+		fputs(", basePath ", out);
+		put_quoted(out, a, base);
+	} else {
+		put_path(out, a, table);
+	}
+	fputs(", mergeSchema 'true');\n", out);
+}
+
 static void put_columns(FILE *out, const struct dataset_table *t)
 {
 	for (size_t i = 0; i < t->cnt; i++)
@@ -266,8 +285,7 @@ static void put_packed_view(FILE *out, const struct ask *a, const struct dataset
 	if (is_spark && own) {
 		fprintf(out, "CREATE OR REPLACE TEMPORARY VIEW %s_own USING parquet OPTIONS (path ",
 			t->name);
-		put_path(out, a, t->name);
-		fputs(", mergeSchema 'true');\n", out);
+		put_spark_files(out, a, t->name);
 	}
 	fprintf(out, "CREATE %s VIEW %s AS SELECT * FROM (",
 		is_spark ? "OR REPLACE TEMPORARY" : "TEMP", t->name);
@@ -334,8 +352,7 @@ static void put_view(FILE *out, const struct ask *a, const struct dataset_table 
 	}
 	fprintf(out, "CREATE OR REPLACE TEMPORARY VIEW %s%s USING parquet OPTIONS (path ", t->name,
 		where ? "_all" : "");
-	put_path(out, a, t->name);
-	fputs(", mergeSchema 'true');\n", out);
+	put_spark_files(out, a, t->name);
 	if (where)
 		fprintf(out,
 			"CREATE OR REPLACE TEMPORARY VIEW %s AS SELECT * FROM %s_all WHERE %s;\n",

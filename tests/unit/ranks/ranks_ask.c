@@ -127,7 +127,8 @@ static void quotes_in_the_folder_are_quoted_as_the_engine_asks(void **state)
 	assert_non_null(strstr(script, "'/d''s/SL_LOST/run=one/"));
 	a.engine = "spark";
 	ask(&a);
-	assert_non_null(strstr(script, "(path '/d\\'s/SL_LOST', mergeSchema 'true')"));
+	assert_non_null(strstr(script, "(path '/d\\'s/SL_LOST/run=one', basePath "
+				       "'/d\\'s/SL_LOST', mergeSchema 'true')"));
 }
 
 static void spark_reads_names_in_quotes(void **state)
@@ -142,8 +143,25 @@ static void spark_reads_names_in_quotes(void **state)
 		"SET spark.sql.ansi.enabled=true;\nSET "
 		"spark.sql.ansi.doubleQuotedIdentifiers=true;\nSET "
 		"spark.sql.sources.partitionColumnTypeInference.enabled=false;\nCREATE OR REPLACE "
-		"TEMPORARY VIEW SL_LOST USING parquet OPTIONS (path '/ds/SL_LOST', mergeSchema "
-		"'true');\nSELECT 1 FROM SL_LOST");
+		"TEMPORARY VIEW SL_LOST USING parquet OPTIONS (path '/ds/SL_LOST/run=one', "
+		"basePath "
+		"'/ds/SL_LOST', mergeSchema 'true');\nSELECT 1 FROM SL_LOST");
+}
+
+/* Names of folders in which an engine would look for others. */
+static void characters_of_patterns_stand_for_themselves(void **state)
+{
+	struct ask a = {.folder = "/d[1]*?{a}", .sql = "SL_LOST", .run = "one", .engine = "duckdb"};
+
+	(void)state;
+	ask(&a);
+	assert_non_null(strstr(script, "'/d[[]1][*][?]{a}/SL_LOST/run=one/node=*/part-0.parquet'"));
+	a.engine = "spark";
+	ask(&a);
+	/* A backslash is two in Spark's texts. */
+	assert_non_null(strstr(script,
+			       "(path '/d\\\\[1\\\\]\\\\*\\\\?\\\\{a\\\\}/SL_LOST/run=one', "
+			       "basePath '/d[1]*?{a}/SL_LOST', "));
 }
 
 /* SL_STEPS has restarts, SL_LOST ranks alone, SL_CLOCK neither. */
@@ -242,6 +260,7 @@ int main(void)
 		cmocka_unit_test_teardown(quotes_in_the_folder_are_quoted_as_the_engine_asks,
 					  free_script),
 		cmocka_unit_test_teardown(spark_reads_names_in_quotes, free_script),
+		cmocka_unit_test_teardown(characters_of_patterns_stand_for_themselves, free_script),
 		cmocka_unit_test_teardown(older_rows_are_left_out_by_what_the_table_has,
 					  free_script),
 		cmocka_unit_test_teardown(columns_that_were_added_are_there_as_null, free_script),
