@@ -271,7 +271,9 @@ CREATE TABLE COMPOSITE_EVENTS (
     globalTid   INTEGER,                      -- packed id of the thread
     cpuCycles   INTEGER NOT NULL,             -- 1: a periodic sample; 0: an off-CPU thread
     stackId     INTEGER,                      -- -> SL_STACKS.id; NULL: none
-    end         INTEGER                       -- when it was on-CPU again, or the recording ended, ns; NULL: a sample
+    end         INTEGER,                      -- when it was on-CPU again, or the recording ended, ns; NULL: a sample
+    hasGil      INTEGER                       -- 1: the thread had Python's global interpreter lock, 0: not; NULL: not known
+                                              -- (known with dump --every)
 );
 
 -- @table SL_PAGE_FAULTS lazy batch FAULT

@@ -21,6 +21,7 @@
 #include "collector/commands/session_dump.h"
 #include "collector/options/output_name.h"
 #include "collector/options/profile_options.h"
+#include "collector/options/trigger.h"
 #include "collector/run/look.h"
 #include "collector/session/proc_select.h"
 
@@ -28,10 +29,11 @@
 #define ELF_CLASS_32  1
 #define YAMA          "/proc/sys/kernel/yama/ptrace_scope"
 #define COMMAND_MAX   512
+#define EVERY_LEAST   1000000 /* ns */
 #define PIDS_TEXT_MAX (LOOK_PIDS_MAX * 12)
 
 static struct {
-	const char *session, *dataset, *run, *pids, *output, *format;
+	const char *session, *dataset, *run, *pids, *output, *format, *every, *duration;
 	bool children, overwrite;
 	int64_t limit, max_bytes;
 	struct {
@@ -51,6 +53,7 @@ static const struct opt opts[] = {
 		 "Examples:\n"
 		 "  sightline dump -p $(pgrep -d, train.py)\n"
 		 "  sightline dump -p 4711 --children -f json | jq '.threads[0]'\n"
+		 "  sightline dump -p 4711 --every=10ms --for=10s -o samples\n"
 		 "  sightline dump report1.sqlite              # of a recording that hung\n"
 		 "  sightline dump --session=train             # of a flight recorder"},
 	{.kind = OPT_GROUP, .help = "Options for processes:"},
@@ -59,6 +62,12 @@ static const struct opt opts[] = {
 	 "and of those that they have started (default: false)", &o.children, NULL},
 	{'o', "output", OPT_STRING, NULL, "NAME",
 	 "keep the report of the look, for 'sightline why' and others", &o.output, NULL},
+	{0, "every", OPT_STRING, NULL, "TIME",
+	 "take samples in place of one look, so often, as 10ms: a report for 'sightline stats', "
+	 "'export' and 'view'",
+	 &o.every, NULL},
+	{0, "for", OPT_STRING, NULL, "TIME",
+	 "so long, as 10s (default: until Ctrl-C, or the processes have ended)", &o.duration, NULL},
 	{0, "force-overwrite", OPT_BOOL, NULL, NULL, "replace an existing report (default: false)",
 	 &o.overwrite, NULL},
 	{'f', "format", OPT_ENUM, "text,json", "FORMAT", "text or json (default: text)", &o.format,
@@ -268,12 +277,58 @@ static int show(const char *report)
 	return commands_run(threads, argv);
 }
 
+/* ns; -1 after one line: it is none, or less than @least. 0: not given. */
+static int64_t read_time(const char *option, const char *text, int64_t least)
+{
+	const char *end;
+	int64_t ns = text ? time_read(text, &end) : 0;
+
+	if (!text || (ns >= least && !*end))
+		return ns;
+	sl_warn("dump: option '--%s' takes a time of at least %s, as %s, not '%s' (see 'sightline "
+		"dump --help')",
+		option, least == EVERY_LEAST ? "1ms" : "1us", least == EVERY_LEAST ? "10ms" : "10s",
+		text);
+	return -1;
+}
+
+/* Signals end samples, but not the report of them. */
+static void block_ends(bool block)
+{
+	sigset_t ends;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	sigaddset(&ends, SIGQUIT);
+	sigprocmask(block ? SIG_BLOCK : SIG_UNBLOCK, &ends, NULL);
+}
+
+static int read_samples(struct look_ask *ask)
+{
+	ask->samples.every_ns = read_time("every", o.every, EVERY_LEAST);
+	ask->samples.for_ns = read_time("for", o.duration, 1000);
+	if (ask->samples.every_ns < 0 || ask->samples.for_ns < 0)
+		return SL_EXIT_USAGE;
+	if (o.every && o.output)
+		return 0;
+	if (o.every || o.duration) {
+		sl_warn("dump: --every=TIME writes a report, which --output=NAME names; --for=TIME "
+			"goes with --every");
+		return SL_EXIT_USAGE;
+	}
+	return 0;
+}
+
 static int dump_processes(void)
 {
 	static struct look_ask ask;
 	char why[1024], *kept = NULL;
-	int rc = read_pids(&ask);
+	int rc = read_samples(&ask);
 
+	if (!rc)
+		rc = read_pids(&ask);
 	if (rc)
 		return rc;
 	if (!ask.cnt) {
@@ -296,10 +351,11 @@ static int dump_processes(void)
 			sl_warn("dump: %s", why);
 		return SL_EXIT_FAIL;
 	}
+	block_ends(ask.samples.every_ns);
 	rc = look_write(&ask, why, sizeof(why)) ? SL_EXIT_FAIL : 0;
 	if (rc)
 		sl_warn("dump: %s", why);
-	else
+	else if (!ask.samples.every_ns)
 		rc = show(ask.report);
 	if (kept && !rc)
 		sl_warn("report: %s", kept);
@@ -327,9 +383,9 @@ int cmd_dump(int argc, char **argv)
 		return wrong("takes one of processes (-p PID), a report, and a session");
 	if (o.pids)
 		return dump_processes();
-	if (o.output || o.children || o.overwrite)
-		return wrong(
-			"--output, --children and --force-overwrite are for processes: -p PID");
+	if (o.output || o.children || o.overwrite || o.every || o.duration)
+		return wrong("--output, --children, --every, --for and --force-overwrite are for "
+			     "processes: -p PID");
 	if (first < argc)
 		return show(argv[first]);
 	if (o.has.format || o.has.limit || o.has.max_bytes)

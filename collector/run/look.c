@@ -92,10 +92,13 @@ static int look(struct collector *c, const struct look_ask *ask)
 	notes_begin(c);
 	err = find_processes(c, ask);
 	pump_now(c);
-	if (!err)
+	if (!err && ask->samples.every_ns)
+		open_samples_take(c, &ask->samples);
+	else if (!err)
 		open_waits_dump(c);
 	note_command(c);
-	db_meta_capture(c->report.db, "SL_LOOK", "true");
+	if (!ask->samples.every_ns)
+		db_meta_capture(c->report.db, "SL_LOOK", "true");
 	pump_now(c);
 	model_settle(&c->model, c->clocks.now, true);
 	pump_clocks(c);

@@ -39,12 +39,21 @@ static uint64_t number_after(const char *text, const char *key)
 	return at && sscanf(at + strlen(key), "%llu", &value) == 1 ? value : 0;
 }
 
+void thread_call_parse(struct thread_call *c, const char *text)
+{
+	c->sp = c->pc = 0;
+	if (sscanf(text, "%ld %llx %llx %llx %*x %*x %*x %llx %llx", &c->number, &c->args[0],
+		   &c->args[1], &c->args[2], &c->sp, &c->pc) == 6)
+		return;
+	memset(c->args, 0, sizeof(c->args));
+	c->number = sscanf(text, "-1 %llx %llx", &c->sp, &c->pc) == 2 ? CALL_NONE : CALL_RUNS;
+}
+
 bool thread_call_read(struct thread_call *c)
 {
 	struct proc_stat s;
 	char text[4096];
 
-	c->sp = c->pc = 0;
 	if (!thread_read(text, sizeof(text), "status", c->pid, c->tid))
 		return false;
 	c->switches = number_after(text, "\nvoluntary_ctxt_switches:") +
@@ -55,12 +64,7 @@ bool thread_call_read(struct thread_call *c)
 	if (c->state == 'Z' || c->state == 'X' ||
 	    !thread_read(text, sizeof(text), "syscall", c->pid, c->tid))
 		return false;
-	if (sscanf(text, "%ld %llx %llx %llx %*x %*x %*x %llx %llx", &c->number, &c->args[0],
-		   &c->args[1], &c->args[2], &c->sp, &c->pc) != 6) {
-		memset(c->args, 0, sizeof(c->args));
-		c->number =
-			sscanf(text, "-1 %llx %llx", &c->sp, &c->pc) == 2 ? CALL_NONE : CALL_RUNS;
-	}
+	thread_call_parse(c, text);
 	if (c->state == 'T' || c->state == 't')
 		c->number = CALL_STOPPED;
 	return true;

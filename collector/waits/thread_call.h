@@ -24,6 +24,8 @@ struct thread_call {
 bool thread_read(char *line, size_t len, const char *name, uint32_t pid, uint32_t tid);
 /* Of @c->pid, @c->tid. False: the thread has ended, or may not be looked at. */
 bool thread_call_read(struct thread_call *c);
+/* Call, sp and pc by the text of /proc/PID/task/TID/syscall. */
+void thread_call_parse(struct thread_call *c, const char *text);
 /* Is it in the same call at the same place of the program? */
 bool thread_call_is_same(const struct thread_call *a, const struct thread_call *b);
 /* The descriptor that the call waits for; -1: none, or several. */

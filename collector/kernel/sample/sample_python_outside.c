@@ -7,12 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/grow.h"
 #include "collector/base/now.h"
 #include "collector/kernel/sample/sample_python_frames.h"
 
 #define IN_TIME_NS  500000
 #define WAITED_MOST 20000u /* ns */
 #define STATES_MOST 8192u
+#define OBJECT_MOST 512u /* bytes of a code object, of a frame */
+#define FRAME_MOST  256u
+#define OTHER_NS    INT64_C(1000000)
+#define NONE_NS     INT64_C(50000000)
 #define TRIES       3   /* while a thread changes its frames */
 #define KNOWN       64u /* processes; the one asked for longest ago gives way */
 #define SECOND      (1u << 30)
@@ -28,8 +33,9 @@ struct walk {
 	const struct sl_pylayout *at;
 	uint32_t pid, tid;
 	uint64_t *words;
-	uint32_t cnt, left;           /* frames; states that may still be looked at */
+	uint32_t cnt;                 /* frames */
 	uint64_t marks, state, first; /* the innermost frame of the first state of the thread */
+	uint64_t previous;            /* of the frame that was read last */
 };
 
 static uint64_t load(const struct walk *w, uint64_t address)
@@ -69,26 +75,34 @@ static void put(struct walk *w, uint64_t code, uint64_t instruction, uint64_t ch
 	to[2] = check;
 }
 
+static uint64_t word_in(const uint8_t *bytes, uint32_t offset)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + offset, sizeof(word));
+	return word;
+}
+
 /* 0: it cannot be read. */
 static uint64_t check_of(const struct walk *w, uint64_t code)
 {
 	const struct sl_pylayout *at = w->at;
-	uint64_t name, lines, file;
+	uint8_t object[OBJECT_MOST];
+	size_t size = pycode_size(at);
 	uint32_t first_line;
 
-	if (!pycode_read(w->pid, code + at->name, &name, sizeof(name)) ||
-	    !pycode_read(w->pid, code + at->line_table, &lines, sizeof(lines)) ||
-	    !pycode_read(w->pid, code + at->file, &file, sizeof(file)) ||
-	    !pycode_read(w->pid, code + at->first_line, &first_line, sizeof(first_line)))
+	if (size > sizeof(object) || !pycode_read(w->pid, code, object, size))
 		return 0;
-	return pysample_check(name, lines, file, first_line);
+	memcpy(&first_line, object + at->first_line, sizeof(first_line));
+	return pysample_check(word_in(object, at->name), word_in(object, at->line_table),
+			      word_in(object, at->file), first_line);
 }
 
 /* In the original bytecode, as instruction_of() of pywalk.h has it. */
-static uint64_t instruction_of(const struct walk *w, uint64_t frame, uint64_t code)
+static uint64_t instruction_of(const struct walk *w, uint64_t frame, uint64_t code,
+			       uint64_t instruction)
 {
 	const struct sl_pylayout *at = w->at;
-	uint64_t instruction = load(w, frame + at->instruction);
 	uint64_t copies = at->copies ? load(w, code + at->copies) : 0;
 	int32_t number;
 
@@ -100,30 +114,44 @@ static uint64_t instruction_of(const struct walk *w, uint64_t frame, uint64_t co
 	return instruction - load(w, copies + 8 + 8 * (uint64_t)number) + code + at->bytecode;
 }
 
+/* Bytes of a frame that are read. */
+static size_t frame_bytes(const struct sl_pylayout *at)
+{
+	size_t most = at->instruction;
+
+	most = at->previous > most ? at->previous : most;
+	most = at->code > most ? at->code : most;
+	most = at->is_entry > most ? at->is_entry : most;
+	most = at->owner > most ? at->owner : most;
+	return most + sizeof(uint64_t);
+}
+
 /* False: it cannot be read. */
 static bool put_frame(struct walk *w, uint64_t frame)
 {
 	const struct sl_pylayout *at = w->at;
 	uint32_t flag_at = at->is_entry ? at->is_entry : at->owner;
+	size_t bytes = frame_bytes(at);
+	uint8_t object[FRAME_MOST], flag;
 	uint64_t code, check, instruction;
-	uint8_t flag = 0;
 
-	if (!pycode_read(w->pid, frame + at->code, &code, sizeof(code)) ||
-	    (flag_at && !pycode_read(w->pid, frame + flag_at, &flag, sizeof(flag))))
+	if (bytes > sizeof(object) || !pycode_read(w->pid, frame, object, bytes))
 		return false;
-	code &= ~UINT64_C(7);
+	flag = flag_at ? object[flag_at] : 0;
+	code = word_in(object, at->code) & ~UINT64_C(7);
 	check = check_of(w, code);
-	instruction = instruction_of(w, frame, code);
+	instruction = instruction_of(w, frame, code, word_in(object, at->instruction));
 	if (at->owner && flag >= SL_PYLAYOUT_OWNED_BY_C)
 		instruction = frame;
 	put(w, (code & UINT64_MAX >> 8) | (uint64_t)flag << 56, instruction, check);
+	w->previous = word_in(object, at->previous);
 	return true;
 }
 
 /* All frames from the innermost one of an interpreter. */
 static void read_frames(struct walk *w, uint64_t frame)
 {
-	for (; frame && w->cnt < PYSAMPLE_DEPTH; frame = load(w, frame + w->at->previous))
+	for (; frame && w->cnt < PYSAMPLE_DEPTH; frame = w->previous)
 		if (!put_frame(w, frame)) {
 			w->marks |= PYSAMPLE_BROKEN;
 			return;
@@ -132,16 +160,60 @@ static void read_frames(struct walk *w, uint64_t frame)
 		w->marks |= PYSAMPLE_DEEPER;
 }
 
-static void read_interpreter(struct walk *w, uint64_t interpreter)
+/* ---- states of threads ---- */
+
+/* Those of all threads of a process, interpreter by interpreter. */
+struct states {
+	struct state {
+		uint32_t tid;
+		uint64_t address;
+	} * list;
+	size_t cnt, room;
+	int64_t read; /* CLOCK_MONOTONIC */
+};
+
+static void list_states(const struct walk *w, struct states *s, uint64_t runtime)
 {
-	uint64_t state = load(w, interpreter + w->at->threads);
+	uint64_t interpreter = load(w, runtime + w->at->interpreters), state;
+	uint32_t left = STATES_MOST;
 
-	for (; state && w->left; state = load(w, state + w->at->next_thread)) {
-		uint64_t frame;
+	s->cnt = 0;
+	s->read = mono_ns();
+	for (; interpreter && left; interpreter = load(w, interpreter + w->at->next_interpreter)) {
+		left--;
+		state = load(w, interpreter + w->at->threads);
+		for (; state && left; state = load(w, state + w->at->next_thread)) {
+			left--;
+			if (!grow(&s->list, s->cnt, &s->room, sizeof(*s->list)))
+				return;
+			s->list[s->cnt++] = (struct state){
+				pyoutside_tid(w->pid, load(w, state + w->at->thread_id)), state};
+		}
+	}
+}
 
-		w->left--;
-		if (!is_thread(w, load(w, state + w->at->thread_id)) ||
-		    !(frame = frame_of(w, state)))
+enum found {
+	FOUND_NONE,
+	FOUND_OTHER, /* a state that was the thread's is no longer */
+	FOUND_ALL,
+};
+
+static enum found read_thread(struct walk *w, const struct states *s)
+{
+	enum found found = FOUND_NONE;
+
+	w->cnt = 0;
+	w->marks = w->state = w->first = 0;
+	for (size_t i = 0; i < s->cnt; i++) {
+		uint64_t state = s->list[i].address, frame;
+
+		if (s->list[i].tid != w->tid)
+			continue;
+		if (!is_thread(w, load(w, state + w->at->thread_id)))
+			return FOUND_OTHER;
+		found = FOUND_ALL;
+		frame = frame_of(w, state);
+		if (!frame)
 			continue;
 		if (!w->state) {
 			w->state = state;
@@ -151,23 +223,19 @@ static void read_interpreter(struct walk *w, uint64_t interpreter)
 		}
 		read_frames(w, frame);
 	}
+	return found;
 }
 
-static void read_thread(struct walk *w, uint64_t runtime)
+/* A thread that has no state may have got one since they were listed, some time ago. */
+static bool is_old(const struct states *s, enum found found)
 {
-	uint64_t interpreter = load(w, runtime + w->at->interpreters);
+	int64_t age = mono_ns() - s->read;
 
-	w->left = STATES_MOST;
-	w->cnt = 0;
-	w->marks = w->state = w->first = 0;
-	for (; interpreter && w->left;
-	     interpreter = load(w, interpreter + w->at->next_interpreter)) {
-		w->left--;
-		read_interpreter(w, interpreter);
-	}
+	return (found == FOUND_OTHER && age > OTHER_NS) || (found == FOUND_NONE && age > NONE_NS);
 }
 
-uint32_t pyoutside_read(const struct pyfind *of, uint32_t tid, uint64_t words[PYOUTSIDE_WORDS])
+static uint32_t read_all(const struct pyfind *of, uint32_t tid, uint64_t words[PYOUTSIDE_WORDS],
+			 struct states *s)
 {
 	struct walk w = {.at = &of->from.at, .pid = of->from.pid, .tid = tid, .words = words};
 
@@ -175,7 +243,10 @@ uint32_t pyoutside_read(const struct pyfind *of, uint32_t tid, uint64_t words[PY
 	if (!of->runtime || load(&w, of->runtime + w.at->finalizing))
 		return 0;
 	for (unsigned i = 0; i < TRIES; i++) {
-		read_thread(&w, of->runtime);
+		if (is_old(s, read_thread(&w, s))) {
+			list_states(&w, s, of->runtime);
+			read_thread(&w, s);
+		}
 		if (!w.state || frame_of(&w, w.state) == w.first)
 			break;
 	}
@@ -183,6 +254,15 @@ uint32_t pyoutside_read(const struct pyfind *of, uint32_t tid, uint64_t words[PY
 	words[PYSAMPLE_HEAD_THREAD] = (uint64_t)w.pid << 32 | tid;
 	words[PYSAMPLE_HEAD_CNT] = w.cnt | w.marks;
 	return w.cnt;
+}
+
+uint32_t pyoutside_read(const struct pyfind *of, uint32_t tid, uint64_t words[PYOUTSIDE_WORDS])
+{
+	struct states s = {.cnt = 0};
+	uint32_t cnt = read_all(of, tid, words, &s);
+
+	free(s.list);
+	return cnt;
 }
 
 bool pyoutside_put(const struct pyfind *of, uint64_t frame, uint64_t words[PYOUTSIDE_WORDS])
@@ -208,6 +288,7 @@ struct known {
 	struct pyfind found;
 	struct pycodes codes;
 	int64_t used, again, wait; /* CLOCK_MONOTONIC: asked for last; a Python is sought again */
+	struct states states;
 };
 
 struct pyoutside {
@@ -218,6 +299,7 @@ struct pyoutside {
 		int64_t until;   /* CLOCK_MONOTONIC: samples before are too old */
 	} late;
 	struct known known[KNOWN];
+	bool remembers;  /* where the states of threads are */
 	uint32_t serial; /* of all code objects */
 	uint64_t nameless;
 	uint64_t words[PYOUTSIDE_WORDS];
@@ -238,7 +320,8 @@ struct pyoutside *pyoutside_new(struct sample_files *files, bool is_second)
 static void forget(struct known *k)
 {
 	pycodes_release(&k->codes);
-	*k = (struct known){0};
+	free(k->states.list);
+	memset(k, 0, sizeof(*k));
 }
 
 void pyoutside_free(struct pyoutside *o)
@@ -300,11 +383,28 @@ static struct known *known_of(struct pyoutside *o, uint32_t pid, int64_t now)
 unsigned pyoutside_frames(struct pyoutside *o, const struct sample_sink *sink, uint32_t pid,
 			  uint32_t tid, uint64_t *frames)
 {
-	const struct known *k = known_of(o, pid, mono_ns());
+	struct known *k = known_of(o, pid, mono_ns());
 
-	return pyoutside_read(&k->found, tid, o->words)
+	return read_all(&k->found, tid, o->words, &k->states)
 		       ? pyoutside_told(o, sink, pid, o->words, frames)
 		       : 0;
+}
+
+bool pyoutside_place(struct pyoutside *o, uint32_t pid, uint32_t tid, uint64_t place[2])
+{
+	struct known *k = known_of(o, pid, mono_ns());
+	const struct sl_pylayout *at = &k->found.from.at;
+	struct walk w = {.at = at, .pid = pid, .tid = tid};
+	uint64_t state = 0;
+
+	for (size_t i = 0; i < k->states.cnt && !state; i++)
+		if (k->states.list[i].tid == tid)
+			state = k->states.list[i].address;
+	if (!k->found.runtime || !state || !is_thread(&w, load(&w, state + at->thread_id)))
+		return false;
+	place[0] = frame_of(&w, state);
+	place[1] = place[0] ? load(&w, place[0] + at->instruction) : 0;
+	return true;
 }
 
 unsigned pyoutside_told(struct pyoutside *o, const struct sample_sink *sink, uint32_t pid,

@@ -26,6 +26,8 @@ void pyoutside_free(struct pyoutside *o);
  */
 unsigned pyoutside_frames(struct pyoutside *o, const struct sample_sink *sink, uint32_t pid,
 			  uint32_t tid, uint64_t *frames);
+/* The innermost frame of a thread whose frames were read before, and its instruction: where they are the same, it has not gone on. False: not known. */
+bool pyoutside_place(struct pyoutside *o, uint32_t pid, uint32_t tid, uint64_t place[2]);
 /*
  * Of running threads: pyoutside_look() when the reader is woken, then pyoutside_is_in_time() for each sample, whether the thread
  * still is where it was at @ns, more or less. A reader that has waited for a CPU may have got that of the thread, which mostly loses it

@@ -69,12 +69,14 @@ static void put_row(void *to, const struct sample_row *what)
 
 	row[SAMPLE_ID] = (int64_t)++r->cnt;
 	row[SAMPLE_START] = ns;
-	row[SAMPLE_CPU] = what->cpu;
+	row[SAMPLE_CPU] = what->cpu == SAMPLE_CPU_UNKNOWN ? DB_NULL : what->cpu;
 	row[SAMPLE_THREAD_STATE] = what->end_ns ? what->state : SCHED_STATE_RUNNING;
 	row[SAMPLE_GLOBAL_TID] = GLOBAL_TID(what->pid, what->tid);
 	row[SAMPLE_CPU_CYCLES] = !what->end_ns;
 	row[SAMPLE_STACK_ID] = sample_report_stack(r, what->stack);
 	row[SAMPLE_END] = what->end_ns ? (int64_t)what->end_ns - r->zero : DB_NULL;
+	row[SAMPLE_HAS_GIL] =
+		what->gil == SAMPLE_GIL_UNKNOWN ? DB_NULL : what->gil == SAMPLE_GIL_HELD;
 	event_rows_add(&r->wrote[what->end_ns ? ROWS_OFF_CPU : ROWS_SAMPLE], ns);
 }
 

@@ -20,7 +20,14 @@ struct sample_row {
 	/* 0: a CPU sample. Else it left the CPU at @ns, and had one again; and SCHED_STATE_*: TERMINATED where it died at @ns. */
 	uint64_t end_ns;
 	uint8_t state;
-	bool still; /* has none yet: @end_ns is now */
+	bool still;  /* has none yet: @end_ns is now */
+	uint8_t gil; /* SAMPLE_GIL_* */
+};
+#define SAMPLE_CPU_UNKNOWN UINT32_MAX
+enum { /* Python's lock: had the thread it? */
+	SAMPLE_GIL_UNKNOWN,
+	SAMPLE_GIL_NOT_HELD,
+	SAMPLE_GIL_HELD,
 };
 
 /* A major page fault: when the page was there. */

@@ -88,6 +88,25 @@ wait_for 20 sh -c '"$1" dump -p "$2" | grep -q "f (<string>:2)"' - "$BIN" $T
 check 'a thread that runs: the frames of Python, and what is missing' sh -c '"$1" dump -p "$2" >run.txt; grep -q "^Thread '$T': running, or ready to run; it has the GIL" run.txt && grep -q "not recorded: compiled code, for the thread runs" run.txt' - "$BIN" $T || diag <run.txt
 kill -KILL $T
 
+# ---- samples ----
+"$PY" "$E2E/why/dump_every_check.py" "$BIN" "$PY" 4 >every.txt 2>&1
+is "$(cat every.txt)" right '--every: shares of functions and the lock as the program has them, and a wait of each thread that sleeps' || diag <every.txt
+"$BIN" export -t folded -o - every.sqlite >every.folded
+check '--every: stacks for flame graphs' grep -q ';heavy;spin [0-9]' every.folded || diag <every.folded
+"$BIN" why every.sqlite >every.why
+check '--every: why names a function that computes' grep -q 'in spin\|in without_lock' every.why || diag <every.why
+sleep 100 &
+T=$!
+at_exit="kill -KILL $T 2>/dev/null; $at_exit"
+"$BIN" dump -p $T --every=10ms -o ended &
+D=$!
+wait_for 20 test -s ended.sqlite
+kill -INT $D
+wait $D
+is $? 0 '--every: Ctrl-C ends the samples: status 0'
+is "$("$PY" -c 'import sqlite3; print(sqlite3.connect("ended.sqlite").execute("SELECT count(*) FROM COMPOSITE_EVENTS WHERE cpuCycles = 0").fetchone()[0])')" 1 '--every: the wait that goes on is in the report'
+kill -KILL $T
+
 # ---- a report of a recording ----
 profile hung -d 2 "$B/tests/jobs/hangs" locks >log 2>&1
 check 'a recording that hung: dump of its report has the deadlock and the stacks' sh -c '"$1" dump hung.sqlite >hung.txt; grep -q ^Deadlock hung.txt && grep -q "^    first (" hung.txt' - "$BIN" || diag <hung.txt
@@ -112,6 +131,11 @@ fails 2 'takes one of processes' 'a process and a report' -p $T kept.sqlite
 fails 2 'are for processes' '--output without a process' -o x
 fails 2 '--format is for' '--format of a session' -f json
 
+fails 2 'takes a time of at least 1ms' '--every without a time' -p $T --every=x -o y
+fails 2 'takes a time of at least 1ms' '--every too often' -p $T --every=1us -o y
+fails 2 'writes a report' '--every without a name' -p $T --every=10ms
+fails 2 'goes with --every' '--for without --every' -p $T --for=10s
+fails 2 'are for processes' '--every without a process' --every=10ms
 fails 1 "thread of the kernel" 'a thread of the kernel' -p 2
 fails 1 'kept.sqlite' 'an existing report' -p $T -o kept
 "$PY" -c 'import os, time
