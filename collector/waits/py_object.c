@@ -23,7 +23,7 @@ enum {
 
 void py_reader_init(struct py_reader *r, const struct pyfind *of)
 {
-	*r = (struct py_reader){.of = of, .head = of->from.at.type + 8};
+	*r = (struct py_reader){.of = of, .head = of->from.at.type + 8, .left = PY_ELEMENTS};
 }
 
 bool py_read(const struct py_reader *r, uint64_t address, void *to, size_t bytes)
@@ -136,18 +136,18 @@ struct table {
 	uint64_t apart;  /* where values lie by themselves; 0: they do not */
 };
 
-static void for_table(const struct py_reader *r, const struct table *t, py_each *each, void *to)
+static void for_table(struct py_reader *r, const struct table *t, py_each *each, void *to)
 {
 	uint64_t most = CHUNK_BYTES / t->size, key, value;
 	uint8_t *chunk = malloc(CHUNK_BYTES);
 	bool goes_on = chunk != NULL;
 
-	for (uint64_t i = 0; goes_on && i < t->cnt && i < ELEMENTS_MOST; i += most) {
+	for (uint64_t i = 0; goes_on && i < t->cnt && i < ELEMENTS_MOST && r->left; i += most) {
 		uint64_t cnt = t->cnt - i < most ? t->cnt - i : most;
 
 		if (!py_read(r, t->address + i * t->size, chunk, cnt * t->size))
 			break;
-		for (uint64_t k = 0; goes_on && k < cnt; k++) {
+		for (uint64_t k = 0; goes_on && k < cnt && r->left; k++, r->left--) {
 			memcpy(&key, chunk + k * t->size + t->key_at, sizeof(key));
 			memcpy(&value, chunk + k * t->size + t->value_at, sizeof(value));
 			value = t->apart        ? py_load(r, t->apart + 8 * (i + k))
@@ -199,7 +199,7 @@ static uint64_t first_of_values(const struct py_reader *r, uint64_t values)
 	return r->of->from.at.version >= 0x030d ? values + 8 : values;
 }
 
-static void for_dict(const struct py_reader *r, uint64_t dict, py_each *each, void *to)
+static void for_dict(struct py_reader *r, uint64_t dict, py_each *each, void *to)
 {
 	uint64_t apart = py_load(r, dict + r->head + 24);
 	struct table t = {0};

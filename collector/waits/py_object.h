@@ -33,11 +33,14 @@ enum py_kind {
 	PY_CELL,
 };
 
-#define PY_TYPES 64u
+#define PY_TYPES    64u
+#define PY_ELEMENTS 4000000u /* of all containers together */
 
 struct py_reader {
 	const struct pyfind *of;
 	uint32_t head; /* bytes of PyObject */
+	uint64_t
+		left; /* elements of containers that may still be read: a process may have made them without an end */
 	struct {
 		uint64_t type;
 		enum py_kind kind;
@@ -54,7 +57,8 @@ bool py_is_named(const struct py_reader *r, uint64_t object, const char *type);
 
 /* Called for each element, until it returns false. */
 typedef bool py_each(void *to, uint64_t key, uint64_t value);
-/* Elements of a list, tuple (key: the index) or set (value: 0), pairs of a dict. At most a million. */
+/* Elements of a list, tuple (key: the index) or set (value: 0), pairs of a dict. At most a million, and as many as
+ * are left. */
 void py_for_each(struct py_reader *r, uint64_t object, py_each *each, void *to);
 /* The value of a dict for a str of ASCII; 0: none. */
 uint64_t py_get(struct py_reader *r, uint64_t dict, const char *key);

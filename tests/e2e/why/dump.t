@@ -11,6 +11,13 @@ command -v gcc >/dev/null || skip_all 'gcc is not installed (package gcc)'
 "$PY" "$E2E/why/dump_hangs.py" "$BIN" "$B" "$TOP/tests/jobs" locks dead_owner dead_process pipes own_end file stopped tcp poll lock_pipe py_rlocks py_gil py_pipe py_tasks py_join >hangs.txt 2>&1
 is "$(grep -c ' right$' hangs.txt)" 15 'programs that hang: the guilty line first, deadlocks and those alone named' || diag <hangs.txt
 
+"$PY" "$E2E/why/dump_mounts.py" "$BIN" >mounts.txt 2>&1
+if grep -q ' skipped$' mounts.txt; then
+	skip 'a file system that does not answer, and a full one: the line that waits first' 'mounts are not permitted'
+else
+	is "$(grep -c ' right$' mounts.txt)" 2 'a file system that does not answer, and a full one: the line that waits first' || diag <mounts.txt
+fi
+
 # ---- programs that are well ----
 "$PY" "$E2E/why/dump_healthy.py" "$BIN" "$PROG/dump_mutexes" 4 >healthy.txt 2>&1
 is "$(grep -c ' claims 0 looks 4$' healthy.txt)" 11 'programs that are slow and well: no deadlock is claimed, no owner that has ended' || diag <healthy.txt
@@ -51,6 +58,8 @@ T=$!
 at_exit="kill -KILL $T 2>/dev/null; $at_exit"
 wait_for 20 sh -c '"$1" dump -p "$2" | grep -q ^Deadlock' - "$BIN" $T
 "$BIN" dump -p $T >tasks.txt
+"$BIN" dump -p $T -f json >tasks.json
+check 'tasks: JSON follows its schema' "$PY" "$E2E/lib/schema.py" "$TOP/exporters/schemas/dump.json" tasks.json
 check 'two tasks: the deadlock stands above the threads, with both lines' sh -c 'sed -n 2p tasks.txt | grep -q "^Deadlock: task \"[a-z]*\" at .*hangs.py:[0-9]* in [a-z.<>]* awaits task \"[a-z]*\"; task \"[a-z]*\" at .*hangs.py:[0-9]* in [a-z.<>]* awaits task "' || diag <tasks.txt
 check 'two tasks: below the one that waits stands the other one' sh -c 'grep -A1 "^task .first.: waiting for task .second. (deadlock 1)" tasks.txt | tail -1 | grep -q "(.*hangs.py:[0-9]*)"' || diag <tasks.txt
 kill -KILL $T

@@ -163,6 +163,21 @@ static void lists_that_are_longer_than_memory_end(void **state)
 	assert_int_equal(s.cnt, 0);
 }
 
+static void elements_of_all_containers_are_bounded(void **state)
+{
+	uint64_t items[3] = {11, 22, 33};
+	struct object list = {.type = &list_type, .word = {3, at(items)}};
+	struct seen s = {.most = CELLS};
+
+	(void)state;
+	begin(0x030c);
+	reader.left = 4;
+	py_for_each(&reader, at(&list), note, &s);
+	py_for_each(&reader, at(&list), note, &s);
+	assert_int_equal(s.cnt, 4);
+	assert_int_equal(reader.left, 0);
+}
+
 static void sets_have_their_used_places(void **state)
 {
 	uint64_t table[8] = {0, 0, 77, 1, 0, 0, 88, 2};
@@ -329,6 +344,7 @@ int main(void)
 		cmocka_unit_test(numbers_have_digits_of_30_bits),
 		cmocka_unit_test(lists_and_tuples_have_their_elements_in_order),
 		cmocka_unit_test(lists_that_are_longer_than_memory_end),
+		cmocka_unit_test(elements_of_all_containers_are_bounded),
 		cmocka_unit_test(sets_have_their_used_places),
 		cmocka_unit_test(dictionaries_are_asked_by_name),
 		cmocka_unit_test(dictionaries_may_have_their_values_apart),
