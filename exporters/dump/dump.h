@@ -61,8 +61,7 @@ struct dump {
 	WHY_LIST(dump_stack, stacks);
 	WHY_LIST(dump_task,
 		 tasks); /* those that await each other first; else by process and address */
-	WHY_LIST(dump_edge, edges);               /* by awaiter */
-	uint32_t task_cycles, task_cycles_before; /* before: of the processes read first */
+	WHY_LIST(dump_edge, edges); /* by awaiter */
 };
 
 /* 0, or -1 after one sentence in @why_text. */
@@ -73,8 +72,6 @@ void dump_free(struct dump *d);
 int dump_read_tasks(struct dump *d, sqlite3 *db);
 /* Index of the stack, which is read later; WHY_NONE: no memory. */
 uint32_t dump_stack_of(struct dump *d, int64_t id);
-/* Tasks that await each other, a line for each cycle. */
-void dump_put_task_deadlocks(FILE *out, const struct dump *d);
 /* The tree of tasks: below each those that it waits for. */
 void dump_put_tasks(FILE *out, struct dump *d);
 void dump_put_frames(FILE *out, const struct dump_stack *s, int indent);

@@ -129,7 +129,7 @@ static void put_answer(struct writer *w, const void *ctx)
 		put_thread(w, d, &d->threads[i]);
 	json_close(w, ']');
 	json_line(w, 1);
-	json_int(w, "task_deadlocks", d->task_cycles);
+	json_int(w, "task_deadlocks", d->why.awaits.cycles);
 	json_line(w, 1);
 	cnt = bounded_list(w, "tasks", d->tasks_cnt);
 	for (size_t i = 0; i < cnt; i++)

@@ -20,7 +20,16 @@ static char *text_of(sqlite3_stmt *s, int column)
 	return text ? strdup(text) : NULL;
 }
 
-/* globalPid, globalTid, task, name, state, waitsFor, awaits, stackId, deadlock */
+/* The number of its cycle, as why has it; 0: none. */
+static uint32_t deadlock_of(const struct why_awaits *a, const struct dump_task *t)
+{
+	for (size_t i = 0; i < a->list_cnt; i++)
+		if (a->list[i].task == t->task && a->list[i].pid == t->pid)
+			return a->list[i].cycle;
+	return 0;
+}
+
+/* globalPid, globalTid, task, name, state, waitsFor, awaits, stackId */
 static int task_row(void *ctx, sqlite3_stmt *s)
 {
 	struct dump *d = ctx;
@@ -35,16 +44,7 @@ static int task_row(void *ctx, sqlite3_stmt *s)
 
 	if (sqlite3_column_type(s, 7) != SQLITE_NULL)
 		t.stack = dump_stack_of(d, sqlite3_column_int64(s, 7));
-	/* Each process numbers its own, from 1 on; here they follow each other. */
-	if (sqlite3_column_int(s, 8)) {
-		const struct dump_task *last = d->tasks_cnt ? &d->tasks[d->tasks_cnt - 1] : NULL;
-
-		if (!last || last->pid != t.pid)
-			d->task_cycles_before = d->task_cycles;
-		t.deadlock = d->task_cycles_before + (uint32_t)sqlite3_column_int(s, 8);
-		if (t.deadlock > d->task_cycles)
-			d->task_cycles = t.deadlock;
-	}
+	t.deadlock = deadlock_of(&d->why.awaits, &t);
 	if (!grow(&d->tasks, d->tasks_cnt, &d->tasks_room, sizeof(t))) {
 		free(t.name);
 		free(t.state);
@@ -134,7 +134,7 @@ int dump_read_tasks(struct dump *d, sqlite3 *db)
 	int rc = sql_rows(
 		db,
 		"SELECT t.globalPid, t.globalTid, t.task, n.value, t.state, t.waitsFor, t.awaits, "
-		"t.stackId, t.deadlock FROM SL_ASYNC_TASKS AS t LEFT JOIN StringIds AS n ON n.id = "
+		"t.stackId FROM SL_ASYNC_TASKS AS t LEFT JOIN StringIds AS n ON n.id = "
 		"t.nameId WHERE t.timestamp = (SELECT max(timestamp) FROM SL_ASYNC_TASKS) ORDER BY "
 		"t.deadlock IS NULL, t.globalPid, t.deadlock, t.task",
 		task_row, d);
@@ -157,46 +157,6 @@ static const struct dump_task *awaited(const struct dump *d, const struct dump_t
 		if (d->tasks[i].task == t->awaits && d->tasks[i].pid == t->pid)
 			return &d->tasks[i];
 	return NULL;
-}
-
-/* " at a.py:5 in first" */
-static void put_place(FILE *out, const struct dump *d, const struct dump_task *t)
-{
-	const struct dump_stack *s = t->stack == WHY_NONE ? NULL : &d->stacks[t->stack];
-
-	if (!s || !s->cnt || !s->list[0].file)
-		return;
-	fputs(" at ", out);
-	text_put_people(out, s->list[0].file);
-	fprintf(out, ":%lld in ", (long long)s->list[0].line);
-	text_put_people(out, s->list[0].function ? s->list[0].function : "?");
-}
-
-void dump_put_task_deadlocks(FILE *out, const struct dump *d)
-{
-	for (uint32_t c = 1; c <= d->task_cycles; c++) {
-		const struct dump_task *first = d->tasks, *t;
-
-		while (first < d->tasks + d->tasks_cnt && first->deadlock != c)
-			first++;
-		if (first == d->tasks + d->tasks_cnt)
-			continue;
-		fputs("Deadlock: ", out);
-		t = first;
-		do {
-			const struct dump_task *next = awaited(d, t);
-
-			fputs(t == first ? "" : "; ", out);
-			put_name(out, t);
-			put_place(out, d, t);
-			if (!next)
-				break;
-			fputs(" awaits ", out);
-			put_name(out, next);
-			t = next;
-		} while (t != first);
-		putc('\n', out);
-	}
 }
 
 static const struct dump_edge *first_edge(const struct dump *d, uint32_t awaiter)

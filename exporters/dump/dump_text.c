@@ -132,7 +132,6 @@ static void put_all(FILE *out, struct dump *d)
 {
 	put_processes(out, d);
 	why_put_deadlocks(out, &d->why);
-	dump_put_task_deadlocks(out, d);
 	for (size_t i = 0; i < d->threads_cnt; i++)
 		if (d->threads[i].alike)
 			put_thread(out, d, &d->threads[i]);

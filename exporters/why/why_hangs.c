@@ -99,10 +99,65 @@ static void put_cycle(FILE *out, const struct why *y, uint32_t cycle)
 	putc('\n', out);
 }
 
+static void put_name(FILE *out, const char *name)
+{
+	fputs("task \"", out);
+	text_put_people(out, name ? name : "?");
+	putc('"', out);
+}
+
+/* "Deadlock: task "a" at a.py:5 in one awaits task "b"; task "b" ..." */
+static void put_awaits(FILE *out, const struct why_awaits *a)
+{
+	for (size_t i = 0; i < a->list_cnt; i++) {
+		const struct why_await *w = &a->list[i];
+		bool is_first = !i || w[-1].cycle != w->cycle;
+
+		fputs(!is_first ? "; " : i ? "\nDeadlock: " : "Deadlock: ", out);
+		put_name(out, w->name);
+		if (w->file) {
+			fputs(" at ", out);
+			text_put_people(out, w->file);
+			fprintf(out, ":%lld in ", (long long)w->line);
+			text_put_people(out, w->function ? w->function : "?");
+		}
+		fputs(" awaits ", out);
+		put_name(out, w->other);
+	}
+	if (a->list_cnt)
+		putc('\n', out);
+}
+
+static void put_json_awaits(struct writer *w, const struct why_awaits *a)
+{
+	size_t cnt;
+
+	if (!a->list_cnt)
+		return;
+	json_line(w, 1);
+	cnt = bounded_list(w, "awaits", a->list_cnt);
+	for (size_t i = 0; i < cnt; i++) {
+		const struct why_await *t = &a->list[i];
+
+		json_line(w, 2);
+		json_open(w, NULL, '{');
+		json_int(w, "deadlock", t->cycle);
+		json_int(w, "pid", t->pid >> 24 & 0xffffff);
+		json_text(w, "task", t->name);
+		json_text(w, "awaits", t->other);
+		json_text(w, "function", t->function);
+		json_text(w, "file", t->file);
+		json_int(w, "line", t->line);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
 void why_put_deadlocks(FILE *out, const struct why *y)
 {
 	for (uint32_t c = 1; c <= y->hangs.cycles; c++)
 		put_cycle(out, y, c);
+	put_awaits(out, &y->awaits);
 }
 
 void why_put_hang(FILE *out, const struct why *y, const struct why_hang *g)
@@ -177,4 +232,5 @@ void why_put_json_hangs(struct writer *w, const struct why *y)
 		json_close(w, '}');
 	}
 	json_close(w, ']');
+	put_json_awaits(w, &y->awaits);
 }

@@ -244,7 +244,7 @@ static int look_for_work(struct why *y)
 }
 
 /* Waits that never ended; where no thread is known by its events, they are the answer. */
-static int look_for_hangs(struct why *y, const struct db_filter *f)
+static int look_for_hangs(struct why *y, sqlite3 *db, const struct db_filter *f)
 {
 	int rc = SQLITE_OK;
 	size_t kept = 0;
@@ -255,6 +255,8 @@ static int look_for_hangs(struct why *y, const struct db_filter *f)
 		rc = walk_open(&y->walk, &y->model);
 	if (rc == SQLITE_OK)
 		rc = why_find_hangs(&y->hangs, y);
+	if (rc == SQLITE_OK)
+		rc = why_find_awaits(&y->awaits, db);
 	for (size_t i = 0; i < y->gains_cnt; i++) {
 		const struct why_gain *g = &y->gains[i];
 		const struct why_part *p =
@@ -288,7 +290,7 @@ int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct 
 	y->to = y->time.to;
 	y->ns = y->time.ns;
 	if (y->focus == WHY_NONE) {
-		rc = look_for_hangs(y, f);
+		rc = look_for_hangs(y, db, f);
 		if (rc != SQLITE_OK)
 			snprintf(why_text, why_len, "%s", sqlite3_errstr(rc));
 		return rc == SQLITE_OK ? focus_gpu(y, ask, why_text, why_len) : -1;
@@ -304,7 +306,7 @@ int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct 
 	    !y->gpu && y->model.has_switches)
 		rc = look_for_work(y);
 	if (rc == SQLITE_OK)
-		rc = look_for_hangs(y, f);
+		rc = look_for_hangs(y, db, f);
 	if (rc == SQLITE_OK && !y->gpu && y->time.spans_cnt)
 		rc = why_find_runners(&y->runners, y);
 	if (rc != SQLITE_OK)
@@ -326,5 +328,6 @@ void why_free(struct why *y)
 	why_gpus_free(&y->gpus);
 	why_busy_free(&y->busy);
 	why_hangs_free(&y->hangs);
+	why_awaits_free(&y->awaits);
 	why_runners_free(&y->runners);
 }

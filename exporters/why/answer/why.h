@@ -14,6 +14,7 @@
 #include "exporters/why/walk/gpu.h"
 #include "exporters/why/answer/busy.h"
 #include "exporters/why/answer/gains.h"
+#include "exporters/why/answer/awaits.h"
 #include "exporters/why/answer/hangs.h"
 #include "exporters/why/answer/runners.h"
 #include "exporters/why/walk/steps.h"
@@ -68,6 +69,7 @@ struct why {
 	struct why_focus noticed; /* steps that were not asked for */
 	struct why_busy busy;
 	struct why_hangs hangs;
+	struct why_awaits awaits;
 	struct why_runners runners;
 	struct why_gpus gpus;
 	const struct why_gpu *gpu; /* the GPU that is explained; NULL: a thread is */

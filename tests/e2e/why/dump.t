@@ -57,7 +57,10 @@ done
 T=$!
 at_exit="kill -KILL $T 2>/dev/null; $at_exit"
 wait_for 20 sh -c '"$1" dump -p "$2" | grep -q ^Deadlock' - "$BIN" $T
-"$BIN" dump -p $T >tasks.txt
+"$BIN" dump -p $T -o tasks >tasks.txt 2>tasks.err
+check 'two tasks: why of the report begins with the deadlock' sh -c '"$1" why tasks.sqlite | sed -n 2p | grep -q "^Deadlock: task "' - "$BIN"
+"$BIN" why -f json tasks.sqlite >why.json
+check 'two tasks: JSON of why follows its schema' "$PY" "$E2E/lib/schema.py" "$TOP/exporters/schemas/why.json" why.json
 "$BIN" dump -p $T -f json >tasks.json
 check 'tasks: JSON follows its schema' "$PY" "$E2E/lib/schema.py" "$TOP/exporters/schemas/dump.json" tasks.json
 check 'two tasks: the deadlock stands above the threads, with both lines' sh -c 'sed -n 2p tasks.txt | grep -q "^Deadlock: task \"[a-z]*\" at .*hangs.py:[0-9]* in [a-z.<>]* awaits task \"[a-z]*\"; task \"[a-z]*\" at .*hangs.py:[0-9]* in [a-z.<>]* awaits task "' || diag <tasks.txt
