@@ -59,7 +59,7 @@ class Objects:
         self.elf = {}
 
     def slots(self, pid):
-        """(object, offset) -> value, of all objects but the tracer's; and ranges of objects by path."""
+        """(object, base, offset) -> value, of all objects but the tracer's; and ranges of objects by path."""
         values, ranges = {}, {}
         mem = os.open("/proc/%d/mem" % pid, os.O_RDONLY)
         try:
@@ -87,9 +87,12 @@ class Objects:
         i = 0
         while i < len(e.slots):
             j = bisect.bisect_left(e.slots, e.slots[i] + 65536)
-            data = os.pread(mem, e.slots[j - 1] + 8 - e.slots[i], base + e.slots[i])
+            try:
+                data = os.pread(mem, e.slots[j - 1] + 8 - e.slots[i], base + e.slots[i])
+            except OSError:
+                return  # it has been closed meanwhile
             for slot in e.slots[i:j]:
-                values[path, slot] = int.from_bytes(data[slot - e.slots[i]:slot - e.slots[i] + 8], "little")
+                values[path, base, slot] = int.from_bytes(data[slot - e.slots[i]:slot - e.slots[i] + 8], "little")
             i = j
 
     def differences(self, pid, before):
@@ -97,8 +100,8 @@ class Objects:
         values, ranges = self.slots(pid)
         ours = [r for p, r in ranges.items() if "libtrace" in p]
         wrong = []
-        for (path, slot), value in values.items():
-            old = before.get((path, slot))
+        for (path, base, slot), value in values.items():
+            old = before.get((path, base, slot))
             begin, end = ranges[path]
             was_lazy = old is not None and begin <= old < end and slot in self.elf[path].lazy
             if any(b <= value < e for b, e in ours):

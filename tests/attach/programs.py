@@ -93,6 +93,14 @@ class Threads(Driven):
         return super().call(n // 64)
 
 
+class Churn(Driven):
+    """Threads, children, libraries, exceptions and signals in C++, which come and go all the time."""
+    function = ("preadv", "preadv64")
+
+    def __init__(self, folder, build):
+        super().__init__([build + "/tests/prog/churn", build + "/tests/prog/lib/late_calls.so"], folder)
+
+
 class Redis:
     """Known calls: orders to write its configuration, each of which renames a file."""
     function, calls = ("rename",), 1000
@@ -204,4 +212,4 @@ class Nginx:
         return 7 if self.p.wait(30) == 0 and right else "wrong"
 
 
-PROGRAMS = {"threads": Threads, "python": Python, "torch": Torch, "redis": Redis, "nginx": Nginx, "java": Java, "node": Node}
+PROGRAMS = {"threads": Threads, "churn": Churn, "python": Python, "torch": Torch, "redis": Redis, "nginx": Nginx, "java": Java, "node": Node}
