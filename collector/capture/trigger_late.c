@@ -39,6 +39,7 @@ struct process {
 	bool has_gpu;
 	uint64_t until; /* everything that the GPU did before is known */
 	uint32_t steps; /* so far */
+	uint64_t began; /* the last of them, ticks */
 	struct step waiting[STEPS];
 	uint32_t first, cnt; /* of waiting */
 	struct piece *pieces;
@@ -121,7 +122,11 @@ void trigger_late_step(struct trigger_late *l, const struct arenas *as, const st
 
 	if (!p || (p->tid && p->tid != (uint32_t)t->id.tid))
 		return;
+	/* A range that two triggers mean. */
+	if (p->tid && p->began == start)
+		return;
 	p->tid = (uint32_t)t->id.tid;
+	p->began = start;
 	p->steps++;
 	if (p->cnt == STEPS) {
 		p->first++;

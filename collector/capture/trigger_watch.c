@@ -140,13 +140,22 @@ void trigger_watch_free(struct trigger_watch *w)
 	free(w);
 }
 
+/* Some range has come that is a step, by whichever of the triggers. */
+static bool has_steps(const struct trigger_watch *w)
+{
+	for (uint32_t i = 0; i < w->ts->cnt; i++)
+		if (w->ts->at[i].kind == TRIGGER_RANK_LATE && (w->came >> i & 1))
+			return true;
+	return false;
+}
+
 const struct trigger *trigger_watch_in_vain(const struct trigger_watch *w, uint32_t *i)
 {
 	for (; *i < w->ts->cnt; ++*i) {
 		const struct trigger *t = &w->ts->at[*i];
 
-		if ((t->kind == TRIGGER_NVTX || t->kind == TRIGGER_RANK_LATE) && !t->late.is_pace &&
-		    !(w->came >> *i & 1))
+		if ((t->kind == TRIGGER_NVTX && !(w->came >> *i & 1)) ||
+		    (t->kind == TRIGGER_RANK_LATE && !t->late.is_added && !has_steps(w)))
 			return &w->ts->at[(*i)++];
 	}
 	return NULL;
@@ -154,9 +163,12 @@ const struct trigger *trigger_watch_in_vain(const struct trigger_watch *w, uint3
 
 void trigger_watch_late_to(struct trigger_watch *w, int fd)
 {
-	for (uint32_t i = 0; w->late && i < w->ts->cnt; i++)
-		if (w->ts->at[i].kind == TRIGGER_RANK_LATE)
-			trigger_late_to(w->late, fd, !w->ts->at[i].late.is_pace);
+	bool is_asked = false;
+
+	for (uint32_t i = 0; i < w->ts->cnt; i++)
+		is_asked |= w->ts->at[i].kind == TRIGGER_RANK_LATE && !w->ts->at[i].late.is_added;
+	if (w->late)
+		trigger_late_to(w->late, fd, is_asked);
 }
 
 /* ---- something took its time ---- */

@@ -436,18 +436,32 @@ int triggers_check(const struct triggers *ts, uint32_t trace, int64_t threshold_
 	return 0;
 }
 
-void triggers_add_pace(struct triggers *ts)
+static void add_steps(struct triggers *ts, const char *name, const char *domain)
 {
 	struct trigger *t = &ts->at[ts->cnt];
 
-	for (uint32_t i = 0; i < ts->cnt; i++)
-		if (ts->at[i].kind == TRIGGER_RANK_LATE)
-			return;
 	if (ts->cnt == TRIGGER_MAX)
 		return;
-	*t = (struct trigger){
-		.kind = TRIGGER_RANK_LATE, .name = "step", .domain = "*", .late.is_pace = true};
+	memset(t, 0, sizeof(*t));
+	t->kind = TRIGGER_RANK_LATE;
+	t->late.is_added = true;
+	snprintf(t->name, sizeof(t->name), "%s", name);
+	snprintf(t->domain, sizeof(t->domain), "%s", domain);
 	ts->cnt++;
+}
+
+void triggers_add_steps(struct triggers *ts)
+{
+	const struct trigger *late = NULL;
+
+	for (uint32_t i = 0; i < ts->cnt; i++)
+		if (ts->at[i].kind == TRIGGER_RANK_LATE)
+			late = &ts->at[i];
+	if (late && (strcmp(late->name, "step") != 0 || strcmp(late->domain, "*") != 0))
+		return;
+	if (!late)
+		add_steps(ts, "step", "*");
+	add_steps(ts, "*", PYTHON_STEP_DOMAIN);
 }
 
 /* ---- events ---- */

@@ -57,7 +57,7 @@ struct trigger {
 	struct {
 		int64_t floor_ns; /* above the median, where the limit is of medians */
 		uint32_t steps;   /* in a row */
-		bool is_pace;     /* the ranks' pace alone is wanted: no trigger of the user's */
+		bool is_added;    /* no trigger of the user's: its ranges are steps, too */
 	} late;
 	/* The last durations, in the order in which they came, and sorted. */
 	int64_t last[TRIGGER_MEDIAN], sorted[TRIGGER_MEDIAN];
@@ -82,8 +82,8 @@ int triggers_read(struct triggers *ts, const char *text, const char *cmd);
 int triggers_check(const struct triggers *ts, uint32_t trace, int64_t threshold_ns,
 		   const char *cmd);
 
-/* Adds a rank-late that never fires, unless there is one: the pace of ranks goes to the job's folder. */
-void triggers_add_pace(struct triggers *ts);
+/* Adds what steps are unless rank-late names a range: step@*, for the pace of ranks where there is no rank-late, and *@python-step. */
+void triggers_add_steps(struct triggers *ts);
 
 static inline bool triggers_have(const struct triggers *ts, enum trigger_kind kind)
 {

@@ -118,7 +118,7 @@ static void follow_ranks(struct collector *c, const struct profile_options *o)
 	if (flight_late_to(c, steps) || !(o->trace & SL_TRACE_NVTX))
 		return;
 	pace.cnt = 0;
-	triggers_add_pace(&pace);
+	triggers_add_steps(&pace);
 	watch = trigger_watch_new(&pace, never, NULL);
 	if (!watch)
 		return;

@@ -83,7 +83,7 @@ int flight_open(struct collector *c)
 	if (triggers_read(&f->trigger.list, o->triggers, "profile"))
 		return -EINVAL;
 	if (c->options->after.ranks && (c->options->trace & SL_TRACE_NVTX))
-		triggers_add_pace(&f->trigger.list);
+		triggers_add_steps(&f->trigger.list);
 	f->trigger.watch = trigger_watch_new(&f->trigger.list, flight_triggered, c);
 	return f->trigger.watch ? 0 : -ENOMEM;
 }

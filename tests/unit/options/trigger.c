@@ -130,6 +130,31 @@ static void late_ranks_are_late_for_steps_in_a_row(void **state)
 	}
 }
 
+/* What --python-step marks has the name of its function. */
+static void steps_are_added_unless_a_range_is_named(void **state)
+{
+	(void)state;
+	assert_int_equal(triggers_read(&ts, "exit", "profile"), 0);
+	triggers_add_steps(&ts);
+	assert_int_equal(ts.cnt, 3);
+	assert_string_equal(ts.at[1].name, "step");
+	assert_string_equal(ts.at[1].domain, "*");
+	assert_string_equal(ts.at[2].name, "*");
+	assert_string_equal(ts.at[2].domain, "python-step");
+	assert_true(ts.at[1].late.is_added && ts.at[2].late.is_added);
+	assert_int_equal(triggers_read(&ts, "rank-late > 20%", "profile"), 0);
+	triggers_add_steps(&ts);
+	assert_int_equal(ts.cnt, 2);
+	assert_false(ts.at[0].late.is_added);
+	assert_string_equal(ts.at[1].domain, "python-step");
+	assert_int_equal(triggers_read(&ts, "rank-late:a > 20%", "profile"), 0);
+	triggers_add_steps(&ts);
+	assert_int_equal(ts.cnt, 1);
+	ts.cnt = TRIGGER_MAX;
+	triggers_add_steps(&ts);
+	assert_int_equal(ts.cnt, TRIGGER_MAX);
+}
+
 static void hangs_and_ends_of_processes_are_understood(void **state)
 {
 	(void)state;
@@ -272,6 +297,7 @@ int main(void)
 		cmocka_unit_test(each_kind_is_understood),
 		cmocka_unit_test(late_ranks_are_of_steps_or_of_a_range),
 		cmocka_unit_test(late_ranks_are_late_for_steps_in_a_row),
+		cmocka_unit_test(steps_are_added_unless_a_range_is_named),
 		cmocka_unit_test(hangs_and_ends_of_processes_are_understood),
 		cmocka_unit_test(errors_name_the_column),
 		cmocka_unit_test(a_limit_is_a_limit),
