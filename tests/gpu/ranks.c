@@ -6,10 +6,11 @@
  * FILE: the ranks begin each step together, by counters in it; when there is FILE.stop, they end. LATE_STEP: only then. Rank and size are those of the launcher: RANK, Open MPI, SLURM.
  * RANKS_DATA names a file: then each step reads from it, and a kernel runs for a millisecond.
  * RANKS_PIPELINE: each rank passes a message to the next one in place of the collective; that works when it has received its own.
- * RANKS_FAULT: the late rank is so in another way than by sleep (late_for()).
+ * RANKS_FAULT: the late rank is so in another way than by sleep (late_for()); status 77: not here.
  * RANKS_SAY: at the end it prints number, begin and end of each step (CLOCK_REALTIME, ns).
  * A rank that ends early because the others do not come has exit status 4.
  */
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -17,6 +18,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -53,6 +55,7 @@ int cudaLaunchKernel(const void *, struct cuda_dim3, struct cuda_dim3, void **, 
 
 enum {
 	STEPS_MAX = 32768,
+	LINK_BYTES = 128 << 10,
 	PATIENCE_MS = 60000, /* the machine may be busy */
 };
 
@@ -171,21 +174,157 @@ static void wait_for_child(int ms)
 		exit(1);
 }
 
-/* The way in which the rank is late. */
-static void late_for(const char *beside, int ms)
+/* Many calls for a few bytes each. */
+static void read_small(const char *beside, int ms)
+{
+	int64_t end = now_ns(CLOCK_MONOTONIC) + (int64_t)ms * 1000000;
+	char path[4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s.small", beside);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (pwrite(fd, batch, 65536, 0) < 0)
+		exit(1);
+	for (off_t at = 0; now_ns(CLOCK_MONOTONIC) < end; at = (at + 8) % 65536)
+		if (pread(fd, batch, 8, at) != 8)
+			exit(1);
+	close(fd);
+}
+
+/* Pages that are mapped, touched first and given back. */
+static void touch_memory(int ms)
+{
+	const size_t size = 4u << 20;
+	int64_t end = now_ns(CLOCK_THREAD_CPUTIME_ID) + (int64_t)ms * 1000000;
+
+	while (now_ns(CLOCK_THREAD_CPUTIME_ID) < end) {
+		char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
+
+		if (p == MAP_FAILED)
+			exit(1);
+		for (size_t at = 0; at < size; at += 4096)
+			p[at] = 1;
+		munmap(p, size);
+	}
+}
+
+/* A process that helps, and reads bytes from its end of the socket. */
+static int helper = -1;
+
+/* Takes the CPU of the rank for as long as it is asked for, by a priority that the rank does not have. */
+static void take_cpu(int sock)
+{
+	const struct sched_param first = {1};
+	char ms;
+
+	(void)!write(sock, sched_setscheduler(0, SCHED_FIFO, &first) ? "n" : "y", 1);
+	while (read(sock, &ms, 1) == 1)
+		compute(ms);
+	_exit(0);
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void exchange(void)
+{
+	if (write(helper, "x", 1) != 1 ||
+	    recv(helper, batch, LINK_BYTES, MSG_WAITALL) != LINK_BYTES)
+		exit(1);
+}
+
+static void start_helper(int both[2], void (*help)(int))
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		close(both[0]);
+		help(both[1]);
+	}
+	if (child < 0)
+		exit(1);
+	close(both[1]);
+	helper = both[0];
+}
+
+/*
+ * Connects to the server of this rank, which sends LINK_BYTES for each byte: RANKS_LINK is "ADDRESS PORT PORT ...", a port for each
+ * rank. The server is no process of the job: of that, why knows what it waits for itself.
+ */
+static void connect_link(int rank)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET};
+	const char *at = getenv("RANKS_LINK");
+	char address[64] = "";
+
+	if (!at || sscanf(at, "%63s", address) != 1 ||
+	    inet_pton(AF_INET, address, &to.sin_addr) != 1)
+		exit(77);
+	for (int i = 0; i <= rank && at; i++)
+		at = strchr(at + 1, ' ');
+	to.sin_port = htons((uint16_t)(at ? atoi(at) : 0));
+	helper = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (connect(helper, (struct sockaddr *)&to, sizeof(to)))
+		exit(1);
+}
+
+static bool has_fault(const char *name)
 {
 	const char *fault = getenv("RANKS_FAULT");
 
-	if (!fault || strcmp(fault, "sleep") == 0)
+	return fault && strcmp(fault, name) == 0;
+}
+
+/* What a fault needs before the first step. Status 77: it cannot be made here. */
+static void prepare(int rank, bool is_late)
+{
+	int both[2];
+	char byte = 0;
+
+	if (has_fault("link")) {
+		connect_link(rank);
+	} else if (has_fault("taken")) {
+		pin(is_late ? 0 : 1);
+		if (!is_late)
+			return;
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both))
+			exit(1);
+		start_helper(both, take_cpu);
+		if (read(helper, &byte, 1) != 1 || byte != 'y')
+			exit(77);
+	}
+}
+
+/* The way in which the rank is late. */
+static void late_for(const char *beside, int ms)
+{
+	char byte = (char)ms;
+
+	if (!getenv("RANKS_FAULT") || has_fault("sleep"))
 		wait_ms(ms);
-	else if (strcmp(fault, "compute") == 0)
+	else if (has_fault("compute"))
 		compute(ms);
-	else if (strcmp(fault, "fsync") == 0)
+	else if (has_fault("fsync"))
 		sync_files(beside, ms);
-	else if (strcmp(fault, "lock") == 0)
+	else if (has_fault("lock"))
 		wait_for_lock(ms);
-	else if (strcmp(fault, "child") == 0)
+	else if (has_fault("child"))
 		wait_for_child(ms);
+	else if (has_fault("reads"))
+		read_small(beside, ms);
+	else if (has_fault("memory"))
+		touch_memory(ms);
+	else if (has_fault("link"))
+		exchange();
+	else if (has_fault("taken"))
+		(void)!write(helper, &byte, 1);
 	else
 		exit(2);
 }
@@ -269,6 +408,7 @@ int main(int argc, char **argv)
 		return 3;
 	setenv("JOB_ID", argv[1], 1);
 	data_fd = open_data();
+	prepare(rank, rank == late_rank);
 	DO(cudaStreamCreateWithFlags(&stream, 1));
 	DO(cudaMalloc(&data, 4096));
 	DO(ncclGetUniqueId(&id));
@@ -283,6 +423,8 @@ int main(int argc, char **argv)
 		wait_ms(work);
 		if (is_late && rank == late_rank)
 			late_for(argv[1], late);
+		else if (has_fault("link"))
+			exchange();
 		read_and_launch(data_fd, stream);
 		if (getenv("RANKS_PIPELINE")) {
 			pass_on(data, rank, size, comm, stream);
