@@ -161,7 +161,7 @@ class Job:
 
     def window(self):
         options = {'delay': ['--delay=1'], 'start': ['--start-later=true'], 'dump': ['--flight=3s'], 'late': ['--flight=5s', '--trigger=rank-late > 50% for 5 steps']}
-        ranks = self.begin_ranks(self.program(30000, 2 if self.way != 'late' else 10), *options[self.way])
+        ranks = self.begin_ranks(self.program(30000, 2 if self.way != 'late' else 5), *options[self.way])
         try:
             self.until(lambda: self.sessions() == RANKS or any(p.poll() is not None for p in ranks), 'sessions')
             if self.way == 'late':

@@ -407,6 +407,43 @@ static void steps_of_ranks_are_written_without_waiting_for_others(void **state)
 	end(&w);
 }
 
+/* A range of --python-step is a step by its domain; one that is also called "step" is one step all the same. */
+static void what_python_step_marks_are_steps(void **state)
+{
+	struct world w = begin();
+	uint64_t domain[1] = {3};
+	struct timespec ts;
+	uint64_t now, i = 0;
+	long long us;
+	int both[2];
+
+	(void)state;
+	assert_int_equal(pipe2(both, O_NONBLOCK), 0);
+	open_world(&w, "rank-late > 2x median");
+	trigger_watch_free(w.watch);
+	triggers_add_steps(&w.ts);
+	w.watch = trigger_watch_new(&w.ts, fire, NULL);
+	trigger_watch_late_to(w.watch, both[1]);
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now = (uint64_t)ts.tv_sec * 1000;
+	nvtx(&w, w.a, SL_NVTX_DOMAIN, 0, domain, 1, "python-step");
+	for (; i < 4; i++) {
+		push(&w, w.a, now + 100 * i, 3, 0, i % 2 ? "step" : "train:train_step");
+		pop(&w, w.a, now + 100 * i + 20 + i, 3, 0);
+		push(&w, w.a, now + 100 * i + 50, 0, 0, "train:train_step");
+		pop(&w, w.a, now + 100 * i + 55, 0, 0);
+	}
+	assert_int_equal(fires(&w), 0);
+	for (unsigned step = 2; step <= 4; step++) {
+		assert_int_equal(written(both[0], &us), step);
+		assert_int_equal(us, 20000 + (long long)(step - 1) * 1000);
+	}
+	assert_null(trigger_watch_in_vain(w.watch, &(uint32_t){0}));
+	close(both[0]);
+	close(both[1]);
+	end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +455,7 @@ int main(void)
 		TEST(an_idle_gpu_is_a_trigger),
 		TEST(a_gpu_that_two_processes_share_is_idle_once),
 		TEST(steps_of_ranks_are_written_without_waiting_for_others),
+		TEST(what_python_step_marks_are_steps),
 	};
 
 	return cmocka_run_group_tests_name("trigger_watch", tests, NULL, NULL);
