@@ -201,15 +201,17 @@ class Job:
         others = max([r[column] for n, r in rows.items() if n != LATE] or [0])
         if others > 0.05 * most:
             return f'another rank has {others:.2f} ms of {column}, the late one {most:.2f}'
-        return self.wrong_line(fault)
+        return self.wrong_line(fault, is_busy)
 
-    def wrong_line(self, fault):
+    def wrong_line(self, fault, is_busy):
         report, pid = self.process()
         out = subprocess.run([self.bin, 'why', '--step', f'--process={pid}', '-f', 'json', report], check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if out.returncode:
             return f'sightline why: {out.stderr.decode()[-200:]}'
         answer = json.loads(out.stdout)
         culprits = answer['culprits']
+        if is_busy:  # with what each line waits for a CPU
+            culprits.sort(key=lambda c: -c['ns'])
         if NOISE in fault.columns:  # no cause that a line could remove: the first part is the wait
             return '' if answer['partition'][0]['reason'] == 'NO_CPU' else f'part: {answer["partition"][0]["reason"]}'
         if not culprits or culprits[0]['function'] not in fault.functions:

@@ -361,6 +361,52 @@ static void reports_are_of_the_ranks_that_matter(void **state)
 	assert_string_equal(event.to, "rank_5/n2-5-00ff/n2-4-00ff/n3-6-00ff/n1-3-00ff");
 }
 
+static void the_report_to_compare_with_is_of_another_host(void **state)
+{
+	/* Rank 7 is the median, and on the late one's host; rank 1 is next to it. */
+	static const int64_t own[RANKS] = {100, 105, 101, 102, 108, 900, 109, 104};
+
+	(void)state;
+	snprintf(ranks[7].host, sizeof(ranks[7].host), "n2");
+	make(0, RANKS, 1, 9);
+	for (unsigned i = 0; i < RANKS; i++)
+		step(i, 10, own[i] * MS);
+	assert_true(looks(RANKS, &by_median));
+	assert_string_equal(event.to, "rank_5/n2-5-00ff/n2-4-00ff/n3-6-00ff/n1-3-00ff");
+}
+
+static void names_are_words_of_a_request(void **state)
+{
+	(void)state;
+	for (uint32_t n = 2; n < 4; n++) {
+		job_step_add(&ranks[0], "a b/c", n, 900 * MS);
+		job_step_add(&ranks[0], "other", n, 100 * MS);
+	}
+	assert_true(looks(1, &by_median));
+	assert_string_equal(event.to, "a_b_c/n0-0-00ff");
+	job_late_free(l);
+	l = job_late_new();
+	look(1, &by_median);
+	job_late_known(l, event.to, now);
+	assert_false(looks(1, &by_median));
+}
+
+/* Rank 3 is 512 steps ahead: of the step that others make it knows nothing any more. */
+static void a_step_that_was_forgotten_is_not_compared(void **state)
+{
+	(void)state;
+	make(0, 4, 1, 1);
+	assert_false(looks(4, &by_median));
+	make(3, 1, 2, 250);
+	assert_false(look(4, &by_median));
+	make(3, 1, 251, 500);
+	assert_false(look(4, &by_median));
+	make(3, 1, 501, 519);
+	step(3, 520, 900 * MS);
+	make(0, 3, 2, 8);
+	assert_false(look(4, &by_median));
+}
+
 static void ranks_of_one_session_are_one_report(void **state)
 {
 	(void)state;
@@ -420,6 +466,9 @@ int main(void)
 		TEST(ranks_begin_anew),
 		TEST(a_missing_step_is_no_other),
 		TEST(reports_are_of_the_ranks_that_matter),
+		TEST(the_report_to_compare_with_is_of_another_host),
+		TEST(names_are_words_of_a_request),
+		TEST(a_step_that_was_forgotten_is_not_compared),
 		TEST(ranks_of_one_session_are_one_report),
 		TEST(an_event_that_was_requested_is_known),
 	};
