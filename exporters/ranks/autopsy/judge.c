@@ -406,10 +406,19 @@ static bool is_same_place(const struct autopsy_rank *x, const struct autopsy_ran
 	       is_same_text(f->file, g->file);
 }
 
-/* The rank whose place least others have, where most are in one place. */
+/* It got no further for a while, or its main thread was in a call for long. */
+static bool stood_still(const struct autopsy_rank *k)
+{
+	if (thread_of(k->waits, k->waits_cnt, k->id.pid))
+		return true;
+	return k->life.progress > k->life.start && k->life.end != AUTOPSY_NONE &&
+	       k->life.end - k->life.progress >= HANG_NS;
+}
+
+/* The rank whose place least others have, where most are in one place, and stand still there. */
 static size_t odd_one(const struct judging *j)
 {
-	size_t odd = SIZE_MAX, least = SIZE_MAX, most = 0, all = 0;
+	size_t odd = SIZE_MAX, least = SIZE_MAX, most = 0, all = 0, still = 0;
 
 	for (size_t i = 0; i < j->a->ranks_cnt; i++) {
 		size_t same = 0;
@@ -417,6 +426,7 @@ static size_t odd_one(const struct judging *j)
 		if (!counts(j, &j->a->ranks[i]))
 			continue;
 		all++;
+		still += stood_still(&j->a->ranks[i]);
 		for (size_t k = 0; k < j->a->ranks_cnt; k++)
 			same += counts(j, &j->a->ranks[k]) &&
 				is_same_place(&j->a->ranks[i], &j->a->ranks[k]);
@@ -426,7 +436,7 @@ static size_t odd_one(const struct judging *j)
 			odd = i;
 		}
 	}
-	return most * 2 > all && least * 4 <= all ? odd : SIZE_MAX;
+	return most * 2 > all && still * 2 > all && least * 4 <= all ? odd : SIZE_MAX;
 }
 
 /* ---- the verdict ---- */

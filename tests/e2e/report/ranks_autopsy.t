@@ -38,7 +38,8 @@ each segv
 one locks
 each other
 one killed
-sleep 6
+for run in each-segv one-locks each-other one-killed; do wait_for 60 test -e $run.job.fault; done
+sleep 3
 for run in each-segv one-locks each-other one-killed; do end $run; done
 wait
 while read -r run reason exit; do
@@ -60,7 +61,8 @@ is "$("$BIN" ranks autopsy -d ds --run each-segv -o page.html 2>&1 >/dev/null | 
 
 # ---- the collector dies with the run ----
 each absent
-sleep 4
+wait_for 60 test -e each-absent.job.fault
+sleep 3
 kill -KILL $(pgrep -f "profile --ranks=ds --run=each-absent ") $(ranks_of each-absent)
 wait
 for i in 0 1 2 3; do "$BIN" recover "$W/each-absent-$i.sqlite" >out 2>err || diag <err; done
