@@ -10,22 +10,27 @@
 #include "exporters/html/html_text.h"
 #include "exporters/ranks/page/ranks_page.h"
 #include "exporters/ranks/run_choice.h"
+#include "exporters/ranks/spans/report_place.h"
 #include "exporters/text/output.h"
 
-static const char usage[] = "sightline ranks report -d DATASET [options]";
-static const char examples[] = "One page that needs nothing else: own time by rank and step, "
-			       "lateness by rank and collective,\n"
-			       "the distribution of the ranks with outliers by name, bandwidth by "
-			       "message size. By DuckDB.\n"
-			       "\n"
-			       "Examples:\n"
-			       "  sightline ranks report -d /shared/dataset\n"
-			       "  sightline ranks report -d dataset --run 4711 -o 4711.html\n";
+static const char usage[] = "sightline ranks report -d DATASET [options] [FETCHED.sqlite...]";
+static const char examples[] =
+	"One page that needs nothing else: own time by rank and step, "
+	"lateness by rank and collective,\n"
+	"the distribution of the ranks with outliers by name, bandwidth by "
+	"message size; the slowest step over ten ranks, from their reports where these are "
+	"here, or from spans that 'ranks fetch' took out of them. By DuckDB.\n"
+	"\n"
+	"Examples:\n"
+	"  sightline ranks report -d /shared/dataset\n"
+	"  sightline ranks report -d dataset --run 4711 -o 4711.html\n";
 
 struct options {
 	struct ask ask;
 	const char *output;
 	bool overwrite, quiet;
+	char **reports; /* fetched from elsewhere */
+	int reports_cnt;
 };
 
 static int write_page(const struct options *o, const char *target, struct ranks_page *p,
@@ -78,6 +83,33 @@ static int read_figures(const struct options *o, struct ranks_page *p)
 	return status ? SL_EXIT_FAIL : 0;
 }
 
+/* The rank's own report where it is here, else those that were named. */
+static void read_bars(const struct options *o, sqlite3 *db, struct page_slow *s)
+{
+	char why[1024],
+		*own = report_place(db, o->ask.folder, o->ask.run, s->rank, why, sizeof(why));
+
+	if (own)
+		s->is_there =
+			bars_read(&s->bars, own, s->rank, s->start, s->end, why, sizeof(why)) == 0;
+	for (int i = 0; !s->is_there && i < o->reports_cnt; i++) {
+		bars_free(&s->bars);
+		s->is_there = bars_read(&s->bars, o->reports[i], s->rank, s->start, s->end, why,
+					sizeof(why)) == 0;
+	}
+	free(own);
+}
+
+static void read_slowest(const struct options *o, struct ranks_page *p)
+{
+	char why[1024];
+	sqlite3 *db = manifests_read(o->ask.folder, o->ask.run, why, sizeof(why));
+
+	for (size_t i = 0; db && i < p->slowest_cnt; i++)
+		read_bars(o, db, &p->slowest[i]);
+	sqlite3_close(db);
+}
+
 static int report(struct options *o)
 {
 	struct chosen chosen;
@@ -102,6 +134,8 @@ static int report(struct options *o)
 	}
 	if (status == 0)
 		status = read_figures(o, &page);
+	if (status == 0)
+		read_slowest(o, &page);
 	if (status == 0)
 		status = target ? write_page(o, target, &page, about) : SL_EXIT_FAIL;
 	ranks_page_free(&page);
@@ -133,11 +167,22 @@ int cmd_ranks_report(int argc, char **argv)
 		return 0;
 	if (first < 0)
 		return -first;
-	if (!o.ask.folder || first < argc) {
-		sl_warn("ranks report: %s (see 'sightline ranks report --help')",
-			!o.ask.folder ? "-d DATASET is missing"
-				      : "it takes a dataset, and no report");
+	if (!o.ask.folder) {
+		sl_warn("ranks report: -d DATASET is missing (see 'sightline ranks report "
+			"--help')");
 		return SL_EXIT_USAGE;
+	}
+	o.reports = argv + first;
+	o.reports_cnt = argc - first;
+	for (int i = 0; i < o.reports_cnt; i++) {
+		char why[1024];
+		sqlite3 *db = db_read_open(o.reports[i], why, sizeof(why));
+
+		if (!db) {
+			sl_warn("ranks report: %s", why);
+			return SL_EXIT_FAIL;
+		}
+		sqlite3_close(db);
 	}
 	return report(&o);
 }

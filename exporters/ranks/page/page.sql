@@ -22,6 +22,10 @@ WITH c AS (
 SELECT 'R|' || grid.r || '|' || string_agg(coalesce(c.level, '.'), '' ORDER BY grid.n) AS t FROM grid LEFT JOIN c ON c.r = grid.r AND c.col = grid.n GROUP BY grid.r ORDER BY grid.r;
 SELECT 'W|' || own.r || '|' || own.step || '|' || own.ns || '|' || CAST(mid.ns AS BIGINT) AS t FROM own JOIN mid ON mid.step = own.step
 	WHERE own.ns > 1.02 * mid.ns AND own.ns - mid.ns > 1e5 ORDER BY own.ns - mid.ns DESC, own.r, own.step LIMIT 20;
+-- The slowest step: the one whose median is longest, the first apart, in which programs start up; the ranks with most time of their own in it.
+SELECT 'T|' || s."rank" || '|' || s.step || '|' || s."start" || '|' || s."end" AS t FROM SL_STEPS AS s
+	WHERE s.run = :run AND s.step = (SELECT step FROM mid CROSS JOIN axis ORDER BY CASE WHEN step > lowest THEN 0 ELSE 1 END, whole DESC, step LIMIT 1) AND s."end" >= s."start"
+	ORDER BY s."end" - s."start" - coalesce(s.exposedCollNs, 0) DESC, s."rank" LIMIT 10;
 SELECT 'M|' || own.r || '|' || CAST(avg(own.ns) AS BIGINT) || '|' || hex(coalesce(max(h.host), '')) AS t
 	FROM own LEFT JOIN (SELECT "rank" AS r, max(host) AS host FROM SL_RANKS WHERE run = :run GROUP BY "rank") AS h ON h.r = own.r GROUP BY own.r ORDER BY own.r;
 -- Lateness: how much earlier the first rank has begun the kernel than this one; all are done together.

@@ -93,6 +93,13 @@ static bool read_line(struct ranks_page *p, char *const *field)
 			p->worst[p->worst_cnt++] = (struct page_worst){
 				atoll(field[1]), atoll(field[2]), atoll(field[3]), atoll(field[4])};
 		return true;
+	case 'T':
+		if (p->slowest_cnt < sizeof(p->slowest) / sizeof(p->slowest[0]))
+			p->slowest[p->slowest_cnt++] = (struct page_slow){.rank = atoll(field[1]),
+									  .step = atoll(field[2]),
+									  .start = atoll(field[3]),
+									  .end = atoll(field[4])};
+		return true;
 	case 'M':
 		return add_mean(p, field);
 	case 'B':
@@ -160,6 +167,8 @@ void ranks_page_free(struct ranks_page *p)
 			free(pictures[n]->rows[i].cells);
 		free(pictures[n]->rows);
 	}
+	for (size_t i = 0; i < p->slowest_cnt; i++)
+		bars_free(&p->slowest[i].bars);
 	free(p->all);
 	free(p->means);
 	free(p->rates);

@@ -89,6 +89,23 @@ static void put_merged(FILE *out, const struct picture *p, int64_t all, const ch
 			(long long)each, what);
 }
 
+static void put_ends(FILE *out, const struct picture *p)
+{
+	fprintf(out, "from top to bottom ranks %lld to %lld", (long long)p->rows[0].rank,
+		(long long)p->rows[p->cnt - 1].rank);
+}
+
+static int put_picture(FILE *out, struct picture *p, const char *label, int64_t all,
+		       const char *what)
+{
+	int rc = put_image(out, p, label, tall_of(p));
+
+	fputs("<p class=\"note\">", out);
+	put_merged(out, p, all, what);
+	fputs("</p>\n", out);
+	return rc;
+}
+
 static int put_steps(struct ranks_page *p, FILE *out)
 {
 	static const char *const texts[PICTURE_COLOURS] = {
@@ -108,22 +125,18 @@ static int put_steps(struct ranks_page *p, FILE *out)
 	}
 	fprintf(out,
 		"<p class=\"about\">Own time of a rank in a step (without waiting in collectives), "
-		"against the "
-		"median of the ranks in the same step. From left to right steps %lld to %lld, from "
-		"top to bottom "
-		"ranks %lld to %lld.",
-		(long long)p->first_step, (long long)p->last_step, (long long)p->steps.rows[0].rank,
-		(long long)p->steps.rows[p->steps.cnt - 1].rank);
-	fputs(" Above: all ranks together, their median against that of the whole run.</p>\n", out);
+		"against the median of the ranks in the same step. From left to right steps %lld "
+		"to %lld, ",
+		(long long)p->first_step, (long long)p->last_step);
+	put_ends(out, &p->steps);
+	fputs(". Above: all ranks together, their median against that of the whole run.</p>\n",
+	      out);
 	put_legend(out, texts);
 	rc = strip.wide ? put_image(out, &strip, "Steps that are long on all ranks", 14) : 0;
 	if (rc == 0)
-		rc = put_image(out, &p->steps,
-			       "Own time by rank and step; the table below has the largest",
-			       tall_of(&p->steps));
-	fputs("<p class=\"note\">", out);
-	put_merged(out, &p->steps, p->last_step - p->first_step + 1, "steps");
-	fputs("</p>\n", out);
+		rc = put_picture(out, &p->steps,
+				 "Own time by rank and step; the table below has the largest",
+				 p->last_step - p->first_step + 1, "steps");
 	if (p->worst_cnt) {
 		fputs("<h3>Largest</h3>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
 		      "aria-label=\"Largest own times\"><table><thead><tr><th "
@@ -162,19 +175,19 @@ static int put_late(struct ranks_page *p, FILE *out)
 	}
 	fprintf(out,
 		"<p class=\"about\">Lateness: how long the first rank has waited in a collective "
-		"for this one. From left to "
-		"right collectives in the order of their communicators (%lld, of %lld at most), "
-		"from top to bottom ranks %lld to %lld; of several "
-		"communicators the latest counts. Rooted collectives are left out: in them not all "
-		"ranks are done "
-		"together.</p>\n",
-		(long long)p->comms, (long long)p->longest, (long long)p->late.rows[0].rank,
-		(long long)p->late.rows[p->late.cnt - 1].rank);
+		"for this one. From left to right collectives in the order of their communicators "
+		"(%lld, of "
+		"%lld at most), ",
+		(long long)p->comms, (long long)p->longest);
+	put_ends(out, &p->late);
+	fputs("; of several communicators the latest counts. Rooted collectives are left out: in "
+	      "them not all "
+	      "ranks are done together.</p>\n",
+	      out);
 	put_legend(out, texts);
-	rc = put_image(out, &p->late, "Lateness by rank and collective", tall_of(&p->late));
-	fputs("<p class=\"note\">", out);
-	put_merged(out, &p->late, p->longest, "collectives");
-	fputs("</p>\n</section>\n", out);
+	rc = put_picture(out, &p->late, "Lateness by rank and collective", p->longest,
+			 "collectives");
+	fputs("</section>\n", out);
 	return rc;
 }
 
@@ -342,8 +355,9 @@ int ranks_page_write(struct ranks_page *p, const char *run, const char *about, F
 	ranks_page_head(out, "Run", run);
 	fprintf(out,
 		"<li><a href=\"#steps\">Ranks by step</a></li>\n<li><a href=\"#collectives\">Ranks "
-		"by collective</a></li>\n%s<li><a "
+		"by collective</a></li>\n%s%s<li><a "
 		"href=\"#bandwidth\">Bandwidth</a></li>\n</ul></nav>\n<main>\n",
+		p->slowest_cnt ? "<li><a href=\"#slowest\">The slowest step</a></li>\n" : "",
 		p->means_cnt ? "<li><a href=\"#means\">Mean own time</a></li>\n" : "");
 	if (about && *about) {
 		fputs("<p class=\"note banner\" id=\"coverage\">", out);
@@ -356,6 +370,7 @@ int ranks_page_write(struct ranks_page *p, const char *run, const char *about, F
 	rc = put_steps(p, out);
 	if (rc == 0)
 		rc = put_late(p, out);
+	ranks_page_timeline(p, out);
 	put_means(p, out);
 	put_rates(p, out);
 	ranks_page_end(out);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "exporters/ranks/ask.h"
+#include "exporters/ranks/spans/bars.h"
 
 /* Rows of letters, one per rank: page.sql. */
 struct picture {
@@ -40,6 +41,13 @@ struct ranks_page {
 		int64_t size, n, alg, bus; /* bytes; bytes/s */
 	} * rates;
 	size_t rates_cnt, rates_room;
+	/* The slowest step, of the ranks with most time of their own in it; times: ns since 1970. */
+	struct page_slow {
+		int64_t rank, step, start, end;
+		bool is_there; /* its report was read */
+		struct bars bars;
+	} slowest[10];
+	size_t slowest_cnt;
 };
 
 #define RANKS_PAGE_WIDE 10000 /* columns of a picture */
@@ -50,6 +58,8 @@ char *ranks_page_sql(const struct ask *a);
 int ranks_page_read(struct ranks_page *p, FILE *from);
 /* Writes the page. @about: sentences about what the run lacks, by lines. 0, or -1: no memory. */
 int ranks_page_write(struct ranks_page *p, const char *run, const char *about, FILE *out);
+/* page_timeline.c: its section on the slowest step. */
+void ranks_page_timeline(const struct ranks_page *p, FILE *out);
 void ranks_page_free(struct ranks_page *p);
 
 /* The begin of a page, "@title @run", up to the items of its contents; and its end, after those and <main>. @title: a constant. */

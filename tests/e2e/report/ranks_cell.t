@@ -1,5 +1,6 @@
 #!/bin/sh
-# ranks_cell.t - view of a dataset: the report of a rank at a step, the worst one without being asked; and reports that are not to be opened.
+# ranks_cell.t - from a dataset to its reports: view of a rank at a step, the worst one without being asked; the slowest step on the page of
+# ranks report; and reports that are not to be opened.
 # shellcheck disable=SC2016,SC2086
 . tests/lib.sh
 . "$TOP/tests/e2e/lib/ranks.sh"
@@ -25,7 +26,19 @@ view --step 5 --rank 9
 is "$? $(cat err)" '1 sightline: view: run r has no such step' 'a cell that is not there'
 "$BIN" view --rank 1 r-1.sqlite >out 2>err
 is "$? $(cat err)" '2 sightline: view: --run, --rank and --step are of a dataset: -d DATASET' 'a rank without a dataset'
+"$BIN" ranks report -q -d ds -o page.html >out 2>err || diag <err
+
+is "$(grep -c 'id="slowest"' page.html) $(grep -o 'Step 11 (the first apart)' page.html) $(grep -c '>rank [0-3]</text>' page.html) $(grep -c 'is not here' page.html)" '1 Step 11 (the first apart) 4 0' 'the page has the slowest step, of four ranks'
+check 'the late rank comes first in it' sh -c 'grep -o ">rank [0-3]</text>" page.html | head -1 | grep -q "rank 2"'
+for what in 'step, ' 'usleep, ' 'ncclDevKernel'; do
+	check "the slowest step has bars of $what" grep -q "<title>$what" page.html || grep -o '<title>[^<]*' page.html | sort | uniq -c | diag
+done
+"$BIN" ranks fetch -d ds --run r --rank 3 -o fetched.sqlite r-3.sqlite >out 2>err || diag <err
 mv r-3.sqlite elsewhere.sqlite
+"$BIN" ranks report -q -d ds -o without.html >out 2>err
+is "$(grep -c 'its report is not here' without.html)" 1 'a rank without its report has its name'
+"$BIN" ranks report -q -d ds -o with.html fetched.sqlite >out 2>err || diag <err
+is "$(grep -c 'its report is not here' with.html)" 0 'a fetched report takes its place'
 view --rank 3
 is "$? $(cat err)" "1 sightline: view: rank 3: its report is not here: $(hostname):$W/r-3.sqlite ('sightline view' there)" 'a report that has been moved: one line with its place'
 ln -s "$W/elsewhere.sqlite" r-3.sqlite
@@ -37,5 +50,5 @@ printf x >>r-3.sqlite
 view --rank 3
 check 'another file in its place is not opened' grep -q 'is another file than the one that was added: ' err || diag <err
 "$BIN" ranks fetch -d ds --run r --rank 2 --time 0s-1s -o part.sqlite r-2.sqlite >out 2>err
-check 'the report of the others is as it was' [ -s part.sqlite ]
+check 'fetch takes reports by the paths that are given' [ -s part.sqlite ]
 done_testing

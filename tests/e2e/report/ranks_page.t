@@ -35,7 +35,9 @@ edit SL_RANKS "SELECT * REPLACE ('</li><script>x' AS host) FROM t"
 is "$? $(grep -c '<b>\|<script' page.html) $(grep -c '&#60;b&#62;' page.html)" '0 0 2' 'names of a dataset are text'
 "$BIN" ranks report -d ds -o page.html >out 2>err
 is "$? $(cat err)" '1 sightline: ranks report: page.html exists already; --force-overwrite=true replaces it' 'a page that is there stays'
-for bad in '' '-d ds more' '-d ds --rank 1'; do
+"$BIN" ranks report -d ds more >out 2>err
+is "$? $(wc -l <err)" '1 1' 'a fetched report that is not there: status 1, one line'
+for bad in '' '-d ds --rank 1'; do
 	# shellcheck disable=SC2086
 	"$BIN" ranks report $bad >out 2>err
 	is "$?-$(wc -l <err)" 2-1 "report $bad: status 2, one line"
