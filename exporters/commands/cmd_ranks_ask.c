@@ -1,4 +1,5 @@
 /* cmd_ranks_ask.c - sightline ranks ask, sql: questions over a dataset, by an engine that is there. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,8 @@ static const char examples[] =
 	"  sightline ranks ask straggler -d s3a://bucket/dataset --run 4711 --engine print-spark "
 	">straggler.sql\n"
 	"  sightline ranks ask straggler -d dataset --top 1 --fail-on 'share > 0.3'\n"
+	"  sightline ranks ask waits -d dataset --steps 100-120\n"
+	"  sightline ranks ask network --explain\n"
 	"  sightline ranks ask --list\n";
 
 static const char sql_usage[] = "sightline ranks sql [QUESTION] -d DATASET [options]";
@@ -51,7 +54,9 @@ static const char sql_examples[] =
 struct options {
 	struct ask ask;
 	const char *question;
-	bool list;
+	bool list, explain;
+	const char *steps;
+	int64_t step_range[2];
 	const char *fail_on;
 	struct chosen chosen;
 };
@@ -183,8 +188,9 @@ static long long count_rows(const struct options *o, const struct condition *c)
 	pid_t pid = -1;
 	FILE *f;
 
-	a.sql = sql;
+	a.sql = sql; /* without a head */
 	a.format = "csv";
+	a.for_people = false;
 	if (sql)
 		script = ask_script(&a);
 	if (script)
@@ -252,6 +258,8 @@ static int answer(struct options *o)
 		status = choose_engine("ranks ask", &o->ask);
 	if (status)
 		return status;
+	o->ask.for_people =
+		strcmp(o->ask.engine, "duckdb") == 0 && strcmp(o->ask.format, "text") == 0;
 	script = ask_script(&o->ask);
 	if (!script) {
 		sl_warn("ranks ask: out of memory");
@@ -266,6 +274,49 @@ static int answer(struct options *o)
 	if (pid > 0 && status)
 		put_damage(o);
 	return status ? status : judge(o);
+}
+
+/* Title, explanation and columns. */
+static void explain(const char *sql)
+{
+	static const char *const keys[] = {"title", "about", "column"};
+	char text[512];
+
+	for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+		for (unsigned i = 0; report_field(sql, keys[k], i, text, sizeof(text)); i++)
+			printf("%s%s\n", k == 2 ? "  " : "", text);
+}
+
+/* "3-7", or "3" alone. */
+static bool read_steps(const char *text, int64_t steps[2])
+{
+	char *end;
+
+	errno = 0;
+	steps[0] = steps[1] = strtoll(text, &end, 10);
+	if (end == text || *text == '-')
+		return false;
+	if (*end == '-' && end[1] >= '0' && end[1] <= '9')
+		steps[1] = strtoll(end + 1, &end, 10);
+	return !*end && !errno && steps[0] <= steps[1];
+}
+
+/* --steps; 0, or an exit status after one line on stderr. */
+static int settle_steps(struct options *o)
+{
+	if (!o->steps)
+		return 0;
+	if (!read_steps(o->steps, o->step_range)) {
+		sl_warn("ranks ask: --steps: '%s' is no FIRST-LAST", o->steps);
+		return SL_EXIT_USAGE;
+	}
+	if (!strstr(o->ask.sql, "SL_STEPS") && !strstr(o->ask.sql, "SL_COLLECTIVES")) {
+		sl_warn("ranks ask: --steps: %s does not ask about steps: it has sums per minute",
+			o->question);
+		return SL_EXIT_USAGE;
+	}
+	o->ask.steps = o->step_range;
+	return 0;
 }
 
 /* The question's text. 0, or an exit status after one line on stderr. */
@@ -323,6 +374,12 @@ int cmd_ranks_ask(int argc, char **argv)
 		 "exit status 3 where a row of the answer has it: COLUMN > NUMBER (also <, >=,\n"
 		 "<=, =)",
 		 &o.fail_on, NULL},
+		{0, "steps", OPT_STRING, NULL, "FIRST-LAST",
+		 "these steps alone, where the question is about steps or collectives", &o.steps,
+		 NULL},
+		{0, "explain", OPT_FLAG, NULL, NULL,
+		 "shows the explanation of the question and of its columns, and asks nothing",
+		 &o.explain, NULL},
 		{0, "list", OPT_FLAG, NULL, NULL, "shows the questions", &o.list, NULL},
 		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
 		{0},
@@ -338,6 +395,10 @@ int cmd_ranks_ask(int argc, char **argv)
 		list_questions();
 		return 0;
 	}
+	if (has_question && o.explain && ask_question(argv[1])) {
+		explain(ask_question(argv[1]));
+		return 0;
+	}
 	if (!has_question || !o.ask.folder || first + has_question < argc) {
 		sl_warn("ranks ask: %s (see 'sightline ranks ask --help')",
 			!has_question   ? "a question is missing"
@@ -348,6 +409,8 @@ int cmd_ranks_ask(int argc, char **argv)
 	o.question = argv[1];
 	o.ask.top = top;
 	status = find_question("ranks ask", &o);
+	if (status == 0)
+		status = settle_steps(&o);
 	if (status == 0 && o.fail_on &&
 	    !read_condition(o.fail_on, o.ask.sql, &(struct condition){0})) {
 		sl_warn("ranks ask: --fail-on: '%s' is no COLUMN > NUMBER with a column of %s",

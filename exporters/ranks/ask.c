@@ -11,6 +11,7 @@
 #include "exporters/ranks/dataset.h"
 #include "exporters/ranks/packs.h"
 #include "exporters/ranks/superseded_rows.h"
+#include "exporters/sql/report.h"
 
 #define FOLDER "ranks/questions/"
 
@@ -63,12 +64,29 @@ static bool has_column(const struct dataset_table *t, const char *name)
 	return false;
 }
 
-/* Condition for the rows of the table that count; NULL: all. */
-static const char *condition(const struct ask *a, const struct dataset_table *t)
+/* Rows that newer ones have replaced; NULL: none. */
+static const char *not_older(const struct ask *a, const struct dataset_table *t)
 {
 	if (!a->older || !has_column(t, "rank"))
 		return NULL;
 	return a->older->restarts && has_column(t, "restart") ? a->older->restarts : a->older->sql;
+}
+
+/* Does a condition say which rows of the table count? */
+static bool has_condition(const struct ask *a, const struct dataset_table *t)
+{
+	return not_older(a, t) || (a->steps && has_column(t, "step"));
+}
+
+static void put_condition(FILE *out, const struct ask *a, const struct dataset_table *t)
+{
+	const char *older = not_older(a, t);
+
+	if (older)
+		fprintf(out, " WHERE %s", older);
+	if (a->steps && has_column(t, "step"))
+		fprintf(out, " %s step BETWEEN %lld AND %lld", older ? "AND" : "WHERE",
+			(long long)a->steps[0], (long long)a->steps[1]);
 }
 
 /* Does the script ask one run alone? Views for people have all. */
@@ -237,22 +255,31 @@ bool ask_has_table(const struct ask *a, unsigned table)
 	return has_own(a, t->name, a->run);
 }
 
-/* Of one run the files of no other are opened for their columns; run is a column all the same. */
-static void put_spark_files(FILE *out, const struct ask *a, const char *table)
+/*
+ * The view TABLE@after. With the columns Spark opens no file to find them, and has those that a file lacks as NULL. Of one run the folders
+ * of no other are listed; run is a column all the same.
+ */
+static void put_spark_view(FILE *out, const struct ask *a, const struct dataset_table *t,
+			   const char *after)
 {
 	char rest[512], base[PATH_MAX + 128];
 
+	fprintf(out, "CREATE OR REPLACE TEMPORARY VIEW %s%s (", t->name, after);
+	for (size_t i = 0; i < t->cnt; i++)
+		fprintf(out, "`%s` %s, ", t->columns[i].name,
+			t->columns[i].kind == DATASET_INT ? "BIGINT" : "STRING");
+	fputs("run STRING, node STRING) USING parquet OPTIONS (path ", out);
 	if (is_of_one_run(a)) {
-		snprintf(rest, sizeof(rest), "%s/run=%s", table, a->run);
+		snprintf(rest, sizeof(rest), "%s/run=%s", t->name, a->run);
 		put_path(out, a, rest);
 		/* No pattern. */
-		snprintf(base, sizeof(base), "%s/%s", a->folder, table);
+		snprintf(base, sizeof(base), "%s/%s", a->folder, t->name);
 		fputs(", basePath ", out);
 		put_quoted(out, a, base);
 	} else {
-		put_path(out, a, table);
+		put_path(out, a, t->name);
 	}
-	fputs(", mergeSchema 'true');\n", out);
+	fputs(");\n", out);
 }
 
 static void put_columns(FILE *out, const struct dataset_table *t)
@@ -265,7 +292,8 @@ static void put_columns(FILE *out, const struct dataset_table *t)
 static void put_packed_view(FILE *out, const struct ask *a, const struct dataset_table *t)
 {
 	bool is_spark = strcmp(a->engine, "spark") == 0, own = false, is_clock = is_clocks(t);
-	const char *where = condition(a, t), *between = "";
+	const char *between = "";
+
 	for (size_t i = 0; i < a->packs->cnt; i++)
 		own |= !a->packs->list[i].is_whole &&
 		       (!is_of_one_run(a) || strcmp(a->packs->list[i].run, a->run) == 0);
@@ -282,11 +310,8 @@ static void put_packed_view(FILE *out, const struct ask *a, const struct dataset
 		put_path(out, a, rest);
 		fputs(");\n", out);
 	}
-	if (is_spark && own) {
-		fprintf(out, "CREATE OR REPLACE TEMPORARY VIEW %s_own USING parquet OPTIONS (path ",
-			t->name);
-		put_spark_files(out, a, t->name);
-	}
+	if (is_spark && own)
+		put_spark_view(out, a, t, "_own");
 	fprintf(out, "CREATE %s VIEW %s AS SELECT * FROM (",
 		is_spark ? "OR REPLACE TEMPORARY" : "TEMP", t->name);
 	for (size_t i = 0; i < a->packs->cnt; i++) {
@@ -330,13 +355,14 @@ static void put_packed_view(FILE *out, const struct ask *a, const struct dataset
 	}
 	if (!is_spark && *between)
 		put_added_columns(out, t);
-	fprintf(out, ") AS parts%s%s;\n", where ? " WHERE " : "", where ? where : "");
+	fputs(") AS parts", out);
+	put_condition(out, a, t);
+	fputs(";\n", out);
 }
 
 static void put_view(FILE *out, const struct ask *a, const struct dataset_table *t)
 {
-	const char *where = condition(a, t);
-	bool is_packed = false;
+	bool where = has_condition(a, t), is_packed = false;
 
 	for (size_t i = 0; a->packs && i < a->packs->cnt; i++)
 		is_packed |= counts(a, &a->packs->list[i], t);
@@ -345,18 +371,20 @@ static void put_view(FILE *out, const struct ask *a, const struct dataset_table 
 		return;
 	}
 	if (strcmp(a->engine, "duckdb") == 0) {
-		fprintf(out, "CREATE TEMP VIEW %s AS ", t->name);
+		fprintf(out, "CREATE TEMP VIEW %s AS SELECT * FROM (", t->name);
 		put_own(out, a, t, false);
-		fprintf(out, "%s%s;\n", where ? " WHERE " : "", where ? where : "");
+		putc(')', out);
+		put_condition(out, a, t);
+		fputs(";\n", out);
 		return;
 	}
-	fprintf(out, "CREATE OR REPLACE TEMPORARY VIEW %s%s USING parquet OPTIONS (path ", t->name,
-		where ? "_all" : "");
-	put_spark_files(out, a, t->name);
-	if (where)
-		fprintf(out,
-			"CREATE OR REPLACE TEMPORARY VIEW %s AS SELECT * FROM %s_all WHERE %s;\n",
-			t->name, t->name, where);
+	put_spark_view(out, a, t, where ? "_all" : "");
+	if (where) {
+		fprintf(out, "CREATE OR REPLACE TEMPORARY VIEW %s AS SELECT * FROM %s_all", t->name,
+			t->name);
+		put_condition(out, a, t);
+		fputs(";\n", out);
+	}
 }
 
 /* ---- roll-ups of a pack ---- */
@@ -378,7 +406,8 @@ static char *over_rollups(const struct ask *a)
 {
 	char table[64], *made;
 
-	if (!is_of_one_run(a))
+	/* Their sums are of all steps. */
+	if (!is_of_one_run(a) || a->steps)
 		return NULL;
 	for (size_t i = 0; (made = ask_rollup(a->sql, i, table)); i++) {
 		free(made);
@@ -436,6 +465,44 @@ static void put_statement(FILE *out, const struct ask *a, const char *sql)
 		}
 }
 
+/*
+ * The statement with its numbers as text: those of engines have as many digits as there are. minute is a date, UTC. Columns are those of
+ * the head.
+ */
+static bool put_for_people(FILE *out, const struct ask *a, const char *sql)
+{
+	static const char macro[] = "CREATE TEMP MACRO sl_text(x) AS coalesce(CASE WHEN typeof(x) "
+				    "<> 'DOUBLE' THEN CAST(x AS "
+				    "VARCHAR) WHEN abs(TRY_CAST(x AS DOUBLE)) >= 1000 THEN "
+				    "format('{:.0f}', TRY_CAST(x AS "
+				    "DOUBLE)) WHEN abs(TRY_CAST(x AS DOUBLE)) >= 1 THEN "
+				    "format('{:.3f}', TRY_CAST(x AS DOUBLE)) "
+				    "ELSE format('{:.3g}', TRY_CAST(x AS DOUBLE)) END, '-');\n"
+				    "CREATE TEMP MACRO sl_minute(x) AS "
+				    "strftime(make_timestamp(CAST(x AS BIGINT) * 60000000), "
+				    "'%Y-%m-%d %H:%M');\n";
+	char *text = NULL, column[512];
+	size_t len;
+	FILE *statement = open_memstream(&text, &len);
+
+	if (!statement)
+		return false;
+	put_statement(statement, a, sql);
+	if (fclose(statement) != 0)
+		return false;
+	while (len && strchr("; \n", text[len - 1]))
+		text[--len] = 0;
+	fprintf(out, "%sSELECT ", macro);
+	for (unsigned i = 0; report_field(a->sql, "column", i, column, sizeof(column)); i++) {
+		column[strcspn(column, " ")] = 0;
+		fprintf(out, "%s%s(\"%s\") AS \"%s\"", i ? ", " : "",
+			strcmp(column, "minute") == 0 ? "sl_minute" : "sl_text", column, column);
+	}
+	fprintf(out, " FROM (%s) LIMIT %lld;\n", text, a->top);
+	free(text);
+	return true;
+}
+
 /* Does the statement name the table? */
 static bool names(const char *sql, const char *table)
 {
@@ -451,6 +518,7 @@ char *ask_script(const struct ask *a)
 	const char *sql;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
+	bool is_whole = true;
 
 	if (!out)
 		return NULL;
@@ -467,10 +535,12 @@ char *ask_script(const struct ask *a)
 	for (unsigned n = 0; n < DATASET_TABLES; n++)
 		if (a->all_views || !sql || names(sql, dataset_tables[n].name))
 			put_view(out, a, &dataset_tables[n]);
-	if (sql)
+	if (sql && a->for_people)
+		is_whole = put_for_people(out, a, sql);
+	else if (sql)
 		put_statement(out, a, sql);
 	free(rolled);
-	if (ferror(out)) {
+	if (ferror(out) || !is_whole) {
 		fclose(out);
 		free(text);
 		return NULL;

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct older;
@@ -24,6 +25,9 @@ struct ask {
 	bool all_views;            /* also of tables that the statement does not name */
 	const struct older *older; /* rows that the views leave out; NULL: none */
 	const struct packs *packs; /* runs whose parts are in one file per table; NULL: none */
+	bool for_people;           /* DuckDB: numbers are rounded, minutes are dates, NULL is "-" */
+	const int64_t
+		*steps; /* the first and the last that count, of tables with steps; NULL: all */
 };
 
 /* Text of the question; NULL: there is none. */

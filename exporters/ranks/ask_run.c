@@ -51,7 +51,8 @@ static void run_engine(const char *command, const struct ask *a, int script, int
 	if (out >= 0)
 		dup2(out, STDOUT_FILENO);
 	if (strcmp(a->engine, "duckdb") == 0)
-		execlp("duckdb", "duckdb", "-init", "/dev/null", "-bail", mode, (char *)NULL);
+		execlp("duckdb", "duckdb", "-init", "/dev/null", "-bail", mode, "-nullvalue", "",
+		       (char *)NULL);
 	else
 		/* The views are all there is in its catalogue: Hive's would be a database, made for this. */
 		execlp("spark-sql", "spark-sql", "-S", "--conf",

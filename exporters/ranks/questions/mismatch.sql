@@ -36,4 +36,5 @@ WITH member AS (
 )
 SELECT g.commHash, g.comm, g.seq, g.ranks, g.nRanks, lack.lacks, g.ops, g.smallest, g.largest
 FROM g LEFT JOIN lack ON lack.commHash = g.commHash AND lack.seq = g.seq
-ORDER BY g.commHash, g.seq;
+ORDER BY g.commHash, g.seq
+LIMIT :top;

@@ -1,7 +1,7 @@
 -- title: Since when is a rank slow, and how often?
 -- about: Per minute the rank whose steps do most work of its own (GPU without NCCL, else all but waits for the GPU). One rank in most minutes: persistent; another each
 -- about: time: rotating.
--- column: minute = since 1970
+-- column: minute = since 1970; in text its begin, UTC
 -- column: slowest = the rank
 -- column: ratio = its work per step against the median
 WITH s AS (

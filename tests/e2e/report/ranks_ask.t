@@ -132,6 +132,21 @@ make single r1 16 10 none 1 >/dev/null
 "$BIN" ranks clock -d single >out 2>err
 is "$? $(cat err)" '0 sightline: ranks clock: run r1 has too few collectives that nodes share: their clocks are compared by the kernel'"'"'s bounds only' 'clock of one node names the bounds that are left'
 
+# ---- text, csv, steps, explanations ----
+ask straggler -d ds_late --run late1 >out
+is "$(grep -c '[0-9]\.[0-9]\{6,\}' out) $(grep -c '^│' out)" "0 $(($(ask straggler -d ds_late --run late1 -f csv | wc -l)))" 'text has numbers of a few digits'
+is "$(ask when -d ds_late --run late1 | grep -c '│ 20[0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9] ')" 1 'text has minutes as dates'
+is "$(ask data -d all --run after -f csv | tail -1 | cut -d , -f 3)" '' 'csv has nothing where a value is not known'
+is "$(ask data -d all --run after | grep -c NULL)" 0 'text has no NULL'
+is "$(ask steps -d ds_late --run late1 --steps 10-12 -f json | "$PY" -c 'import json, sys; print(sorted(r["step"] for r in json.load(sys.stdin)))')" '[10, 11, 12]' '--steps has these steps alone'
+is "$(ask waits -d ds_late --run late1 --steps 7 -f json --top 100 | "$PY" -c 'import json, sys; print(sum(r["collectives"] for r in json.load(sys.stdin)))')" 8 '--steps has the collectives of these steps alone'
+for question in $questions; do
+	"$BIN" ranks ask "$question" --explain >out 2>err
+	is "$? $(wc -l <out) $(cat err)" "0 $(grep -c '^-- \(title\|about\|column\):' "$TOP/exporters/ranks/questions/$question.sql") " "$question: --explain has title, explanation and columns"
+	columns=$(ask "$question" -d all --run after --base before -f csv | head -1 | tr , '\n' | xargs) # none of an answer without rows
+	is "$columns" "${columns:+$(sed -n 's/^-- column: \([A-Za-z0-9]*\) .*/\1/p' "$TOP/exporters/ranks/questions/$question.sql" | xargs)}" "$question: the columns that are explained are those of the answer"
+done
+
 # ---- words ----
 is "$(ask whatif -d all --engine print | grep -o 'CREATE TEMP VIEW [A-Z_]*')" 'CREATE TEMP VIEW SL_STEPS' 'print has the views that the statement needs'
 is "$("$BIN" ranks sql -d all | grep -c 'CREATE TEMP VIEW')" "$(grep -c '^TABLE' "$TOP/exporters/ranks/tables.def")" 'sql has the views of all tables'
@@ -147,6 +162,8 @@ says() { # STATUS TEXT NAME COMMAND...
 	is "$? $(cat err)" "$says_status sightline: ranks ask: $says_text" "$says_name"
 }
 says 2 "there is no question 'stragler'; did you mean 'straggler'?" 'a question that is not there' "$BIN" ranks ask stragler -d all
+says 2 "--steps: '7-3' is no FIRST-LAST" 'steps that end before they begin' "$BIN" ranks ask steps -d all --steps 7-3
+says 2 "--steps: files does not ask about steps: it has sums per minute" 'steps of a question without them' "$BIN" ranks ask files -d all --steps 3
 says 2 "changed needs --base=RUN" 'a run to compare with' "$BIN" ranks ask changed -d all
 says 1 "all has no run nine ('sightline ranks check' shows them)" 'a run that is not there' "$BIN" ranks ask why -d all --run nine
 says 2 "-d DATASET is missing (see 'sightline ranks ask --help')" 'no dataset' "$BIN" ranks ask why

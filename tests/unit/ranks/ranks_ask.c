@@ -127,8 +127,8 @@ static void quotes_in_the_folder_are_quoted_as_the_engine_asks(void **state)
 	assert_non_null(strstr(script, "'/d''s/SL_LOST/run=one/"));
 	a.engine = "spark";
 	ask(&a);
-	assert_non_null(strstr(script, "(path '/d\\'s/SL_LOST/run=one', basePath "
-				       "'/d\\'s/SL_LOST', mergeSchema 'true')"));
+	assert_non_null(
+		strstr(script, "(path '/d\\'s/SL_LOST/run=one', basePath '/d\\'s/SL_LOST')"));
 }
 
 static void spark_reads_names_in_quotes(void **state)
@@ -143,9 +143,10 @@ static void spark_reads_names_in_quotes(void **state)
 		"SET spark.sql.ansi.enabled=true;\nSET "
 		"spark.sql.ansi.doubleQuotedIdentifiers=true;\nSET "
 		"spark.sql.sources.partitionColumnTypeInference.enabled=false;\nCREATE OR REPLACE "
-		"TEMPORARY VIEW SL_LOST USING parquet OPTIONS (path '/ds/SL_LOST/run=one', "
-		"basePath "
-		"'/ds/SL_LOST', mergeSchema 'true');\nSELECT 1 FROM SL_LOST");
+		"TEMPORARY VIEW SL_LOST (`rank` BIGINT, `what` STRING, `n` BIGINT, run STRING, "
+		"node "
+		"STRING) USING parquet OPTIONS (path '/ds/SL_LOST/run=one', basePath "
+		"'/ds/SL_LOST');\nSELECT 1 FROM SL_LOST");
 }
 
 /* Names of folders in which an engine would look for others. */
@@ -161,7 +162,7 @@ static void characters_of_patterns_stand_for_themselves(void **state)
 	/* A backslash is two in Spark's texts. */
 	assert_non_null(strstr(script,
 			       "(path '/d\\\\[1\\\\]\\\\*\\\\?\\\\{a\\\\}/SL_LOST/run=one', "
-			       "basePath '/d[1]*?{a}/SL_LOST', "));
+			       "basePath '/d[1]*?{a}/SL_LOST')"));
 }
 
 /* SL_STEPS has restarts, SL_LOST ranks alone, SL_CLOCK neither. */
@@ -184,7 +185,7 @@ static void older_rows_are_left_out_by_what_the_table_has(void **state)
 	a.engine = "spark";
 	a.sql = "SL_LOST";
 	ask(&a);
-	assert_non_null(strstr(script, "VIEW SL_LOST_all USING parquet"));
+	assert_non_null(strstr(script, "VIEW SL_LOST_all (`rank` BIGINT, "));
 	assert_non_null(
 		strstr(script, "VIEW SL_LOST AS SELECT * FROM SL_LOST_all WHERE NOT old;\n"));
 	/* No rank was started again: what is older is so everywhere. */
@@ -212,6 +213,50 @@ static void columns_that_were_added_are_there_as_null(void **state)
 	assert_non_null(strstr(script,
 			       "union_by_name = true) UNION ALL BY NAME SELECT CAST(NULL AS "
 			       "BIGINT) AS \"restart\" WHERE false);\n"));
+}
+
+static void steps_are_a_condition_of_tables_that_have_them(void **state)
+{
+	struct older o = {.sql = (char[]){"NOT old"}};
+	const int64_t steps[] = {3, 7};
+	struct ask a = {.folder = "/ds", .run = "one", .engine = "duckdb", .steps = steps};
+
+	(void)state;
+	ask(&a);
+	assert_non_null(
+		strstr(strstr(script, "VIEW SL_STEPS AS"), ") WHERE step BETWEEN 3 AND 7;\n"));
+	assert_non_null(strstr(strstr(script, "VIEW SL_COLLECTIVES AS"),
+			       ") WHERE step BETWEEN 3 AND 7;\n"));
+	assert_null(strstr(strstr(script, "VIEW SL_KERNELS AS"), "step BETWEEN"));
+	a.older = &o;
+	a.engine = "spark";
+	a.sql = "SL_STEPS";
+	ask(&a);
+	assert_non_null(strstr(script,
+			       "VIEW SL_STEPS AS SELECT * FROM SL_STEPS_all WHERE NOT old AND step "
+			       "BETWEEN 3 AND 7;\n"));
+}
+
+static void text_for_people_is_around_the_statement(void **state)
+{
+	const struct ask a = {
+		.folder = "/ds",
+		.run = "one",
+		.engine = "duckdb",
+		.top = 5,
+		.for_people = true,
+		.sql = "-- title: t\n-- column: minute = m\n-- column: ratio = r\nSELECT 1 LIMIT "
+		       ":top;\n"};
+	size_t len;
+
+	(void)state;
+	ask(&a);
+	len = strlen(script);
+	assert_true(len > 100);
+	assert_non_null(strstr(script, "CREATE TEMP MACRO sl_text(x) AS "));
+	assert_non_null(strstr(
+		script, "\nSELECT sl_minute(\"minute\") AS \"minute\", sl_text(\"ratio\") AS "
+			"\"ratio\" FROM (SELECT 1 LIMIT 5) LIMIT 5;\n"));
 }
 
 static void questions_are_found_by_name(void **state)
@@ -264,6 +309,9 @@ int main(void)
 		cmocka_unit_test_teardown(older_rows_are_left_out_by_what_the_table_has,
 					  free_script),
 		cmocka_unit_test_teardown(columns_that_were_added_are_there_as_null, free_script),
+		cmocka_unit_test_teardown(steps_are_a_condition_of_tables_that_have_them,
+					  free_script),
+		cmocka_unit_test_teardown(text_for_people_is_around_the_statement, free_script),
 		cmocka_unit_test_teardown(questions_are_found_by_name, free_script),
 	};
 
