@@ -1,11 +1,13 @@
 /* ask.c - the text of a question for an engine. */
 #include "exporters/ranks/ask.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/base/embed.h"
 #include "exporters/ranks/dataset.h"
@@ -360,6 +362,33 @@ static void put_packed_view(FILE *out, const struct ask *a, const struct dataset
 	fputs(";\n", out);
 }
 
+/* Is the table in no part of the run, or runs, of a dataset that can be read here? Older versions wrote fewer. */
+static bool is_missing(const struct ask *a, const struct dataset_table *t)
+{
+	char path[PATH_MAX];
+
+	if (is_of_one_run(a))
+		snprintf(path, sizeof(path), "%s/%s/run=%s", a->folder, t->name, a->run);
+	else
+		snprintf(path, sizeof(path), "%s/%s", a->folder, t->name);
+	return access(a->folder, F_OK) == 0 && access(path, F_OK) < 0 && errno == ENOENT;
+}
+
+static void put_empty_view(FILE *out, const struct ask *a, const struct dataset_table *t)
+{
+	bool is_spark = strcmp(a->engine, "spark") == 0;
+
+	fprintf(out, "CREATE %s VIEW %s AS SELECT ", is_spark ? "OR REPLACE TEMPORARY" : "TEMP",
+		t->name);
+	for (size_t i = 0; i < t->cnt; i++)
+		fprintf(out, "CAST(NULL AS %s) AS \"%s\", ",
+			t->columns[i].kind == DATASET_INT ? "BIGINT"
+			: is_spark                        ? "STRING"
+							  : "VARCHAR",
+			t->columns[i].name);
+	fputs("'' AS run, '' AS node WHERE 1 = 0;\n", out);
+}
+
 static void put_view(FILE *out, const struct ask *a, const struct dataset_table *t)
 {
 	bool where = has_condition(a, t), is_packed = false;
@@ -368,6 +397,10 @@ static void put_view(FILE *out, const struct ask *a, const struct dataset_table 
 		is_packed |= counts(a, &a->packs->list[i], t);
 	if (is_packed) {
 		put_packed_view(out, a, t);
+		return;
+	}
+	if (is_missing(a, t)) {
+		put_empty_view(out, a, t);
 		return;
 	}
 	if (strcmp(a->engine, "duckdb") == 0) {

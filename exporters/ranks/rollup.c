@@ -283,10 +283,8 @@ static const char facts_sql[] = "SELECT g.uuid, g.name, (SELECT min(CAST(value A
 				"SL_CLOCK_SNAPSHOTS), (SELECT value FROM META_DATA_EXPORT WHERE "
 				"name = 'EXPORT_PRODUCT_VERSION') "
 				"FROM (SELECT 1) LEFT JOIN (SELECT uuid, name FROM TARGET_INFO_GPU "
-				"WHERE id = coalesce((SELECT "
-				"gpuId FROM TARGET_INFO_CUDA_DEVICE WHERE pid = %lld ORDER BY "
-				"cudaId LIMIT 1), (SELECT min(id) FROM "
-				"TARGET_INFO_GPU))) AS g";
+				"WHERE id = (SELECT gpuId FROM rank_gpu WHERE (pid & 16777215) = "
+				"%lld)) AS g";
 
 static const char *or_null(const char *text)
 {

@@ -60,7 +60,7 @@ WITH p AS (
 	-- Spark takes no window in ORDER BY.
 	SELECT r.*, row_number() OVER (PARTITION BY part ORDER BY abs(cost) DESC, kind, name) AS place FROM r
 )
-SELECT kind, name, change, n0 AS beforeN, n1 AS afterN, CASE WHEN n0 > 0 THEN ns0 * 1e-3 / n0 END AS beforeUs,
+SELECT kind, name, change, CAST(n0 AS BIGINT) AS beforeN, CAST(n1 AS BIGINT) AS afterN, CASE WHEN n0 > 0 THEN ns0 * 1e-3 / n0 END AS beforeUs,
 	CASE WHEN n1 > 0 THEN ns1 * 1e-3 / n1 END AS afterUs, cost / 1e9 AS costS
 FROM o
 ORDER BY place, part

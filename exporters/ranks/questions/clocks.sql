@@ -8,7 +8,7 @@
 -- column: ends = of so many collectives
 -- column: source = collectives, reference (the node is it), kernel (too few collectives: not known)
 SELECT node, min_by(offsetNs, "time") / 1e3 AS aheadUs, max_by(offsetNs, "time") / 1e3 AS lastUs, avg(driftPpb) / 1e3 AS ppm,
-	max(errorNs) / 1e3 AS withinUs, sum(collectives) AS ends, max(source) AS source
+	max(errorNs) / 1e3 AS withinUs, CAST(sum(collectives) AS BIGINT) AS ends, max(source) AS source
 FROM SL_CLOCK_FIT
 WHERE run = :run
 GROUP BY node

@@ -15,7 +15,7 @@ WITH r AS (
 ), m AS (
 	SELECT r.*, max(ns) OVER (PARTITION BY mount, path, op) AS largest FROM r
 )
-SELECT mount, path, op, sum(n) AS calls, sum(bytes) / 1e6 AS mb, sum(ns) / 1e9 AS s, max(most) / 1e6 AS slowestMs,
+SELECT mount, path, op, CAST(sum(n) AS BIGINT) AS calls, sum(bytes) / 1e6 AS mb, sum(ns) / 1e9 AS s, max(most) / 1e6 AS slowestMs,
 	count(*) AS ranks, min(CASE WHEN ns = largest THEN "rank" END) AS slowestRank
 FROM m
 GROUP BY mount, path, op

@@ -12,7 +12,7 @@ WITH r AS (
 ), m AS (
 	SELECT r.*, ns * 1e0 / n AS mean, max(ns * 1e0 / n) OVER (PARTITION BY name) AS most FROM r
 )
-SELECT name, sum(ns) / 1e9 AS s, sum(n) AS n, sum(ns) * 1e-3 / sum(n) AS meanUs, min(CASE WHEN mean = most THEN "rank" END) AS slowestRank,
+SELECT name, sum(ns) / 1e9 AS s, CAST(sum(n) AS BIGINT) AS n, sum(ns) * 1e-3 / sum(n) AS meanUs, min(CASE WHEN mean = most THEN "rank" END) AS slowestRank,
 	max(most) / (sum(ns) * 1e0 / sum(n)) AS ratio
 FROM m
 GROUP BY name

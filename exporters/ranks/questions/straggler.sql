@@ -59,7 +59,7 @@ took AS (
 	UNION ALL
 	SELECT culprit, collectives, waited FROM c WHERE culprit NOT IN (SELECT "rank" FROM suspect) AND late + least IS NOT NULL
 )
-SELECT "rank", sum(collectives) AS collectives, sum(waited) / 1e9 AS rankSeconds, sum(waited) / sum(sum(waited)) OVER () AS share
+SELECT "rank", CAST(sum(collectives) AS BIGINT) AS collectives, sum(waited) / 1e9 AS rankSeconds, sum(waited) / sum(sum(waited)) OVER () AS share
 FROM blame
 GROUP BY "rank"
 ORDER BY rankSeconds DESC, "rank"

@@ -1,6 +1,7 @@
 -- The common temporary tables of all roll-ups; :rank, :from and :epoch are bound.
 -- rank_process(pid, rank, restart, is_main): processes of ranks, pid: the upper bits of their ids. Helpers (workers of a
 -- DataLoader, shells around) are of the rank of the process that started them.
+-- rank_gpu(rank, restart, pid, gpuId): of the main process, the GPU of most of its kernels: all ranks of a node may see all of its GPUs.
 -- rank(rank, restart, localRank, worldSize, source, pid, ncclRank): pid: the main process; ncclRank: in a communicator of all ranks.
 CREATE TEMP TABLE rank_variable AS
 WITH value AS (
@@ -40,8 +41,9 @@ SELECT pid, coalesce(torch, nccl.rank, mpi, CASE WHEN tasks > 1 AND NOT slurm_ta
 FROM (SELECT pid FROM wide UNION SELECT pid FROM nccl) LEFT JOIN wide USING (pid) LEFT JOIN nccl USING (pid) CROSS JOIN above;
 
 -- Events of each process.
-CREATE TEMP TABLE kernel_process AS
-SELECT k0 AS pid, n FROM sl_hist_rows((SELECT sl_sums(globalPid >> 24, 0, NULL) FROM CUPTI_ACTIVITY_KIND_KERNEL));
+CREATE TEMP TABLE kernel_device AS
+SELECT k0 AS pid, k1 AS device, n FROM sl_hist_rows((SELECT sl_sums(globalPid >> 24, deviceId, 0, NULL) FROM CUPTI_ACTIVITY_KIND_KERNEL));
+CREATE TEMP TABLE kernel_process AS SELECT pid, sum(n) AS n FROM kernel_device GROUP BY pid;
 CREATE TEMP TABLE range_process AS
 SELECT k0 AS pid, n FROM sl_hist_rows((SELECT sl_sums(globalTid >> 24, 0, NULL) FROM NVTX_EVENTS WHERE eventType IN (59, 60)));
 
@@ -84,3 +86,14 @@ FROM (
 	FROM rank_process
 ) AS p
 WHERE no = 1;
+
+CREATE TEMP TABLE rank_gpu AS
+WITH used AS (
+	SELECT pid, device FROM (SELECT pid, device, row_number() OVER (PARTITION BY pid ORDER BY n DESC, device) AS no FROM kernel_device) WHERE no = 1
+), own AS (
+	SELECT rank, restart, pid, coalesce(device, localRank, 0) AS device FROM rank LEFT JOIN used USING (pid)
+), seen AS (
+	SELECT rank, restart, own.pid AS pid, gpuId, row_number() OVER (PARTITION BY own.pid ORDER BY cudaId <> device, cudaId) AS no
+	FROM own LEFT JOIN TARGET_INFO_CUDA_DEVICE AS d ON d.pid = (own.pid & 16777215)
+)
+SELECT rank, restart, pid, coalesce(gpuId, (SELECT min(id) FROM TARGET_INFO_GPU)) AS gpuId FROM seen WHERE no = 1;

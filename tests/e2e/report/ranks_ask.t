@@ -33,6 +33,19 @@ named mount files mount
 named missing data firstMissing
 is "$(first why cause -d ds_cpu --run cpu1) $(first why cause -d ds_file --run file1) $(first why cause -d ds_gpu --run gpu1)" 'computing files GPU' \
 	'why has the cause of cpu, file and gpu'
+# ---- a GPU that is throttled has its cause ----
+is "$(first gpus throttled -d ds_gpu --run gpu1) $(first gpus cause -d ds_gpu --run gpu1)" 'None None' 'gpus of a dataset without health knows no cause'
+rank=$(first gpus rank -d ds_gpu --run gpu1)
+mkdir -p ds_gpu/SL_GPU_HEALTH/run=gpu1/node=n0
+duckdb -init /dev/null -bail -c "COPY (SELECT CAST(r AS BIGINT) AS \"rank\", CAST(0 AS BIGINT) AS minute, name, unit, isSum, n, CAST(CASE WHEN r = $rank THEN bad ELSE good END AS BIGINT) AS total,
+	CAST(0 AS BIGINT) AS least, CAST(CASE WHEN r = $rank THEN bad ELSE good END AS BIGINT) AS most, CAST(0 AS BIGINT) AS restart
+	FROM range(16) AS a(r), (VALUES ('SM Clock', 'Hz', 0::BIGINT, 1::BIGINT, 1980000000, 1200000000), ('Throttled: Power', 'ns', 1, 1, 0, 1000000000),
+	('Throttled: HW Thermal Slowdown', 'ns', 1, 1, 0, 3000000000), ('Throttled: Low Utilization', 'ns', 1, 1, 9000000000, 9000000000), ('Temperature', 'C', 0, 1, 60, 93),
+	('xid 63', 'events', 1, 1, 0, 1)) AS b(name, unit, isSum, n, good, bad)) TO 'ds_gpu/SL_GPU_HEALTH/run=gpu1/node=n0/part-0.parquet' (FORMAT parquet)" >/dev/null
+is "$(ask gpus -f json -d ds_gpu --run gpu1 | "$PY" -c 'import json, sys
+d = json.load(sys.stdin)
+print([d[0][k] for k in ("throttled", "cause", "clockMhz", "hottest", "errors")], {tuple(r[k] for k in ("throttled", "cause", "clockMhz", "hottest", "errors")) for r in d[1:]})')" \
+	"[0.75, 'HW Thermal Slowdown', 1200.0, 93, 1] {(0.0, None, 1980.0, 60, 0)}" 'gpus names the slow GPU with the cause of its throttling'
 is "$(ask gpus -f json -d ds_types --run types1 | "$PY" -c 'import json, sys
 d = json.load(sys.stdin)
 print(sorted({r["gpu"] for r in d}), d[0]["slower"] > 1.008, all(r["slower"] < 1.003 for r in d[1:]))')" "['A100', 'H100'] True True" 'gpus compares GPUs with those of the same type'

@@ -103,6 +103,9 @@ def load(folder):
     for table, columns in tables().items():
         names = ['run', 'node'] + [c for c, _ in columns]
         quoted = ', '.join(f'"{n}"' for n in names)
+        if not os.path.isdir(f'{folder}/{table}'):
+            db.execute(f'CREATE TABLE {table} (run, node, {", ".join(f"{chr(34)}{n}{chr(34)}" for n, _ in columns)})')
+            continue
         # Files that older versions wrote lack columns.
         lacks = ' UNION ALL BY NAME SELECT ' + ', '.join(f'NULL::{"BIGINT" if t == "INTEGER" else "VARCHAR"} AS "{n}"' for n, t in columns) + ' WHERE false'
         text = run('duckdb', '-init', '/dev/null', '-bail', '-csv', '-nullvalue', '\\N', '-c',

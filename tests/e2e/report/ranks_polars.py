@@ -280,8 +280,24 @@ def gpus(d, _base):
     homes = d.ranks.select('rank', 'host', c('gpuName').fill_null('').alias('gpu')).unique()
     f = d.kernels.filter(~is_nccl()).join(homes, on='rank').group_by('name', 'rank', 'host', 'gpu').agg(c('ns').sum(), c('n').sum()).with_columns((c('ns') / c('n')).alias('mean'))
     f = f.with_columns(median(c('mean')).over('name', 'gpu').alias('median')).filter((c('mean') > 0) & (c('median') > 0))
-    f = f.group_by('rank', 'host', 'gpu').agg((c('ns').sum() / (c('median') * c('n')).sum()).alias('slower'))
-    return rows(f.sort([-c('slower'), 'rank']), 'rank', 'host', 'gpu', 'slower')
+    f = f.group_by('rank', 'host', 'gpu').agg((c('ns').sum() / (c('median') * c('n')).sum()).alias('slower')).sort([-c('slower'), 'rank'])
+    life, found = {}, []
+    for row in d.ranks.iter_rows(named=True):
+        life[row['rank']] = max(life.get(row['rank'], 0), row['end'] - row['start'])
+    health = defaultdict(list)
+    for row in d.gpu_health.iter_rows(named=True):
+        health[row['rank']].append(row)
+    for rank, host, gpu, slower in f.iter_rows():
+        own, kept = health[rank], defaultdict(int)
+        for row in own:
+            if row['name'].startswith('Throttled: ') and row['name'] != 'Throttled: Low Utilization':
+                kept[row['name'][11:]] += row['total']
+        longest = max(kept.values(), default=0)
+        clocks_ = [row for row in own if row['name'] == 'SM Clock']
+        found.append([rank, host, gpu, slower, longest / life[rank] if own else None, min(k for k in kept if kept[k] == longest) if longest > 0 else None,
+                      sum(r['total'] for r in clocks_) / 1e6 / sum(r['n'] for r in clocks_) if clocks_ else None, max((r['most'] for r in own if r['name'] == 'Temperature'), default=None),
+                      sum(r['total'] for r in own if r['name'].startswith('xid') or r['name'] == 'ECC Uncorrected') if own else None])
+    return ['rank', 'host', 'gpu', 'slower', 'throttled', 'cause', 'clockMhz', 'hottest', 'errors'], found
 
 
 def files(d, _base):

@@ -128,6 +128,7 @@ def attach(reports, fits):
         db.execute(f'CREATE TABLE {table}(run, node, {names})')
         for text in made:
             db.execute(f'INSERT INTO {table} {text}')
+    db.execute('CREATE TABLE SL_GPU_HEALTH (run, node, ' + ', '.join(f'"{c}"' for c, _ in columns['SL_GPU_HEALTH']) + ')')  # the reports have none
     rows = fits.execute('SELECT * FROM SL_CLOCK_FIT').fetchall()
     names = ['run', 'node'] + [c for c, _ in columns['SL_CLOCK_FIT']]
     db.execute('CREATE TABLE SL_CLOCK_FIT (' + ', '.join(f'"{n}"' for n in names) + ')')

@@ -3,6 +3,7 @@
 Types of columns stay; no rank loses its row in SL_RANKS, and times stay those of durations that are not negative.
 """
 import glob
+import os
 import random
 import sys
 
@@ -55,7 +56,23 @@ def minute(row):
 SHAKES = {'SL_COLLECTIVES': collective, 'SL_STEPS': step, 'SL_KERNELS': minute, 'SL_FILES': minute, 'SL_CALLS': minute}
 
 
+COUNTERS = (('SM Clock', 'Hz', 0, 2 * 10**9), ('Throttled: Power', 'ns', 1, 10**9), ('Throttled: HW Thermal Slowdown', 'ns', 1, 10**9), ('Throttled: Low Utilization', 'ns', 1, 10**10),
+            ('Temperature', 'C', 0, 90), ('ECC Uncorrected', 'errors', 1, 2), ('xid 31', 'events', 1, 2))
+
+
+def health():
+    """Readings of the GPUs of most ranks."""
+    for path in sorted(glob.glob(f'{folder}/SL_RANKS/run={run}/node=*/part-0.parquet')):
+        found = [{'rank': rank, 'minute': minute, 'name': name, 'unit': unit, 'isSum': is_sum, 'n': 1 + rng.randrange(5), 'total': rng.randrange(most), 'least': 0, 'most': rng.randrange(most),
+                  'restart': 0}
+                 for rank in pl.read_parquet(path, hive_partitioning=False)['rank'] if rng.random() < 0.9 for minute in range(3) for name, unit, is_sum, most in COUNTERS if rng.random() < 0.9]
+        place = path.replace('/SL_RANKS/', '/SL_GPU_HEALTH/')
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        pl.DataFrame(found, schema={c: pl.String if c in ('name', 'unit') else pl.Int64 for c in found[0]}).write_parquet(place)
+
+
 def main():
+    health()
     for table, shake in SHAKES.items():
         for path in sorted(glob.glob(f'{folder}/{table}/run={run}/node=*/part-0.parquet')):
             whole = pl.read_parquet(path, hive_partitioning=False)

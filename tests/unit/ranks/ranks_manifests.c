@@ -318,9 +318,9 @@ static void put_aside(const char *table)
 	assert_int_equal(rename(in_dir(name), in_dir(to)), 0);
 }
 
-static const char *const tables[] = {"SL_RANKS",   "SL_STEPS",     "SL_COLLECTIVES",
-				     "SL_KERNELS", "SL_FILES",     "SL_CALLS",
-				     "SL_CLOCK",   "SL_CLOCK_FIT", "SL_LOST"};
+static const char *const tables[] = {"SL_RANKS",      "SL_STEPS", "SL_COLLECTIVES", "SL_KERNELS",
+				     "SL_FILES",      "SL_CALLS", "SL_CLOCK",       "SL_CLOCK_FIT",
+				     "SL_GPU_HEALTH", "SL_LOST"};
 
 static void ready_part_is_put_in_place(void **state)
 {

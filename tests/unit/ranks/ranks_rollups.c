@@ -338,9 +338,42 @@ static void sums_are_of_one_start_of_the_rank(void **state)
 	}
 }
 
+/* Both ranks see both GPUs; rank 0 launches more kernels on the second. A counter of the host, and a reading that is not known. */
+static void health_is_that_of_the_gpu_with_most_kernels(void **state)
+{
+	(void)state;
+	roll_sql(RANKS
+		 "INSERT INTO TARGET_INFO_GPU(vmId, id, uuid, name) VALUES(0, 0, 'u0', 'g'), (0, "
+		 "1, 'u1', 'g');"
+		 "INSERT INTO TARGET_INFO_CUDA_DEVICE(gpuId, cudaId, pid) VALUES(0, 0, 7), (1, 1, "
+		 "7), (0, 0, 8), (1, 1, 8);"
+		 "INSERT INTO kernel VALUES(7, 0, 10, 1, 'k'), (7, 20, 30, 1, 'k'), (7, 40, 50, 1, "
+		 "'k'), (8, 0, 10, 1, 'k');"
+		 "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 1 WHERE globalPid & 0xff000000 "
+		 "= 7 << 24 AND start >= 20;"
+		 "INSERT INTO SL_COUNTERS VALUES(1, 'gpu', 0, 'g', 0, 'SM Clock', 'Hz', 0), (2, "
+		 "'gpu', 1, 'g', 1, 'SM Clock', 'Hz', 0), "
+		 "(3, 'gpu', 1, 'g', 1, 'Throttled: Power', 'ns', 1), (4, 'host', NULL, 'h', NULL, "
+		 "'Load', '', 0);"
+		 "INSERT INTO SL_COUNTER_SAMPLES VALUES(1, 0, 100.0), (2, 0, 10.4), (2, 1, 20.2), "
+		 "(2, 60000000000, 7.0), (2, 2, NULL), "
+		 "(3, 5, 1e6), (4, 0, 1.0);"
+		 "INSERT INTO SL_GPU_EVENTS(timestamp, gpuId, kind, code) VALUES(3, 1, 'xid', 31), "
+		 "(4, 1, 'xid', 31), (5, 0, 'lost', NULL)");
+	assert_rows(rolled.db,
+		    "SELECT rank, minute, name, unit, isSum, n, total, least, most, restart FROM "
+		    "SL_GPU_HEALTH ORDER BY rank, minute, name",
+		    "0 20 SM Clock Hz 0 2 31 10 20 0\n0 20 Throttled: Power ns 1 1 1000000 1000000 "
+		    "1000000 0\n"
+		    "0 20 xid 31 events 1 2 2 1 1 0\n0 21 SM Clock Hz 0 1 7 7 7 0\n"
+		    "1 20 SM Clock Hz 0 1 100 100 100 0\n1 20 lost events 1 1 1 1 1 0\n");
+	assert_rows(rolled.db, "SELECT rank, gpuUuid FROM SL_RANKS ORDER BY rank", "0 u1\n1 u0\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		ROLL_TEST(health_is_that_of_the_gpu_with_most_kernels),
 		ROLL_TEST(sums_are_of_one_start_of_the_rank),
 		ROLL_TEST(report_without_events_has_no_rows),
 		ROLL_TEST(kernels_are_summed_by_minute_name_and_rank),

@@ -313,7 +313,7 @@ static void engine_reads_the_script_and_its_status_is_known(void **state)
 	assert_int_equal(run_engine("#!/bin/sh\necho \"$@\"\ncat\nexit 3\n", "SELECT 1;\n", out,
 				    sizeof(out)),
 			 3);
-	assert_string_equal(out, "-init /dev/null -bail -csv\nSELECT 1;\n");
+	assert_string_equal(out, "-init /dev/null -bail -csv -nullvalue \nSELECT 1;\n");
 	assert_int_equal(run_engine("#!/bin/sh\nexit 0\n", "", out, sizeof(out)), 0);
 	assert_string_equal(out, "");
 	/* 128 and the signal, as a shell has it */
