@@ -9,7 +9,7 @@ probe=$!
 rc=$?
 kill $probe
 [ $rc -ne 0 ] && grep -q 'not permitted' err && skip_all "$(cat err)"
-for program in python redis nginx; do
+for program in churn python redis nginx; do
 	"$PY" "$TOP/tests/attach/check-attach" -b "$(dirname "$BIN")" -n 3 -k 5 $program >lines 2>&1
 	rc=$?
 	if grep -q skipped lines; then
