@@ -48,6 +48,15 @@ async def work(n):
     while True: await asyncio.sleep(n / 1000)
 async def main(): await asyncio.gather(*map(work, range(1, 20)))
 asyncio.run(main())"""],
+    "tasks": [sys.executable, "-c", """
+import asyncio, random
+async def leaf(): await asyncio.sleep(random.random() / 500)
+async def pair(n):
+    await asyncio.create_task(leaf())
+    if n: await asyncio.gather(*[asyncio.create_task(pair(n - 1)) for _ in range(2)])
+async def main():
+    while True: await asyncio.gather(*[pair(3) for _ in range(20)])
+asyncio.run(main())"""],
     "server": [sys.executable, "-c", """
 import socket, threading
 s = socket.create_server(("127.0.0.1", 0))
