@@ -79,7 +79,21 @@ void trigger_late_free(struct trigger_late *l)
 	free(l);
 }
 
-/* The oldest is forgotten where there are too many: most have ended. */
+/* Forgets the oldest that makes no steps, or the oldest: most have ended, and workers inherit the variables of ranks. */
+static void forget_one(struct trigger_late *l)
+{
+	uint32_t at = 0;
+
+	while (at < l->cnt && l->list[at]->tid)
+		at++;
+	at = at < l->cnt ? at : 0;
+	free(l->list[at]->pieces);
+	free(l->list[at]);
+	l->cnt--;
+	for (; at < l->cnt; at++)
+		l->list[at] = l->list[at + 1];
+}
+
 static struct process *process_of(struct trigger_late *l, const struct arena *a,
 				  const struct thread *t)
 {
@@ -91,13 +105,8 @@ static struct process *process_of(struct trigger_late *l, const struct arena *a,
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
-	if (l->cnt == PROCESSES) {
-		free(l->list[0]->pieces);
-		free(l->list[0]);
-		l->cnt--;
-		for (uint32_t i = 0; i < l->cnt; i++)
-			l->list[i] = l->list[i + 1];
-	}
+	if (l->cnt == PROCESSES)
+		forget_one(l);
 	p->arena = a->id;
 	p->image = t->image->number;
 	p->pid = t->image->proc->pid;

@@ -564,8 +564,8 @@ static void write_steps(struct trigger_watch *w)
 	trigger_late_round(w->late, mono_ns());
 }
 
-void trigger_watch_thread(struct trigger_watch *w, struct arenas *as, struct arena *a,
-			  struct thread *t)
+static void look_at_one(struct trigger_watch *w, struct arenas *as, struct arena *a,
+			struct thread *t)
 {
 	const struct at at = {.w = w,
 			      .as = as,
@@ -576,6 +576,24 @@ void trigger_watch_thread(struct trigger_watch *w, struct arenas *as, struct are
 	unsigned hops = 0;
 
 	look_at_thread(&at, t, &hops);
+}
+
+/* Everything that the drain may take from the thread's chunk has been seen. */
+static bool is_ahead(const struct arena *a, const struct thread *t)
+{
+	const struct place *p = &t->at.watched;
+
+	return p->chunk && (p->seq > t->at.seq ||
+			    (p->seq == t->at.seq &&
+			     p->pos >= __atomic_load_n(&arena_chunk(a, t->at.chunk)->committed,
+						       __ATOMIC_ACQUIRE)));
+}
+
+void trigger_watch_thread(struct trigger_watch *w, struct arenas *as, struct arena *a,
+			  struct thread *t)
+{
+	if (!is_ahead(a, t))
+		look_at_one(w, as, a, t);
 }
 
 void trigger_watch_round(struct trigger_watch *w, struct arenas *as)

@@ -4,7 +4,7 @@
 . tests/lib.sh
 . "$TOP/tests/e2e/lib/ranks.sh"
 LD_LIBRARY_PATH=$STANDIN/job:$LD_LIBRARY_PATH
-HEALTHY=${HEALTHY:-20} # s
+HEALTHY=${HEALTHY:-8} # s
 HOST=$(hostname)
 
 ranks() { # RUN LATE_MS
@@ -27,8 +27,8 @@ end
 
 ranks late 20
 check 'a rank is late: there are reports' wait_for 60 sh -c 'ls late-*.sqlite >/dev/null 2>&1'
-# Three times the length of the recorder.
-sleep 15
+# Twice the length of the recorder.
+sleep 11
 # That of the late rank, of those before and after it, and of one more.
 is "$(reports 's/[045]\.sqlite/N.sqlite/')" './late-1.sqlite ./late-2.sqlite ./late-3.sqlite ./late-N.sqlite ' \
 	'a rank is late in each step: one report of each session that matters' || cat err.* | diag
