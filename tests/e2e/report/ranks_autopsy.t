@@ -76,6 +76,8 @@ end one-none
 wait
 "$BIN" ranks autopsy -d ds --run one-none >none.txt 2>err
 is "$?" 4 'a job that was cancelled: status 4' || diag <none.txt
+"$BIN" ranks remove -d ds --run one-killed >out 2>err || diag <err
+check 'remove takes the ends of the run, and leaves those of others' [ ! -e ds/_ends/run=one-killed ] && [ -e ds/_ends/run=each-segv ]
 rm -r ds/_ends
 "$BIN" ranks autopsy -d ds --run each-segv >out 2>err
 is "$? $(cat err)" "1 sightline: ranks autopsy: nothing is known of the ends of run each-segv: 'sightline ranks add' of this version keeps them" 'a dataset without ends'
