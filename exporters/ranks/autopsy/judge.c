@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "exporters/ranks/autopsy/autopsy.h"
 #include "exporters/why/model/frame.h"
 
@@ -73,17 +74,7 @@ static bool list_places(struct judging *j)
 
 static size_t first_place(const struct judging *j, int64_t comm)
 {
-	size_t low = 0, high = j->places_cnt;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (j->places[mid].comm < comm)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return search_first(i, 0, j->places_cnt, j->places[i].comm < comm);
 }
 
 static bool add_number(struct autopsy_number **list, size_t *cnt, size_t *room, int64_t number)
@@ -163,10 +154,10 @@ static bool find_stuck(struct judging *j)
 
 static bool is_missing(const struct autopsy_stuck *s, size_t rank)
 {
-	for (size_t i = 0; i < s->missing_cnt; i++)
-		if (s->missing[i].rank == (int64_t)rank)
-			return true;
-	return false;
+	/* In order, as the places are. */
+	size_t low = search_first(i, 0, s->missing_cnt, s->missing[i].rank < (int64_t)rank);
+
+	return low < s->missing_cnt && s->missing[low].rank == (int64_t)rank;
 }
 
 /* Ranks that wait for this one, also by others. @todo, @seen: room for all ranks. */
@@ -194,9 +185,12 @@ static size_t count_direct(const struct judging *j, size_t rank)
 {
 	size_t cnt = 0;
 
-	for (size_t s = 0; s < j->a->stuck_cnt; s++)
-		for (size_t i = 0; is_missing(&j->a->stuck[s], rank) && i < j->a->ranks_cnt; i++)
+	for (size_t s = 0; s < j->a->stuck_cnt; s++) {
+		if (!is_missing(&j->a->stuck[s], rank))
+			continue;
+		for (size_t i = 0; i < j->a->ranks_cnt; i++)
 			cnt += j->stuck_of[i] == s + 1;
+	}
 	return cnt;
 }
 
