@@ -54,7 +54,7 @@ bool message_is_all_to_all(struct collective *list, size_t cnt, const struct com
 	size_t sends = 0, receives = 0;
 	bool is_even = true;
 
-	if (cnt < 4 || first->peer < 0 || !m || m->ranks == DATASET_NULL || m->ranks < 3 ||
+	if (cnt < 4 || !m || m->ranks == DATASET_NULL || m->ranks < 3 ||
 	    first->hash == DATASET_NULL)
 		return false;
 	for (size_t i = 0; i < cnt; i++) {
