@@ -404,9 +404,8 @@ static void put_view(FILE *out, const struct ask *a, const struct dataset_table 
 		return;
 	}
 	if (strcmp(a->engine, "duckdb") == 0) {
-		fprintf(out, "CREATE TEMP VIEW %s AS SELECT * FROM (", t->name);
+		fprintf(out, "CREATE TEMP VIEW %s AS ", t->name);
 		put_own(out, a, t, false);
-		putc(')', out);
 		put_condition(out, a, t);
 		fputs(";\n", out);
 		return;
