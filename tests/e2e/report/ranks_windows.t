@@ -80,7 +80,7 @@ answers
 
 WORK=50
 # The window ends while the others wait for it.
-ranks late 2000 50 --flight=5s --trigger='rank-late > 1000ms'
+ranks late 2000 160 --flight=10s --trigger='rank-late > 1000ms'
 check 'late: a report of each session' wait_for 120 sh -c '[ "$(ls late-*.sqlite | wc -l)" = 4 ]'
 end
 answers
