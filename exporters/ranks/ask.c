@@ -478,6 +478,9 @@ static bool is_word(const char *at, const char *word)
 }
 
 /* The statement, without its head. */
+/* Operations in which a rank is done without all others: their kernels show no wait for the last rank. */
+static const char rooted[] = "('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter', 'Scan')";
+
 static void put_statement(FILE *out, const struct ask *a, const char *sql)
 {
 	while (strncmp(sql, "--", 2) == 0)
@@ -489,6 +492,9 @@ static void put_statement(FILE *out, const struct ask *a, const char *sql)
 		} else if (is_word(sql, ":base")) {
 			put_quoted(out, a, a->base ? a->base : "");
 			sql += 4;
+		} else if (is_word(sql, ":rooted")) {
+			fputs(rooted, out);
+			sql += 6;
 		} else if (is_word(sql, ":top")) {
 			fprintf(out, "%lld", a->top);
 			sql += 3;

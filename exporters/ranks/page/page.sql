@@ -30,7 +30,7 @@ SELECT 'M|' || own.r || '|' || CAST(avg(own.ns) AS BIGINT) || '|' || hex(coalesc
 	FROM own LEFT JOIN (SELECT "rank" AS r, max(host) AS host FROM SL_RANKS WHERE run = :run GROUP BY "rank") AS h ON h.r = own.r GROUP BY own.r ORDER BY own.r;
 -- Lateness: how much earlier the first rank has begun the kernel than this one; all are done together.
 CREATE TEMP TABLE coll AS SELECT "rank" AS r, commHash AS comm, seq, "end" - "start" AS ns FROM SL_COLLECTIVES
-	WHERE run = :run AND commHash IS NOT NULL AND "end" >= "start" AND op NOT IN ('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter');
+	WHERE run = :run AND commHash IS NOT NULL AND "end" >= "start" AND op NOT IN :rooted;
 CREATE TEMP TABLE most AS SELECT comm, seq, max(ns) AS ns, count(*) AS n FROM coll GROUP BY comm, seq;
 CREATE TEMP TABLE span AS SELECT comm, min(seq) AS lowest, max(seq) AS highest FROM most WHERE n > 1 GROUP BY comm;
 CREATE TEMP TABLE wide AS SELECT least(coalesce(max(highest - lowest + 1), 0), :wide) AS wide, coalesce(max(highest - lowest + 1), 0) AS longest FROM span;

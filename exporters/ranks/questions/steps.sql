@@ -8,7 +8,7 @@
 WITH r AS (
 	SELECT commHash, seq, bytes, nRanks, step, "end" - "start" AS ns, ("end" - "start") * 1048576 + "rank" AS place
 	FROM SL_COLLECTIVES
-	WHERE run = :run AND commHash IS NOT NULL AND "end" - "start" < 8000000000000 AND op NOT IN ('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter', 'Scan')
+	WHERE run = :run AND commHash IS NOT NULL AND "end" - "start" < 8000000000000 AND op NOT IN :rooted
 ), c AS (
 	SELECT max(step) AS step, min(place) % 1048576 AS culprit, sum(ns) - count(*) * min(ns) AS waited
 	FROM r

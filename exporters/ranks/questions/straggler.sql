@@ -13,7 +13,7 @@ WITH
 r AS (
 	SELECT commHash, seq, bytes, nRanks, step, "end" - "start" AS ns, ("end" - "start") * 1048576 + "rank" AS place
 	FROM SL_COLLECTIVES
-	WHERE run = :run AND commHash IS NOT NULL AND "end" - "start" < 8000000000000 AND op NOT IN ('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter', 'Scan')
+	WHERE run = :run AND commHash IS NOT NULL AND "end" - "start" < 8000000000000 AND op NOT IN :rooted
 ), g AS (
 	SELECT commHash, coalesce(max(step), 0) AS step, min(place) % 1048576 AS culprit, (min(place) - min(place) % 1048576) / 1048576 AS least,
 		sum(ns) AS ns, count(*) AS n
@@ -36,7 +36,7 @@ took AS (
 	SELECT coalesce(s.step, 0) AS step, s.commHash, s."rank", sum(s."end" - s."start") AS ns
 	FROM SL_COLLECTIVES AS s
 	JOIN suspect ON suspect."rank" = s."rank" -- not rolled up
-	WHERE s.run = :run AND s.commHash IS NOT NULL AND s."end" - s."start" < 8000000000000 AND s.op NOT IN ('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter', 'Scan')
+	WHERE s.run = :run AND s.commHash IS NOT NULL AND s."end" - s."start" < 8000000000000 AND s.op NOT IN :rooted
 	GROUP BY coalesce(s.step, 0), s.commHash, s."rank"
 )
 -- roll-up end

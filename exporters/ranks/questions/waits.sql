@@ -14,7 +14,7 @@
 WITH r AS (
 	SELECT commHash, comm, seq, op, bytes, nRanks, "end" - "start" AS ns, ("end" - "start") * 1048576 + "rank" AS place
 	FROM SL_COLLECTIVES
-	WHERE run = :run AND commHash IS NOT NULL AND "end" - "start" < 8000000000000 AND op NOT IN ('Broadcast', 'Bcast', 'Reduce', 'Gather', 'Scatter', 'Scan')
+	WHERE run = :run AND commHash IS NOT NULL AND "end" - "start" < 8000000000000 AND op NOT IN :rooted
 ), c AS (
 	SELECT commHash, max(comm) AS comm, op, bytes, min(place) % 1048576 AS culprit, max(ns) - min(ns) AS longest, sum(ns) - count(*) * min(ns) AS waited
 	FROM r

@@ -31,7 +31,7 @@ answers() { # DATASET [QUESTION...]: of one thread, since sums of fractions depe
 same() { # [QUESTION...]
 	answers plain "$@" >same.plain
 	answers "$PACK" "$@" >same.pack
-	[ "$(grep -c '^== ' same.plain)" -ge 1 ] && ! grep -qi 'error' same.plain && diff same.plain same.pack
+	[ "$(grep -c '^== ' same.plain)" -ge 1 ] && ! grep -q 'Error' same.plain && diff same.plain same.pack
 }
 parts() { find "$PACK" -path '*run=after*' -name '*.parquet' | sed 's,.*/run=after/,,; s,[0-9]*-[0-9]*/,G/,' | grep -c "$1"; }
 
