@@ -111,7 +111,7 @@ wait_for 10 finished "$R"
 is "$(q "$R" "$rows SELECT count(*), sum((SELECT count(*) FROM r b WHERE b.name = 'Net' AND b.globalTid = a.globalTid AND b.start >= a.start AND b.end <= a.end)) FROM r a WHERE name = 'step'")" \
 	'8|8' 'each step has a range of the forward pass'
 is "$("$BIN" stats -r step_sum -f csv "$R" 2>/dev/null | awk -F, 'NR > 1 && NF { print $1, $15 }')" '8 python-step:step' 'step_sum has the steps that the user named'
-"$BIN" compare -k step --fail-on 'step[step].count > 7' "$R" "$R" >out 2>&1
+"$BIN" compare -k step --fail-on 'step[python-step:step].count > 7' "$R" "$R" >out 2>&1
 is "$?" 3 'compare has the steps that the user named'
 
 # ---- torch.compile: what it reads is what was written (a stand-in for it: PyTorch 1.13 has none) ----

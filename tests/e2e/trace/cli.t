@@ -154,7 +154,7 @@ if command -v mandoc >/dev/null; then
 else
 	skip 'manuals are good mdoc' 'mandoc is not installed (package mandoc)'
 fi
-sed -n 's/^CREATE TABLE \([A-Za-z_]*\).*/\1/p' "$TOP/collector/schema.sql" | grep -v '^SL_STATE$' >tables
+sed -n 's/^CREATE TABLE \([A-Za-z0-9_]*\).*/\1/p' "$TOP/collector/schema.sql" | grep -v '^SL_STATE$' >tables
 sh "$TOP/scripts/schema-man" "$TOP/collector/schema.sql" "$TOP/scripts/man/sightline-schema.5.in" >schema.5
 check 'sightline-schema.5 has every table' sh -c 'while read -r t; do grep -Eq "^\.(Ss|It Va) $t$" schema.5 || { echo $t; exit 1; }; done <tables'
 

@@ -9,6 +9,7 @@ probe=$!
 rc=$?
 kill $probe
 [ $rc -ne 0 ] && grep -q 'not permitted' err && skip_all "$(cat err)"
+: "$PROG/churn" "$PROG/lib/late_calls.so" # check-attach runs these
 for program in churn python redis nginx; do
 	"$PY" "$TOP/tests/attach/check-attach" -b "$(dirname "$BIN")" -n 3 -k 5 $program >lines 2>&1
 	rc=$?
