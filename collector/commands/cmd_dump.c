@@ -342,6 +342,7 @@ static int dump_processes(void)
 
 		profile_options_init(&named);
 		named.output = o.output;
+		named.force_overwrite = o.overwrite;
 		ask.report = kept = output_report(&named, (pid_t)ask.pid[0], why, sizeof(why));
 	} else {
 		ask.report = make_aside() ? aside.report : NULL;

@@ -239,8 +239,8 @@ static int check_file(struct naming *nm, bool overwrite)
 			      nm->path);
 	if (!overwrite)
 		return refuse(nm,
-			      "the report '%s' exists (replace it with -f true, or choose another "
-			      "name with -o)",
+			      "the report '%s' exists (replace it with --force-overwrite=true, or "
+			      "choose another name with -o)",
 			      nm->path);
 	return 0;
 }

@@ -125,7 +125,8 @@ static int create_file(const struct db_open *how, int *lock_fd, char *why, size_
 			return refuse(why, len, how->path, "is a directory");
 		if (!how->overwrite)
 			return refuse(why, len, how->path,
-				      "exists already; use another name, or -f true to replace it");
+				      "exists already; use another name, or --force-overwrite=true "
+				      "to replace it");
 		if (!S_ISREG(st.st_mode))
 			return refuse(why, len, how->path, "is no regular file: not replaced");
 		if (remove_old(how, why, len))

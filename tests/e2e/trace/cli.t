@@ -49,7 +49,7 @@ done
 # ---- refusals before anything runs ----
 check 'profile without a program is refused' says 2 'profile' "$BIN" profile
 echo precious >old.sqlite
-check 'profile refuses to replace an existing report' says 1 "'old.sqlite' exists (replace it with -f true" \
+check 'profile refuses to replace an existing report' says 1 "'old.sqlite' exists (replace it with --force-overwrite=true" \
 	"$BIN" profile -o old touch ran
 is "$(cat old.sqlite)" precious 'a refused profile leaves the existing report as it is'
 check 'profile refuses a report in a folder that does not exist' says 1 "'no/such' for the report does not exist" "$BIN" profile -o no/such/x touch ran

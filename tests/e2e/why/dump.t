@@ -149,7 +149,12 @@ fails 2 'writes a report' '--every without a name' -p $T --every=10ms
 fails 2 'goes with --every' '--for without --every' -p $T --for=10s
 fails 2 'are for processes' '--every without a process' --every=10ms
 fails 1 "thread of the kernel" 'a thread of the kernel' -p 2
-fails 1 'kept.sqlite' 'an existing report' -p $T -o kept
+cp kept.sqlite before.sqlite
+fails 1 "'kept.sqlite' exists (replace it with --force-overwrite=true," 'an existing report' -p $T -o kept
+check 'an existing report: it is as before' cmp kept.sqlite before.sqlite
+"$BIN" dump -p $T -o kept --force-overwrite=true >out 2>err
+is "$? $(cat err)" "0 sightline: report: $W/kept.sqlite" 'the option that the error names replaces the report'
+check 'the report that replaced another is of the new process' sh -c '"$1" dump kept.sqlite | grep -q "^Thread $2:"' - "$BIN" $T
 "$PY" -c 'import os, time
 if os.fork(): print(1, flush=True); time.sleep(100)' >zombie &
 Z=$!

@@ -122,8 +122,8 @@ static void an_existing_file_is_not_touched_without_force(void **state)
 	assert_string_equal(name("old", false), "");
 	assert_string_equal(
 		why,
-		"the report 'old.sqlite' exists (replace it with -f true, or choose another name "
-		"with -o)");
+		"the report 'old.sqlite' exists (replace it with --force-overwrite=true, or choose "
+		"another name with -o)");
 	assert_string_equal(name("old", true), "old.sqlite");
 	mkdir("dir.sqlite", 0755);
 	assert_string_equal(name("dir", true), "");
