@@ -36,7 +36,7 @@ struct dump {
 	struct pyoutside_gil gil[PYOUTSIDE_GILS];
 };
 
-/* One at a time: the callback of open_waits_threads() has no room for it. */
+/* One at a time: the callback of open_waits_list() has no room for it. */
 static struct dump dump;
 
 static void add_thread(struct collector *c, struct thread_call *call, unsigned left)
@@ -245,7 +245,7 @@ void open_waits_dump(struct collector *c)
 	if (!open_waits_begin(c))
 		return;
 	dump = (struct dump){.cnt = 0};
-	open_waits_threads(c, THREADS_MOST, add_thread);
+	open_waits_list(c, THREADS_MOST, add_thread);
 	if (dump.cnt)
 		qsort(dump.list, dump.cnt, sizeof(*dump.list), by_number);
 	for (size_t i = 0; i < dump.cnt; i++)

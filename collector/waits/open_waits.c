@@ -126,11 +126,9 @@ int64_t open_waits_stack(struct collector *c, const struct thread_call *call)
 	const struct sample_sink sink = is_second ? sample_second_sink(&second) : second.first;
 	const struct sample_wait wait = {call->pid, call->tid, call->pc, call->sp,
 					 (uint64_t)mono_ns()};
-	struct thread_call after = {.pid = call->pid, .tid = call->tid};
 	int64_t stack = stacks ? sample_waiting_stack(stacks, &sink, &wait) : DB_NULL;
 
-	if (stack == DB_NULL ||
-	    (call->sp && !(thread_call_read(&after) && thread_call_is_same(call, &after))))
+	if (stack == DB_NULL || (call->sp && !thread_call_goes_on(call)))
 		return DB_NULL;
 	return sample_report_stack(&to, is_second ? stack | SAMPLE_SECOND : stack);
 }
@@ -176,25 +174,36 @@ static void write_call(struct collector *c, const struct thread_call *call, bool
 	open_waits_put(c, call, &row);
 }
 
-/* Calls @each for each thread of the process until there are @left no more. */
-static void for_threads(struct collector *c, uint32_t pid, unsigned *left, open_waits_each *each)
+/* Calls @each for each thread of the process until there are @left no more. @reads: with its call. */
+static void for_threads(struct collector *c, uint32_t pid, unsigned *left, open_waits_each *each,
+			bool reads)
 {
 	struct proc_numbers threads = proc_numbers_open(pid, "task");
 	struct thread_call call = {.pid = pid};
 
 	while (*left && proc_numbers_next(&threads, &call.tid)) {
 		--*left;
-		if (thread_call_read(&call))
+		if (!reads || thread_call_read(&call))
 			each(c, &call, *left);
 	}
 	proc_numbers_close(&threads);
 }
 
-void open_waits_threads(struct collector *c, unsigned left, open_waits_each *each)
+static void for_all(struct collector *c, unsigned left, open_waits_each *each, bool reads)
 {
 	for (struct proc *p = c->model.procs; p && left; p = p->links.next)
 		if (!p->flags.is_gone && (p->flags.is_traced || p->flags.in_tree))
-			for_threads(c, p->pid, &left, each);
+			for_threads(c, p->pid, &left, each, reads);
+}
+
+void open_waits_threads(struct collector *c, unsigned left, open_waits_each *each)
+{
+	for_all(c, left, each, true);
+}
+
+void open_waits_list(struct collector *c, unsigned left, open_waits_each *each)
+{
+	for_all(c, left, each, false);
 }
 
 bool open_waits_begin(struct collector *c)

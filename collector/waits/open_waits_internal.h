@@ -37,6 +37,8 @@ bool open_waits_begin(struct collector *c);
 typedef void open_waits_each(struct collector *c, struct thread_call *call, unsigned left);
 /* Calls @each for each thread of the recording's processes, @left at most; with the number of threads that may follow. */
 void open_waits_threads(struct collector *c, unsigned left, open_waits_each *each);
+/* As open_waits_threads(), with their numbers alone. */
+void open_waits_list(struct collector *c, unsigned left, open_waits_each *each);
 /* The path of the file that the call waits for. False: none. */
 bool open_waits_path(const struct thread_call *call, char path[OPEN_PATH_MAX]);
 /* globalTid of the thread that the wait is for; DB_NULL: not known. *@lock: address of a lock, or inode of a locked file; else unchanged. */

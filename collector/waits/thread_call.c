@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "collector/base/proc.h"
-#include "collector/base/proc_stat.h"
 
 bool thread_read(char *line, size_t len, const char *name, uint32_t pid, uint32_t tid)
 {
@@ -51,16 +50,17 @@ void thread_call_parse(struct thread_call *c, const char *text)
 
 bool thread_call_read(struct thread_call *c)
 {
-	struct proc_stat s;
+	static const char state[] = "\nState:\t";
 	char text[4096];
+	const char *at;
 
-	if (!thread_read(text, sizeof(text), "status", c->pid, c->tid))
+	/* A name has no line breaks in this file: the kernel escapes them. */
+	if (!thread_read(text, sizeof(text), "status", c->pid, c->tid) ||
+	    !(at = strstr(text, state)))
 		return false;
-	c->switches = number_after(text, "\nvoluntary_ctxt_switches:") +
-		      number_after(text, "\nnonvoluntary_ctxt_switches:");
-	if (!proc_stat_read(c->pid, c->tid, &s))
-		return false;
-	c->state = s.state;
+	c->state = at[sizeof(state) - 1];
+	c->switches = number_after(at, "\nvoluntary_ctxt_switches:") +
+		      number_after(at, "\nnonvoluntary_ctxt_switches:");
 	if (c->state == 'Z' || c->state == 'X' ||
 	    !thread_read(text, sizeof(text), "syscall", c->pid, c->tid))
 		return false;
@@ -68,6 +68,20 @@ bool thread_call_read(struct thread_call *c)
 	if (c->state == 'T' || c->state == 't')
 		c->number = CALL_STOPPED;
 	return true;
+}
+
+bool thread_call_goes_on(const struct thread_call *c)
+{
+	struct thread_call now = {.pid = c->pid, .tid = c->tid};
+	char text[4096];
+
+	if (!thread_read(text, sizeof(text), "syscall", c->pid, c->tid))
+		return false;
+	thread_call_parse(&now, text);
+	/* The file has the call in which a signal has stopped the thread. */
+	if (c->number == CALL_STOPPED)
+		return now.sp == c->sp && now.pc == c->pc;
+	return thread_call_is_same(c, &now);
 }
 
 bool thread_call_is_same(const struct thread_call *a, const struct thread_call *b)

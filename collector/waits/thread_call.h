@@ -28,6 +28,8 @@ bool thread_call_read(struct thread_call *c);
 void thread_call_parse(struct thread_call *c, const char *text);
 /* Is it in the same call at the same place of the program? */
 bool thread_call_is_same(const struct thread_call *a, const struct thread_call *b);
+/* Is the thread still in that call, or stopped, at the same place? A third of what thread_call_read() costs. */
+bool thread_call_goes_on(const struct thread_call *c);
 /* The descriptor that the call waits for; -1: none, or several. */
 int64_t thread_call_descriptor(const struct thread_call *c);
 /* Does the poll for that descriptor end by itself? */

@@ -55,23 +55,23 @@ void sample_waiting_close(struct sample_waiting *w)
 	free(w);
 }
 
-/* As much of the stack as there is, up to a page at a time at its end. */
+/* As much of the stack as there is: the call ends before the first page that cannot be read. */
 static size_t read_stack(struct sample_waiting *w, const struct sample_wait *wait)
 {
-	size_t got = 0;
+	struct iovec here = {w->stack, sizeof(w->stack)}, there[SAMPLE_STACK_BYTES / PAGE + 2];
+	unsigned long pages = 0;
+	ssize_t got;
 
-	while (got < sizeof(w->stack)) {
-		size_t len = PAGE - (wait->sp + got) % PAGE;
-		struct iovec here = {w->stack + got, len}, there = {NULL, len};
+	for (size_t at = 0; at < sizeof(w->stack); pages++) {
+		size_t len = PAGE - (wait->sp + at) % PAGE;
 
-		if (len > sizeof(w->stack) - got)
-			here.iov_len = there.iov_len = len = sizeof(w->stack) - got;
-		there.iov_base = (void *)(uintptr_t)(wait->sp + got);
-		if (process_vm_readv((pid_t)wait->pid, &here, 1, &there, 1, 0) != (ssize_t)len)
-			break;
-		got += len;
+		if (len > sizeof(w->stack) - at)
+			len = sizeof(w->stack) - at;
+		there[pages] = (struct iovec){(void *)(uintptr_t)(wait->sp + at), len};
+		at += len;
 	}
-	return got;
+	got = process_vm_readv((pid_t)wait->pid, &here, 1, there, pages, 0);
+	return got > 0 ? (size_t)got : 0;
 }
 
 int64_t sample_waiting_stack(struct sample_waiting *w, const struct sample_sink *sink,

@@ -65,8 +65,12 @@ static void lock_has_its_owner(void **state)
 	assert_true(thread_call_read(&again));
 	assert_true(thread_call_is_same(&c, &again));
 	assert_int_equal(again.switches, c.switches);
+	assert_true(thread_call_goes_on(&c));
+	again.args[0]++;
+	assert_false(thread_call_goes_on(&again));
 	pthread_mutex_unlock(&lock);
 	pthread_join(t, NULL);
+	assert_false(thread_call_goes_on(&c));
 }
 
 static void *joins(void *arg)
@@ -189,6 +193,10 @@ static void stopped_process_is_in_no_call(void **state)
 	assert_int_equal(waitpid(child, NULL, WUNTRACED), child);
 	assert_true(thread_call_read(&c));
 	assert_int_equal(c.number, CALL_STOPPED);
+	assert_int_equal(c.state, 'T');
+	assert_true(thread_call_goes_on(&c));
+	c.sp -= 16;
+	assert_false(thread_call_goes_on(&c));
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	assert_false(thread_call_read(&c));
