@@ -101,17 +101,28 @@ static bool may_be_loop(const struct stack_part *native, size_t cnt, size_t i)
 	return native[i].role == STACK_UNNAMED && i + 1 < cnt && native[i + 1].role == STACK_ABOVE;
 }
 
+/*
+ * The first and the last instructions of a loop run without a frame of Python: where there is one loop more than such frames, the innermost
+ * loop is at these. Where either stack is cut, the missing frame is one at its end.
+ */
+static bool is_first_bare(const struct merge *m, size_t loops, size_t want, bool is_cut)
+{
+	return m->pythons && m->python[m->pythons - 1].role != STACK_REMARK && !is_cut &&
+	       loops == want + 1;
+}
+
 size_t stack_merge(const struct stack_part *native, size_t natives, const struct stack_part *python,
 		   size_t pythons, struct stack_part *to)
 {
 	struct merge m = {.to = to, .python = python, .pythons = pythons};
 	size_t want = groups(python, pythons), loops = 0, extra = 0;
-	bool is_cut = natives && native[natives - 1].role == STACK_REMARK;
+	bool is_cut = natives && native[natives - 1].role == STACK_REMARK, is_bare;
 
 	for (size_t i = 0; i < natives; i++) {
 		loops += is_loop(native, natives, i);
 		extra += may_be_loop(native, natives, i);
 	}
+	is_bare = is_first_bare(&m, loops, want, is_cut);
 	/* Doubtful loops count only as far as loops are missing. */
 	if (is_cut || want <= loops)
 		extra = 0;
@@ -122,6 +133,12 @@ size_t stack_merge(const struct stack_part *native, size_t natives, const struct
 
 		if (is_tail_of_next(native, natives, i) && has_python(&m))
 			continue;
+		if (is_bare && is_loop(native, natives, i)) {
+			is_bare = false;
+			loops--;
+			put(&m, &native[i]);
+			continue;
+		}
 		if (is_doubtful || is_loop(native, natives, i)) {
 			extra -= is_doubtful;
 			loops -= !is_doubtful;

@@ -98,6 +98,18 @@ static void a_part_of_the_loop_without_a_name_is_found_by_its_caller(void **stat
 	assert_string_equal(merge("nunLAO", "ee"), "nun12AO");
 }
 
+/* Its frame of Python has not begun, or has ended; where a stack is cut, that cannot be seen. */
+static void the_innermost_loop_may_have_no_frame_yet(void **state)
+{
+	(void)state;
+	assert_string_equal(merge("LALALO", "ee"), "LA1A2O");
+	assert_string_equal(merge("nLnLAO", "ppe"), "nLn123AO");
+	assert_string_equal(merge("TALO", "e"), "TA1O");
+	assert_string_equal(merge("LALALr", "ee"), "1A2ALr");
+	assert_string_equal(merge("LALALO", "eer"), "1A2ARLO");
+	assert_string_equal(merge("LO", ""), "LO");
+}
+
 static void nothing_of_python_is_lost(void **state)
 {
 	(void)state;
@@ -144,6 +156,7 @@ int main(void)
 		cmocka_unit_test(one_loop_stands_for_all_up_to_the_next_entry),
 		cmocka_unit_test(a_loop_of_functions_is_one_loop),
 		cmocka_unit_test(a_part_of_the_loop_without_a_name_is_found_by_its_caller),
+		cmocka_unit_test(the_innermost_loop_may_have_no_frame_yet),
 		cmocka_unit_test(nothing_of_python_is_lost),
 		cmocka_unit_test(nothing_native_is_lost),
 		cmocka_unit_test(python_may_run_python_anew),
