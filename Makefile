@@ -158,7 +158,7 @@ PYTHON_OUT := $(PYTHON_SRC:scripts/%=$(B)/%)
 EXTENSION_SRC := $(addprefix exporters/sql/,$(addsuffix .c,calls_sweep copies_sweep extension functions gpu_sweep library_calls modules \
 	projection projection_rows range_kernels range_levels range_reader range_slots range_texts sched_sweep \
 	steps steps_choose steps_rows sweep sweeps thread_states_rows))
-EXTENSION_SRC += $(sort $(wildcard exporters/events/*.c exporters/sql/tables/*.c)) $(addprefix exporters/read/,functions.c gpu_numbers.c id_map.c nvtx_domains.c sql_rows.c)
+EXTENSION_SRC += $(filter-out exporters/events/big_array.c,$(sort $(wildcard exporters/events/*.c exporters/sql/tables/*.c))) $(addprefix exporters/read/,functions.c gpu_numbers.c id_map.c nvtx_domains.c sql_rows.c)
 EXTENSION_OBJ := $(EXTENSION_SRC:exporters/%.c=$(B)/extension/%.o)
 
 # What was compiled or linked with other flags, or before a library was there (`make deps`), is made anew: flags of all files,

@@ -5,7 +5,7 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
-#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "collector/base/now.h"
@@ -88,22 +88,42 @@ uint64_t budget_without_symbols(uint64_t memory)
 	return memory > part ? memory - part : 0;
 }
 
-static uint64_t own_memory(void)
+/* Bytes of memory, and of them those of files and of memory that processes share. False: not known. */
+static bool resident_bytes(uint64_t *resident, uint64_t *shared)
 {
 	static int fd = -2;
-	unsigned long long pages, resident, shared;
-	char text[128];
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), all, files;
+	char text[128], *at = text;
 	ssize_t n;
 
 	if (fd == -2)
 		fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	n = fd >= 0 ? pread(fd, text, sizeof(text) - 1, 0) : -1;
 	if (n <= 0)
-		return 0;
+		return false;
 	text[n] = 0;
-	if (sscanf(text, "%llu %llu %llu", &pages, &resident, &shared) != 3 || shared > resident)
-		return 0;
-	return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+	strtoull(at, &at, 10);
+	all = strtoull(at, &at, 10);
+	files = strtoull(at, &at, 10);
+	if (!all || files > all)
+		return false;
+	*resident = all * page;
+	*shared = files * page;
+	return true;
+}
+
+static uint64_t own_memory(void)
+{
+	uint64_t resident, shared;
+
+	return resident_bytes(&resident, &shared) ? resident - shared : 0;
+}
+
+uint64_t budget_files(void)
+{
+	uint64_t resident, shared;
+
+	return resident_bytes(&resident, &shared) ? shared : 0;
 }
 
 /* A burst of processes leaves memory that is free and still malloc()'s: while it counts, further ones find no place. */

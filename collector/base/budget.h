@@ -32,6 +32,8 @@ void budget_note(int64_t bytes);
  * of BUDGET_MEMORY, free memory is given back to the kernel first, once a second.
  */
 uint64_t budget_memory(void);
+/* Bytes of resident pages of mapped files, the program's own included, and of shared memory; 0: not known. Signals may call it from its second call on. */
+uint64_t budget_files(void);
 
 /*
  * Begins and ends work of the thread that reads symbols. Growth of memory meanwhile, beyond kept
