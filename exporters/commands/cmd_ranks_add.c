@@ -11,6 +11,7 @@
 #include "collector/base/message.h"
 #include "collector/base/now.h"
 #include "collector/base/options.h"
+#include "exporters/events/big_array.h"
 #include "exporters/read/sql_rows.h"
 #include "exporters/commands/cmd_ranks.h"
 #include "exporters/ranks/autopsy/autopsy.h"
@@ -18,7 +19,8 @@
 #include "exporters/ranks/rank_of_file.h"
 #include "exporters/ranks/rollup.h"
 
-#define WHY_TEXT 2048
+#define WHY_TEXT      2048
+#define EVENTS_MEMORY (40u << 20) /* of resident pages of files, the program among them */
 
 static const char usage[] = "sightline ranks add -d DATASET [options] REPORT.sqlite[=RANK]...";
 static const char examples[] =
@@ -273,7 +275,10 @@ static int add_once(struct add o, int cnt, char **paths)
 		sl_warn("ranks add: %s", sqlite3_errmsg(d.db));
 		status = SL_EXIT_FAIL;
 	} else {
+		/* Where there is no file for them, events of reports are memory. */
+		big_arrays_begin(EVENTS_MEMORY);
 		status = read_reports(&o, &d, cnt, paths, job, sizeof(job));
+		big_arrays_end();
 	}
 	if (status == 0)
 		status = write_part(&o, &d, job);

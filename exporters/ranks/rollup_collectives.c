@@ -13,6 +13,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/search.h"
+#include "exporters/events/big_array.h"
 #include "exporters/events/gpu_work.h"
 #include "exporters/events/launches.h"
 #include "exporters/ranks/rollup_internal.h"
@@ -81,7 +82,7 @@ static bool is_collective(const char *name)
 
 static size_t open_span(struct collectives *c, int64_t tid, int64_t start, int64_t end)
 {
-	if (!grow(&c->spans, c->spans_cnt, &c->spans_room, sizeof(*c->spans)))
+	if (!big_grow(&c->spans, c->spans_cnt, &c->spans_room, sizeof(*c->spans)))
 		return SIZE_MAX;
 	c->spans[c->spans_cnt] =
 		(struct span){.tid = tid, .start = start, .end = end, .first = c->cnt};
@@ -118,7 +119,7 @@ static int call_row(void *ctx, sqlite3_stmt *stmt)
 		return SQLITE_OK;
 	if (!c->depth)
 		c->group = open_span(c, tid, start, end);
-	if (c->group == SIZE_MAX || !grow(&c->list, c->cnt, &c->room, sizeof(*c->list)))
+	if (c->group == SIZE_MAX || !big_grow(&c->list, c->cnt, &c->room, sizeof(*c->list)))
 		return SQLITE_NOMEM;
 	x = &c->list[c->cnt++];
 	*x = (struct collective){
@@ -176,7 +177,7 @@ static int mpi_row(void *ctx, sqlite3_stmt *stmt)
 	if (!name || !k)
 		return SQLITE_OK;
 	c->group = open_span(c, tid, sqlite3_column_int64(stmt, 1), sqlite3_column_int64(stmt, 2));
-	if (c->group == SIZE_MAX || !grow(&c->list, c->cnt, &c->room, sizeof(*c->list)))
+	if (c->group == SIZE_MAX || !big_grow(&c->list, c->cnt, &c->room, sizeof(*c->list)))
 		return SQLITE_NOMEM;
 	c->spans[c->group].cnt = 1;
 	c->spans[c->group].is_kernel = sqlite3_column_int(stmt, 9);
@@ -269,11 +270,12 @@ static struct comm *comm_of(struct collectives *c, const struct collective *x)
 	return &c->comms[c->comms_cnt++];
 }
 
-static int by_start(const void *a, const void *b)
+static int by_start(const void *a, const void *b, void *none)
 {
 	const struct collective *x = a, *y = b;
 	int order = (x->start > y->start) - (x->start < y->start);
 
+	(void)none;
 	return order ? order : (x->tid > y->tid) - (x->tid < y->tid);
 }
 
@@ -310,17 +312,18 @@ static int kernel_row(void *ctx, const struct launch_call *call, const int64_t *
 {
 	struct collectives *c = ctx;
 
-	if (!grow(&c->kernels, c->kernels_cnt, &c->kernels_room, sizeof(*c->kernels)))
+	if (!big_grow(&c->kernels, c->kernels_cnt, &c->kernels_room, sizeof(*c->kernels)))
 		return SQLITE_NOMEM;
 	c->kernels[c->kernels_cnt++] =
 		(struct kernel){words[0], words[1], (size_t)call->name, call->start};
 	return SQLITE_OK;
 }
 
-static int by_span(const void *a, const void *b)
+static int by_span(const void *a, const void *b, void *none)
 {
 	const struct kernel *x = a, *y = b;
 
+	(void)none;
 	if (x->span != y->span)
 		return (x->span > y->span) - (x->span < y->span);
 	return (x->launched > y->launched) - (x->launched < y->launched);
@@ -342,8 +345,7 @@ static int find_kernels(struct collectives *c)
 				"WHERE end >= start");
 	if (rc == SQLITE_OK)
 		rc = launches_join(c->launches, &reader, c);
-	if (c->kernels_cnt)
-		qsort(c->kernels, c->kernels_cnt, sizeof(*c->kernels), by_span);
+	big_sort(c->kernels, c->kernels_cnt, sizeof(*c->kernels), by_span, NULL);
 	for (size_t i = 0; i < c->kernels_cnt; i++) {
 		const struct kernel *k = &c->kernels[i];
 		struct span *s = &c->spans[k->span];
@@ -420,7 +422,7 @@ static int put_collective(struct collectives *c, const struct collective *x, siz
  */
 static int number_them(struct collectives *c)
 {
-	struct collective *sorted = malloc((c->nccl_cnt + 1) * sizeof(*sorted));
+	struct collective *sorted = big_calloc(c->nccl_cnt + 1, sizeof(*sorted));
 	int rc = sorted ? SQLITE_OK : SQLITE_NOMEM;
 
 	for (size_t i = 0; rc == SQLITE_OK && i < c->nccl_cnt; i++) {
@@ -428,7 +430,7 @@ static int number_them(struct collectives *c)
 		sorted[i].seq = (int64_t)i; /* its place in the list */
 	}
 	if (rc == SQLITE_OK)
-		qsort(sorted, c->nccl_cnt, sizeof(*sorted), by_start);
+		big_sort(sorted, c->nccl_cnt, sizeof(*sorted), by_start, NULL);
 	for (size_t i = 0; rc == SQLITE_OK && i < c->nccl_cnt; i++) {
 		struct collective *x = &c->list[sorted[i].seq];
 		struct comm *m = comm_of(c, x);
@@ -446,7 +448,7 @@ static int number_them(struct collectives *c)
 		else
 			x->seq = m->seq = x->seq == DATASET_NULL ? m->seq + 1 : x->seq;
 	}
-	free(sorted);
+	big_free(sorted);
 	return rc;
 }
 
@@ -591,10 +593,10 @@ int rollup_collectives(struct rollup *r)
 		rc = find_kernels(&c);
 	if (rc == SQLITE_OK)
 		rc = put_them(&c);
-	free(c.list);
-	free(c.spans);
+	big_free(c.list);
+	big_free(c.spans);
 	free(c.comms);
 	launches_free(c.launches);
-	free(c.kernels);
+	big_free(c.kernels);
 	return rc;
 }

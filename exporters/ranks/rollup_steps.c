@@ -8,6 +8,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/search.h"
+#include "exporters/events/big_array.h"
 #include "exporters/ranks/rollup_internal.h"
 #include "exporters/why/walk/reason.h"
 #include "exporters/why/walk/walk.h"
@@ -263,7 +264,7 @@ static int mpi_call_row(void *ctx, sqlite3_stmt *stmt)
 		start = c->list[c->cnt - 1].end;
 	if (end <= start)
 		return SQLITE_OK;
-	if (!grow(&c->list, c->cnt, &c->room, sizeof(*c->list)))
+	if (!big_grow(&c->list, c->cnt, &c->room, sizeof(*c->list)))
 		return SQLITE_NOMEM;
 	c->list[c->cnt++] = (struct span){start, end};
 	return SQLITE_OK;
@@ -408,7 +409,7 @@ static int all_steps(struct rollup *r, struct why_model *m, const size_t *first,
 	if (busy && threads && group_of && calls)
 		walk_free(&w);
 	for (size_t i = 0; calls && i < r->ranks_cnt; i++)
-		free(calls[i].list);
+		big_free(calls[i].list);
 	free(calls);
 	free(group_of);
 	free(busy);

@@ -26,15 +26,30 @@ int why_rows(sqlite3 *db, const char *sql, why_row *row, struct why_model *m)
 	return sql_rows(db, sql, model_row, &(struct model_rows){m, row});
 }
 
-void why_sort(void *list, size_t cnt, size_t size, int (*order)(const void *, const void *))
+void why_sort_with(void *list, size_t cnt, size_t size,
+		   int (*order)(const void *, const void *, void *), void *ctx)
 {
 	const char *at = list;
 
 	for (size_t i = 1; i < cnt; i++)
-		if (order(at + (i - 1) * size, at + i * size) > 0) {
-			qsort(list, cnt, size, order);
+		if (order(at + (i - 1) * size, at + i * size, ctx) > 0) {
+			big_sort(list, cnt, size, order, ctx);
 			return;
 		}
+}
+
+struct plain_order {
+	int (*order)(const void *, const void *);
+};
+
+static int by_plain(const void *a, const void *b, void *plain)
+{
+	return ((const struct plain_order *)plain)->order(a, b);
+}
+
+void why_sort(void *list, size_t cnt, size_t size, int (*order)(const void *, const void *))
+{
+	why_sort_with(list, cnt, size, by_plain, &(struct plain_order){order});
 }
 
 int64_t why_time(sqlite3_value *time)
@@ -164,7 +179,7 @@ uint32_t why_model_root(const struct why_model *m)
 
 static int take_switch(struct why_model *m, struct why_thread *t, const struct thread_switch *w)
 {
-	if (!grow(&t->switches, t->switches_cnt, &t->switches_room, sizeof(*t->switches)))
+	if (!big_grow(&t->switches, t->switches_cnt, &t->switches_room, sizeof(*t->switches)))
 		return SQLITE_NOMEM;
 	m->follows_calls &= w->wakeup == THREAD_NONE && w->waker == THREAD_NONE;
 	t->switches[t->switches_cnt++] = (struct why_switch){
@@ -465,16 +480,16 @@ void why_model_free(struct why_model *m)
 	for (size_t i = 0; i < m->threads_cnt; i++) {
 		struct why_thread *t = &m->threads[i];
 
-		free(t->switches);
-		free(t->calls);
-		free(t->gpu);
-		free(t->system);
-		free(t->samples);
-		free(t->offs);
-		free(t->objects);
-		free(t->faults);
-		free(t->ios);
-		free(t->ranges);
+		big_free(t->switches);
+		big_free(t->calls);
+		big_free(t->gpu);
+		big_free(t->system);
+		big_free(t->samples);
+		big_free(t->offs);
+		big_free(t->objects);
+		big_free(t->faults);
+		big_free(t->ios);
+		big_free(t->ranges);
 	}
 	for (size_t i = 0; i < m->processes_cnt; i++) {
 		free(m->processes[i].exe);
@@ -484,18 +499,18 @@ void why_model_free(struct why_model *m)
 	free(m->samples.no_python);
 	free(m->threads);
 	free(m->processes);
-	free(m->ops);
-	free(m->reach);
-	free(m->launches);
-	free(m->inner);
+	big_free(m->ops);
+	big_free(m->reach);
+	big_free(m->launches);
+	big_free(m->inner);
 	tuples_free(&m->whats);
 	tuples_free(&m->kinds);
 	free(m->devices);
-	free(m->sends);
+	big_free(m->sends);
 	free(m->ends);
-	free(m->uses);
+	big_free(m->uses);
 	free(m->does);
-	free(m->ios);
+	big_free(m->ios);
 	free(m->losses);
 	free(m->opens);
 	why_free_ranges(m);

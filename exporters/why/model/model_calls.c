@@ -34,7 +34,7 @@ static int by_call(const void *a, const void *b)
 
 static bool add_call(struct why_call **list, size_t *cnt, size_t *room, const struct why_call *c)
 {
-	if (!grow(list, *cnt, room, sizeof(**list)))
+	if (!big_grow(list, *cnt, room, sizeof(**list)))
 		return false;
 	(*list)[(*cnt)++] = *c;
 	return true;
@@ -90,12 +90,12 @@ static int sample_row(void *model, sqlite3_value **v)
 	t = &m->threads[number];
 	if (sqlite3_value_int(v[2])) {
 		m->has_samples = true;
-		if (!grow(&t->samples, t->samples_cnt, &t->samples_room, sizeof(s)))
+		if (!big_grow(&t->samples, t->samples_cnt, &t->samples_room, sizeof(s)))
 			return SQLITE_NOMEM;
 		t->samples[t->samples_cnt++] = s;
 		return SQLITE_OK;
 	}
-	if (!grow(&t->offs, t->offs_cnt, &t->offs_room, sizeof(s)))
+	if (!big_grow(&t->offs, t->offs_cnt, &t->offs_room, sizeof(s)))
 		return SQLITE_NOMEM;
 	t->offs[t->offs_cnt++] = s;
 	return SQLITE_OK;
@@ -113,7 +113,7 @@ static int fault_row(void *model, sqlite3_value **v)
 	if (number == WHY_NONE)
 		return SQLITE_NOMEM;
 	t = &m->threads[number];
-	if (!grow(&t->faults, t->faults_cnt, &t->faults_room, sizeof(f)))
+	if (!big_grow(&t->faults, t->faults_cnt, &t->faults_room, sizeof(f)))
 		return SQLITE_NOMEM;
 	t->faults[t->faults_cnt++] = f;
 	return SQLITE_OK;
@@ -121,7 +121,7 @@ static int fault_row(void *model, sqlite3_value **v)
 
 static int add_io(struct why_io **list, size_t *cnt, size_t *room, const struct why_io *io)
 {
-	if (!grow(list, *cnt, room, sizeof(**list)))
+	if (!big_grow(list, *cnt, room, sizeof(**list)))
 		return SQLITE_NOMEM;
 	(*list)[(*cnt)++] = *io;
 	return SQLITE_OK;
@@ -199,7 +199,7 @@ static int send_row(void *model, sqlite3_value **v)
 		.file = sqlite3_value_int64(v[4]),
 	};
 
-	if (s.thread == WHY_NONE || !grow(&m->sends, m->sends_cnt, &m->sends_room, sizeof(s)))
+	if (s.thread == WHY_NONE || !big_grow(&m->sends, m->sends_cnt, &m->sends_room, sizeof(s)))
 		return SQLITE_NOMEM;
 	m->sends[m->sends_cnt++] = s;
 	return SQLITE_OK;

@@ -65,7 +65,7 @@ static int op_row(void *model, sqlite3_value **v)
 	k.device = gpu_of(m, k.process, (uint32_t)sqlite3_value_int(v[2]));
 	o.kind = tuples_add(&m->kinds, &k.name);
 	o.launch = (uint32_t)sqlite3_value_int64(v[4]);
-	if (o.kind == WHY_NONE || !grow(&m->ops, m->ops_cnt, &m->ops_room, sizeof(o)))
+	if (o.kind == WHY_NONE || !big_grow(&m->ops, m->ops_cnt, &m->ops_room, sizeof(o)))
 		return SQLITE_NOMEM;
 	m->ops[m->ops_cnt++] = o;
 	return SQLITE_OK;
@@ -86,14 +86,14 @@ static int merge(struct why_model *m, size_t cnt)
 
 	if (!a || !b || by_start(&m->ops[a - 1], &m->ops[a]) <= 0)
 		return SQLITE_OK;
-	later = malloc(b * sizeof(*later));
+	later = big_calloc(b, sizeof(*later));
 	if (!later)
 		return SQLITE_NOMEM;
 	memcpy(later, m->ops + cnt, b * sizeof(*later));
 	while (b)
 		m->ops[--to] =
 			a && by_start(&m->ops[a - 1], &later[b - 1]) > 0 ? m->ops[--a] : later[--b];
-	free(later);
+	big_free(later);
 	return SQLITE_OK;
 }
 
@@ -142,7 +142,7 @@ static int by_id(const void *a, const void *b, void *model)
 
 static bool add_launch(struct why_model *m, const struct why_launch *l)
 {
-	if (!grow(&m->launches, m->launches_cnt, &m->launches_room, sizeof(*l)))
+	if (!big_grow(&m->launches, m->launches_cnt, &m->launches_room, sizeof(*l)))
 		return false;
 	m->launches[m->launches_cnt++] = *l;
 	return true;
@@ -151,7 +151,7 @@ static bool add_launch(struct why_model *m, const struct why_launch *l)
 static bool add_inner(struct why_model *m, const struct why_call *c)
 {
 	if (m->inner_cnt >= WHY_OUTERMOST ||
-	    !grow(&m->inner, m->inner_cnt, &m->inner_room, sizeof(*c)))
+	    !big_grow(&m->inner, m->inner_cnt, &m->inner_room, sizeof(*c)))
 		return false;
 	m->inner[m->inner_cnt++] = *c;
 	return true;
@@ -182,15 +182,6 @@ static bool note_launches(struct why_model *m, uint32_t thread)
 	why_end_calls(list, kept);
 	t->gpu_cnt = kept;
 	return true;
-}
-
-static void sort_launches(struct why_model *m)
-{
-	for (size_t i = 1; i < m->launches_cnt; i++)
-		if (by_id(&m->launches[i - 1], &m->launches[i], m) > 0) {
-			qsort_r(m->launches, m->launches_cnt, sizeof(*m->launches), by_id, m);
-			return;
-		}
 }
 
 static bool is_launch(const struct why_model *m, size_t i, uint32_t process, uint32_t correlation)
@@ -251,7 +242,7 @@ static int find_reach(struct why_model *m)
 {
 	int64_t reach = INT64_MIN;
 
-	m->reach = calloc(m->ops_cnt / REACH_OPS + 1, sizeof(*m->reach));
+	m->reach = big_calloc(m->ops_cnt / REACH_OPS + 1, sizeof(*m->reach));
 	if (!m->reach)
 		return SQLITE_NOMEM;
 	for (size_t i = 0; i < m->ops_cnt; i++) {
@@ -284,7 +275,7 @@ int why_read_gpu(struct why_model *m)
 		rc = note_launches(m, i) ? SQLITE_OK : SQLITE_NOMEM;
 	if (rc != SQLITE_OK)
 		return rc;
-	sort_launches(m);
+	why_sort_with(m->launches, m->launches_cnt, sizeof(*m->launches), by_id, m);
 	join_ops(m);
 	return find_reach(m);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "collector/base/grow.h"
+#include "exporters/events/big_array.h"
 #include "exporters/why/model/model.h"
 
 /* Handles a row of many (sql_values()). SQLite's result code. */
@@ -12,7 +13,9 @@ typedef bool why_row(struct why_model *m, sqlite3_stmt *stmt);
 int why_rows(sqlite3 *db, const char *sql, why_row *row, struct why_model *m);
 /* The number of an id; WHY_NONE for NULL. */
 uint32_t why_number(struct id_map *map, sqlite3_value *id);
-/* Rows come in order, nearly always. */
+/* As qsort() and qsort_r(). Rows come in order, nearly always. */
+void why_sort_with(void *list, size_t cnt, size_t size,
+		   int (*order)(const void *, const void *, void *), void *ctx);
 void why_sort(void *list, size_t cnt, size_t size, int (*order)(const void *, const void *));
 /* Within WALL_FAR. */
 int64_t why_time(sqlite3_value *time);

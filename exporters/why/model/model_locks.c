@@ -76,7 +76,7 @@ static bool add_use(const struct why_model *m, struct uses *us, uint32_t number,
 	name = why_what(m, c)->name;
 	if (name != n->post && !is_wait(n, name))
 		return true;
-	if (!grow(&us->list, us->cnt, &us->room, sizeof(*us->list)))
+	if (!big_grow(&us->list, us->cnt, &us->room, sizeof(*us->list)))
 		return false;
 	us->list[us->cnt++] = (struct use){t->process, number, o->object, name == n->post};
 	return true;
@@ -153,6 +153,6 @@ int why_find_locks(struct why_model *m)
 		keep_locks(&us);
 		mark(m, &us);
 	}
-	free(us.list);
+	big_free(us.list);
 	return rc;
 }

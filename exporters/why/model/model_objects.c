@@ -21,7 +21,7 @@ static int object_row(void *model, sqlite3_value **v)
 	if (sqlite3_value_type(v[3]) != SQLITE_NULL)
 		l.owner = why_model_find(m, sqlite3_value_int64(v[3]));
 	t = &m->threads[number];
-	if (!grow(&t->objects, t->objects_cnt, &t->objects_room, sizeof(l)))
+	if (!big_grow(&t->objects, t->objects_cnt, &t->objects_room, sizeof(l)))
 		return SQLITE_NOMEM;
 	t->objects[t->objects_cnt++] = l;
 	return SQLITE_OK;
@@ -80,7 +80,7 @@ static int child_row(void *model, sqlite3_value **v)
 	if (child < 0 || m->processes[child].parent != m->processes[t->process].pid)
 		return SQLITE_OK;
 	main_thread = m->processes[child].main_thread;
-	if (!grow(&t->objects, t->objects_cnt, &t->objects_room, sizeof(*t->objects)))
+	if (!big_grow(&t->objects, t->objects_cnt, &t->objects_room, sizeof(*t->objects)))
 		return SQLITE_NOMEM;
 	t->objects[t->objects_cnt++] =
 		(struct why_object){.start = why_time(v[1]), .object = pid, .owner = main_thread};

@@ -152,7 +152,7 @@ static int range_row(void *model, sqlite3_value **v)
 	of.name =
 		text && *text ? name_with_stem(r, text) : name_of_id(r, sqlite3_value_int64(v[3]));
 	if (of.thread == WHY_NONE || of.name == WHY_NONE ||
-	    !grow(&r->list, r->list_cnt, &r->list_room, sizeof(of)))
+	    !big_grow(&r->list, r->list_cnt, &r->list_room, sizeof(of)))
 		return SQLITE_NOMEM;
 	r->list[r->list_cnt++] = of;
 	return SQLITE_OK;
@@ -183,7 +183,7 @@ static bool add_part(struct why_thread *t, int64_t time, uint32_t name)
 	}
 	if (last ? last->name == name : name == WHY_NONE)
 		return true;
-	if (!grow(&t->ranges, t->ranges_cnt, &t->ranges_room, sizeof(*t->ranges)))
+	if (!big_grow(&t->ranges, t->ranges_cnt, &t->ranges_room, sizeof(*t->ranges)))
 		return false;
 	t->ranges[t->ranges_cnt++] = (struct why_range){time, name};
 	return true;
@@ -216,7 +216,7 @@ static uint32_t shown(const struct why_model *m, uint32_t name)
 static int find_innermost(struct reading *r)
 {
 	struct range *list = r->list;
-	uint32_t *open = calloc(r->list_cnt + 1, sizeof(*open));
+	uint32_t *open = big_calloc(r->list_cnt + 1, sizeof(*open));
 	struct why_thread *t = NULL;
 	bool ok = open;
 	size_t cnt = 0;
@@ -234,7 +234,7 @@ static int find_innermost(struct reading *r)
 	}
 	if (t && ok)
 		ok = close_until(t, list, open, &cnt, INT64_MAX);
-	free(open);
+	big_free(open);
 	return ok ? SQLITE_OK : SQLITE_NOMEM;
 }
 
@@ -265,7 +265,7 @@ int why_read_ranges(struct why_model *m)
 				range_row, &r);
 	if (rc == SQLITE_OK)
 		rc = find_innermost(&r);
-	free(r.list);
+	big_free(r.list);
 	free(r.of_text);
 	free(r.hidden);
 	id_map_free(&r.texts);

@@ -85,7 +85,7 @@ static bool add(struct why_model *m, uint64_t object, const struct why_call *c, 
 {
 	if (!does)
 		return true;
-	if (!grow(&m->uses, m->uses_cnt, &m->uses_room, sizeof(*m->uses)))
+	if (!big_grow(&m->uses, m->uses_cnt, &m->uses_room, sizeof(*m->uses)))
 		return false;
 	m->uses[m->uses_cnt++] = (struct why_use){object, c->start, c->end, thread, does};
 	return true;
@@ -165,8 +165,7 @@ int why_read_uses(struct why_model *m)
 	for (uint32_t i = 0; rc == SQLITE_OK && i < m->threads_cnt; i++)
 		if (!add_thread(&r, i))
 			rc = SQLITE_NOMEM;
-	if (m->uses_cnt)
-		qsort(m->uses, m->uses_cnt, sizeof(*m->uses), by_object);
+	why_sort(m->uses, m->uses_cnt, sizeof(*m->uses), by_object);
 	free(r.functions);
 	free(r.is_pipe);
 	return rc;

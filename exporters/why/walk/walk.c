@@ -11,6 +11,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/search.h"
+#include "exporters/events/big_array.h"
 #include "exporters/why/walk/reason.h"
 #include "exporters/why/walk/walk_parts.h"
 
@@ -518,5 +519,5 @@ void walk_free(struct walk *w)
 	free(w->object_is);
 	free(w->series);
 	free(w->range_of);
-	free(w->pieces);
+	big_free(w->pieces);
 }

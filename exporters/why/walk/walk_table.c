@@ -6,6 +6,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/hash.h"
+#include "exporters/events/big_array.h"
 #include "exporters/why/walk/walk_parts.h"
 
 static uint64_t hash_cause(uint64_t h, const struct why_cause *c)
@@ -59,7 +60,7 @@ static void add_piece(struct walk *w, struct why_leaf *l, int64_t ns)
 		p->ns += ns;
 		return;
 	}
-	if (!grow(&w->pieces, w->pieces_cnt, &w->pieces_room, sizeof(*p)) || !w->pieces) {
+	if (!big_grow(&w->pieces, w->pieces_cnt, &w->pieces_room, sizeof(*p)) || !w->pieces) {
 		w->is_short = true;
 		return;
 	}
