@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +15,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collector/base/budget.h"
 #include "collector/base/grow.h"
+#include "collector/base/now.h"
 #include "exporters/events/spill.h"
 
 #define LOOK_US    2000
@@ -37,6 +40,7 @@ static struct {
 	size_t budget;
 	volatile sig_atomic_t is_changing; /* the list, or an array of it */
 	struct sigaction before;
+	sqlite3_vfs vfs; /* the standard one, but for its sleep */
 } bigs;
 
 /* ---- pages ---- */
@@ -79,6 +83,27 @@ static void look(int signal)
 	errno = err;
 }
 
+/* nanosleep() ends with the first signal: what SQLite takes for seconds of patience with a writer would be milliseconds. */
+static int sleep_whole(sqlite3_vfs *vfs, int us)
+{
+	int64_t end = mono_ns() + us * INT64_C(1000);
+	const struct timespec until = {end / 1000000000, end % 1000000000};
+
+	(void)vfs;
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		continue;
+	return us;
+}
+
+/* Connections opened from here on sleep so. */
+static void sleep_through_signals(void)
+{
+	bigs.vfs = *sqlite3_vfs_find(NULL);
+	bigs.vfs.zName = "big_array";
+	bigs.vfs.xSleep = sleep_whole;
+	sqlite3_vfs_register(&bigs.vfs, 1);
+}
+
 static void set_timer(long us)
 {
 	const struct itimerval every = {{0, us}, {0, us}};
@@ -97,6 +122,7 @@ bool big_arrays_begin(size_t budget)
 	bigs.budget = budget;
 	budget_files(); /* opens its file here rather than in the signal */
 	sigaction(SIGALRM, &act, &bigs.before);
+	sleep_through_signals();
 	set_timer(LOOK_US);
 	return true;
 }
@@ -106,6 +132,7 @@ void big_arrays_end(void)
 	if (!bigs.file)
 		return;
 	set_timer(0);
+	sqlite3_vfs_unregister(&bigs.vfs);
 	/* A signal that is pending is for look(), too. */
 	bigs.is_changing = true;
 	fclose(bigs.file);

@@ -13,7 +13,7 @@
 
 #define BIG_ARRAY_FROM (64u << 10)
 
-/* @budget: bytes of resident pages of files. False: no file could be made. */
+/* @budget: bytes of resident pages of files. Connections of SQLite are opened after it. False: no file could be made. */
 bool big_arrays_begin(size_t budget);
 /* All arrays are freed by then. */
 void big_arrays_end(void);

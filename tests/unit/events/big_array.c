@@ -11,9 +11,11 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <sqlite3.h>
 #include <cmocka.h>
 
 #include "collector/base/budget.h"
+#include "collector/base/now.h"
 #include "exporters/events/big_array.h"
 
 #define BUDGET (16u << 20)
@@ -159,6 +161,22 @@ static void end_gives_back_the_signal(void **state)
 	sigaction(SIGALRM, NULL, &now);
 	assert_ptr_equal(now.sa_handler, SIG_IGN);
 	big_arrays_end(); /* no matter */
+}
+
+static void sqlite_sleeps_through_signals_of_the_timer(void **state)
+{
+	int64_t from;
+
+	(void)state;
+	for (int n = 0; n < 2; n++) {
+		begin();
+		from = mono_ns();
+		sqlite3_sleep(40);
+		assert_true(mono_ns() - from >= 40000000);
+		assert_non_null(sqlite3_vfs_find("big_array"));
+		big_arrays_end();
+		assert_null(sqlite3_vfs_find("big_array"));
+	}
 }
 
 static void arrays_of_calloc_are_zero_also_where_the_file_was_used_before(void **state)
@@ -331,6 +349,7 @@ int main(void)
 		cmocka_unit_test(dropping_takes_pages_from_the_process),
 		cmocka_unit_test(the_timer_drops_pages_above_the_budget),
 		cmocka_unit_test(end_gives_back_the_signal),
+		cmocka_unit_test(sqlite_sleeps_through_signals_of_the_timer),
 		cmocka_unit_test(arrays_of_calloc_are_zero_also_where_the_file_was_used_before),
 		cmocka_unit_test(without_a_folder_arrays_are_of_malloc),
 		cmocka_unit_test(where_the_file_has_no_room_arrays_are_memory),
