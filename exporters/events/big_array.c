@@ -287,8 +287,11 @@ bool big_array_double(void *list, size_t *room, size_t size)
 void *big_calloc(size_t cnt, size_t size)
 {
 	size_t bytes;
-	void *at = __builtin_mul_overflow(cnt, size, &bytes) ? NULL : new_big(bytes);
+	void *at;
 
+	if (__builtin_mul_overflow(cnt, size, &bytes))
+		return NULL;
+	at = new_big(bytes);
 	return at ? at : calloc(cnt, size);
 }
 
