@@ -95,8 +95,13 @@ static int put_rank(struct autopsy_node *n, sqlite3_stmt *to, sqlite3_stmt *from
 }
 
 /* Did a rank end badly, or is that not known? Stacks and calls of others would only take time. */
+/* Where no process has ended yet, or the report does not have it, the last 30 s are those before the rows that were written last. */
 static const char deep_sql[] =
-	"SELECT max(bad), max(till) FROM (SELECT coalesce((SELECT exitStatus FROM SL_PROCESS_TREE "
+	"SELECT max(bad), coalesce(max(till), max((SELECT coalesce(max(end), 0) FROM (SELECT end "
+	"FROM "
+	"OSRT_API ORDER BY rowid DESC LIMIT 1000)), (SELECT coalesce(max(end), 0) FROM (SELECT end "
+	"FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY rowid DESC LIMIT 1000)))) FROM (SELECT "
+	"coalesce((SELECT exitStatus FROM SL_PROCESS_TREE "
 	"AS t "
 	"WHERE t.globalPid >> 24 = r.pid ORDER BY start DESC LIMIT 1), 1) <> 0 AS bad, (SELECT "
 	"max(end) FROM SL_PROCESS_TREE AS t WHERE t.globalPid >> 24 = r.pid) AS till FROM rank AS "
