@@ -73,7 +73,7 @@ void kernel_log_lines(uint32_t pid, int64_t since, kernel_log_line *line, void *
 	for (int i = 0; fd >= 0 && i < RECORDS_MOST; i++) {
 		ssize_t len = read(fd, record, RECORD_MOST);
 
-		/* EPIPE: records were overwritten; the next read is of those that are there. */
+		/* EPIPE: records were overwritten; the next read returns the oldest record left. */
 		if (len < 0 && (errno == EPIPE || errno == EINTR))
 			continue;
 		if (len <= 0)

@@ -1,6 +1,6 @@
 /*
  * async_tasks.c - from 3.14 on, interpreters and their threads have lists of tasks, and tasks have those that await them. Before, the module
- * asyncio.tasks has a set of all tasks; those that a task wakes are found by its callbacks: the task itself, or functions
+ * asyncio.tasks has a set of all tasks; the tasks that a task wakes are found by its callbacks: the task itself, or functions
  * with a future in their closures (gather, wait, shield), or methods of a TaskGroup.
  */
 #include "collector/waits/async_tasks.h"
@@ -91,7 +91,7 @@ static uint64_t top_of(const struct reading *g, uint64_t frame)
 	return stack && stack < UINT16_MAX ? py_load(&g->r, locals + 8 * (stack - 1)) : 0;
 }
 
-/* Frames of the coroutine and of those that it awaits; the object that the last one awaits. */
+/* Frames of the coroutine and of the coroutines that it awaits; the object that the last one awaits. */
 static uint64_t walk_coroutines(struct reading *g, struct async_task *t, uint64_t object)
 {
 	const struct sl_pylayout *at = &g->r.of->from.at;
@@ -183,7 +183,7 @@ static void add_edge(struct reading *g, uint64_t awaiter, uint64_t task)
 		a->edges[a->edges_cnt++] = (struct async_edge){awaiter, task};
 }
 
-/* ---- those that wait for a task, by its callbacks ---- */
+/* ---- tasks that wait for a task, by its callbacks ---- */
 
 static void follow_future(struct reading *g, uint64_t future);
 

@@ -234,7 +234,7 @@ static uint64_t sum_of(const struct group *g)
 	return sum;
 }
 
-/* Those that are active, or the others. */
+/* Looks at the active threads of the group, or at the others. */
 static void look_at_part(const struct group *g, bool active)
 {
 	for (size_t i = g->first; i < g->end; i++)

@@ -83,7 +83,7 @@ static int read_figures(const struct options *o, struct ranks_page *p)
 	return status ? SL_EXIT_FAIL : 0;
 }
 
-/* The rank's own report where it is here, else those that were named. */
+/* The rank's own report where it is here, else the reports that the user named. */
 static void read_bars(const struct options *o, sqlite3 *db, struct page_slow *s)
 {
 	char why[1024],

@@ -60,7 +60,7 @@ struct dump {
 		 threads); /* those of cycles first, as why has them; threads that run last */
 	WHY_LIST(dump_stack, stacks);
 	WHY_LIST(dump_task,
-		 tasks); /* those that await each other first; else by process and address */
+		 tasks); /* tasks that await each other first; else by process and address */
 	WHY_LIST(dump_edge, edges); /* by awaiter */
 };
 
@@ -72,8 +72,10 @@ void dump_free(struct dump *d);
 int dump_read_tasks(struct dump *d, sqlite3 *db);
 /* Index of the stack, which is read later; WHY_NONE: no memory. */
 uint32_t dump_stack_of(struct dump *d, int64_t id);
-/* The tree of tasks: below each those that it waits for. */
+/* The tree of tasks: below each task the tasks that it waits for. */
 void dump_put_tasks(FILE *out, struct dump *d);
+/* " (file:line)", or " (module)" where the line is not known: NULL and 0; nothing where neither is. */
+void dump_put_place(FILE *out, const char *file, int64_t line, const char *module);
 void dump_put_frames(FILE *out, const struct dump_stack *s, int indent);
 
 /* @columns of the terminal; 0: it is none. */

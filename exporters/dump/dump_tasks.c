@@ -222,7 +222,7 @@ static void put_children(FILE *out, struct dump *d, uint32_t task, int depth)
 	free(list);
 }
 
-/* The tasks, each with those that it waits for; one that was printed already has its name alone. */
+/* The tasks, each with the tasks that it waits for; one that was printed already has its name alone. */
 static void put_tree(FILE *out, struct dump *d, const uint32_t *list, size_t cnt, int depth)
 {
 	for (size_t i = 0; i < cnt;) {
@@ -256,14 +256,15 @@ static void put_process(FILE *out, struct dump *d, int64_t pid, uint32_t *list)
 {
 	size_t cnt = 0, all = 0;
 
-	/* Those that await each other, then the roots; then the rest, which hangs on neither. */
+	/* Tasks that await each other, then the roots; then the rest, which hangs on neither. */
 	for (uint32_t i = 0; i < d->tasks_cnt; i++) {
 		all += d->tasks[i].pid == pid;
 		if (d->tasks[i].pid == pid && (!d->tasks[i].awaiters || d->tasks[i].deadlock))
 			list[cnt++] = i;
 	}
 	fprintf(out,
-		"\nTasks of asyncio of process %lld (%zu): below each those that it waits for\n",
+		"\nTasks of asyncio of process %lld (%zu): below each the tasks that it waits "
+		"for\n",
 		(long long)(pid >> 24 & 0xffffff), all);
 	put_tree(out, d, list, cnt, 0);
 	cnt = 0;

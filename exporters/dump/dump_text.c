@@ -26,6 +26,19 @@ static void put_processes(FILE *out, const struct dump *d)
 	}
 }
 
+void dump_put_place(FILE *out, const char *file, int64_t line, const char *module)
+{
+	if (file && line) {
+		fputs(" (", out);
+		text_put_people(out, file);
+		fprintf(out, ":%lld)", (long long)line);
+	} else if (module) {
+		fputs(" (", out);
+		text_put_people(out, frame_base_of(module));
+		fputs(")", out);
+	}
+}
+
 static void put_frame(FILE *out, const struct dump_frame *f, int indent)
 {
 	fprintf(out, "%*s", indent, "");
@@ -34,15 +47,7 @@ static void put_frame(FILE *out, const struct dump_frame *f, int indent)
 		putc('\n', out);
 		return;
 	}
-	if (f->file && f->line) {
-		fputs(" (", out);
-		text_put_people(out, f->file);
-		fprintf(out, ":%lld)", (long long)f->line);
-	} else if (f->module) {
-		fputs(" (", out);
-		text_put_people(out, frame_base_of(f->module));
-		fputs(")", out);
-	}
+	dump_put_place(out, f->file, f->line, f->module);
 	putc('\n', out);
 }
 

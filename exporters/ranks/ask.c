@@ -258,7 +258,7 @@ bool ask_has_table(const struct ask *a, unsigned table)
 }
 
 /*
- * The view TABLE@after. With the columns Spark opens no file to find them, and has those that a file lacks as NULL. Of one run the folders
+ * The view TABLE@after. With the columns Spark opens no file to find them, and has columns that a file lacks as NULL. Of one run the folders
  * of no other are listed; run is a column all the same.
  */
 static void put_spark_view(FILE *out, const struct ask *a, const struct dataset_table *t,

@@ -80,7 +80,7 @@ bool message_is_all_to_all(struct collective *list, size_t cnt, const struct com
 	return true;
 }
 
-/* Those that do not end on all ranks together have names of their own. */
+/* Operations that do not end on all ranks together have names of their own. */
 const char *message_op_of_mpi(const char *name)
 {
 	static const struct {

@@ -46,7 +46,7 @@ void gpu_mpi_comm(struct arenas *as, struct gpu_process *p, const struct sl_gpu_
 						 .rank = (int32_t)c->world});
 }
 
-/* What is kept of a call's arguments; DB_NULL: it has none. A call that sends and receives has two of those that are lists. */
+/* What is kept of a call's arguments; DB_NULL: it has none. A call that sends and receives has each list twice. */
 struct words {
 	int64_t comm, root, request, seq;
 	int64_t count[2], esize[2], peer[2], tag[2];

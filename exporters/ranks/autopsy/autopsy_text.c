@@ -1,12 +1,12 @@
-/* autopsy_text.c - an autopsy for people at a terminal: the cause with its stack, then all others, those alike in one line. */
+/* autopsy_text.c - an autopsy for people at a terminal: the cause with its stack, then all others, ranks alike in one line. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/dump/dump.h"
 #include "exporters/html/html_text.h"
 #include "exporters/ranks/autopsy/words.h"
 #include "exporters/text/cell.h"
 #include "exporters/text/terminal.h"
-#include "exporters/why/model/frame.h"
 
 #define FRAMES_MOST 20
 #define CALLS_MOST  5
@@ -21,15 +21,7 @@ static void put_stack(FILE *out, const struct autopsy_thread *t)
 
 		fputs("    ", out);
 		text_put_people(out, f->function ? f->function : "?");
-		if (f->file && f->line) {
-			fputs(" (", out);
-			text_put_people(out, f->file);
-			fprintf(out, ":%lld)", (long long)f->line);
-		} else if (f->module) {
-			fputs(" (", out);
-			text_put_people(out, frame_base_of(f->module));
-			fputs(")", out);
-		}
+		dump_put_place(out, f->file, f->line, f->module);
 		putc('\n', out);
 	}
 	if (t->stack.cnt > cnt)
@@ -108,7 +100,7 @@ static void put_cause(FILE *out, const struct autopsy *a, const struct autopsy_r
 	put_last(out, r);
 }
 
-/* Ranks from @from on that are alike; those that were put have their mark. */
+/* Ranks from @from on that are alike; ranks that were put have a mark. */
 static void put_others(FILE *out, const struct autopsy *a, size_t from, bool *put,
 		       struct autopsy_number *list)
 {

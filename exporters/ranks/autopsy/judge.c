@@ -201,7 +201,7 @@ static bool has_hung(const struct autopsy_rank *k)
 	       k->life.end - k->verdict.in->call >= HANG_NS;
 }
 
-/* It ended badly, and those that wait for it went on for a while. */
+/* It ended badly, and the ranks that wait for it went on for a while. */
 static bool is_survived(const struct judging *j, size_t rank)
 {
 	const struct autopsy_rank *k = &j->a->ranks[rank];

@@ -66,7 +66,7 @@ static void tasks_stand_below_those_that_wait_for_them(void **state)
 	waits(MAIN, 1, 2);
 	waits(MAIN, 2, 3);
 	has(answer(false),
-	    "\nTasks of asyncio of process 100 (3): below each those that it waits for\n"
+	    "\nTasks of asyncio of process 100 (3): below each the tasks that it waits for\n"
 	    "task \"top\": waiting for task \"middle\"\n"
 	    "    main (a.py:9)\n"
 	    "  task \"middle\": waiting for a gather\n"
